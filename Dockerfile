@@ -1,9 +1,9 @@
-# One image for web, worker, sweeper and prepare; docker-compose.yml says which is which.
+# One image for web, worker, sweeper and prepare; docker-compose.yml sets their commands.
 
 FROM python:3.12-slim AS packages
 WORKDIR /build
 COPY requirements.txt .
-# The servers that `make run` brings along are containers of their own here.
+# Containers replace the servers that are only for `make run`.
 RUN python -m venv /opt/venv \
     && /opt/venv/bin/pip install --no-cache-dir --require-hashes \
         --only-binary=:all: --requirement requirements.txt \
@@ -17,7 +17,7 @@ RUN groupadd --system --gid 10001 virtlab \
 COPY --from=packages /opt/venv /opt/venv
 WORKDIR /srv/virtlab
 COPY . .
-# Compiled now, because the containers cannot write here.
+# Compile now, because containers cannot write to this folder.
 RUN python -m compileall -q .
 ENV PATH=/opt/venv/bin:$PATH \
     PYTHONUNBUFFERED=1 \
@@ -27,6 +27,6 @@ USER virtlab
 VOLUME /var/lib/virtlab
 EXPOSE 8000
 HEALTHCHECK --interval=15s --timeout=6s --start-period=30s \
-    CMD ["python", "-m", "running.probe", "http://127.0.0.1:8000/api/v1/health/"]
+    CMD ["python", "-m", "running.health_probe", "http://127.0.0.1:8000/api/v1/health/"]
 CMD ["gunicorn", "--config", "config/gunicorn.py", "--bind", "0.0.0.0:8000", \
     "--access-logfile", "-", "--worker-tmp-dir", "/dev/shm", "config.wsgi:application"]

@@ -1,4 +1,4 @@
-"""The command line: load one command, run it, and turn errors into exit codes."""
+"""The command line: load and run one command; errors become exit codes."""
 
 import argparse
 import importlib
@@ -10,21 +10,21 @@ from agents import errors
 from agents.console import Parser, printable, without_token
 
 COMMANDS = (
-    ("enroll", "tell this agent its server and its token"),
-    ("doctor", "check all that measuring and sending need"),
-    ("detect", "say what this machine stands on, and its facts"),
-    ("study", "create a study, or change how one is set; archive it"),
-    ("host", "register a machine from what it prints of itself"),
-    ("list", "say which tools are installed, and how to install the others"),
-    ("run", "run installed tools, keep what they print, and send it"),
-    ("plan", "follow a plan of the server: take a slot, run its steps, meet others"),
-    ("push", "keep what tools printed, and send it"),
-    ("power", "read a power meter of this machine, and send what it says"),
-    ("telemetry", "record what a Hyper-V host counts, and send it"),
-    ("spool", "look at what waits to be sent; send, retry"),
-    ("bundle", "carry what waits to a server this machine cannot reach, signed"),
-    ("watch", "send the spool whenever the server can be reached"),
-    ("timeserver", "tell the time to guests whose clocks lie"),
+    ("enroll", "save the server and the token of this agent, and check both"),
+    ("doctor", "check everything that measuring and sending need"),
+    ("detect", "show the virtualization layers and the facts of this machine"),
+    ("study", "create, change, archive or reopen a study"),
+    ("host", "register a machine from the output of lscpu, dmidecode, ..."),
+    ("list", "list the installed tools, and how to install the others"),
+    ("run", "run installed tools, save their output and send it"),
+    ("plan", "follow a plan of the server: take a slot and run its steps"),
+    ("push", "save the output of tools and send it"),
+    ("power", "record a power meter of this machine and send the readings"),
+    ("telemetry", "record the counters of a Hyper-V host and send them"),
+    ("spool", "list, send or retry the runs that wait to be sent"),
+    ("bundle", "write waiting runs to signed files for an unreachable server"),
+    ("watch", "send the spool whenever the server is reachable"),
+    ("timeserver", "serve the time to guests whose clocks are unreliable"),
 )
 
 EXAMPLES = """examples:
@@ -37,16 +37,16 @@ EXAMPLES = """examples:
   virtlab-agent.pyz timeserver --port 8037
   virtlab-agent.pyz power watts-up /dev/ttyUSB0
 
-`COMMAND --help` says more. Exit codes: 0 done, 1 failed, 2 wrong use, 3 not enrolled,
-4 the server refused, 5 the server is away (nothing is lost), 6 no room, 7 unwell.
+`COMMAND --help` shows the details. Exit codes: 0 done, 1 failed, 2 usage error,
+3 not enrolled, 4 refused by the server, 5 server unavailable (nothing is lost),
+6 spool full, 7 check failed.
 """
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
-    """Run one command and return its exit code."""
     words = sys.argv[1:] if arguments is None else arguments
     if os.name == "nt" and hasattr(sys.stdout, "reconfigure"):
-        # The code page of a file may lack a character: write \\u instead of failing.
+        # A file's code page may lack a character: write \\u instead of failing.
         sys.stdout.reconfigure(errors="backslashreplace")
     name = words[0] if words else "--help"
     if name not in dict(COMMANDS):
@@ -64,15 +64,15 @@ def main(arguments: Optional[List[str]] = None) -> int:
     except KeyboardInterrupt:
         return errors.INTERRUPTED
     # Before OSError, its base class.
-    except BrokenPipeError:  # the reader has closed its end, as `head` does
-        # Python flushes stdout again at its end and would print an error.
+    except BrokenPipeError:
+        # Python would flush stdout again at exit and print an error.
         sys.stderr.close()
         return errors.DONE
     except OSError as error:  # a full disk, a folder without write permission
         where = error.filename or "this machine"
         sys.stderr.write("%s: %s\n" % (where, error.strerror or error))
         return errors.FAILED
-    except Exception as error:  # an AgentError, or an error of the client
+    except Exception as error:
         if not hasattr(error, "exit_code"):
             raise
         sys.stderr.write(printable(without_token("%s\n" % error)))
@@ -81,12 +81,12 @@ def main(arguments: Optional[List[str]] = None) -> int:
 
 def _top_parser() -> argparse.ArgumentParser:
     width = max(len(name) for name, _ in COMMANDS)
-    listed = "".join(
-        "  %s  %s\n" % (name.ljust(width), does) for name, does in COMMANDS
+    command_lines = "".join(
+        "  %s  %s\n" % (name.ljust(width), summary) for name, summary in COMMANDS
     )
     parser = Parser(
         prog="virtlab-agent.pyz",
-        description="Measure what a hypervisor costs.\n\ncommands:\n" + listed,
+        description="Measure what a hypervisor costs.\n\ncommands:\n" + command_lines,
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         usage="%(prog)s COMMAND [...]",

@@ -1,4 +1,4 @@
-"""A client for the Virtlab API; needs only Python 3.6 and this file.
+"""A client for the Virtlab API that needs only Python 3.6 and this file.
 
     client = Client("http://127.0.0.1:8000", "vl_...")
     client.create_study({"slug": "my-study", "title": "My study"})
@@ -6,12 +6,9 @@
     for done in client.upload(runs):
         print(done, "of", len(runs))
 
-Uploading twice is safe: a run is identified by its key. Temporary failures (a server
-that restarts, a full queue) are retried; others raise `RefusedError` with the server's
-sentence.
-
-The other side may be a proxy, a portal or a server that never ends its answer: answers
-are read up to a length and a deadline, and no error contains the token.
+Uploads can be repeated: each run is identified by its key. Temporary failures are
+retried; others raise `RefusedError`. Responses are limited in length and time, and no
+error message contains the token.
 """
 
 import base64
@@ -30,136 +27,132 @@ from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tu
 
 Document = Dict[str, Any]
 
-SILENCE_S = 60.0  # between two pieces of an answer
-ANSWER_S = 120.0  # from the first byte sent to the last one received
-MOST_ANSWER_BYTES = 32 * 1024 * 1024
-PATIENCE_S = 300  # how long failures are retried
-SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 15
-MOST_WAIT_S = 3600.0  # limit for Retry-After
-# Well below the server's limits (8 MiB unpacked, 10,000 lines).
+READ_TIMEOUT_S = 60.0  # between two chunks of a response
+RESPONSE_TIMEOUT_S = 120.0  # from the first byte sent to the last one received
+MAX_RESPONSE_BYTES = 32 * 1024 * 1024
+RETRY_PERIOD_S = 300
+MIN_PAUSE_S, MAX_PAUSE_S = 0.25, 15
+MAX_RETRY_AFTER_S = 3600.0
+# Below the server's limits (8 MiB unpacked, 10,000 lines).
 BATCH_LINES = 200
 BATCH_BYTES = 2 * 1024 * 1024
-PASSING = (408, 425, 429, 500, 502, 503, 504)
-_PROXY_WANTS_A_PASSWORD = 407
-# Printable ASCII without blanks, as an HTTP header allows it.
+TEMPORARY_STATUSES = (408, 425, 429, 500, 502, 503, 504)
+_PROXY_AUTHENTICATION_REQUIRED = 407
+# Printable ASCII without spaces, as in HTTP headers.
 _TOKEN = re.compile(r"[!-~]{1,512}")
-_LONGEST_HEAD = 16 * 1024
-# Name of a trusted certificate's file in OpenSSL's folder.
-_HASHED = re.compile(r"[0-9a-f]{8}\.\d+")
-_CONTEXTS: List[Any] = []  # filled by `trusted`
+_MAX_HEAD_BYTES = 16 * 1024
+_HASHED_NAME = re.compile(r"[0-9a-f]{8}\.\d+")
+_CONTEXTS: List[Any] = []  # cache of `ssl_context`
 
 
 class RefusedError(Exception):
-    """The server refuses this request permanently."""
+    """The server permanently refuses this request."""
 
-    exit_code = 4  # as the agent's ServerRefusedError; this file has no imports of ours
+    exit_code = 4  # agents.errors.ServerRefusedError, which this file cannot import
 
     def __init__(self, status: int, answer: Document) -> None:
-        kinds = {"code": str, "detail": str, "fields": dict}
+        types = {"code": str, "detail": str, "fields": dict}
         # Any proxy can answer 404; Virtlab's errors always have these three fields.
         self.is_ours = all(
-            isinstance(answer.get(name), kind) for name, kind in kinds.items()
+            isinstance(answer.get(name), kind) for name, kind in types.items()
         )
         self.status = status
         self.code = str(answer.get("code", "unknown"))
-        other = (
-            "A proxy or another server answers there: it says nothing about Virtlab."
+        default = (
+            "The response is not from Virtlab, but from a proxy or another server."
         )
-        self.detail = str(answer.get("detail", other))
+        self.detail = str(answer.get("detail", default))
         self.fields = answer.get("fields", {})
         super().__init__("%s (HTTP %d): %s" % (self.code, status, self.detail))
 
 
 class UnreachableError(Exception):
-    """The server did not answer within the patience of the client."""
-
     exit_code = 5
 
 
-class PassingError(Exception):
-    """An attempt failed temporarily; ``wait_s`` is the server's Retry-After."""
+class TemporaryError(Exception):
+    """A failed attempt; ``wait_s`` is the server's Retry-After."""
 
     def __init__(self, sentence: str, wait_s: float = 0) -> None:
         self.wait_s = wait_s
         super().__init__(sentence)
 
 
-def pause_s(
-    failures: int, asked_s: float, shortest_s: float, longest_s: float
+def retry_pause_s(
+    failures: int, retry_after_s: float, shortest_s: float, longest_s: float
 ) -> float:
-    """Return the pause after failures: doubling up to a limit, half of it random."""
-    # 2.0 ** 1024 is an OverflowError, and a server can be away for days.
-    grown_s = min(longest_s, shortest_s * 2.0 ** min(failures, 10))
-    return max(asked_s, grown_s * random.uniform(0.5, 1))
+    """Return a pause that doubles up to a limit, half of it random."""
+    # 2.0 ** 1024 raises OverflowError.
+    backoff_s = min(longest_s, shortest_s * 2.0 ** min(failures, 10))
+    return max(retry_after_s, backoff_s * random.uniform(0.5, 1))
 
 
-def token_problem(token: str) -> str:
-    """Return why this cannot be a token, without quoting it; empty if it can be."""
+def token_error(token: str) -> str:
+    """Return why a token is invalid, without quoting it; "" if valid."""
     if _TOKEN.fullmatch(token):
         return ""
     if not token:
         return "The token is empty."
     if "\0" in token or token.startswith(("\xff\xfe", "\xfe\xff")):
-        what = "is UTF-16, as PowerShell writes files"
+        what = "is UTF-16, the encoding of files written by PowerShell"
     elif token.startswith(("\ufeff", "\xef\xbb\xbf")):
         what = "begins with a byte order mark"
     elif "\r" in token or "\n" in token:
-        what = "has a line end inside"
+        what = "contains a line break"
     elif len(token) > 512:
-        what = "is longer than any token"
+        what = "is longer than 512 characters"
     else:
-        what = "has a sign that no token has (a blank, a control, a letter with marks)"
-    return "The token %s: save it as one line of plain ASCII." % what
+        what = "contains a space, a control character or a non-ASCII character"
+    return "The token %s. Save it as one line of plain ASCII." % what
 
 
 class Client:
-    """A connection to one Virtlab server with one token."""
+    """A client of one Virtlab server with one token."""
 
-    def __init__(self, url: str, token: str = "", patience_s: float = PATIENCE_S):
-        problem = token_problem(token) if token else ""
+    def __init__(self, url: str, token: str = "", retry_for_s: float = RETRY_PERIOD_S):
+        problem = token_error(token) if token else ""
         if problem:
             raise ValueError(problem)
         self.url = url.rstrip("/") + "/api/v1/"
         self.token = token
-        self.patience_s = patience_s
-        # Open connections for the next request; a list can be shared by threads.
-        self._idle: List[Way] = []
-        self._stays_open = False
+        self.retry_for_s = retry_for_s
+        self._idle: List[HttpConnection] = []
+        self._keeps_alive = False
 
     def __enter__(self) -> "Client":
-        """Keep the connection open for all requests in the `with` block."""
-        self._stays_open = True
+        """Keep connections open between requests."""
+        self._keeps_alive = True
         return self
 
     def __exit__(self, *_: Any) -> None:
-        self._stays_open = False
+        self._keeps_alive = False
         while self._idle:
             self._idle.pop().close()
 
     def create_study(self, study: Document) -> Document:
-        """Create a study; an identical one may exist."""
+        """Create a study, or return the identical one."""
         return self.request("POST", "studies/", study)
 
     def update_study(self, slug: str, changes: Document) -> Document:
-        """Change some properties of a study."""
+        """Change fields of a study."""
         return self.request(
             "PATCH", "studies/%s/" % urllib.parse.quote(slug, safe=""), changes
         )
 
     def register_host(self, host: Document) -> Document:
-        """Register a machine; an identical one may exist."""
+        """Register a machine, or return the identical one."""
         return self.request("POST", "hosts/", host)
 
     def declare_tool(self, tool: Document) -> Document:
-        """Declare a tool of the lab; an identical one may exist."""
-        return self.request("POST", "own-tools/", tool)
+        """Declare a tool, or return the identical one."""
+        return self.request("POST", "custom-tools/", tool)
 
     def register_system(self, system: Document) -> Document:
-        """Register a system under test and return it with its id."""
+        """Register a system; return it with its id."""
         return self.request("POST", "systems/", system)
 
     def upload(self, runs: Iterable[Document]) -> Iterator[int]:
-        """Send runs in batches; yield how many are stored so far."""
+        """Send runs in batches; yield the number stored so far."""
         stored = 0
         lines = (json.dumps(run).encode() for run in runs)
         for batch in batches(lines, BATCH_LINES, BATCH_BYTES):
@@ -168,13 +161,12 @@ class Client:
             yield stored
 
     def send_form(self, path: str, body: bytes, content_type: str) -> Document:
-        """Send an encoded form."""
         return self._send("POST", path, body, content_type)
 
     def get(self, path: str, **query: Any) -> Document:
-        """Read one answer, for example ``get("runs/", study="my-study")``."""
-        address = path + "?" + urllib.parse.urlencode(query) if query else path
-        return self.request("GET", address)
+        """Return a JSON object, as in ``get("runs/", study="my-study")``."""
+        url = path + "?" + urllib.parse.urlencode(query) if query else path
+        return self.request("GET", url)
 
     def get_all(self, path: str, **query: Any) -> Iterator[Document]:
         """Yield all items of a paginated list."""
@@ -183,84 +175,86 @@ class Client:
             yield from page["results"]
             if not page["next"]:
                 return
-            # Only the query: the server may use another name for itself.
+            # The server may know itself under another host name.
             cursor = urllib.parse.urlsplit(page["next"]).query
             page = self.request("GET", path + "?" + cursor)
 
     def request(
         self, method: str, path: str, body: Optional[Document] = None
     ) -> Document:
-        """Send a request below /api/v1/ with retries; return the JSON object."""
-        packed = None if body is None else json.dumps(body).encode()
-        return self._send(method, path, packed, "application/json")
+        """Send a request below /api/v1/ with retries."""
+        encoded = None if body is None else json.dumps(body).encode()
+        return self._send(method, path, encoded, "application/json")
 
     def _send(
         self, method: str, path: str, body: Optional[bytes], content_type: str
     ) -> Document:
-        deadline = time.monotonic() + self.patience_s
+        deadline = time.monotonic() + self.retry_for_s
         failures = 0
         while True:
             try:
-                return self.attempt(method, path, body, content_type)
-            except PassingError as passing:
-                sentence, asked_s = str(passing), passing.wait_s
+                return self.send_once(method, path, body, content_type)
+            except TemporaryError as error:
+                message, retry_after_s = str(error), error.wait_s
             failures += 1
-            wait_s = pause_s(failures, asked_s, SHORTEST_PAUSE_S, LONGEST_PAUSE_S)
+            wait_s = retry_pause_s(failures, retry_after_s, MIN_PAUSE_S, MAX_PAUSE_S)
             if time.monotonic() + wait_s > deadline:
                 raise UnreachableError(
                     "%s did not answer for %g s: %s"
-                    % (self.url, self.patience_s, sentence)
+                    % (self.url, self.retry_for_s, message)
                 )
             time.sleep(wait_s)
 
-    def attempt(
+    def send_once(
         self,
         method: str,
         path: str,
         body: Optional[bytes] = None,
         content_type: str = "application/json",
-        most_bytes: int = MOST_ANSWER_BYTES,
+        most_bytes: int = MAX_RESPONSE_BYTES,
     ) -> Document:
-        """Send a request once; raise PassingError or RefusedError."""
+        """Send a request once; raise TemporaryError or RefusedError."""
         headers, packed = self._headers(body, content_type)
-        way: Optional[Way] = None
+        connection: Optional[HttpConnection] = None
         try:
             while True:
                 is_used = bool(self._idle)
-                way = self._idle.pop() if is_used else open_way(self.url)
+                connection = self._idle.pop() if is_used else open_connection(self.url)
                 try:
-                    response = way.ask(method, self.url + path, packed, headers)
+                    response = connection.request(
+                        method, self.url + path, packed, headers
+                    )
                     break
                 except (OSError, http.client.HTTPException):
-                    way.close()
-                    # The server may have closed an idle connection: open a new one.
+                    connection.close()
+                    # The server may have closed an idle connection.
                     if not is_used:
                         raise
             with response:
                 text = response.read(most_bytes + 1)
-                is_whole = response.isclosed()
+                is_complete = response.isclosed()
         except (OSError, http.client.HTTPException, ValueError) as error:
-            if way is not None:
-                way.close()
-            raise PassingError(_reason_of(error)) from None
-        if self._stays_open and is_whole and way.is_open:
-            self._idle.append(way)
+            if connection is not None:
+                connection.close()
+            raise TemporaryError(_error_text(error)) from None
+        if self._keeps_alive and is_complete and connection.is_open:
+            self._idle.append(connection)
         else:
-            way.close()
+            connection.close()
         if len(text) > most_bytes:
-            raise PassingError("an answer of more than %d bytes" % most_bytes)
+            raise TemporaryError("the response exceeds %d bytes" % most_bytes)
         if 200 <= response.status < 300:
             return _json_object(text)
-        # Some proxies repeat the request in their answer.
+        # Some proxies repeat the request in their response.
         if self.token:
             text = text.replace(self.token.encode(), b"***")
-        raise _error_of(response, text, way.proxy)
+        raise _http_error(response, text, connection.proxy)
 
     def _headers(
         self, body: Optional[bytes], content_type: str
     ) -> Tuple[Dict[str, str], Optional[bytes]]:
         headers = {"Accept": "application/json", "User-Agent": "virtlab-agent"}
-        if not self._stays_open:
+        if not self._keeps_alive:
             headers["Connection"] = "close"
         if self.token:
             headers["Authorization"] = "Token " + self.token
@@ -268,7 +262,7 @@ class Client:
             return headers, None
         headers["Content-Type"] = content_type
         packed = gzip.compress(body, 6)
-        # The server rejects a body that was packed to 1 % as a bomb.
+        # The server takes a body that shrinks to 1 % for a zip bomb.
         if len(body) // 90 < len(packed) < len(body):
             headers["Content-Encoding"] = "gzip"
             return headers, packed
@@ -276,7 +270,7 @@ class Client:
 
 
 class Proxy(NamedTuple):
-    """A proxy before the server; ``name`` is without the password."""
+    """A proxy; ``name`` has no password."""
 
     name: str
     host: str
@@ -284,24 +278,27 @@ class Proxy(NamedTuple):
     headers: Dict[str, str]
 
 
-class Way:
+class HttpConnection:
     """A connection to a server or its proxy."""
 
     def __init__(
-        self, connection: http.client.HTTPConnection, line: "_Line", proxy: Any
+        self,
+        connection: http.client.HTTPConnection,
+        sock: "_DeadlineSocket",
+        proxy: Any,
     ) -> None:
-        self.connection, self.line, self.proxy = connection, line, proxy
+        self.connection, self.sock, self.proxy = connection, sock, proxy
 
-    def ask(
+    def request(
         self,
         method: str,
         url: str,
         body: Optional[bytes],
         headers: Dict[str, str],
-        patience_s: float = 0.0,
+        timeout_s: float = 0.0,
     ) -> http.client.HTTPResponse:
-        """Send a request; return the answer after its head."""
-        self.line.deadline_s = time.monotonic() + (patience_s or ANSWER_S)
+        """Send a request; return the response before its body."""
+        self.sock.deadline_s = time.monotonic() + (timeout_s or RESPONSE_TIMEOUT_S)
         parts = urllib.parse.urlsplit(url)
         target = parts.path + ("?" + parts.query if parts.query else "")
         if self.proxy and parts.scheme == "http":
@@ -312,48 +309,47 @@ class Way:
 
     @property
     def is_open(self) -> bool:
-        """Whether another request can follow: http.client closes it otherwise."""
         return self.connection.sock is not None
 
     def close(self) -> None:
         self.connection.close()
-        self.line.close()
+        self.sock.close()
 
 
-class _Line:
-    """A socket with one deadline for all operations together."""
+class _DeadlineSocket:
+    """A socket with one deadline for all operations."""
 
     def __init__(self, sock: Any, deadline_s: float) -> None:
         self.sock, self.deadline_s = sock, deadline_s
 
-    def limit(self) -> None:
+    def set_deadline(self) -> None:
         left_s = self.deadline_s - time.monotonic()
         if left_s <= 0:
-            raise socket.timeout("the answer did not end in time")
-        self.sock.settimeout(min(SILENCE_S, left_s))
+            raise socket.timeout("the response did not end in time")
+        self.sock.settimeout(min(READ_TIMEOUT_S, left_s))
 
     def sendall(self, content: bytes) -> None:
-        self.limit()
+        self.set_deadline()
         self.sock.sendall(content)
 
     def makefile(self, *_: Any) -> io.BufferedReader:
-        return io.BufferedReader(_Heard(self))
+        return io.BufferedReader(_SocketReader(self))
 
     def close(self) -> None:
         self.sock.close()
 
 
-class _Heard(io.RawIOBase):
-    def __init__(self, line: _Line) -> None:
+class _SocketReader(io.RawIOBase):
+    def __init__(self, line: _DeadlineSocket) -> None:
         super().__init__()
-        # The socket stays open until it and this file are closed.
+        # Both must be closed before the socket closes.
         self._line, self._file = line, line.sock.makefile("rb", 0)
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> Optional[int]:
-        self._line.limit()
+        self._line.set_deadline()
         count: Optional[int] = self._file.readinto(buffer)
         return count
 
@@ -362,121 +358,119 @@ class _Heard(io.RawIOBase):
         super().close()
 
 
-def open_way(url: str, patience_s: float = 0.0) -> Way:
-    """Connect to the server of an address, through a proxy if one is set.
+def open_connection(url: str, timeout_s: float = 0.0) -> HttpConnection:
+    """Connect to the server of a URL, through a proxy if one is configured.
 
-    Raises OSError, or ValueError for an invalid address.
+    Raise OSError, or ValueError for an invalid URL.
     """
     parts = urllib.parse.urlsplit(url)
     is_tls = parts.scheme == "https"
     host, port = host_of(parts), parts.port or (443 if is_tls else 80)
-    name = host.partition("%")[0]  # without the zone of an IPv6 address
-    deadline_s = time.monotonic() + (patience_s or ANSWER_S)
+    server_name = host.partition("%")[0]  # without the zone of an IPv6 address
+    deadline_s = time.monotonic() + (timeout_s or RESPONSE_TIMEOUT_S)
     proxy = proxy_of(parts.scheme, host)
     try:
-        place = (proxy.host, proxy.port) if proxy else (host, port)
-        sock = socket.create_connection(place, patience_s or SILENCE_S)
+        address = (proxy.host, proxy.port) if proxy else (host, port)
+        sock = socket.create_connection(address, timeout_s or READ_TIMEOUT_S)
     except OSError as error:
         if proxy is None:
             raise
-        raise OSError("the proxy %s: %s" % (proxy.name, _reason_of(error))) from None
-    # Delayed requests would make the round trip of a stamp longer.
+        raise OSError("the proxy %s: %s" % (proxy.name, _error_text(error))) from None
+    # Nagle's algorithm would lengthen round trips.
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    line = _Line(sock, deadline_s)
+    deadline_socket = _DeadlineSocket(sock, deadline_s)
     try:
         if is_tls:
             if proxy:
-                _ask_for_tunnel(line, proxy, host, port)
-            line.limit()
-            line.sock = trusted().wrap_socket(sock, server_hostname=name)
+                _open_tunnel(deadline_socket, proxy, host, port)
+            deadline_socket.set_deadline()
+            deadline_socket.sock = ssl_context().wrap_socket(
+                sock, server_hostname=server_name
+            )
     except (OSError, ValueError):
-        line.close()
+        deadline_socket.close()
         raise
-    connection = http.client.HTTPConnection(name, port)
+    connection = http.client.HTTPConnection(server_name, port)
     # Never reconnect automatically: that would bypass the proxy.
     connection.auto_open = 0
-    connection.sock = line  # type: ignore[assignment]  # it only sends and reads files
+    connection.sock = deadline_socket  # type: ignore[assignment]  # only sends and makefiles
     if is_tls:
-        connection.default_port = 443  # type: ignore[misc]  # else Host has the port
-    return Way(connection, line, proxy)
+        # Keep the port out of the Host header.
+        connection.default_port = 443  # type: ignore[misc]
+    return HttpConnection(connection, deadline_socket, proxy)
 
 
 def host_of(parts: urllib.parse.SplitResult) -> str:
-    """Return the host of an address (``%25`` of an IPv6 zone becomes ``%``)."""
     host = parts.hostname or ""
     return host if host.endswith("%25") else host.replace("%25", "%", 1)
 
 
 def bracketed(host: str, port: int) -> str:
-    """Return HOST:PORT, an IPv6 address in brackets."""
+    """Return HOST:PORT, with brackets around an IPv6 address."""
     return "%s:%d" % ("[%s]" % host if ":" in host else host, port)
 
 
-def _ask_for_tunnel(line: _Line, proxy: Proxy, host: str, port: int) -> None:
-    place = bracketed(host, port)
-    head = ["CONNECT %s HTTP/1.1" % place, "Host: " + place]
+def _open_tunnel(line: _DeadlineSocket, proxy: Proxy, host: str, port: int) -> None:
+    target = bracketed(host, port)
+    head = ["CONNECT %s HTTP/1.1" % target, "Host: " + target]
     head += ["%s: %s" % header for header in proxy.headers.items()]
     line.sendall("\r\n".join([*head, "", ""]).encode("latin-1"))
-    heard = b""
-    while b"\r\n\r\n" not in heard:
-        line.limit()
-        # Single bytes: the bytes after the head belong to TLS.
+    received = b""
+    while b"\r\n\r\n" not in received:
+        line.set_deadline()
+        # Later bytes belong to TLS.
         byte = line.sock.recv(1)
-        if not byte or len(heard) > _LONGEST_HEAD:
-            raise OSError("the proxy %s hung up" % proxy.name)
-        heard += byte
-    words = heard.split(b"\r\n", 1)[0].decode("latin-1").split(None, 2)
+        if not byte or len(received) > _MAX_HEAD_BYTES:
+            raise OSError("the proxy %s closed the connection" % proxy.name)
+        received += byte
+    words = received.split(b"\r\n", 1)[0].decode("latin-1").split(None, 2)
     if len(words) < 2 or words[1] != "200":
-        said = "HTTP " + words[1] if len(words) > 1 else "no HTTP"
-        raise OSError("the proxy %s answered %s" % (proxy.name, said))
+        status = "HTTP " + words[1] if len(words) > 1 else "something other than HTTP"
+        raise OSError("the proxy %s answered %s" % (proxy.name, status))
 
 
 def proxy_of(scheme: str, host: str) -> Optional[Proxy]:
-    """Return the proxy for a server, if any; raise OSError unless it is HTTP."""
-    named = [name for name in os.environ if name.lower().endswith("_proxy")]
+    """Return the HTTP proxy for a server, if any; raise OSError for other kinds."""
+    variables = [name for name in os.environ if name.lower().endswith("_proxy")]
     # Only Windows and macOS have other settings; importing urllib.request costs 1 MB.
-    if not named and os.name != "nt" and sys.platform != "darwin":
+    if not variables and os.name != "nt" and sys.platform != "darwin":
         return None
     from urllib import request
 
-    known = request.getproxies()
-    address = known.get(scheme) or known.get("all")
-    if not address or request.proxy_bypass(host):
+    proxies = request.getproxies()
+    url = proxies.get(scheme) or proxies.get("all")
+    if not url or request.proxy_bypass(host):
         return None
     try:
-        parts = urllib.parse.urlsplit(
-            address if "://" in address else "http://" + address
-        )
-        place = (host_of(parts), parts.port or 80)
+        parts = urllib.parse.urlsplit(url if "://" in url else "http://" + url)
+        address = (host_of(parts), parts.port or 80)
     except ValueError:
-        parts, place = urllib.parse.urlsplit("http:"), ("", 0)
-    name = "%s://%s" % (parts.scheme, bracketed(*place))
-    if parts.scheme != "http" or not place[0]:
+        parts, address = urllib.parse.urlsplit("http:"), ("", 0)
+    name = "%s://%s" % (parts.scheme, bracketed(*address))
+    if parts.scheme != "http" or not address[0]:
         raise OSError(
-            "%s is no HTTP proxy: set %s_proxy, or no_proxy to do without"
+            "%s is not an HTTP proxy: correct %s_proxy, or set no_proxy"
             % (name, scheme)
         )
     headers = {}
     if parts.username is not None:
-        words = map(urllib.parse.unquote, (parts.username, parts.password or ""))
-        secret = base64.b64encode(":".join(words).encode()).decode()
+        credentials = map(urllib.parse.unquote, (parts.username, parts.password or ""))
+        secret = base64.b64encode(":".join(credentials).encode()).decode()
         headers["Proxy-Authorization"] = "Basic " + secret
-    return Proxy(name, *place, headers=headers)
+    return Proxy(name, *address, headers=headers)
 
 
-def _reason_of(error: Exception) -> str:
-    """Return the text of an error; some errors have none."""
-    is_silent = isinstance(error, ConnectionError)  # RemoteDisconnected is both
-    if isinstance(error, http.client.BadStatusLine) and not is_silent:
-        return "what answers there does not speak HTTP: %s" % str(error).strip()[:80]
-    sentence = getattr(error, "strerror", None) or str(error)
-    return str(sentence or type(error).__name__)
+def _error_text(error: Exception) -> str:
+    is_disconnect = isinstance(error, ConnectionError)
+    if isinstance(error, http.client.BadStatusLine) and not is_disconnect:
+        return "the response is not HTTP: %s" % str(error).strip()[:80]
+    text = getattr(error, "strerror", None) or str(error)
+    return str(text or type(error).__name__)
 
 
 def batches(
     lines: Iterable[bytes], most_lines: int, most_bytes: int
 ) -> Iterator[List[bytes]]:
-    """Group lines up to a number of lines and bytes."""
     batch: List[bytes] = []
     size = 0
     for line in lines:
@@ -489,53 +483,54 @@ def batches(
         yield batch
 
 
-def _error_of(
+def _http_error(
     response: http.client.HTTPResponse, text: bytes, proxy: Optional[Proxy]
 ) -> Exception:
-    """Return the PassingError or RefusedError for an answer."""
+    """Return a TemporaryError or RefusedError."""
     status = response.status
-    if proxy and status == _PROXY_WANTS_A_PASSWORD:
-        sentence = "the proxy %s wants a password (HTTP 407): set it as http://NAME:"
-        return PassingError(sentence % proxy.name + "PASSWORD@... in its variable")
-    if status not in PASSING:
+    if proxy and status == _PROXY_AUTHENTICATION_REQUIRED:
+        message = "the proxy %s requires a password (HTTP 407): set http://NAME:"
+        return TemporaryError(message % proxy.name + "PASSWORD@... in its variable")
+    if status not in TEMPORARY_STATUSES:
         return RefusedError(status, _json_object(text))
     try:
         wait_s = float(response.getheader("Retry-After") or 0)
-    except ValueError:  # a date, as some proxies send it
+    except ValueError:
         wait_s = 0.0
-    wait_s = min(wait_s, MOST_WAIT_S) if wait_s > 0 else 0.0  # 0 for NaN
-    return PassingError("the server answered HTTP %d" % status, wait_s)
+    wait_s = min(wait_s, MAX_RETRY_AFTER_S) if wait_s > 0 else 0.0  # 0 for NaN
+    return TemporaryError("the server answered HTTP %d" % status, wait_s)
 
 
 def _json_object(text: bytes) -> Document:
     try:
         answer = json.loads(text.decode())
     except (ValueError, RecursionError):
-        return {}  # a portal's page: the caller misses the expected keys
+        return {}  # e.g. a captive portal's page
     return answer if isinstance(answer, dict) else {}
 
 
-def trusted() -> Any:
-    """Return a shared SSL context: reading the certificates costs 25 ms and 1 MB."""
-    # A Python that was built without ssl can still use http:// servers.
+def ssl_context() -> Any:
+    """Return a shared SSL context; loading certificates costs 25 ms and 1 MB."""
+    # Python without the ssl module can still use http:// servers.
     import ssl
 
     if not _CONTEXTS:
-        # From a folder by hash, OpenSSL reads only the needed certificates.
-        folder = folder_of(ssl.get_default_verify_paths()) or None
+        # OpenSSL reads only the certificates it needs from a folder of hashes.
+        folder = certificate_folder(ssl.get_default_verify_paths()) or None
         _CONTEXTS.append(ssl.create_default_context(capath=folder))
     return _CONTEXTS[0]
 
 
-def folder_of(paths: Any) -> str:
-    """Return the folder of certificates by hash, "" if it cannot replace the file."""
-    named = (paths.openssl_cafile_env, paths.openssl_capath_env)
-    if not (paths.cafile and paths.capath) or any(map(os.environ.get, named)):
+def certificate_folder(paths: Any) -> str:
+    """Return the folder of hashed certificates; "" if the bundle has more of them."""
+    variables = (paths.openssl_cafile_env, paths.openssl_capath_env)
+    if not (paths.cafile and paths.capath) or any(map(os.environ.get, variables)):
         return ""
     try:
         with open(paths.cafile, "rb") as file:
-            wanted = sum(line.startswith(b"-----BEGIN") for line in file)
-        hashed = sum(map(bool, map(_HASHED.fullmatch, os.listdir(paths.capath))))
+            bundled = sum(line.startswith(b"-----BEGIN") for line in file)
+        hashed = sum(map(bool, map(_HASHED_NAME.fullmatch, os.listdir(paths.capath))))
+
     except OSError:
         return ""
-    return str(paths.capath) if 0 < wanted <= hashed else ""
+    return str(paths.capath) if 0 < bundled <= hashed else ""

@@ -1,4 +1,4 @@
-"""Output for terminals and logs, and arguments within limits."""
+"""Terminal output, and argparse types for limited numbers."""
 
 import argparse
 import os
@@ -7,27 +7,27 @@ import sys
 import time
 from typing import Any, Callable, NoReturn, Optional, TypeVar
 
-Number = TypeVar("Number", int, float)
+NumberType = TypeVar("NumberType", int, float)
 
 
-# Controls, line separators, marks of direction and single surrogates: the server
-# rejects them (benchmarks/text.py), and terminals interpret them.
+# Control characters, line separators, direction marks and lone surrogates, as in
+# benchmarks/text.py.
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-# Tokens of Virtlab, also encoded in an address.
+# Also in URL-encoded form.
 _TOKEN = re.compile(r"\bvl(?:_|%5[fF])(?:[0-9A-Za-z_-]|%[0-9A-Fa-f]{2}){4,}")
 
 
 def printable(text: str) -> str:
-    """Return a text with escapes such as `\\x88` for unprintable characters."""
+    """Escape unprintable characters, as in `\\x88`."""
     return _UNPRINTABLE.sub(
-        lambda sign: sign.group().encode("unicode_escape").decode("ascii"), text
+        lambda match: match.group().encode("unicode_escape").decode("ascii"), text
     )
 
 
 def printable_all(value: Any) -> Any:
-    """Return facts with only printable text, at every depth."""
+    """Escape unprintable characters at every depth."""
     if isinstance(value, dict):
         return {name: printable_all(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
@@ -36,12 +36,11 @@ def printable_all(value: Any) -> Any:
 
 
 def utc_text(at_s: Optional[float] = None) -> str:
-    """Return a time in seconds since 1970, by default now, as 2026-11-24T04:00:00Z."""
+    """Format a time as 2026-11-24T04:00:00Z; the default is now."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at_s))
 
 
 def without_token(text: str) -> str:
-    """Hide tokens in a text: some servers repeat the request."""
     return _TOKEN.sub("vl_***", text)
 
 
@@ -49,39 +48,37 @@ class Parser(argparse.ArgumentParser):
     """An argument parser whose errors contain no token."""
 
     def error(self, message: str) -> "NoReturn":
-        super().error(_shown(message))
+        super().error(_safe_text(message))
 
 
 class Console:
-    """Output for people: results to standard output, all else to standard error."""
+    """Results to standard output, messages to standard error."""
 
     def __init__(self) -> None:
         self.is_terminal = sys.stderr.isatty()
         self._width = 0
 
-    def result(self, text: str) -> None:
-        """Print a result."""
+    def print_result(self, text: str) -> None:
         self._clear()
-        sys.stdout.write(_shown(text) + "\n")
+        sys.stdout.write(_safe_text(text) + "\n")
         sys.stdout.flush()
 
-    def say(self, text: str) -> None:
-        """Print a permanent line."""
+    def message(self, text: str) -> None:
         self._clear()
         stamp = "" if self.is_terminal else utc_text() + " "
-        sys.stderr.write(stamp + _shown(text) + "\n")
+        sys.stderr.write(stamp + _safe_text(text) + "\n")
         sys.stderr.flush()
 
     def progress(self, text: str) -> None:
         """Print a line that the next one replaces on a terminal."""
         if not self.is_terminal:
-            return self.say(text)
+            return self.message(text)
         try:
             columns = os.get_terminal_size(sys.stderr.fileno()).columns
         except (OSError, ValueError):
             columns = 80
-        # One column short: a full line would wrap, and \r does not go back up.
-        shown = _shown(text)[: columns - 1]
+        # A full line would wrap.
+        shown = _safe_text(text)[: columns - 1]
         sys.stderr.write("\r" + shown.ljust(self._width))
         sys.stderr.flush()
         self._width = len(shown)
@@ -93,30 +90,28 @@ class Console:
             self._width = 0
 
 
-def _shown(text: str) -> str:
+def _safe_text(text: str) -> str:
     return printable(without_token(text))
 
 
-def whole(least: int, most: int = 10**15) -> Callable[[str], int]:
-    """Return a parser of whole numbers for argparse."""
-    return _within(int, "whole number", least, most)
+def int_between(minimum: int, maximum: int = 10**15) -> Callable[[str], int]:
+    return _within(int, "whole number", minimum, maximum)
 
 
-def seconds(least: float, most: float = 1e6) -> Callable[[str], float]:
-    """Return a parser of seconds for argparse."""
-    return _within(float, "number of seconds", least, most)
+def seconds_between(minimum: float, maximum: float = 1e6) -> Callable[[str], float]:
+    return _within(float, "number of seconds", minimum, maximum)
 
 
 def _within(
-    kind: Callable[[str], Number], name: str, least: float, most: float
-) -> Callable[[str], Number]:
-    def read(text: str) -> Number:
+    kind: Callable[[str], NumberType], name: str, least: float, most: float
+) -> Callable[[str], NumberType]:
+    def read(text: str) -> NumberType:
         number = kind(text)
-        if not least <= number <= most:  # true for NaN
-            sentence = "%s is not from %.10g to %.10g" % (text, least, most)
-            raise argparse.ArgumentTypeError(sentence)
+        if not least <= number <= most:  # False for NaN
+            message = "%s is not from %.10g to %.10g" % (text, least, most)
+            raise argparse.ArgumentTypeError(message)
         return number
 
-    # argparse prints this name for a text that is not a number.
+    # Shown by argparse.
     read.__name__ = name
     return read

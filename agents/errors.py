@@ -1,13 +1,13 @@
-"""Exit codes, and errors whose text tells the user what is wrong and what to do."""
+"""Exit codes, and errors with problem and remedy."""
 
 DONE = 0
 FAILED = 1
 USAGE = 2
 NOT_ENROLLED = 3
 REFUSED = 4
-LATER = 5
-NO_ROOM = 6
-UNWELL = 7
+SERVER_UNAVAILABLE = 5
+SPOOL_FULL = 6
+CHECK_FAILED = 7
 INTERRUPTED = 130
 
 
@@ -18,30 +18,30 @@ class AgentError(Exception):
 
 
 class UsageError(AgentError):
-    """The arguments make no sense."""
+    """Wrong or contradictory arguments."""
 
     exit_code = USAGE
 
 
 class NotEnrolledError(AgentError):
-    """There is no server, or its settings cannot be read."""
+    """The enrolment is missing or unreadable."""
 
     exit_code = NOT_ENROLLED
 
 
 class SpoolFullError(AgentError):
-    """The run was not saved; older ones are untouched."""
+    """The run was not saved; saved runs are unchanged."""
 
-    exit_code = NO_ROOM
+    exit_code = SPOOL_FULL
 
 
 class ServerRefusedError(AgentError):
-    """The server refuses permanently."""
+    """The server permanently refuses."""
 
     exit_code = REFUSED
 
 
-class ServerAwayError(AgentError):
-    """The server does not answer now."""
+class ServerUnavailableError(AgentError):
+    """The server does not answer."""
 
-    exit_code = LATER
+    exit_code = SERVER_UNAVAILABLE

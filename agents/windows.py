@@ -1,7 +1,6 @@
-"""Facts and control of a Windows through its registry and ctypes.
+"""Windows facts and process control, without special rights.
 
-No call needs rights or depends on the language. What an old Windows, or wine, does not
-have is left out.
+No call depends on the language. Unknown facts are omitted.
 """
 
 import contextlib
@@ -13,17 +12,17 @@ import struct
 import subprocess
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
-from agents.detection import evidence
-from agents.processes import ended
+from agents.detection import indicators
+from agents.processes import run_program
 
 BIOS = r"HARDWARE\DESCRIPTION\System\BIOS"
 CPU = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0"
 WINDOWS = r"SOFTWARE\Microsoft\Windows NT\CurrentVersion"
 DEVICE_GUARD = r"SYSTEM\CurrentControlSet\Control\DeviceGuard"
 CODE_INTEGRITY = DEVICE_GUARD + r"\Scenarios\HypervisorEnforcedCodeIntegrity"
-# The service that manages guests exists if the Hyper-V role is installed.
-ROLE = r"SYSTEM\CurrentControlSet\Services\vmms"
-PLAN = r"SYSTEM\CurrentControlSet\Control\Power\User\PowerSchemes"
+# This service exists if the Hyper-V role is installed.
+HYPER_V_ROLE = r"SYSTEM\CurrentControlSet\Services\vmms"
+POWER_PLAN = r"SYSTEM\CurrentControlSet\Control\Power\User\PowerSchemes"
 MEMORY = r"SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management"
 _DMI = {
     "sys_vendor": "SystemManufacturer",
@@ -32,26 +31,26 @@ _DMI = {
     "bios_vendor": "BIOSVendor",
     "board_vendor": "BaseBoardManufacturer",
 }
-# Names of power plans are translated, their numbers are not.
+# Names are translated, GUIDs not.
 _PLANS = {
     "381b4222-f694-41f0-9685-ff5bb260df2e": "balanced",
     "8c5e7fda-e8bf-4a96-9a85-a6e23a8c635c": "high performance",
     "a1841308-3541-4fab-bc81-f71556f20b4a": "power saver",
     "e9a42b02-d5df-448d-aa00-03f14749eb61": "ultimate performance",
 }
-# The registry names Windows 11 "Windows 10"; 11 begins with this build.
+# The registry calls Windows 11 "Windows 10".
 _FIRST_11 = 22000
 
 _MOST_DISKS = 64
-# GetLogicalProcessorInformationEx: kinds of its records, and the one for all of them.
+# GetLogicalProcessorInformationEx: record kinds, and all.
 _CORE, _NODE, _PACKAGE, _ALL_KINDS = 0, 1, 3, 0xFFFF
 _SHARES_A_CORE = 1
 _EXTENDED_LIMITS, _KILL_WITH_JOB = 9, 0x2000
 _KILL_S = 10.0
-# CreateFileW: no rights but to query, shared with all, only existing files.
+# CreateFileW: query access, shared with all.
 _SHARED, _EXISTING = 3, 3
 _INVALID = (1 << 64) - 1, (1 << 32) - 1, -1, None
-# DeviceIoControl codes that need no right to read the disk.
+# DeviceIoControl codes without read access to the disk.
 _QUERY_PROPERTY, _GEOMETRY = 0x2D1400, 0x700A0
 _DEVICE, _WRITE_CACHE, _SEEK_PENALTY = 0, 4, 7
 _BUSES = {
@@ -60,15 +59,15 @@ _BUSES = {
     **{15: "file", 16: "Storage Spaces", 17: "NVMe", 18: "SCM", 19: "UFS"},
 }
 _CACHES = {1: "write through", 2: "write back"}
-# GetAdaptersAddresses: no addresses of any kind, only the adapters.
+# GetAdaptersAddresses: list adapters without their addresses.
 _ADAPTERS_ONLY, _TOO_SMALL = 0x2F, 111
 _LOOPBACK, _TUNNEL = 24, 131
 _UP = 1
 _UNKNOWN_SPEED = (1 << 64) - 1
 
 
-def value_of(key: str, name: str) -> Optional[Any]:
-    """Return one value below HKEY_LOCAL_MACHINE, or None."""
+def registry_value(key: str, name: str) -> Optional[Any]:
+    """Return a value below HKEY_LOCAL_MACHINE."""
     registry = importlib.import_module("winreg")
     try:
         with registry.OpenKey(registry.HKEY_LOCAL_MACHINE, key) as opened:
@@ -77,24 +76,24 @@ def value_of(key: str, name: str) -> Optional[Any]:
         return None
 
 
-def evidence_of_windows() -> Dict[str, Any]:
-    """Read the names of firmware and CPU, and the version of the system."""
+def windows_indicators() -> Dict[str, Any]:
+    """Read names of firmware and CPU, and the version."""
     return {
         "kernel": platform.version(),
-        "dmi": {ours: value_of(BIOS, theirs) for ours, theirs in _DMI.items()},
-        "model": value_of(CPU, "ProcessorNameString"),
-        "build": value_of(WINDOWS, "BuildLabEx"),
+        "dmi": {name: registry_value(BIOS, value) for name, value in _DMI.items()},
+        "model": registry_value(CPU, "ProcessorNameString"),
+        "build": registry_value(WINDOWS, "BuildLabEx"),
         "windows": {
-            "vbs": value_of(DEVICE_GUARD, "EnableVirtualizationBasedSecurity"),
-            "code integrity": value_of(CODE_INTEGRITY, "Enabled"),
-            "role": value_of(ROLE, "Start"),
+            "vbs": registry_value(DEVICE_GUARD, "EnableVirtualizationBasedSecurity"),
+            "code integrity": registry_value(CODE_INTEGRITY, "Enabled"),
+            "role": registry_value(HYPER_V_ROLE, "Start"),
         },
     }
 
 
-def hypervisor_beneath(known: Dict[str, Any], layers: Any) -> Optional[str]:
-    """Return whether a hypervisor runs below this Windows for its security (VBS)."""
-    windows = known.get("windows")
+def is_nested(evidence: Dict[str, Any], layers: Any) -> Optional[str]:
+    """Return virtualization-based security's state; None unless Windows."""
+    windows = evidence.get("windows")
     if windows is None:
         return None
     if "hyper-v-root" in layers:
@@ -102,57 +101,57 @@ def hypervisor_beneath(known: Dict[str, Any], layers: Any) -> Optional[str]:
     return "set, not running" if windows.get("vbs") else "off"
 
 
-def facts_of_windows() -> Dict[str, Any]:
-    """Return the facts of the machine that need no further programs."""
-    version, patch = platform.version(), value_of(WINDOWS, "UBR")
-    build = value_of(WINDOWS, "CurrentBuildNumber")
-    plan = str(value_of(PLAN, "ActivePowerScheme") or "").strip("{}").lower()
-    override = value_of(MEMORY, "FeatureSettingsOverride")
-    mask = value_of(MEMORY, "FeatureSettingsOverrideMask")
+def windows_facts() -> Dict[str, Any]:
+    version, patch = platform.version(), registry_value(WINDOWS, "UBR")
+    build = registry_value(WINDOWS, "CurrentBuildNumber")
+    plan = (
+        str(registry_value(POWER_PLAN, "ActivePowerScheme") or "").strip("{}").lower()
+    )
+    override = registry_value(MEMORY, "FeatureSettingsOverride")
+    mask = registry_value(MEMORY, "FeatureSettingsOverrideMask")
     is_tuned = override is not None and mask is not None
     ram = memory()
     return {
         **processors(),
-        "cpu model": value_of(CPU, "ProcessorNameString"),
-        "cpu family model stepping": identity(value_of(CPU, "Identifier")),
-        "cpu nominal MHz": value_of(CPU, "~MHz"),
-        "microcode": microcode(value_of(CPU, "Update Revision")),
+        "cpu model": registry_value(CPU, "ProcessorNameString"),
+        "cpu family model stepping": cpu_identity(registry_value(CPU, "Identifier")),
+        "cpu nominal MHz": registry_value(CPU, "~MHz"),
+        "microcode": microcode(registry_value(CPU, "Update Revision")),
         "threads": os.cpu_count(),
         "hardware virtualization": hardware_virtualization(),
         "kernel": version if patch is None else "%s.%s" % (version, patch),
         "kernel tuning": "FeatureSettingsOverride=%s/%s" % (override, mask)
         if is_tuned
         else None,
-        "distribution": product(value_of(WINDOWS, "ProductName"), build),
-        # The firmware of a guest may not report the installed memory.
-        "memory bytes": installed_bytes() or (ram.whole if ram else None),
+        "distribution": product_name(registry_value(WINDOWS, "ProductName"), build),
+        # A guest's firmware may omit it.
+        "memory bytes": installed_bytes() or (ram.total if ram else None),
         "swap bytes": ram.swap if ram else None,
         "power plan": _PLANS.get(plan, plan or None),
-        "clocksource": counter(),
-        "machine": value_of(BIOS, "SystemProductName") or None,
-        "machine vendor": value_of(BIOS, "SystemManufacturer") or None,
-        "firmware": value_of(BIOS, "BIOSVersion") or None,
+        "clocksource": performance_counter(),
+        "machine": registry_value(BIOS, "SystemProductName") or None,
+        "machine vendor": registry_value(BIOS, "SystemManufacturer") or None,
+        "firmware": registry_value(BIOS, "BIOSVersion") or None,
         "disks": disks(),
         "networks": networks(),
     }
 
 
-def identity(text: Optional[str]) -> Optional[str]:
-    """Read `AMD64 Family 25 Model 1 Stepping 1` as Linux writes it: 25/1/1."""
+def cpu_identity(text: Optional[str]) -> Optional[str]:
+    """Convert `AMD64 Family 25 Model 1 Stepping 1` to 25/1/1, as Linux."""
     words = re.search(r"Family (\d+) Model (\d+) Stepping (\d+)", str(text))
     return "/".join(words.groups()) if words else None
 
 
 def microcode(revision: Any) -> Optional[str]:
-    """Return the revision in the upper half of eight bytes, as Linux writes it."""
+    """Return the upper half of the eight bytes, in Linux' form."""
     if not isinstance(revision, bytes) or len(revision) != 8:
         return None
     (number,) = struct.unpack("<4xI", revision)
     return "0x%x" % number if number else None
 
 
-def product(name: Optional[str], build: Any) -> Optional[str]:
-    """Return the name of the product, corrected for Windows 11."""
+def product_name(name: Optional[str], build: Any) -> Optional[str]:
     is_11 = str(build).isdigit() and int(build) >= _FIRST_11
     if name and is_11 and name.startswith("Windows 10"):
         return name.replace("Windows 10", "Windows 11", 1)
@@ -160,26 +159,24 @@ def product(name: Optional[str], build: Any) -> Optional[str]:
 
 
 def hardware_virtualization() -> Optional[str]:
-    """Return the virtualization extension of the CPU; a hypervisor may hide it."""
-    ask = evidence.open_cpuid()
-    if ask is None:
+    """Return the CPU's extension, which a hypervisor may hide."""
+    cpuid = indicators.open_cpuid()
+    if cpuid is None:
         return None
-    if ask(1).ecx >> 5 & 1:
+    if cpuid(1).ecx >> 5 & 1:
         return "VT-x"
-    is_known = ask(0x80000000).eax >= 0x80000001
-    return "AMD-V" if is_known and ask(0x80000001).ecx >> 2 & 1 else None
+    has_leaf = cpuid(0x80000000).eax >= 0x80000001
+    return "AMD-V" if has_leaf and cpuid(0x80000001).ecx >> 2 & 1 else None
 
 
-class Memory(NamedTuple):
-    """Bytes of the machine, free bytes, and bytes of the page files."""
-
-    whole: int
+class MemoryStatus(NamedTuple):
+    total: int
     free: int
     swap: int
 
 
-def _asked(name: str, *arguments: Any) -> Any:
-    """Call a function of kernel32; return 0 if it fails or does not exist here."""
+def _call_kernel32(name: str, *arguments: Any) -> Any:
+    """Return 0 if the function fails or does not exist."""
     try:
         kernel = importlib.import_module("ctypes").windll.kernel32
         return getattr(kernel, name)(*arguments)
@@ -187,55 +184,56 @@ def _asked(name: str, *arguments: Any) -> Any:
         return 0
 
 
-def memory() -> Optional[Memory]:
+def memory() -> Optional[MemoryStatus]:
     ctypes = importlib.import_module("ctypes")
     status = (ctypes.c_ubyte * 64)()
     struct.pack_into("<I", status, 0, 64)
-    if not _asked("GlobalMemoryStatusEx", status):
+    if not _call_kernel32("GlobalMemoryStatusEx", status):
         return None
-    whole, free, pages = struct.unpack_from("<3Q", status, 8)
-    return Memory(whole, free, max(0, pages - whole))
+    total, free, pages = struct.unpack_from("<3Q", status, 8)
+    return MemoryStatus(total, free, max(0, pages - total))
 
 
 def installed_bytes() -> Optional[int]:
-    """Return how much memory is installed according to the firmware."""
+    """Return installed memory according to the firmware."""
     ctypes = importlib.import_module("ctypes")
     kib = ctypes.c_ulonglong(0)
-    is_known = _asked("GetPhysicallyInstalledSystemMemory", ctypes.byref(kib))
+    is_known = _call_kernel32("GetPhysicallyInstalledSystemMemory", ctypes.byref(kib))
     return int(kib.value) * 1024 if is_known else None
 
 
-def spent() -> Optional[List[int]]:
-    """Return the time of all processors in 100 ns: user, nice, system and idle."""
+def cpu_times() -> Optional[List[int]]:
+    """Return user, nice, system and idle time in units of 100 ns."""
     ctypes = importlib.import_module("ctypes")
     times = [ctypes.c_ulonglong() for _ in range(3)]
-    is_known = _asked("GetSystemTimes", *map(ctypes.byref, times))
+    is_known = _call_kernel32("GetSystemTimes", *map(ctypes.byref, times))
     idle, kernel, user = (int(time.value) for time in times)
-    # The kernel's time includes the idle time.
+    # Kernel time includes idle time.
     return [user, 0, kernel - idle, idle] if is_known else None
 
 
-def counter() -> Optional[str]:
-    """Return the clock and its frequency."""
+def performance_counter() -> Optional[str]:
     ctypes = importlib.import_module("ctypes")
     frequency = ctypes.c_longlong()
-    _asked("QueryPerformanceFrequency", ctypes.byref(frequency))
+    _call_kernel32("QueryPerformanceFrequency", ctypes.byref(frequency))
     hertz = int(frequency.value)
     return "QueryPerformanceCounter, %d Hz" % hertz if hertz else None
 
 
 def processors() -> Dict[str, Any]:
-    """Return the numbers of sockets, cores and nodes, in all groups of processors."""
+    """Count sockets, cores and NUMA nodes in all groups."""
     ctypes = importlib.import_module("ctypes")
     name, size = "GetLogicalProcessorInformationEx", ctypes.c_uint32()
-    _asked(name, _ALL_KINDS, None, ctypes.byref(size))
+    _call_kernel32(name, _ALL_KINDS, None, ctypes.byref(size))
     records = (ctypes.c_ubyte * size.value)()
-    if not size.value or not _asked(name, _ALL_KINDS, records, ctypes.byref(size)):
+    if not size.value or not _call_kernel32(
+        name, _ALL_KINDS, records, ctypes.byref(size)
+    ):
         return {}
-    found = list(records_of(bytes(records)))
-    kinds = [kind for kind, _ in found]
-    # The first byte of a core's record tells whether several threads share it.
-    has_smt = any(kind == _CORE and body[0] & _SHARES_A_CORE for kind, body in found)
+    parts = list(split_records(bytes(records)))
+    kinds = [kind for kind, _ in parts]
+    # Its first byte is set for SMT.
+    has_smt = any(kind == _CORE and body[0] & _SHARES_A_CORE for kind, body in parts)
     return {
         "sockets": kinds.count(_PACKAGE) or None,
         "cores": kinds.count(_CORE) or None,
@@ -244,30 +242,30 @@ def processors() -> Dict[str, Any]:
     }
 
 
-def records_of(content: bytes) -> Iterator[Tuple[int, bytes]]:
-    """Split records of GetLogicalProcessorInformationEx into kinds and bodies."""
-    place = 0
-    while place + 8 <= len(content):
-        kind, length = struct.unpack_from("<2I", content, place)
+def split_records(content: bytes) -> Iterator[Tuple[int, bytes]]:
+    """Yield the kind and body of each record."""
+    offset = 0
+    while offset + 8 <= len(content):
+        kind, length = struct.unpack_from("<2I", content, offset)
         if length < 9:
             return
-        yield kind, content[place + 8 : place + length]
-        place += length
+        yield kind, content[offset + 8 : offset + length]
+        offset += length
 
 
-# The job of all measured programs: it ends with this process, and they with it.
+# The job of measured programs; it ends with this process.
 _JOB: List[Any] = []
 
 
-def keep_in_our_job(program: Any) -> None:
-    """Let a program and its children end when this process is killed."""
+def add_to_job(program: Any) -> None:
+    """Kill a program and its children with this process."""
     ctypes = importlib.import_module("ctypes")
     try:
         kernel = ctypes.windll.kernel32
         if not _JOB:
             kernel.CreateJobObjectW.restype = ctypes.c_void_p
             job = ctypes.c_void_p(kernel.CreateJobObjectW(None, None))
-            # JOBOBJECT_EXTENDED_LIMIT_INFORMATION; its flags stand at byte 16.
+            # JOBOBJECT_EXTENDED_LIMIT_INFORMATION; flags at byte 16.
             limits = (ctypes.c_ubyte * (144 if ctypes.sizeof(job) == 8 else 112))()
             struct.pack_into("<I", limits, 16, _KILL_WITH_JOB)
             if not job or not kernel.SetInformationJobObject(
@@ -281,18 +279,17 @@ def keep_in_our_job(program: Any) -> None:
         return
 
 
-def end_with_children(program: Any) -> None:
-    """Kill a program and all that it started."""
+def kill_tree(program: Any) -> None:
     with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-        ended(["taskkill", "/t", "/f", "/pid", str(program.pid)], _KILL_S)
+        run_program(["taskkill", "/t", "/f", "/pid", str(program.pid)], _KILL_S)
     program.kill()
 
 
 def disks() -> Dict[str, Dict[str, Any]]:
-    """Return each physical disk, with the names of `agents.detection.facts`."""
+    """Return facts as `agents.detection.facts` does."""
     names = ["PhysicalDrive%d" % number for number in range(_MOST_DISKS)]
-    known = {name: _disk("\\\\.\\" + name) for name in names}
-    return {name: facts for name, facts in known.items() if facts is not None}
+    all_facts = {name: _disk("\\\\.\\" + name) for name in names}
+    return {name: facts for name, facts in all_facts.items() if facts is not None}
 
 
 def _disk(path: str) -> Optional[Dict[str, Any]]:
@@ -306,26 +303,26 @@ def _disk(path: str) -> Optional[Dict[str, Any]]:
     if handle in _INVALID:
         return None
 
-    def ask(code: int, question: bytes, most: int) -> bytes:
+    def query(code: int, request: bytes, most: int) -> bytes:
         answer = ctypes.create_string_buffer(most)
-        told = ctypes.c_uint32()
-        known = kernel.DeviceIoControl(
-            *(ctypes.c_void_p(handle), code, question, len(question)),
-            *(answer, most, ctypes.byref(told), None),
+        length = ctypes.c_uint32()
+        is_known = kernel.DeviceIoControl(
+            *(ctypes.c_void_p(handle), code, request, len(request)),
+            *(answer, most, ctypes.byref(length), None),
         )
-        return answer.raw[: told.value] if known else b""
+        return answer.raw[: length.value] if is_known else b""
 
-    def property_of(which: int) -> bytes:
-        return ask(_QUERY_PROPERTY, struct.pack("<3I", which, 0, 0), 1024)
+    def property_of(kind: int) -> bytes:
+        return query(_QUERY_PROPERTY, struct.pack("<3I", kind, 0, 0), 1024)
 
     try:
-        return disk_facts(property_of, ask(_GEOMETRY, b"", 256))
+        return disk_facts(property_of, query(_GEOMETRY, b"", 256))
     finally:
         kernel.CloseHandle(ctypes.c_void_p(handle))
 
 
 def disk_facts(property_of: Callable[[int], bytes], geometry: bytes) -> Dict[str, Any]:
-    """Read the descriptors of a disk; each may be empty."""
+    """Parse descriptors, which may be empty."""
     device, cache = property_of(_DEVICE), property_of(_WRITE_CACHE)
     seeks = property_of(_SEEK_PENALTY)
     facts: Dict[str, Any] = {"bytes": None, "rotational": None, "write cache": None}
@@ -338,58 +335,58 @@ def disk_facts(property_of: Callable[[int], bytes], geometry: bytes) -> Dict[str
     if len(device) >= 32:
         vendor, product = struct.unpack_from("<2I", device, 12)
         (bus,) = struct.unpack_from("<I", device, 28)
-        for name, place in (("vendor", vendor), ("model", product)):
-            # Place 0 means unknown.
-            text = device[place:].partition(b"\0")[0] if place else b""
+        for name, offset in (("vendor", vendor), ("model", product)):
+            # 0 means unknown.
+            text = device[offset:].partition(b"\0")[0] if offset else b""
             facts[name] = text.decode("latin-1").strip() or None
         facts["driver"] = _BUSES.get(bus)
     return facts
 
 
 def networks() -> Dict[str, Dict[str, Any]]:
-    """Return each adapter except loopbacks and tunnels."""
+    """Return facts of adapters, without loopbacks and tunnels."""
     ctypes = importlib.import_module("ctypes")
     adapter = _adapter(ctypes)
     size = ctypes.c_uint32(16 * 1024)
     try:
-        ask = ctypes.windll.iphlpapi.GetAdaptersAddresses
+        get_adapters = ctypes.windll.iphlpapi.GetAdaptersAddresses
     except (AttributeError, OSError):
         return {}
-    ask.argtypes = [ctypes.c_uint32] * 2 + [ctypes.c_void_p] * 3
+    get_adapters.argtypes = [ctypes.c_uint32] * 2 + [ctypes.c_void_p] * 3
     code = _TOO_SMALL
-    for _ in range(3):  # an adapter may be added between two calls
-        room = ctypes.create_string_buffer(size.value)
-        code = ask(0, _ADAPTERS_ONLY, None, room, ctypes.byref(size))
+    for _ in range(3):  # an adapter may be added meanwhile
+        buffer = ctypes.create_string_buffer(size.value)
+        code = get_adapters(0, _ADAPTERS_ONLY, None, buffer, ctypes.byref(size))
         if code != _TOO_SMALL:
             break
-    found = {}
-    place = ctypes.cast(room, ctypes.POINTER(adapter)) if code == 0 else None
-    while place:
-        one = place.contents
-        if one.kind not in (_LOOPBACK, _TUNNEL):
-            speed = one.speed
-            found[one.name or "?"] = {
+    adapters = {}
+    entry = ctypes.cast(buffer, ctypes.POINTER(adapter)) if code == 0 else None
+    while entry:
+        fields = entry.contents
+        if fields.kind not in (_LOOPBACK, _TUNNEL):
+            speed = fields.speed
+            adapters[fields.name or "?"] = {
                 "speed Mbit/s": speed // 10**6 if 0 < speed < _UNKNOWN_SPEED else None,
-                "mtu": one.mtu if 0 < one.mtu < 2**32 - 1 else None,
-                "state": "up" if one.state == _UP else "down",
-                "driver": one.description or None,
+                "mtu": fields.mtu if 0 < fields.mtu < 2**32 - 1 else None,
+                "state": "up" if fields.state == _UP else "down",
+                "driver": fields.description or None,
             }
-        place = ctypes.cast(one.following, ctypes.POINTER(adapter))
-    return found
+        entry = ctypes.cast(fields.following, ctypes.POINTER(adapter))
+    return adapters
 
 
 def _adapter(ctypes: Any) -> Any:
     """Return the first fields of IP_ADAPTER_ADDRESSES."""
-    pointer, whole = ctypes.c_void_p, ctypes.c_uint32
+    pointer, uint32 = ctypes.c_void_p, ctypes.c_uint32
     structure: Any = ctypes.Structure
     fields = [
-        *(("length", whole), ("index", whole), ("following", pointer)),
+        *(("length", uint32), ("index", uint32), ("following", pointer)),
         *(("identity", pointer), ("unicast", pointer), ("anycast", pointer)),
         *(("multicast", pointer), ("resolvers", pointer)),
         *(("suffix", ctypes.c_wchar_p), ("description", ctypes.c_wchar_p)),
         *(("name", ctypes.c_wchar_p), ("address", ctypes.c_ubyte * 8)),
-        *(("address_length", whole), ("flags", whole), ("mtu", whole)),
-        *(("kind", whole), ("state", whole), ("index_6", whole)),
-        *(("zones", whole * 16), ("prefix", pointer), ("speed", ctypes.c_uint64)),
+        *(("address_length", uint32), ("flags", uint32), ("mtu", uint32)),
+        *(("kind", uint32), ("state", uint32), ("index_6", uint32)),
+        *(("zones", uint32 * 16), ("prefix", pointer), ("speed", ctypes.c_uint64)),
     ]
     return type("Adapter", (structure,), {"_fields_": fields})

@@ -1,4 +1,4 @@
-"""/archives/: a folder of outputs for each system, in one file."""
+"""/archives/: output files of several systems in one archive."""
 
 import io
 from collections.abc import Mapping
@@ -14,56 +14,56 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.status import HTTP_200_OK, HTTP_202_ACCEPTED
 
-from api.kit import bodies
-from api.kit.errors import malformed, too_large
+from api.kit import body_limits
+from api.kit.composite_fields import StrictSerializer, validate_document
+from api.kit.errors import malformed_error, too_large_error
 from api.kit.fields import (
-    WORDS,
+    ERROR_MESSAGES,
+    Boolean,
     Choice,
-    Messages,
+    ErrorMessages,
     Slug,
-    Strict,
+    StrictField,
     Text,
-    TrueOrFalse,
     WholeNumber,
 )
-from api.kit.outputs import OutputSerializer
-from api.kit.parsing import read_object
-from api.kit.shapes import StrictSerializer, checked
+from api.kit.output_serializer import OutputSerializer
+from api.kit.strict_json import parse_json_object
 from api.kit.views import ApiView
 from api.systems import SystemField, SystemInput
 from api.uploads import MAX_VMS
 from benchmarks.errors import MalformedError, TooLargeError
 from benchmarks.models.run import SCENARIOS
-from benchmarks.parsing.starts import time_zone
-from benchmarks.uploads.folders import (
-    Asked,
-    Found,
-    FoundFile,
-    FoundFolder,
-    Times,
-    look,
-    store,
+from benchmarks.parsing.start_times import time_zone
+from benchmarks.uploads.archive_upload import (
+    ArchiveContent,
+    ArchiveFile,
+    ArchiveFolder,
+    ArchiveRequest,
+    FileTimes,
+    preview_archive,
+    store_archive,
 )
 
 MAX_FOLDERS = 200
-RUN = ("scenario", "vms", "load", "session")
-ABOUT = {
+RUN_FIELDS = ("scenario", "vms", "load", "session")
+EXAMPLE_METADATA = {
     "study": "kvm-on-my-desk",
     "system": {"host": "ws1", "guest_os": "Debian 12"},
     "systems": {"kvm": {"hypervisor_version": "8.2"}, "native": 17},
-    "take_file_dates": True,
+    "use_file_dates": True,
     "store": True,
 }
 EXAMPLE = OpenApiExample(
     "Two folders, native and kvm",
-    value={"about": ABOUT, "archive": "(the file, as it is)"},
+    value={"metadata": EXAMPLE_METADATA, "archive": "(the file, as it is)"},
     request_only=True,
     media_type="multipart/form-data",
 )
 
 
-class FormParser(BaseParser):
-    """Read ``about``, which is JSON, and the file ``archive`` beside it."""
+class ArchiveFormParser(BaseParser):
+    """Parser of a form with `metadata` (JSON) and the file `archive`."""
 
     media_type = "multipart/form-data"
 
@@ -75,30 +75,30 @@ class FormParser(BaseParser):
     ) -> dict[str, Any]:
         assert parser_context is not None
         request = parser_context["request"]
-        body = bodies.read_body(stream, request)
+        body = body_limits.read_body(stream, request)
         head = {"CONTENT_TYPE": media_type, "CONTENT_LENGTH": len(body)}
         handlers = request._request.upload_handlers
         try:
             form = MultiPartParser(head, io.BytesIO(body), handlers, "utf-8")
             texts, files = form.parse()
         except MultiPartParserError as error:
-            raise malformed(f"The form cannot be read: {error}") from None
+            raise malformed_error(f"The form cannot be read: {error}") from None
         except RequestDataTooBig:
-            raise too_large("The text of the form is too long.") from None
+            raise too_large_error("The text of the form is too long.") from None
         except SuspiciousOperation as error:
-            raise malformed(f"The form cannot be read: {error}") from None
-        odd = [name for name in (*texts, *files) if name not in ("about", "archive")]
+            raise malformed_error(f"The form cannot be read: {error}") from None
+        odd = [name for name in (*texts, *files) if name not in ("metadata", "archive")]
         if odd:
             wrong = {
-                name[:100]: ["This is not known here. Leave it out."] for name in odd
+                name[:100]: ["This is not a known field. Leave it out."] for name in odd
             }
-            problem = "The form has a part that is not known here."
+            problem = "The form has an unknown part."
             raise MalformedError("invalid", problem).with_fields(wrong)
-        return {"about": texts.get("about"), "archive": files.get("archive")}
+        return {"metadata": texts.get("metadata"), "archive": files.get("archive")}
 
 
-class SystemPart(SystemInput):
-    """What is known of a system: the rest follows from its folder."""
+class PartialSystemInput(SystemInput):
+    """The properties of a system that its folder name does not state."""
 
     host = Slug(required=False, help_text="The slug of a host of the lab.")
     hypervisor = Text(
@@ -106,179 +106,269 @@ class SystemPart(SystemInput):
     )
 
 
-class FolderField(SystemField):
-    """The id of a registered system, or what its folder does not say of it."""
+class FolderSystemField(SystemField):
+    """The id of a system, or the properties that its folder does not state."""
 
     @cached_property
     def description(self) -> SystemInput:
-        return SystemPart()
+        return PartialSystemInput()
 
 
-class FoldersField(Strict, serializers.DictField):
-    """A system for each folder."""
+class FolderSystemsField(StrictField, serializers.DictField):
+    """The system of each folder."""
 
-    child = FolderField()
-    wanted = "an object"
-    default_error_messages: ClassVar[Messages] = WORDS
+    child = FolderSystemField()
+    expected = "an object"
+    default_error_messages: ClassVar[ErrorMessages] = ERROR_MESSAGES
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         if not isinstance(data, dict):
-            self.refuse(data)
+            self.reject(data)
         if len(data) > MAX_FOLDERS:
             raise serializers.ValidationError(f"Send at most {MAX_FOLDERS} folders.")
         return super().to_internal_value(data)
 
 
-class AboutInput(StrictSerializer):
-    """What is said of an archive."""
+class ArchiveMetadataInput(StrictSerializer):
+    """How to read an archive."""
 
     study = Slug(help_text="The slug of a study of the lab.")
-    store = TrueOrFalse(
+    store = Boolean(
         required=False,
-        help_text="Without it nothing is stored: the answer says what would be.",
+        help_text=(
+            "Whether to store the runs; if false or left out, the response is a "
+            "preview."
+        ),
     )
-    system = SystemPart(
+    system = PartialSystemInput(
         required=False,
-        help_text="What holds for every folder that does not say it, as the host.",
+        help_text=(
+            "Properties that hold for every folder that does not state them, such "
+            "as the host."
+        ),
     )
-    systems = FoldersField(
+    systems = FolderSystemsField(
         required=False,
-        help_text="By folder: a system's id, or what the folder's name does not say. "
-        "Files outside of all folders are in the folder `.`.",
+        help_text=(
+            "The system of each folder: an id, or the properties that the folder "
+            "name does not state. Files outside all folders belong to the folder "
+            "`.`."
+        ),
     )
-    tool = Text(required=False, max_length=100, help_text="Of all files, if not said.")
-    locale = Text(required=False, max_length=200, help_text="Of all files, as de_DE.")
-    take_file_dates = TrueOrFalse(
+    tool = Text(
         required=False,
-        help_text="Where an output does not say when it began, its file's date does.",
+        max_length=100,
+        help_text="The tool of files whose output does not name it.",
+    )
+    locale = Text(
+        required=False,
+        max_length=200,
+        help_text="The locale of all files, such as de_DE.",
+    )
+    use_file_dates = Boolean(
+        required=False,
+        help_text=(
+            "Whether to use the date of the file as the start time of an output "
+            "that prints none."
+        ),
     )
     time_zone = Text(
         required=False,
         max_length=100,
-        help_text="Of the clocks that the outputs print, as Europe/Berlin.",
+        help_text=(
+            "The time zone of the clocks that outputs print, such as Europe/Berlin."
+        ),
     )
-    scenario = Choice(choices=SCENARIOS, required=False)
-    vms = WholeNumber(required=False, allow_null=True, min_value=0, max_value=MAX_VMS)
-    load = Text(required=False, allow_blank=True, max_length=200)
-    session = Text(required=False, allow_blank=True, max_length=200)
+    scenario = Choice(
+        choices=SCENARIOS,
+        required=False,
+        help_text="The scenario of all runs in the archive.",
+    )
+    vms = WholeNumber(
+        required=False,
+        allow_null=True,
+        min_value=0,
+        max_value=MAX_VMS,
+        help_text=(
+            "The number of VMs that ran at the same time, for all runs in the archive."
+        ),
+    )
+    load = Text(
+        required=False,
+        allow_blank=True,
+        max_length=200,
+        help_text="The other work on the machine, for all runs in the archive.",
+    )
+    session = Text(
+        required=False,
+        allow_blank=True,
+        max_length=200,
+        help_text="The name of the session, for all runs in the archive.",
+    )
 
     def validate_time_zone(self, name: str) -> str:
         if name and time_zone(name) is None:
             raise serializers.ValidationError(
-                "No time zone has this name. They are called like Europe/Berlin."
+                "Unknown time zone. Enter a name such as Europe/Berlin."
             )
         return name
 
 
 class ArchiveFormInput(StrictSerializer):
-    """A form of two parts."""
+    """A multipart form: ``metadata`` (how to read the archive) and ``archive``."""
 
-    about = AboutInput()
-    archive = serializers.FileField(help_text="zip, tar or tar.gz")
+    metadata = ArchiveMetadataInput(help_text="How to read the archive, as JSON.")
+    archive = serializers.FileField(help_text="The archive: zip, tar or tar.gz.")
 
 
-class ArchiveFolderSerializer(serializers.Serializer[FoundFolder]):
-    """A folder, and the system that it is."""
+class ArchiveFolderSerializer(serializers.Serializer[ArchiveFolder]):
+    """A folder of an archive and its system."""
 
-    folder = serializers.CharField(source="name")
-    files = serializers.IntegerField(help_text="So many of its files are results.")
-    system_id = serializers.SerializerMethodField()
-    system = serializers.SerializerMethodField(help_text="What is known of a new one.")
-    missing = serializers.ListField(
-        child=serializers.CharField(), help_text="Say these before it is stored."
+    folder = serializers.CharField(source="name", help_text="The name of the folder.")
+    result_file_count = serializers.IntegerField(
+        help_text="The number of files in the folder that are results."
     )
-    said = serializers.DictField(
-        help_text="Where each part is known from: `name` is that of the folder."
+    system_id = serializers.SerializerMethodField(
+        help_text="The id of the folder's system; null if it is not registered."
     )
-    fits = serializers.ListField(
+    system = serializers.SerializerMethodField(
+        help_text=(
+            "The description of a system that is not registered yet; null otherwise."
+        )
+    )
+    missing_fields = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="The fields that must be stated before the folder can be stored.",
+    )
+    sources = serializers.DictField(
+        help_text=(
+            "The source of each field of the description; `name` is the folder's name."
+        )
+    )
+    matching_system_ids = serializers.ListField(
         child=serializers.IntegerField(),
-        help_text="Registered systems that have all of this: send the id to use one.",
+        help_text=(
+            "The ids of registered systems that match the description; send an id "
+            "to use that system."
+        ),
     )
 
-    def get_system_id(self, folder: FoundFolder) -> int | None:
+    def get_system_id(self, folder: ArchiveFolder) -> int | None:
         return folder.system if isinstance(folder.system, int) else None
 
-    def get_system(self, folder: FoundFolder) -> dict[str, Any] | None:
+    def get_system(self, folder: ArchiveFolder) -> dict[str, Any] | None:
         return None if isinstance(folder.system, int) else dict(folder.system)
 
 
 class ArchiveFileSerializer(OutputSerializer):
-    """A file of the archive, and what became of it."""
+    """A file of an archive and what was done with it."""
 
-    row_type = FoundFile
-    columns = "name folder state results samples=readings starts problem runs"
+    row_type = ArchiveFile
+    columns = """
+        name folder state result_count sample_count dated_result_count problem runs
+    """
+    descriptions = {
+        "name": "The path of the file in the archive.",
+        "folder": "The folder of the file; `.` outside all folders.",
+        "result_count": "The number of results in the file.",
+        "sample_count": "The number of samples in the file.",
+    }
 
     state = serializers.ChoiceField(
-        choices=["read", "stored", "known", "describes", "refused"],
-        help_text="`known`: stored before; `describes`: it says what the system is.",
+        choices=["read", "stored", "already_stored", "description", "rejected"],
+        help_text=(
+            "`read`: a result (preview); `stored`: stored by this request; "
+            "`already_stored`: stored before; `description`: it describes the "
+            "system; `rejected`: not a result."
+        ),
     )
-    starts = serializers.IntegerField(
-        help_text="So many of its results say when they began."
+    dated_result_count = serializers.IntegerField(
+        help_text="The number of results with a start time."
     )
-    problem = serializers.SerializerMethodField()
-    runs = serializers.SerializerMethodField()
+    problem = serializers.SerializerMethodField(
+        help_text="Why the file was rejected; empty otherwise."
+    )
+    runs = serializers.SerializerMethodField(help_text="The ids of the stored runs.")
 
-    def get_problem(self, file: FoundFile) -> str:
+    def get_problem(self, file: ArchiveFile) -> str:
         return str(file.problem or "")
 
-    def get_runs(self, file: FoundFile) -> list[int]:
+    def get_runs(self, file: ArchiveFile) -> list[int]:
         return [each.run_id for each in file.submissions]
 
 
-class ArchiveSerializer(serializers.Serializer[Found]):
-    """What an archive holds."""
+class ArchiveSerializer(serializers.Serializer[ArchiveContent]):
+    """The content of an archive."""
 
-    stored = serializers.BooleanField()
-    folders = ArchiveFolderSerializer(many=True)
+    stored = serializers.BooleanField(
+        help_text="Whether the runs were stored; false for a preview."
+    )
+    folders = ArchiveFolderSerializer(
+        many=True, help_text="The folders of the archive with their systems."
+    )
     files = ArchiveFileSerializer(many=True)
 
 
 class ArchivesView(ApiView):
-    """Archives whose folders are systems."""
+    """Archives with a folder per system."""
 
-    parser_classes = [FormParser]
+    parser_classes = [ArchiveFormParser]
 
     @extend_schema(
-        summary="Read or store an archive whose folders are systems",
-        description="Each folder that names a platform (`native`, `kvm-8.2`) is a "
-        "system. First without `store`: the answer says which system each folder "
-        "would be, and what is missing. Then with it. The same archive again changes "
-        "nothing.",
+        summary="Preview or import an archive of output files",
+        description=(
+            "Each folder named after a platform (`native`, `kvm-8.2`) is a "
+            "system. Without `store` the response is a preview that shows the "
+            "system of each folder and what is missing. Importing the same "
+            "archive again changes nothing."
+        ),
         request={"multipart/form-data": ArchiveFormInput},
         responses={200: ArchiveSerializer, 202: ArchiveSerializer},
         examples=[EXAMPLE],
     )
     def post(self, request: Request) -> Response:
         form = request.data
-        missing = [name for name in ("about", "archive") if not form[name]]
+        missing = [name for name in ("metadata", "archive") if not form[name]]
         if missing:
             wrong = {name: ["This is missing. Send it."] for name in missing}
-            problem = "The form needs two parts: about and archive."
+            problem = "The form needs two parts: metadata and archive."
             raise MalformedError("invalid", problem).with_fields(wrong)
         try:
-            about = checked(AboutInput, read_object(form["about"].encode()))
+            metadata = validate_document(
+                ArchiveMetadataInput, parse_json_object(form["metadata"].encode())
+            )
         except (MalformedError, TooLargeError) as error:
-            raise malformed(f"about: {error}") from None
-        archive, asked = form["archive"], _asked(about)
+            raise malformed_error(f"metadata: {error}") from None
+        archive, options = form["archive"], _import_options(metadata)
         name = archive.name or "archive"
-        if is_stored := about.get("store", False):
-            found = store(self.agent, name, archive, asked)
+        if is_stored := metadata.get("store", False):
+            result = store_archive(self.agent, name, archive, options)
         else:
-            found = look(self.lab, name, archive, asked)
-        shown = {"stored": is_stored, "folders": found.folders, "files": found.files}
+            result = preview_archive(self.lab, name, archive, options)
+        content = {
+            "stored": is_stored,
+            "folders": result.folders,
+            "files": result.files,
+        }
         return Response(
-            self.shown(ArchiveSerializer, shown),
+            self.serialize(ArchiveSerializer, content),
             status=HTTP_202_ACCEPTED if is_stored else HTTP_200_OK,
         )
 
 
-def _asked(about: Mapping[str, Any]) -> Asked:
-    return Asked(
-        study=about["study"],
-        systems=about.get("systems", {}),
-        common=about.get("system", {}),
-        run={name: about[name] for name in RUN if about.get(name) not in (None, "")},
-        times=Times(about.get("time_zone", ""), about.get("take_file_dates", False)),
-        tool=about.get("tool", ""),
-        locale=about.get("locale", ""),
+def _import_options(metadata: Mapping[str, Any]) -> ArchiveRequest:
+    return ArchiveRequest(
+        study=metadata["study"],
+        systems=metadata.get("systems", {}),
+        common=metadata.get("system", {}),
+        run={
+            name: metadata[name]
+            for name in RUN_FIELDS
+            if metadata.get(name) not in (None, "")
+        },
+        times=FileTimes(
+            metadata.get("time_zone", ""), metadata.get("use_file_dates", False)
+        ),
+        tool=metadata.get("tool", ""),
+        locale=metadata.get("locale", ""),
     )

@@ -1,4 +1,4 @@
-"""/bundles/: what a machine without a network measured, in one signed file."""
+"""/bundles/: results of a machine without a network, in one signed file."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -9,18 +9,18 @@ from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.status import HTTP_202_ACCEPTED
 
-from api.kit.errors import LinesRefusedError, problem_of
-from api.kit.parsing import read_object
-from api.kit.shapes import StrictSerializer, checked
+from api.kit.composite_fields import StrictSerializer, validate_document
+from api.kit.errors import LinesRejectedError, problem_from_exception
+from api.kit.strict_json import parse_json_object
 from api.kit.views import UploadView
-from api.power import PowerInput
+from api.power import PowerChunkInput
 from api.systems import HostInput
 from api.uploads import read_lines, submit_lines
 from benchmarks.errors import BenchmarksError, ConflictError, InvalidError
 from benchmarks.models import Agent
-from benchmarks.power.logs import keep_power
+from benchmarks.power.meter_logs import store_power_chunk
 from benchmarks.studies.systems import register_host
-from benchmarks.uploads.bundles import Counts, Document, import_bundle
+from benchmarks.uploads.bundles import BundleDocument, ImportCounts, import_bundle
 
 EXAMPLE = OpenApiExample(
     "A bundle",
@@ -31,33 +31,38 @@ EXAMPLE = OpenApiExample(
 
 
 class BundleSerializer(serializers.Serializer[Any]):
-    """What became of a bundle; 202 means that all of it is stored."""
+    """The result of a bundle import. Status 202 means that everything is stored."""
 
     accepted = serializers.IntegerField(
         source="counts.accepted",
-        help_text="Runs and pieces of power logs that are new.",
+        help_text="The number of new runs and chunks of power logs.",
     )
     repeated = serializers.IntegerField(
-        source="counts.repeated", help_text="Those that were here already."
+        source="counts.repeated",
+        help_text="The number of runs and chunks that were stored before.",
     )
-    hosts = serializers.IntegerField(
-        source="counts.hosts", help_text="Machines that were registered."
+    host_count = serializers.IntegerField(
+        source="counts.hosts", help_text="The number of hosts that were registered."
     )
     agent = serializers.CharField(
-        source="token.agent.name", help_text="In whose name they are stored."
+        source="token.agent.name",
+        help_text="The name of the agent that signed the bundle.",
     )
-    made_at = serializers.DateTimeField()
+    created_at = serializers.DateTimeField(help_text="When the bundle was written.")
 
 
 class BundlesView(UploadView):
-    """Bundles that were carried here."""
+    """Bundles of results of machines without a network."""
 
     media_type = "application/gzip"
 
     @extend_schema(
-        summary="Import a bundle of an agent without a network",
-        description="The file that `virtlab-agent.pyz bundle write` made, signed by a "
-        "token of the lab that imports it. Imported twice, it is there once.",
+        summary="Import a bundle",
+        description=(
+            "Imports a file written by `virtlab-agent.pyz bundle write` and "
+            "signed with a token of the same lab. Importing it twice stores it "
+            "once."
+        ),
         request={"application/gzip": bytes},
         responses={202: BundleSerializer},
         examples=[EXAMPLE],
@@ -65,61 +70,61 @@ class BundlesView(UploadView):
     def post(self, request: HttpRequest) -> HttpResponse:
         agent = self.upload_token(request).agent
         packed = self.body(request)
-        imported = import_bundle(packed=packed, lab=agent.lab, by=agent.name)
+        imported = import_bundle(content=packed, lab=agent.lab, actor=agent.name)
         return self.json_response(BundleSerializer(imported).data, HTTP_202_ACCEPTED)
 
 
-def store_documents(agent: Agent, documents: Sequence[Document]) -> Counts:
-    """Store what a bundle holds, as if it had come one by one.
+def store_documents(agent: Agent, documents: Sequence[BundleDocument]) -> ImportCounts:
+    """Store the documents of a bundle as single uploads.
 
-    The shape of all is looked at before any is stored.
+    Validates all before storing any.
     """
     by_kind = {
         kind: [each for each in documents if each.kind == kind]
         for kind in ("host", "run", "power")
     }
     try:
-        hosts = _read(by_kind["host"], HostInput)
-        power = _read(by_kind["power"], PowerInput)
+        hosts = _read_documents(by_kind["host"], HostInput)
+        power = _read_documents(by_kind["power"], PowerChunkInput)
         for run in by_kind["run"]:
-            with naming(run.line):
-                read_object(run.raw, as_printed=("output",))
+            with failing_line_context(run.line):
+                parse_json_object(run.raw, raw_text_fields=("output",))
         runs = read_lines((run.line, run.raw) for run in by_kind["run"])
         registered = 0
         for line, host in hosts:
-            # A known machine with other facts keeps them.
-            with naming(line), suppress(ConflictError):
-                registered += register_host(lab=agent.lab, **checked(HostInput, host))[
-                    1
-                ]
+            # The stored facts of a registered machine stay.
+            with failing_line_context(line), suppress(ConflictError):
+                registered += register_host(
+                    lab=agent.lab, **validate_document(HostInput, host)
+                )[1]
         repeated = [run.repeated for run in submit_lines(agent, runs)] if runs else []
-    except LinesRefusedError as error:
-        raise InvalidError("bundle_refused", str(error)) from None
+    except LinesRejectedError as error:
+        raise InvalidError("bundle_rejected", str(error)) from None
     for line, chunk in power:
-        with naming(line):
-            repeated.append(keep_power(agent=agent, document=chunk).repeated)
-    known = sum(repeated)
-    return Counts(len(repeated) - known, known, registered)
+        with failing_line_context(line):
+            repeated.append(store_power_chunk(agent=agent, document=chunk).is_repeated)
+    repeated_count = sum(repeated)
+    return ImportCounts(len(repeated) - repeated_count, repeated_count, registered)
 
 
-def _read(
-    documents: Iterable[Document], shape: type[StrictSerializer]
+def _read_documents(
+    documents: Iterable[BundleDocument], shape: type[StrictSerializer]
 ) -> list[tuple[int, dict[str, Any]]]:
     """Return the line and the content of each document."""
     read = []
     for document in documents:
-        with naming(document.line):
-            content = read_object(document.raw, as_printed=("output",))
-            checked(shape, content)
+        with failing_line_context(document.line):
+            content = parse_json_object(document.raw, raw_text_fields=("output",))
+            validate_document(shape, content)
             read.append((document.line, content))
     return read
 
 
 @contextmanager
-def naming(line: int) -> Iterator[None]:
-    """Name the line that an error is about."""
+def failing_line_context(line: int) -> Iterator[None]:
+    """Add the line number to errors."""
     try:
         yield
     except (BenchmarksError, serializers.ValidationError) as error:
-        reason = problem_of(error).detail
-        raise InvalidError("bundle_refused", f"Line {line}: {reason}") from None
+        reason = problem_from_exception(error).detail
+        raise InvalidError("bundle_rejected", f"Line {line}: {reason}") from None

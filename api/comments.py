@@ -1,4 +1,4 @@
-"""/comments/: what people and agents write about studies, cells and runs."""
+"""/comments/: comments on studies, results and runs."""
 
 from typing import Any
 
@@ -8,57 +8,67 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.kit.fields import Text, TrueOrFalse, WholeNumber
-from api.kit.outputs import OutputSerializer
-from api.kit.queries import ListQuery, WholeParameter, study_parameter
+from api.kit.composite_fields import StrictSerializer
+from api.kit.fields import Boolean, Text, WholeNumber
+from api.kit.output_serializer import OutputSerializer
+from api.kit.query_parameters import IntegerParameter, ListQuery, study_parameter
 from api.kit.schema import ErrorSerializer
-from api.kit.shapes import StrictSerializer
-from api.kit.views import AddressedRow, ApiView, Fields, ListView, operation
-from benchmarks.models import Comment, EarlierText, Token
-from benchmarks.studies.lookup import find_study
-from benchmarks.together.comments import (
-    MOST_LETTERS,
+from api.kit.views import (
+    ApiView,
+    ListView,
+    ResourceSerializer,
+    ValidatedData,
+    operation,
+)
+from benchmarks.collaboration.comments import (
+    MAX_COMMENT_LENGTH,
     Author,
-    Thing,
+    CommentTarget,
     author_of,
-    earlier_texts,
     edit_comment,
-    find_cell,
+    find_cell_target,
     find_comment,
     remove_comment,
+    revisions_of_comments,
     visible_comments,
     write_comment,
 )
-from benchmarks.uploads.runs import find_run
+from benchmarks.models import Comment, CommentRevision, Token
+from benchmarks.studies.lookup import find_study
+from benchmarks.uploads.run_queries import find_run
 
-ABOUT = ("study", "cell", "run")
+SUBJECTS = ("study", "cell", "run")
 EXAMPLE = (
     "About a run",
     {"run": 17, "text": "The room was at 31 °C: https://example.org/log"},
 )
-EDITED = ("Said otherwise", {"text": "The room was at 30 °C."})
-REMOVED = ("Removed", {"removed": True})
+EXAMPLE_EDIT = ("Said otherwise", {"text": "The room was at 30 °C."})
+EXAMPLE_REMOVAL = ("Removed", {"removed": True})
 
 
 class CommentInput(StrictSerializer):
-    """A text about one thing: a study, a cell or a run."""
+    """A comment on exactly one study, result or run."""
 
     study = study_parameter()
-    cell = WholeNumber(required=False, help_text="A cell's id.")
-    run = WholeNumber(required=False, help_text="A run's id.")
-    text = Text(multiline=True, max_length=MOST_LETTERS, help_text="Plain text.")
+    cell = WholeNumber(required=False, help_text="The id of a result.")
+    run = WholeNumber(required=False, help_text="The id of a run.")
+    text = Text(
+        multiline=True,
+        max_length=MAX_COMMENT_LENGTH,
+        help_text="The comment as plain text.",
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if sum(name in attrs for name in ABOUT) != 1:
+        if sum(name in attrs for name in SUBJECTS) != 1:
             raise serializers.ValidationError("Send one of study, cell and run.")
         return attrs
 
 
 class CommentChange(StrictSerializer):
-    """Another text, or ``removed``: one of both."""
+    """A new text, or the removal of the comment."""
 
-    text = Text(multiline=True, max_length=MOST_LETTERS, required=False)
-    removed = TrueOrFalse(required=False, help_text="Only true: it cannot come back.")
+    text = Text(multiline=True, max_length=MAX_COMMENT_LENGTH, required=False)
+    removed = Boolean(required=False, help_text="True removes the comment permanently.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if len(attrs) != 1 or attrs.get("removed") is False:
@@ -66,82 +76,111 @@ class CommentChange(StrictSerializer):
         return attrs
 
 
-class EarlierTextSerializer(OutputSerializer):
-    row_type = EarlierText
+class CommentRevisionSerializer(OutputSerializer):
+    """An earlier text of a comment."""
+
+    row_type = CommentRevision
     columns = "text written_at replaced_at replaced_by"
+    descriptions = {
+        "text": "The earlier text.",
+        "written_at": "When it was written.",
+        "replaced_at": "When it was replaced or removed.",
+        "replaced_by": "The name of the person or agent that replaced it.",
+    }
 
 
-class CommentSerializer(AddressedRow):
-    """A comment; ``text`` is empty once it was removed.
+class CommentSerializer(ResourceSerializer):
+    """A comment on a study, a result or a run."""
 
-    ``earlier`` is what it said before, for its author and for admins of the study's lab
-    who have signed in; for others it is empty.
-    """
-
-    address = "api:comment"
+    url_name = "api:comment"
 
     row_type = Comment
     columns = """
-        study=study.slug lab=study.lab.slug cell=cell_id run=run_id who text written_at
-        edited_at removed_at
+        study=study.slug lab=study.lab.slug cell=cell_id run=run_id author text
+        written_at edited_at removed_at
     """
+    descriptions = {
+        "study": "The slug of the study that the comment belongs to.",
+        "cell": "The id of the result; null if the comment is not about a result.",
+        "run": "The id of the run; null if the comment is not about a run.",
+        "author": "The name of the author.",
+        "written_at": "When the comment was written.",
+        "edited_at": "When the comment was last edited; null if never.",
+        "removed_at": "When the comment was removed; null if it was not.",
+    }
 
-    text = serializers.CharField(allow_blank=True)
-    removed_by = serializers.CharField(allow_blank=True)
-    earlier = serializers.SerializerMethodField()
+    text = serializers.CharField(
+        allow_blank=True, help_text="The text; empty after removal."
+    )
+    removed_by = serializers.CharField(
+        allow_blank=True,
+        help_text=(
+            "The name of the person or agent that removed it; empty if it was not "
+            "removed."
+        ),
+    )
+    revisions = serializers.SerializerMethodField(
+        help_text=(
+            "Earlier texts, shown to the author and to signed-in admins of the "
+            "study's lab only."
+        )
+    )
 
-    @extend_schema_field(EarlierTextSerializer(many=True))
-    def get_earlier(self, comment: Comment) -> Any:
-        known: dict[int, list[EarlierText]] = self.context["earlier"]
-        return EarlierTextSerializer(known.get(comment.pk, []), many=True).data
+    @extend_schema_field(CommentRevisionSerializer(many=True))
+    def get_revisions(self, comment: Comment) -> Any:
+        revisions: dict[int, list[CommentRevision]] = self.context["revisions"]
+        return CommentRevisionSerializer(revisions.get(comment.pk, []), many=True).data
 
 
 class CommentQuery(ListQuery):
     study = study_parameter()
-    cell = WholeParameter(required=False, help_text="A cell's id.")
-    run = WholeParameter(required=False, help_text="A run's id.")
+    cell = IntegerParameter(required=False, help_text="The id of a result.")
+    run = IntegerParameter(required=False, help_text="The id of a run.")
 
 
-class AuthorsView(ApiView):
-    """A view that knows who asks as somebody who writes comments."""
+class CommentAuthorView(ApiView):
+    """Base of views that need the client as the author of comments."""
 
     @property
     def author(self) -> Author:
-        """Who asks, as the author of comments."""
+        """The client as the author of comments."""
         token = self.request.auth
         if isinstance(token, Token):
             return Author(agent=token.agent, lab_ids=frozenset({token.lab_id}))
         user = self.request.user
         return author_of(user if user.is_authenticated else None)
 
-    def said(self, comment: Comment) -> Any:
-        earlier = earlier_texts(self.author, [comment])
-        return self.shown(CommentSerializer, comment, earlier=earlier)
+    def comment_response(self, comment: Comment) -> Any:
+        revisions = revisions_of_comments(self.author, [comment])
+        return self.serialize(CommentSerializer, comment, revisions=revisions)
 
 
-class CommentView(AuthorsView):
-    """One comment; its author edits or removes it."""
+class CommentView(CommentAuthorView):
+    """One comment; only its author can edit or remove it."""
 
     summary = "Read a comment"
     serializer_class = CommentSerializer
 
     def get(self, request: Request, pk: int) -> Response:
-        return Response(self.said(find_comment(self.viewer, pk)))
+        return Response(self.comment_response(find_comment(self.viewer, pk)))
 
     @operation(
-        "Edit or remove a comment of the token's agent", CommentChange, EDITED, REMOVED
+        "Edit or remove a comment",
+        CommentChange,
+        EXAMPLE_EDIT,
+        EXAMPLE_REMOVAL,
     )
-    def patch(self, change: Fields, pk: int) -> Response:
+    def patch(self, body: ValidatedData, pk: int) -> Response:
         comment = find_comment(self.lab_viewer, pk)
-        if "text" in change:
-            edit_comment(comment=comment, author=self.author, text=change["text"])
+        if "text" in body:
+            edit_comment(comment=comment, author=self.author, text=body["text"])
         else:
             remove_comment(comment=comment, author=self.author)
-        return Response(self.said(find_comment(self.lab_viewer, pk)))
+        return Response(self.comment_response(find_comment(self.lab_viewer, pk)))
 
 
-class CommentsView(AuthorsView, ListView):
-    """Comments on everything that may be seen; ``POST`` writes one."""
+class CommentsView(CommentAuthorView, ListView):
+    """Comments on visible studies, results and runs."""
 
     query_class = CommentQuery
     summary = "List comments"
@@ -151,24 +190,24 @@ class CommentsView(AuthorsView, ListView):
         return visible_comments(self.viewer)
 
     def page_context(self, page: list[Any]) -> dict[str, Any]:
-        return {"earlier": earlier_texts(self.author, page)}
+        return {"revisions": revisions_of_comments(self.author, page)}
 
     @operation(
         "Write a comment",
         CommentInput,
         EXAMPLE,
-        answers={201: CommentSerializer, 404: ErrorSerializer},
+        response_serializers={201: CommentSerializer, 404: ErrorSerializer},
     )
-    def post(self, given: Fields) -> Response:
-        if "study" in given:
-            about = Thing(find_study(self.lab_viewer, given["study"]))
-        elif "cell" in given:
-            about = find_cell(self.lab_viewer, given["cell"])
+    def post(self, body: ValidatedData) -> Response:
+        if "study" in body:
+            about = CommentTarget(find_study(self.lab_viewer, body["study"]))
+        elif "cell" in body:
+            about = find_cell_target(self.lab_viewer, body["cell"])
         else:
-            run = find_run(self.lab_viewer, given["run"])
-            about = Thing(run.study, run=run)
-        comment = write_comment(author=self.author, about=about, text=given["text"])
-        earlier = earlier_texts(self.author, [comment])
-        return self.created_or_known(
-            CommentSerializer, comment, created=True, earlier=earlier
+            run = find_run(self.lab_viewer, body["run"])
+            about = CommentTarget(run.study, run=run)
+        comment = write_comment(author=self.author, target=about, text=body["text"])
+        revisions = revisions_of_comments(self.author, [comment])
+        return self.created_response(
+            CommentSerializer, comment, created=True, revisions=revisions
         )

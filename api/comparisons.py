@@ -1,4 +1,4 @@
-"""/comparisons/: every cell beside its baseline, one flat row each."""
+"""/comparisons/: each result with its baseline, one flat row each."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,100 +10,98 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.kit.fields import Choice, Pattern, Text
-from api.kit.outputs import OutputSerializer
-from api.kit.queries import (
+from api.kit.output_serializer import OutputSerializer
+from api.kit.query_parameters import (
     HypervisorParameter,
     HypervisorsParameter,
+    IntegerParameter,
     ListQuery,
     ToolParameter,
-    WholeParameter,
     study_parameter,
 )
 from api.kit.views import ApiView
-from benchmarks.analysis.comparability import Light as LightColor
-from benchmarks.analysis.designs import Design
+from benchmarks.analysis.comparability import ComparabilityRating
+from benchmarks.analysis.session_designs import SessionDesign
 from benchmarks.analysis.verdicts import EvidenceLevel, Verdict
-from benchmarks.comparing.lights import Lights, known_systems
-from benchmarks.comparing.row import NOT_YET, ComparisonRow
-from benchmarks.comparing.rows import Reference, compared_cells, comparison_row
-from benchmarks.comparing.side_by_side import Side, measured_side
-from benchmarks.comparing.table import COMPONENTS
-from benchmarks.comparing.verdicts import Verdicts, study_verdicts
+from benchmarks.comparison.comparison_row import NOT_COMPARED_YET, ComparisonRow
+from benchmarks.comparison.comparison_table import COMPONENTS
+from benchmarks.comparison.cross_study import SystemInStudy, largest_measurement
+from benchmarks.comparison.row_queries import (
+    ReferenceCells,
+    compared_cells,
+    comparison_row,
+)
+from benchmarks.comparison.study_verdicts import StudyVerdicts, study_verdicts
+from benchmarks.comparison.system_comparability import ComparabilityCache, systems_by_id
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Cell, Efficiency, Study, System
 from benchmarks.models.run import SCENARIOS
-from benchmarks.parsing.contract import Better
+from benchmarks.parsing.tool import Better
 from benchmarks.work_classes import WORK_CLASSES
 
 BETTER = get_args(Better)
-STATES = (*Efficiency.State.values, NOT_YET)
-DOUBTS = ("bimodal", "periodic", "drift", "first_run")
-LIGHTS = get_args(LightColor)
+STATES = (*Efficiency.State.values, NOT_COMPARED_YET)
+SHAPE_CODES = ("bimodal", "periodic", "drift", "first_run")
+COMPARABILITY_LEVELS = get_args(ComparabilityRating)
 VERDICTS = [verdict.slug for verdict in Verdict]
-# Verdicts are in an order: from NOT_ASSESSED on they are no direction.
+# The verdicts before NOT_ASSESSED are directions.
 DIRECTIONS = VERDICTS[: Verdict.NOT_ASSESSED]
 EVIDENCE_LEVELS = [evidence_level.name.lower() for evidence_level in EvidenceLevel]
-DESIGNS = [design.slug for design in Design if design]
-NONE_YET: Final[dict[str, Any]] = {"default": None, "allow_null": True}
+DESIGNS = [design.slug for design in SessionDesign if design]
+NULL_UNTIL_PROCESSED: Final[dict[str, Any]] = {"default": None, "allow_null": True}
 
 
-class FigureSerializer(OutputSerializer):
-    """What stands beside a mean that is null: no single figure describes its runs.
+class ShapeSerializer(OutputSerializer):
+    """Why no single figure describes the runs."""
 
-    ``doubts`` says why in codes, ``reason`` in a sentence; ``speeds`` has both speeds
-    where there are two, ``range`` the least and the greatest run.
-    """
-
-    doubts = serializers.ListField(
-        child=serializers.ChoiceField(choices=DOUBTS), source="figure.doubts"
+    shape_codes = serializers.ListField(
+        child=serializers.ChoiceField(choices=SHAPE_CODES),
+        source="figure.shape_codes",
+        help_text=(
+            "Codes of the reasons why no single figure describes the runs; empty if "
+            "one does."
+        ),
     )
-    reason = serializers.CharField(source="figure.reason")
-    speeds = serializers.ListField(
-        child=serializers.FloatField(), source="figure.speeds"
+    shape_message = serializers.CharField(
+        source="figure.reason",
+        help_text="Why there is no single figure, as text; empty if there is one.",
+    )
+    mode_medians = serializers.ListField(
+        child=serializers.FloatField(),
+        source="figure.mode_medians",
+        help_text="The medians of both modes if the runs are bimodal; otherwise empty.",
     )
     range = serializers.ListField(
-        child=serializers.FloatField(), source="figure.range", allow_null=True
+        child=serializers.FloatField(),
+        source="figure.range",
+        allow_null=True,
+        help_text=(
+            "The lowest and the highest run mean; null if a single figure describes "
+            "the runs."
+        ),
     )
 
 
-class RatioField(serializers.FloatField):
-    """The ratio of a row, if it is of the kind that the field is named after."""
+class RatioOfKindField(serializers.FloatField):
+    """The ratio of a row, if it is of this kind."""
+
+    def __init__(self, ratio_kind: str, **options: Any) -> None:
+        self.ratio_kind = ratio_kind
+        super().__init__(**options)
 
     def get_attribute(self, instance: ComparisonRow) -> float | None:
-        shown = instance.shown
-        return shown.ratio if shown.kind == self.field_name else None
+        result = instance.result
+        return result.ratio if result.ratio_kind == self.ratio_kind else None
 
 
 class ComparisonSerializer(OutputSerializer):
-    """A cell against its baseline; means over runs, in ``unit``.
+    """A result compared with its baseline.
 
-    ``efficiency`` is against the machine without a hypervisor: 1 is native speed.
-    ``relative`` is the same ratio against a reference system instead. Both are null
-    where there is nothing to compare with, and ``reason`` says why. ``scaling`` is the
-    ratio of a sum over several VMs to one machine alone, ``slowdown`` that of one of
-    several VMs to the same system with one VM alone (1 is its speed alone). What has no
-    speed (``no_speed``: a set length, a count, a share, an amount) has no ratio at all.
-
-    ``value`` and all ratios are null, too, where no single figure describes the runs:
-    ``doubts`` has the codes, ``shape`` the sentence, ``speeds`` both speeds where there
-    are two, ``range`` the least and the greatest run. So is
-    ``baseline_value`` for the baseline's runs (``baseline_doubts``).
-
-    ``low`` to ``high`` is the ratio's 95 % interval, and ``verdict`` what may be said:
-    corrected for all cells of the study. A cell that others are compared with is a
-    ``baseline``. Where one is ``not_assessed``, ``reasons`` has the codes,
-    ``sentences`` says why, and ``advice`` how many runs would decide it;
-    ``direction`` is where the interval lies. Null before the cell is processed.
-
-    ``light`` says how far the two sides may be compared, ``light_sentence`` what
-    differs: green is only what the study studies, amber more, red another host, other
-    parameters or another unit, which refuses the verdict. Empty without another side.
-
-    ``design`` is what was repeated and ``scope`` of what the verdict speaks ("across 5
-    sessions"); ``sessions`` are those of the cell, of its baseline, and shared,
-    ``between_sd`` the relative standard deviation between them. ``ratio_range`` has
-    the ratios of the extreme runs, ``is_weak`` tells that the verdict rests on an
-    assumption, ``wanted_sessions`` how many would decide, ``rule_set`` by which rules.
+    A benchmark without speed (`no_speed`: a fixed duration, a count, a share, an
+    amount) has no ratio. The `comparability` is `full` if only factors of the study
+    differ, `limited` if other properties differ as well, and `none` if the host, the
+    parameters or the unit differ; such results have no verdict. Results that others
+    are compared with have the verdict `baseline`.
     """
 
     row_type = ComparisonRow
@@ -116,75 +114,240 @@ class ComparisonSerializer(OutputSerializer):
         virtualization=system.virtualization guest_os=system.guest_os
         guest_bits=system.guest_bits vcpus=system.vcpus memory_bytes=system.memory_bytes
         hw_virt guest_tools options
-        scenario vms slot load clock value=shown.value doubts shape=shown.shape
-        speeds=shown.speeds range unit=shown.unit n=shown.n baseline_doubts
-        baseline_value=shown.baseline_value baseline_n=shown.baseline_n
-        baseline_system_id=shown.baseline_system_id efficiency relative scaling slowdown
-        low high verdict direction evidence_level reasons sentences advice design scope
-        sessions between_sd ratio_range is_weak wanted_sessions rule_set state light
-        light_sentence=shown.light_sentence reason=shown.reason document table
+        scenario vms slot load clock value=result.value shape_codes
+        shape_message=result.shape_sentence mode_medians=result.mode_medians range
+        unit=result.unit n=result.n baseline_shape_codes
+        baseline_value=result.baseline_value baseline_n=result.baseline_n
+        baseline_system_id=result.baseline_system_id relative_performance
+        relative_to_reference scaling slowdown low high verdict direction evidence_level
+        reason_codes reason_messages advice design scope session_counts
+        between_session_sd ratio_range is_weak sessions_needed rule_set state
+        comparability comparability_reason=result.comparability_reason
+        state_message=result.reason document table
     """
+    descriptions = {
+        "operation": (
+            "The operation, such as read or write; empty if the benchmark has none."
+        ),
+        "access": (
+            "The access pattern, such as random or sequential; empty if the "
+            "benchmark has none."
+        ),
+        "hw_virt": "The system's option `hw_virt`; empty if not stated.",
+        "guest_tools": "The system's option `guest_tools`; empty if not stated.",
+        "value": "The mean over the runs; null if no single figure describes them.",
+        "shape_message": "Why no single figure describes the runs; empty if one does.",
+        "baseline_value": (
+            "The mean of the baseline; null if no single figure describes its runs."
+        ),
+        "baseline_n": "The number of runs of the baseline.",
+        "baseline_system_id": "The id of the baseline's system.",
+        "comparability_reason": "What differs between the result and its baseline.",
+        "state_message": "The pairing state in words.",
+    }
 
-    component = serializers.ChoiceField(choices=COMPONENTS, source="case.component")
-    better = serializers.ChoiceField(choices=BETTER, source="shown.better")
+    component = serializers.ChoiceField(
+        choices=COMPONENTS,
+        source="case.component",
+        help_text="The component that the metric measures.",
+    )
+    better = serializers.ChoiceField(
+        choices=BETTER,
+        source="result.better",
+        help_text="Whether a higher or a lower value is better, or neither.",
+    )
     parameters = serializers.DictField(
-        child=serializers.CharField(), source="case.parameters"
+        child=serializers.CharField(),
+        source="case.parameters",
+        help_text="The parameters of the benchmark by name.",
     )
     options = serializers.DictField(
-        child=serializers.CharField(), source="system.options"
+        child=serializers.CharField(),
+        source="system.options",
+        help_text="The system's options by name.",
     )
-    doubts = serializers.ListField(
-        child=serializers.ChoiceField(choices=DOUBTS), source="shown.doubts"
+    shape_codes = serializers.ListField(
+        child=serializers.ChoiceField(choices=SHAPE_CODES),
+        source="result.shape_codes",
+        help_text=(
+            "Codes of the reasons why no single figure describes the runs; empty if "
+            "one does."
+        ),
     )
     range = serializers.ListField(
-        child=serializers.FloatField(), **NONE_YET, source="shown.range"
+        child=serializers.FloatField(),
+        **NULL_UNTIL_PROCESSED,
+        source="result.range",
+        help_text=(
+            "The lowest and the highest run mean; null if a single figure describes "
+            "the runs."
+        ),
     )
-    baseline_doubts = serializers.ListField(
-        child=serializers.ChoiceField(choices=DOUBTS), source="shown.baseline_doubts"
+    baseline_shape_codes = serializers.ListField(
+        child=serializers.ChoiceField(choices=SHAPE_CODES),
+        source="result.baseline_shape_codes",
+        help_text="The same codes for the runs of the baseline.",
     )
-    efficiency = RatioField(allow_null=True)
-    relative = RatioField(allow_null=True)
-    scaling = RatioField(allow_null=True)
-    slowdown = RatioField(allow_null=True)
-    low = serializers.FloatField(source="shown.judgement.low", **NONE_YET)
-    high = serializers.FloatField(source="shown.judgement.high", **NONE_YET)
+    relative_performance = RatioOfKindField(
+        "efficiency",
+        allow_null=True,
+        help_text=(
+            "The performance relative to the machine without a hypervisor (native = "
+            "1, higher is better); null if there is nothing to compare with."
+        ),
+    )
+    relative_to_reference = RatioOfKindField(
+        "relative",
+        allow_null=True,
+        help_text=(
+            "The performance relative to a reference system (reference = 1, higher "
+            "is better); null otherwise."
+        ),
+    )
+    scaling = RatioOfKindField(
+        "scaling",
+        allow_null=True,
+        help_text=(
+            "The ratio of the sum over several VMs to one machine alone; null "
+            "otherwise."
+        ),
+    )
+    slowdown = RatioOfKindField(
+        "slowdown",
+        allow_null=True,
+        help_text=(
+            "The ratio of one of several VMs to the same system with one VM alone; "
+            "null otherwise."
+        ),
+    )
+    low = serializers.FloatField(
+        source="result.assessment.low",
+        **NULL_UNTIL_PROCESSED,
+        help_text=(
+            "The lower end of the ratio's 95 % confidence interval; null for a "
+            "single run."
+        ),
+    )
+    high = serializers.FloatField(
+        source="result.assessment.high",
+        **NULL_UNTIL_PROCESSED,
+        help_text=(
+            "The upper end of the ratio's 95 % confidence interval; null for a "
+            "single run."
+        ),
+    )
     verdict = serializers.ChoiceField(
-        VERDICTS, source="shown.judgement.verdict", **NONE_YET
+        VERDICTS,
+        source="result.assessment.verdict",
+        **NULL_UNTIL_PROCESSED,
+        help_text=(
+            "The verdict, corrected for all results of the study; null before the "
+            "result is processed."
+        ),
     )
     direction = serializers.ChoiceField(
-        DIRECTIONS, source="shown.judgement.direction", **NONE_YET
+        DIRECTIONS,
+        source="result.assessment.direction",
+        **NULL_UNTIL_PROCESSED,
+        help_text=(
+            "Where the interval lies relative to the equivalence margin, even if no "
+            "verdict is given."
+        ),
     )
     evidence_level = serializers.ChoiceField(
-        EVIDENCE_LEVELS, source="shown.judgement.evidence_level", **NONE_YET
+        EVIDENCE_LEVELS,
+        source="result.assessment.evidence_level",
+        **NULL_UNTIL_PROCESSED,
+        help_text="What the number of runs allows.",
     )
-    reasons = serializers.ListField(
-        child=serializers.CharField(), source="shown.judgement.codes", default=[]
+    reason_codes = serializers.ListField(
+        child=serializers.CharField(),
+        source="result.assessment.reason_codes",
+        default=[],
+        help_text="Codes of the reasons why there is no verdict.",
     )
-    sentences = serializers.ListField(
-        child=serializers.CharField(), source="shown.judgement.sentences", default=[]
+    reason_messages = serializers.ListField(
+        child=serializers.CharField(),
+        source="result.assessment.sentences",
+        default=[],
+        help_text="The reasons in words.",
     )
-    advice = serializers.CharField(source="shown.judgement.advice", default="")
+    advice = serializers.CharField(
+        source="result.assessment.advice",
+        default="",
+        help_text=(
+            "How many runs or sessions would settle the verdict; empty if none are "
+            "needed."
+        ),
+    )
     design = serializers.ChoiceField(
-        DESIGNS, source="shown.judgement.design", default="", allow_blank=True
+        DESIGNS,
+        source="result.assessment.design",
+        default="",
+        allow_blank=True,
+        help_text=(
+            'Which runs and sessions were repeated (`docs/method.md`, "What was '
+            'repeated").'
+        ),
     )
-    scope = serializers.CharField(source="shown.judgement.scope", default="")
-    sessions = serializers.ListField(
+    scope = serializers.CharField(
+        source="result.assessment.scope",
+        default="",
+        help_text='What the verdict covers, such as "across 5 sessions".',
+    )
+    session_counts = serializers.ListField(
         child=serializers.IntegerField(),
-        source="shown.judgement.sessions",
-        **NONE_YET,
+        source="result.assessment.sessions",
+        **NULL_UNTIL_PROCESSED,
+        help_text="The number of sessions of the result, of its baseline, and of both.",
     )
-    between_sd = serializers.FloatField(source="shown.judgement.between_sd", **NONE_YET)
+    between_session_sd = serializers.FloatField(
+        source="result.assessment.between_sd",
+        **NULL_UNTIL_PROCESSED,
+        help_text=(
+            "The relative standard deviation between sessions; null if no session "
+            "was repeated."
+        ),
+    )
     ratio_range = serializers.ListField(
-        child=serializers.FloatField(), source="shown.judgement.range", **NONE_YET
+        child=serializers.FloatField(),
+        source="result.assessment.range",
+        **NULL_UNTIL_PROCESSED,
+        help_text="The lowest and the highest ratio of single runs.",
     )
-    is_weak = serializers.BooleanField(source="shown.judgement.is_weak", default=False)
-    wanted_sessions = serializers.IntegerField(
-        source="shown.judgement.wanted_sessions", **NONE_YET
+    is_weak = serializers.BooleanField(
+        source="result.assessment.is_weak",
+        default=False,
+        help_text=(
+            "Whether the verdict rests on an assumption about when the runs were made."
+        ),
     )
-    rule_set = serializers.IntegerField(source="shown.judgement.rule_set", **NONE_YET)
-    state = serializers.ChoiceField(choices=STATES, source="shown.state")
-    light = serializers.ChoiceField(
-        choices=LIGHTS, allow_blank=True, source="shown.light"
+    sessions_needed = serializers.IntegerField(
+        source="result.assessment.sessions_needed",
+        **NULL_UNTIL_PROCESSED,
+        help_text=(
+            "The total number of sessions that would settle the verdict; null if "
+            "sessions are not what is missing."
+        ),
+    )
+    rule_set = serializers.IntegerField(
+        source="result.assessment.rule_set",
+        **NULL_UNTIL_PROCESSED,
+        help_text="The number of the rule set that was applied (`docs/method.md`).",
+    )
+    state = serializers.ChoiceField(
+        choices=STATES,
+        source="result.state",
+        help_text="How the result was paired with its baseline.",
+    )
+    comparability = serializers.ChoiceField(
+        choices=COMPARABILITY_LEVELS,
+        allow_blank=True,
+        source="result.comparability",
+        help_text=(
+            "How far the result and its baseline are comparable; empty without a "
+            "baseline. Results that cannot be compared have no verdict."
+        ),
     )
 
 
@@ -194,45 +357,55 @@ class ComparisonQuery(ListQuery):
         r"native|[1-9]\d{0,17}",
         "native or a system's id",
         required=False,
-        help_text='"native", unless told; or the id of a system of any study.',
+        help_text=(
+            "`native` (the default), or the id of a system of any study with "
+            "which to compare."
+        ),
     )
     host = Pattern(
         r"[-a-zA-Z0-9_]+(/[-a-zA-Z0-9_]+)?",
         "my-host or lab/my-host",
         required=False,
         max_length=151,
-        help_text='A host\'s slug, or "lab/slug".',
+        help_text="The slug of a host, or `lab/slug`.",
     )
-    benchmark = WholeParameter(
+    case = IntegerParameter(
         source="case_id",
         required=False,
-        help_text="The id of a case, as /cases/ lists it.",
+        help_text="The id of a benchmark, as listed by `/cases/`.",
     )
     hypervisors = HypervisorsParameter(
         source="system__hypervisor__in",
         required=False,
         max_length=1000,
-        help_text="Several, with commas between them.",
+        help_text="Several hypervisors, separated by commas.",
     )
     work_class = Choice(
         choices=list(WORK_CLASSES),
-        source="effect__work",
+        source="effect__work_class",
         required=False,
-        help_text="Only results of guests alone that stand for their tests have one.",
+        help_text=(
+            "The slug of a kind of work. Only results of the scenario `single` "
+            "that represent their test have one."
+        ),
     )
     scenario = Choice(choices=SCENARIOS, required=False)
     component = Choice(choices=COMPONENTS, source="case__component", required=False)
     guest_os = Text(
         source="system__guest_os", required=False, allow_blank=True, max_length=200
     )
-    guest_bits = WholeParameter(
-        source="system__guest_bits", required=False, help_text="32 or 64."
+    guest_bits = IntegerParameter(
+        source="system__guest_bits",
+        required=False,
+        help_text="The guest OS in bits: 32 or 64.",
     )
     hypervisor = HypervisorParameter(
         source="system__hypervisor", required=False, max_length=100
     )
     tool = ToolParameter(
-        source="case__tool", required=False, help_text="A tool's slug or title."
+        source="case__tool",
+        required=False,
+        help_text="The slug or title of a tool; a custom tool has the form `lab:slug`.",
     )
     metric = Text(source="case__metric", required=False, max_length=100)
     state = Choice(choices=STATES, source="efficiency__state", required=False)
@@ -240,7 +413,7 @@ class ComparisonQuery(ListQuery):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if attrs.get("baseline", "native") == "native":
             return attrs
-        # The states that are stored are those against a cell's own baseline.
+        # Stored states refer to the result's own baseline.
         if "efficiency__state" in attrs:
             raise serializers.ValidationError(
                 {"state": ["Leave it out, or compare with baseline=native."]}
@@ -249,84 +422,88 @@ class ComparisonQuery(ListQuery):
 
 
 class ComparisonsView(ApiView):
-    """Cells and what they cost against their baseline."""
+    """Results compared with their baselines."""
 
     query_class = ComparisonQuery
-    no_filters = ("study", "baseline", "host")
+    non_filter_parameters = ("study", "baseline", "host")
 
     @extend_schema(
-        summary="Compare cells with their baseline",
+        summary="Compare results with their baselines",
         operation_id="comparisons_list",
         responses=ComparisonSerializer(many=True),
     )
     def get(self, request: Request) -> Response:
-        study = self.asked_study
+        study = self.requested_study
         filters = self.filters
         if "host" in self.query:
             lab, _, slug = self.query["host"].rpartition("/")
             filters |= {"system__host__slug": slug}
             filters |= {"system__host__lab__slug": lab} if lab else {}
-        # A cell that waits has no efficiency to have a state.
-        if filters.get("efficiency__state") == NOT_YET:
+        # An unprocessed result has no stored state.
+        if filters.get("efficiency__state") == NOT_COMPARED_YET:
             del filters["efficiency__state"]
             filters["efficiency__isnull"] = True
-        chosen = self._chosen(study)
-        page = self.cut(compared_cells(self.viewer, study=study, filters=filters))
-        # Verdicts are corrected for all cells of a study, whatever the page shows.
+        chosen = self._reference_side(study)
+        page = self.paginate(compared_cells(self.viewer, study=study, filters=filters))
+        # Verdicts are corrected for all results of a study, not only of the page.
         studies = {cell.study_id: cell.study for cell in page}
-        # A page may end between a cell and its baseline.
+        # A page may end between a result and its baseline.
         others = {cell.baseline_system_id for cell in page}
         if chosen is not None:
             others = {chosen.system.pk}
-        systems = known_systems((cell.system for cell in page), others)
-        judged = {pk: Judged.of(it, systems, chosen) for pk, it in studies.items()}
-        rows = [judged[cell.study_id].row(cell) for cell in page]
-        return self.answer_page(rows, ComparisonSerializer)
+        systems = systems_by_id((cell.system for cell in page), others)
+        judged = {
+            pk: StudyAssessments.of(study, systems, chosen)
+            for pk, study in studies.items()
+        }
+        rows = [judged[cell.study_id].comparison_row(cell) for cell in page]
+        return self.page_response(rows, ComparisonSerializer)
 
-    def _chosen(self, study: Study | None) -> Side | None:
-        """Return the system to compare with, as the study asked for measured it.
+    def _reference_side(self, study: Study | None) -> SystemInStudy | None:
+        """Return the system to compare with, as measured by the requested study.
 
-        Else as another one did; of several that which measured most of it.
+        Otherwise as measured by the study with most of its results.
         """
         baseline = self.query.get("baseline", "native")
         if baseline == "native":
             return None
-        side = measured_side(self.viewer, int(baseline), study)
+        side = largest_measurement(self.viewer, int(baseline), study)
         if side is None:
             raise NotFoundError("system", baseline)
         return side
 
 
 @dataclass(frozen=True)
-class Judged:
-    """What is said of a study's cells, each read by itself."""
+class StudyAssessments:
+    """The assessed results of several studies, each study read separately."""
 
-    verdicts: Verdicts
-    lights: Lights
-    reference: Reference | None
+    verdicts: StudyVerdicts
+    comparability: ComparabilityCache
+    reference: ReferenceCells | None
 
     @classmethod
     def of(
-        cls, study: Study, systems: Mapping[int, System], chosen: Side | None
-    ) -> "Judged":
+        cls, study: Study, systems: Mapping[int, System], chosen: SystemInStudy | None
+    ) -> "StudyAssessments":
         if chosen is None:
-            return cls(study_verdicts(study), Lights(study, systems), None)
+            return cls(study_verdicts(study), ComparabilityCache(study, systems), None)
         there = chosen.study
-        reference = Reference.of(there, chosen.system, beside=study)
+        reference = ReferenceCells.load(there, chosen.system, other_study=study)
         return cls(
-            study_verdicts(study, chosen.system, measured_in=there),
-            Lights(study, systems, reference),
+            study_verdicts(study, chosen.system, reference_study=there),
+            ComparabilityCache(study, systems, reference),
             reference,
         )
 
-    def row(self, cell: Cell) -> ComparisonRow:
-        judgement = self.verdicts.of(cell.pk)
-        is_elsewhere = self.reference is not None and self.reference.is_refused(
-            cell.system.host_id
+    def comparison_row(self, cell: Cell) -> ComparisonRow:
+        judgement = self.verdicts.assessment(cell.pk)
+        is_elsewhere = (
+            self.reference is not None
+            and self.reference.is_host_incomparable(cell.system.host_id)
         )
         if judgement and is_elsewhere:
-            # No ratio, and no interval of one either.
+            # Without a ratio there is no interval.
             judgement = replace(
                 judgement, ratio=None, low=None, high=None, half_width=None, range=None
             )
-        return comparison_row(cell, self.reference, judgement, self.lights)
+        return comparison_row(cell, self.reference, judgement, self.comparability)

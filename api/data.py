@@ -1,4 +1,4 @@
-"""/data/: everything that one may see, as files of whole tables."""
+"""/data/: the visible data as files of whole tables."""
 
 import base64
 import re
@@ -19,36 +19,40 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from api.kit.fields import Choice, Slug, Text
-from api.kit.queries import (
+from api.kit.query_parameters import (
     HypervisorParameter,
+    IntegerParameter,
     Query,
     ToolParameter,
-    WholeParameter,
     study_parameter,
 )
 from api.kit.views import ApiView
-from benchmarks.datasets.files import FORMS, DataFile, write_table
-from benchmarks.datasets.selecting import Wanted, count_of
-from benchmarks.datasets.tables import TABLES, description
+from benchmarks.datasets.files import FILE_FORMATS, DataFile, write_table
+from benchmarks.datasets.row_selection import RowSelection, count_selected_rows
+from benchmarks.datasets.tables import TABLES, table_schema
 from benchmarks.errors import NotFoundError, UnavailableError
 from benchmarks.models.run import SCENARIOS
 
-# Of the threads of a process (config/gunicorn.py) half are always left for others.
-MADE_AT_ONCE: Final = 2
-# Files of a process that are on their way; each takes its size of the disk.
-SENT_AT_ONCE: Final = 8
+# Half of a process's threads (config/gunicorn.py) stay free for other requests.
+MAX_CONCURRENT_FILES: Final = 2
+# Files that a process is sending; each occupies its size on the disk.
+MAX_CONCURRENT_DOWNLOADS: Final = 8
 RETRY_AFTER_S: Final = 5
 DAY: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-TABLE = OpenApiParameter("table", str, OpenApiParameter.PATH, enum=list(TABLES))
-FORM = OpenApiParameter("form", str, OpenApiParameter.PATH, enum=list(FORMS))
+TABLE_PARAMETER = OpenApiParameter(
+    "table", str, OpenApiParameter.PATH, enum=list(TABLES)
+)
+FORMAT_PARAMETER = OpenApiParameter(
+    "file_format", str, OpenApiParameter.PATH, enum=list(FILE_FORMATS)
+)
 
 
 @extend_schema_field(OpenApiTypes.DATE)
-class DayParameter(serializers.CharField):
-    """A day, as 2026-03-14."""
+class DateParameter(serializers.CharField):
+    """A day such as 2026-03-14."""
 
     def to_internal_value(self, data: Any) -> date:  # type: ignore[override]  # a day
-        # Python reads other forms of a day, too; and the day after it has to exist.
+        # Python also parses other formats; and the next day has to exist.
         if DAY.fullmatch(data) and data != date.max.isoformat():
             with suppress(ValueError):
                 return date.fromisoformat(data)
@@ -57,54 +61,72 @@ class DayParameter(serializers.CharField):
 
 class DataQuery(Query):
     study = study_parameter()
-    host = Slug(required=False, help_text="A host's slug.")
+    host = Slug(required=False, help_text="The slug of a host.")
     hypervisor = HypervisorParameter(
-        required=False, max_length=100, help_text='In any spelling, or "native".'
-    )
-    tool = ToolParameter(required=False, help_text="A tool's slug or title.")
-    metric = Text(required=False, max_length=100)
-    case = WholeParameter(required=False, help_text="A case's id.")
-    scenario = Choice(choices=SCENARIOS, required=False)
-    since = DayParameter(
         required=False,
-        help_text="Runs that began on this day or later (UTC). Without a time: left "
-        "out.",
+        max_length=100,
+        help_text="A hypervisor in any spelling, or `native`.",
     )
-    until = DayParameter(required=False, help_text="On this day or earlier.")
+    tool = ToolParameter(
+        required=False,
+        help_text="The slug or title of a tool; a custom tool has the form `lab:slug`.",
+    )
+    metric = Text(required=False, max_length=100)
+    case = IntegerParameter(
+        required=False, help_text="The id of a benchmark (`/cases/`)."
+    )
+    scenario = Choice(choices=SCENARIOS, required=False)
+    since = DateParameter(
+        required=False,
+        help_text=(
+            "The first day (UTC) on which runs started, such as 2026-03-14. "
+            "Runs without a start time are excluded."
+        ),
+    )
+    until = DateParameter(
+        required=False, help_text="The last day (UTC) on which runs started."
+    )
 
 
 class DataView(ApiView):
-    """What all addresses of the data share: what is asked for."""
+    """Base of the views of exported tables: reads the filters."""
 
     query_class = DataQuery
 
     @property
-    def wanted(self) -> Wanted:
-        query = {name: it for name, it in self.query.items() if name != "study"}
-        return Wanted(study=self.asked_study, **query)
+    def selection(self) -> RowSelection:
+        query = {name: value for name, value in self.query.items() if name != "study"}
+        return RowSelection(study=self.requested_study, **query)
 
 
 class DataTableSerializer(serializers.Serializer[Any]):
-    """A table: how many rows are asked for, and where each form of it is."""
+    """An exported table."""
 
     name = serializers.ChoiceField(choices=list(TABLES))
-    description = serializers.CharField()
-    rows = serializers.IntegerField(
-        help_text="Of samples without regard to `metric` and `case`."
+    description = serializers.CharField(help_text="What a row of the table is.")
+    row_count = serializers.IntegerField(
+        help_text=(
+            "The number of selected rows. For samples, `metric` and `case` are not "
+            "taken into account."
+        )
     )
-    files = serializers.DictField(child=serializers.URLField())
+    files = serializers.DictField(
+        child=serializers.URLField(), help_text="The URL of the table in each format."
+    )
 
 
 class DataTablesSerializer(serializers.Serializer[Any]):
-    schema = serializers.URLField()
+    """The exported tables."""
+
+    schema = serializers.URLField(help_text="The URL of the tables' schema.")
     results = DataTableSerializer(many=True)
 
 
 class DataTablesView(DataView):
-    """The tables there are."""
+    """The exported tables, with their numbers of rows and URLs."""
 
     @extend_schema(
-        summary="List the tables of the data",
+        summary="List the exported tables",
         operation_id="data",
         responses=DataTablesSerializer,
     )
@@ -112,16 +134,18 @@ class DataTablesView(DataView):
         query = request.META["QUERY_STRING"]
         tail = f"?{query}" if query else ""
 
-        def address(**place: str) -> str:
-            return reverse("api:data-file", kwargs=place, request=request) + tail
+        def address(**url_kwargs: str) -> str:
+            return reverse("api:data-file", kwargs=url_kwargs, request=request) + tail
 
-        wanted = self.wanted
+        wanted = self.selection
         tables = [
             {
                 "name": name,
-                "description": str(table.meaning),
-                "rows": count_of(name, self.viewer, wanted),
-                "files": {form: address(table=name, form=form) for form in FORMS},
+                "description": str(table.description),
+                "row_count": count_selected_rows(name, self.viewer, wanted),
+                "files": {
+                    form: address(table=name, file_format=form) for form in FILE_FORMATS
+                },
             }
             for name, table in TABLES.items()
         ]
@@ -130,86 +154,90 @@ class DataTablesView(DataView):
 
 
 class DataSchemaView(ApiView):
-    """What the columns are called, hold and mean."""
+    """Names, types, units and descriptions of the columns."""
 
     authentication_classes = []
     permission_classes = []
 
     @extend_schema(
-        summary="Describe the tables: names, types, units, meanings",
+        summary="Read the schema of the tables",
         operation_id="data_schema",
         responses=OpenApiTypes.OBJECT,
     )
     def get(self, request: Request) -> Response:
         resources = [
-            {"name": name, "schema": description(table)}
+            {"name": name, "schema": table_schema(table)}
             for name, table in TABLES.items()
         ]
         return Response({"name": "virtlab", "resources": resources})
 
 
 class DataFileView(DataView):
-    """A table as a file, with its SHA-256."""
+    """One table as a file. A response header has its SHA-256."""
 
     @extend_schema(
         summary="Download a table",
         operation_id="data_file",
-        parameters=[TABLE, FORM],
-        responses={(200, kind): OpenApiTypes.BINARY for kind in FORMS.values()},
+        parameters=[TABLE_PARAMETER, FORMAT_PARAMETER],
+        responses={(200, kind): OpenApiTypes.BINARY for kind in FILE_FORMATS.values()},
     )
-    def get(self, request: Request, table: str, form: str) -> HttpResponseBase:
+    def get(self, request: Request, table: str, file_format: str) -> HttpResponseBase:
         if table not in TABLES:
             raise NotFoundError("table", table)
-        if form not in FORMS:
-            raise NotFoundError("form", form)
-        wanted = self.wanted
+        if file_format not in FILE_FORMATS:
+            raise NotFoundError("form", file_format)
+        wanted = self.selection
         if request.method == "HEAD":
-            # Its length and its digest are not known before it is made.
-            return HttpResponse(content_type=FORMS[form])
-        with _turn(_MAKING, "made"):
-            _take(_SENDING, "sent")
+            # The length and digest are unknown until the file is complete.
+            return HttpResponse(content_type=FILE_FORMATS[file_format])
+        with _reserved_slot(_FILE_SLOTS, "made"):
+            _acquire_slot(_DOWNLOAD_SLOTS, "sent")
             try:
                 made = write_table(
                     table,
-                    form,
+                    file_format,
                     self.viewer,
                     wanted,
-                    settings.DATA_FOLDER,
-                    # The web server's own; other servers, and tests, cannot tell.
-                    is_unwanted=request.META.get("waitress.client_disconnected", bool),
+                    settings.EXPORT_FOLDER,
+                    # Only waitress reports clients that have disconnected.
+                    is_cancelled=request.META.get("waitress.client_disconnected", bool),
                 )
             except BaseException:
-                _SENDING.release()
+                _DOWNLOAD_SLOTS.release()
                 raise
-        return _sent(made, f"virtlab-{table}.{form}", FORMS[form])
+        return _file_response(
+            made, f"virtlab-{table}.{file_format}", FILE_FORMATS[file_format]
+        )
 
 
-_MAKING = threading.BoundedSemaphore(MADE_AT_ONCE)
-_SENDING = threading.BoundedSemaphore(SENT_AT_ONCE)
+_FILE_SLOTS = threading.BoundedSemaphore(MAX_CONCURRENT_FILES)
+_DOWNLOAD_SLOTS = threading.BoundedSemaphore(MAX_CONCURRENT_DOWNLOADS)
 
 
-def _take(turns: threading.BoundedSemaphore, what: str) -> None:
+def _acquire_slot(turns: threading.BoundedSemaphore, what: str) -> None:
     if not turns.acquire(blocking=False):
         busy = UnavailableError(
             "busy",
             f"As many files are being {what} as this server takes at once. Ask again "
             f"in {RETRY_AFTER_S} s.",
         )
-        busy.wait_s = RETRY_AFTER_S
+        busy.retry_after_s = RETRY_AFTER_S
         raise busy
 
 
 @contextmanager
-def _turn(turns: threading.BoundedSemaphore, what: str) -> Iterator[None]:
-    _take(turns, what)
+def _reserved_slot(turns: threading.BoundedSemaphore, what: str) -> Iterator[None]:
+    _acquire_slot(turns, what)
     try:
         yield
     finally:
         turns.release()
 
 
-def _sent(made: DataFile, name: str, kind: str) -> FileResponse:
-    """Return a file that the web server's loop sends while the thread is free again."""
+def _file_response(made: DataFile, name: str, kind: str) -> FileResponse:
+    """Return a file that the web server's event loop sends; the thread is free
+    meanwhile.
+    """
     digest = base64.b64encode(made.digest).decode()
     response = FileResponse(
         made.file,
@@ -217,7 +245,7 @@ def _sent(made: DataFile, name: str, kind: str) -> FileResponse:
         filename=name,
         content_type=kind,
         headers={
-            # RFC 9530; in hexadecimal for `sha256sum --check`.
+            # Like RFC 9530, but in hexadecimal for `sha256sum --check`.
             "Repr-Digest": f"sha-256=:{digest}:",
             "X-SHA256": made.digest.hex(),
             "ETag": f'"{made.digest.hex()}"',
@@ -226,12 +254,12 @@ def _sent(made: DataFile, name: str, kind: str) -> FileResponse:
         },
     )
     closers: list[Callable[[], None]] = vars(response)["_resource_closers"]
-    closers.append(_once(_SENDING.release))
+    closers.append(_call_once(_DOWNLOAD_SLOTS.release))
     return response
 
 
-def _once(act: Callable[[], None]) -> Callable[[], None]:
-    """Return what does something when it is called first, and nothing afterwards."""
+def _call_once(act: Callable[[], None]) -> Callable[[], None]:
+    """Return a function that calls ``function`` at its first call only."""
     acts = [act]
 
     def called() -> None:

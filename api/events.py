@@ -1,4 +1,4 @@
-"""/events/ and /webhooks/: what happened in studies, and who is told."""
+"""/events/ and /webhooks/: events of studies, and the URLs to which they are sent."""
 
 from typing import Any
 
@@ -13,35 +13,48 @@ from rest_framework.status import (
     HTTP_204_NO_CONTENT,
 )
 
+from api.kit.composite_fields import ListOf, StrictSerializer
 from api.kit.fields import Choice, Text
-from api.kit.outputs import OutputSerializer
-from api.kit.queries import ListQuery, study_parameter
+from api.kit.output_serializer import OutputSerializer
+from api.kit.query_parameters import ListQuery, study_parameter
 from api.kit.schema import ErrorSerializer
-from api.kit.shapes import ListOf, StrictSerializer
-from api.kit.views import AddressedRow, ApiView, Fields, ListView, operation
-from benchmarks import sight
+from api.kit.views import (
+    ApiView,
+    ListView,
+    ResourceSerializer,
+    ValidatedData,
+    operation,
+)
+from benchmarks import rls
+from benchmarks.collaboration.events import visible_events
+from benchmarks.collaboration.webhooks import (
+    create_webhook,
+    delete_webhook,
+    find_webhook,
+    send_test,
+    update_webhook,
+    webhook_deliveries,
+    webhook_secret,
+    webhooks_of_labs,
+)
 from benchmarks.models import Delivery, Event, Membership, Study, Token, Webhook
 from benchmarks.studies.lookup import find_study
-from benchmarks.together.events import visible_events
-from benchmarks.together.webhooks import (
-    change_webhook,
-    delete_webhook,
-    deliveries_of,
-    find_webhook,
-    kept_webhooks,
-    make_webhook,
-    secret_of,
-    send_test,
-)
 
 
 class EventSerializer(OutputSerializer):
-    """Something that happened; ``content`` says how many, and names the first."""
+    """Something that happened in a study."""
 
     row_type = Event
-    columns = "id kind lab=study.lab.slug study=study.slug sentence content at"
+    columns = "id kind lab=study.lab.slug study=study.slug message content occurred_at"
+    descriptions = {
+        "message": "What happened, in words.",
+        "content": "Details of the event: counts and the first objects concerned.",
+        "occurred_at": "When it happened.",
+    }
 
-    kind = serializers.ChoiceField(choices=Event.Kind.values)
+    kind = serializers.ChoiceField(
+        choices=Event.Kind.values, help_text="What happened."
+    )
 
 
 class EventQuery(ListQuery):
@@ -50,174 +63,218 @@ class EventQuery(ListQuery):
 
 
 class EventsView(ListView):
-    """Events of everything that may be seen, oldest first."""
+    """Events of visible studies, oldest first."""
 
     query_class = EventQuery
-    summary = "List what happened in studies"
+    summary = "List events of studies"
     serializer_class = EventSerializer
 
     def get_queryset(self) -> QuerySet[Any]:
         return visible_events(self.viewer)
 
 
-URL_LETTERS = 1_000
+MAX_URL_LENGTH = 1_000
 EXAMPLE = (
     "Verdicts that change",
-    {"url": "https://example.org/hook", "kinds": ["verdicts", "flags"]},
+    {"target_url": "https://example.org/hook", "kinds": ["verdicts", "flags"]},
 )
-EXAMPLE_CHANGE = ("Another address", {"url": "https://example.org/other"})
+EXAMPLE_CHANGE = ("Another address", {"target_url": "https://example.org/other"})
 
 
 class WebhookInput(StrictSerializer):
-    """Where to, what of, and of which study; without one of all the lab's own."""
+    """A new webhook."""
 
-    url = Text(max_length=URL_LETTERS, help_text="An address of the open internet.")
-    kinds = ListOf(child=Choice(Event.Kind.values), min_length=1, max_length=10)
+    target_url = Text(
+        max_length=MAX_URL_LENGTH,
+        help_text="The URL to which events are sent; it must be a public address.",
+    )
+    kinds = ListOf(
+        child=Choice(Event.Kind.values),
+        min_length=1,
+        max_length=10,
+        help_text="The kinds of events to send.",
+    )
     study = study_parameter()
 
 
 class WebhookChange(StrictSerializer):
-    """What is to be otherwise; a study of "" is all the lab's own."""
+    """Changes of a webhook."""
 
-    url = Text(max_length=URL_LETTERS, required=False)
+    target_url = Text(max_length=MAX_URL_LENGTH, required=False)
     kinds = ListOf(
-        child=Choice(Event.Kind.values), min_length=1, max_length=10, required=False
+        child=Choice(Event.Kind.values),
+        min_length=1,
+        max_length=10,
+        required=False,
+        help_text="The new kinds of events.",
     )
-    study = Text(max_length=151, required=False, allow_blank=True)
+    study = Text(
+        max_length=151,
+        required=False,
+        allow_blank=True,
+        help_text="The new study; an empty text means all studies of the lab.",
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if not attrs:
-            raise serializers.ValidationError("Send url, kinds or study.")
+            raise serializers.ValidationError("Send target_url, kinds or study.")
         return attrs
 
 
-class WebhookSerializer(AddressedRow):
-    """A webhook; ``study`` is null for all of the lab's own."""
+class WebhookSerializer(ResourceSerializer):
+    """A URL to which events are sent."""
 
-    address = "api:webhook"
+    url_name = "api:webhook"
 
     row_type = Webhook
-    columns = "target kinds lab=lab.slug study made_by created_at"
+    columns = "target_url kinds lab=lab.slug study created_by created_at"
+    descriptions = {
+        "created_by": "The name of the person or agent that created the webhook.",
+    }
 
-    target = serializers.CharField(source="url", help_text="Where it is told.")
+    target_url = serializers.CharField(help_text="The URL to which events are sent.")
     kinds = serializers.ListField(
-        child=serializers.ChoiceField(choices=Event.Kind.values)
+        child=serializers.ChoiceField(choices=Event.Kind.values),
+        help_text="The kinds of events that are sent.",
     )
-    study = serializers.SerializerMethodField()
+    study = serializers.SerializerMethodField(
+        help_text=(
+            "The study whose events are sent (`lab/slug`); null for all studies of "
+            "the lab."
+        )
+    )
 
     def get_study(self, webhook: Webhook) -> str | None:
         study = webhook.study
         return f"{study.lab.slug}/{study.slug}" if study else None
 
 
-class MadeWebhookSerializer(WebhookSerializer):
-    """A new one: its secret is shown this once."""
+class NewWebhookSerializer(WebhookSerializer):
+    """A new webhook with its secret."""
 
-    secret = serializers.SerializerMethodField()
+    secret = serializers.SerializerMethodField(
+        help_text=(
+            "The secret that signs deliveries; it is shown only in this response."
+        )
+    )
 
     def get_secret(self, webhook: Webhook) -> str:
-        return secret_of(webhook)
+        return webhook_secret(webhook)
 
 
 class DeliverySerializer(OutputSerializer):
-    """One telling: ``event`` is null for a test, ``status`` what was answered."""
+    """A delivery of an event to a webhook."""
 
     row_type = Delivery
     columns = """
-        id event=event_id state attempts created_at tried_at next_at status problem
-        took_ms
+        id event=event_id state attempts created_at attempted_at next_attempt_at
+        http_status problem duration_ms
     """
+    descriptions = {
+        "event": "The id of the event; null for a test.",
+        "attempts": "The number of attempts so far.",
+        "attempted_at": "When the last attempt was made; null before the first.",
+        "next_attempt_at": "When the next attempt is due; null if none is planned.",
+        "http_status": "The HTTP status of the last response; null without a response.",
+        "problem": "Why the last attempt failed; empty if it did not.",
+        "duration_ms": "The duration of the last attempt in milliseconds.",
+    }
 
-    state = serializers.ChoiceField(choices=Delivery.State.values)
+    state = serializers.ChoiceField(
+        choices=Delivery.State.values,
+        help_text="Whether the delivery is waiting, done or failed.",
+    )
 
 
-class KeptLabsView(ApiView):
-    """A view of the webhooks of the labs that a token or a person may change."""
+class EditableLabsView(ApiView):
+    """Base of views of webhooks of the labs that the client may edit."""
 
     @property
-    def kept_labs(self) -> list[int]:
-        """The labs whose webhooks may be seen: some addresses hold a secret."""
+    def editable_labs(self) -> list[int]:
+        """Labs whose webhooks the client may see: some target URLs contain a secret."""
         token, user = self.request.auth, self.request.user
         if isinstance(token, Token):
             if not token.can_upload:
                 return []
-            # A token that may but upload sees nothing else of its lab.
-            sight.see_labs(token.lab_id)
+            # A token that can only upload sees nothing else of its lab.
+            rls.allow_labs(token.lab_id)
             return [token.lab_id]
         if not user.is_authenticated:
             return []
-        kept = Membership.objects.filter(user=user, role__in=Membership.KEEPERS)
-        return list(kept.values_list("lab_id", flat=True))
+        memberships = Membership.objects.filter(user=user, role__in=Membership.EDITORS)
+        return list(memberships.values_list("lab_id", flat=True))
 
-    def study_of(self, given: dict[str, Any]) -> Study | None:
-        """The study that is named, if the token's lab sees it."""
-        name = given.get("study")
+    def study_from_body(self, body: dict[str, Any]) -> Study | None:
+        """Return the study of the request if the token's lab can see it."""
+        name = body.get("study")
         return find_study(self.lab_viewer, name) if name else None
 
 
-class WebhookView(KeptLabsView):
-    """One webhook: read, changed, deleted."""
+class WebhookView(EditableLabsView):
+    """One webhook."""
 
     http_method_names = ["get", "patch", "delete", "head"]
     summary = "Read a webhook"
     serializer_class = WebhookSerializer
 
     def get(self, request: Request, pk: int) -> Response:
-        webhook = find_webhook(self.kept_labs, pk)
-        return Response(self.shown(WebhookSerializer, webhook))
+        webhook = find_webhook(self.editable_labs, pk)
+        return Response(self.serialize(WebhookSerializer, webhook))
 
-    @operation("Change a webhook; its secret stays", WebhookChange, EXAMPLE_CHANGE)
-    def patch(self, given: Fields, pk: int) -> Response:
+    @operation("Change a webhook", WebhookChange, EXAMPLE_CHANGE)
+    def patch(self, body: ValidatedData, pk: int) -> Response:
         webhook = find_webhook([self.lab.pk], pk)
-        study = self.study_of(given) if "study" in given else webhook.study
-        changed = change_webhook(
+        study = self.study_from_body(body) if "study" in body else webhook.study
+        changed = update_webhook(
             webhook=webhook,
             agent=self.agent.name,
-            url=given.get("url", webhook.url),
-            kinds=given.get("kinds", webhook.kinds),
+            target_url=body.get("target_url", webhook.target_url),
+            kinds=body.get("kinds", webhook.kinds),
             study=study,
         )
-        return Response(self.shown(WebhookSerializer, changed))
+        return Response(self.serialize(WebhookSerializer, changed))
 
-    @extend_schema(summary="Delete a webhook with its log", responses={204: None})
+    @extend_schema(
+        summary="Delete a webhook and its delivery log", responses={204: None}
+    )
     def delete(self, request: Request, pk: int) -> Response:
         webhook = find_webhook([self.lab.pk], pk)
         delete_webhook(webhook=webhook, agent=self.agent.name)
         return Response(status=HTTP_204_NO_CONTENT)
 
 
-class WebhooksView(ListView, KeptLabsView):
-    """The webhooks of the labs that one keeps; ``POST`` makes one."""
+class WebhooksView(ListView, EditableLabsView):
+    """Webhooks of the labs that the client may edit."""
 
     http_method_names = ["get", "post", "head"]
     summary = "List webhooks"
     serializer_class = WebhookSerializer
 
     def get_queryset(self) -> QuerySet[Any]:
-        return kept_webhooks(self.kept_labs)
+        return webhooks_of_labs(self.editable_labs)
 
     @operation(
-        "Make a webhook of the token's lab",
+        "Create a webhook",
         WebhookInput,
         EXAMPLE,
-        answers={201: MadeWebhookSerializer, 404: ErrorSerializer},
+        response_serializers={201: NewWebhookSerializer, 404: ErrorSerializer},
     )
-    def post(self, given: Fields) -> Response:
-        webhook = make_webhook(
+    def post(self, body: ValidatedData) -> Response:
+        webhook = create_webhook(
             lab=self.lab,
             agent=self.agent.name,
-            url=given["url"],
-            kinds=given["kinds"],
-            site=self.request.build_absolute_uri("/").rstrip("/"),
-            study=self.study_of(given),
+            target_url=body["target_url"],
+            kinds=body["kinds"],
+            site_url=self.request.build_absolute_uri("/").rstrip("/"),
+            study=self.study_from_body(body),
         )
-        shown = self.shown(MadeWebhookSerializer, webhook)
-        headers = {"Location": shown["url"], "Cache-Control": "no-store"}
-        return Response(shown, status=HTTP_201_CREATED, headers=headers)
+        content = self.serialize(NewWebhookSerializer, webhook)
+        headers = {"Location": content["url"], "Cache-Control": "no-store"}
+        return Response(content, status=HTTP_201_CREATED, headers=headers)
 
 
 class WebhookTestView(ApiView):
-    """Have an address told that this is a test."""
+    """A test delivery."""
 
     http_method_names = ["post"]
 
@@ -229,12 +286,12 @@ class WebhookTestView(ApiView):
     )
     def post(self, request: Request, pk: int) -> Response:
         delivery = send_test(find_webhook([self.lab.pk], pk))
-        shown = self.shown(DeliverySerializer, delivery)
-        return Response(shown, status=HTTP_202_ACCEPTED)
+        content = self.serialize(DeliverySerializer, delivery)
+        return Response(content, status=HTTP_202_ACCEPTED)
 
 
-class DeliveriesView(ListView, KeptLabsView):
-    """What became of each telling, newest first."""
+class DeliveriesView(ListView, EditableLabsView):
+    """Deliveries of a webhook, newest first."""
 
     http_method_names = ["get", "head"]
     summary = "List the deliveries of a webhook"
@@ -242,5 +299,5 @@ class DeliveriesView(ListView, KeptLabsView):
     serializer_class = DeliverySerializer
 
     def get_queryset(self) -> QuerySet[Any]:
-        webhook = find_webhook(self.kept_labs, self.kwargs["pk"])
-        return deliveries_of(webhook)
+        webhook = find_webhook(self.editable_labs, self.kwargs["pk"])
+        return webhook_deliveries(webhook)

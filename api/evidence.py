@@ -1,4 +1,4 @@
-"""/evidence/: what all studies together say of a hypervisor and a class of work."""
+"""/evidence/: pooled results of all visible studies by hypervisor and kind of work."""
 
 from typing import Any
 
@@ -8,159 +8,282 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.kit.fields import Choice
-from api.kit.outputs import OutputSerializer
-from api.kit.queries import HypervisorParameter, Query
+from api.kit.output_serializer import OutputSerializer
+from api.kit.query_parameters import HypervisorParameter, Query
 from api.kit.views import ApiView
-from benchmarks.analysis.pooling import EvidenceStrength
-from benchmarks.evidence.reading import Question, evidence_matrix, evidence_parts
-from benchmarks.evidence.records import SUBGROUPS, question_record, summary_record
-from benchmarks.evidence.synthesis import Pool, Synthesis
+from benchmarks.analysis.meta_analysis import EvidenceStrength
+from benchmarks.evidence.json_records import SUBGROUPS, question_record, summary_record
+from benchmarks.evidence.queries import Question, evidence_matrix, study_averages
+from benchmarks.evidence.synthesis import PooledEffect, Synthesis
 from benchmarks.models import Effect
 from benchmarks.work_classes import WORK_CLASSES
 
 STRENGTHS = [strength.slug for strength in EvidenceStrength]
 
 
-class EndsField(serializers.ListField):
-    """Both ends of an interval of ratios; null where there is none."""
+class IntervalField(serializers.ListField):
+    """Both ends of an interval of ratios; null if there is none."""
 
     child = serializers.FloatField()
 
 
 class PoolSerializer(OutputSerializer):
-    """Machines put together: their mean ratio, its 95 % interval, a new lab's.
+    """A pooled estimate over machines."""
 
-    ``tau2`` is the variance between machines of the natural logarithm, ``i2`` which
-    part of their differences is no noise. All null below three machines, but the mean
-    and interval of one alone.
+    row_type = PooledEffect
+    columns = """
+        machine_count:int=machines lab_count:int=labs mean confidence_interval
+        prediction_interval tau2 i2
     """
+    descriptions = {
+        "machine_count": "The number of machines.",
+        "lab_count": "The number of independent labs.",
+        "mean": (
+            "The pooled performance relative to native (native = 1); null without "
+            "machines."
+        ),
+        "tau2": (
+            "The variance of the natural logarithm between machines; null below "
+            "three machines."
+        ),
+        "i2": (
+            "The share of the differences between machines that is not noise; null "
+            "below three machines."
+        ),
+    }
 
-    row_type = Pool
-    columns = "machines labs mean interval predicted tau2 i2"
+    confidence_interval = IntervalField(
+        source="interval",
+        allow_null=True,
+        help_text=(
+            "The 95 % confidence interval of the mean; null below three machines, "
+            "except for one machine alone."
+        ),
+    )
+    prediction_interval = IntervalField(
+        source="predicted",
+        allow_null=True,
+        help_text=(
+            "The 95 % prediction interval for another lab; null below three machines."
+        ),
+    )
 
-    machines = serializers.IntegerField()
-    interval = EndsField(allow_null=True)
-    predicted = EndsField(allow_null=True)
 
-
-class UnitSerializer(OutputSerializer):
-    """What one machine says, over all its results of the question.
-
-    ``weight`` is its share of the pool, ``without`` the pooled mean if it is left out;
-    ``interval`` is null of single runs, as is ``standard_error`` (of ln), by which it
-    weighs. A review of before does not say it.
-    """
+class MachineEffectSerializer(OutputSerializer):
+    """The contribution of one machine to a pooled estimate."""
 
     columns = """
-        host:str lab:str year studies benchmarks ratio:float interval standard_error
-        is_single_run:bool weight:float without:float? cells:int
+        host:str lab:str year studies benchmarks ratio:float confidence_interval
+        standard_error is_single_run:bool weight:float mean_without:float?=without
+        cell_count:int=cells
     """
+    descriptions = {
+        "ratio": "The mean performance relative to native (native = 1).",
+        "is_single_run": "Whether the machine has single runs only.",
+        "weight": "The machine's share of the pooled mean.",
+        "mean_without": "The pooled mean without this machine.",
+        "cell_count": "The number of results.",
+    }
 
-    year = serializers.CharField(help_text="Of the first study; may be empty.")
-    studies = serializers.ListField(child=serializers.CharField())
-    benchmarks = serializers.ListField(child=serializers.CharField())
-    interval = EndsField(allow_null=True)
-    standard_error = serializers.FloatField(allow_null=True, required=False)
+    year = serializers.CharField(
+        help_text="The year of the first study of the machine; empty if unknown."
+    )
+    studies = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="The studies of the machine (`lab/slug`).",
+    )
+    benchmarks = serializers.ListField(
+        child=serializers.CharField(), help_text="The benchmarks that were averaged."
+    )
+    confidence_interval = IntervalField(
+        source="interval",
+        allow_null=True,
+        help_text="The 95 % confidence interval of the ratio; null for single runs.",
+    )
+    standard_error = serializers.FloatField(
+        allow_null=True,
+        required=False,
+        help_text=(
+            "The standard error of the natural logarithm of the ratio; null for "
+            "single runs and in old reviews."
+        ),
+    )
 
 
-class SpreadSerializer(OutputSerializer):
-    """How much machines differ: ``tau`` (of ln) with its 95 % Q-profile interval.
+class HeterogeneitySerializer(OutputSerializer):
+    """How much machines differ."""
 
-    ``mean_dl`` is the pooled ratio by DerSimonian and Laird, beside REML's.
+    columns = """
+        tau:float tau_low:float tau_high:float dersimonian_laird_mean:float=mean_dl
     """
+    descriptions = {
+        "tau": "The standard deviation of the natural logarithm between machines.",
+        "tau_low": "The lower end of its 95 % Q-profile interval.",
+        "tau_high": "The upper end of its 95 % Q-profile interval.",
+        "dersimonian_laird_mean": (
+            "The pooled ratio by DerSimonian and Laird, for comparison with REML."
+        ),
+    }
 
-    columns = "tau:float tau_low:float tau_high:float mean_dl:float"
 
+class ExclusionSerializer(OutputSerializer):
+    """Results of a study that were not pooled."""
 
-class LeftOutSerializer(OutputSerializer):
-    """Results of a study that are in no pool, and why."""
+    columns = "study:str tool:str metric:str reason cells cell_count:int=count"
+    descriptions = {
+        "cell_count": "The number of results.",
+    }
 
-    columns = "study:str tool:str metric:str reason cells count:int"
-
-    reason = serializers.ChoiceField(choices=Effect.Obstacle.values)
-    cells = serializers.ListField(child=serializers.IntegerField())
+    reason = serializers.ChoiceField(
+        choices=Effect.Exclusion.values, help_text="Why the results were not pooled."
+    )
+    cells = serializers.ListField(
+        child=serializers.IntegerField(), help_text="The ids of the results."
+    )
 
 
 class SubgroupSerializer(serializers.Serializer[Any]):
-    """The same put together of a part of the results alone.
+    """The pooled estimates of a part of the results.
 
-    ``by`` says what they have in common, ``name`` which; empty where nobody stated it.
-    ``benchmark`` is a tool and its metric, ``path`` what leads to disk or network.
+    Results are grouped by `benchmark` (tool and metric), decade, virtualization type
+    or `path` (how a guest reaches disk or network).
     """
 
-    by = serializers.ChoiceField(choices=list(SUBGROUPS))
-    name = serializers.CharField(allow_blank=True)
-    strength = serializers.ChoiceField(choices=STRENGTHS)
-    labs = serializers.IntegerField()
-    pool = PoolSerializer()
-    single_runs = PoolSerializer()
+    grouped_by = serializers.ChoiceField(
+        choices=list(SUBGROUPS),
+        source="by",
+        help_text="The property that the results of the subgroup share.",
+    )
+    group = serializers.CharField(
+        source="name",
+        allow_blank=True,
+        help_text="The value of that property; empty if not stated.",
+    )
+    strength = serializers.ChoiceField(
+        choices=STRENGTHS, help_text="The strength of the evidence."
+    )
+    lab_count = serializers.IntegerField(
+        source="labs", help_text="The number of independent labs."
+    )
+    pool = PoolSerializer(
+        help_text="The pooled estimate of machines with repeated runs."
+    )
+    single_run_pool = PoolSerializer(
+        source="single_runs",
+        help_text="The pooled estimate of machines with single runs only.",
+    )
 
 
 class EvidenceItemSerializer(serializers.Serializer[Any]):
-    """All that is known of one hypervisor and one class of work.
+    """The evidence about one hypervisor and one kind of work."""
 
-    Ratios are to native, 1 is its speed. ``pool`` is of repeated runs, ``single_runs``
-    of machines that have single ones only. ``screened`` counts results in no pool by
-    the reason. ``units``, ``left_out``, ``subgroups`` and ``spread`` are null unless
-    both ``hypervisor`` and ``work_class`` are given.
-    """
-
-    hypervisor = serializers.CharField()
-    work_class = serializers.ChoiceField(choices=list(WORK_CLASSES))
+    hypervisor = serializers.CharField(
+        help_text='The name of the hypervisor; "native" is the machine itself.'
+    )
+    work_class = serializers.ChoiceField(
+        choices=list(WORK_CLASSES),
+        help_text="The slug of the kind of work; empty if the metric has none.",
+    )
     strength = serializers.ChoiceField(choices=STRENGTHS)
-    labs = serializers.IntegerField()
-    pool = PoolSerializer()
-    single_runs = PoolSerializer()
-    screened = serializers.DictField(child=serializers.IntegerField())
-    spread = SpreadSerializer(allow_null=True)
-    units = UnitSerializer(many=True, allow_null=True)
-    left_out = LeftOutSerializer(many=True, allow_null=True)
-    subgroups = SubgroupSerializer(many=True, allow_null=True)
+    lab_count = serializers.IntegerField(
+        source="labs", help_text="The number of independent labs."
+    )
+    pool = PoolSerializer(
+        help_text="The pooled estimate of machines with repeated runs."
+    )
+    single_run_pool = PoolSerializer(
+        source="single_runs",
+        help_text="The pooled estimate of machines with single runs only.",
+    )
+    excluded_counts = serializers.DictField(
+        child=serializers.IntegerField(),
+        source="screened",
+        help_text="The number of results that were not pooled, by reason.",
+    )
+    heterogeneity = HeterogeneitySerializer(
+        source="spread",
+        allow_null=True,
+        help_text=(
+            "How much machines differ; null unless both `hypervisor` and "
+            "`work_class` are given, or with fewer than three machines."
+        ),
+    )
+    machines = MachineEffectSerializer(
+        many=True,
+        source="units",
+        allow_null=True,
+        help_text=(
+            "The contribution of each machine; null unless both filters are given."
+        ),
+    )
+    exclusions = ExclusionSerializer(
+        many=True,
+        source="left_out",
+        allow_null=True,
+        help_text=(
+            "The results that were not pooled; null unless both filters are given."
+        ),
+    )
+    subgroups = SubgroupSerializer(
+        many=True,
+        allow_null=True,
+        help_text=(
+            "Pooled estimates of parts of the results; null unless both filters are "
+            "given."
+        ),
+    )
 
 
 class EvidenceSerializer(serializers.Serializer[Any]):
-    results = EvidenceItemSerializer(many=True)
+    """The evidence across all visible studies."""
+
+    results = EvidenceItemSerializer(
+        many=True, help_text="One item per hypervisor and kind of work."
+    )
 
 
 class EvidenceQuery(Query):
     hypervisor = HypervisorParameter(required=False, max_length=100)
     work_class = Choice(choices=list(WORK_CLASSES), required=False)
     flagged = Choice(
-        choices=("without", "with"),
+        choices=("exclude", "include"),
         required=False,
-        help_text="Whether what a flag doubts is pooled: without, unless told.",
+        help_text=(
+            "Whether to pool results with open or confirmed flags; the default "
+            "is `exclude`."
+        ),
     )
 
 
 class EvidenceView(ApiView):
-    """Pooled over every study that may be seen."""
+    """Pooled relative performance by hypervisor and kind of work."""
 
     query_class = EvidenceQuery
 
     @extend_schema(
-        summary="Read what all studies together say",
+        summary="Read the evidence across all visible studies",
         operation_id="evidence_list",
         responses=EvidenceSerializer,
     )
     def get(self, request: Request) -> Response:
-        with_flagged = self.query.get("flagged") == "with"
+        with_flagged = self.query.get("flagged") == "include"
         hypervisor = self.query.get("hypervisor")
         work = self.query.get("work_class")
         if hypervisor and work:
             question = Question(hypervisor, work)
-            found = evidence_parts(self.viewer, question)
-            items = [question_record(question, found, with_flagged=with_flagged)]
+            averages = study_averages(self.viewer, question)
+            items = [question_record(question, averages, with_flagged=with_flagged)]
         else:
-            known = evidence_matrix(self.viewer, with_flagged=with_flagged)
+            syntheses = evidence_matrix(self.viewer, with_flagged=with_flagged)
             items = [
-                summary_record(question, whole)
-                for question, whole in sorted(known.items(), key=_order)
+                summary_record(question, synthesis)
+                for question, synthesis in sorted(syntheses.items(), key=_sort_key)
                 if hypervisor in (None, question.hypervisor)
-                and work in (None, question.work)
+                and work in (None, question.work_class)
             ]
-        return Response(self.shown(EvidenceSerializer, {"results": items}))
+        return Response(self.serialize(EvidenceSerializer, {"results": items}))
 
 
-def _order(item: tuple[Question, Synthesis]) -> tuple[str, int]:
+def _sort_key(item: tuple[Question, Synthesis]) -> tuple[str, int]:
     question = item[0]
-    return question.hypervisor, list(WORK_CLASSES).index(question.work)
+    return question.hypervisor, list(WORK_CLASSES).index(question.work_class)

@@ -1,4 +1,4 @@
-"""/factor-effects/: which parameters moved the results of a study, and how much."""
+"""/factor-effects/: which parameters changed results, and by how much."""
 
 from math import exp
 from typing import Any
@@ -8,271 +8,409 @@ from rest_framework import serializers
 
 from api.comparisons import BETTER
 from api.kit.fields import Choice
-from api.kit.outputs import OutputSerializer
-from api.kit.views import NamedStudyView, StudyQuery
-from benchmarks.analysis.factor_effects.design import Combination, Factor, Scatter, Term
+from api.kit.output_serializer import OutputSerializer
+from api.kit.views import StudyQuery, StudyQueryView
 from benchmarks.analysis.factor_effects.effects import (
     ContrastPoint,
-    Effect,
-    FactorEffects,
-    Means,
+    FactorAnalysis,
+    FactorEffect,
+    InteractionMeans,
 )
-from benchmarks.analysis.factor_effects.model import Alias, Lenth
-from benchmarks.comparing.factor_effects import (
+from benchmarks.analysis.factor_effects.factors import (
+    Combination,
+    Factor,
+    PooledScatter,
+    Term,
+)
+from benchmarks.analysis.factor_effects.linear_model import Alias, Lenth
+from benchmarks.comparison.comparison_table import COMPONENTS
+from benchmarks.comparison.factor_effects import (
     RESPONSES,
-    Analysis,
     CaseSubject,
-    StudyEffects,
-    study_effects,
+    ResponseAnalysis,
+    StudyFactorEffects,
+    study_factor_effects,
 )
-from benchmarks.comparing.table import COMPONENTS
 from benchmarks.models.run import SCENARIOS
 
-CHANCE = ("replicated", "contrasts", "residual", "unjudged", "constant")
-STRENGTHS = ("clear", "possible", "none", "unjudged")
+ERROR_SOURCES = ("replicated", "contrasts", "residual", "not_assessed", "constant")
+STRENGTHS = ("clear", "possible", "none", "not_assessed")
 Numbers = list[float | None]
 
 
 class FactorSerializer(OutputSerializer):
-    """A parameter that differed; ``levels`` begin with the one of reference."""
+    """A parameter whose values differ between systems."""
 
     row_type = Factor
     columns = "names levels"
+    descriptions = {
+        "names": "The parameters that differ; several names never changed separately.",
+        "levels": "The levels, the reference level first.",
+    }
 
 
 class CombinationSerializer(OutputSerializer):
-    """One level a factor, in their order (empty: not stated); how many systems."""
+    """A combination of factor levels that was measured."""
 
     row_type = Combination
     columns = "levels count"
+    descriptions = {
+        "levels": (
+            "One level per factor, in the order of the factors; empty if not stated."
+        ),
+        "count": "The number of systems with this combination.",
+    }
 
 
 class EffectSerializer(OutputSerializer):
-    """What changing a factor from ``reference`` to ``levels`` does.
+    """The effect of changing one factor, or the interaction of two.
 
-    ``factor`` above 1 is better. One entry in ``factors`` is a main effect, two are an
-    interaction: half the difference of differences of logarithms. ``low`` and ``high``
-    are the factor's bounds at its 95 % interval or Lenth's margin of error,
-    ``wide_low`` and ``wide_high`` at the margin for all effects together (Lenth's
-    simultaneous one, or Bonferroni's); null where chance could not be measured.
-    ``p_value`` is adjusted (Benjamini-Hochberg). ``baseline_share``: how much of its
-    variance comes from the native runs.
+    An interaction is half the difference of the differences of logarithms.
+    Simultaneous bounds use the simultaneous margin of Lenth, or Bonferroni's.
     """
 
-    row_type = Effect
+    row_type = FactorEffect
     columns = """
-        factors levels reference factor low high wide_low wide_high p_value strength
-        baseline_share
+        factors levels reference ratio low high simultaneous_low simultaneous_high
+        p_value strength baseline_share
     """
+    descriptions = {
+        "ratio": (
+            "The ratio of the responses after and before the change; above 1 is better."
+        ),
+        "p_value": (
+            "The p-value, adjusted by Benjamini-Hochberg; null if the error is unknown."
+        ),
+        "baseline_share": (
+            "The share of the effect's variance that comes from the native runs; "
+            "null for values."
+        ),
+    }
 
-    factors = serializers.SerializerMethodField()
-    levels = serializers.SerializerMethodField()
-    reference = serializers.SerializerMethodField()
-    low = serializers.SerializerMethodField()
-    high = serializers.SerializerMethodField()
-    wide_low = serializers.SerializerMethodField()
-    wide_high = serializers.SerializerMethodField()
-    strength = serializers.ChoiceField(choices=STRENGTHS)
+    factors = serializers.SerializerMethodField(
+        help_text=(
+            "The factors of the effect, each as a list of names that never changed "
+            "separately: one entry for a main effect, two for an interaction."
+        )
+    )
+    levels = serializers.SerializerMethodField(help_text="The levels after the change.")
+    reference = serializers.SerializerMethodField(
+        help_text="The levels before the change."
+    )
+    low = serializers.SerializerMethodField(
+        help_text=(
+            "The lower bound of the ratio (95 % confidence interval, or Lenth's "
+            "margin of error); null if the error is unknown."
+        )
+    )
+    high = serializers.SerializerMethodField(
+        help_text="The upper bound of the ratio; null if the error is unknown."
+    )
+    simultaneous_low = serializers.SerializerMethodField(
+        help_text=(
+            "The lower bound that holds for all effects simultaneously; null if the "
+            "error is unknown."
+        )
+    )
+    simultaneous_high = serializers.SerializerMethodField(
+        help_text=(
+            "The upper bound that holds for all effects simultaneously; null if the "
+            "error is unknown."
+        )
+    )
+    strength = serializers.ChoiceField(
+        choices=STRENGTHS, help_text="How clearly the effect differs from none."
+    )
 
-    def get_factors(self, row: Effect) -> list[list[str]]:
-        return names_of(row.term)
+    def get_factors(self, row: FactorEffect) -> list[list[str]]:
+        return factor_names(row.term)
 
-    def get_levels(self, row: Effect) -> list[str]:
+    def get_levels(self, row: FactorEffect) -> list[str]:
         return [level for level, _ in row.levels]
 
-    def get_reference(self, row: Effect) -> list[str]:
+    def get_reference(self, row: FactorEffect) -> list[str]:
         return [reference for _, reference in row.levels]
 
-    def get_low(self, row: Effect) -> float | None:
-        return bound(row.log_effect, row.margin, -1)
+    def get_low(self, row: FactorEffect) -> float | None:
+        return effect_bound(row.log_effect, row.margin, -1)
 
-    def get_high(self, row: Effect) -> float | None:
-        return bound(row.log_effect, row.margin, 1)
+    def get_high(self, row: FactorEffect) -> float | None:
+        return effect_bound(row.log_effect, row.margin, 1)
 
-    def get_wide_low(self, row: Effect) -> float | None:
-        return bound(row.log_effect, row.wide_margin, -1)
+    def get_simultaneous_low(self, row: FactorEffect) -> float | None:
+        return effect_bound(row.log_effect, row.wide_margin, -1)
 
-    def get_wide_high(self, row: Effect) -> float | None:
-        return bound(row.log_effect, row.wide_margin, 1)
+    def get_simultaneous_high(self, row: FactorEffect) -> float | None:
+        return effect_bound(row.log_effect, row.wide_margin, 1)
 
 
 class AliasSerializer(serializers.Serializer[Alias]):
-    """An effect that is not shown: it cannot be told from its ``partners``.
+    """An effect that cannot be estimated separately."""
 
-    ``levels`` are those of the factor that are meant, where its others are shown;
-    empty: the whole effect.
-    """
-
-    factors = serializers.SerializerMethodField()
-    levels = serializers.ListField(child=serializers.CharField())
-    partners = serializers.SerializerMethodField()
+    factors = serializers.SerializerMethodField(
+        help_text=(
+            "The factors of the effect, each as a list of names that never changed "
+            "separately."
+        )
+    )
+    levels = serializers.ListField(
+        child=serializers.CharField(),
+        help_text=(
+            "The levels concerned, if other levels of the factor are estimable; "
+            "empty for the whole effect."
+        ),
+    )
+    aliased_with = serializers.SerializerMethodField(
+        help_text="The effects from which this one cannot be separated."
+    )
 
     def get_factors(self, row: Alias) -> list[list[str]]:
-        return names_of(row.term)
+        return factor_names(row.term)
 
-    def get_partners(self, row: Alias) -> list[list[list[str]]]:
-        return [names_of(term) for term in row.partners]
+    def get_aliased_with(self, row: Alias) -> list[list[list[str]]]:
+        return [factor_names(term) for term in row.partners]
 
 
-class PointSerializer(serializers.Serializer[ContrastPoint]):
-    """A contrast on the half-normal plot; several ``terms`` are aliases.
+class HalfNormalPointSerializer(serializers.Serializer[ContrastPoint]):
+    """A contrast on the half-normal plot."""
 
-    ``size`` is its absolute logarithm in units of an ordinary contrast, ``quantile``
-    where chance alone would put it.
-    """
-
-    terms = serializers.SerializerMethodField()
-    factor = serializers.SerializerMethodField()
-    size = serializers.FloatField()
-    quantile = serializers.FloatField()
+    terms = serializers.SerializerMethodField(
+        help_text="The terms of the contrast; several terms are aliases."
+    )
+    ratio = serializers.SerializerMethodField(help_text="The contrast as a ratio.")
+    size = serializers.FloatField(
+        help_text=(
+            "The absolute value of its logarithm, in units of an ordinary contrast."
+        )
+    )
+    quantile = serializers.FloatField(
+        help_text="The half-normal quantile at which chance alone would place it."
+    )
 
     def get_terms(self, row: ContrastPoint) -> list[list[list[str]]]:
-        return [names_of(term) for term in row.terms]
+        return [factor_names(term) for term in row.terms]
 
-    def get_factor(self, row: ContrastPoint) -> float:
+    def get_ratio(self, row: ContrastPoint) -> float:
         return exp(row.log_effect)
 
 
 class LenthSerializer(OutputSerializer):
-    """Lenth's pseudo standard error and margins, as logarithms."""
+    """Lenth's pseudo standard error and margins, as natural logarithms."""
 
     row_type = Lenth
     columns = "contrasts pse me sme"
+    descriptions = {
+        "contrasts": "The number of contrasts.",
+        "pse": "The pseudo standard error of a contrast (natural logarithm).",
+        "me": "The margin of error.",
+        "sme": "The simultaneous margin of error.",
+    }
 
 
-class ScatterSerializer(OutputSerializer):
-    """The variance of one run's logarithm, and its degrees of freedom."""
+class PooledScatterSerializer(OutputSerializer):
+    """The pooled variance of repeated runs."""
 
-    row_type = Scatter
+    row_type = PooledScatter
     columns = "variance df"
+    descriptions = {
+        "variance": "The variance of a single run's natural logarithm.",
+        "df": "The degrees of freedom of the variance.",
+    }
 
 
-class PictureSerializer(OutputSerializer):
-    """Geometric means of a factor's levels (rows) at the levels of ``beside``."""
+class InteractionMeansSerializer(OutputSerializer):
+    """Geometric means of the response at the levels of two factors."""
 
-    row_type = Means
+    row_type = InteractionMeans
     columns = """
-        factor=one.names levels=one.levels beside=other.names
-        beside_levels=other.levels means
+        factor=one.names levels=one.levels other_factor=other.names
+        other_levels=other.levels means
     """
+    descriptions = {
+        "factor": "The names of the first factor.",
+        "levels": "Its levels (rows).",
+        "other_factor": "The names of the second factor.",
+        "other_levels": "Its levels (columns).",
+    }
 
-    means = serializers.SerializerMethodField()
+    means = serializers.SerializerMethodField(
+        help_text=(
+            "Geometric means of the response, one row per level of the first "
+            "factor; null if not measured."
+        )
+    )
 
-    def get_means(self, row: Means) -> list[Numbers]:
+    def get_means(self, row: InteractionMeans) -> list[Numbers]:
         return [list(means) for means in row.rows]
 
 
-class SubjectSerializer(OutputSerializer):
-    """A case; ``circumstances`` are what tells it from others of the same name."""
+class AnalysedCaseSerializer(OutputSerializer):
+    """A benchmark in a factor analysis."""
 
     row_type = CaseSubject
     columns = "case_id case tool unit"
 
-    better = serializers.ChoiceField(choices=BETTER)
-    circumstances = serializers.SerializerMethodField()
+    better = serializers.ChoiceField(
+        choices=BETTER,
+        help_text="Whether a higher or a lower value is better, or neither.",
+    )
+    circumstances = serializers.SerializerMethodField(
+        help_text="What distinguishes this benchmark from others of the same name."
+    )
 
     def get_circumstances(self, row: CaseSubject) -> dict[str, str]:
         return {fact.name: fact.value for fact in row.facts}
 
 
-class FactorEffectsSerializer(serializers.Serializer[FactorEffects]):
-    """One response over one set of systems; ``effects`` come strongest first.
+class FactorEffectsSerializer(serializers.Serializer[FactorAnalysis]):
+    """The factor effects on one response over one set of systems."""
 
-    ``chance`` says what measured it: repeated runs, the other contrasts (Lenth), what
-    the model leaves over, nothing, or nothing to be measured. ``are_days_apart``:
-    runs were repeated, but not all of them in the same sessions; clear is then only
-    what no day does.
-    """
-
-    chance = serializers.ChoiceField(choices=CHANCE, source="kind")
-    cells = serializers.IntegerField()
+    error_source = serializers.ChoiceField(
+        choices=ERROR_SOURCES,
+        help_text=(
+            "The source of the error estimate: repeated runs, other contrasts "
+            "(Lenth), residuals of the model, none, or no factor at all."
+        ),
+    )
+    cell_count = serializers.IntegerField(
+        help_text="The number of results in the analysis."
+    )
     factors = FactorSerializer(many=True)
-    combinations = CombinationSerializer(many=True)
-    effects = EffectSerializer(many=True)
-    aliases = AliasSerializer(many=True)
-    pooled_interactions = serializers.SerializerMethodField()
-    lenth = LenthSerializer(allow_null=True)
-    error = ScatterSerializer(allow_null=True, source="scatter")
-    points = PointSerializer(many=True)
-    are_days_apart = serializers.BooleanField()
+    combinations = CombinationSerializer(
+        many=True, help_text="The combinations of levels that were measured."
+    )
+    effects = EffectSerializer(many=True, help_text="The effects, the strongest first.")
+    aliases = AliasSerializer(
+        many=True, help_text="Effects that cannot be estimated separately."
+    )
+    pooled_interactions = serializers.SerializerMethodField(
+        help_text="Interactions that were used to estimate the error."
+    )
+    lenth = LenthSerializer(
+        allow_null=True,
+        help_text="Lenth's margins; null if another error estimate was used.",
+    )
+    scatter = PooledScatterSerializer(
+        allow_null=True,
+        help_text=(
+            "The variance of a single run's logarithm; null without repeated runs."
+        ),
+    )
+    half_normal_points = HalfNormalPointSerializer(
+        many=True, source="points", help_text="The contrasts on the half-normal plot."
+    )
+    are_sessions_different = serializers.BooleanField(
+        help_text=(
+            "Whether repeated runs come from different sessions, so that only large "
+            "effects count as clear."
+        )
+    )
 
-    def get_pooled_interactions(self, row: FactorEffects) -> list[list[list[str]]]:
-        return [names_of(term) for term in row.pooled_interactions]
+    def get_pooled_interactions(self, row: FactorAnalysis) -> list[list[list[str]]]:
+        return [factor_names(term) for term in row.pooled_interactions]
 
 
 class AnalysisSerializer(serializers.Serializer[Any]):
-    """A component as a whole (the mean of its ``cases``), or one case of it.
+    """The factor effects on one response: a component as a whole, or one benchmark.
 
-    ``left_out`` counts the cells that had no response, by reason: ``no_ratio``,
-    ``no_speed`` (a set length, a share, an amount), ``not_positive``, ``implausible``
-    (an efficiency beyond 100 or below 1/100).
+    Results are `excluded` without a ratio (`no_ratio`), without speed (`no_speed`: a
+    fixed duration, a share, an amount), with a value that is `not_positive`, or with
+    an `implausible` relative performance (above 100 or below 1/100).
     """
 
-    component = serializers.ChoiceField(choices=COMPONENTS)
-    is_whole = serializers.SerializerMethodField()
-    cases = SubjectSerializer(many=True, source="subjects")
-    left_out = serializers.DictField(child=serializers.IntegerField())
-    analysis = FactorEffectsSerializer(source="found")
-    pictures = PictureSerializer(many=True)
+    component = serializers.ChoiceField(
+        choices=COMPONENTS, help_text="The component that the metric measures."
+    )
+    is_component = serializers.SerializerMethodField(
+        help_text=(
+            "Whether the response is the mean of all benchmarks of the component "
+            "rather than one benchmark."
+        )
+    )
+    cases = AnalysedCaseSerializer(
+        many=True,
+        source="subjects",
+        help_text="The benchmarks that make up the response.",
+    )
+    excluded = serializers.DictField(
+        child=serializers.IntegerField(),
+        help_text="The number of results without a response, by reason.",
+    )
+    analysis = FactorEffectsSerializer(
+        source="effects", help_text="The factor effects on this response."
+    )
+    interaction_means = InteractionMeansSerializer(
+        many=True,
+        help_text=(
+            "Interaction plots: means of one factor's levels at the levels of another."
+        ),
+    )
 
-    def get_is_whole(self, row: Analysis) -> bool:
-        # By identity: the whole of a single case may be equal to that case.
+    def get_is_component(self, row: ResponseAnalysis) -> bool:
+        # Compared by identity: a component with one case may be equal to that case.
         return any(row is whole for whole in self.context["wholes"])
 
 
 class StudyEffectsSerializer(OutputSerializer):
-    """What moved a study's responses, component by component."""
+    """The factor effects of a study."""
 
-    row_type = StudyEffects
+    row_type = StudyFactorEffects
     columns = "study=study.slug lab=study.lab.slug scenario response results"
 
-    response = serializers.ChoiceField(choices=RESPONSES)
-    results = serializers.SerializerMethodField()
+    response = serializers.ChoiceField(
+        choices=RESPONSES, help_text="The analyzed response."
+    )
+    results = serializers.SerializerMethodField(
+        help_text="The analyses: first each component, then each benchmark."
+    )
 
     @extend_schema_field(AnalysisSerializer(many=True))
-    def get_results(self, row: StudyEffects) -> Any:
-        wholes = [part.whole for part in row.components if part.whole]
+    def get_results(self, row: StudyFactorEffects) -> Any:
+        wholes = [part.overall for part in row.components if part.overall]
         analyses = [
             analysis
             for part in row.components
-            for analysis in (part.whole, *part.cases)
+            for analysis in (part.overall, *part.per_case)
             if analysis
         ]
         context = {**self.context, "wholes": wholes}
         return AnalysisSerializer(analyses, many=True, context=context).data
 
 
-def names_of(term: Term) -> list[list[str]]:
-    """A term as the names of its factors."""
+def factor_names(term: Term) -> list[list[str]]:
+    """Return the names of a term's factors."""
     return [list(factor.names) for factor in term]
 
 
-def bound(log_effect: float, margin: float | None, side: int) -> float | None:
-    """A bound of the factor, or None without a margin."""
-    return None if margin is None else exp(log_effect + side * margin)
+def effect_bound(log_effect: float, margin: float | None, sign: int) -> float | None:
+    """Return a bound of the ratio; None without a margin."""
+    return None if margin is None else exp(log_effect + sign * margin)
 
 
 class FactorEffectsQuery(StudyQuery):
     scenario = Choice(
         choices=SCENARIOS,
         required=False,
-        help_text="The study's first one, unless told.",
+        help_text="The scenario to analyze; the default is the first one of the study.",
     )
     component = Choice(choices=COMPONENTS, required=False)
     response = Choice(
         choices=RESPONSES,
         required=False,
-        help_text="The efficiency where there is one, else the value, unless told.",
+        help_text=(
+            "The response to analyze; the default is the relative performance "
+            "if there is one, otherwise the value."
+        ),
     )
 
 
-class FactorEffectsView(NamedStudyView):
-    """Which parameters of its systems moved a study's results."""
+class FactorEffectsView(StudyQueryView):
+    """Which parameters of the systems changed the results, and by how much."""
 
     query_class = FactorEffectsQuery
-    summary = "Find which parameters moved the results of a study"
+    summary = "Estimate factor effects of a study"
     serializer_class = StudyEffectsSerializer
 
     def get_object(self) -> Any:
         chosen = {name: value for name, value in self.query.items() if name != "study"}
-        return study_effects(self.viewer, self.study, **chosen)
+        return study_factor_effects(self.viewer, self.study, **chosen)

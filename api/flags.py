@@ -1,4 +1,4 @@
-"""/flags/: what is doubtful in a study, and what people decided about it."""
+"""/flags/: findings of the checks, and decisions about them."""
 
 from typing import Any
 
@@ -7,12 +7,18 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.response import Response
 
+from api.kit.composite_fields import StrictSerializer
 from api.kit.fields import Choice, Slug, Text
-from api.kit.outputs import OutputSerializer
-from api.kit.queries import ListQuery, WholeParameter, study_parameter
-from api.kit.shapes import StrictSerializer
-from api.kit.views import AddressedRow, Fields, ListView, ReadView, operation
-from benchmarks.models import Decision, Flag
+from api.kit.output_serializer import OutputSerializer
+from api.kit.query_parameters import IntegerParameter, ListQuery, study_parameter
+from api.kit.views import (
+    ListView,
+    ReadView,
+    ResourceSerializer,
+    ValidatedData,
+    operation,
+)
+from benchmarks.models import Flag, FlagDecision
 from benchmarks.plausibility.findings import SEVERITIES
 from benchmarks.plausibility.rules import RULES
 from benchmarks.studies import flags
@@ -24,38 +30,66 @@ EXAMPLE = (
 
 
 class FlagSubjectSerializer(serializers.Serializer[Any]):
-    kind = serializers.ChoiceField(choices=["cell", "run", "system", "study"])
+    """An object that a flag is about."""
+
+    kind = serializers.ChoiceField(
+        choices=["cell", "run", "system", "study"], help_text="The type of object."
+    )
     id = serializers.CharField()
 
 
 class DecisionSerializer(OutputSerializer):
-    row_type = Decision
-    columns = "status note who at"
+    """A decision about a flag."""
 
-    status = serializers.ChoiceField(choices=Flag.Status.values)
+    row_type = FlagDecision
+    columns = "status note decided_by decided_at"
+    descriptions = {
+        "note": "The reason for the decision.",
+        "decided_by": "The name of the person or agent that decided.",
+        "decided_at": "When it was decided.",
+    }
+
+    status = serializers.ChoiceField(
+        choices=Flag.Status.values, help_text="The status that was decided."
+    )
 
 
-class FlagSerializer(AddressedRow):
-    """A doubt with its evidence: the values it rests on, and why they cannot be.
-
-    Open and confirmed flags keep the verdict from the `cells` they are about, unless
-    their severity is only a check. ``title`` and ``documentation`` are of the rule.
+class FlagSerializer(ResourceSerializer):
+    """A data-quality finding with its evidence. Open and confirmed flags withhold
+    verdicts unless their severity is `check`.
     """
 
-    address = "api:flag"
+    url_name = "api:flag"
 
     row_type = Flag
     columns = """
-        study=study.slug rule title documentation severity sentence subjects evidence
-        status decisions found_at
+        study=study.slug rule title documentation severity message subjects evidence
+        status decisions detected_at
     """
+    descriptions = {
+        "rule": "The id of the rule (`docs/flags.md`).",
+        "message": "The finding in words.",
+        "evidence": "The values that support the finding.",
+        "detected_at": "When the finding was first detected.",
+    }
 
-    title = serializers.SerializerMethodField()
-    documentation = serializers.SerializerMethodField()
-    severity = serializers.ChoiceField(choices=SEVERITIES)
-    subjects = FlagSubjectSerializer(many=True)
-    status = serializers.ChoiceField(choices=Flag.Status.values)
-    decisions = DecisionSerializer(many=True)
+    title = serializers.SerializerMethodField(help_text="The title of the rule.")
+    documentation = serializers.SerializerMethodField(
+        help_text="The explanation of the rule."
+    )
+    severity = serializers.ChoiceField(
+        choices=SEVERITIES,
+        help_text="How serious the finding is: `check` does not withhold verdicts.",
+    )
+    subjects = FlagSubjectSerializer(
+        many=True,
+        help_text="The results, runs, systems or the study that the flag is about.",
+    )
+    status = serializers.ChoiceField(
+        choices=Flag.Status.values,
+        help_text="Whether the flag is open, confirmed or dismissed.",
+    )
+    decisions = DecisionSerializer(many=True, help_text="The decisions, oldest first.")
 
     def get_title(self, flag: Flag) -> str:
         return RULES[flag.rule].title if flag.rule in RULES else flag.rule
@@ -67,14 +101,16 @@ class FlagSerializer(AddressedRow):
 
 class FlagQuery(ListQuery):
     study = study_parameter()
-    rule = Slug(required=False, help_text="A rule's id (docs/flags.md).")
+    rule = Slug(required=False, help_text="The id of a rule (`docs/flags.md`).")
     severity = Choice(choices=SEVERITIES, required=False)
     status = Choice(choices=Flag.Status.values, required=False)
-    cell = WholeParameter(required=False, source="cells", help_text="A cell's id.")
+    cell = IntegerParameter(
+        required=False, source="cells", help_text="The id of a result."
+    )
 
 
 class FlagsView(ListView):
-    """Everything that the last checks doubted."""
+    """Findings of the latest checks."""
 
     query_class = FlagQuery
     summary = "List flags with their evidence"
@@ -85,16 +121,18 @@ class FlagsView(ListView):
 
 
 class DecisionInput(StrictSerializer):
+    """A decision about a flag."""
+
     status = Choice(choices=Flag.Status.values)
     note = Text(
         multiline=True,
         max_length=10_000,
-        help_text="Why: others must be able to follow it.",
+        help_text="The reason for the decision, so that others can follow it.",
     )
 
 
 class FlagView(ReadView):
-    """One flag; who owns it decides about it."""
+    """One flag; only its lab can decide about it."""
 
     summary = "Read a flag"
     serializer_class = FlagSerializer
@@ -102,13 +140,11 @@ class FlagView(ReadView):
     def get_object(self) -> Any:
         return flags.find_flag(self.viewer, self.kwargs["pk"])
 
-    @operation(
-        "Confirm, dismiss or reopen a flag of the token's lab", DecisionInput, EXAMPLE
-    )
-    def patch(self, decision: Fields, pk: int) -> Response:
+    @operation("Confirm, dismiss or reopen a flag", DecisionInput, EXAMPLE)
+    def patch(self, body: ValidatedData, pk: int) -> Response:
         flag = flags.find_flag(self.lab_viewer, pk)
-        self.require_own(flag, "flag", pk)
-        flags.decide_flag(flag=flag, who=self.agent.name, **decision)
-        # Read again: the decisions fetched before lack this one.
+        self.require_same_lab(flag, "flag", pk)
+        flags.decide_flag(flag=flag, actor=self.agent.name, **body)
+        # Read again: the prefetched decisions lack the new one.
         decided = flags.find_flag(self.lab_viewer, pk)
-        return Response(self.shown(FlagSerializer, decided))
+        return Response(self.serialize(FlagSerializer, decided))

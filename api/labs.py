@@ -1,4 +1,4 @@
-"""/labs/ and /agents/: labs, and the programs that upload to them."""
+"""/labs/ and /agents/: labs, and programs that upload to them."""
 
 from typing import Any
 
@@ -8,21 +8,26 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.status import HTTP_201_CREATED
 
+from api.kit.composite_fields import StrictSerializer
 from api.kit.fields import Slug, Text
-from api.kit.outputs import OutputSerializer
-from api.kit.shapes import StrictSerializer
-from api.kit.views import Fields, ListView, operation
-from benchmarks.labs.making import SLUG_LENGTH, make_lab_by_agent
-from benchmarks.labs.pages import LastRun, agents_of, labs_with_counts, last_runs
+from api.kit.output_serializer import OutputSerializer
+from api.kit.views import ListView, ValidatedData, operation
+from benchmarks.labs.creation import SLUG_LENGTH, create_lab_by_agent
+from benchmarks.labs.overview import LastRun, agents_of, labs_with_counts, last_runs
 from benchmarks.models import Agent, Lab, Token
 
-EXAMPLE = ("A lab", {"slug": "rack-lab", "name": "The rack lab", "admin": "Carol"})
+EXAMPLE = ("A lab", {"slug": "rack-lab", "name": "The rack lab", "admin_name": "Carol"})
 
 
 class LabInput(StrictSerializer):
-    slug = Slug(help_text="For addresses; it stays for good.")
+    """A new lab."""
+
+    slug = Slug(help_text="The slug of the lab; it cannot be changed.")
     name = Text(max_length=200)
-    admin = Text(max_length=200, help_text="Whom the invitation is for: a name.")
+    admin_name = Text(
+        max_length=200,
+        help_text="The name of the person who is invited as the first admin.",
+    )
 
     def validate_slug(self, slug: str) -> str:
         if len(slug) > SLUG_LENGTH:
@@ -31,22 +36,28 @@ class LabInput(StrictSerializer):
 
 
 class LabSerializer(OutputSerializer):
-    row_type = Lab
-    columns = "id slug name studies created_at"
+    """A group that measures."""
 
-    studies = serializers.IntegerField(
-        source="studies_count", help_text="How many of its studies you may see."
+    row_type = Lab
+    columns = "id slug name study_count created_at"
+
+    study_count = serializers.IntegerField(
+        source="studies_count",
+        help_text="The number of its studies that are visible to the client.",
     )
 
 
 class NewLabSerializer(OutputSerializer):
-    """A lab that was made, and the code that makes its first admin; shown once."""
+    """A new lab with the invitation of its first admin."""
 
     row_type = Lab
     columns = "id slug name created_at"
 
     invitation = serializers.SerializerMethodField(
-        help_text="The code that its admin enters at /invitation/; shown only here."
+        help_text=(
+            "The code that the first admin enters at `/invitation/`; it is shown "
+            "only in this response."
+        )
     )
 
     def get_invitation(self, row: Any) -> str:
@@ -54,7 +65,7 @@ class NewLabSerializer(OutputSerializer):
 
 
 class LabsView(ListView):
-    """Labs with something for who asks: a study they may see, or a place."""
+    """Labs of the client, and labs with a visible study."""
 
     summary = "List labs"
     serializer_class = LabSerializer
@@ -63,43 +74,74 @@ class LabsView(ListView):
         return labs_with_counts(self.viewer)
 
     @operation(
-        "Create a lab, where the installation lets agents do so",
+        "Create a lab",
         LabInput,
         EXAMPLE,
-        answers=NewLabSerializer,
+        response_serializers=NewLabSerializer,
         statuses=(201,),
     )
-    def post(self, fields: Fields) -> Response:
-        lab, code = make_lab_by_agent(agent=self.agent, **fields)
-        shown = self.shown(NewLabSerializer, lab, code=code)
-        return Response(shown, status=HTTP_201_CREATED)
+    def post(self, fields: ValidatedData) -> Response:
+        lab, code = create_lab_by_agent(
+            agent=self.agent, admin=fields.pop("admin_name"), **fields
+        )
+        content = self.serialize(NewLabSerializer, lab, code=code)
+        return Response(content, status=HTTP_201_CREATED)
 
 
 class TokenSerializer(OutputSerializer):
-    """A token without its secret, which is stored nowhere."""
+    """A token without its secret, which is not stored."""
 
     row_type = Token
     columns = """
-        prefix can_upload can_read valid=is_valid created_at expires_at revoked_at
+        prefix can_upload can_read is_valid created_at expires_at revoked_at
         last_used_at
     """
+    descriptions = {
+        "prefix": "The first part of the token, which identifies it.",
+        "can_upload": "Whether the token may upload.",
+        "can_read": "Whether the token may read what its lab keeps private.",
+        "is_valid": "Whether the token is neither expired nor revoked.",
+        "expires_at": "When the token expires; null if never.",
+        "revoked_at": "When the token was revoked; null if it was not.",
+        "last_used_at": "When the token was last used, to the minute; null if never.",
+    }
 
 
 class LastRunSerializer(OutputSerializer):
-    """Where it measured last. ``version`` is how the checksum of the agent's file
-    begins, as it states it; empty if it does not."""
+    """The latest run of an agent."""
 
     row_type = LastRun
-    columns = "host system at version python"
+    columns = "host system received_at agent_checksum python"
+    descriptions = {
+        "received_at": "When the run was received.",
+        "agent_checksum": (
+            "The first digits of the SHA-256 of the agent's file; empty if not stated."
+        ),
+        "python": "The version of the agent's Python; empty if not stated.",
+    }
 
 
 class AgentSerializer(OutputSerializer):
+    """A program that uploads for a lab."""
+
     row_type = Agent
     columns = "id lab=lab.slug name created_at"
 
-    last_seen_at = serializers.DateTimeField(allow_null=True)
-    last_run = serializers.SerializerMethodField()
-    tokens = TokenSerializer(many=True, source="tokens.all")
+    last_seen_at = serializers.DateTimeField(
+        allow_null=True,
+        help_text=(
+            "When one of the agent's tokens was last used, to the minute; null if "
+            "never."
+        ),
+    )
+    last_run = serializers.SerializerMethodField(
+        help_text="The latest run of the agent; null before the first."
+    )
+    tokens = TokenSerializer(
+        many=True,
+        source="tokens.all",
+        help_text="The agent's tokens, without their secrets.",
+    )
 
     @extend_schema_field(LastRunSerializer(allow_null=True))
     def get_last_run(self, agent: Agent) -> Any:
@@ -108,9 +150,9 @@ class AgentSerializer(OutputSerializer):
 
 
 class AgentsView(ListView):
-    """Agents of the labs that a token may read or a person belongs to."""
+    """Agents of the token's lab, or of the labs of the signed-in person."""
 
-    summary = "List the agents of one's labs"
+    summary = "List agents"
     serializer_class = AgentSerializer
 
     def get_queryset(self) -> QuerySet[Any]:

@@ -1,4 +1,4 @@
-"""/plans/ and /plan-parts/: what is measured in which order, by which guests."""
+"""/plans/ and /plan-parts/: plans of measurements, and the agents that follow them."""
 
 from typing import Any
 
@@ -7,31 +7,38 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.response import Response
 
+from api.kit.composite_fields import ListOf, ScalarMap, StrictSerializer
 from api.kit.fields import Choice, Number, Slug, Text, UUIDText, WholeNumber
-from api.kit.outputs import OutputSerializer
-from api.kit.queries import ListQuery, study_parameter
-from api.kit.shapes import ListOf, SmallMap, StrictSerializer
+from api.kit.output_serializer import OutputSerializer
+from api.kit.query_parameters import ListQuery, study_parameter
 from api.kit.views import (
-    AddressedRow,
     ApiView,
-    Fields,
     ListView,
     ReadView,
+    ResourceSerializer,
+    ValidatedData,
     operation,
 )
 from api.systems import SystemField
-from benchmarks.analysis.planning import KINDS, ORDERS
+from benchmarks.analysis.plan_steps import STEP_KINDS, STEP_ORDERS
 from benchmarks.errors import UnknownNameError
 from benchmarks.models import Plan, PlanPart, PlanSlot, PlanStep, Study
-from benchmarks.plans import planning, turns
+from benchmarks.plans import coordination, planning
 
 MAX_SYSTEMS = 100
 MAX_SLOTS = 100
 MAX_TOOLS = 50
 MAX_REPETITIONS = 200
-YEAR_S = 366 * 86_400
+MAX_BUDGET_S = 366 * 86_400
 
-DESIGN = ("systems", "tools", "scenarios", "repetitions", "warm_up", "order")
+DESIGN_FIELDS = (
+    "systems",
+    "tools",
+    "scenarios",
+    "repetitions",
+    "warm_up_rounds",
+    "order",
+)
 
 EXAMPLE = (
     "Three guests, alone and together",
@@ -52,179 +59,359 @@ EXAMPLE = (
 )
 
 
-EXAMPLE_STOP = ("Stop it", {"status": "stopped"})
+EXAMPLE_CHANGE = ("Stop it", {"status": "stopped"})
 
 
 class PlanSystemInput(StrictSerializer):
-    """A system, and how many of its guests take part."""
+    """A system of a plan and its number of guests."""
 
-    system = SystemField()
-    slots = WholeNumber(required=False, min_value=1, max_value=MAX_SLOTS)
+    system = SystemField(help_text="The id of the system, or its description.")
+    slots = WholeNumber(
+        required=False,
+        min_value=1,
+        max_value=MAX_SLOTS,
+        help_text=(
+            "The number of guests of this system that take part; the default is 1."
+        ),
+    )
 
 
-class WorkInput(StrictSerializer):
-    """A tool as agents run it (docs/agents.md)."""
+class PlanToolInput(StrictSerializer):
+    """A tool of a plan and its options (`docs/agents.md`)."""
 
-    tool = Slug()
+    tool = Slug(help_text="The slug of the tool.")
     programs = ListOf(
         child=Text(max_length=100),
         required=False,
         max_length=MAX_TOOLS,
-        help_text="Those of its programs that are run; all unless told.",
+        help_text="The programs of the tool to run; the default is all.",
     )
-    options = SmallMap(
+    options = ScalarMap(
         required=False,
-        help_text="seconds, threads, file_mib, budget_s, bits, folder, peer, device, "
-        "sizes, blocks_kib, array_mib, iterations: what `run` takes.",
+        help_text=(
+            "Options of the tool: seconds, threads, file_mib, budget_s, bits, "
+            "folder, peer, device, sizes, blocks_kib, array_mib, iterations."
+        ),
     )
 
 
-class ScenarioInput(StrictSerializer):
-    """What runs at once: ``vms`` slots, slots beside a load, or each its own tool."""
+class PlanScenarioInput(StrictSerializer):
+    """One scenario: what runs at the same time."""
 
-    kind = Choice(choices=KINDS)
-    vms = WholeNumber(required=False, min_value=1, max_value=MAX_SLOTS)
-    load = WorkInput(required=False)
-    tools = ListOf(child=WorkInput(), required=False, max_length=MAX_SLOTS)
+    kind = Choice(choices=STEP_KINDS)
+    vms = WholeNumber(
+        required=False,
+        min_value=1,
+        max_value=MAX_SLOTS,
+        help_text="The number of slots that take part.",
+    )
+    load = PlanToolInput(
+        required=False,
+        help_text="The load that the other slots run; required for `under load`.",
+    )
+    tools = ListOf(
+        child=PlanToolInput(),
+        required=False,
+        max_length=MAX_SLOTS,
+        help_text="The tool of each slot; required for `combined`.",
+    )
 
 
 class PlanInput(StrictSerializer):
-    """What is to be measured, in which order, and when to stop."""
+    """A plan: the work, its order and the time budget."""
 
     study = Slug(help_text="The slug of a study of the lab.")
     title = Text(max_length=200)
-    systems = ListOf(child=PlanSystemInput(), min_length=1, max_length=MAX_SYSTEMS)
-    tools = ListOf(child=WorkInput(), required=False, max_length=MAX_TOOLS)
+    systems = ListOf(
+        child=PlanSystemInput(),
+        min_length=1,
+        max_length=MAX_SYSTEMS,
+        help_text="The systems to measure.",
+    )
+    tools = ListOf(
+        child=PlanToolInput(),
+        required=False,
+        max_length=MAX_TOOLS,
+        help_text="The tools to run, unless the scenarios name their own.",
+    )
     scenarios = ListOf(
-        child=ScenarioInput(), required=False, min_length=1, max_length=MAX_TOOLS
+        child=PlanScenarioInput(),
+        required=False,
+        min_length=1,
+        max_length=MAX_TOOLS,
+        help_text="What runs at the same time; the default is `single`.",
     )
     repetitions = WholeNumber(
         required=False,
         min_value=1,
         max_value=MAX_REPETITIONS,
-        help_text="5 unless told",
+        help_text="The number of rounds that count; the default is 5.",
     )
-    warm_up = WholeNumber(
-        required=False, min_value=0, max_value=10, help_text="Rounds not kept: 1."
+    warm_up_rounds = WholeNumber(
+        required=False,
+        min_value=0,
+        max_value=10,
+        help_text=(
+            "The number of rounds before them that do not count; the default is 1."
+        ),
     )
     order = Choice(
-        choices=ORDERS,
+        choices=STEP_ORDERS,
         required=False,
-        help_text="Of each round: random, there and back again (abba), or as listed.",
+        help_text=(
+            "The order within a round: random (the default), there and back "
+            "(`abba`), or as listed."
+        ),
     )
-    seed = WholeNumber(required=False, min_value=0, max_value=2**32 - 1)
+    seed = WholeNumber(
+        required=False,
+        min_value=0,
+        max_value=2**32 - 1,
+        help_text="The seed of the random order; drawn if left out.",
+    )
     budget_s = WholeNumber(
         min_value=1,
-        max_value=YEAR_S,
-        help_text="From the first step on; what does not fit is not done.",
+        max_value=MAX_BUDGET_S,
+        help_text=(
+            "The time budget in seconds from the first step. Steps that no longer "
+            "fit are skipped."
+        ),
     )
-    barrier_s = WholeNumber(
-        required=False, min_value=1, max_value=86_400, help_text="60 unless told"
-    )
-    join_s = WholeNumber(
+    barrier_timeout_s = WholeNumber(
         required=False,
         min_value=1,
         max_value=86_400,
-        help_text="How long a co-run waits for a guest that never joined: 600.",
+        help_text="How long slots wait for a late slot, in seconds; the default is 60.",
     )
-    attempts = WholeNumber(required=False, min_value=1, max_value=10, help_text="3")
-    width_percent = Number(
+    join_timeout_s = WholeNumber(
+        required=False,
+        min_value=1,
+        max_value=86_400,
+        help_text=(
+            "How long a co-run waits for a guest that never joined, in seconds; the "
+            "default is 600."
+        ),
+    )
+    max_attempts = WholeNumber(
+        required=False,
+        min_value=1,
+        max_value=10,
+        help_text="The maximum number of attempts per step; the default is 3.",
+    )
+    target_width_percent = Number(
         required=False,
         min_value=0.1,
         max_value=50,
-        help_text="Rounds are added until every interval is within this.",
+        help_text=(
+            "Rounds are added until every interval is at most this wide, in percent."
+        ),
     )
-    most_repetitions = WholeNumber(
-        required=False, min_value=1, max_value=MAX_REPETITIONS
+    max_repetitions = WholeNumber(
+        required=False,
+        min_value=1,
+        max_value=MAX_REPETITIONS,
+        help_text="The maximum number of rounds; required with the target width.",
     )
 
 
-class PlanSerializer(AddressedRow):
-    """A plan as it was asked for; ``ends_at`` is when its budget is used up."""
+class PlanSerializer(ResourceSerializer):
+    """A measurement plan."""
 
-    address = "api:plan"
+    url_name = "api:plan"
 
     row_type = Plan
     columns = """
-        study=study.slug title design seed budget_s barrier_s join_s
-        attempts=most_attempts width_percent most_repetitions who status session
-        created_at started_at ends_at finished_at
+        study=study.slug title design seed budget_s barrier_timeout_s
+        join_timeout_s max_attempts target_width_percent max_repetitions created_by
+        status session=session_name created_at started_at ends_at finished_at
     """
+    descriptions = {
+        "design": "The requested systems, tools, scenarios and order.",
+        "seed": "The seed of the random order.",
+        "budget_s": "The time budget in seconds from the first step.",
+        "barrier_timeout_s": "How long slots wait for a late slot, in seconds.",
+        "join_timeout_s": (
+            "How long a co-run waits for a guest that never joined, in seconds."
+        ),
+        "max_attempts": "The maximum number of attempts per step.",
+        "target_width_percent": (
+            "The target width of every interval in percent; null if no rounds are "
+            "added."
+        ),
+        "max_repetitions": "The maximum number of rounds; null if no rounds are added.",
+        "created_by": "The name of the person or agent that created the plan.",
+        "session": "The name of the session of its runs.",
+        "started_at": "When the first step started; null before that.",
+        "ends_at": "When the budget is used up; null before the first step.",
+        "finished_at": "When the plan ended; null before that.",
+    }
 
-    status = serializers.ChoiceField(choices=Plan.Status.values)
+    status = serializers.ChoiceField(
+        choices=Plan.Status.values,
+        help_text="Whether the plan is open, done or stopped.",
+    )
 
 
 class PlanSlotSerializer(OutputSerializer):
-    """A guest's place; an empty ``name`` is still free."""
+    """A slot of a plan: the place of one guest."""
 
     row_type = PlanSlot
-    columns = "id system_id system=system.label number name joined_at seen_at"
+    columns = "id system_id system=system.label number name joined_at last_seen_at"
+    descriptions = {
+        "name": "The name of the guest; empty while the slot is free.",
+        "joined_at": "When the guest took the slot; null while it is free.",
+        "last_seen_at": "When the guest last sent a request; null before the first.",
+    }
 
 
 class BarrierSerializer(serializers.Serializer[Any]):
-    """A step at which slots wait for each other until ``deadline``."""
+    """A step at which slots wait for each other."""
 
-    step = serializers.IntegerField(source="step.pk")
-    deadline = serializers.DateTimeField(source="step.deadline")
-    arrived = serializers.ListField(child=serializers.CharField())
-    awaited = serializers.ListField(child=serializers.CharField())
+    step = serializers.IntegerField(source="step.pk", help_text="The id of the step.")
+    deadline = serializers.DateTimeField(
+        source="step.deadline", help_text="When the attempt is given up."
+    )
+    arrived = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="The names of the slots that have arrived.",
+    )
+    waiting_for = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="The names of the slots that have not arrived yet.",
+    )
 
 
 class AdviceSerializer(OutputSerializer):
-    """What the width of a group's widest interval asks for."""
+    """How many runs a group of results needs."""
 
     columns = """
         system_id:int system:str tool:str program:str scenario:str vms:int case:str
-        runs:int wanted:int sentence:str
+        run_count:int=runs required_runs:int=wanted message:str=sentence
     """
+    descriptions = {
+        "program": "The program of the tool (one of its commands).",
+        "run_count": "The number of runs so far.",
+        "required_runs": "The number of runs that would reach the target width.",
+        "message": "The advice in words.",
+    }
 
 
-class PlanDetail(PlanSerializer):
-    """A plan and how far it is; spreads and overlaps are of the co-runs done."""
+class PlanDetailSerializer(PlanSerializer):
+    """A measurement plan and its progress."""
 
     steps = serializers.DictField(
-        child=serializers.IntegerField(), source="state.counts", read_only=True
+        child=serializers.IntegerField(),
+        source="state.counts",
+        read_only=True,
+        help_text="The number of steps by status.",
     )
-    slots = PlanSlotSerializer(many=True, source="state.slots", read_only=True)
-    barriers = BarrierSerializer(many=True, source="state.barriers", read_only=True)
-    advice = AdviceSerializer(many=True)
+    slots = PlanSlotSerializer(
+        many=True,
+        source="state.slots",
+        read_only=True,
+        help_text="The slots and their guests.",
+    )
+    barriers = BarrierSerializer(
+        many=True,
+        source="state.barriers",
+        read_only=True,
+        help_text="The barriers at which slots are waiting now.",
+    )
+    advice = AdviceSerializer(
+        many=True, help_text="How many runs would reach the target width."
+    )
     start_spreads_us = serializers.ListField(
-        child=serializers.IntegerField(), source="state.spreads_us", read_only=True
+        child=serializers.IntegerField(),
+        source="state.spreads_us",
+        read_only=True,
+        help_text=(
+            "For each finished co-run, the time between the first and the last "
+            "start in microseconds."
+        ),
     )
     overlaps = serializers.ListField(
-        child=serializers.FloatField(), source="state.overlaps", read_only=True
+        child=serializers.FloatField(),
+        source="state.overlaps",
+        read_only=True,
+        help_text=(
+            "For each finished co-run, the common time as a share of the longest part."
+        ),
     )
 
     def to_representation(self, plan: Plan) -> Any:
-        vars(plan)["state"] = planning.state_of(plan)
+        vars(plan)["state"] = planning.plan_state(plan)
         return super().to_representation(plan)
 
 
-class PartSerializer(OutputSerializer):
-    """What one slot did; times are on the clock of the time server."""
+class PlanPartSerializer(OutputSerializer):
+    """The work of one slot in a step."""
 
     row_type = PlanPart
     columns = """
-        id slot=slot.number name=slot.name role tool program options status began_us
-        ended_us bound_us rounds
+        id slot=slot.number name=slot.name role tool program options status started_us
+        ended_us clock_error_us rounds
     """
+    descriptions = {
+        "slot": "The number of the slot.",
+        "name": "The name of the guest.",
+        "role": "Whether the slot is measured or runs the load.",
+        "program": "The program of the tool.",
+        "options": "The options of the tool.",
+        "started_us": (
+            "The start on the time server's monotonic clock in microseconds; null "
+            "if unknown."
+        ),
+        "ended_us": (
+            "The end on the time server's monotonic clock in microseconds; null if "
+            "unknown."
+        ),
+        "clock_error_us": (
+            "The maximum error of both times in microseconds; null if unknown."
+        ),
+        "rounds": "How often a load was repeated; null for a measurement.",
+    }
 
     status = serializers.ChoiceField(choices=PlanPart.Status.values)
-    keys = serializers.ListField(child=serializers.CharField())
+    run_keys = serializers.ListField(
+        child=serializers.CharField(), help_text="The upload keys of the runs."
+    )
 
 
-class StepSerializer(OutputSerializer):
-    """One start of one program; ``reason`` says why an attempt came to nothing."""
+class PlanStepSerializer(OutputSerializer):
+    """One start of one program of a plan."""
 
     row_type = PlanStep
     columns = """
-        id position sequence repetition is_warm_up system_id tool program scenario vms
-        load status attempt reason corun began_at ended_at starts_at_us spread_us
-        overlap
+        id position start_order repetition is_warm_up system_id tool program scenario
+        vms load status attempt reason corun=corun_name started_at ended_at starts_at_us
+        start_spread_us overlap
     """
+    descriptions = {
+        "position": "The position in the plan, counted from 0.",
+        "start_order": (
+            "The position in the order of actual starts; null before the start."
+        ),
+        "repetition": "The number of the round.",
+        "is_warm_up": "Whether the step is a warm-up that does not count.",
+        "program": "The program of the tool.",
+        "attempt": "The number of the current attempt.",
+        "reason": "Why an attempt failed; empty if none did.",
+        "corun": "The name of the co-run.",
+        "started_at": "When the step started; null before that.",
+        "ended_at": "When the step ended; null before that.",
+        "starts_at_us": (
+            "The agreed start on the time server's monotonic clock in microseconds; "
+            "null if none."
+        ),
+        "start_spread_us": (
+            "The time between the first and the last start in microseconds; null if "
+            "unknown."
+        ),
+        "overlap": "The common time as a share of the longest part; null if unknown.",
+    }
 
     status = serializers.ChoiceField(choices=PlanStep.Status.values)
-    parts = PartSerializer(many=True)
+    parts = PlanPartSerializer(many=True, help_text="What each slot did.")
 
 
 class PlanQuery(ListQuery):
@@ -237,11 +424,15 @@ class StepQuery(ListQuery):
 
 
 class PlanChange(StrictSerializer):
-    status = Choice(choices=[Plan.Status.STOPPED.value])
+    """Stops a plan."""
+
+    status = Choice(
+        choices=[Plan.Status.STOPPED.value], help_text="`stopped` ends the plan."
+    )
 
 
 class PlansView(ListView):
-    """Plans of studies one may see; a lab adds its own."""
+    """Plans of visible studies."""
 
     query_class = PlanQuery
     summary = "List plans"
@@ -251,215 +442,318 @@ class PlansView(ListView):
         return planning.visible_plans(self.viewer)
 
     @operation("Create a plan", PlanInput, EXAMPLE, statuses=(201,))
-    def post(self, fields: Fields) -> Response:
+    def post(self, fields: ValidatedData) -> Response:
         slug = fields.pop("study")
         own = Study.objects.filter(lab=self.lab, slug=slug)
         study = own.select_related("lab").first()
         if study is None:
             raise UnknownNameError("study", slug)
-        if "attempts" in fields:
-            fields["most_attempts"] = fields.pop("attempts")
-        design = {name: fields.pop(name) for name in DESIGN if name in fields}
+        design = {name: fields.pop(name) for name in DESIGN_FIELDS if name in fields}
         plan = planning.create_plan(
-            study=study, who=self.agent.name, design=design, **fields
+            study=study, actor=self.agent.name, design=design, **fields
         )
-        return self.created_or_known(PlanSerializer, plan, created=True)
+        return self.created_response(PlanSerializer, plan, created=True)
 
 
 class PlanView(ReadView):
     """One plan."""
 
-    summary = "Read a plan and how far it is"
-    serializer_class = PlanDetail
+    summary = "Read a plan and its progress"
+    serializer_class = PlanDetailSerializer
 
     def get_object(self) -> Any:
         return planning.find_plan(self.viewer, self.kwargs["pk"])
 
-    @operation("Stop a plan of the token's lab", PlanChange, EXAMPLE_STOP)
-    def patch(self, change: Fields, pk: int) -> Response:
+    @operation("Stop a plan", PlanChange, EXAMPLE_CHANGE)
+    def patch(self, change: ValidatedData, pk: int) -> Response:
         plan = planning.find_plan(self.lab_viewer, pk)
-        self.require_own(plan, "plan", pk)
+        self.require_same_lab(plan, "plan", pk)
         planning.stop_plan(plan=plan)
-        # `stop_plan` changes the row that it locks, which is another object.
+        # `stop_plan` locks and changes another object of the same row.
         plan.refresh_from_db()
-        return Response(self.shown(PlanDetail, plan))
+        return Response(self.serialize(PlanDetailSerializer, plan))
 
 
 class PlanStepsView(ListView):
-    """The steps of a plan with what each slot did."""
+    """The steps of a plan with the part of each slot."""
 
     query_class = StepQuery
     summary = "List the steps of a plan"
     operation_id = "plan_steps_list"
-    serializer_class = StepSerializer
+    serializer_class = PlanStepSerializer
 
     def get_queryset(self) -> QuerySet[Any]:
-        return planning.steps_of(planning.find_plan(self.viewer, self.kwargs["pk"]))
+        return planning.plan_steps(planning.find_plan(self.viewer, self.kwargs["pk"]))
 
 
-OUTCOMES = ("done", "failed", "missed", "hopeless")
-WORK_DONE = {
+OUTCOMES = ("done", "failed", "late", "unsupported")
+EXAMPLE_FINISH = {
     "attempt": 1,
     "outcome": "done",
-    "began_us": 93127446021,
+    "started_us": 93127446021,
     "ended_us": 93129471045,
-    "bound_us": 640,
-    "keys": ["6f1f6a5e-3b1c-4f0e-9a51-0c2d3e4f5a6b"],
+    "clock_error_us": 640,
+    "run_keys": ["6f1f6a5e-3b1c-4f0e-9a51-0c2d3e4f5a6b"],
 }
-ARRIVED = {
+EXAMPLE_ARRIVAL = {
     "attempt": 1,
-    "limit_s": 90,
-    "clock": "9c2b7a01d4e5f607",
+    "timeout_s": 90,
+    "clock_id": "9c2b7a01d4e5f607",
     "now_us": 93124446021,
 }
-ANSWER_STATES = (
+ACTIONS = (
     "run",
     "wait",
-    "over",
+    "finished",
     "start",
     "stop",
-    "released",
+    "cancelled",
     "keep",
     "discard",
-    "held",
+    "pending",
 )
 
 
 class JoinInput(StrictSerializer):
-    name = Text(max_length=100, help_text="What the guest is called, the same always.")
-    system = SystemField()
-    instance = Text(
+    """A guest that takes a slot."""
+
+    name = Text(
+        max_length=100,
+        help_text="The name of the guest; a guest must always use the same name.",
+    )
+    system = SystemField(help_text="The id of the guest's system, or its description.")
+    instance_id = Text(
         required=False,
         max_length=64,
-        help_text="Tells guests of one name apart; the same until a guest boots again.",
+        help_text=(
+            "An id that distinguishes guests of the same name; it may change when "
+            "the guest boots."
+        ),
     )
 
 
-class NextInput(StrictSerializer):
-    slot = WholeNumber(min_value=1)
+class NextStepInput(StrictSerializer):
+    """A request for the next step of a slot."""
+
+    slot = WholeNumber(min_value=1, help_text="The id of the slot.")
 
 
-class MeetInput(StrictSerializer):
-    attempt = WholeNumber(min_value=1)
-    limit_s = Number(
-        required=False, min_value=0, max_value=1e7, help_text="The program's limit."
+class ArrivalInput(StrictSerializer):
+    """The arrival of a slot at a barrier."""
+
+    attempt = WholeNumber(min_value=1, help_text="The number of the attempt.")
+    timeout_s = Number(
+        required=False,
+        min_value=0,
+        max_value=1e7,
+        help_text="The time limit of the program in seconds.",
     )
-    clock = Text(required=False, allow_blank=True, max_length=64)
+    clock_id = Text(
+        required=False,
+        allow_blank=True,
+        max_length=64,
+        help_text="The id of the time server's clock; empty without a time server.",
+    )
     now_us = WholeNumber(
-        required=False, help_text="What the time server's clock shows now."
+        required=False,
+        help_text=(
+            "The current time on the time server's monotonic clock in microseconds."
+        ),
     )
 
 
 class FinishInput(StrictSerializer):
-    """How a slot ended; ``began_us`` and ``ended_us`` by the time server's clock."""
+    """How a part ended."""
 
-    attempt = WholeNumber(min_value=1)
-    outcome = Choice(choices=OUTCOMES)
-    reason = Text(required=False, allow_blank=True, multiline=True, max_length=2_000)
-    began_us = WholeNumber(required=False, allow_null=True)
-    ended_us = WholeNumber(required=False, allow_null=True)
-    bound_us = WholeNumber(required=False, allow_null=True, min_value=0)
-    rounds = WholeNumber(required=False, allow_null=True, min_value=0)
-    keys = ListOf(child=UUIDText(), required=False, max_length=100)
+    attempt = WholeNumber(min_value=1, help_text="The number of the attempt.")
+    outcome = Choice(
+        choices=OUTCOMES,
+        help_text=(
+            "How the part ended: `done`, `failed`, `late` (the start was missed) or "
+            "`unsupported` (the program cannot run here)."
+        ),
+    )
+    reason = Text(
+        required=False,
+        allow_blank=True,
+        multiline=True,
+        max_length=2_000,
+        help_text="Why the part did not succeed; empty if it did.",
+    )
+    started_us = WholeNumber(
+        required=False,
+        allow_null=True,
+        help_text=(
+            "The start on the time server's monotonic clock in microseconds; null "
+            "if unknown."
+        ),
+    )
+    ended_us = WholeNumber(
+        required=False,
+        allow_null=True,
+        help_text=(
+            "The end on the time server's monotonic clock in microseconds; null if "
+            "unknown."
+        ),
+    )
+    clock_error_us = WholeNumber(
+        required=False,
+        allow_null=True,
+        min_value=0,
+        help_text="The maximum error of both times in microseconds; null if unknown.",
+    )
+    rounds = WholeNumber(
+        required=False,
+        allow_null=True,
+        min_value=0,
+        help_text="How often a load was repeated; null for a measurement.",
+    )
+    run_keys = ListOf(
+        child=UUIDText(),
+        required=False,
+        max_length=100,
+        help_text="The upload keys of the runs.",
+    )
 
 
-class WorkSerializer(OutputSerializer):
-    """A part of a step, with all that its run's upload says of it."""
+class AssignedPartSerializer(OutputSerializer):
+    """A part of a step that the agent has to run, with the properties of its upload."""
 
     row_type = PlanPart
     columns = """
-        id attempt=step.attempt step=step.pk position=step.position sequence
+        id attempt=step.attempt step=step.pk position=step.position start_order
         repetition=step.repetition repetitions=step.plan.repetitions
         is_warm_up=step.is_warm_up role tool program options scenario=step.scenario
-        vms=step.vms slot load=step.load corun=step.corun session=step.plan.session
-        system=slot.system_id
+        vms=step.vms slot load=step.load corun=step.corun_name
+        session=step.plan.session_name system=slot.system_id
     """
+    descriptions = {
+        "attempt": "The number of the attempt.",
+        "step": "The id of the step.",
+        "position": "The position of the step in the plan, counted from 0.",
+        "repetition": "The number of the round.",
+        "repetitions": "The number of rounds.",
+        "is_warm_up": "Whether the step is a warm-up that does not count.",
+        "role": "Whether the slot is measured or runs the load.",
+        "program": "The program of the tool.",
+        "options": "The options of the tool.",
+        "corun": "The name of the co-run.",
+        "session": "The name of the session.",
+        "system": "The id of the system.",
+    }
 
-    sequence = serializers.IntegerField(source="step.sequence")
-    slot = serializers.CharField(source="slot.number")
+    start_order = serializers.IntegerField(
+        source="step.start_order",
+        help_text="The position in the order of actual starts; null before the start.",
+    )
+    slot = serializers.CharField(
+        source="slot.number",
+        help_text=(
+            "The VM that was measured (1, 2, ...), or an aggregate of all VMs (sum, "
+            "mean, all, host)."
+        ),
+    )
 
 
-class AnswerSerializer(serializers.Serializer[Any]):
-    """What to do now; after ``wait_s`` seconds ask again."""
+class InstructionSerializer(serializers.Serializer[Any]):
+    """An instruction for an agent."""
 
-    state = serializers.ChoiceField(choices=ANSWER_STATES)
-    sentence = serializers.CharField()
-    wait_s = serializers.FloatField()
-    starts_at_us = serializers.IntegerField(allow_null=True)
-    part = serializers.SerializerMethodField()
+    action = serializers.ChoiceField(
+        choices=ACTIONS, help_text="What the agent has to do next."
+    )
+    message = serializers.CharField(help_text="The instruction in words.")
+    wait_s = serializers.FloatField(
+        help_text="Seconds to wait before the next request."
+    )
+    starts_at_us = serializers.IntegerField(
+        allow_null=True,
+        help_text=(
+            "The start time on the time server's monotonic clock in microseconds; "
+            "null for an immediate start."
+        ),
+    )
+    part = serializers.SerializerMethodField(
+        help_text="The part to run; null unless `action` is `run`."
+    )
 
-    @extend_schema_field(WorkSerializer(allow_null=True))
-    def get_part(self, answer: turns.Answer) -> Any:
-        return WorkSerializer(answer.part).data if answer.part else None
+    @extend_schema_field(AssignedPartSerializer(allow_null=True))
+    def get_part(self, answer: coordination.Instruction) -> Any:
+        return AssignedPartSerializer(answer.part).data if answer.part else None
 
 
-class JoinedSerializer(PlanSlotSerializer):
-    """A guest's slot, and the tools that its steps will need."""
+class AssignedSlotSerializer(PlanSlotSerializer):
+    """The slot of a guest and the tools that it needs."""
 
-    study = serializers.CharField(source="plan.study.slug")
-    work = serializers.SerializerMethodField()
+    study = serializers.CharField(
+        source="plan.study.slug", help_text="The slug of the study."
+    )
+    tools = serializers.SerializerMethodField(
+        help_text="The tools that the steps of this slot need."
+    )
 
     @extend_schema_field(serializers.ListField(child=serializers.DictField()))
-    def get_work(self, slot: Any) -> list[dict[str, Any]]:
+    def get_tools(self, slot: Any) -> list[dict[str, Any]]:
         parts = PlanPart.objects.filter(slot=slot, step__plan=slot.plan_id)
         rows = parts.order_by("tool").values("tool", "options").distinct()
         return [dict(row) for row in rows]
 
 
 class PlanSlotsView(ApiView):
-    """A guest takes its slot; the same one whenever it asks again."""
+    """The slot of a guest; a guest always gets the same slot."""
 
     @operation(
         "Take a slot of a plan",
         JoinInput,
         ("A guest", {"name": "vm-a", "system": 17}),
-        answers=JoinedSerializer,
+        response_serializers=AssignedSlotSerializer,
     )
-    def post(self, fields: Fields, pk: int) -> Response:
-        slot = turns.join_plan(plan_id=pk, agent=self.agent, **fields)
-        return Response(self.shown(JoinedSerializer, slot))
+    def post(self, fields: ValidatedData, pk: int) -> Response:
+        slot = coordination.join_plan(plan_id=pk, agent=self.agent, **fields)
+        return Response(self.serialize(AssignedSlotSerializer, slot))
 
 
 class PlanNextView(ApiView):
     """The next step of a slot."""
 
     @operation(
-        "Ask for a slot's next step",
-        NextInput,
+        "Get the next step of a slot",
+        NextStepInput,
         ("Slot 3", {"slot": 3}),
-        answers=AnswerSerializer,
+        response_serializers=InstructionSerializer,
     )
-    def post(self, fields: Fields, pk: int) -> Response:
-        answer = turns.next_part(lab=self.lab, plan_id=pk, slot_id=fields["slot"])
-        return Response(self.shown(AnswerSerializer, answer))
+    def post(self, fields: ValidatedData, pk: int) -> Response:
+        answer = coordination.next_part(
+            lab=self.lab, plan_id=pk, slot_id=fields["slot"]
+        )
+        return Response(self.serialize(InstructionSerializer, answer))
 
 
-class PartMeetView(ApiView):
-    """The barrier of a step."""
+class PartArriveView(ApiView):
+    """The barrier of a step; the response says when to start."""
 
     @operation(
-        "Arrive at a step's barrier, and learn when to start",
-        MeetInput,
-        ("Here we are", ARRIVED),
-        answers=AnswerSerializer,
+        "Arrive at the barrier of a step",
+        ArrivalInput,
+        ("Here we are", EXAMPLE_ARRIVAL),
+        response_serializers=InstructionSerializer,
     )
-    def post(self, fields: Fields, pk: int) -> Response:
-        answer = turns.meet(lab=self.lab, part_id=pk, **fields)
-        return Response(self.shown(AnswerSerializer, answer))
+    def post(self, fields: ValidatedData, pk: int) -> Response:
+        answer = coordination.arrive_at_barrier(lab=self.lab, part_id=pk, **fields)
+        return Response(self.serialize(InstructionSerializer, answer))
 
 
 class PartFinishView(ApiView):
-    """The end of a slot's part."""
+    """The end of a part; the response says whether to keep the runs."""
 
     @operation(
-        "Report how a slot's part ended, and learn whether to keep it",
+        "Report the end of a part",
         FinishInput,
-        ("It is done", WORK_DONE),
-        answers=AnswerSerializer,
+        ("It is done", EXAMPLE_FINISH),
+        response_serializers=InstructionSerializer,
     )
-    def post(self, report: Fields, pk: int) -> Response:
+    def post(self, report: ValidatedData, pk: int) -> Response:
         attempt, outcome = report.pop("attempt"), report.pop("outcome")
-        answer = turns.finish(
+        answer = coordination.finish_part(
             lab=self.lab, part_id=pk, attempt=attempt, outcome=outcome, report=report
         )
-        return Response(self.shown(AnswerSerializer, answer))
+        return Response(self.serialize(InstructionSerializer, answer))

@@ -1,4 +1,4 @@
-"""/power/ and /energy/: power logs, printed totals, and the energy of the work."""
+"""/power/ and /energy/: power logs, totals of meters, and the energy of the work."""
 
 from math import isfinite
 from typing import Any
@@ -10,25 +10,38 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.status import HTTP_200_OK, HTTP_202_ACCEPTED
 
-from api.kit.fields import Choice, Number, Slug, Strict, Text, UUIDText, WholeNumber
-from api.kit.outputs import OutputSerializer
-from api.kit.queries import WholeParameter
-from api.kit.shapes import JSONObject, ListOf, StrictSerializer, checked
-from api.kit.views import ListView, NamedStudyView, StudyQuery
+from api.kit.composite_fields import (
+    JSONObject,
+    ListOf,
+    StrictSerializer,
+    validate_document,
+)
+from api.kit.fields import (
+    Choice,
+    Number,
+    Slug,
+    StrictField,
+    Text,
+    UUIDText,
+    WholeNumber,
+)
+from api.kit.output_serializer import OutputSerializer
+from api.kit.query_parameters import IntegerParameter
+from api.kit.views import ListView, StudyQuery, StudyQueryView
 from benchmarks.models import Meter
 from benchmarks.power.energy_tables import SystemEnergy, study_energy
 from benchmarks.power.logged_energy import MeteredWork, run_energies
-from benchmarks.power.logs import Kept, keep_power, visible_meters
+from benchmarks.power.meter_logs import StoredChunk, store_power_chunk, visible_meters
 
 MAX_SAMPLES = 2_000
-MOST_WATTS = 1_000_000
+MAX_WATTS = 1_000_000
 MAX_STAMPS = 1_000
 MAX_CHANNELS = 100
-# The difference of two such moments still fits into 64 bits.
-LATEST_US = 1 << 61
-WHOLE: dict[str, Any] = {"min_value": -LATEST_US, "max_value": LATEST_US}
+# The difference of two such times still fits into 64 bits.
+MAX_TIME_US = 1 << 61
+INTEGER_LIMITS: dict[str, Any] = {"min_value": -MAX_TIME_US, "max_value": MAX_TIME_US}
 
-STAMP = {
+EXAMPLE_STAMP = {
     "clock": "5f0c2b7a91d34e60",
     "server_wall_us": 1_794_000_000_000_000,
     "server_monotonic_us": 81_000_000,
@@ -47,7 +60,7 @@ EXAMPLE = OpenApiExample(
         "measures": "power",
         "axis": "monotonic",
         "channels": ["wall"],
-        "stamps": [STAMP],
+        "stamps": [EXAMPLE_STAMP],
         "samples": [[500_000_000, 97.2], [501_000_000, 97.4], [502_000_000, 98.0]],
     },
     request_only=True,
@@ -62,20 +75,20 @@ EXAMPLE = OpenApiExample(
         "items": {"type": "array", "items": {"type": "number"}, "minItems": 2},
     }
 )
-class SamplesField(Strict, serializers.Field[Any, Any, Any, Any]):
-    """Lists of a moment in whole microseconds and of numbers, in order of time."""
+class PowerSamplesField(StrictField, serializers.Field[Any, Any, Any, Any]):
+    """Samples in order of time: integer microseconds, then one number per channel."""
 
-    wanted = "a list of samples"
+    expected = "a list of samples"
 
     def to_internal_value(self, data: Any) -> list[list[float]]:
         if not isinstance(data, list):
-            self.refuse(data)
+            self.reject(data)
         if not 0 < len(data) <= MAX_SAMPLES:
             raise serializers.ValidationError(f"Send 1 to {MAX_SAMPLES:,} samples.")
-        before = -LATEST_US
-        for place, sample in enumerate(data, start=1):
+        before = -MAX_TIME_US
+        for number, sample in enumerate(data, start=1):
             if problem := _problem(sample, before):
-                raise serializers.ValidationError(f"Sample {place}: {problem}")
+                raise serializers.ValidationError(f"Sample {number}: {problem}")
             before = sample[0]
         return data
 
@@ -84,13 +97,13 @@ class SamplesField(Strict, serializers.Field[Any, Any, Any, Any]):
 
 
 def _problem(sample: Any, before_us: int) -> str:
-    """Say what is wrong with a sample; nothing if it is one."""
+    """Return what is wrong with a sample; "" if nothing is."""
     if not isinstance(sample, list) or len(sample) < 2:
         return "send a list of a moment and one number for each channel."
     moment_us, *amounts = sample
     if not isinstance(moment_us, int) or isinstance(moment_us, bool):
         return "its moment is not a whole number of microseconds."
-    if not before_us < moment_us < LATEST_US:
+    if not before_us < moment_us < MAX_TIME_US:
         return "its moment is not after that of the sample before."
     if not all(map(_is_amount, amounts)):
         return "watts and joules are finite numbers, 0 or more."
@@ -103,60 +116,116 @@ def _is_amount(value: Any) -> bool:
     return 0 <= value < 1e15 and isfinite(value)
 
 
-class StampInput(StrictSerializer):
-    """One instant on a time server's clocks and on those of the meter's reader."""
+class ClockStampInput(StrictSerializer):
+    """The same moment on the clocks of a time server and of the meter's reader."""
 
-    clock = Text(max_length=100, help_text="The server's clock: changes as it boots.")
-    server_wall_us = WholeNumber(**WHOLE)
-    server_monotonic_us = WholeNumber(**WHOLE)
-    local_wall_us = WholeNumber(**WHOLE)
-    local_monotonic_us = WholeNumber(**WHOLE)
-    round_trip_us = WholeNumber(min_value=0, max_value=1 << 40)
-    exchanges = WholeNumber(required=False, min_value=1, max_value=1000)
+    clock = Text(
+        max_length=100,
+        help_text=(
+            "The id of the time server's clock; it changes when the server boots."
+        ),
+    )
+    server_wall_us = WholeNumber(
+        **INTEGER_LIMITS,
+        help_text="The server's wall clock in microseconds since 1970 (UTC).",
+    )
+    server_monotonic_us = WholeNumber(
+        **INTEGER_LIMITS, help_text="The server's monotonic clock in microseconds."
+    )
+    local_wall_us = WholeNumber(
+        **INTEGER_LIMITS,
+        help_text="The local wall clock in microseconds since 1970 (UTC).",
+    )
+    local_monotonic_us = WholeNumber(
+        **INTEGER_LIMITS, help_text="The local monotonic clock in microseconds."
+    )
+    round_trip_us = WholeNumber(
+        min_value=0, max_value=1 << 40, help_text="The round-trip time in microseconds."
+    )
+    exchanges = WholeNumber(
+        required=False,
+        min_value=1,
+        max_value=1000,
+        help_text="The number of exchanges, of which this one was the shortest.",
+    )
 
 
 class MeterInput(StrictSerializer):
-    name = Text(max_length=200, help_text="The same for the same meter, always.")
-    kind = Choice(choices=Meter.Kind.values)
+    """A power meter."""
+
+    name = Text(
+        max_length=200,
+        help_text=(
+            "The name of the meter; the same meter must always have the same name."
+        ),
+    )
+    kind = Choice(choices=Meter.Kind.values, help_text="The type of meter.")
     gain_error = Number(
         required=False,
         allow_null=True,
         min_value=0,
         max_value=0.5,
-        help_text="0.015: each reading is within 1.5 % of the truth.",
+        help_text="The maximum relative error of a reading; 0.015 means 1.5 %.",
     )
 
 
-class PowerInput(StrictSerializer):
-    """A piece of a power log. Moments are microseconds of the reader's own clock.
+class PowerChunkInput(StrictSerializer):
+    """A chunk of a power log."""
 
-    A sample is a moment and one number for each channel: watts, or (`measures` energy)
-    joules of a counter that never falls within a log.
-    """
-
-    key = UUIDText(help_text="Once per piece: sending it again is safe.")
-    log = UUIDText(help_text="The same for all pieces of a log.")
-    number = WholeNumber(min_value=1, max_value=2**31 - 1, help_text="1, 2, ...")
-    host = Slug(help_text="The machine, as it is registered.")
+    key = UUIDText(
+        help_text="The upload key of the chunk; sending the same chunk again is safe."
+    )
+    log = UUIDText(help_text="The id of the log, the same for all chunks of a log.")
+    number = WholeNumber(
+        min_value=1,
+        max_value=2**31 - 1,
+        help_text="The number of the chunk in its log, counted from 1.",
+    )
+    host = Slug(help_text="The slug of the host.")
     meter = MeterInput()
-    measures = Choice(choices=("power", "energy"))
-    axis = Choice(
-        choices=("monotonic", "wall"), help_text="Which of the reader's clocks."
+    measures = Choice(
+        choices=("power", "energy"),
+        help_text=(
+            "Whether samples are power in watts, or energy in joules from a counter "
+            "that never decreases."
+        ),
     )
-    channels = ListOf(child=Text(max_length=100), min_length=1, max_length=MAX_CHANNELS)
+    axis = Choice(
+        choices=("monotonic", "wall"), help_text="The clock of the sample times."
+    )
+    channels = ListOf(
+        child=Text(max_length=100),
+        min_length=1,
+        max_length=MAX_CHANNELS,
+        help_text="The names of the channels.",
+    )
     total = ListOf(
         required=False,
         child=Text(max_length=100),
         min_length=1,
         max_length=MAX_CHANNELS,
-        help_text="Those channels that make up the power; all of them unless told.",
+        help_text=(
+            "The channels that make up the power of the machine; the default is all."
+        ),
     )
-    stamps = ListOf(required=False, child=StampInput(), max_length=MAX_STAMPS)
-    samples = SamplesField()
-    facts = JSONObject(required=False, help_text="What the reader saw besides.")
+    stamps = ListOf(
+        required=False,
+        child=ClockStampInput(),
+        max_length=MAX_STAMPS,
+        help_text=(
+            "Pairs of readings of the local clock and of the time server's clock."
+        ),
+    )
+    samples = PowerSamplesField(
+        help_text=(
+            "One list per sample: the time in microseconds, then one number per "
+            "channel."
+        )
+    )
+    facts = JSONObject(required=False, help_text="Other facts about the recording.")
 
     def validate(self, document: dict[str, Any]) -> dict[str, Any]:
-        """Let every sample have its channels, and the total be among them."""
+        """Require one number per channel in each sample, and known total channels."""
         width = len(document["channels"]) + 1
         wrong = next((s for s in document["samples"] if len(s) != width), None)
         if wrong is not None:
@@ -176,117 +245,233 @@ class PowerInput(StrictSerializer):
         return document
 
 
-class KeptSerializer(serializers.Serializer[Any]):
-    """What became of a piece; 202 and 200 both mean that it is stored."""
+class StoredChunkSerializer(serializers.Serializer[Any]):
+    """The result of storing a chunk. Status 200 and 202 both mean that it is stored."""
 
-    key = serializers.UUIDField(source="chunk.key")
-    log = serializers.UUIDField(source="chunk.log")
-    number = serializers.IntegerField(source="chunk.number")
-    first_at = serializers.DateTimeField(source="chunk.first_at", allow_null=True)
-    last_at = serializers.DateTimeField(source="chunk.last_at", allow_null=True)
-    repeated = serializers.BooleanField()
+    key = serializers.UUIDField(
+        source="chunk.key", help_text="The upload key of the chunk."
+    )
+    log = serializers.UUIDField(source="chunk.log", help_text="The id of the log.")
+    chunk_number = serializers.IntegerField(
+        source="chunk.chunk_number", help_text="The number of the chunk in its log."
+    )
+    first_at = serializers.DateTimeField(
+        source="chunk.first_at",
+        allow_null=True,
+        help_text=(
+            "The time of the first sample; null until the log is synchronized with "
+            "the time server."
+        ),
+    )
+    last_at = serializers.DateTimeField(
+        source="chunk.last_at",
+        allow_null=True,
+        help_text=(
+            "The time of the last sample; null until the log is synchronized with "
+            "the time server."
+        ),
+    )
+    is_repeated = serializers.BooleanField(
+        help_text="Whether the chunk was stored before."
+    )
 
 
 class MeterSerializer(OutputSerializer):
-    """A power meter of the lab and what it has measured so far."""
+    """A power meter of the lab."""
 
     row_type = Meter
     columns = "id host=host.slug name kind is_cpu_only gain_error"
+    descriptions = {
+        "is_cpu_only": (
+            "Whether the meter measures the processor only, not the whole machine."
+        ),
+        "gain_error": "The maximum relative error of a reading; null if unknown.",
+    }
 
-    kind = serializers.ChoiceField(choices=Meter.Kind.values)
-    pieces = serializers.IntegerField(source="piece_count")
-    first_at = serializers.DateTimeField(allow_null=True)
-    last_at = serializers.DateTimeField(allow_null=True)
-    untimed = serializers.IntegerField(
+    kind = serializers.ChoiceField(
+        choices=Meter.Kind.values, help_text="The type of meter."
+    )
+    chunk_count = serializers.IntegerField(
+        source="piece_count", help_text="The number of stored chunks."
+    )
+    first_at = serializers.DateTimeField(
+        allow_null=True,
+        help_text="The time of the first sample; null if no chunk is synchronized.",
+    )
+    last_at = serializers.DateTimeField(
+        allow_null=True,
+        help_text="The time of the last sample; null if no chunk is synchronized.",
+    )
+    unsynchronized_chunk_count = serializers.IntegerField(
         source="untimed_count",
-        help_text="Pieces that no stamp ties to the time server's clock yet.",
+        help_text=(
+            "The number of chunks that are not synchronized with the time server's "
+            "clock yet."
+        ),
     )
 
 
 class PowerView(ListView):
-    """Logs of power meters. A log tells of all that a machine did: labs see their own.
+    """Logs of power meters.
 
-    What the meters say of a study's runs is at `/energy/`.
+    A log reveals all activity of a machine, so labs see only their own. The energy of
+    runs is at `/energy/`.
     """
 
-    summary = "List the lab's power meters"
+    summary = "List power meters"
     serializer_class = MeterSerializer
 
     def get_queryset(self) -> QuerySet[Any]:
         return visible_meters(self.viewer)
 
     @extend_schema(
-        summary="Upload a piece of a power log",
-        request=PowerInput,
-        responses={202: KeptSerializer, 200: KeptSerializer},
+        summary="Upload a chunk of a power log",
+        request=PowerChunkInput,
+        responses={202: StoredChunkSerializer, 200: StoredChunkSerializer},
         examples=[EXAMPLE],
     )
     def post(self, request: Request) -> Response:
-        # Only checked: what is kept, and known again by its digest, is what was sent.
-        checked(PowerInput, request.data)
-        kept: Kept = keep_power(agent=self.agent, document=request.data)
-        status = HTTP_200_OK if kept.repeated else HTTP_202_ACCEPTED
-        return Response(self.shown(KeptSerializer, kept), status=status)
+        # Only validated: the document is stored as sent; its digest detects repeats.
+        validate_document(PowerChunkInput, request.data)
+        stored: StoredChunk = store_power_chunk(agent=self.agent, document=request.data)
+        status = HTTP_200_OK if stored.is_repeated else HTTP_202_ACCEPTED
+        return Response(self.serialize(StoredChunkSerializer, stored), status=status)
 
 
 class SystemEnergySerializer(OutputSerializer):
-    """What one system took for a workload: means over ``run_ids``, each computed first.
+    """The energy of one workload on one system: means over its runs.
 
-    ``printed_j`` is the meter's total, ``energy_j`` its mean power over the time of the
-    work: where the machine was idle meanwhile, the truth lies between the two.
-    ``less_wait_j`` is the total without idle power at ``waiting_w``. Ratios are
-    compared with the table's reference; ``is_reversed`` if they lie on different sides
-    of 1. What is not known is null, and ``reason`` says why.
+    If the machine was idle while the meter ran on, the energy of the work lies between
+    `meter_total_j` and `energy_j`.
     """
 
     row_type = SystemEnergy
     columns = """
-        system=system.label system_id=system.pk run_ids printed_j meter_s mean_w work_s
-        overrun_s energy_j less_wait_j operations joules_per_operation
-        operations_per_joule energy_delay_js printed_ratio energy_ratio less_wait_ratio
-        is_reversed reason
+        system=system.label system_id=system.pk run_ids meter_total_j metered_s=meter_s
+        mean_w
+        work_s overrun_s energy_j without_idle_j operations joules_per_operation
+        operations_per_joule energy_delay_js meter_total_ratio=printed_ratio
+        energy_ratio without_idle_ratio contradicts_total reason
     """
+    descriptions = {
+        "run_ids": "The ids of the runs in the means.",
+        "meter_total_j": "The total energy that the meter reported, in joules.",
+        "metered_s": "How long the meter ran, in seconds.",
+        "mean_w": "The mean power in watts.",
+        "work_s": "The duration of the work in seconds; null if unknown.",
+        "overrun_s": (
+            "How much longer than the work the meter ran, in seconds; null if unknown."
+        ),
+        "energy_j": (
+            "The mean power times the duration of the work, in joules; null if the "
+            "duration is unknown."
+        ),
+        "without_idle_j": (
+            "The reported total without idle power after the work, in joules; null "
+            "without `idle_w`."
+        ),
+        "operations": "The number of operations; null if the tool does not count them.",
+        "joules_per_operation": "The energy per operation in joules; null if unknown.",
+        "operations_per_joule": "The operations per joule; null if unknown.",
+        "energy_delay_js": (
+            "The energy-delay product in joule-seconds; null if unknown."
+        ),
+        "meter_total_ratio": "The reported total relative to the reference system.",
+        "energy_ratio": (
+            "The energy of the work relative to the reference system; null if unknown."
+        ),
+        "without_idle_ratio": (
+            "The total without idle power relative to the reference system; null if "
+            "unknown."
+        ),
+        "contradicts_total": (
+            "Whether the reported total and the energy of the work lead to opposite "
+            "conclusions."
+        ),
+        "reason": "Why values are null; empty if none is.",
+    }
 
 
 class EnergyTableSerializer(OutputSerializer):
-    """One workload on the systems it was metered on, the reference first."""
+    """The energy of one workload on several systems."""
 
     columns = """
         workload:str reference:str=reference.label reference_id:int=reference.pk systems
     """
+    descriptions = {
+        "reference": "The label of the reference system.",
+        "reference_id": "The id of the reference system.",
+    }
 
-    systems = SystemEnergySerializer(many=True)
+    systems = SystemEnergySerializer(
+        many=True, help_text="The energy of each system, the reference first."
+    )
 
 
 class NotAssessedSerializer(OutputSerializer):
+    """A reading for which no energy can be computed."""
+
     columns = "run_id:int=reading.run.pk reason:str"
+    descriptions = {
+        "reason": "Why no energy can be computed.",
+    }
 
 
-class WorkEnergySerializer(OutputSerializer):
-    """What a meter of the machine saw of one run, or of runs that overlapped there.
-
-    Integrated over the work's own window. `energy_j` is null where less than 90 % of
-    it was measured; `sentence` says in numbers what is missing. `is_cpu_only`: a
-    counter of the processor, which sees no supply, disk or fan.
-    """
+class MeteredRunSerializer(OutputSerializer):
+    """The energy of one run, or of overlapping runs, according to one power meter."""
 
     row_type = MeteredWork
     columns = """
-        run_ids system_id=lead.system_id system=lead.system.label tool=lead.tool
+        run_ids system_id=lead_run.system_id system=lead_run.system.label
+        tool=lead_run.tool
         host=meter.host.slug meter=meter.name is_cpu_only=meter.is_cpu_only
-        gain_error=meter.gain_error is_external=energy.is_external
-        duration_s=energy.duration_s covered_s=energy.covered_s samples=energy.samples
+        gain_error=meter.gain_error is_external_clock=energy.is_external_clock
+        duration_s=energy.duration_s measured_s=energy.measured_s
+        sample_count=energy.sample_count
         mean_w=energy.mean_w idle_w=energy.idle_w energy_j=energy.energy_j
         above_idle_j=energy.above_idle_j edge_error_j=energy.edge_error_j
         clock_error_s=energy.clock_error_s operations=energy.operations
         joules_per_operation=energy.per_work.joules_per_operation
         operations_per_joule=energy.per_work.operations_per_joule energy_delay_js
-        sentence
+        message=sentence
     """
+    descriptions = {
+        "meter": "The name of the meter.",
+        "is_cpu_only": (
+            "Whether the meter measures the processor only, not the whole machine."
+        ),
+        "gain_error": "The maximum relative error of a reading; null if unknown.",
+        "is_external_clock": (
+            "Whether the window was timed by the time server; otherwise by the "
+            "unchecked clock of the run."
+        ),
+        "duration_s": "The duration of the work in seconds.",
+        "measured_s": "The measured part of the duration in seconds.",
+        "sample_count": "The number of power samples in the window.",
+        "mean_w": "The mean power over the window in watts; null if unknown.",
+        "idle_w": "The power of the idle machine in watts; null if unknown.",
+        "energy_j": (
+            "The energy of the work in joules; null if less than 90 % of the window "
+            "was measured."
+        ),
+        "above_idle_j": "The energy above idle power in joules; null if unknown.",
+        "edge_error_j": (
+            "The uncertainty from samples at both ends of the window, in joules."
+        ),
+        "clock_error_s": "The maximum difference between the clocks in seconds.",
+        "operations": "The number of operations; null if the tool does not count them.",
+        "joules_per_operation": "The energy per operation in joules; null if unknown.",
+        "operations_per_joule": "The operations per joule; null if unknown.",
+        "message": "What is missing or shared, in numbers.",
+    }
 
-    run_ids = serializers.SerializerMethodField()
+    run_ids = serializers.SerializerMethodField(
+        help_text="The ids of the runs that overlapped in this window."
+    )
     energy_delay_js = serializers.FloatField(
-        source="energy.per_work.energy_delay_js", allow_null=True
+        source="energy.per_work.energy_delay_js",
+        allow_null=True,
+        help_text="The energy-delay product in joule-seconds; null if unknown.",
     )
 
     @extend_schema_field(serializers.ListField(child=serializers.IntegerField()))
@@ -295,33 +480,40 @@ class WorkEnergySerializer(OutputSerializer):
 
 
 class EnergySerializer(serializers.Serializer[Any]):
-    """The tables of a study, and the readings that none can be made of.
+    """The energy of a study's work."""
 
-    `runs` is what the logs of its machines' meters say, integrated.
-    """
-
-    results = EnergyTableSerializer(many=True, source="tables")
-    not_assessed = NotAssessedSerializer(many=True)
-    runs = WorkEnergySerializer(many=True)
-
-
-class EnergyQuery(StudyQuery):
-    waiting_w = WholeParameter(
-        required=False,
-        max_value=MOST_WATTS,
-        help_text="Watts of the machine while the meter ran on after the work.",
+    results = EnergyTableSerializer(
+        many=True, source="tables", help_text="One table per workload."
+    )
+    not_assessed = NotAssessedSerializer(
+        many=True, help_text="Readings for which no energy can be computed."
+    )
+    runs = MeteredRunSerializer(
+        many=True,
+        help_text="The energy of each run according to the logs of power meters.",
     )
 
 
-class EnergyView(NamedStudyView):
-    """Printed totals of power meters, and the energy of the work."""
+class EnergyQuery(StudyQuery):
+    idle_w = IntegerParameter(
+        required=False,
+        max_value=MAX_WATTS,
+        help_text=(
+            "The power in watts of the idle machine while the meter ran on "
+            "after the work."
+        ),
+    )
+
+
+class EnergyView(StudyQueryView):
+    """Totals reported by power meters, and the energy of the work itself."""
 
     query_class = EnergyQuery
     summary = "Read the energy of a study's work"
     serializer_class = EnergySerializer
 
     def get_object(self) -> Any:
-        energy = study_energy(self.study, self.query.get("waiting_w"))
+        energy = study_energy(self.study, self.query.get("idle_w"))
         return {
             "tables": energy.tables,
             "not_assessed": energy.not_assessed,

@@ -1,4 +1,4 @@
-"""/publishing/, /versions/ and /reviews/: evidence levels, and what is published."""
+"""/publishing/, /versions/ and /reviews/: publication levels and publications."""
 
 from typing import Any, get_args
 
@@ -17,29 +17,30 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from api.evidence import EvidenceItemSerializer
+from api.kit.composite_fields import ListOf, StrictSerializer
 from api.kit.fields import Choice, Text
-from api.kit.outputs import OutputSerializer
-from api.kit.queries import HypervisorParameter, ListQuery, study_parameter
-from api.kit.shapes import ListOf, StrictSerializer
+from api.kit.output_serializer import OutputSerializer
+from api.kit.query_parameters import HypervisorParameter, ListQuery, study_parameter
 from api.kit.views import (
-    AddressedRow,
     ApiView,
-    Fields,
     ListView,
-    NamedStudyView,
     ReadView,
+    ResourceSerializer,
+    StudyQueryView,
+    ValidatedData,
     operation,
 )
-from benchmarks.analysis.publishing import (
-    DISCLOSURE,
-    DISPERSION,
-    ENOUGH_RUNS,
-    Assessment,
-    Level,
-    MeasuredCell,
+from benchmarks.analysis.publication_level import (
+    MAX_DISPERSION,
+    MIN_PUBLISHED_RUNS,
+    REQUIRED_FACTS,
+    CellPrecision,
+    LevelAssessment,
+    PublicationLevel,
 )
-from benchmarks.evidence.reading import Question
+from benchmarks.evidence.queries import Question
 from benchmarks.evidence.replication import reproduced_by
+from benchmarks.jobs.queue import JobKind
 from benchmarks.models import (
     Publication,
     Review,
@@ -54,66 +55,91 @@ from benchmarks.publishing.publications import (
     visible_publications,
     withdraw,
 )
-from benchmarks.publishing.reviews import MOST_QUESTIONS, publish_review
-from benchmarks.publishing.versions import set_doi, study_assessment
-from benchmarks.tasks import send
-from benchmarks.unattended.queue import Kind
+from benchmarks.publishing.reviews import MAX_QUESTIONS, publish_review
+from benchmarks.publishing.versions import assess_study, set_doi
+from benchmarks.tasks import dispatch_jobs
 from benchmarks.work_classes import WORK_CLASSES
 
-LEVELS = get_args(Level)
-UNDISCLOSED = serializers.DictField(
-    child=serializers.ListField(child=serializers.CharField())
+LEVELS = get_args(PublicationLevel)
+MISSING_FACTS_HELP = (
+    "Facts that no run or system states, by host, hypervisor, guest and benchmark."
 )
 
 
-class ShortCellSerializer(OutputSerializer):
-    """A cell that keeps the study from the next level."""
+class DeficientCellSerializer(OutputSerializer):
+    """A result that keeps the study from the next level."""
 
-    row_type = MeasuredCell
+    row_type = CellPrecision
     columns = "id case=label component n dispersion"
+    descriptions = {
+        "n": "The number of runs.",
+        "dispersion": "The relative dispersion of the runs; null for a single run.",
+    }
 
 
-class AssessmentSerializer(OutputSerializer):
-    """``few_runs`` have less than five; ``dispersed`` vary more than their component
-    may; ``undisclosed`` is what nobody states, by host, hypervisor, guest, benchmark.
-    ``reproduced_by`` are other labs that found the same, in public studies of theirs.
+class LevelAssessmentSerializer(OutputSerializer):
+    """The publication level of a study and what keeps it from the next one."""
+
+    row_type = LevelAssessment
+    columns = """
+        rule_set level cell_count=cells cells_with_few_runs cells_with_high_dispersion
+        missing_facts reproduced_by
     """
+    descriptions = {
+        "cell_count": "The number of results that were assessed.",
+        "reproduced_by": (
+            "The slugs of other labs whose public studies confirmed the results."
+        ),
+    }
 
-    row_type = Assessment
-    columns = "rule_set level cells few_runs dispersed undisclosed reproduced_by"
+    level = serializers.ChoiceField(
+        choices=LEVELS, help_text="The publication level that the study reaches."
+    )
+    cells_with_few_runs = DeficientCellSerializer(
+        many=True, help_text="Results with fewer than five runs."
+    )
+    cells_with_high_dispersion = DeficientCellSerializer(
+        many=True,
+        help_text="Results whose dispersion exceeds the limit of their component.",
+    )
+    missing_facts = serializers.DictField(
+        child=serializers.ListField(child=serializers.CharField()),
+        help_text=(
+            "Facts that are not stated everywhere, by host, hypervisor, guest and "
+            "benchmark."
+        ),
+    )
 
-    level = serializers.ChoiceField(choices=LEVELS)
-    few_runs = ShortCellSerializer(many=True)
-    dispersed = ShortCellSerializer(many=True)
-    undisclosed = UNDISCLOSED
 
+class PublishingView(StudyQueryView):
+    """The publication level of a study."""
 
-class PublishingView(NamedStudyView):
-    """A study judged by the rules of publishing."""
-
-    serializer_class = AssessmentSerializer
+    serializer_class = LevelAssessmentSerializer
 
     @extend_schema(
-        summary="Judge a study by the rules of publishing",
-        description=f"Rule set 1: {ENOUGH_RUNS} runs a cell; a dispersion of at most "
-        + ", ".join(f"{name} {limit:.0%}" for name, limit in DISPERSION.items())
-        + f"; a disclosure of {', '.join(DISCLOSURE)}.",
+        summary="Assess the publication level of a study",
+        description=f"Rule set 1: {MIN_PUBLISHED_RUNS} runs per result; a dispersion "
+        "of at most "
+        + ", ".join(f"{name} {limit:.0%}" for name, limit in MAX_DISPERSION.items())
+        + f"; a disclosure of {', '.join(REQUIRED_FACTS)}.",
     )
-    def get(self, request: Request, **place: Any) -> Response:
+    def get(self, request: Request, **url_kwargs: Any) -> Response:
         return super().get(request)
 
-    def get_object(self) -> Assessment:
-        return study_assessment(self.study).reproduced(reproduced_by(self.study))
+    def get_object(self) -> LevelAssessment:
+        return assess_study(self.study).with_reproducing_labs(reproduced_by(self.study))
 
 
-FORMS = ["csv", "json", "tex", "pdf", "bib"]
+FORMATS = ["csv", "json", "tex", "pdf", "bib"]
 EXAMPLE_DOI = ("Registered at Zenodo", {"doi": "10.5281/zenodo.1234567"})
-BYTES = {(200, "application/octet-stream"): OpenApiTypes.BINARY}
-FORM = OpenApiParameter("form", str, OpenApiParameter.PATH, enum=FORMS)
+BINARY_RESPONSE = {(200, "application/octet-stream"): OpenApiTypes.BINARY}
+FORMAT_PARAMETER = OpenApiParameter(
+    "file_format", str, OpenApiParameter.PATH, enum=FORMATS
+)
 
 
 class PublishedFileSerializer(OutputSerializer):
-    """A file; ``sha256`` is of exactly the bytes that ``url`` hands out."""
+    """A file of a version or review."""
 
     @extend_schema_field(OpenApiTypes.URI)
     def get_url(self, file: VersionFile | ReviewFile) -> str:
@@ -126,16 +152,16 @@ class PublishedFileSerializer(OutputSerializer):
         return reverse(f"api:{of}-file", args=(pk, file.name), request=request)
 
 
-class PublicationSerializer(AddressedRow):
-    """A version or review. ``page`` is the address to cite."""
+class PublicationSerializer(ResourceSerializer):
+    """A version or review."""
 
-    page = serializers.SerializerMethodField()
+    page_url = serializers.SerializerMethodField(help_text="The URL to cite.")
 
     @extend_schema_field(OpenApiTypes.URI)
-    def get_page(self, publication: Publication) -> str:
-        # The page's address is permanent: written out, not looked up.
-        place = f"/{publication.KIND}s/{publication.pk}/"
-        return str(self.context["request"].build_absolute_uri(place))
+    def get_page_url(self, publication: Publication) -> str:
+        # The URL of the page is permanent, so it is not looked up.
+        path = f"/{publication.KIND_LABEL}s/{publication.pk}/"
+        return str(self.context["request"].build_absolute_uri(path))
 
 
 class PublicationView(ReadView):
@@ -146,25 +172,25 @@ class PublicationView(ReadView):
     def get_object(self) -> Publication:
         return find_publication(self.model, self.viewer, self.kwargs["pk"])
 
-    def own(self, pk: int) -> Any:
+    def own_publication(self, pk: int) -> Any:
         """Return a publication of the token's lab; raise NotFoundError."""
         publication = find_publication(self.model, self.lab_viewer, pk)
-        self.require_own(publication, self.model.KIND, pk)
+        self.require_same_lab(publication, self.model.KIND_LABEL, pk)
         return publication
 
-    def changed(self, pk: int) -> Response:
-        """Answer with a publication of the token's lab after a change."""
+    def change_response(self, pk: int) -> Response:
+        """Return the response after a change of a publication."""
         publication = find_publication(self.model, self.lab_viewer, pk)
-        return Response(self.shown(self.get_serializer_class(), publication))
+        return Response(self.serialize(self.get_serializer_class(), publication))
 
 
 class PublishedFileView(ApiView):
-    """One file of a version or review, the same bytes forever."""
+    """One file of a version or review. Its bytes never change."""
 
     model: type[Publication]
 
-    def get(self, request: Request, pk: int, **place: str) -> HttpResponse:
-        [name] = place.values()
+    def get(self, request: Request, pk: int, **url_kwargs: str) -> HttpResponse:
+        [name] = url_kwargs.values()
         publication, file = find_file(self.model, self.viewer, pk, name)
         saved_as = publication.file_name(file.name)
         return HttpResponse(
@@ -178,100 +204,147 @@ class PublishedFileView(ApiView):
 
 
 class SignatureSerializer(OutputSerializer):
-    """A reviewer of another lab, and what was looked at or repeated."""
+    """The signature of a reviewer of another lab."""
 
     row_type = Signature
-    columns = "lab=lab.slug who note at"
+    columns = "lab=lab.slug signed_by note signed_at"
+    descriptions = {
+        "lab": "The slug of the reviewer's lab.",
+        "signed_by": "The name of the reviewer.",
+        "note": "What was reviewed or repeated.",
+        "signed_at": "When the version was signed.",
+    }
 
 
 class VersionFileSerializer(PublishedFileSerializer):
-    """One form; ``sha256`` is of exactly the bytes that ``url`` hands out."""
+    """A file of a version."""
 
     row_type = VersionFile
-    columns = "form size sha256=digest url"
+    columns = "format size sha256=digest url"
+    descriptions = {
+        "size": "The size in bytes.",
+        "sha256": "The SHA-256 of the bytes behind `url`.",
+    }
 
-    form = serializers.ChoiceField(choices=FORMS, source="name")
+    format = serializers.ChoiceField(choices=FORMATS, source="name")
     url = serializers.SerializerMethodField()
 
 
 class VersionSerializer(PublicationSerializer):
-    """A published study. ``page`` is the address to cite; ``sha256`` covers all files:
-    it is of the lines ``sha256  form``, in the order of the forms' names.
-    """
+    """A published, frozen state of a study."""
 
-    address = "api:version"
+    url_name = "api:version"
 
     row_type = Version
     columns = """
         study=study.slug lab=lab.slug number title published_at published_by
-        product_version rule_set level undisclosed declarations licence licence_note
-        sha256=digest doi files signatures withdrawn_at withdrawn_reason
+        product_version rule_set level custom_tools
+        publishing_permission permission_note sha256=digest doi files signatures
+        withdrawn_at withdrawal_reason
     """
+    descriptions = {
+        "number": "The number of the version in its study.",
+        "title": "The title of the study.",
+        "published_at": "When the version was published.",
+        "published_by": "The name of the person who published it.",
+        "product_version": "The version of Virtlab that computed it.",
+        "permission_note": (
+            "Who permitted publishing; empty if no permission is needed."
+        ),
+        "sha256": (
+            "The SHA-256 of the lines `sha256  format` of all files in the order of "
+            "the formats."
+        ),
+        "withdrawn_at": "When the version was withdrawn; null if it was not.",
+        "withdrawal_reason": "Why it was withdrawn; empty if it was not.",
+    }
 
-    level = serializers.ChoiceField(choices=LEVELS)
-    undisclosed = UNDISCLOSED
-    declarations = serializers.ListField(
-        child=serializers.DictField(),
-        help_text="What labs declared of their own tools when it was judged.",
+    level = serializers.ChoiceField(
+        choices=LEVELS, help_text="The publication level that the version reached."
     )
-    licence = serializers.ChoiceField(choices=Version.Licence.values)
+    missing_facts = serializers.DictField(
+        child=serializers.ListField(child=serializers.CharField()),
+        source="undisclosed",
+        help_text=(
+            "Facts that are not stated everywhere, by host, hypervisor, guest and "
+            "benchmark."
+        ),
+    )
+    custom_tools = serializers.ListField(
+        child=serializers.DictField(),
+        help_text="The declarations of custom tools at the time of publication.",
+    )
+    publishing_permission = serializers.ChoiceField(
+        choices=Version.PublishingPermission.values,
+        help_text=(
+            "Whether no hypervisor license restricts publishing, or the vendor "
+            "permitted it."
+        ),
+    )
     doi = serializers.CharField(
-        allow_blank=True, help_text="Where it was registered elsewhere, if it was."
+        allow_blank=True,
+        help_text=(
+            "The DOI under which the version is registered elsewhere; empty if none."
+        ),
     )
     files = VersionFileSerializer(many=True)
-    signatures = SignatureSerializer(many=True)
+    signatures = SignatureSerializer(
+        many=True, help_text="Signatures of reviewers of other labs."
+    )
 
 
-class VersionsQuery(ListQuery):
+class VersionQuery(ListQuery):
     study = study_parameter()
 
 
 class VersionsView(ListView):
-    """Every published version."""
+    """Published versions."""
 
-    query_class = VersionsQuery
-    no_filters = ("study",)
-    summary = "List versions"
+    query_class = VersionQuery
+    non_filter_parameters = ("study",)
+    summary = "List published versions"
     serializer_class = VersionSerializer
 
     def get_queryset(self) -> QuerySet[Any]:
         versions = visible_publications(Version, self.viewer)
-        study = self.asked_study
+        study = self.requested_study
         return versions.filter(study=study) if study else versions
 
 
 class VersionChange(StrictSerializer):
-    """Under which DOI it was registered elsewhere; "" takes it away."""
+    """The DOI of a version."""
 
-    doi = Text(max_length=250, allow_blank=True, help_text="10.5281/zenodo.1234567")
+    doi = Text(
+        max_length=250,
+        allow_blank=True,
+        help_text="The DOI, such as 10.5281/zenodo.1234567; an empty text removes it.",
+    )
 
 
 class VersionView(PublicationView):
-    """One version; all that is ever changed of it is where it was registered."""
+    """One version. Only its DOI can be changed."""
 
     summary = "Read a version"
     serializer_class = VersionSerializer
     model = Version
 
-    @operation(
-        "Enter the DOI of a version of the token's lab", VersionChange, EXAMPLE_DOI
-    )
-    def patch(self, given: Fields, pk: int) -> Response:
-        version = self.own(pk)
-        set_doi(version=version, doi=given["doi"], person=None, agent=self.agent.name)
-        return self.changed(pk)
+    @operation("Set the DOI of a version", VersionChange, EXAMPLE_DOI)
+    def patch(self, fields: ValidatedData, pk: int) -> Response:
+        version = self.own_publication(pk)
+        set_doi(version=version, doi=fields["doi"], person=None, agent=self.agent.name)
+        return self.change_response(pk)
 
 
 @extend_schema_view(
     get=extend_schema(
-        summary="Download a form of a version",
+        summary="Download a file of a version",
         operation_id="version_file",
-        parameters=[FORM],
-        responses=BYTES,
+        parameters=[FORMAT_PARAMETER],
+        responses=BINARY_RESPONSE,
     )
 )
 class VersionFileView(PublishedFileView):
-    """One form of a version, the same bytes for ever."""
+    """A file of a version. Its bytes never change."""
 
     model = Version
 
@@ -288,103 +361,169 @@ EXAMPLE = (
     },
 )
 
-WITHDRAWAL = (
+EXAMPLE_WITHDRAWAL = (
     "What turned out to be wrong",
-    {"withdrawn_reason": "The native runs of one study were made at 40 °C."},
+    {"withdrawal_reason": "The native runs of one study were made at 40 °C."},
 )
 
 
 class QuestionInput(StrictSerializer):
-    """A hypervisor, in any spelling, and a class of work."""
+    """A hypervisor and a kind of work."""
 
-    hypervisor = HypervisorParameter(max_length=100)
-    work_class = Choice(choices=list(WORK_CLASSES))
+    hypervisor = HypervisorParameter(
+        max_length=100, help_text="The hypervisor, in any spelling."
+    )
+    work_class = Choice(
+        choices=list(WORK_CLASSES), help_text="The slug of the kind of work."
+    )
 
 
 class ReviewInput(StrictSerializer):
-    """What the review is called, who wrote it, and what it asks."""
+    """A review to publish."""
 
     title = Text(max_length=300)
-    authors = Text(max_length=500, help_text="Parted by semicolons: Doe, Jane; Roe, R.")
-    questions = ListOf(child=QuestionInput(), min_length=1, max_length=MOST_QUESTIONS)
-    flagged = Choice(
-        choices=("without", "with"),
-        required=False,
-        help_text="Whether what a flag doubts is pooled: without, unless told.",
+    authors = Text(
+        max_length=500,
+        help_text="The authors, separated by semicolons: Doe, Jane; Roe, R.",
     )
-    note = Text(multiline=True, required=False, max_length=10_000)
+    questions = ListOf(
+        child=QuestionInput(),
+        min_length=1,
+        max_length=MAX_QUESTIONS,
+        help_text="The hypervisors and kinds of work to review.",
+    )
+    flagged = Choice(
+        choices=("exclude", "include"),
+        required=False,
+        help_text=(
+            "Whether to pool results with open or confirmed flags; the default is "
+            "`exclude`."
+        ),
+    )
+    note = Text(
+        multiline=True,
+        required=False,
+        max_length=10_000,
+        help_text="A remark for readers.",
+    )
 
 
 class WithdrawalInput(StrictSerializer):
-    """Why a review turned out to be wrong: whoever follows its link reads it."""
+    """The withdrawal of a review."""
 
-    withdrawn_reason = Text(multiline=True, max_length=10_000)
+    withdrawal_reason = Text(
+        multiline=True,
+        max_length=10_000,
+        help_text="Why the review is withdrawn; readers of the review see it.",
+    )
 
 
 class ReviewFileSerializer(PublishedFileSerializer):
-    """A file; ``sha256`` is of exactly the bytes that ``url`` hands out."""
+    """A file of a review."""
 
     row_type = ReviewFile
     columns = "name size sha256=digest url"
+    descriptions = {
+        "size": "The size in bytes.",
+        "sha256": "The SHA-256 of the bytes behind `url`.",
+    }
 
     url = serializers.SerializerMethodField()
 
 
 class ReviewedVersionSerializer(OutputSerializer):
-    """The newest published version of a study on that day."""
+    """The newest published version of a study on the day of the review."""
 
     columns = "id:int number:int level:str sha256:str"
+    descriptions = {
+        "level": "The publication level of the version.",
+        "sha256": "The SHA-256 of the version.",
+    }
 
 
 class ReviewedStudySerializer(serializers.Serializer[Any]):
-    """A study that the review rests on; ``digest`` is of what it said."""
+    """A study on which a review is based."""
 
-    study = serializers.CharField()
+    study = serializers.CharField(help_text="The study (`lab/slug`).")
     title = serializers.CharField()
     author = serializers.CharField(allow_blank=True)
-    institution = serializers.CharField(allow_blank=True)
-    published = serializers.CharField(allow_blank=True)
-    data_licence = serializers.CharField(allow_blank=True)
-    version = ReviewedVersionSerializer(allow_null=True)
-    digest = serializers.CharField()
+    institution = serializers.CharField(
+        allow_blank=True, help_text="The institution of the author."
+    )
+    published = serializers.CharField(
+        allow_blank=True, help_text="The date of publication: a year, a month or a day."
+    )
+    data_licence = serializers.CharField(
+        allow_blank=True, help_text="The license of the data."
+    )
+    version = ReviewedVersionSerializer(
+        allow_null=True,
+        help_text="The newest published version on that day; null if there was none.",
+    )
+    digest = serializers.CharField(
+        help_text="The SHA-256 of the study's results on that day."
+    )
 
 
 class ReviewSerializer(PublicationSerializer):
-    """A review. ``page`` is the address to cite; ``sha256`` covers all its files.
+    """A published, frozen review of the evidence."""
 
-    That is of the lines ``sha256  name``, in the order of the names; empty while a
-    worker still writes them.
-    """
-
-    address = "api:review"
+    url_name = "api:review"
 
     row_type = Review
     columns = """
         lab=lab.slug title authors note published_at published_by product_version
-        rule_set flagged studies sha256 files withdrawn_at withdrawn_reason
+        rule_set flagged studies sha256 files withdrawn_at withdrawal_reason
     """
+    descriptions = {
+        "authors": "The authors, separated by semicolons.",
+        "published_by": "The name of the person or agent that published it.",
+        "product_version": "The version of Virtlab that computed it.",
+        "withdrawn_at": "When the review was withdrawn; null if it was not.",
+    }
 
-    note = serializers.CharField(allow_blank=True)
-    published_at = serializers.DateTimeField()
-    flagged = serializers.SerializerMethodField()
-    studies = ReviewedStudySerializer(source="content.studies", many=True)
-    sha256 = serializers.CharField(source="digest", allow_blank=True)
+    note = serializers.CharField(allow_blank=True, help_text="A remark for people.")
+    published_at = serializers.DateTimeField(help_text="When the review was published.")
+    flagged = serializers.SerializerMethodField(
+        help_text="Whether results with open or confirmed flags were pooled."
+    )
+    studies = ReviewedStudySerializer(
+        source="content.studies",
+        many=True,
+        help_text="The studies on which the review is based.",
+    )
+    sha256 = serializers.CharField(
+        source="digest",
+        allow_blank=True,
+        help_text=(
+            "The SHA-256 of the lines `sha256  name` of all files in the order of "
+            "their names; empty until the files are written."
+        ),
+    )
     files = ReviewFileSerializer(many=True)
-    withdrawn_reason = serializers.CharField(allow_blank=True)
+    withdrawal_reason = serializers.CharField(
+        allow_blank=True, help_text="Why it was withdrawn; empty if it was not."
+    )
 
-    @extend_schema_field(serializers.ChoiceField(choices=("without", "with")))
+    @extend_schema_field(serializers.ChoiceField(choices=("exclude", "include")))
     def get_flagged(self, review: Review) -> str:
-        return "with" if review.content["with_flagged"] else "without"
+        return "include" if review.content["with_flagged"] else "exclude"
 
 
-class WholeReviewSerializer(ReviewSerializer):
-    """A review with its numbers, as ``/evidence/`` said them on that day."""
+class ReviewDetailSerializer(ReviewSerializer):
+    """A review with its numbers."""
 
-    questions = EvidenceItemSerializer(source="content.questions", many=True)
+    questions = EvidenceItemSerializer(
+        source="content.questions",
+        many=True,
+        help_text=(
+            "The evidence for each question, as `/evidence/` returned it on that day."
+        ),
+    )
 
 
 class ReviewsView(ListView):
-    """Every published review; ``POST`` publishes one."""
+    """Published reviews."""
 
     summary = "List reviews"
     serializer_class = ReviewSerializer
@@ -396,56 +535,56 @@ class ReviewsView(ListView):
         "Publish a review",
         ReviewInput,
         EXAMPLE,
-        answers=WholeReviewSerializer,
+        response_serializers=ReviewDetailSerializer,
         statuses=(201, 200),
     )
-    def post(self, given: Fields) -> Response:
+    def post(self, fields: ValidatedData) -> Response:
         review, is_new = publish_review(
             lab=self.lab,
             viewer=self.lab_viewer,
-            who=self.agent.name,
+            actor=self.agent.name,
             person=None,
-            site=self.request.build_absolute_uri("/").rstrip("/"),
-            title=given["title"],
-            authors=given["authors"],
-            note=given.get("note", ""),
-            with_flagged=given.get("flagged") == "with",
+            site_url=self.request.build_absolute_uri("/").rstrip("/"),
+            title=fields["title"],
+            authors=fields["authors"],
+            note=fields.get("note", ""),
+            with_flagged=fields.get("flagged") == "include",
             questions={
                 Question(question["hypervisor"], question["work_class"])
-                for question in given["questions"]
+                for question in fields["questions"]
             },
         )
         if is_new:
-            send(Kind.REVIEW, review.pk)
-        return self.created_or_known(WholeReviewSerializer, review, is_new)
+            dispatch_jobs(JobKind.REVIEW, review.pk)
+        return self.created_response(ReviewDetailSerializer, review, is_new)
 
 
 class ReviewView(PublicationView):
-    """One review; the lab that published it may withdraw it, and nothing else."""
+    """One review. Its lab can withdraw it; nothing else can be changed."""
 
     summary = "Read a review"
-    serializer_class = WholeReviewSerializer
+    serializer_class = ReviewDetailSerializer
     model = Review
 
     @operation(
-        "Withdraw a review of the token's lab, with a reason",
+        "Withdraw a review",
         WithdrawalInput,
-        WITHDRAWAL,
+        EXAMPLE_WITHDRAWAL,
     )
-    def patch(self, given: Fields, pk: int) -> Response:
-        reason = given["withdrawn_reason"]
-        withdraw(self.own(pk), who=self.agent.name, reason=reason)
-        return self.changed(pk)
+    def patch(self, fields: ValidatedData, pk: int) -> Response:
+        reason = fields["withdrawal_reason"]
+        withdraw(self.own_publication(pk), actor=self.agent.name, reason=reason)
+        return self.change_response(pk)
 
 
 @extend_schema_view(
     get=extend_schema(
         summary="Download a file of a review",
         operation_id="review_file",
-        responses=BYTES,
+        responses=BINARY_RESPONSE,
     )
 )
 class ReviewFileView(PublishedFileView):
-    """A file of a review, the same bytes for ever."""
+    """A file of a review. Its bytes never change."""
 
     model = Review

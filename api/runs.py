@@ -1,5 +1,6 @@
-"""/runs/: uploads, and runs with their samples; /parse/: read output, store nothing."""
+"""/runs/: uploads, runs and samples. /parse/: parse output without storing it."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
@@ -13,111 +14,183 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 from rest_framework.status import HTTP_200_OK, HTTP_202_ACCEPTED
 
-from api.kit.authentication import shown_token
-from api.kit.errors import too_large
-from api.kit.fields import Choice, Printed, Text, UUIDText
-from api.kit.outputs import OutputSerializer
-from api.kit.parsing import PrintedJSONParser
-from api.kit.queries import ListQuery, ToolParameter, WholeParameter, study_parameter
-from api.kit.shapes import StrictSerializer, checked
-from api.kit.views import AddressedRow, ApiView, ListView, UploadView
-from api.uploads import EXAMPLE, RAW_EXAMPLE, RunInput, read_upload
+from api.kit.authentication import token_from_header
+from api.kit.composite_fields import StrictSerializer, validate_document
+from api.kit.errors import too_large_error
+from api.kit.fields import Choice, RawOutput, Text, UUIDText
+from api.kit.output_serializer import OutputSerializer
+from api.kit.query_parameters import (
+    IntegerParameter,
+    ListQuery,
+    ToolParameter,
+    study_parameter,
+)
+from api.kit.strict_json import RawOutputJSONParser
+from api.kit.views import ApiView, ListView, ResourceSerializer, UploadView
+from api.uploads import RAW_EXAMPLE, RUN_EXAMPLE, RunInput, read_upload
+from benchmarks.custom_tools.lookup import find_visible_declaration
+from benchmarks.custom_tools.sample_tables import extract_sample_runs
 from benchmarks.errors import BatchRefusedError, BenchmarksError
 from benchmarks.labs import tokens
 from benchmarks.labs.quotas import admit_preview
-from benchmarks.labs.throttle import network_of
+from benchmarks.labs.sign_in_throttle import network_of
 from benchmarks.models import Run, Sample
-from benchmarks.own_tools.lookup import readable_tool
-from benchmarks.own_tools.samples import read_runs
-from benchmarks.parsing import reading
-from benchmarks.parsing.reading import ReadRun
-from benchmarks.uploads import runs
+from benchmarks.parsing import run_extraction
+from benchmarks.parsing.run_extraction import ExtractedRun
+from benchmarks.parsing.tool import ParseWarning
+from benchmarks.uploads import run_queries
 from benchmarks.uploads.intake import submit_uploads
 
 
 class SampleSerializer(OutputSerializer):
-    """A number in the unit of its metric."""
+    """One measured number."""
 
     row_type = Sample
     columns = """
         sequence case_id case=case.label metric=case.metric parameters value
         unit=case.unit repetition
     """
+    descriptions = {
+        "sequence": "The position of the sample in its run, counted from 1.",
+        "value": "The number in the unit of the metric.",
+        "repetition": "The number of the repetition within the run.",
+    }
 
     parameters = serializers.DictField(
-        source="case.parameters", child=serializers.CharField()
+        source="case.parameters",
+        child=serializers.CharField(),
+        help_text="The parameters of the benchmark by name.",
     )
-    derived = serializers.BooleanField(
-        source="is_derived",
-        help_text="Derived from the run's other samples, not uploaded.",
+    is_derived = serializers.BooleanField(
+        help_text=(
+            "Whether the sample was derived from other samples of the run instead "
+            "of uploaded."
+        ),
     )
 
 
 class SamplesView(ListView):
-    """The samples of a run in the order they were measured."""
+    """The samples of a run in the order of measurement."""
 
     cursor_field = "sequence"
-    summary = "List a run's samples"
+    summary = "List the samples of a run"
     operation_id = "samples_list"
     serializer_class = SampleSerializer
 
     def get_queryset(self) -> QuerySet[Any]:
-        return runs.samples_of(runs.find_run(self.viewer, self.kwargs["pk"]))
+        return run_queries.samples_of(
+            run_queries.find_run(self.viewer, self.kwargs["pk"])
+        )
 
 
-class MarkSerializer(OutputSerializer):
-    """A doubt that the tool's own output raises."""
+class ParseWarningSerializer(OutputSerializer):
+    """A warning that the output of a tool gives about its own result."""
 
-    columns = "code:str sentence:str"
+    columns = "code:str message"
+    descriptions = {
+        "code": "A stable code for programs.",
+    }
+
+    message = serializers.SerializerMethodField(help_text="The warning in words.")
+
+    def get_message(self, warning: ParseWarning | Mapping[str, str]) -> str:
+        # Warnings of a stored run are JSON.
+        if isinstance(warning, ParseWarning):
+            return str(warning.message)
+        return warning["sentence"]
 
 
-class SubmissionSerializer(serializers.Serializer[Any]):
-    """What became of an upload; 202 and 200 both mean that it is stored."""
+class UploadReceiptSerializer(serializers.Serializer[Any]):
+    """The result of an upload. Status 200 and 202 both mean that it is stored."""
 
-    id = serializers.IntegerField()
+    id = serializers.IntegerField(help_text="The id of the first run of the upload.")
     key = serializers.UUIDField()
-    status = serializers.ChoiceField(choices=Run.Status.values)
-    url = serializers.URLField()
+    status = serializers.ChoiceField(
+        choices=Run.Status.values, help_text="The processing status."
+    )
+    url = serializers.URLField(help_text="The URL of the run.")
 
 
-class RunSerializer(AddressedRow):
-    """A run; ``samples`` is null when there are too many to show in line."""
+class RunSerializer(ResourceSerializer):
+    """One execution of one tool on one system."""
 
-    address = "api:run"
+    url_name = "api:run"
 
     row_type = Run
     columns = """
-        key part lab=study.lab.slug study=study.slug duplicate_of system_id
+        key upload_position lab=study.lab.slug study=study.slug duplicate_of system_id
         system=system.label agent=agent.name tool tool_version parser_version
-        declared_version scenario vms slot load corun session sitting sitting_id clock
+        custom_tool_version scenario vms slot load corun declared_session session
+        session_id clock
         started_at received_at document table note facts status reason warnings
         first_line last_line sample_count
     """
+    descriptions = {
+        "key": "The upload key.",
+        "agent": "The name of the agent that uploaded the run.",
+        "tool_version": "The version of the tool; empty if not stated.",
+        "session_id": "The id of that session; null if no start time is known.",
+        "started_at": "When the run started; null if unknown.",
+        "received_at": "When the upload was received.",
+        "reason": "Why the run was rejected or set aside; empty otherwise.",
+        "first_line": (
+            "The first line of the run in the output; null if samples were uploaded."
+        ),
+        "last_line": (
+            "The last line of the run in the output; null if samples were uploaded."
+        ),
+        "sample_count": "The number of samples.",
+    }
 
-    part = serializers.IntegerField(help_text="Its place among the runs of the upload.")
+    upload_position = serializers.IntegerField(
+        help_text="The position of the run in its upload, counted from 1."
+    )
     duplicate_of = serializers.IntegerField(
         source="duplicate_of_id",
         allow_null=True,
-        help_text="The run that said all this before; this one is not counted again.",
+        help_text=(
+            "The id of an earlier run with the same content; this run is not "
+            "counted again."
+        ),
     )
     parser_version = serializers.IntegerField(
-        allow_null=True, help_text="null where samples were sent."
+        allow_null=True,
+        help_text="The version of the parser; null if samples were uploaded.",
     )
-    declared_version = serializers.IntegerField(
-        allow_null=True, help_text="Of a lab's own tool: the version it was read by."
+    custom_tool_version = serializers.IntegerField(
+        allow_null=True,
+        help_text=(
+            "The version of the custom tool by which the run was read; null for "
+            "other tools."
+        ),
     )
-    corun = serializers.CharField(source="corun.name", default="")
-    session = serializers.CharField(
-        source="session.name", default="", help_text="What its uploader named."
-    )
-    sitting = serializers.CharField(
-        source="sitting.name",
+    corun = serializers.CharField(
+        source="corun.name",
         default="",
-        help_text="The session it counts in; empty where no time is stated.",
+        help_text="The name of the co-run; empty if the run was alone.",
     )
-    status = serializers.ChoiceField(choices=Run.Status.values)
-    warnings = MarkSerializer(many=True)
-    samples = serializers.SerializerMethodField()
+    declared_session = serializers.CharField(
+        source="declared_session.name",
+        default="",
+        help_text="The session that the uploader named; empty if none.",
+    )
+    session = serializers.CharField(
+        source="session.name",
+        default="",
+        help_text=(
+            "The name of the session to which the run belongs; empty if no start "
+            "time is known."
+        ),
+    )
+    status = serializers.ChoiceField(
+        choices=Run.Status.values, help_text="The processing status."
+    )
+    warnings = ParseWarningSerializer(
+        many=True, help_text="Warnings that the tool's own output gives."
+    )
+    samples = serializers.SerializerMethodField(
+        help_text="The samples; null if there are more than 100."
+    )
     samples_url = serializers.SerializerMethodField()
 
     @extend_schema_field(SampleSerializer(many=True, allow_null=True))
@@ -126,21 +199,29 @@ class RunSerializer(AddressedRow):
         return None if samples is None else SampleSerializer(samples, many=True).data
 
     def get_samples_url(self, run: Run) -> str:
-        place = {"pk": run.pk}
-        return reverse("api:samples", kwargs=place, request=self.context["request"])
+        url_kwargs = {"pk": run.pk}
+        return reverse(
+            "api:samples", kwargs=url_kwargs, request=self.context["request"]
+        )
 
 
 class RunQuery(ListQuery):
     study = study_parameter()
-    tool = ToolParameter(required=False, help_text="A tool's slug or title.")
+    tool = ToolParameter(
+        required=False,
+        help_text="The slug or title of a tool; a custom tool has the form `lab:slug`.",
+    )
     status = Choice(choices=Run.Status.values, required=False)
-    system = WholeParameter(required=False, help_text="A system's id.")
-    sitting = WholeParameter(required=False, help_text="A session's id.")
-    key = UUIDText(required=False, help_text="An upload's key: all runs read from it.")
+    system = IntegerParameter(required=False, help_text="The id of a system.")
+    session = IntegerParameter(required=False, help_text="The id of a session.")
+    key = UUIDText(
+        required=False,
+        help_text="The key of an upload; all runs read from it are listed.",
+    )
 
 
 class RunsView(UploadView):
-    """Uploads of runs."""
+    """Runs with their samples."""
 
     query_class = RunQuery
 
@@ -150,42 +231,46 @@ class RunsView(UploadView):
         responses=RunSerializer(many=True),
     )
     def get(self, request: Request) -> Response:
-        page = self.cut(runs.visible_runs(self.viewer, **self.filters))
-        samples = runs.samples_inline(page)
-        return self.answer_page(page, RunSerializer, samples=samples)
+        page = self.paginate(run_queries.visible_runs(self.viewer, **self.filters))
+        samples = run_queries.inline_samples(page)
+        return self.page_response(page, RunSerializer, samples=samples)
 
     @extend_schema(
         summary="Upload a run",
         request=RunInput,
-        responses={202: SubmissionSerializer, 200: SubmissionSerializer},
-        examples=[EXAMPLE, RAW_EXAMPLE],
+        responses={202: UploadReceiptSerializer, 200: UploadReceiptSerializer},
+        examples=[RUN_EXAMPLE, RAW_EXAMPLE],
     )
     def post(self, request: HttpRequest) -> HttpResponse:
-        # A known token is proved by the statement that looks up what the upload names.
-        known = None if request.GET else tokens.known(shown_token(request) or "")
-        token = known or self.upload_token(request)
+        # A cached token is verified by the statement that stores the upload.
+        cached = (
+            None
+            if request.GET
+            else tokens.cached_token(token_from_header(request) or "")
+        )
+        token = cached or self.upload_token(request)
         try:
             upload = read_upload(self.body(request))
         except (APIException, BenchmarksError):
-            if known:
+            if cached:
                 self.upload_token(request)
             raise
         try:
             [submission] = submit_uploads(
-                agent=token.agent, uploads=[upload], token=known
+                agent=token.agent, uploads=[upload], token=cached
             )
         except BatchRefusedError as refused:
             raise refused.problems[0] from None
         url = f"{request.scheme}://{request.get_host()}{request.path}"
         url = f"{url}{submission.run_id}/"
-        shown = {
+        receipt = {
             "id": submission.run_id,
             "key": str(submission.key),
             "status": submission.status,
             "url": url,
         }
         status = HTTP_200_OK if submission.repeated else HTTP_202_ACCEPTED
-        return self.json_response(shown, status, Location=url)
+        return self.json_response(receipt, status, Location=url)
 
 
 class RunView(ApiView):
@@ -193,9 +278,9 @@ class RunView(ApiView):
 
     @extend_schema(summary="Read a run", responses=RunSerializer)
     def get(self, request: Request, pk: int) -> Response:
-        run = runs.find_run(self.viewer, pk)
-        samples = runs.samples_inline([run])
-        return Response(self.shown(RunSerializer, run, samples=samples))
+        run = run_queries.find_run(self.viewer, pk)
+        samples = run_queries.inline_samples([run])
+        return Response(self.serialize(RunSerializer, run, samples=samples))
 
 
 HDPARM_EXAMPLE = OpenApiExample(
@@ -209,77 +294,109 @@ HDPARM_EXAMPLE = OpenApiExample(
 
 
 class PreviewInput(StrictSerializer):
-    output = Printed(help_text="What one or several tools printed, as it was printed.")
+    """The output to parse."""
+
+    output = RawOutput(help_text="The unmodified output of one or several tools.")
     tool = Text(
         required=False,
         max_length=200,
-        help_text="A name of the tool; without it each part says itself whose it is. "
-        "That of a tool that a lab declared (lab:slug) reads a table of its samples.",
+        help_text=(
+            "The tool; if left out, it is detected. A custom tool (`lab:slug`) "
+            "reads a table of its samples."
+        ),
     )
     locale = Text(
         required=False,
         max_length=200,
-        help_text="de_DE for example: only then a decimal comma is read as one.",
+        help_text=(
+            "The locale of the output, such as de_DE; required to read decimal commas."
+        ),
     )
 
 
-class ReadingSerializer(serializers.Serializer[Any]):
-    metric = serializers.CharField()
-    parameters = serializers.DictField()
-    value = serializers.FloatField(help_text="The number as it was printed.")
-    unit = serializers.CharField(help_text="What the tool means by it, exactly.")
-    repetition = serializers.IntegerField()
+class ExtractedSampleSerializer(serializers.Serializer[Any]):
+    """A number that was read from an output."""
+
+    metric = serializers.CharField(help_text="The name of the metric.")
+    parameters = serializers.DictField(
+        help_text="The parameters of the benchmark by name."
+    )
+    value = serializers.FloatField(help_text="The number as printed.")
+    unit = serializers.CharField(help_text="The unit that the tool means.")
+    repetition = serializers.IntegerField(
+        help_text="The number of the repetition within the run."
+    )
 
 
-class ReadRunSerializer(OutputSerializer):
-    """A run found in the text; a rejected one has no samples but a problem."""
+class ExtractedRunSerializer(OutputSerializer):
+    """A run that was found in an output."""
 
-    row_type = ReadRun
+    row_type = ExtractedRun
     columns = """
         tool version=tool_version parser_version status problem first_line last_line
         command samples warnings facts
     """
+    descriptions = {
+        "version": "The version of the tool; empty if the output does not state it.",
+        "first_line": "The first line of the run in the output.",
+        "last_line": "The last line of the run in the output.",
+        "command": "The command that printed the output; empty if unknown.",
+    }
 
-    status = serializers.ChoiceField(choices=["parsed", "rejected"])
-    problem = serializers.SerializerMethodField()
-    samples = ReadingSerializer(many=True, source="readings")
-    warnings = MarkSerializer(many=True)
-    facts = serializers.DictField()
+    status = serializers.ChoiceField(
+        choices=["parsed", "rejected"], help_text="Whether the run could be parsed."
+    )
+    problem = serializers.SerializerMethodField(
+        help_text="Why the run was rejected; empty otherwise."
+    )
+    samples = ExtractedSampleSerializer(
+        many=True, source="readings", help_text="The measured numbers."
+    )
+    warnings = ParseWarningSerializer(
+        many=True, help_text="Warnings that the tool's own output gives."
+    )
+    facts = serializers.DictField(help_text="The facts that the output states.")
 
-    def get_problem(self, run: ReadRun) -> str:
+    def get_problem(self, run: ExtractedRun) -> str:
         return str(run.problem or "")
 
 
 class PreviewSerializer(serializers.Serializer[Any]):
-    runs = ReadRunSerializer(many=True)
+    """Runs that were parsed but not stored."""
+
+    runs = ExtractedRunSerializer(
+        many=True, help_text="The runs that were found in the output."
+    )
 
 
 class PreviewView(ApiView):
-    """Reads raw output for whoever asks; nothing of it is kept."""
+    """Runs that were parsed from output. Nothing is stored."""
 
-    parser_classes = [PrintedJSONParser]
-    # A token shows what its lab alone may see; nobody needs one.
+    parser_classes = [RawOutputJSONParser]
+    # A token is optional: it adds the custom tools of its lab.
     permission_classes = []
 
     @extend_schema(
-        summary="Read a tool's raw output without storing it",
+        summary="Parse the output of a tool without storing it",
         request=PreviewInput,
         responses=PreviewSerializer,
         examples=[HDPARM_EXAMPLE],
     )
     def post(self, request: Request) -> Response:
         admit_preview(network_of(request.META.get("REMOTE_ADDR", "")))
-        given = checked(PreviewInput, request.data)
-        if len(given["output"]) > settings.PREVIEW_LIMIT_CHARACTERS:
-            raise too_large(
+        fields = validate_document(PreviewInput, request.data)
+        if len(fields["output"]) > settings.PREVIEW_LIMIT_CHARACTERS:
+            raise too_large_error(
                 f"A preview reads at most {settings.PREVIEW_LIMIT_CHARACTERS:,} "
                 "characters. Cut the output, or upload it: uploads are read whole."
             )
-        name, locale = given.get("tool"), given.get("locale")
-        # An agent that may but upload uploads by the tools of its lab, too.
+        name, locale = fields.get("tool"), fields.get("locale")
+        # Tokens that can only upload can use the custom tools of their lab too.
         viewer = self.lab_viewer if request.auth else self.viewer
-        if own := readable_tool(viewer, name or ""):
-            found = read_runs(own.tool, own.version, given["output"], locale)
+        if own := find_visible_declaration(viewer, name or ""):
+            extracted = extract_sample_runs(
+                own.tool, own.version, fields["output"], locale
+            )
         else:
-            found = reading.read(given["output"], name, locale)
-        return Response(PreviewSerializer({"runs": found}).data)
+            extracted = run_extraction.extract_runs(fields["output"], name, locale)
+        return Response(PreviewSerializer({"runs": extracted}).data)

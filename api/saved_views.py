@@ -1,4 +1,4 @@
-"""/saved-views/: addresses of comparisons, studies and evidence, with names."""
+"""/saved-views/: saved addresses of pages."""
 
 from typing import Any
 
@@ -11,53 +11,76 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 from rest_framework.status import HTTP_204_NO_CONTENT
 
+from api.kit.composite_fields import StrictSerializer
 from api.kit.fields import Text
-from api.kit.shapes import StrictSerializer
-from api.kit.views import Fields, ListView, ReadView, operation
-from benchmarks.models import SavedView
-from benchmarks.together.saved_views import (
-    MOST_LETTERS,
-    change_view,
+from api.kit.views import ListView, ReadView, ValidatedData, operation
+from benchmarks.collaboration.saved_views import (
+    MAX_PATH_LENGTH,
     find_view,
     save_view,
+    update_view,
     visible_views,
 )
+from benchmarks.models import SavedView
 
 EXAMPLE = (
     "What integer work costs",
-    {"name": "Integer work", "address": "/compare/?work=cpu-integer"},
+    {"name": "Integer work", "path": "/compare/?work=cpu-integer"},
 )
-RENAMED = ("Another name", {"name": "Work of whole numbers"})
+EXAMPLE_CHANGE = ("Another name", {"name": "Work of whole numbers"})
 
 
 class SavedViewInput(StrictSerializer):
-    name = Text(max_length=100, help_text="The same name again: another address.")
-    address = Text(max_length=MOST_LETTERS, help_text="From its first slash on.")
+    """A view to share with the lab."""
+
+    name = Text(
+        max_length=100,
+        help_text="The name of the view; an existing view of this name is replaced.",
+    )
+    path = Text(
+        max_length=MAX_PATH_LENGTH,
+        help_text="The path and query of a page, such as /compare/?work=cpu-integer.",
+    )
 
 
 class SavedViewChange(StrictSerializer):
-    """Another name or address."""
+    """A new name or address of a view."""
 
     name = Text(max_length=100, required=False)
-    address = Text(max_length=MOST_LETTERS, required=False)
+    path = Text(
+        max_length=MAX_PATH_LENGTH,
+        required=False,
+        help_text="The new path and query of the page.",
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if not attrs:
-            raise serializers.ValidationError("Send name or address.")
+            raise serializers.ValidationError("Send name or path.")
         return attrs
 
 
 class SavedViewSerializer(serializers.Serializer[Any]):
-    """A view; ``page`` is where it is seen, ``lab`` is null for a person's own."""
+    """A saved page address."""
 
-    id = serializers.IntegerField()
-    url = serializers.SerializerMethodField()
+    id = serializers.IntegerField(
+        help_text="The id of the object in this installation."
+    )
+    url = serializers.SerializerMethodField(
+        help_text="The URL of this object in the API."
+    )
     name = serializers.CharField()
-    address = serializers.CharField()
-    page = serializers.SerializerMethodField()
-    lab = serializers.CharField(source="lab.slug", allow_null=True, default=None)
-    who = serializers.CharField()
-    saved_at = serializers.DateTimeField()
+    path = serializers.CharField(help_text="The path and query of the page.")
+    page_url = serializers.SerializerMethodField(help_text="The full URL of the page.")
+    lab = serializers.CharField(
+        source="lab.slug",
+        allow_null=True,
+        default=None,
+        help_text="The slug of the lab that shares the view; null for a personal view.",
+    )
+    saved_by = serializers.CharField(
+        help_text="The name of the person or agent that saved it."
+    )
+    saved_at = serializers.DateTimeField(help_text="When it was last saved.")
 
     @extend_schema_field(OpenApiTypes.URI)
     def get_url(self, view: SavedView) -> str:
@@ -65,12 +88,12 @@ class SavedViewSerializer(serializers.Serializer[Any]):
         return reverse("api:saved-view", kwargs={"pk": view.pk}, request=request)
 
     @extend_schema_field(OpenApiTypes.URI)
-    def get_page(self, view: SavedView) -> str:
-        return str(self.context["request"].build_absolute_uri(view.address))
+    def get_page_url(self, view: SavedView) -> str:
+        return str(self.context["request"].build_absolute_uri(view.path))
 
 
 class SavedViewsView(ListView):
-    """Views shared with the lab, and one's own; ``POST`` shares one with the lab."""
+    """Views shared with the lab and, for a signed-in person, personal views."""
 
     summary = "List saved views"
     serializer_class = SavedViewSerializer
@@ -79,16 +102,14 @@ class SavedViewsView(ListView):
         person = self.request.user if self.request.user.is_authenticated else None
         return visible_views(self.viewer, person)
 
-    @operation(
-        "Save a view for the token's lab", SavedViewInput, EXAMPLE, statuses=(201,)
-    )
-    def post(self, given: Fields) -> Response:
-        view = save_view(person=None, agent=self.agent.name, lab=self.lab, **given)
-        return self.created_or_known(SavedViewSerializer, view, created=True)
+    @operation("Save a view for the lab", SavedViewInput, EXAMPLE, statuses=(201,))
+    def post(self, fields: ValidatedData) -> Response:
+        view = save_view(person=None, agent=self.agent.name, lab=self.lab, **fields)
+        return self.created_response(SavedViewSerializer, view, created=True)
 
 
 class SavedViewView(ReadView):
-    """One view: read by whoever sees it; changed and deleted for the token's lab."""
+    """One view. Only a token of its lab can change or delete it."""
 
     http_method_names = ["get", "patch", "delete", "head"]
     summary = "Read a saved view"
@@ -98,17 +119,17 @@ class SavedViewView(ReadView):
         person = self.request.user if self.request.user.is_authenticated else None
         return find_view(self.viewer, self.kwargs["pk"], person)
 
-    @operation("Change a view of the token's lab", SavedViewChange, RENAMED)
-    def patch(self, given: Fields, pk: int) -> Response:
-        view = change_view(
+    @operation("Change a view of the lab", SavedViewChange, EXAMPLE_CHANGE)
+    def patch(self, fields: ValidatedData, pk: int) -> Response:
+        view = update_view(
             view=find_view(self.lab_viewer, pk),
             agent=self.agent.name,
-            name=given.get("name"),
-            address=given.get("address"),
+            name=fields.get("name"),
+            path=fields.get("path"),
         )
-        return Response(self.shown(SavedViewSerializer, view))
+        return Response(self.serialize(SavedViewSerializer, view))
 
-    @extend_schema(summary="Delete a view of the token's lab", responses={204: None})
+    @extend_schema(summary="Delete a view of the lab", responses={204: None})
     def delete(self, request: Request, pk: int) -> Response:
         find_view(self.lab_viewer, pk).delete()
         return Response(status=HTTP_204_NO_CONTENT)

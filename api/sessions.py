@@ -1,4 +1,4 @@
-"""/sessions/: which runs were done in one sitting, and what people correct of that."""
+"""/sessions/: sessions of runs, and their corrections."""
 
 from typing import Any
 
@@ -6,48 +6,71 @@ from django.db.models import QuerySet
 from rest_framework import serializers
 from rest_framework.response import Response
 
+from api.kit.composite_fields import ListOf, StrictSerializer
 from api.kit.fields import Choice, Slug, Text, WholeNumber
-from api.kit.outputs import OutputSerializer
-from api.kit.queries import ListQuery, study_parameter
-from api.kit.shapes import ListOf, StrictSerializer
-from api.kit.views import Fields, ListView, operation
+from api.kit.output_serializer import OutputSerializer
+from api.kit.query_parameters import ListQuery, study_parameter
+from api.kit.views import ListView, ValidatedData, operation
 from benchmarks.models import Session
 from benchmarks.studies.lookup import find_study
-from benchmarks.studies.session_corrections import MOST_LETTERS, correct_sessions
+from benchmarks.studies.session_corrections import MAX_LENGTH, correct_sessions
 from benchmarks.studies.sessions import visible_sessions
 
-MOST_RUNS = 10_000
+MAX_RUNS = 10_000
 EXAMPLE = (
     "These runs were another day",
     {
         "study": "my-study",
         "name": "second day",
-        "runs": [17, 18, 19],
+        "run_ids": [17, 18, 19],
         "note": "The clock of the host was a day late.",
     },
 )
 
 
 class SessionSerializer(OutputSerializer):
-    """Runs of one sitting. ``reason`` says why it begins, or who put it together."""
+    """Runs that were made together."""
 
     row_type = Session
     columns = "id study=study.slug name origin reason"
+    descriptions = {
+        "name": (
+            "The name of the session; a derived session is named by its first start "
+            "in UTC."
+        ),
+        "reason": "Why the session begins, or who corrected it.",
+    }
 
     origin = serializers.ChoiceField(
         choices=Session.Origin.values,
-        help_text="Named by the uploader or a plan, derived from starts, or corrected.",
+        help_text=(
+            "Whether the session was named by the uploader or a plan, derived from "
+            "start times, or corrected by a person."
+        ),
     )
-    host = serializers.CharField(source="host.slug", default="")
-    runs = serializers.IntegerField(source="run_count")
-    first_at = serializers.DateTimeField(allow_null=True)
-    last_at = serializers.DateTimeField(allow_null=True)
+    host = serializers.CharField(
+        source="host.slug",
+        default="",
+        help_text="The slug of the host of a derived session; empty otherwise.",
+    )
+    run_count = serializers.IntegerField(help_text="The number of runs.")
+    first_at = serializers.DateTimeField(
+        allow_null=True, help_text="When the first run started; null if unknown."
+    )
+    last_at = serializers.DateTimeField(
+        allow_null=True, help_text="When the last run started; null if unknown."
+    )
 
 
-class CorrectionSerializer(serializers.Serializer[Any]):
-    """The session that the runs count in now; null where none was named."""
+class SessionCorrectionSerializer(serializers.Serializer[Any]):
+    """The session to which corrected runs now belong."""
 
-    session = SessionSerializer(allow_null=True)
+    session = SessionSerializer(
+        allow_null=True,
+        help_text=(
+            "The session to which the runs now belong; null if no name was given."
+        ),
+    )
 
 
 class SessionQuery(ListQuery):
@@ -55,32 +78,45 @@ class SessionQuery(ListQuery):
     origin = Choice(choices=Session.Origin.values, required=False)
 
 
-class CorrectionInput(StrictSerializer):
-    """Runs that were one sitting. A correction is kept for good."""
+class SessionCorrectionInput(StrictSerializer):
+    """Runs that belong to one session. A correction is permanent."""
 
     study = Slug(help_text="The slug of a study of the lab.")
     name = Text(
         allow_blank=True,
-        max_length=MOST_LETTERS,
-        help_text="The session's name, new or known. Empty: by name or start again.",
+        max_length=MAX_LENGTH,
+        help_text=(
+            "The name of a new or an existing session. An empty name undoes earlier "
+            "corrections of these runs."
+        ),
     )
-    runs = ListOf(
+    run_ids = ListOf(
+        source="runs",
         child=WholeNumber(min_value=1),
         required=False,
-        max_length=MOST_RUNS,
-        help_text="Ids of runs.",
+        max_length=MAX_RUNS,
+        help_text="The ids of the runs.",
     )
-    sessions = ListOf(
+    session_ids = ListOf(
+        source="sessions",
         child=WholeNumber(min_value=1),
         required=False,
-        max_length=MOST_RUNS,
-        help_text="Ids of sessions: all their runs.",
+        max_length=MAX_RUNS,
+        help_text="The ids of sessions; all their runs are meant.",
     )
-    note = Text(required=False, allow_blank=True, max_length=MOST_LETTERS)
+    note = Text(
+        required=False,
+        allow_blank=True,
+        max_length=MAX_LENGTH,
+        help_text="Why the sessions are corrected.",
+    )
 
 
 class SessionsView(ListView):
-    """Sessions that runs count in."""
+    """Sessions of visible studies.
+
+    A correction states which runs belong to one session.
+    """
 
     query_class = SessionQuery
     summary = "List sessions"
@@ -90,15 +126,17 @@ class SessionsView(ListView):
         return visible_sessions(self.viewer)
 
     @operation(
-        "Say which runs were one sitting, in a study of the token's lab",
-        CorrectionInput,
+        "Correct sessions",
+        SessionCorrectionInput,
         EXAMPLE,
-        answers=CorrectionSerializer,
+        response_serializers=SessionCorrectionSerializer,
     )
-    def post(self, said: Fields) -> Response:
-        slug = said.pop("study")
+    def post(self, body: ValidatedData) -> Response:
+        slug = body.pop("study")
         study = find_study(self.lab_viewer, slug)
-        self.require_own(study, "study", slug)
-        session = correct_sessions(study=study, who=self.agent.name, **said)
-        shown = session and visible_sessions(self.lab_viewer, pk=session.pk).get()
-        return Response(self.shown(CorrectionSerializer, {"session": shown}))
+        self.require_same_lab(study, "study", slug)
+        session = correct_sessions(study=study, actor=self.agent.name, **body)
+        corrected = session and visible_sessions(self.lab_viewer, pk=session.pk).get()
+        return Response(
+            self.serialize(SessionCorrectionSerializer, {"session": corrected})
+        )

@@ -1,4 +1,4 @@
-"""/studies/: studies, which runs are uploaded to."""
+"""/studies/: studies, to which runs are uploaded."""
 
 from math import exp
 from typing import Any, get_args
@@ -8,34 +8,40 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from api.kit.composite_fields import ListOf, Scalar, ScalarMap, StrictSerializer
 from api.kit.fields import (
+    Boolean,
     Choice,
     Number,
     Pattern,
     Slug,
     Text,
-    TrueOrFalse,
     WholeNumber,
 )
-from api.kit.outputs import OutputSerializer
-from api.kit.shapes import ListOf, Scalar, SmallMap, StrictSerializer
-from api.kit.views import AddressedRow, ApiView, Fields, ListView, operation
+from api.kit.output_serializer import OutputSerializer
+from api.kit.views import (
+    ApiView,
+    ListView,
+    ResourceSerializer,
+    ValidatedData,
+    operation,
+)
 from benchmarks.evidence.replication import (
-    Finding,
+    BenchmarkEffect,
     Outcome,
     Replication,
-    Reply,
+    ReplicationResult,
     study_replications,
 )
 from benchmarks.models import Study
-from benchmarks.studies import lists, lookup
-from benchmarks.studies.lists import Tally
+from benchmarks.studies import lookup, overview
+from benchmarks.studies.overview import StudyCounts
 from benchmarks.studies.saving import save_study, update_study
 
 MAX_DAYS = 36_500
 MAX_LABS = 100
-CENTURY_DATE = r"(19|20)\d\d(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?"
-LANGUAGE = r"[a-z]{2,3}(-[A-Za-z0-9]{2,4})?"
+DATE_PATTERN = r"(19|20)\d\d(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?"
+LANGUAGE_PATTERN = r"[a-z]{2,3}(-[A-Za-z0-9]{2,4})?"
 
 EXAMPLE = (
     "A study",
@@ -53,72 +59,114 @@ EXAMPLE_CHANGE = ("Publish it", {"visibility": "public"})
 
 
 class StudyFields(StrictSerializer):
-    """What can be said about a study and changed later."""
+    """The properties of a study that can be changed."""
 
     author = Text(required=False, allow_blank=True, max_length=200)
-    institution = Text(required=False, allow_blank=True, max_length=300)
+    institution = Text(
+        required=False,
+        allow_blank=True,
+        max_length=300,
+        help_text="The institution of the author.",
+    )
     published = Pattern(
-        CENTURY_DATE, "2010-07-29, 2010-07 or 2010", required=False, allow_blank=True
+        DATE_PATTERN,
+        "2010-07-29, 2010-07 or 2010",
+        required=False,
+        allow_blank=True,
+        help_text="The date of publication: 2010, 2010-07 or 2010-07-29.",
     )
     language = Pattern(
-        LANGUAGE, "en or pt-BR", required=False, allow_blank=True, max_length=10
+        LANGUAGE_PATTERN,
+        "en or pt-BR",
+        required=False,
+        allow_blank=True,
+        max_length=10,
+        help_text="The language of the study's documents, such as en or pt-BR.",
     )
-    note = Text(required=False, allow_blank=True, multiline=True)
+    note = Text(
+        required=False,
+        allow_blank=True,
+        multiline=True,
+        help_text="A remark for people.",
+    )
     visibility = Choice(
         choices=Study.Visibility.values,
         required=False,
-        help_text="Who sees it: its lab; also the labs of `shared_with`; everybody.",
+        help_text=(
+            "Who can see the study: its lab, also the labs of `shared_with`, or "
+            "everybody."
+        ),
     )
     shared_with = ListOf(
         child=Slug(),
         required=False,
         max_length=MAX_LABS,
-        help_text="The slugs of the labs that see a `shared` study.",
+        help_text="The slugs of the labs that can see a `shared` study.",
     )
     data_licence = Text(
         required=False,
         allow_blank=True,
         max_length=100,
-        help_text="Under what others may use the data: an SPDX name such as CC-BY-4.0.",
+        help_text=(
+            "The license of the data: an SPDX identifier such as CC-BY-4.0, or text."
+        ),
     )
-    factors = SmallMap(
+    factors = ScalarMap(
         child=ListOf(child=Scalar(), max_length=100),
         required=False,
-        help_text="What the study varied: the values by the name of each factor.",
+        help_text="What the study varied: values by factor.",
     )
     equivalence_margin_percent = Number(
         required=False,
         min_value=0,
         max_value=100,
-        help_text="Equivalence margin: smaller differences do not matter in practice.",
+        help_text=(
+            "The equivalence margin in percent; smaller differences do not matter "
+            "in practice. The default is 2."
+        ),
     )
     baseline_max_age_days = WholeNumber(
         required=False,
         min_value=0,
         max_value=MAX_DAYS,
-        help_text="A native run farther away in time than this is stale.",
+        help_text=(
+            "The maximum time in days between a result and its baseline; older "
+            "baselines are stale. The default is 30."
+        ),
     )
 
 
 class StudyInput(StudyFields):
-    slug = Slug()
+    """A new study."""
+
+    slug = Slug(help_text="The slug of the study; it cannot be changed.")
     title = Text(max_length=300)
 
 
 class StudyChanges(StudyFields):
+    """Changes of a study."""
+
     title = Text(max_length=300, required=False)
     reference_system = WholeNumber(
         required=False,
         allow_null=True,
-        help_text="The system others are compared with where no native run exists.",
+        help_text=(
+            "The id of the system with which others are compared if no native run "
+            "exists; null for none."
+        ),
     )
-    archived = TrueOrFalse(
-        required=False, help_text="Whether it is closed: nothing is added to it."
+    archived = Boolean(
+        required=False,
+        help_text=(
+            "Whether the study is archived; an archived study accepts no uploads."
+        ),
     )
 
 
-class StudySerializer(AddressedRow):
-    address = "api:study"
+class StudySerializer(ResourceSerializer):
+    """One lab's measurements for one purpose."""
+
+    url_name = "api:study"
 
     row_type = Study
     columns = """
@@ -126,16 +174,46 @@ class StudySerializer(AddressedRow):
         visibility shared_with data_licence archived_at equivalence_margin_percent
         baseline_max_age_days reference_system=reference_system_id created_at
     """
+    descriptions = {
+        "institution": "The institution of the author.",
+        "published": "The date of publication: a year, a month or a day.",
+        "language": "The language of the study's documents.",
+        "factors": "What the study varied: values by factor.",
+        "data_licence": "The license of the data.",
+        "archived_at": "When the study was archived; null if it accepts uploads.",
+        "equivalence_margin_percent": (
+            "The equivalence margin in percent; smaller differences do not matter "
+            "in practice."
+        ),
+        "baseline_max_age_days": (
+            "The maximum time in days between a result and its baseline."
+        ),
+        "reference_system": (
+            "The id of the system with which others are compared if no native run "
+            "exists; null if none."
+        ),
+    }
 
-    visibility = serializers.ChoiceField(choices=Study.Visibility.values)
-    shared_with = serializers.SerializerMethodField()
+    visibility = serializers.ChoiceField(
+        choices=Study.Visibility.values,
+        help_text=(
+            "Who can see the study: its lab, also the labs of `shared_with`, or "
+            "everybody."
+        ),
+    )
+    shared_with = serializers.SerializerMethodField(
+        help_text=(
+            "The slugs of the labs with which it is shared. Other labs see only "
+            "themselves."
+        )
+    )
 
-    def place(self, row: Study) -> dict[str, Any]:
-        # Two labs may use one slug.
+    def url_kwargs(self, row: Study) -> dict[str, Any]:
+        # Two labs may use the same slug.
         return {"slug": f"{row.lab.slug}/{row.slug}"}
 
     def get_shared_with(self, row: Study) -> list[str]:
-        """With which labs it is shared, as far as this concerns who asks."""
+        """Return the labs that share the study; other labs see only themselves."""
         own = self.context["own"]
         return sorted(
             lab.slug
@@ -144,128 +222,178 @@ class StudySerializer(AddressedRow):
         )
 
 
-class TallySerializer(OutputSerializer):
-    row_type = Tally
-    columns = "runs cells systems compared waiting rejected quarantined unchecked flags"
+class StudyCountsSerializer(OutputSerializer):
+    """Counts of a study."""
+
+    row_type = StudyCounts
+    columns = """
+        runs cells systems compared_cells waiting_runs rejected_runs quarantined_runs
+        unchecked_runs open_flags
+    """
+    descriptions = {
+        "runs": "The number of runs.",
+        "cells": "The number of results.",
+        "systems": "The number of systems.",
+        "compared_cells": "The number of results with a relative performance.",
+        "waiting_runs": "The number of runs that are not processed yet.",
+        "rejected_runs": "The number of runs that could not be read.",
+        "quarantined_runs": "The number of runs that were set aside after an error.",
+        "unchecked_runs": "The number of runs that flags do not cover yet.",
+        "open_flags": "The number of open flags.",
+    }
 
 
 OUTCOMES = get_args(Outcome)
 
 
-class FoundSerializer(serializers.Serializer[Any]):
-    """A ratio to native, averaged over the cells of a benchmark; 1 is native speed.
+class BenchmarkEffectSerializer(serializers.Serializer[Any]):
+    """The mean relative performance of a benchmark in one study."""
 
-    ``low`` and ``high`` are the ends of its 95 % interval, null of single runs.
-    """
+    ratio = serializers.SerializerMethodField(
+        help_text="The mean performance relative to native (native = 1)."
+    )
+    low = serializers.SerializerMethodField(
+        help_text=(
+            "The lower end of its 95 % confidence interval; null for single runs."
+        )
+    )
+    high = serializers.SerializerMethodField(
+        help_text=(
+            "The upper end of its 95 % confidence interval; null for single runs."
+        )
+    )
+    cell_count = serializers.IntegerField(
+        help_text="The number of results in the mean."
+    )
 
-    ratio = serializers.SerializerMethodField()
-    low = serializers.SerializerMethodField()
-    high = serializers.SerializerMethodField()
-    cells = serializers.IntegerField()
-
-    def get_ratio(self, row: Finding) -> float:
+    def get_ratio(self, row: BenchmarkEffect) -> float:
         return exp(row.log_ratio)
 
-    def get_low(self, row: Finding) -> float | None:
+    def get_low(self, row: BenchmarkEffect) -> float | None:
         return exp(row.interval[0]) if row.interval else None
 
-    def get_high(self, row: Finding) -> float | None:
+    def get_high(self, row: BenchmarkEffect) -> float | None:
         return exp(row.interval[1]) if row.interval else None
 
 
-class ReplySerializer(serializers.Serializer[Any]):
-    """What another lab's study found of the same, and whether it agrees."""
+class ReplicationResultSerializer(serializers.Serializer[Any]):
+    """The result of another lab's study."""
 
-    study = serializers.SerializerMethodField()
-    lab = serializers.CharField(source="finding.lab")
-    outcome = serializers.ChoiceField(choices=OUTCOMES)
-    found = FoundSerializer(source="finding")
+    study = serializers.SerializerMethodField(
+        help_text="The study of another lab (`lab/slug`)."
+    )
+    lab = serializers.CharField(source="effect.lab", help_text="The slug of the lab.")
+    outcome = serializers.ChoiceField(
+        choices=OUTCOMES,
+        help_text="Whether this study confirms or contradicts the result.",
+    )
+    effect = BenchmarkEffectSerializer(help_text="The result of the other study.")
 
-    def get_study(self, row: Reply) -> str:
-        study = self.context["replied"][row.finding.study]
+    def get_study(self, row: ReplicationResult) -> str:
+        study = self.context["replied"][row.effect.study]
         return f"{study.lab.slug}/{study.slug}"
 
 
 class ReplicationSerializer(serializers.Serializer[Any]):
-    """One benchmark on one hypervisor, and what other labs say to it.
+    """One benchmark on one hypervisor, and the results of other labs."""
 
-    ``between_sd`` is the standard deviation of the labs' mean ln ratios, ``within_sd``
-    the mean standard error within a lab (null where nobody repeated runs).
-    """
-
-    hypervisor = serializers.CharField(source="own.hypervisor")
-    tool = serializers.SerializerMethodField()
-    metric = serializers.SerializerMethodField()
-    found = FoundSerializer(source="own")
-    outcome = serializers.ChoiceField(choices=OUTCOMES)
-    between_sd = serializers.FloatField(source="between")
-    within_sd = serializers.FloatField(source="within", allow_null=True)
-    replies = ReplySerializer(many=True)
+    hypervisor = serializers.CharField(
+        source="effect.hypervisor",
+        help_text='The name of the hypervisor; "native" is the machine itself.',
+    )
+    tool = serializers.SerializerMethodField(
+        help_text="The slug of the tool; a custom tool has the form `lab:slug`."
+    )
+    metric = serializers.SerializerMethodField(help_text="The name of the metric.")
+    effect = BenchmarkEffectSerializer(help_text="The result of this study.")
+    outcome = serializers.ChoiceField(
+        choices=OUTCOMES,
+        help_text="Whether other labs confirm or contradict the result.",
+    )
+    between_sd = serializers.FloatField(
+        help_text="The standard deviation of the labs' mean logarithmic ratios."
+    )
+    within_sd = serializers.FloatField(
+        allow_null=True,
+        help_text="The mean standard error within a lab; null if no lab repeated runs.",
+    )
+    results = ReplicationResultSerializer(
+        many=True, help_text="The results of other labs' studies."
+    )
 
     def get_tool(self, row: Replication) -> str:
-        return row.own.benchmark[0]
+        return row.effect.benchmark[0]
 
     def get_metric(self, row: Replication) -> str:
-        return row.own.benchmark[1]
+        return row.effect.benchmark[1]
 
 
-class Names(serializers.ListField):
+class StringListField(serializers.ListField):
     child = serializers.CharField()
 
 
 class StudyDetailSerializer(StudySerializer):
-    """A study with its numbers; ``waiting`` is 0 once all runs are processed,
-    and ``unchecked`` is 0 once the flags speak of them."""
+    """A study with its counts and replications."""
 
-    counts = TallySerializer(source="card.tally", read_only=True)
-    hypervisors = Names(source="card.rollup.hypervisors", read_only=True)
-    tools = Names(source="card.rollup.tools", read_only=True)
-    replications = ReplicationSerializer(many=True, read_only=True)
+    counts = StudyCountsSerializer(
+        source="card.counts", read_only=True, help_text="Counts of the study's objects."
+    )
+    hypervisors = StringListField(
+        source="card.rollup.hypervisors",
+        read_only=True,
+        help_text="The names of the hypervisors.",
+    )
+    tools = StringListField(
+        source="card.rollup.tools", read_only=True, help_text="The slugs of the tools."
+    )
+    replications = ReplicationSerializer(
+        many=True, read_only=True, help_text="Results that other labs measured too."
+    )
 
 
 class StudiesView(ListView):
-    """All studies one may see; a lab adds its own."""
+    """Visible studies."""
 
     summary = "List studies"
     serializer_class = StudySerializer
 
     def get_queryset(self) -> QuerySet[Any]:
-        return lookup.visible(self.viewer).prefetch_related("shared_with")
+        return lookup.list_studies(self.viewer).prefetch_related("shared_with")
 
     def get_serializer_context(self) -> dict[str, Any]:
         return {**super().get_serializer_context(), "own": self.viewer.lab_ids}
 
-    @operation(
-        "Create a study, or find the same one", StudyInput, EXAMPLE, statuses=(201, 200)
-    )
-    def post(self, fields: Fields) -> Response:
+    @operation("Create a study", StudyInput, EXAMPLE, statuses=(201, 200))
+    def post(self, fields: ValidatedData) -> Response:
         study, created = save_study(lab=self.lab, **fields)
         own = self.lab_viewer.lab_ids
-        return self.created_or_known(StudySerializer, study, created, own=own)
+        return self.created_response(StudySerializer, study, created, own=own)
 
 
 class StudyView(ApiView):
     """One study, by its slug or as lab/slug."""
 
-    summary = "Read a study and its numbers"
+    summary = "Read a study"
     serializer_class = StudyDetailSerializer
 
     def get(self, request: Request, slug: str) -> Response:
         study = lookup.find_study(self.viewer, slug)
         replicated = study_replications(self.viewer, study)
-        vars(study).update(card=lists.card_of(study), replications=replicated.found)
+        vars(study).update(
+            card=overview.study_card(study), replications=replicated.replications
+        )
         context = {"own": self.viewer.lab_ids, "replied": replicated.studies}
-        return Response(self.shown(StudyDetailSerializer, study, **context))
+        return Response(self.serialize(StudyDetailSerializer, study, **context))
 
     @operation(
-        "Change a study of the token's lab",
+        "Change a study",
         StudyChanges,
         EXAMPLE_CHANGE,
-        answers=StudySerializer,
+        response_serializers=StudySerializer,
     )
-    def patch(self, changes: Fields, slug: str) -> Response:
+    def patch(self, changes: ValidatedData, slug: str) -> Response:
         study = lookup.find_study(self.lab_viewer, slug)
-        self.require_own(study, "study", slug)
-        study = update_study(study=study, who=self.agent.name, **changes)
+        self.require_same_lab(study, "study", slug)
+        study = update_study(study=study, actor=self.agent.name, **changes)
         own = self.lab_viewer.lab_ids
-        return Response(self.shown(StudySerializer, study, own=own))
+        return Response(self.serialize(StudySerializer, study, own=own))

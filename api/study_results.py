@@ -1,147 +1,261 @@
 """/coruns/, /network/, /profile/, /sweeps/, /trend/: results of one study."""
 
-from typing import Any
+from typing import Any, get_args
 
 from rest_framework import serializers
 
-from api.comparisons import BETTER, NONE_YET, VERDICTS, FigureSerializer
+from api.comparisons import BETTER, NULL_UNTIL_PROCESSED, VERDICTS, ShapeSerializer
 from api.kit.fields import Choice, Text
-from api.kit.outputs import OutputSerializer
-from api.kit.queries import ToolParameter, WholeParameter
-from api.kit.views import NamedStudyView, StudyQuery
+from api.kit.output_serializer import OutputSerializer
+from api.kit.query_parameters import IntegerParameter, ToolParameter
+from api.kit.views import StudyQuery, StudyQueryView
 from benchmarks.analysis.coruns import CurvePoint, SumCheck, Target
-from benchmarks.comparing.coruns import (
-    ComparedCoRun,
+from benchmarks.comparison.comparison_table import COMPONENTS
+from benchmarks.comparison.coruns import (
     CoRunFigures,
+    CoRunResult,
     SlotValue,
     study_coruns,
 )
-from benchmarks.comparing.network import Asymmetry, NetworkMetric, Path, study_network
-from benchmarks.comparing.profile import Share, study_profile
-from benchmarks.comparing.sweeps import Family, SweepPoint, study_sweeps
-from benchmarks.comparing.table import COMPONENTS
-from benchmarks.comparing.trend import (
+from benchmarks.comparison.network_matrices import (
+    Asymmetry,
+    Medium,
+    NetworkMetric,
+    NetworkPath,
+    study_network,
+)
+from benchmarks.comparison.overhead_profile import ComponentMean, study_profile
+from benchmarks.comparison.sweeps import SweepFamily, SweepPoint, study_sweeps
+from benchmarks.comparison.trend import (
     TrendPoint,
     TrendSubject,
-    trend_of,
+    read_trend,
     trend_subjects,
 )
 from benchmarks.errors import NotFoundError
-from benchmarks.models.run import SCENARIOS, TOGETHER
+from benchmarks.models.run import CONCURRENT_SCENARIOS, SCENARIOS
 from benchmarks.sentences import Sentence
 
 
-class SlotSerializer(FigureSerializer):
-    """The mean of one VM over ``n`` runs; ``cell_id`` is where it stands.
-
-    ``value`` is null where no single figure describes the runs: ``doubts`` and
-    ``reason`` then say why, and nothing is derived from it.
-    """
+class VmResultSerializer(ShapeSerializer):
+    """The result of one VM of a co-run."""
 
     row_type = SlotValue
     columns = "slot value n cell_id"
+    descriptions = {
+        "value": "The mean over the runs; null if no single figure describes them.",
+    }
 
 
 class SumCheckSerializer(OutputSerializer):
-    """A printed sum beside the slots' own; ``rounding`` is what rounding explains."""
+    """The comparison of a published sum with the sum of the slots."""
 
     row_type = SumCheck
-    columns = "printed recomputed difference rounding is_within_rounding sentence"
+    columns = (
+        "printed recomputed difference rounding is_within_rounding message=sentence"
+    )
+    descriptions = {
+        "printed": "The published sum.",
+        "recomputed": "The sum of the slots.",
+        "difference": "The published sum minus the sum of the slots.",
+        "rounding": "The largest difference that rounding explains.",
+        "is_within_rounding": "Whether rounding explains the difference.",
+        "message": "The comparison in words.",
+    }
 
 
 class TargetSerializer(OutputSerializer):
-    """A time against what the cores allow; ``ratio`` is measured / target.
-
-    ``ideal_s`` starts from one VM alone, ``lmu_s`` from as many VMs as there are cores.
-    """
+    """Target times for CPU work of several VMs."""
 
     row_type = Target
-    columns = "ideal_s ideal_ratio lmu_s lmu_ratio"
+    columns = "ideal_s ideal_ratio full_load_s full_load_ratio"
+    descriptions = {
+        "ideal_s": (
+            "The target time from one VM alone, in seconds; null if not measured."
+        ),
+        "ideal_ratio": "The measured time / `ideal_s`.",
+        "full_load_s": (
+            "The target time from as many VMs as cores, in seconds; null if not "
+            "measured."
+        ),
+        "full_load_ratio": "The measured time / `full_load_s`.",
+    }
 
 
-class FiguresSerializer(OutputSerializer):
-    """What follows from the slots; null is what is not known, ``reasons`` says why.
-
-    ``sum`` is recomputed where all slots are there, else the printed one
-    (``is_sum_printed``); times have none. ``jain`` is 1 if all got the same; its
-    interval needs ``repeated`` co-runs. ``scaling`` = sum / single, ``slowdown`` =
-    mean / single, ``interference`` = under the other load / without it. ``virtual``
-    cores of all VMs share the ``cores`` of the machine.
-    """
+class CoRunStatisticsSerializer(OutputSerializer):
+    """Statistics of a co-run. Unknown values are null."""
 
     row_type = CoRunFigures
     columns = """
-        sum is_sum_printed mean minimum maximum jain jain_low jain_high repeated
-        sum_check scaling scaling_to_native slowdown interference target virtual cores
-        reasons
+        sum is_sum_printed mean minimum maximum jain jain_low jain_high corun_count
+        sum_check scaling scaling_to_native slowdown interference target virtual_cores
+        physical_cores reasons
     """
+    descriptions = {
+        "sum": (
+            "The sum over all slots; the published sum if a slot is missing; null "
+            "for times."
+        ),
+        "is_sum_printed": "Whether the sum is the published one.",
+        "mean": "The mean over the slots.",
+        "minimum": "The lowest slot.",
+        "maximum": "The highest slot.",
+        "jain": "Jain's fairness index; 1 if all VMs got the same.",
+        "jain_low": (
+            "The lower end of its 95 % confidence interval; null without repeated "
+            "co-runs."
+        ),
+        "jain_high": (
+            "The upper end of its 95 % confidence interval; null without repeated "
+            "co-runs."
+        ),
+        "corun_count": "The number of repeated co-runs.",
+        "scaling": "sum / one VM alone.",
+        "scaling_to_native": "sum / native.",
+        "slowdown": "mean / one VM alone.",
+        "interference": "The result under the other load / the result without it.",
+        "virtual_cores": "The number of virtual cores of all VMs; null if not stated.",
+        "physical_cores": (
+            "The number of physical cores of the machine; null if not stated."
+        ),
+        "reasons": "Why values are null.",
+    }
 
-    sum_check = SumCheckSerializer(allow_null=True)
-    target = TargetSerializer(allow_null=True)
+    sum_check = SumCheckSerializer(
+        allow_null=True,
+        help_text=(
+            "The comparison of the published sum with the recomputed one; null "
+            "without a published sum."
+        ),
+    )
+    target = TargetSerializer(
+        allow_null=True, help_text="Target times for CPU work; null for other metrics."
+    )
 
 
 class CoRunSerializer(OutputSerializer):
-    """One case that ``vms`` VMs of a system ran together.
+    """Results of VMs of one system that ran at the same time."""
 
-    ``missing`` slots were not reported: they are not 0. ``single`` is the same system
-    with one VM alone, ``native`` the machine without a hypervisor.
-    """
-
-    row_type = ComparedCoRun
+    row_type = CoRunResult
     columns = """
-        case=of.case.label case_id=of.case.pk tool=of.case.tool component
-        unit=of.case.unit better system=of.system.label system_id=of.system.pk scenario
-        vms=of.vms load=of.load slots missing=of.missing printed=of.printed
+        case=slots.case.label case_id=slots.case.pk tool=slots.case.tool component
+        unit=slots.case.unit better system=slots.system.label
+        system_id=slots.system.pk scenario vms=slots.vms load=slots.load slots
+        missing_slots=slots.missing printed=slots.printed
     """
+    descriptions = {
+        "vms": "The number of VMs that ran together.",
+        "missing_slots": (
+            "The slots without a reported value; a missing value is not 0."
+        ),
+        "printed": "The published `sum` and `mean`, as far as they were published.",
+    }
 
-    component = serializers.ChoiceField(COMPONENTS, source="of.case.component")
-    better = serializers.ChoiceField(BETTER, source="of.case.better")
-    scenario = serializers.ChoiceField(SCENARIOS, source="of.scenario")
-    slots = SlotSerializer(many=True, source="of.slots")
-    single = SlotSerializer(source="of.single", allow_null=True)
-    native = SlotSerializer(source="of.native", allow_null=True)
-    figures = FiguresSerializer()
+    component = serializers.ChoiceField(
+        COMPONENTS,
+        source="slots.case.component",
+        help_text="The component that the metric measures.",
+    )
+    better = serializers.ChoiceField(
+        BETTER,
+        source="slots.case.better",
+        help_text="Whether a higher or a lower value is better, or neither.",
+    )
+    scenario = serializers.ChoiceField(
+        SCENARIOS,
+        source="slots.scenario",
+        help_text="What ran at the same time; `single` if nothing else did.",
+    )
+    slots = VmResultSerializer(
+        many=True, source="slots.slots", help_text="The result of each VM."
+    )
+    single_vm = VmResultSerializer(
+        source="slots.single",
+        allow_null=True,
+        help_text=(
+            "The result of the same system with one VM alone; null if not measured."
+        ),
+    )
+    native = VmResultSerializer(
+        source="slots.native",
+        allow_null=True,
+        help_text=(
+            "The result of the machine without a hypervisor; null if not measured."
+        ),
+    )
+    statistics = CoRunStatisticsSerializer(
+        source="figures", help_text="Statistics over the slots."
+    )
 
 
 class CurvePointSerializer(OutputSerializer):
-    """The curve at ``k`` VMs; ``noise`` is the sum's 95 % half-width as a share."""
+    """A point of a consolidation curve."""
 
     row_type = CurvePoint
-    columns = "k sum noise mean jain=fairness.jain scaling share"
+    columns = """
+        vm_count sum relative_half_width mean jain=fairness.jain scaling
+        mean_relative_to_single
+    """
+    descriptions = {
+        "vm_count": "The number of VMs.",
+        "sum": "The sum over all VMs.",
+        "relative_half_width": (
+            "The half-width of the sum's 95 % confidence interval, relative to the "
+            "sum; null for single runs."
+        ),
+        "mean": "The mean per VM.",
+        "jain": "Jain's fairness index; 1 if all VMs got the same.",
+        "scaling": "The sum relative to one VM alone; null if that was not measured.",
+        "mean_relative_to_single": (
+            "The mean per VM relative to one VM alone; null if that was not measured."
+        ),
+    }
 
 
-class CurveSerializer(OutputSerializer):
-    """What each further VM added; ``knee`` is the last number that raised the sum."""
+class ConsolidationCurveSerializer(OutputSerializer):
+    """The results of a benchmark by number of VMs."""
 
     columns = """
         case:str=case.label case_id:int=case.pk system:str=system.label
         system_id:int=system.pk unit:str=case.unit knee:int=consolidation.knee
-        is_end_reached:bool=consolidation.is_end_reached points
+        is_knee_observed:bool=consolidation.is_knee_observed points
     """
+    descriptions = {
+        "knee": "The largest number of VMs that still raised the sum.",
+        "is_knee_observed": "Whether the curve continues beyond the knee.",
+    }
 
-    points = CurvePointSerializer(many=True, source="consolidation.points")
+    points = CurvePointSerializer(
+        many=True,
+        source="consolidation.points",
+        help_text="The points of the curve, by number of VMs.",
+    )
 
 
 class StudyCoRunsSerializer(serializers.Serializer[Any]):
-    """All co-runs of a study, and the curves over the number of VMs."""
+    """The co-runs of a study."""
 
     results = CoRunSerializer(many=True, source="coruns")
-    curves = CurveSerializer(many=True)
+    curves = ConsolidationCurveSerializer(
+        many=True, help_text="The consolidation curves over the number of VMs."
+    )
 
 
 class CoRunsQuery(StudyQuery):
     component = Choice(choices=COMPONENTS, source="case__component", required=False)
     tool = ToolParameter(
-        source="case__tool", required=False, help_text="A tool's slug or title."
+        source="case__tool",
+        required=False,
+        help_text="The slug or title of a tool; a custom tool has the form `lab:slug`.",
     )
-    scenario = Choice(choices=TOGETHER, required=False)
+    scenario = Choice(choices=CONCURRENT_SCENARIOS, required=False)
 
 
-class CoRunsView(NamedStudyView):
-    """What several VMs of a system did together."""
+class CoRunsView(StudyQueryView):
+    """Results of several VMs that ran at the same time."""
 
     query_class = CoRunsQuery
-    no_filters = ("study",)
+    non_filter_parameters = ("study",)
     summary = "Read the co-runs of a study"
     serializer_class = StudyCoRunsSerializer
 
@@ -149,101 +263,181 @@ class CoRunsView(NamedStudyView):
         return study_coruns(self.study, filters=self.filters)
 
 
-class PathSerializer(FigureSerializer):
-    """What one node sent another, and the hosts of both (empty: not stated).
+class PathSerializer(ShapeSerializer):
+    """The result from one node to another."""
 
-    ``line_rate`` is what the sender's card carries, null where that is not known.
-    ``value`` is null where no single figure describes the runs: ``doubts`` and
-    ``reason`` then say why.
-    """
+    row_type = NetworkPath
+    columns = "cell_id=cell.pk endpoints hosts medium value n=cell.n line_rate flag_ids"
+    descriptions = {
+        "endpoints": "The sending and the receiving node.",
+        "hosts": "The hosts of both nodes; empty if not stated.",
+        "value": "The mean over the runs; null if no single figure describes them.",
+        "line_rate": (
+            "The line rate of the sender's network card in the unit of the value; "
+            "null if unknown."
+        ),
+        "flag_ids": "The ids of flags on the result.",
+    }
 
-    row_type = Path
-    columns = "cell_id=cell.pk ends hosts medium value n=cell.n line_rate flag_ids"
-
-    medium = serializers.CharField()
+    medium = serializers.ChoiceField(
+        choices=get_args(Medium),
+        help_text=(
+            "What connects both nodes: loopback, the same host, a cable, or unknown."
+        ),
+    )
 
 
 class AsymmetrySerializer(OutputSerializer):
-    """Two directions that differ: ``factor`` is that of ``larger`` to its way back.
-
-    ``low`` to ``high`` is its interval; null for single runs.
-    """
+    """Two directions between the same nodes that differ."""
 
     row_type = Asymmetry
-    columns = "larger factor low high"
+    columns = "larger_direction=larger ratio=factor low high"
+    descriptions = {
+        "larger_direction": "The sender and the receiver of the faster direction.",
+        "ratio": "The ratio of the larger value to that of the opposite direction.",
+        "low": (
+            "The lower end of the ratio's 95 % confidence interval; null for single "
+            "runs."
+        ),
+        "high": (
+            "The upper end of the ratio's 95 % confidence interval; null for single "
+            "runs."
+        ),
+    }
 
 
 class MatrixSerializer(serializers.Serializer[Any]):
-    """All paths under one setting of the systems."""
+    """The paths between nodes under one setting."""
 
-    setting = serializers.DictField(source="stated", child=serializers.CharField())
-    paths = PathSerializer(source="sent", many=True)
-    asymmetries = AsymmetrySerializer(many=True)
+    setting = serializers.DictField(
+        source="setting_by_name",
+        child=serializers.CharField(),
+        help_text="The options that the systems share, by name.",
+    )
+    paths = PathSerializer(
+        source="all_paths", many=True, help_text="The paths between nodes."
+    )
+    asymmetries = AsymmetrySerializer(
+        many=True,
+        help_text="Pairs of directions that differ by more than chance and a quarter.",
+    )
 
 
 class NetworkMetricSerializer(OutputSerializer):
-    """One metric under equal parameters, a matrix a setting, in order."""
+    """One network metric with equal parameters."""
 
     row_type = NetworkMetric
     columns = "tool metric unit better parameters"
 
-    better = serializers.ChoiceField(choices=BETTER)
-    matrices = MatrixSerializer(many=True)
+    better = serializers.ChoiceField(
+        choices=BETTER,
+        help_text="Whether a higher or a lower value is better, or neither.",
+    )
+    matrices = MatrixSerializer(
+        many=True, help_text="One matrix per setting of the systems."
+    )
 
 
 class NetworkSerializer(serializers.Serializer[Any]):
-    results = NetworkMetricSerializer(many=True)
+    """The network results of a study."""
+
+    results = NetworkMetricSerializer(
+        many=True, help_text="The network metrics of the study."
+    )
 
 
-class NetworkView(NamedStudyView):
-    """Throughputs and latencies between named nodes."""
+class NetworkView(StudyQueryView):
+    """Throughput and latency between nodes."""
 
-    summary = "Read what went from where to where in a study"
+    summary = "Read network results between nodes of a study"
     serializer_class = NetworkSerializer
 
     def get_object(self) -> Any:
         return {"results": study_network(self.viewer, self.study)}
 
 
-class ShareSerializer(OutputSerializer):
-    """The geometric mean of the ratios of one component; 1 is the baseline's speed."""
+class ComponentMeanSerializer(OutputSerializer):
+    """The mean relative performance of one component on one system."""
 
-    row_type = Share
+    row_type = ComponentMean
     columns = """
-        component mean low high spread minimum maximum worst cases left_out least_runs
-        runs doubted apart
+        component mean low high spread minimum maximum slowest_case case_count
+        excluded_count min_runs run_count=runs flagged_count unpaired_count
     """
+    descriptions = {
+        "mean": "The geometric mean of the ratios (baseline = 1).",
+        "low": (
+            "The lower end of the 95 % confidence interval over benchmarks of this "
+            "kind; null if a benchmark has a single run."
+        ),
+        "high": (
+            "The upper end of the 95 % confidence interval over benchmarks of this "
+            "kind; null if a benchmark has a single run."
+        ),
+        "spread": (
+            "The geometric standard deviation between benchmarks; null for one "
+            "benchmark."
+        ),
+        "minimum": "The lowest ratio.",
+        "maximum": "The highest ratio.",
+        "slowest_case": "The label of the benchmark with the lowest ratio.",
+        "case_count": (
+            "The number of benchmarks in the mean (those that all compared systems "
+            "have)."
+        ),
+        "excluded_count": "The number of benchmarks that were excluded.",
+        "min_runs": "The smallest number of runs of a benchmark.",
+        "run_count": "The number of runs in the mean.",
+        "flagged_count": "The number of benchmarks with a flag.",
+        "unpaired_count": (
+            "The number of benchmarks whose baseline is stale or of another session."
+        ),
+    }
 
-    component = serializers.ChoiceField(choices=COMPONENTS)
+    component = serializers.ChoiceField(
+        choices=COMPONENTS, help_text="The component that the metric measures."
+    )
 
 
 class ProfileRowSerializer(serializers.Serializer[Any]):
-    system_id = serializers.IntegerField(source="column.system_id")
-    system = serializers.CharField(source="column.label")
-    shares = ShareSerializer(source="stated", many=True)
+    """The profile of one system."""
+
+    system_id = serializers.IntegerField(
+        source="column.system_id", help_text="The id of the system; see `/systems/`."
+    )
+    system = serializers.CharField(
+        source="column.label", help_text="The label of the system."
+    )
+    component_means = ComponentMeanSerializer(
+        source="known_means",
+        many=True,
+        help_text="The mean of each component in which the system was compared.",
+    )
 
 
 class ProfileSerializer(serializers.Serializer[Any]):
-    """The overhead profile: a row a system, a share a component it was compared in.
-
-    Means are over the ``cases`` that all compared systems have; ``left_out`` is how
-    many others there are. ``low`` to ``high`` is the 95 % interval over cases of this
-    kind: null where a single run stands behind one (``least_runs`` is 1). ``spread``
-    is the geometric standard deviation between cases, ``doubted`` how many of them a
-    flag stands against, ``apart`` how many have a baseline that is stale or of another
-    session.
+    """The overhead profile of a study. Means are over the benchmarks that all compared
+    systems have.
     """
 
-    study = serializers.CharField()
-    is_relative = serializers.BooleanField()
-    components = serializers.ListField(child=serializers.CharField())
-    systems = ProfileRowSerializer(many=True)
+    study = serializers.CharField(help_text="The slug of the study.")
+    is_relative = serializers.BooleanField(
+        help_text=(
+            "Whether ratios are relative to the study's reference system instead of "
+            "native."
+        )
+    )
+    components = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="The components, in the order of the table.",
+    )
+    systems = ProfileRowSerializer(many=True, help_text="One row per system.")
 
 
-class ProfileView(NamedStudyView):
-    """The systems of one study."""
+class ProfileView(StudyQueryView):
+    """Mean relative performance by system and component."""
 
-    summary = "Read a study's profile"
+    summary = "Read the overhead profile of a study"
     serializer_class = ProfileSerializer
 
     def get_object(self) -> Any:
@@ -256,126 +450,217 @@ class ProfileView(NamedStudyView):
         }
 
 
-COURSES = ("keeps", "parts", "joins", "slower")
+VERDICT_PATTERNS = ("never_slower", "slower_from", "slower_until", "always_slower")
 
 
 class SweepPointSerializer(OutputSerializer):
-    """A cell on the axis, at ``level`` of ``level_unit`` (empty: a plain number).
-
-    ``low`` to ``high`` is the 95 % interval of the mean ``value``; they are null where
-    no single figure describes the runs, and ``reason`` says so.
-    """
+    """One result of a sweep."""
 
     row_type = SweepPoint
     columns = """
-        cell_id=row.id level=level.amount level_unit=level.unit value=row.shown.value
-        low high n=row.shown.n ratio=row.shown.ratio verdict reason=row.shown.reason
+        cell_id=row.id level=level.amount level_unit=level.unit value=row.result.value
+        low high n=row.result.n ratio=row.result.ratio verdict
+        shape_message=row.result.reason
     """
+    descriptions = {
+        "level": "The value of the parameter.",
+        "level_unit": "The unit of the parameter; empty for a plain number.",
+        "value": "The mean over the runs; null if no single figure describes them.",
+        "low": (
+            "The lower end of the mean's 95 % confidence interval; null without an "
+            "interval."
+        ),
+        "high": (
+            "The upper end of the mean's 95 % confidence interval; null without an "
+            "interval."
+        ),
+        "ratio": (
+            "The performance relative to the baseline; null if there is nothing to "
+            "compare with."
+        ),
+    }
 
     verdict = serializers.ChoiceField(
-        VERDICTS, source="row.shown.judgement.verdict", **NONE_YET
+        VERDICTS,
+        source="row.result.assessment.verdict",
+        **NULL_UNTIL_PROCESSED,
+        help_text="The verdict; null before the result is processed.",
     )
 
 
 class SweepLineSerializer(serializers.Serializer[Any]):
-    """A system along the axis, lowest level first.
+    """The results of one system over the parameter."""
 
-    ``course`` says how it goes against its baseline where all verdicts decide: never
-    slower (``keeps``), slower from point ``course_at`` on (``parts``), slower before it
-    (``joins``), slower everywhere. Points are counted from 0.
-    """
-
-    system = serializers.CharField(source="column.label")
-    system_id = serializers.IntegerField(source="column.system_id")
-    course = serializers.ChoiceField(COURSES, source="parting.course", **NONE_YET)
-    course_at = serializers.IntegerField(source="parting.at", **NONE_YET)
-    points = SweepPointSerializer(many=True)
+    system = serializers.CharField(
+        source="column.label", help_text="The label of the system."
+    )
+    system_id = serializers.IntegerField(
+        source="column.system_id", help_text="The id of the system; see `/systems/`."
+    )
+    verdict_pattern = serializers.ChoiceField(
+        VERDICT_PATTERNS,
+        source="verdict_change.pattern",
+        **NULL_UNTIL_PROCESSED,
+        help_text=(
+            "How the verdicts change along the axis: never slower, slower from a "
+            "level on, slower until a level, or always slower; null unless all "
+            "verdicts decide."
+        ),
+    )
+    pattern_level_index = serializers.IntegerField(
+        source="verdict_change.level_index",
+        **NULL_UNTIL_PROCESSED,
+        help_text=(
+            "The index of the level at which the verdicts change, counted from 0; "
+            "null if they do not."
+        ),
+    )
+    points = SweepPointSerializer(
+        many=True, help_text="The points, the lowest level first."
+    )
 
 
 class SweepSerializer(OutputSerializer):
-    """A tool's metric over one parameter, all others and the circumstances equal."""
+    """Results of one metric over one parameter, with all other parameters equal."""
 
-    row_type = Family
+    row_type = SweepFamily
     columns = "tool metric component unit better axis parameters circumstances"
+    descriptions = {
+        "axis": "The parameter that varies.",
+        "circumstances": "What else is equal for all points.",
+    }
 
-    component = serializers.ChoiceField(choices=COMPONENTS)
-    better = serializers.ChoiceField(choices=BETTER)
-    lines = SweepLineSerializer(many=True)
+    component = serializers.ChoiceField(
+        choices=COMPONENTS, help_text="The component that the metric measures."
+    )
+    better = serializers.ChoiceField(
+        choices=BETTER,
+        help_text="Whether a higher or a lower value is better, or neither.",
+    )
+    lines = SweepLineSerializer(many=True, help_text="One line per system.")
 
 
 class SweepsSerializer(serializers.Serializer[Any]):
-    results = SweepSerializer(many=True)
+    """The sweeps of a study."""
+
+    results = SweepSerializer(many=True, help_text="The sweeps of the study.")
 
 
-class SweepsView(NamedStudyView):
-    """What becomes of a metric along a parameter."""
+class SweepsView(StudyQueryView):
+    """Results along numeric parameters."""
 
-    summary = "Read a study's values along numeric parameters"
+    summary = "Read a study's sweeps"
     serializer_class = SweepsSerializer
 
     def get_object(self) -> Any:
         return {"results": study_sweeps(self.viewer, self.study)}
 
 
-class TrendSubjectSerializer(OutputSerializer):
-    """A case on a host, and how long its trend is: ask for it by both."""
+class TrendCaseSerializer(OutputSerializer):
+    """A benchmark on a host that has a trend."""
 
     row_type = TrendSubject
-    columns = "case_id case=label tool host versions is_dated"
+    columns = "case_id case=label tool host version_count is_dated"
+    descriptions = {
+        "version_count": "The number of versions in the trend.",
+        "is_dated": "Whether runs have start times.",
+    }
 
 
-class TrendPointSerializer(FigureSerializer):
-    """Runs of one day or version, with the 95 % interval of their mean.
-
-    ``mean`` is null where no single figure describes the runs: ``doubts`` and
-    ``reason`` then say why.
-    """
+class TrendPointSerializer(ShapeSerializer):
+    """The mean of one day or version."""
 
     row_type = TrendPoint
-    columns = "version at n mean=value low high"
+    columns = "version measured_at=at n mean=value low high"
+    descriptions = {
+        "version": "The version of the hypervisor; empty for a day.",
+        "measured_at": "When the first of the runs started; null if unknown.",
+        "mean": "The mean over the runs; null if no single figure describes them.",
+        "low": (
+            "The lower end of the mean's 95 % confidence interval; null without an "
+            "interval."
+        ),
+        "high": (
+            "The upper end of the mean's 95 % confidence interval; null without an "
+            "interval."
+        ),
+    }
 
 
-class ChangeSerializer(OutputSerializer):
-    """A new level from dated run ``at`` on (the first is 0).
+class ChangePointSerializer(OutputSerializer):
+    """A change point in a trend."""
 
-    ``before`` and ``after`` are null where no single figure describes the runs of
-    that level, and then ``factor`` is, too.
-    """
-
-    columns = "at:int before:float? after:float? factor:float? p_value:float"
+    columns = (
+        "run_index:int before:float? after:float? ratio:float?=factor p_value:float"
+    )
+    descriptions = {
+        "run_index": (
+            "The index of the first dated run of the new level, counted from 0."
+        ),
+        "before": (
+            "The level before the change; null if no single figure describes its runs."
+        ),
+        "after": (
+            "The level after the change; null if no single figure describes its runs."
+        ),
+        "ratio": (
+            "The ratio of the levels after and before the change; null if one of "
+            "them is null."
+        ),
+    }
 
 
 class SeriesSerializer(serializers.Serializer[Any]):
-    """Systems that differ in nothing but the version; ``system`` is the last of them.
+    """The trend of systems that differ only in the hypervisor version."""
 
-    ``changes`` are null where the method allows none: too few dated runs.
-    """
-
-    system = serializers.CharField(source="system.label")
-    system_id = serializers.IntegerField(source="system.pk")
-    days = TrendPointSerializer(many=True)
-    versions = TrendPointSerializer(many=True)
-    changes = ChangeSerializer(many=True, allow_null=True)
+    system = serializers.CharField(
+        source="system.label", help_text="The label of the newest system of the series."
+    )
+    system_id = serializers.IntegerField(
+        source="system.pk", help_text="The id of the newest system of the series."
+    )
+    days = TrendPointSerializer(
+        many=True, source="day_points", help_text="The means by day."
+    )
+    versions = TrendPointSerializer(
+        many=True, source="version_points", help_text="The means by hypervisor version."
+    )
+    changes = ChangePointSerializer(
+        many=True,
+        source="change_points",
+        allow_null=True,
+        help_text="The change points; null if there are too few dated runs.",
+    )
 
 
 class TrendSerializer(serializers.Serializer[Any]):
-    """``results`` are the subjects of a study, ``series`` those of the one asked
-    for; empty where none was."""
+    """The benchmarks of a study that have a trend, and the requested series."""
 
-    results = TrendSubjectSerializer(many=True)
-    series = SeriesSerializer(many=True)
+    results = TrendCaseSerializer(
+        many=True, help_text="The benchmarks of the study that have a trend."
+    )
+    series = SeriesSerializer(
+        many=True,
+        help_text=(
+            "The series of the requested benchmark and host; empty if none was "
+            "requested."
+        ),
+    )
 
 
 class TrendQuery(StudyQuery):
-    case = WholeParameter(required=False, help_text="A case's id, to read its series.")
-    host = Text(required=False, max_length=100, help_text="A host's slug.")
+    case = IntegerParameter(
+        required=False,
+        help_text="The id of a benchmark; together with `host` it selects a series.",
+    )
+    host = Text(required=False, max_length=100, help_text="The slug of a host.")
 
 
-class TrendView(NamedStudyView):
-    """What a study measured before, and on other versions."""
+class TrendView(StudyQueryView):
+    """Results by date and by hypervisor version."""
 
     query_class = TrendQuery
-    summary = "Read a case's trend over dates and versions"
+    summary = "Read the trend of a benchmark over dates and versions"
     serializer_class = TrendSerializer
 
     def get_object(self) -> Any:
@@ -386,7 +671,7 @@ class TrendView(NamedStudyView):
             if case in (None, subject.case_id) and host in (None, subject.host)
         ]
         if case is not None and not subjects:
-            raise NotFoundError(Sentence("case"), case)
-        # A case may have several hosts and circumstances: the richest history is first.
-        series = () if case is None else trend_of(self.viewer, subjects[0]).series
+            raise NotFoundError(Sentence("benchmark"), case)
+        # The longest history of several hosts and circumstances comes first.
+        series = () if case is None else read_trend(self.viewer, subjects[0]).series
         return {"results": subjects, "series": series}

@@ -18,56 +18,67 @@ from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.status import HTTP_202_ACCEPTED
 
+from api.kit.composite_fields import (
+    JSONObject,
+    ListOf,
+    ScalarMap,
+    StrictSerializer,
+    validate_document,
+)
 from api.kit.errors import (
-    LinesRefusedError,
+    LinesRejectedError,
     Problem,
-    invalid,
-    malformed,
-    problem_of,
-    too_large,
+    malformed_error,
+    problem_from_exception,
+    too_large_error,
+    validation_problem,
 )
 from api.kit.fields import (
     Choice,
     Number,
-    Printed,
+    RawOutput,
     Slug,
     Text,
     Timestamp,
     UUIDText,
     WholeNumber,
 )
-from api.kit.parsing import (
-    ODD_TEXT,
-    TINY,
+from api.kit.strict_json import (
+    SUBNORMAL_NUMBER,
+    UNUSUAL_CHARACTERS,
     check_values,
-    read_object,
+    parse_json_object,
 )
-from api.kit.shapes import JSONObject, ListOf, SmallMap, StrictSerializer, checked
 from api.kit.views import UploadView
-from api.systems import SYSTEM, SystemField
+from api.systems import EXAMPLE_SYSTEM, SystemField
 from benchmarks.errors import BatchRefusedError, MalformedError, TooLargeError
 from benchmarks.models import Agent, Run
 from benchmarks.models.run import SCENARIOS
-from benchmarks.parsing.contract import LARGEST
-from benchmarks.uploads.intake import Submission, Upload, submit_uploads
-from benchmarks.uploads.results import LEAST, ReadSamples, SampleCase, known_case
+from benchmarks.parsing.tool import MAX_SAMPLE_VALUE
+from benchmarks.uploads.intake import Upload, UploadReceipt, submit_uploads
+from benchmarks.uploads.uploaded_runs import (
+    MIN_NORMAL_FLOAT,
+    SampleCase,
+    SampleColumns,
+    cached_case,
+)
 
 MAX_SAMPLES = 10_000
 MAX_VMS = 10_000
 CLOCKS = ("external", "client", "meter", "guest", "local")
-# What an integer of PostgreSQL holds.
+# The maximum of an integer in PostgreSQL.
 MAX_REPETITION = 2**31 - 1
-CONTEXTS_CACHED: Final = 1024
-CASES_CACHED: Final = 8192
-# Members of an upload that differ in nearly every one; the others are its context.
-VARYING: Final = ("key", "samples", "started_at", "note", "facts")
-TOO_LARGE: Final = 2.0**63
+CONTEXT_CACHE_SIZE: Final = 1024
+CASE_CACHE_SIZE: Final = 8192
+# Members that differ in nearly every upload; the others are its context.
+PER_RUN_MEMBERS: Final = ("key", "samples", "started_at", "note", "facts")
+MAX_EXACT_FLOAT: Final = 2.0**63
 """A larger number may have been a whole number, which is refused."""
 
-RUN = {
+EXAMPLE_RUN = {
     "key": "6f1f6a5e-3b1c-4f0e-9a51-0c2d3e4f5a6b",
     "study": "lmu-2010-xen",
-    "system": SYSTEM,
+    "system": EXAMPLE_SYSTEM,
     "tool": "iometer",
     "samples": [
         {
@@ -78,105 +89,163 @@ RUN = {
         }
     ],
 }
-EXAMPLE = OpenApiExample("One network run", value=RUN, request_only=True)
-RAW = {
+RUN_EXAMPLE = OpenApiExample("One network run", value=EXAMPLE_RUN, request_only=True)
+EXAMPLE_RAW_RUN = {
     "key": "0b0f6f4e-8f0e-4a55-9a0c-5f6b7c8d9e0f",
     "study": "lmu-2010-xen",
-    "system": SYSTEM,
+    "system": EXAMPLE_SYSTEM,
     "output": " Timing buffered disk reads: 318 MB in 3.01 seconds = 105.75 MB/sec",
 }
-RAW_EXAMPLE = OpenApiExample("What hdparm printed", value=RAW, request_only=True)
+RAW_EXAMPLE = OpenApiExample(
+    "What hdparm printed", value=EXAMPLE_RAW_RUN, request_only=True
+)
 LINE_EXAMPLE = OpenApiExample(
-    "One line", value=RUN, request_only=True, media_type="application/x-ndjson"
+    "One line", value=EXAMPLE_RUN, request_only=True, media_type="application/x-ndjson"
 )
 
 
 class SampleInput(StrictSerializer):
     """One measured number."""
 
-    metric = Text(max_length=100)
-    parameters = SmallMap(
-        required=False, help_text="Block size, threads, operation, access, ..."
+    metric = Text(max_length=100, help_text="The name of the metric.")
+    parameters = ScalarMap(
+        required=False,
+        help_text=(
+            "The parameters of the benchmark, such as block size, threads, "
+            "operation or access."
+        ),
     )
-    value = Number()
+    value = Number(help_text="The measured number.")
     unit = Text(
         max_length=20,
         allow_blank=True,
-        help_text="Any unit that converts to the metric's; empty for a plain count.",
+        help_text=(
+            "Any unit that converts to the unit of the metric; empty for a plain "
+            "number."
+        ),
     )
-    repetition = WholeNumber(required=False, min_value=1, max_value=MAX_REPETITION)
+    repetition = WholeNumber(
+        required=False,
+        min_value=1,
+        max_value=MAX_REPETITION,
+        help_text="The number of the repetition within the run; the default is 1.",
+    )
 
 
 class RunInput(StrictSerializer):
-    """One execution of one tool on one system, or the raw output of one or several.
-
-    With `samples` the numbers are yours; with `output` the text is kept and read here.
-    """
+    """One execution of one tool on one system: samples, or the output of the tool."""
 
     key = UUIDText(
-        help_text="Made by the agent, once per run: sending it again is safe."
+        help_text=(
+            "A UUID made by the agent for each upload; sending the same upload "
+            "again is safe."
+        )
     )
     study = Slug(help_text="The slug of a study of the lab.")
-    system = SystemField()
+    system = SystemField(help_text="The id of a registered system, or its description.")
     tool = Text(
         required=False,
         max_length=100,
-        help_text="A tool's slug or title, or your lab's own tool's. Raw output says "
-        "itself whose it is; a file of an own tool's samples does not.",
+        help_text=(
+            "The slug or title of the tool. It is required with samples, with files "
+            "of a custom tool, and if the output does not name its tool."
+        ),
     )
     samples = ListOf(
-        required=False, child=SampleInput(), min_length=1, max_length=MAX_SAMPLES
-    )
-    output = Printed(
         required=False,
-        help_text="Instead of samples: what the tool printed, as it was printed. "
-        "Several results in it become several runs.",
+        child=SampleInput(),
+        min_length=1,
+        max_length=MAX_SAMPLES,
+        help_text="The measured numbers, instead of `output`.",
+    )
+    output = RawOutput(
+        required=False,
+        help_text=(
+            "The unmodified output of the tool, instead of `samples`. Several "
+            "results in it become several runs."
+        ),
     )
     locale = Text(
         required=False,
         max_length=200,
-        help_text="With output; de_DE for example: only then a decimal comma is read.",
+        help_text=(
+            "The locale of the output, such as de_DE; required to read decimal commas."
+        ),
     )
     tool_version = Text(required=False, allow_blank=True, max_length=100)
-    scenario = Choice(choices=SCENARIOS, required=False)
-    vms = WholeNumber(required=False, allow_null=True, min_value=0, max_value=MAX_VMS)
+    scenario = Choice(
+        choices=SCENARIOS,
+        required=False,
+        help_text="What ran at the same time; the default is `single`.",
+    )
+    vms = WholeNumber(
+        required=False,
+        allow_null=True,
+        min_value=0,
+        max_value=MAX_VMS,
+        help_text="The number of VMs that ran at the same time; null if not stated.",
+    )
     slot = Text(
         required=False,
         allow_blank=True,
         max_length=20,
-        help_text="Which of the VMs: 1, 2, ..., or sum, mean, all, host.",
+        help_text=(
+            "The VM that was measured (1, 2, ...), or an aggregate of all VMs "
+            "(sum, mean, all, host)."
+        ),
     )
     load = Text(
         required=False,
         allow_blank=True,
         max_length=200,
-        help_text="What else kept the machine busy.",
+        help_text="The other work on the machine during the run.",
     )
     corun = Text(
         required=False,
         allow_blank=True,
         max_length=200,
-        help_text="A name shared by the runs that ran together.",
+        help_text="A name that all runs of a co-run share.",
     )
     session = Text(
         required=False,
         allow_blank=True,
         max_length=200,
-        help_text="A name shared by the runs done in one sitting.",
+        help_text="A name that all runs of a session share.",
     )
     clock = Choice(
         choices=["", *CLOCKS],
         required=False,
-        help_text="Whose clock timed it.",
+        help_text="The clock that timed the run.",
     )
-    started_at = Timestamp(required=False, allow_null=True)
-    document = Text(required=False, allow_blank=True, max_length=300)
-    table = Text(required=False, allow_blank=True, max_length=300)
-    note = Text(required=False, allow_blank=True, multiline=True)
-    facts = JSONObject(required=False, help_text="The state of the system at the time.")
+    started_at = Timestamp(
+        required=False,
+        allow_null=True,
+        help_text="When the run started, with a time zone.",
+    )
+    document = Text(
+        required=False,
+        allow_blank=True,
+        max_length=300,
+        help_text="The document in which the number was published.",
+    )
+    table = Text(
+        required=False,
+        allow_blank=True,
+        max_length=300,
+        help_text="The table or page of that document.",
+    )
+    note = Text(
+        required=False,
+        allow_blank=True,
+        multiline=True,
+        help_text="A remark for people.",
+    )
+    facts = JSONObject(
+        required=False, help_text="The state of the system during the run."
+    )
 
     def validate(self, document: dict[str, Any]) -> dict[str, Any]:
-        """Accept either samples with their tool, or output."""
+        """Require either samples and their tool, or output."""
         name = sentence = ""
         if "samples" in document and "output" in document:
             name, sentence = "output", "Send either samples or output, not both."
@@ -194,7 +263,7 @@ class RunInput(StrictSerializer):
 
 
 class _Sample(msgspec.Struct, forbid_unknown_fields=True):
-    """A sample of the right types; `SampleInput` has the rules for its texts."""
+    """A sample with the right types; `SampleInput` checks its texts."""
 
     metric: str
     value: float
@@ -209,8 +278,8 @@ class _Samples(msgspec.Struct):
     ]
 
 
-# After any of these an upload is read again, by the rules that have the sentences.
-DOUBTS: Final = (
+# After one of these errors, `RunInput` validates the upload and writes the messages.
+FALLBACK_ERRORS: Final = (
     serializers.ValidationError,
     MalformedError,
     TooLargeError,
@@ -225,27 +294,27 @@ _FIELDS = RunInput().fields
 
 
 def read_upload(raw: bytes) -> Upload:
-    """Return the upload that a JSON document holds.
+    """Parse an upload.
 
-    Raises MalformedError or TooLargeError, or ValidationError with all that is wrong.
+    Raises MalformedError, TooLargeError, or ValidationError with all problems.
     """
-    with suppress(*DOUBTS):
-        return _accept_by_parts(raw)
-    document = read_object(raw, as_printed=("output",))
-    checked(RunInput, document)
-    return Upload.of(document)
+    with suppress(*FALLBACK_ERRORS):
+        return _fast_parse(raw)
+    document = parse_json_object(raw, raw_text_fields=("output",))
+    validate_document(RunInput, document)
+    return Upload.from_document(document)
 
 
-def _accept_by_parts(raw: bytes) -> Upload:
-    """Return an upload of samples; raise an error if a part needs a closer look."""
+def _fast_parse(raw: bytes) -> Upload:
+    """Return an upload of samples; raise an error if `RunInput` has to check it."""
     samples = _SAMPLES.decode(raw).samples
     document = msgspec.json.decode(raw)
     _check_text(raw, str(document.get("key")))
-    for name in VARYING:
+    for name in PER_RUN_MEMBERS:
         if name in document and name != "samples":
             _FIELDS[name].run_validation(document[name])
-    check_values({"facts": document.get("facts")}, odd_text=False)
-    context = {name: document[name] for name in document if name not in VARYING}
+    check_values({"facts": document.get("facts")}, has_unusual_text=False)
+    context = {name: document[name] for name in document if name not in PER_RUN_MEMBERS}
     _check_context(orjson.dumps(context))
     cases = [
         _case(document["tool"], sample.metric, sample.unit, bytes(sample.parameters))
@@ -253,15 +322,18 @@ def _accept_by_parts(raw: bytes) -> Upload:
     ]
     values = [sample.value for sample in samples]
     low, high = min(values), max(values)
-    if not -TOO_LARGE < low <= high < TOO_LARGE:
+    if not -MAX_EXACT_FLOAT < low <= high < MAX_EXACT_FLOAT:
         raise ValueError("a whole number may be too large")
     read = None
-    known = [case for case in cases if case is not None]
-    if len(known) == len(cases) and LEAST <= low <= high <= LARGEST:
+    known_cases = [case for case in cases if case is not None]
+    if (
+        len(known_cases) == len(cases)
+        and MIN_NORMAL_FLOAT <= low <= high <= MAX_SAMPLE_VALUE
+    ):
         repetitions = [sample.repetition for sample in samples]
-        read = ReadSamples(known, repetitions, values)
-    upload = Upload.of(document, read)
-    # Decoding drops all but the last of equal keys, so a repeated key loses a colon;
+        read = SampleColumns(known_cases, repetitions, values)
+    upload = Upload.from_document(document, read)
+    # Decoding keeps only the last of equal keys, so a repeated key loses a colon;
     # colons in texts stay, since `_check_text` refuses escapes. With 1 to 30 samples
     # counting takes 1 to 18 us, and an `object_pairs_hook` of `json` 21 to 92 us more.
     if raw.count(b":") != upload.text.count(":"):
@@ -270,104 +342,116 @@ def _accept_by_parts(raw: bytes) -> Upload:
 
 
 def _check_text(raw: bytes, key: str) -> None:
-    """Raise an error if a text or a number is not what its decoded value shows."""
+    """Raise an error if a text or number differs from its decoded value."""
     # A UUID may look like the exponent of a tiny number.
     text = raw.replace(key.encode(), b"")
     is_plain = text.isascii() and b"\\" not in text and b"\x7f" not in text
     may_be_tiny = any(sign in text for sign in (b"0.00000000", b"e-", b"E-"))
-    if (not is_plain and ODD_TEXT.search(text)) or (may_be_tiny and TINY.search(text)):
+    if (not is_plain and UNUSUAL_CHARACTERS.search(text)) or (
+        may_be_tiny and SUBNORMAL_NUMBER.search(text)
+    ):
         raise ValueError("a text or a number needs a closer look")
 
 
-@lru_cache(CONTEXTS_CACHED)
+@lru_cache(CONTEXT_CACHE_SIZE)
 def _check_context(context: bytes) -> None:
-    """Raise an error unless a document's other members are right."""
-    rest = {"key": RUN["key"], "samples": RUN["samples"]}
-    checked(RunInput, read_object(context) | rest)
+    """Raise an error unless all other members of the document are valid."""
+    rest = {"key": EXAMPLE_RUN["key"], "samples": EXAMPLE_RUN["samples"]}
+    validate_document(RunInput, parse_json_object(context) | rest)
 
 
-@lru_cache(CASES_CACHED)
+@lru_cache(CASE_CACHE_SIZE)
 def _case(tool: str, metric: str, unit: str, parameters: bytes) -> SampleCase | None:
     """Return what samples of these texts measure, None if it is not known yet.
 
     ``parameters`` are as they were sent: as keys of the cache 1, 1.0 and true would be
     equal. Raises an error for texts that `SampleInput` refuses.
     """
-    stated = read_object(parameters)
-    checked(
+    stated = parse_json_object(parameters)
+    validate_document(
         SampleInput,
         {"metric": metric, "unit": unit, "parameters": stated, "value": 1.0},
     )
-    return known_case(tool, metric, unit, parameters)
+    return cached_case(tool, metric, unit, parameters)
 
 
-class Line(NamedTuple):
-    """An upload of several, and the number of its line, counted from 1."""
+class NumberedUpload(NamedTuple):
+    """An upload and its line number, counted from 1."""
 
     number: int
     upload: Upload
 
 
 def numbered_lines(body: bytes) -> list[tuple[int, bytes]]:
-    """Return the lines of a body that are not blank, with their numbers."""
+    """Return the lines that are not blank with their numbers."""
     lines = [
         (number, line)
-        # Not splitlines, to which a lone \r ends a line: an editor counts otherwise.
+        # Not splitlines, which also splits at a lone \r, unlike editors.
         for number, line in enumerate(body.split(b"\n"), start=1)
         if line.strip(b" \t\r")
     ]
     if not lines:
-        raise malformed("The body is empty. Send one JSON object per line.")
+        raise malformed_error("The body is empty. Send one JSON object per line.")
     if len(lines) > settings.BULK_LIMIT_LINES:
-        raise too_large(
+        raise too_large_error(
             f"The body has {len(lines):,} lines; at most "
             f"{settings.BULK_LIMIT_LINES:,} are taken at once. Split it."
         )
     return lines
 
 
-def read_lines(lines: Iterable[tuple[int, bytes]]) -> list[Line]:
-    """Return the upload of each line, or name every line that is wrong."""
-    uploads: list[Line] = []
+def read_lines(lines: Iterable[tuple[int, bytes]]) -> list[NumberedUpload]:
+    """Return the upload of each line; raise an error that names all wrong lines."""
+    uploads: list[NumberedUpload] = []
     unreadable: dict[int, Problem] = {}
     refused: dict[int, Problem] = {}
     for number, line in lines:
         try:
-            uploads.append(Line(number, read_upload(line)))
+            uploads.append(NumberedUpload(number, read_upload(line)))
         except (MalformedError, TooLargeError) as error:
-            unreadable[number] = problem_of(error)
+            unreadable[number] = problem_from_exception(error)
         except serializers.ValidationError as error:
-            refused[number] = invalid(error.detail, "The line")
-    # What is not JSON is told before what has the wrong shape.
+            refused[number] = validation_problem(error.detail, "The line")
+    # Report invalid JSON before documents of the wrong shape.
     if problems := unreadable or refused:
-        raise LinesRefusedError(problems)
+        raise LinesRejectedError(problems)
     return uploads
 
 
 class BulkRunSerializer(serializers.Serializer[Any]):
-    line = serializers.IntegerField()
+    """A run of a bulk upload."""
+
+    line = serializers.IntegerField(help_text="The number of the line, counted from 1.")
     id = serializers.IntegerField()
-    key = serializers.UUIDField()
-    status = serializers.ChoiceField(choices=Run.Status.values)
+    key = serializers.UUIDField(help_text="The upload key of the run.")
+    status = serializers.ChoiceField(
+        choices=Run.Status.values, help_text="The processing status of the run."
+    )
 
 
 class BulkSerializer(serializers.Serializer[Any]):
-    """What became of each line; 202 means that all of them are stored."""
+    """The result of a bulk upload. Status 202 means that all runs are stored."""
 
-    accepted = serializers.IntegerField(help_text="Runs that are new.")
-    repeated = serializers.IntegerField(help_text="Runs that were here already.")
-    runs = BulkRunSerializer(many=True)
+    accepted = serializers.IntegerField(help_text="The number of new runs.")
+    repeated = serializers.IntegerField(
+        help_text="The number of runs that were stored before."
+    )
+    runs = BulkRunSerializer(
+        many=True, help_text="The runs in the order of their lines."
+    )
 
 
 class BulkView(UploadView):
-    """Uploads of many runs."""
+    """Bulk uploads of runs."""
 
     media_type = "application/x-ndjson"
 
     @extend_schema(
-        summary="Upload many runs, all or none",
-        description="At most 10,000 lines and 8 MB. One bad line refuses them all, "
-        'and `fields` says what is wrong by `"line 17"`.',
+        summary="Upload many runs",
+        description=(
+            "At most 10,000 lines and 8 MB. One wrong line rejects all; "
+            '`fields` names the wrong lines ("line 17").'
+        ),
         request={"application/x-ndjson": RunInput},
         responses={202: BulkSerializer},
         examples=[LINE_EXAMPLE],
@@ -377,7 +461,7 @@ class BulkView(UploadView):
         lines = read_lines(numbered_lines(self.body(request)))
         submissions = submit_lines(agent, lines)
         repeated = sum(submission.repeated for submission in submissions)
-        # Not by the serializer, which takes longer than storing the runs.
+        # Without a serializer, which takes longer than storing the runs.
         runs = [
             {
                 "line": line.number,
@@ -387,22 +471,22 @@ class BulkView(UploadView):
             }
             for line, submission in zip(lines, submissions, strict=True)
         ]
-        shown = {
+        receipt = {
             "accepted": len(runs) - repeated,
             "repeated": repeated,
             "runs": runs,
         }
-        return self.json_response(shown, HTTP_202_ACCEPTED)
+        return self.json_response(receipt, HTTP_202_ACCEPTED)
 
 
-def submit_lines(agent: Agent, lines: Sequence[Line]) -> list[Submission]:
-    """Submit all lines; errors name the line, not its place among the runs."""
+def submit_lines(agent: Agent, lines: Sequence[NumberedUpload]) -> list[UploadReceipt]:
+    """Submit all lines; errors name the line numbers."""
     try:
         return submit_uploads(agent=agent, uploads=[line.upload for line in lines])
     except BatchRefusedError as refused:
-        raise LinesRefusedError(
+        raise LinesRejectedError(
             {
-                lines[index].number: problem_of(error)
+                lines[index].number: problem_from_exception(error)
                 for index, error in refused.problems.items()
             }
         ) from None

@@ -1,4 +1,4 @@
-"""The addresses under /api/v1/."""
+"""URLs below /api/v1/."""
 
 from django.urls import path, re_path, register_converter
 
@@ -8,19 +8,19 @@ from api import (
     cells,
     comments,
     comparisons,
+    custom_tools,
     data,
     events,
     evidence,
     factor_effects,
     flags,
     labs,
-    own_tools,
     plans,
     power,
     publications,
     runs,
     saved_views,
-    server,
+    server_status,
     sessions,
     studies,
     study_results,
@@ -29,8 +29,8 @@ from api import (
 )
 
 
-class StudyName:
-    """A study's slug, or lab/slug where several labs use it."""
+class StudyPathConverter:
+    """The slug of a study, or lab/slug if several labs use the slug."""
 
     regex = r"[-a-zA-Z0-9_]+(?:/[-a-zA-Z0-9_]+)?"
 
@@ -41,7 +41,7 @@ class StudyName:
         return value
 
 
-register_converter(StudyName, "study")
+register_converter(StudyPathConverter, "study")
 
 app_name = "api"
 ROUTES = (
@@ -55,24 +55,24 @@ ROUTES = (
     ("hosts/<int:pk>/", systems.HostView, "host"),
     ("bundles/", bundles.BundlesView, "bundles"),
     ("labs/", labs.LabsView, "labs"),
-    ("own-tools/", own_tools.OwnToolsView, "own-tools"),
-    ("own-tools/<int:pk>/", own_tools.OwnToolView, "own-tool"),
+    ("custom-tools/", custom_tools.CustomToolsView, "custom-tools"),
+    ("custom-tools/<int:pk>/", custom_tools.CustomToolView, "custom-tool"),
     (
-        "own-tools/<int:pk>/versions/",
-        own_tools.OwnToolVersionsView,
-        "own-tool-versions",
+        "custom-tools/<int:pk>/versions/",
+        custom_tools.CustomToolVersionsView,
+        "custom-tool-versions",
     ),
     ("systems/", systems.SystemsView, "systems"),
     ("systems/<int:pk>/", systems.SystemView, "system"),
     ("runs/", runs.RunsView, "runs"),
-    ("runs/bulk/", uploads.BulkView, "bulk"),
+    ("runs/bulk/", uploads.BulkView, "runs-bulk"),
     ("runs/<int:pk>/", runs.RunView, "run"),
     ("runs/<int:pk>/samples/", runs.SamplesView, "samples"),
     ("saved-views/", saved_views.SavedViewsView, "saved-views"),
     ("saved-views/<int:pk>/", saved_views.SavedViewView, "saved-view"),
     ("sessions/", sessions.SessionsView, "sessions"),
     ("parse/", runs.PreviewView, "parse"),
-    ("parse/machine/", systems.MachineView, "parse-machine"),
+    ("parse/machine/", systems.ParseMachineView, "parse-machine"),
     ("cells/", cells.CellsView, "cells"),
     ("comments/", comments.CommentsView, "comments"),
     ("comments/<int:pk>/", comments.CommentView, "comment"),
@@ -83,7 +83,7 @@ ROUTES = (
     ("energy/", power.EnergyView, "energy"),
     ("data/", data.DataTablesView, "data"),
     ("data/schema/", data.DataSchemaView, "data-schema"),
-    ("data/<slug:table>/<slug:form>/", data.DataFileView, "data-file"),
+    ("data/<slug:table>/<slug:file_format>/", data.DataFileView, "data-file"),
     ("power/", power.PowerView, "power"),
     ("sweeps/", study_results.SweepsView, "sweeps"),
     ("network/", study_results.NetworkView, "network"),
@@ -94,7 +94,11 @@ ROUTES = (
     ("flags/<int:pk>/", flags.FlagView, "flag"),
     ("versions/", publications.VersionsView, "versions"),
     ("versions/<int:pk>/", publications.VersionView, "version"),
-    ("versions/<int:pk>/<slug:form>/", publications.VersionFileView, "version-file"),
+    (
+        "versions/<int:pk>/<slug:file_format>/",
+        publications.VersionFileView,
+        "version-file",
+    ),
     ("webhooks/", events.WebhooksView, "webhooks"),
     ("webhooks/<int:pk>/", events.WebhookView, "webhook"),
     ("webhooks/<int:pk>/test/", events.WebhookTestView, "webhook-test"),
@@ -108,16 +112,16 @@ ROUTES = (
     ("plans/<int:pk>/steps/", plans.PlanStepsView, "plan-steps"),
     ("plans/<int:pk>/slots/", plans.PlanSlotsView, "plan-slots"),
     ("plans/<int:pk>/next/", plans.PlanNextView, "plan-next"),
-    ("plan-parts/<int:pk>/meet/", plans.PartMeetView, "part-meet"),
+    ("plan-parts/<int:pk>/arrive/", plans.PartArriveView, "part-arrive"),
     ("plan-parts/<int:pk>/finish/", plans.PartFinishView, "part-finish"),
-    ("health/", server.HealthView, "health"),
-    ("ready/", server.ReadinessView, "ready"),
-    ("time/", server.TimeView, "time"),
-    ("schema/", server.SchemaView, "schema"),
-    ("docs/", server.DocsView, "docs"),
+    ("health/", server_status.HealthView, "health"),
+    ("ready/", server_status.ReadinessView, "ready"),
+    ("time/", server_status.TimeView, "time"),
+    ("schema/", server_status.SchemaView, "schema"),
+    ("docs/", server_status.DocsView, "docs"),
 )
 urlpatterns = [
     *(path(route, view.as_view(), name=name) for route, view, name in ROUTES),
     # Last: it matches every address.
-    re_path(r"", server.UnknownAddressView.as_view(), name="unknown"),
+    re_path(r"", server_status.UnknownUrlView.as_view(), name="unknown"),
 ]

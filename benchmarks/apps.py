@@ -1,9 +1,9 @@
-"""The domain as Django sees it."""
+"""Django app of models and domain logic."""
 
 from django.apps import AppConfig
 
 
 class BenchmarksConfig(AppConfig):
-    """Registers the models."""
+    """Registers models and commands."""
 
     name = "benchmarks"

@@ -1,19 +1,19 @@
-"""The connection to Redis (Valkey), for what is not a Celery message."""
+"""The connection to Redis (Valkey), except Celery's."""
 
 from functools import cache
 
 import redis
 from django.conf import settings
 
-# Redis carries hints only: no request waits for one longer than this.
-PATIENCE_S = 1
+# Only wake-ups and counts: requests do not wait longer.
+REDIS_TIMEOUT_S = 1
 
 
 @cache
 def connection() -> redis.Redis:
-    """Return the process's client; it opens and reopens connections by itself."""
-    # Celery and redis-py have different schemes for a Unix socket.
+    """Return this process's client, which reconnects."""
+    # Celery names Unix sockets differently.
     url = settings.REDIS_URL.replace("redis+socket://", "unix://", 1)
     return redis.Redis.from_url(
-        url, socket_timeout=PATIENCE_S, socket_connect_timeout=PATIENCE_S
+        url, socket_timeout=REDIS_TIMEOUT_S, socket_connect_timeout=REDIS_TIMEOUT_S
     )

@@ -1,4 +1,4 @@
-"""Consistent reads, prepared statements, retries, and a PostgreSQL that was away."""
+"""Database helpers: snapshots, prepared statements, retries, connection errors."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -17,16 +17,16 @@ from django.db import (
 from django.db.backends.signals import connection_created
 from django.db.models.expressions import RawSQL
 
-NEVER: Final = 1_000_000_000
-"""Executions after which psycopg prepares a statement that nobody asked to prepare."""
-TRIES: Final = 3
+NEVER_PREPARE: Final = 1_000_000_000
+"""Disables automatic preparation in psycopg."""
+MAX_TRIES: Final = 3
 
-Stored = TypeVar("Stored")
+T = TypeVar("T")
 
 
 @contextmanager
-def one_moment() -> Iterator[None]:
-    """Read one consistent snapshot; without effect inside another transaction."""
+def consistent_snapshot() -> Iterator[None]:
+    """Read from one snapshot; no effect inside another transaction."""
     if connection.in_atomic_block:
         yield
         return
@@ -36,13 +36,12 @@ def one_moment() -> Iterator[None]:
         yield
 
 
-# Whether tables are distributed by Citus; asked for each new connection.
-_known: dict[str, bool] = {}
+# Determined for each new connection.
+_distributed_by_alias: dict[str, bool] = {}
 
 
 def is_distributed() -> bool:
-    """Return whether the large tables lie on the machines of a Citus cluster."""
-    if "distributed" not in _known:
+    if "distributed" not in _distributed_by_alias:
         connection.ensure_connection()
         with connection.cursor() as cursor:
             cursor.execute(
@@ -52,54 +51,58 @@ def is_distributed() -> bool:
             if has_citus:
                 cursor.execute("SELECT EXISTS (SELECT FROM pg_dist_partition)")
                 [has_citus] = cursor.fetchone()
-        _known["distributed"] = has_citus
-    return _known["distributed"]
+        _distributed_by_alias["distributed"] = has_citus
+    return _distributed_by_alias["distributed"]
 
 
-def _forget(**_signal: object) -> None:
-    _known.clear()
+def _clear_distributed(**_signal: object) -> None:
+    _distributed_by_alias.clear()
 
 
-connection_created.connect(_forget, dispatch_uid="what is known of the database")
+connection_created.connect(
+    _clear_distributed, dispatch_uid="what is known of the database"
+)
 
 
-def was_away(error: BaseException | None) -> bool:
-    """Return whether an error is worth a retry because PostgreSQL was away."""
+def is_connection_error(error: BaseException | None) -> bool:
+    """Return whether PostgreSQL was unavailable."""
     if isinstance(error, OperationalError | InterfaceError):
         return True
-    # A connection lost between query and answer has no SQLSTATE.
+    # A lost connection has no SQLSTATE.
     is_general = type(error) in {DatabaseError, InternalError}
     return is_general and sqlstate(error) is None
 
 
 def sqlstate(error: BaseException | None) -> str | None:
-    """Return PostgreSQL's code of an error, if it has one."""
+    """Return PostgreSQL's code, if any."""
     code: str | None = getattr(getattr(error, "__cause__", None), "sqlstate", None)
     return code
 
 
-def any_of(ids: Iterable[int]) -> RawSQL:
-    """Return a subquery of many ids for ``__in``, with a single parameter."""
+def ids_subquery(ids: Iterable[int]) -> RawSQL:
+    """Return a subquery for ``__in`` with many ids in one parameter."""
     return RawSQL("SELECT unnest(%s::bigint[])", [list(ids)])
 
 
-def rows_of(statement: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    """Return the rows of a prepared statement, which PostgreSQL plans once."""
+def fetch_prepared(
+    statement: str, parameters: Mapping[str, Any]
+) -> list[tuple[Any, ...]]:
+    """Return rows of a statement planned once per connection."""
     connection.ensure_connection()
     raw = connection.connection
-    # Without a threshold, as Django opens it, psycopg prepares nothing, asked or not.
-    raw.prepare_threshold = NEVER
+    # Django's default never prepares.
+    raw.prepare_threshold = NEVER_PREPARE
     with connection.wrap_database_errors, psycopg.Cursor(raw) as cursor:
         cursor.execute(statement, parameters, prepare=True)
         return cursor.fetchall() if cursor.description else []
 
 
-def despite_others(store: Callable[[], Stored]) -> Stored:
-    """Call ``store`` in a transaction; retry after a conflict with a concurrent one.
+def retry_on_conflict(store: Callable[[], T]) -> T:
+    """Call ``store`` in a transaction, up to `MAX_TRIES` times.
 
-    ``store`` must look for an existing row before it stores.
+    ``store`` must look for existing rows before it inserts.
     """
-    for _ in range(TRIES - 1):
+    for _ in range(MAX_TRIES - 1):
         with suppress(IntegrityError), transaction.atomic():
             return store()
     with transaction.atomic():

@@ -1,6 +1,6 @@
-"""Errors of requests: each says what is wrong, where, and what to do.
+"""Errors of requests: what is wrong, where, and what to do.
 
-Each class has one HTTP status; ``code`` identifies the error. The API answers
+Each class has one HTTP status; ``code`` identifies the error. The API returns
 ``{"code", "detail", "fields"}``.
 """
 
@@ -10,61 +10,63 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Final, Self
 
-from benchmarks.sentences import Sentence, either, joined, sentence_of, template
+from benchmarks.sentences import (
+    Sentence,
+    join_sentences,
+    join_with_or,
+    template,
+    to_sentence,
+)
 
-# SQLSTATE of PostgreSQL: the statement was cancelled; a lock was not available.
-TOOK_TOO_LONG = ("57014", "55P03")
+# Statement cancelled, lock not available.
+TIMEOUT_SQLSTATES = ("57014", "55P03")
 
 
 class BenchmarksError(Exception):
-    """An error with a sentence for people and a ``code`` for programs.
+    """An error with a message for people and a ``code`` for programs.
 
-    ``text`` is a Sentence, or the template of one with its ``values``.
+    ``text`` is a Sentence, or a template with ``values``.
     """
 
     status = 422
     code = "benchmarks_error"
-    field = ""  # the part of the request that is wrong: "samples[3]"
-    fields: Mapping[str, Any] | None = None  # several parts, with what is wrong
-    wait_s: int | None = None  # when to send it again
+    field = ""  # invalid part, as "samples[3]"
+    fields: Mapping[str, Any] | None = None  # errors by part of the request
+    retry_after_s: int | None = None
 
     def __init__(self, code: str, text: str, /, **values: Any) -> None:
-        self.code, self.sentence = code, sentence_of(text, values)
+        self.code, self.sentence = code, to_sentence(text, values)
         super().__init__(code, self.sentence)
 
     def __str__(self) -> str:
         return str(self.sentence)
 
-    def at(self, field: str) -> Self:
-        """Return the error with the part of the request that it is about."""
+    def for_field(self, field: str) -> Self:
         self.field = field
         return self
 
     def with_fields(self, fields: Mapping[str, Any]) -> Self:
-        """Return the error with what is wrong with each part of the request."""
         self.fields = fields
         return self
 
 
 class InvalidError(BenchmarksError):
-    """A value or an action that cannot be accepted."""
+    """An unacceptable value or action."""
 
 
 class ParseError(BenchmarksError):
-    """A tool's output that cannot be read."""
-
     def __init__(self, text: str, /, **values: Any) -> None:
-        super().__init__("parse", text, **values)
+        super().__init__("unreadable_output", text, **values)
 
 
 class MalformedError(BenchmarksError):
-    """A request that cannot be read, or whose meaning is not clear."""
+    """An unreadable or ambiguous request."""
 
     status = 400
 
 
 class UnauthenticatedError(BenchmarksError):
-    """A token that is unknown, wrong, expired or revoked: one answer for all."""
+    """An unknown, wrong, expired or revoked token, with the same message."""
 
     status = 401
 
@@ -72,8 +74,8 @@ class UnauthenticatedError(BenchmarksError):
         super().__init__(
             "wrong_token",
             template(
-                "This token is not valid: it is wrong, expired or revoked. Send "
-                '"Authorization: Token vl_..." with a token of your lab.'
+                'This token is wrong, expired or revoked. Send "Authorization: '
+                'Token vl_..." with a token of your lab.'
             ),
         )
 
@@ -85,56 +87,48 @@ class ForbiddenError(BenchmarksError):
 
 
 class ConflictError(BenchmarksError):
-    """A name, key or state that is taken or that excludes the action."""
+    """A taken name or key, or a state that forbids the action."""
 
     status = 409
 
 
 class TooLargeError(BenchmarksError):
-    """A file or a body that is larger than the limit."""
-
     status = 413
 
 
 class UnavailableError(BenchmarksError):
-    """An action that is not possible at the moment."""
-
     status = 503
 
 
 class StorageFullError(UnavailableError):
-    """The disk is nearly full."""
-
     status = 507
 
 
 class UnknownNameError(BenchmarksError):
-    """A name that nobody registered; the sentence has the closest known ones.
+    """An unknown name; the message suggests close ones.
 
-    ``kind`` is a key of ``REGISTERED``, or a noun with a ``remedy`` and a ``code``.
+    ``kind`` is a key of ``NAME_KINDS``, or a noun with ``remedy`` and ``code``.
     """
 
     def __init__(
         self,
         kind: str,
         name: object,
-        known: Iterable[str] = (),
+        known_names: Iterable[str] = (),
         *,
         code: str = "",
         remedy: str = "",
     ) -> None:
         self.name = str(name)
         if not code:
-            code, (kind, remedy) = f"unknown_{kind}", REGISTERED[kind]
-        none = Sentence(
-            'There is no {kind} "{name}".', kind=kind, name=shorten(self.name)
-        )
-        hint = did_you_mean(closest(self.name, known))
-        super().__init__(code, joined([none, hint, remedy]))
+            code, (kind, remedy) = f"unknown_{kind}", NAME_KINDS[kind]
+        none = Sentence('No {kind} "{name}" found.', kind=kind, name=shorten(self.name))
+        hint = did_you_mean(closest_names(self.name, known_names))
+        super().__init__(code, join_sentences([none, hint, remedy]))
 
 
 class NotFoundError(UnknownNameError):
-    """Something that does not exist, or that this viewer may not know of."""
+    """An object that is missing or invisible to the viewer."""
 
     status = 404
 
@@ -143,53 +137,55 @@ class NotFoundError(UnknownNameError):
 
 
 class TooManyAttemptsError(BenchmarksError):
-    """More attempts to sign in than a person makes."""
-
     status = 429
 
-    def __init__(self, wait_s: int) -> None:
-        self.wait_s = wait_s
+    def __init__(self, retry_after_s: int) -> None:
+        self.retry_after_s = retry_after_s
         super().__init__(
             "too_many_attempts",
-            template("Too many attempts. Wait {wait} min, then try again."),
-            # Rounded up, or the next attempt would come too early.
-            wait=-(-wait_s // 60),
+            template("Too many attempts. Try again in {wait} min."),
+            # rounded up
+            wait=-(-retry_after_s // 60),
         )
 
 
-class TooFastError(BenchmarksError):
-    """More than a client gets at a time; nothing was done."""
+class RateLimitError(BenchmarksError):
+    """An exceeded quota; nothing was done."""
 
     status = 429
 
-    def __init__(self, problem: Sentence, wait_s: int) -> None:
-        self.wait_s = wait_s
-        again = Sentence("Send it again in {wait} s; nothing was stored.", wait=wait_s)
-        super().__init__("too_fast", joined([problem, again]))
+    def __init__(self, problem: Sentence, retry_after_s: int) -> None:
+        self.retry_after_s = retry_after_s
+        retry = Sentence(
+            "Nothing was stored. Try again in {wait} s.", wait=retry_after_s
+        )
+        super().__init__("too_fast", join_sentences([problem, retry]))
 
 
 class BatchRefusedError(BenchmarksError):
-    """Refused uploads by their place (from 0); none of the batch was stored."""
+    """Rejected uploads by index; nothing was stored."""
 
     def __init__(self, problems: dict[int, BenchmarksError]) -> None:
         self.problems = problems
         statuses = {problem.status for problem in problems.values()}
-        # A status that all problems share says more than 422: a reused key is a 409.
+        # The common status, if any: 409 for reused keys.
         self.status = statuses.pop() if len(statuses) == 1 else self.status
         super().__init__(
             "batch_refused",
-            template("{n} of the runs cannot be accepted, so none was stored: {first}"),
+            template(
+                "{n} of the runs cannot be accepted, so no run was stored: {first}"
+            ),
             n=len(problems),
             first=next(iter(problems.values())).sentence,
         )
 
 
-REGISTERED: Final = {
+NAME_KINDS: Final = {
     "tool": (
         Sentence("tool"),
         Sentence(
-            "The list of tools is in docs/tools.md; a lab declares its own:"
-            " POST /api/v1/own-tools/."
+            "Known tools are listed in docs/tools.md. A lab can declare custom "
+            "tools: POST /api/v1/custom-tools/."
         ),
     ),
     "study": (
@@ -198,7 +194,9 @@ REGISTERED: Final = {
     ),
     "lab": (
         Sentence("lab"),
-        Sentence("Ask its people for its short name: it is in their addresses."),
+        Sentence(
+            "Ask a member of the lab for its short name; it is part of the lab's URLs."
+        ),
     ),
     "host": (
         Sentence("host"),
@@ -213,23 +211,23 @@ REGISTERED: Final = {
 }
 
 
-def key_reused(key: object) -> ConflictError:
-    """Return the error of an upload key that came back with another body."""
+def key_reused_error(key: object) -> ConflictError:
+    """Return an error: the key was used with another body."""
     return ConflictError(
         "key_reused",
-        "The upload key {key} was already used for a run with other content. "
+        "The upload key {key} was already used for a run with different content. "
         "Send the same body to repeat an upload, or a new key for a new run.",
         key=str(key),
     )
 
 
-def exists_otherwise(
+def already_exists_error(
     code: str, kind: str, name: str, differing: Iterable[str], remedy: str
 ) -> ConflictError:
-    """Return the error of a name that is taken by something with other properties."""
+    """Return an error: the name exists with other properties."""
     return ConflictError(
         code,
-        'The {kind} "{name}" exists with another {fields}. {remedy}',
+        'The {kind} "{name}" already exists and differs in {fields}. {remedy}',
         kind=kind,
         name=shorten(name),
         fields=", ".join(differing),
@@ -237,26 +235,24 @@ def exists_otherwise(
     )
 
 
-def closest(name: str, known: Iterable[str]) -> list[str]:
-    """Up to three known names that ``name`` may have meant, in their own spelling."""
-    spellings = {name.casefold(): name for name in known}
-    # Cut short, for difflib takes quadratic time and the name is a stranger's.
-    close = get_close_matches(name.casefold()[:100], spellings, n=3, cutoff=0.6)
-    return [spellings[name] for name in close]
+def closest_names(name: str, known_names: Iterable[str]) -> list[str]:
+    """Return up to three similar names."""
+    spellings = {name.casefold(): name for name in known_names}
+    # difflib takes quadratic time, and the name is untrusted.
+    matches = get_close_matches(name.casefold()[:100], spellings, n=3, cutoff=0.6)
+    return [spellings[name] for name in matches]
 
 
 def did_you_mean(names: Sequence[str]) -> str:
-    """Ask whether one of these names was meant; nothing if there is none."""
-    return Sentence("Did you mean {names}?", names=either(names)) if names else ""
+    return Sentence("Did you mean {names}?", names=join_with_or(names)) if names else ""
 
 
 def shorten(text: str, limit: int = 60) -> str:
-    """A text that may have come from a stranger, fit to be quoted in a sentence."""
-    # One character more than is shown tells whether the text goes on.
-    shown = "".join(
+    # One more character reveals a longer text.
+    printable = "".join(
         character
         if character.isprintable()
         else character.encode("unicode_escape").decode()
         for character in text[: limit + 1]
     )
-    return shown if len(shown) <= limit else f"{shown[: limit - 1]}…"
+    return printable if len(printable) <= limit else f"{printable[: limit - 1]}…"

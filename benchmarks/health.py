@@ -1,4 +1,4 @@
-"""Whether everything the product stands on answers."""
+"""Health of PostgreSQL, Redis, the standby and background jobs."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,54 +14,53 @@ from django.db.models import Count, Min, Q
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from benchmarks import broker, replica, sight
-from benchmarks.models import Job, Reread
-from benchmarks.unattended.lists import FAILED
+from benchmarks import broker, replica, rls
+from benchmarks.jobs.status import FAILED_CONDITION
+from benchmarks.models import Job, Reparse
 
 
 @dataclass(frozen=True)
 class Outbox:
-    """The work left to do; ``oldest_s`` is the age of its oldest item in seconds."""
-
     waiting: int = 0
-    oldest_s: float = 0.0
+    oldest_age_s: float = 0.0
     quarantined: int = 0
 
 
 @dataclass(frozen=True)
-class Stuck:
-    """Failed work of one kind: how much is retried, set aside, and since when."""
+class FailedJobs:
+    """Retrying and quarantined jobs of a kind, and the age of the oldest."""
 
     kind: str
-    failing: int
+    retrying: int
     quarantined: int
-    since_s: float
+    last_attempt_age_s: float
 
 
 @dataclass(frozen=True)
-class DueWork:
-    """Waiting background work of one kind; ``is_late``: longer than it should."""
+class WaitingJobs:
+    """Waiting jobs of a kind; ``is_late``: longer than `LATE_AFTER_S`."""
 
     kind: str
     waiting: int
-    oldest_s: float
+    oldest_age_s: float
     is_late: bool
 
 
 @dataclass(frozen=True)
-class Standby:
-    """Whether pages are read from the standby, and how far it is behind."""
+class ReplicaStatus:
+    """Whether the standby is used, and its lag."""
 
-    is_read: bool
+    is_in_use: bool
     lag_s: float | None
     lag_bytes: int | None
 
 
 @dataclass(frozen=True)
 class Health:
-    """``ok``; ``down`` without PostgreSQL.
+    """Status ``ok``, ``degraded`` or ``down``.
 
-    ``degraded`` without Redis or a configured standby, with work set aside, or late.
+    ``down``: PostgreSQL is unavailable. ``degraded``: Redis or a configured standby is
+    unavailable, or jobs are quarantined or late.
     """
 
     status: str
@@ -69,25 +68,33 @@ class Health:
     database: bool
     redis: bool
     outbox: Outbox | None
-    stuck: tuple[Stuck, ...] = ()
-    due: tuple[DueWork, ...] = ()
-    replica: Standby | None = None
+    failed_jobs: tuple[FailedJobs, ...] = ()
+    waiting_jobs: tuple[WaitingJobs, ...] = ()
+    replica: ReplicaStatus | None = None
 
 
-# What waits so long is done by nobody: a worker or the sweeper is away, or hangs.
-LATE_S: Final = 600.0
-DUE: Final = (
-    *("check", "energy", "reread", "news", "letter", "report", "publishing", "review"),
+# Jobs wait this long only without a working worker or sweeper.
+LATE_AFTER_S: Final = 600.0
+MONITORED_KINDS: Final = (
+    *(
+        "check",
+        "energy",
+        "reparse",
+        "events",
+        "email",
+        "report",
+        "publishing",
+        "review",
+    ),
 )
 
 
-@sight.everything()
-def health() -> Health:
-    """Ask PostgreSQL and Redis now."""
+@rls.allow_all()
+def check_health() -> Health:
     outbox: Outbox | None = None
-    stuck: tuple[Stuck, ...] = ()
-    due: tuple[DueWork, ...] = ()
-    standby: Standby | None = None
+    failed: tuple[FailedJobs, ...] = ()
+    due: tuple[WaitingJobs, ...] = ()
+    standby: ReplicaStatus | None = None
     waits = Q(quarantined_at=None)
     try:
         kinds = Job.objects.order_by("kind").values("kind")
@@ -95,67 +102,73 @@ def health() -> Health:
             waiting=Count("pk", filter=waits),
             oldest=Min("created_at", filter=waits),
             aside=Count("pk", filter=~waits),
-            failing=Count("subject_id", filter=FAILED & waits, distinct=True),
-            quarantined=Count("subject_id", filter=FAILED & ~waits, distinct=True),
-            since=Min(Coalesce("tried_at", "created_at"), filter=FAILED),
+            failing=Count("subject_id", filter=FAILED_CONDITION & waits, distinct=True),
+            quarantined=Count(
+                "subject_id", filter=FAILED_CONDITION & ~waits, distinct=True
+            ),
+            since=Min(Coalesce("attempted_at", "created_at"), filter=FAILED_CONDITION),
         )
-        found: dict[str, dict[str, Any]] = {row["kind"]: row for row in rows}
-        upload = found.pop(Job.Kind.UPLOAD, {"waiting": 0, "oldest": None, "aside": 0})
-        stuck = tuple(
-            Stuck(kind, row["failing"], row["quarantined"], _age_s(row["since"]))
-            for kind, row in found.items()
+        outbox_by_kind: dict[str, dict[str, Any]] = {row["kind"]: row for row in rows}
+        upload = outbox_by_kind.pop(
+            Job.Kind.UPLOAD, {"waiting": 0, "oldest": None, "aside": 0}
+        )
+        failed = tuple(
+            FailedJobs(kind, row["failing"], row["quarantined"], _age_s(row["since"]))
+            for kind, row in outbox_by_kind.items()
             if row["since"]
         )
-        reread = Reread.objects.filter(finished_at=None)
-        found["reread"] = reread.aggregate(
+        reparses = Reparse.objects.filter(finished_at=None)
+        outbox_by_kind["reparse"] = reparses.aggregate(
             waiting=Count("pk"), oldest=Min("created_at")
         )
-        for kind in DUE:
-            row = found.get(kind, {"waiting": 0, "oldest": None})
+        for kind in MONITORED_KINDS:
+            row = outbox_by_kind.get(kind, {"waiting": 0, "oldest": None})
             age_s = _age_s(row["oldest"])
-            due += (DueWork(kind, row["waiting"], age_s, age_s > LATE_S),)
+            due += (WaitingJobs(kind, row["waiting"], age_s, age_s > LATE_AFTER_S),)
         if replica.is_configured():
             lag = replica.lag()
-            standby = Standby(not lag.problem, lag.seconds, lag.bytes)
+            standby = ReplicaStatus(not lag.problem, lag.seconds, lag.bytes)
         outbox = Outbox(upload["waiting"], _age_s(upload["oldest"]), upload["aside"])
     except DatabaseError:
-        connection.close()  # a broken one would fail every later request too
-        stuck, due = (), ()
+        connection.close()  # a broken connection would fail later requests
+        failed, due = (), ()
     try:
         is_redis_up = bool(broker.connection().ping())
     except (redis.RedisError, OSError):
         is_redis_up = False
-    is_stuck = any(each.quarantined for each in stuck)
-    is_late = any(each.is_late for each in due) or (outbox and outbox.oldest_s > LATE_S)
-    is_well = is_redis_up and (standby is None or standby.is_read)
-    up = "ok" if is_well and not is_stuck and not is_late else "degraded"
+    is_quarantined = any(jobs.quarantined for jobs in failed)
+    is_late = any(jobs.is_late for jobs in due) or (
+        outbox and outbox.oldest_age_s > LATE_AFTER_S
+    )
+    is_well = is_redis_up and (standby is None or standby.is_in_use)
+    up = "ok" if is_well and not is_quarantined and not is_late else "degraded"
     return Health(
         status=up if outbox else "down",
         version=settings.VERSION,
         database=outbox is not None,
         redis=is_redis_up,
         outbox=outbox,
-        stuck=stuck,
-        due=due,
+        failed_jobs=failed,
+        waiting_jobs=due,
         replica=standby,
     )
 
 
 @dataclass(frozen=True)
 class Readiness:
-    """Whether this process can answer requests; ``problem`` says why not."""
+    """Whether this process can answer; ``problem`` is why not."""
 
     ready: bool
     problem: str = ""
 
 
-def readiness() -> Readiness:
-    """Ask whether PostgreSQL answers and has the tables that this version needs."""
+def check_readiness() -> Readiness:
+    """Check PostgreSQL and its migrations."""
     try:
         applied = set(MigrationRecorder(connection).applied_migrations())
     except DatabaseError:
         connection.close()
-        return Readiness(False, "PostgreSQL does not answer.")
+        return Readiness(False, "PostgreSQL is not responding.")
     if not applied >= _migrations():
         return Readiness(False, "The database is not migrated: run manage.py prepare.")
     return Readiness(True)
@@ -163,7 +176,7 @@ def readiness() -> Readiness:
 
 @cache
 def _migrations() -> frozenset[tuple[str, str]]:
-    """Return the migrations of this version; reading the files takes a while."""
+    """Cached: reading the files is slow."""
     return frozenset(MigrationLoader(None).disk_migrations)
 
 

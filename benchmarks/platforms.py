@@ -1,10 +1,10 @@
 """Names of hypervisors and virtualization types, and facts of hosts.
 
-The vocabulary is closed; unknown names stay as given. Only unambiguous spellings are
-listed: "VMware" alone could be a Workstation, "QEMU" alone have KVM's help or not.
+Unknown names are kept, and only unambiguous spellings listed: "VMware" could be
+Workstation, "QEMU" may or may not use KVM.
 
-QEMU without help emulates the processor (TCG), 3 to 1000 times slower; it is recognized
-by any of its spellings, in any field.
+QEMU without acceleration emulates the processor (TCG), 3 to 1000 times slower. It is
+recognized in any field by any spelling.
 """
 
 from __future__ import annotations
@@ -17,17 +17,16 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from benchmarks.sentences import Sentence
-from benchmarks.text import clean_text, collapse
+from benchmarks.text import clean_text, normalize_whitespace
 
 NATIVE: Final = "native"
-# A processor that a program imitates; and that layer's name in an agent's words.
+# Also its name in the layers that agents detect.
 EMULATOR: Final = "QEMU TCG"
 EMULATED_LAYER: Final = "qemu-tcg"
 EMULATION: Final = "emulation"
 
 PLATFORMS: Final[Mapping[str, tuple[str, ...]]] = {
     NATIVE: ("none", "bare metal", "baremetal", "no hypervisor", "physical machine"),
-    # Hypervisors that run guests on the processor itself.
     "KVM": (
         *("qemu kvm", "kvm qemu", "linux kvm", "kernel based virtual machine"),
         *("libvirt kvm", "kvm libvirt", "qemu with kvm", "qemu accel kvm"),
@@ -60,10 +59,9 @@ PLATFORMS: Final[Mapping[str, tuple[str, ...]]] = {
     "z/VM": ("ibm z vm", "zvm"),
     "ACRN": ("project acrn",),
     "Jailhouse": (),
-    # What emulates the processor.
     EMULATOR: ("tcg",),
     "Bochs": (),
-    # What shares the kernel.
+    # Containers, with a shared kernel.
     "OpenVZ": (),
     "Virtuozzo": (),
     "LXC": ("linux containers",),
@@ -77,12 +75,10 @@ PLATFORMS: Final[Mapping[str, tuple[str, ...]]] = {
     "gVisor": ("runsc",),
     "FreeBSD jail": ("jail",),
 }
-"""Each platform by the name that its makers write, and how else it is spelled."""
+"""Other spellings by canonical name."""
 
-ASKED_FOR: Final = ("KVM", "Xen", "VMware ESXi", "Hyper-V")
-"""What people choose among: each has its place, whether anybody measured it or not."""
-
-TYPES: Final[Mapping[str, tuple[str, ...]]] = {
+MAIN_HYPERVISORS: Final = ("KVM", "Xen", "VMware ESXi", "Hyper-V")
+VIRTUALIZATION_TYPES: Final[Mapping[str, tuple[str, ...]]] = {
     "": ("none", "native"),
     "full": ("hvm", "full virtualization", "fully virtualized", "hardware assisted"),
     "paravirtual": ("pv", "paravirtualized", "para virtual", "paravirtualization"),
@@ -99,21 +95,25 @@ TYPES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-# A study's check asks of the same few names and options for each of its cells.
+# Checks look up few names for each cell.
 @lru_cache(4096)
-def _folded(name: str) -> str:
-    """A name as it is looked up: case, brackets, hyphens and slashes do not matter."""
+def _fold_name(name: str) -> str:
+    """Ignore case, brackets, hyphens and slashes."""
     return " ".join(
-        each for each in re.split(r"[\s_/()+,:;=-]+", name.casefold()) if each
+        part for part in re.split(r"[\s_/()+,:;=-]+", name.casefold()) if part
     )
 
 
 def _spellings(names: Mapping[str, Sequence[str]]) -> Mapping[str, str]:
-    return {_folded(each): name for name in names for each in (name, *names[name])}
+    return {
+        _fold_name(spelling): name
+        for name in names
+        for spelling in (name, *names[name])
+    }
 
 
-HYPERVISORS: Final = _spellings(PLATFORMS)
-VIRTUALIZATIONS: Final = _spellings(TYPES)
+HYPERVISOR_BY_SPELLING: Final = _spellings(PLATFORMS)
+VIRTUALIZATION_BY_SPELLING: Final = _spellings(VIRTUALIZATION_TYPES)
 
 _LONGEST_VERSION: Final = 100
 _EMULATORS: Final = frozenset({EMULATOR, "Bochs"})
@@ -122,12 +122,12 @@ _VERSION: Final = re.compile(
     r"(?<![\w.])v?(\d[\w.+~]{0,40}(?: (?:u|update |sp)\d{1,2})?)(?![\w.])",
     re.ASCII | re.IGNORECASE,
 )
-# What lets QEMU run a guest on the processor itself, and how people say "without".
+# QEMU's accelerators, and words for their presence and absence.
 _ACCELERATORS: Final = frozenset({"kvm", "hvf", "whpx", "haxm", "nvmm", "xen"})
-_HELP: Final = (
+_ACCELERATION_WORDS: Final = (
     _ACCELERATORS | {"accel", "accelerator", "acceleration"} | {*("hardware", "hw")}
 )
-_WITHOUT: Final = frozenset(
+_NEGATIONS: Final = frozenset(
     {"no", "not", "non", "without", "w"}
     | {"ohne", "kein", "keine", "sans", "sin", "senza"}
 )
@@ -138,14 +138,14 @@ _DEVICES: Final = re.compile(
     r"device|disk|nic|network|card|storage|drive|bios|firmware"
 )
 
-SPEEDS: Final = re.compile(
+LINK_SPEED: Final = re.compile(
     r"(\d+(?:\.\d+)?) ?(gbe|gbit|gb/s|gigabit|mbit|mb/s)|"
     r"(gigabit|fast) ?ethernet|\bgbe\b",
     re.IGNORECASE,
 )
-# The first match counts, so generations stand before the plain name. iSCSI leads: what
-# its network carries is the limit, whatever disk stands behind it.
-BUSES: Final[tuple[tuple[str, float], ...]] = (
+# The first match counts, so generations precede the plain name. iSCSI is first: its
+# network is the limit.
+DISK_BUS_RATES: Final[tuple[tuple[str, float], ...]] = (
     (r"iscsi.*gigabit|gigabit.*iscsi", 125e6),
     (r"sata ?(iii|6)", 600e6),
     (r"sata ?(ii\b|3)", 300e6),
@@ -153,13 +153,13 @@ BUSES: Final[tuple[tuple[str, float], ...]] = (
     (r"\bp?ata\b|\bide\b|ultra ?dma", 133e6),
     (r"\bsas\b", 2400e6),
 )
-"""What a bus carries in bytes per second after its coding; a bus whose generation is
-not stated has the fastest one's rate, for a limit must not be too low."""
+"""Rates in bytes per second after line coding.
+
+A bus of unknown generation has the fastest rate: a limit must not be too low.
+"""
 
 
 class Platform(NamedTuple):
-    """A hypervisor by its one name, its version, and the type of virtualization."""
-
     hypervisor: str
     version: str
     virtualization: str
@@ -168,66 +168,76 @@ class Platform(NamedTuple):
 def canonical_platform(
     hypervisor: str, version: str = "", virtualization: str = ""
 ) -> Platform:
-    """Return a platform in canonical names; an unknown name stays.
+    """Return canonical names; unknown ones are kept.
 
     A version in the name moves to the version.
     """
-    name = collapse(clean_text(hypervisor, what=Sentence("hypervisor")))
+    name = normalize_whitespace(clean_text(hypervisor, label=Sentence("hypervisor")))
     kind = canonical_virtualization(virtualization)
-    version = collapse(version)
-    known = HYPERVISORS.get(_folded(name))
-    numbers = ""
-    if known is None and (number := _VERSION.search(name)):
-        bare = name[: number.start()] + name[number.end() :]
-        known, numbers = HYPERVISORS.get(_folded(bare)), number[1]
+    version = normalize_whitespace(version)
+    canonical = HYPERVISOR_BY_SPELLING.get(_fold_name(name))
+    version_in_name = ""
+    if canonical is None and (number := _VERSION.search(name)):
+        bare_name = name[: number.start()] + name[number.end() :]
+        canonical, version_in_name = (
+            HYPERVISOR_BY_SPELLING.get(_fold_name(bare_name)),
+            number[1],
+        )
     words = _words(name)
-    # A name of many words, or QEMU alone and what it lacks said elsewhere.
-    is_qemu = known is None and bool(_QEMU & set(words))
-    if is_qemu and (kind == EMULATION or _is_without_help(words, _words(version))):
-        known = EMULATOR
-        # "TCG, no KVM" is said by the name now, and is no version.
-        if set(_words(version)) <= _WITHOUT | _OFF | _HELP | _SOFTWARE | _QEMU:
+    # Lack of acceleration in name, version or type.
+    is_qemu = canonical is None and bool(_QEMU & set(words))
+    if is_qemu and (kind == EMULATION or _states_emulation(words, _words(version))):
+        canonical = EMULATOR
+        # "TCG, no KVM" is not a version.
+        if (
+            set(_words(version))
+            <= _NEGATIONS | _OFF | _ACCELERATION_WORDS | _SOFTWARE | _QEMU
+        ):
             version = ""
-    if known is None:
+    if canonical is None:
         return Platform(name, version, kind)
-    both = f"{numbers} {version}".strip()
-    if numbers not in version and len(both) <= _LONGEST_VERSION:
-        version = both
-    return Platform(known, version, kind)
+    versions = f"{version_in_name} {version}".strip()
+    if version_in_name not in version and len(versions) <= _LONGEST_VERSION:
+        version = versions
+    return Platform(canonical, version, kind)
 
 
 def canonical_hypervisor(name: str) -> str:
-    """The product's name as its makers write it; an unknown product stays as given."""
+    """Return the canonical name; unknown names are kept."""
     return canonical_platform(name).hypervisor
 
 
 def canonical_virtualization(name: str) -> str:
-    """``full``, ``paravirtual``, ``container``, ...; an unknown type stays."""
-    tidy = collapse(clean_text(name, what=Sentence("virtualization"))).casefold()
-    return VIRTUALIZATIONS.get(_folded(tidy), tidy)
+    """Return ``full``, ``paravirtual``, ``container``, ...; unknown types are kept."""
+    tidy = normalize_whitespace(
+        clean_text(name, label=Sentence("virtualization"))
+    ).casefold()
+    return VIRTUALIZATION_BY_SPELLING.get(_fold_name(tidy), tidy)
 
 
-def unknown(hypervisor: str) -> str:
-    """Why a canonical name is none of the vocabulary; empty if it is one."""
+def unknown_hypervisor_reason(hypervisor: str) -> str:
+    """Return a warning about an unknown name, else ""."""
     if hypervisor in PLATFORMS:
         return ""
     words = set(_words(hypervisor))
     if "qemu" in words:
         return Sentence(
-            '"{name}" may use KVM or emulate the processor: name it "KVM" or '
+            '"{name}" may use KVM or emulate the processor. Enter "KVM" or '
             '"{emulator}".',
             name=hypervisor,
             emulator=EMULATOR,
         )
-    if near := get_close_matches(_folded(hypervisor), HYPERVISORS, n=1, cutoff=0.8):
+    if similar := get_close_matches(
+        _fold_name(hypervisor), HYPERVISOR_BY_SPELLING, n=1, cutoff=0.8
+    ):
         return Sentence(
-            '"{name}" is not a platform known here; "{near}" is.',
+            '"{name}" is not a known platform. The closest known platform is "{near}".',
             name=hypervisor,
-            near=HYPERVISORS[near[0]],
+            near=HYPERVISOR_BY_SPELLING[similar[0]],
         )
     return Sentence(
-        '"{name}" is not a platform known here: it is kept as it is, and systems of '
-        "other spellings are others.",
+        '"{name}" is not a known platform. It is stored as entered, and other '
+        "spellings count as other systems.",
         name=hypervisor,
     )
 
@@ -238,18 +248,19 @@ def is_emulation(
     virtualization: str = "",
     options: Mapping[str, object] | None = None,
 ) -> bool:
-    """Whether a program emulates the processor, by all that is stated of a system.
+    """Return whether the description states software emulation.
 
-    Its name, version or type (``QEMU/TCG``, ``qemu (no kvm)``), detected layers, or an
-    option of QEMU: ``accel=tcg``, ``kvm=off``, ``hw_virt=off``.
+    Considers name, version and type (``QEMU/TCG``, ``qemu (no kvm)``), detected layers,
+    and options of QEMU: ``accel=tcg``, ``kvm=off``, ``hw_virt=off``.
     """
     stated = tuple(
-        (_folded(key), _folded(str(text))) for key, text in (options or {}).items()
+        (_fold_name(key), _fold_name(str(text)))
+        for key, text in (options or {}).items()
     )
     return _is_emulation(hypervisor, version, virtualization, stated)
 
 
-# Asked of every cell by every other rule, and there are few systems.
+# Many rules call this for every cell of few systems.
 @lru_cache(4096)
 def _is_emulation(
     hypervisor: str,
@@ -262,10 +273,10 @@ def _is_emulation(
         or canonical_virtualization(virtualization) == EMULATION
     ):
         return True
-    if _is_without_help(_words(hypervisor), _words(version)):
+    if _states_emulation(_words(hypervisor), _words(version)):
         return True
     stated = dict(options)
-    if _folded(EMULATED_LAYER) in stated.get("layers", ""):
+    if _fold_name(EMULATED_LAYER) in stated.get("layers", ""):
         return True
     is_qemu = "qemu" in _words(hypervisor)
     return any(
@@ -275,64 +286,60 @@ def _is_emulation(
     )
 
 
-def shows_emulation(facts: Mapping[str, object]) -> bool:
-    """Whether the facts of a run say that its agent detected an emulated processor."""
+def reports_emulation(facts: Mapping[str, object]) -> bool:
     detected = facts.get("platform")
     layers = detected.get("layers") if isinstance(detected, dict) else None
     return isinstance(layers, list) and EMULATED_LAYER in layers
 
 
-# What agents state of a Windows (docs/agents.md): whether its own hypervisor ran below.
-BENEATH: Final = "virtualization-based security"
-RUNNING: Final = "running"
+# Whether Windows itself ran on Hyper-V (docs/agents.md).
+VBS_FACT: Final = "virtualization-based security"
+VBS_RUNNING: Final = "running"
 
 
-def shows_hypervisor_beneath(facts: Mapping[str, object]) -> bool:
-    """Whether the facts of a run say that Windows ran above its own hypervisor."""
-    return str(facts.get(BENEATH, "")).startswith(RUNNING)
+def reports_nested_virtualization(facts: Mapping[str, object]) -> bool:
+    return str(facts.get(VBS_FACT, "")).startswith(VBS_RUNNING)
 
 
 def _words(text: str) -> list[str]:
     return re.findall(r"[^\W_]+", text.casefold())
 
 
-def _is_without_help(name: Sequence[str], version: Sequence[str]) -> bool:
-    """Whether these words say that QEMU emulates the processor.
+def _states_emulation(name: Sequence[str], version: Sequence[str]) -> bool:
+    """Return whether QEMU emulates the processor.
 
-    "QEMU emulator version 8.2" does not: QEMU prints that with KVM, too.
+    "QEMU emulator version 8.2" does not state it: QEMU prints that with KVM, too.
     """
     words = [*name, *version]
     negated: set[str] = set()
-    said: set[str] = set()
-    for place, word in enumerate(words):
-        after = words[place + 1 : place + 4]
-        if word in _WITHOUT:
+    stated_words: set[str] = set()
+    for index, word in enumerate(words):
+        after = words[index + 1 : index + 4]
+        if word in _NEGATIONS:
             negated.update(after)
         elif after[:1] == ["no"] == after or (after and after[0] in _OFF):
             negated.add(word)
         if not (after and _DEVICES.match(after[0])):
-            said.add(word)
-    if {"tcg", "mttcg"} & said:
+            stated_words.add(word)
+    if {"tcg", "mttcg"} & stated_words:
         return not {"tcg", "mttcg"} & negated
-    if "qemu" not in said or _ACCELERATORS & said - negated:
+    if "qemu" not in stated_words or _ACCELERATORS & stated_words - negated:
         return False
     is_user_mode = ("qemu", "user") in set(pairwise(words))
-    by_software = bool((_SOFTWARE | {"unaccelerated"}) & said - negated)
-    return by_software or is_user_mode or bool(_HELP & negated)
+    by_software = bool((_SOFTWARE | {"unaccelerated"}) & stated_words - negated)
+    return by_software or is_user_mode or bool(_ACCELERATION_WORDS & negated)
 
 
-def cores(facts: Mapping[str, object]) -> int | None:
-    """The number of physical cores a host's facts state; None if they do not."""
+def core_count(facts: Mapping[str, object]) -> int | None:
     stated = facts.get("cores")
-    # Python counts JSON's true among the integers.
+    # bool is a subclass of int.
     if isinstance(stated, bool) or not isinstance(stated, int):
         return None
     return stated if stated > 0 else None
 
 
 def line_rate_bit_per_s(facts: Mapping[str, object]) -> float | None:
-    """The card's rate from a host's facts: a number under a key that says so, or the
-    fastest that the texts under ``network`` or ``nic`` name."""
+    """Return the stated network rate, else the fastest in ``network`` and ``nic``."""
     stated = facts.get("line_rate_bit_per_s")
     if isinstance(stated, int | float) and not isinstance(stated, bool):
         return float(stated)
@@ -340,20 +347,20 @@ def line_rate_bit_per_s(facts: Mapping[str, object]) -> float | None:
         str(v) for k, v in facts.items() if "net" in k.lower() or "nic" in k.lower()
     ]
     rates: list[float] = []
-    for named in (match for text in texts for match in SPEEDS.finditer(text)):
-        if named[1]:
-            is_mega = named[2].lower().startswith("mb")
-            rates.append(float(named[1]) * (1e6 if is_mega else 1e9))
+    for speed in (match for text in texts for match in LINK_SPEED.finditer(text)):
+        if speed[1]:
+            is_mega = speed[2].lower().startswith("mb")
+            rates.append(float(speed[1]) * (1e6 if is_mega else 1e9))
         else:
-            rates.append(1e8 if (named[3] or "").lower() == "fast" else 1e9)
+            rates.append(1e8 if (speed[3] or "").lower() == "fast" else 1e9)
     return max(rates, default=None)
 
 
 def disk_bus_byte_per_s(facts: Mapping[str, object]) -> float | None:
-    """The disk's bus from a host's facts: a number, or what ``disk`` names."""
+    """Return the stated rate, or that of the bus named in ``disk``."""
     stated = facts.get("disk_bus_byte_per_s")
     if isinstance(stated, int | float) and not isinstance(stated, bool):
         return float(stated)
     text = " ".join(str(v) for k, v in facts.items() if "disk" in k.lower()).lower()
-    rates = [rate for pattern, rate in BUSES if re.search(pattern, text)]
+    rates = [rate for pattern, rate in DISK_BUS_RATES if re.search(pattern, text)]
     return rates[0] if rates else None

@@ -1,7 +1,8 @@
-"""A standby of the database, for reading pages and exports.
+"""Reads of pages and exports from a standby of the database.
 
-Inside `from_replica` all queries of this thread use the standby, inside `from_primary`
-the primary again. A writer's later reads wait until the standby has replayed their LSN.
+All queries of the thread use the standby in `from_replica`, the primary in
+`from_primary`. After a write, a client reads from the primary until the standby has
+replayed its LSN.
 """
 
 import logging
@@ -18,16 +19,16 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 PRIMARY: Final = "default"
 REPLICA: Final = "replica"
-# So long a standby that did not answer is not asked again, and an answer counts.
-REST_S: Final = 5.0
-LOOK_S: Final = 1.0
+# Until a failed standby is checked again; validity of a check.
+FAILURE_RETRY_S: Final = 5.0
+CHECK_INTERVAL_S: Final = 1.0
 logger = logging.getLogger(__name__)
 
-_PRIMARY_SAYS: Final = """
+_PRIMARY_STATE_SQL: Final = """
     SELECT system_identifier::text, pg_current_wal_insert_lsn()::text
     FROM pg_control_system()
 """
-_REPLICA_SAYS: Final = """
+_REPLICA_STATE_SQL: Final = """
     SELECT system_identifier::text, pg_is_in_recovery(),
            greatest(0, pg_wal_lsn_diff(%s::pg_lsn, pg_last_wal_replay_lsn()))::bigint,
            extract(epoch FROM now() - pg_last_xact_replay_timestamp())::float
@@ -37,7 +38,7 @@ _REPLICA_SAYS: Final = """
 
 @dataclass(frozen=True)
 class Lag:
-    """How far a standby is behind; ``problem``: why it is not used; None: unknown."""
+    """Lag of the standby; None: unknown. ``problem`` is why it is not used."""
 
     seconds: float | None = None
     bytes: int | None = None
@@ -49,90 +50,95 @@ def is_configured() -> bool:
 
 
 def lag() -> Lag:
-    """Ask both servers now. Raises what the primary's absence raises."""
-    identity, place = _one(PRIMARY, _PRIMARY_SAYS)
+    """Return the lag; raise the errors of an unavailable primary."""
+    identity, lsn = _fetch_row(PRIMARY, _PRIMARY_STATE_SQL)
     try:
-        other, is_standby, behind, age_s = _one(REPLICA, _REPLICA_SAYS, place)
+        replica_identity, is_standby, lag_bytes, age_s = _fetch_row(
+            REPLICA, _REPLICA_STATE_SQL, lsn
+        )
     except DatabaseError as error:
         connections[REPLICA].close()
-        return Lag(problem=f"It does not answer: {' '.join(str(error).split())}")
+        return Lag(problem=f"It is not responding: {' '.join(str(error).split())}")
     if not is_standby:
-        return Lag(problem="It is no standby: it was promoted, or never was one.")
-    if other != identity:
+        return Lag(problem="It is not a standby server (any longer).")
+    if replica_identity != identity:
         return Lag(problem="It is a standby of another PostgreSQL.")
-    seconds = age_s if behind else 0.0
+    seconds = age_s if lag_bytes else 0.0
     problem = ""
-    if seconds is None or seconds > settings.REPLICA_LAG_S:
-        problem = f"It is more than {settings.REPLICA_LAG_S} s behind."
-    return Lag(seconds, behind, problem)
+    if seconds is None or seconds > settings.REPLICA_MAX_LAG_S:
+        problem = f"It is more than {settings.REPLICA_MAX_LAG_S} s behind."
+    return Lag(seconds, lag_bytes, problem)
 
 
-def setting(name: str) -> str:
-    return str(_one(REPLICA, "SELECT current_setting(%s)", name)[0])
+def replica_setting(name: str) -> str:
+    return str(_fetch_row(REPLICA, "SELECT current_setting(%s)", name)[0])
 
 
-class _Look:
-    """The last look at the standby, by any thread of this process."""
+class _ReplicaCheck:
+    """The last check, shared by threads."""
 
-    until = 0.0
+    valid_until = 0.0
     is_usable = False
 
     def is_recent(self) -> bool:
-        return time.monotonic() < self.until
+        return time.monotonic() < self.valid_until
 
-    def note(self, problem: str) -> None:
-        if problem and (self.is_usable or not self.until):
+    def record(self, problem: str) -> None:
+        if problem and (self.is_usable or not self.valid_until):
             logger.warning("Pages are read from the primary. The standby: %s", problem)
         elif not problem and not self.is_usable:
             logger.info("Pages are read from the standby.")
         self.is_usable = not problem
-        self.until = time.monotonic() + (REST_S if problem else LOOK_S)
+        self.valid_until = time.monotonic() + (
+            FAILURE_RETRY_S if problem else CHECK_INTERVAL_S
+        )
 
 
-_look = _Look()
+_last_check = _ReplicaCheck()
 
 
-class _Thread(threading.local):
+class _ThreadState(threading.local):
     primary: BaseDatabaseWrapper | None = None
 
 
-_thread = _Thread()
+_thread = _ThreadState()
 
 
-def may_be_read(least: str | None) -> bool:
-    """Return whether the standby may be read by whoever has written up to ``least``."""
-    if not _look.is_recent():
-        _look.note(lag().problem)
-    if not _look.is_usable:
+def can_serve_reads(min_lsn: str | None) -> bool:
+    """Return whether the standby is usable and has replayed ``min_lsn``."""
+    if not _last_check.is_recent():
+        _last_check.record(lag().problem)
+    if not _last_check.is_usable:
         return False
-    if least is None:
+    if min_lsn is None:
         return True
     try:
-        [has_it] = _one(REPLICA, "SELECT pg_last_wal_replay_lsn() >= %s::pg_lsn", least)
+        [has_it] = _fetch_row(
+            REPLICA, "SELECT pg_last_wal_replay_lsn() >= %s::pg_lsn", min_lsn
+        )
     except DatabaseError as error:
-        note_failure(error)
+        record_failure(error)
         return False
     return bool(has_it)
 
 
-def note_failure(error: BaseException) -> None:
-    """Leave a standby alone for a while that failed a reader."""
-    _look.note(f"It failed: {' '.join(str(error).split())}")
+def record_failure(error: BaseException) -> None:
+    """Avoid the standby for `FAILURE_RETRY_S`."""
+    _last_check.record(f"It failed: {' '.join(str(error).split())}")
     connections[REPLICA].close()
 
 
-def place_written() -> str:
-    """Return the place in the primary's log behind all that was written until now."""
-    [place] = _one(PRIMARY, "SELECT pg_current_wal_insert_lsn()::text")
-    return str(place)
+def current_lsn() -> str:
+    [lsn] = _fetch_row(PRIMARY, "SELECT pg_current_wal_insert_lsn()::text")
+    return str(lsn)
 
 
 @contextmanager
 def from_replica() -> Iterator[list[Exception]]:
-    """Read from the standby in this block and thread; yield what fails of it."""
+    """Yield a list that collects the standby's errors."""
     failures: list[Exception] = []
 
-    def noting(execute: Callable[..., Any], *statement: Any) -> Any:
+    def record_errors(execute: Callable[..., Any], *statement: Any) -> Any:
         try:
             return execute(*statement)
         except DatabaseError as error:
@@ -140,22 +146,21 @@ def from_replica() -> Iterator[list[Exception]]:
             raise
 
     replica = connections[REPLICA]
-    with _leading_to(replica), replica.execute_wrapper(noting):
+    with _redirected_to(replica), replica.execute_wrapper(record_errors):
         yield failures
 
 
 @contextmanager
 def from_primary() -> Iterator[None]:
-    """Use the primary inside of `from_replica`, for current data and writes."""
     if _thread.primary is None:
         yield
         return
-    with _leading_to(_thread.primary):
+    with _redirected_to(_thread.primary):
         yield
 
 
 @contextmanager
-def _leading_to(server: BaseDatabaseWrapper) -> Iterator[None]:
+def _redirected_to(server: BaseDatabaseWrapper) -> Iterator[None]:
     before, primary = connections[PRIMARY], _thread.primary
     connections[PRIMARY] = server
     _thread.primary = None if server is primary else primary or before
@@ -165,7 +170,7 @@ def _leading_to(server: BaseDatabaseWrapper) -> Iterator[None]:
         connections[PRIMARY], _thread.primary = before, primary
 
 
-def _one(alias: str, query: str, *values: Any) -> tuple[Any, ...]:
+def _fetch_row(alias: str, query: str, *values: Any) -> tuple[Any, ...]:
     with connections[alias].cursor() as cursor:
         cursor.execute(query, values)
         return tuple(cursor.fetchone())

@@ -1,4 +1,4 @@
-"""What Celery runs. A message is only a hint that there is work in the outbox."""
+"""Celery tasks, which only wake workers: jobs are in the database."""
 
 import logging
 import time
@@ -10,73 +10,73 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from benchmarks import broker
-from benchmarks.together import letters
-from benchmarks.unattended import queue
-from benchmarks.unattended.holding import held
-from benchmarks.unattended.queue import Kind
+from benchmarks.collaboration import outgoing_mail
+from benchmarks.jobs import queue
+from benchmarks.jobs.advisory_locks import advisory_lock
+from benchmarks.jobs.queue import JobKind
 from benchmarks.uploads import processing
-from benchmarks.wake import HINT_SENT, LINGER_S, note_wait
+from benchmarks.worker_wakeup import BATCH_WAIT_S, WAKEUP_KEYS, extend_wakeup
 
 logger = logging.getLogger(__name__)
 
-# Processing a hundred runs costs little more than one: wait until nothing came for a
-# moment, but no longer than this.
-LINGER_AT_MOST_S = 2.0
-# Somebody waits for these.
-AWAITED = (Kind.REPORT, Kind.PICTURE, Kind.LETTER)
+# A hundred runs cost little more than one: wait for a pause in uploads, at most this
+# long.
+MAX_BATCH_WAIT_S = 2.0
+INTERACTIVE_KINDS = (JobKind.REPORT, JobKind.CHART, JobKind.EMAIL)
 
 
 @shared_task
-def drain(lingers: bool = True) -> int:
-    """Process uploads that came alone or few at once, and what comes in a moment."""
-    return _drain_lane(is_bulk=False, lingers=lingers)
+def process_uploads(waits_for_more: bool = True) -> int:
+    """Process small uploads, including those that arrive meanwhile."""
+    return _drain_lane(is_bulk=False, waits_for_more=waits_for_more)
 
 
 @shared_task
-def drain_bulk(lingers: bool = True) -> int:
-    """Process bulk uploads, in some of a machine's processes only."""
-    for place in range(settings.BULK_PROCESSES):
-        with held(f"bulk {gethostname()} {place}") as is_mine:
-            if is_mine:
-                return _drain_lane(is_bulk=True, lingers=lingers)
-    broker.connection().delete(HINT_SENT[True])
+def process_bulk_uploads(waits_for_more: bool = True) -> int:
+    """Process bulk uploads, in at most BULK_WORKERS processes per machine."""
+    for number in range(settings.BULK_WORKERS):
+        with advisory_lock(f"bulk {gethostname()} {number}") as is_acquired:
+            if is_acquired:
+                return _drain_lane(is_bulk=True, waits_for_more=waits_for_more)
+    broker.connection().delete(WAKEUP_KEYS[True])
     return 0
 
 
-def _drain_lane(*, is_bulk: bool, lingers: bool) -> int:
-    if lingers:
-        _linger(is_bulk)
-    broker.connection().delete(HINT_SENT[is_bulk])
-    begun = timezone.now()
-    finished = processing.drain(is_bulk=is_bulk)
-    # Of a study that comes piece by piece; or another worker has the same in hand.
-    while processing.flooded_labs(is_bulk) or processing.is_left(begun, is_bulk):
-        time.sleep(LINGER_S)
-        finished += processing.drain(is_bulk=is_bulk)
+def _drain_lane(*, is_bulk: bool, waits_for_more: bool) -> int:
+    if waits_for_more:
+        _wait_for_more(is_bulk)
+    broker.connection().delete(WAKEUP_KEYS[is_bulk])
+    started_at = timezone.now()
+    finished = processing.process_due_uploads(is_bulk=is_bulk)
+    # A study may arrive in pieces, or another worker may hold the partition.
+    while processing.labs_in_burst(is_bulk) or processing.has_due_uploads(
+        started_at, is_bulk
+    ):
+        time.sleep(BATCH_WAIT_S)
+        finished += processing.process_due_uploads(is_bulk=is_bulk)
     return finished
 
 
-def _linger(lane: int) -> None:
-    end = time.monotonic() + LINGER_AT_MOST_S
-    time.sleep(LINGER_S)
-    while time.monotonic() < end and processing.is_still_coming(LINGER_S):
-        note_wait(lane, LINGER_S)
-        time.sleep(LINGER_S)
+def _wait_for_more(lane: int) -> None:
+    deadline = time.monotonic() + MAX_BATCH_WAIT_S
+    time.sleep(BATCH_WAIT_S)
+    while time.monotonic() < deadline and processing.has_recent_uploads(BATCH_WAIT_S):
+        extend_wakeup(lane, BATCH_WAIT_S)
+        time.sleep(BATCH_WAIT_S)
 
 
 @shared_task
 def run_jobs(kind: str, partition: int) -> int:
-    """Do what waits of a kind of work that the sweeper leaves to workers."""
-    return queue.run(kind, partition)
+    return queue.run_due_jobs(kind, partition)
 
 
-def send(kind: str, partition: int) -> None:
-    """Send a worker to jobs; without Redis the sweeper does it again a while later."""
-    expires_s = queue.HINT_IS_LOST_AFTER.total_seconds()
+def dispatch_jobs(kind: str, partition: int) -> None:
+    """Send a partition's task; without Redis, the sweeper tries again."""
+    expires_s = queue.DISPATCH_TIMEOUT.total_seconds()
     try:
         run_jobs.apply_async(
             (kind, partition),
-            queue="interactive" if kind in AWAITED else "bulk",
+            queue="interactive" if kind in INTERACTIVE_KINDS else "bulk",
             expires=expires_s,
             retry=False,
         )
@@ -84,8 +84,8 @@ def send(kind: str, partition: int) -> None:
         logger.warning("Redis took no %s (%s).", kind, error)
 
 
-def send_workers() -> None:
-    """Send workers to jobs whose hint or worker was lost, or that are to be retried."""
-    letters.note_digests()
-    for kind, partition in queue.to_be_sent():
-        send(kind, partition)
+def dispatch_due_jobs() -> None:
+    """Send tasks again after lost tasks or workers, and for due retries."""
+    outgoing_mail.queue_due_digests()
+    for kind, partition in queue.partitions_to_dispatch():
+        dispatch_jobs(kind, partition)

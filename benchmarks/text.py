@@ -1,4 +1,4 @@
-"""Which characters a text may hold, and how texts with numbers sort."""
+"""Validation, normalization and natural sorting of texts."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import unicodedata
 from benchmarks.errors import InvalidError
 from benchmarks.sentences import Sentence
 
-# Control characters, line and paragraph separators, bidirectional marks, and lone
+# Control characters, line and paragraph separators, bidirectional marks, lone
 # surrogates.
 _BREAKS = "\t\n\r"
-_REFUSED = re.compile(
+_FORBIDDEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 _REFUSED_IN_LINES = re.compile(
@@ -20,27 +20,27 @@ _REFUSED_IN_LINES = re.compile(
 
 
 def clean_text(
-    text: str, *, what: str = Sentence("text"), multiline: bool = False
+    text: str, *, label: str = Sentence("text"), multiline: bool = False
 ) -> str:
-    """Return ``text``, or raise InvalidError that names the character and its place.
+    """Return ``text``; raise InvalidError for a forbidden character.
 
-    ``what`` names the field. Tabs and line ends are allowed with ``multiline``.
+    ``label`` names the field. ``multiline`` allows tabs and line ends.
     """
-    pattern = _REFUSED_IN_LINES if multiline else _REFUSED
-    if found := pattern.search(text):
+    pattern = _REFUSED_IN_LINES if multiline else _FORBIDDEN
+    if match := pattern.search(text):
         raise InvalidError(
-            "unclean_text",
-            "The {what} holds {character} at character {place}. Remove it: it "
-            "is invisible or changes how the text is shown.",
-            what=what,
-            character=_name(found[0]),
-            place=found.start() + 1,
+            "invalid_characters",
+            "The {what} contains {character} at position {place}. Remove it, "
+            "because it is invisible or changes how the text is displayed.",
+            what=label,
+            character=_name(match[0]),
+            place=match.start() + 1,
         )
     return text
 
 
-def collapse(text: str) -> str:
-    """One spelling of a text: composed characters, single spaces, no space around."""
+def normalize_whitespace(text: str) -> str:
+    """Return NFC with single inner spaces."""
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
@@ -50,13 +50,15 @@ def _name(character: str) -> str:
         return Sentence("a tab or line break ({point})", point=point)
     if "\ud800" <= character <= "\udfff":
         return Sentence("half of a surrogate pair ({point})", point=point)
-    name = unicodedata.name(character, Sentence("control character"))
+    name = unicodedata.name(character, "")
+    if not name:
+        return Sentence("a control character ({point})", point=point)
     return Sentence("the character {name} ({point})", name=name, point=point)
 
 
-def natural(text: str) -> list[tuple[bool, int, str]]:
-    """Return a sort key of a text, in which 4000 comes after 500."""
-    # Not \d and isdigit: "²" is a digit to them, and no number to int().
+def natural_sort_key(text: str) -> list[tuple[bool, int, str]]:
+    """Return a sort key that orders 500 before 4000."""
+    # \d and isdigit include "²", for which int() fails.
     parts = re.findall(r"[0-9]+|[^0-9]+", text)
     return [
         (False, int(part), "")

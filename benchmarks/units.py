@@ -1,8 +1,8 @@
 """The closed table of units, and conversion.
 
-Decimal and binary prefixes are different units: 1 MB is 10^6 B, 1 MiB is 2^20 B.
-Ambiguous spellings (``KB``, ``Mb``, ``MBps``) are refused, except netperf's ``us/KB``,
-whose KB is documented as 1024 B.
+Decimal and binary prefixes differ: 1 MB is 10^6 B, 1 MiB is 2^20 B. Ambiguous spellings
+(``KB``, ``Mb``, ``MBps``) are rejected, except netperf's ``us/KB``, whose KB is
+documented as 1024 B.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Final
 
-from benchmarks.errors import InvalidError, closest, did_you_mean, shorten
-from benchmarks.sentences import Sentence, joined
+from benchmarks.errors import InvalidError, closest_names, did_you_mean, shorten
+from benchmarks.sentences import Sentence, join_sentences
 
 _DECIMAL = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
@@ -26,8 +26,6 @@ _QUANTITY = re.compile(r"([+-]?[\d.]+(?:E[+-]?\d+)?)(?: (\S+))?", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A symbol, what it measures, and its exact size in the dimension's base unit."""
-
     symbol: str
     dimension: str
     factor: Fraction
@@ -35,7 +33,7 @@ class Unit:
 
 @dataclass(frozen=True, order=True)
 class Quantity:
-    """A number of a base unit (empty: a plain number)."""
+    """A number with base unit; empty for a plain number."""
 
     amount: float
     unit: str = ""
@@ -68,9 +66,7 @@ BASE_UNITS: Final = {
     "power": "W",
     "rate": "1/s",
 }
-"""The unit of size 1 of each dimension that has one of its own."""
-
-# Marked for translation where they are written; as keys they equal plain texts.
+# Sentences mark names for translation; as keys they equal strings.
 _SINGLE: Final[dict[str, dict[str, int | Fraction]]] = {
     Sentence("time"): {
         "s": 1,
@@ -85,21 +81,24 @@ _SINGLE: Final[dict[str, dict[str, int | Fraction]]] = {
     Sentence("ratio"): {"1": 1, "%": Fraction(1, 100)},
     Sentence("count"): {"": 1},
     Sentence("rate"): {"1/s": 1, "1/min": Fraction(1, 60), "GUP/s": 10**9},
-    Sentence("CPU time per data"): {"us/KiB": _MICRO / 1024, "us/KB": _MICRO / 1024},
+    Sentence("CPU time per data"): {
+        "us/KiB": _MICRO / 1024,
+        "us/KB": _MICRO / 1024,
+    },
     Sentence("frequency"): {"Hz": 1, "kHz": 1000, "MHz": 10**6, "GHz": 10**9},
 }
 
 UNITS: Final[Mapping[str, Unit]] = MappingProxyType(
-    {known.symbol: known for known in _table()}
+    {unit.symbol: unit for unit in _table()}
 )
 
-# Other spellings that mean one unit only, wherever they are printed.
+# Unambiguous spellings.
 ALIASES: Final[Mapping[str, str]] = MappingProxyType(
     {
         **dict.fromkeys(("sec", "secs", "second", "seconds"), "s"),
         **dict.fromkeys(("msec", "millisecond", "milliseconds"), "ms"),
         "\u00b5s": "us",  # micro sign
-        "\u03bcs": "us",  # Greek mu, its compatibility form
+        "\u03bcs": "us",  # Greek mu
         **dict.fromkeys(("usec", "microsecond", "microseconds"), "us"),
         **dict.fromkeys(("nsec", "nanosecond", "nanoseconds"), "ns"),
         **dict.fromkeys(("minute", "minutes"), "min"),
@@ -133,7 +132,7 @@ ALIASES: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 
-# Spellings in use for two different units, and what to write instead.
+# Spellings of two units, with the alternatives.
 AMBIGUOUS: Final[Mapping[str, str]] = MappingProxyType(
     {
         **dict.fromkeys(("KB", "kb", "Kb", "K", "k"), "kB (1000 B) or KiB (1024 B)"),
@@ -148,39 +147,41 @@ AMBIGUOUS: Final[Mapping[str, str]] = MappingProxyType(
 )
 
 
-def find(symbol: str) -> Unit | None:
-    """The unit of a symbol or alias, or None. Case matters: mW is not MW."""
+def find_unit(symbol: str) -> Unit | None:
+    """Look up a symbol or alias. Case matters: mW is not MW."""
     return UNITS.get(symbol) or UNITS.get(ALIASES.get(symbol, symbol))
 
 
-def unit(symbol: str) -> Unit:
-    """The unit of a symbol or alias; refuses an unknown or ambiguous one."""
-    if found := find(symbol):
-        return found
+def get_unit(symbol: str) -> Unit:
+    """Look up a unit; raise if unknown or ambiguous."""
+    if unit := find_unit(symbol):
+        return unit
     if meanings := AMBIGUOUS.get(symbol):
         raise InvalidError(
-            "unit",
-            'The unit "{symbol}" has several meanings: write {meanings}.',
+            "invalid_unit",
+            'The unit "{symbol}" is ambiguous. Use {meanings}.',
             symbol=symbol,
             meanings=meanings,
         )
     unknown = Sentence('The unit "{symbol}" is unknown.', symbol=shorten(symbol))
-    hint = did_you_mean(closest(symbol, [known for known in UNITS if known]))
-    rule = Sentence("Case matters, and the unit of a count is the empty text.")
-    raise InvalidError("unit", joined([unknown, hint, rule]))
+    suggestion = did_you_mean(
+        closest_names(symbol, [unit_symbol for unit_symbol in UNITS if unit_symbol])
+    )
+    rule = Sentence("Units are case-sensitive. Use an empty unit for counts.")
+    raise InvalidError("invalid_unit", join_sentences([unknown, suggestion, rule]))
 
 
-def convert(value: float, from_: str, to: str) -> float:
-    """Return ``value`` in another unit of the same dimension, rounded once.
+def convert(value: float, from_unit: str, to_unit: str) -> float:
+    """Convert within a dimension, rounded once.
 
-    Exact for the printed decimal number. Raises InvalidError for another dimension and
-    for numbers that are not finite or become too large.
+    Exact for the printed decimal number. Raises InvalidError for other dimensions, or
+    if the result is not finite or too large.
     """
-    source, target = unit(from_), unit(to)
+    source, target = get_unit(from_unit), get_unit(to_unit)
     if source.dimension != target.dimension:
         raise InvalidError(
-            "unit",
-            "{source} cannot be turned into {target}.",
+            "invalid_unit",
+            "{source} cannot be converted to {target}.",
             source=_described(source),
             target=_described(target),
         )
@@ -188,26 +189,25 @@ def convert(value: float, from_: str, to: str) -> float:
         return value
     if not math.isfinite(value):
         raise InvalidError(
-            "unit",
+            "invalid_unit",
             "{value} {symbol} is not a finite number.",
             value=str(value),
             symbol=source.symbol,
         )
     try:
-        # float() first: numpy writes np.float64(97.2), which is no Fraction.
+        # The repr of numpy numbers is not a number.
         return float(Fraction(repr(float(value))) * source.factor / target.factor)
     except OverflowError:
         raise InvalidError(
-            "unit",
-            "{value:g} {symbol} is too large to be written in {other}.",
+            "invalid_unit",
+            "{value:g} {symbol} is too large to convert to {other}.",
             value=value,
             symbol=source.symbol,
             other=target.symbol,
         ) from None
 
 
-def whole_size(size: int, prefixes: str = "GMK") -> str:
-    """So many bytes by the largest of these prefixes that leaves a whole number."""
+def format_whole_size(size: int, prefixes: str = "GMK") -> str:
     for prefix in prefixes:
         factor = _BINARY[f"{prefix}i"]
         if size >= factor and size % factor == 0:
@@ -220,14 +220,13 @@ def _described(unit: Unit) -> str:
     return Sentence("{name} ({dimension})", name=name, dimension=unit.dimension)
 
 
-def quantity_of(canonical: str) -> Quantity | None:
-    """Return the number that a canonical parameter is, or None if it is a name.
+def parse_quantity(canonical: str) -> Quantity | None:
+    """Parse a canonical parameter; None for a name, such as ``4k``.
 
-    In the canonical spelling (`fingerprints`) ``4 KiB`` and ``4096 B`` are the same.
-    What has no known unit (``4k``) is a name: its number is never guessed.
+    In canonical spelling (`fingerprints`), ``4 KiB`` and ``4096 B`` are the same.
     """
     match = _QUANTITY.fullmatch(canonical)
-    if match is None or (match[2] and find(match[2]) is None):
+    if match is None or (match[2] and find_unit(match[2]) is None):
         return None
     try:
         amount = float(match[1])

@@ -1,11 +1,11 @@
-"""Who is asking: every query is scoped to a viewer."""
+"""The viewer of query results."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Viewer:
-    """Somebody who sees public studies and those of these labs."""
+    """A person or agent who can see public studies and those of these labs."""
 
     lab_ids: frozenset[int] = frozenset()
 

@@ -1,7 +1,7 @@
 """Classes of work, independent of tools: an area ("disk") and a kind ("random write").
 
-Results of different tools are pooled only within one class; metrics without a class are
-never pooled (rule set 2, section 11).
+Tools are pooled only within a class; metrics without one are never pooled (rule set 2,
+section 11).
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,15 +10,12 @@ from types import MappingProxyType
 from typing import Final
 
 from benchmarks.sentences import template
-from benchmarks.text import collapse
+from benchmarks.text import normalize_whitespace
 
 
 @dataclass(frozen=True, slots=True)
 class WorkClass:
-    """A class of work: its area's slug and its own ("disk", "random-write").
-
-    ``area_title`` and ``kind_title`` are English templates, for translators to find.
-    """
+    """Slugs ("disk", "random-write") and English title templates of a work class."""
 
     area: str
     kind: str
@@ -27,16 +24,16 @@ class WorkClass:
 
     @property
     def slug(self) -> str:
-        """The name that is stored and sent, unique among all: "disk-random-write"."""
+        """The unique name: "disk-random-write"."""
         return f"{self.area}-{self.kind}"
 
     @property
     def title(self) -> str:
-        """The English name in full: "disk: random write"."""
+        """The title: "disk: random write"."""
         return f"{self.area_title}: {self.kind_title}"
 
 
-# By area. A slug is its title in lower case with hyphens, without "energy ": per-work.
+# By area. A slug is the title in lower case with hyphens, without "energy ": per-work.
 _VOCABULARY: Final = {
     template("CPU"): (template("floating point"), template("integer")),
     template("memory"): (
@@ -73,14 +70,16 @@ def _classes() -> Iterator[WorkClass]:
 
 
 WORK_CLASSES: Final[Mapping[str, WorkClass]] = MappingProxyType(
-    {known.slug: known for known in _classes()}
+    {work_class.slug: work_class for work_class in _classes()}
 )
 
 
-def work_class(name: str) -> WorkClass:
-    """Return a class by slug or title; ValueError lists the known ones."""
-    words = collapse(name).casefold()
-    for known in WORK_CLASSES.values():
-        if words in (known.slug, known.title.casefold()):
-            return known
-    raise ValueError(f'"{name}" is no work class; known are {", ".join(WORK_CLASSES)}')
+def find_work_class(name: str) -> WorkClass:
+    """Look up slug or title; ValueError lists the known ones."""
+    folded_name = normalize_whitespace(name).casefold()
+    for work_class in WORK_CLASSES.values():
+        if folded_name in (work_class.slug, work_class.title.casefold()):
+            return work_class
+    raise ValueError(
+        f'"{name}" is not a work class. Known are {", ".join(WORK_CLASSES)}'
+    )

@@ -1,1 +1,1 @@
-"""The client that people install: the wheel `virtlab-client`, imported as `virtlab`."""
+"""Sources of the wheel `virtlab-client`, which is imported as `virtlab`."""

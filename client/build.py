@@ -1,9 +1,6 @@
-"""Pack the client into a wheel; equal sources give equal bytes.
+"""Pack the client into a reproducible wheel (PyPA, "Binary distribution format").
 
-    python -m client.build dist
-
-A wheel is a zip (PyPA, "Binary distribution format") of our package, the agent's client
-and metadata for pip.
+python -m client.build dist
 """
 
 import base64
@@ -38,26 +35,28 @@ def wheel_name(version: str) -> str:
 
 
 def wheel(version: str) -> bytes:
-    """Return the bytes of the wheel."""
-    about = f"{NAME}-{version}.dist-info"
+    metadata_folder = f"{NAME}-{version}.dist-info"
     files = {
         "virtlab/__init__.py": (ROOT / "client/virtlab/__init__.py").read_bytes(),
         "virtlab/client.py": (ROOT / "agents/client.py").read_bytes(),
-        f"{about}/LICENSE": (ROOT / "LICENSE").read_bytes(),
-        f"{about}/METADATA": METADATA.format(version=version).encode(),
-        f"{about}/WHEEL": WHEEL.encode(),
+        f"{metadata_folder}/LICENSE": (ROOT / "LICENSE").read_bytes(),
+        f"{metadata_folder}/METADATA": METADATA.format(version=version).encode(),
+        f"{metadata_folder}/WHEEL": WHEEL.encode(),
     }
-    listed = sorted(files.items())
-    record = [f"{name},{_digest(data)},{len(data)}" for name, data in listed]
-    files[f"{about}/RECORD"] = "\n".join([*record, f"{about}/RECORD,,", ""]).encode()
+    record = [
+        f"{name},{_digest(data)},{len(data)}" for name, data in sorted(files.items())
+    ]
+    files[f"{metadata_folder}/RECORD"] = "\n".join(
+        [*record, f"{metadata_folder}/RECORD,,", ""]
+    ).encode()
     archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w") as opened:
+    with zipfile.ZipFile(archive, "w") as wheel_file:
         for name, content in sorted(files.items()):
             entry = zipfile.ZipInfo(name, _DATE)
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.create_system = 3
             entry.external_attr = 0o644 << 16
-            opened.writestr(entry, content)
+            wheel_file.writestr(entry, content)
     return archive.getvalue()
 
 
@@ -67,7 +66,7 @@ def _digest(content: bytes) -> str:
 
 
 def main(folder: str) -> Path:
-    """Write the wheel into a folder and return its path."""
+    """Write the wheel into a folder; return its path."""
     version = (ROOT / "VERSION").read_text().strip()
     path = Path(folder) / wheel_name(version)
     path.parent.mkdir(parents=True, exist_ok=True)

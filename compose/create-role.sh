@@ -1,8 +1,8 @@
 #!/bin/sh
-# Run by the PostgreSQL image on an empty data folder, and once by hand where an older
-# version made one role alone (docs/operations.md): the role that owns the database, the
-# product's own, which row-level security binds, the one it sees all rows as, and the
-# database. None is a superuser.
+# Create the database and its roles: the owner, the product's role with row-level security,
+# and the role that sees all rows. None is a superuser. The PostgreSQL image runs this on an
+# empty data folder. Run it once by hand after an upgrade from a version with a single role
+# (docs/operations.md).
 set -eu
 psql --no-psqlrc --quiet --set=ON_ERROR_STOP=1 --username=postgres --dbname=postgres <<'SQL'
 \getenv owner OWNER_DATABASE_PASSWORD

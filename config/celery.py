@@ -7,35 +7,34 @@ from typing import Any
 
 from celery import Celery, signals
 
-from benchmarks.memory import Memory
-from benchmarks.monitoring import tracing
+from benchmarks.memory_trimming import MemoryTrimmer
+from benchmarks.monitoring import request_ids
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-# Checks load every page into workers, which show none; `make check` has run them.
+# `make check` has run the checks, which load every page.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
-NICENESS = 5
+WORKER_NICENESS = 5
 
-memory = Memory()
+memory = MemoryTrimmer()
 app = Celery("virtlab")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
 
 @signals.setup_logging.connect
-def _keep_ours(**_: Any) -> None:
-    """Leave the logs as Django set them up: a listener keeps Celery from its own."""
+def _keep_django_logging(**_: Any) -> None:
+    """With a receiver, Celery does not set up its own logging."""
 
 
 @signals.celeryd_init.connect
-def _step_back(**_: Any) -> None:
-    """Let web processes come first: an agent waits for these, and for no worker."""
-    os.nice(NICENESS)
+def _lower_priority(**_: Any) -> None:
+    """Agents wait for web processes."""
+    os.nice(WORKER_NICENESS)
 
 
 @signals.celeryd_after_setup.connect
 def _serve_counters(**_: Any) -> None:
-    """Serve the worker's counters where METRICS_PORT says so."""
     from django.conf import settings
 
     from benchmarks.monitoring import exposition
@@ -45,33 +44,32 @@ def _serve_counters(**_: Any) -> None:
 
 
 @signals.worker_before_create_process.connect
-def _share(**_: Any) -> None:
-    """Let a child share what is loaded: the collector would write into all of it."""
+def _share_memory(**_: Any) -> None:
+    """Garbage collection would unshare the memory of loaded objects."""
     gc.collect()
     gc.freeze()
 
 
 @signals.before_task_publish.connect
-def _name_sender(headers: dict[str, Any], **_: Any) -> None:
-    """Send along in whose name a task is sent."""
-    headers["request_id"] = tracing.current_id()
+def _add_request_id(headers: dict[str, Any], **_: Any) -> None:
+    headers["request_id"] = request_ids.current_id()
 
 
 @signals.task_prerun.connect
 def _begin(task_id: str, task: Any, **_: Any) -> None:
-    """Work in the sender's name; a task that nobody sent has its own."""
-    sender = getattr(task.request, "request_id", None) or tracing.NOBODY
-    task.request.traced = tracing.traced(
-        task_id if sender == tracing.NOBODY else sender
+    """Use the sender's request ID, or the task's ID without one."""
+    request_id = getattr(task.request, "request_id", None) or request_ids.NO_ID
+    task.request.traced = request_ids.use_request_id(
+        task_id if request_id == request_ids.NO_ID else request_id
     )
     task.request.traced.__enter__()
-    task.request.begun = time.perf_counter()
+    task.request.started = time.perf_counter()
 
 
 @signals.task_postrun.connect
 def _end(task: Any, **_: Any) -> None:
     from benchmarks.monitoring.counters import TASK_SECONDS
 
-    TASK_SECONDS.labels(task.name).observe(time.perf_counter() - task.request.begun)
+    TASK_SECONDS.labels(task.name).observe(time.perf_counter() - task.request.started)
     task.request.traced.__exit__(None, None, None)
-    memory.give_back()
+    memory.trim()

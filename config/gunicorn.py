@@ -1,16 +1,16 @@
-"""How the web server runs, under `make run` and in the image alike."""
+"""Configuration of the web server."""
 
 import gc
 from typing import Any
 
 from django.urls import get_resolver
 
-# Slow clients keep no thread.
-worker_class = "config.buffering.BufferingWorker"
+# Slow clients do not occupy a thread.
+worker_class = "config.gunicorn_worker.BufferingWorker"
 workers = 2
 threads = 4
 
-# Loaded once, then forked: a killed web process is back within milliseconds.
+# A killed process restarts in milliseconds.
 preload_app = True
 
 timeout = 60
@@ -18,15 +18,15 @@ graceful_timeout = 8
 keepalive = 5
 control_socket_disable = True
 
-logger_class = "config.buffering.WebLog"
-# The combined form, then how long it took in seconds, and the request's id.
+logger_class = "config.gunicorn_worker.AccessLog"
+# The combined log format, plus duration in seconds and request ID.
 access_log_format = (
     '%(h)s - - %(t)s "%(r)s" %(s)s %(b)s "%(f)s" "%(a)s" %(L)s %({x-request-id}o)s'
 )
 
 
 def on_starting(server: Any) -> None:
-    """Load every view before the fork, and exempt it from garbage collection."""
+    """Load every view before the fork, and exclude objects from garbage collection."""
     _ = get_resolver().url_patterns
     gc.collect()
     gc.freeze()

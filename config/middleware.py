@@ -1,4 +1,4 @@
-"""Middleware: request ids and counters, limits, compression, the signed-in user."""
+"""Middleware: request IDs and counters, limits, compression, and the current user."""
 
 import gzip
 import logging
@@ -19,9 +19,13 @@ from django.utils.cache import patch_cache_control, patch_vary_headers
 from django.utils.functional import SimpleLazyObject
 from django.utils.http import parse_header_parameters
 
-from benchmarks import sight
+from benchmarks import rls
 from benchmarks.monitoring.counters import REQUEST_SECONDS, REQUESTS, SERVER_ERRORS
-from benchmarks.monitoring.tracing import HEADER, given_id, traced
+from benchmarks.monitoring.request_ids import (
+    REQUEST_ID_HEADER,
+    accept_id,
+    use_request_id,
+)
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication
@@ -29,65 +33,71 @@ if TYPE_CHECKING:
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 SERVER_ERROR: Final = 500
 METHODS: Final = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
-# What browsers send forms in. Python knows codecs that are no character sets.
-CHARSETS: Final = {"utf-8", "us-ascii", "ascii", "iso-8859-1", "latin-1", ""}
+# Encodings of forms in browsers. Some codecs of Python are not character sets.
+KNOWN_CHARSETS: Final = {"utf-8", "us-ascii", "ascii", "iso-8859-1", "latin-1", ""}
 USUAL_PORTS: Final = {"80", "443"}
-# A codec of no name: Django takes none for it, and the request is refused below.
-NO_CHARSET: Final = "application/octet-stream; charset=unknown"
-# Level 1 is six times as fast as Django's level 6.
-LEVEL: Final = 1
-SHORTEST: Final = 200
-TEXTS: Final = ("text/", "application/json", "image/svg+xml", "application/vnd.oai")
-HAS_NAME: Final = 8
-LONGEST_NAME: Final = 100
-ACCEPTED = re.compile(r"\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))")
+# Django ignores an unknown codec, and `request_checks` rejects the request.
+UNKNOWN_CHARSET: Final = "application/octet-stream; charset=unknown"
+# Six times as fast as Django's level 6.
+COMPRESSION_LEVEL: Final = 1
+MIN_COMPRESSED_BYTES: Final = 200
+COMPRESSED_TYPES: Final = (
+    "text/",
+    "application/json",
+    "image/svg+xml",
+    "application/vnd.oai",
+)
+GZIP_HAS_NAME: Final = 8
+MAX_GZIP_NAME: Final = 100
+ACCEPTS_GZIP = re.compile(r"\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))")
 
 logger = logging.getLogger(__name__)
 
 
-def requests(get_response: GetResponse) -> GetResponse:
-    """Answer under the request's id, and count the response."""
+def request_ids(get_response: GetResponse) -> GetResponse:
+    """Set the request ID and count the response."""
 
     def answer(request: HttpRequest) -> HttpResponseBase:
-        begun = time.perf_counter()
-        with traced(given_id(request.headers.get(HEADER, ""))) as request_id:
+        started = time.perf_counter()
+        with use_request_id(
+            accept_id(request.headers.get(REQUEST_ID_HEADER, ""))
+        ) as request_id:
             response = get_response(request)
-        response[HEADER] = request_id
-        # For what Django logs of the answer, which is after this.
+        response[REQUEST_ID_HEADER] = request_id
+        # Django logs the response later.
         vars(request)["request_id"] = request_id
         status, route = response.status_code, _route(request)
-        # Names that somebody invents must not become counters.
+        # Clients may invent methods.
         method = request.method if request.method in METHODS else "other"
         try:
             REQUESTS.labels(route, method, status).inc()
             if status == SERVER_ERROR:
                 SERVER_ERRORS.inc()
-            REQUEST_SECONDS.labels(_kind(route)).observe(time.perf_counter() - begun)
-        except OSError as error:  # no room for a new process's counters: a full disk
-            logger.warning("A request is not counted: %s", error)
+            REQUEST_SECONDS.labels(_kind(route)).observe(time.perf_counter() - started)
+        except OSError as error:  # disk full: no room for a new process's counters
+            logger.warning("A request was not counted: %s", error)
         return response
 
     return answer
 
 
-def persons(get_response: GetResponse) -> GetResponse:
-    """Set `request.user` lazily; row-level security applies to the signed-in user."""
+def current_user(get_response: GetResponse) -> GetResponse:
+    """Set `request.user` lazily, for row-level security too."""
 
     def answer(request: HttpRequest) -> HttpResponseBase:
-        def known() -> Any:
+        def load_user() -> Any:
             user = get_user(request)
             if user.is_authenticated:
-                sight.see_as(user.pk)
+                rls.allow_viewer(user.pk)
             return user
 
-        request.user = SimpleLazyObject(known)  # type: ignore[assignment]
+        request.user = SimpleLazyObject(load_user)  # type: ignore[assignment]
         return get_response(request)
 
     return answer
 
 
 def _route(request: HttpRequest) -> str:
-    """Return the name of the matched URL pattern, so that labels are bounded."""
     if request.resolver_match:
         return request.resolver_match.view_name or "unnamed"
     is_static = request.path.startswith(settings.STATIC_URL)
@@ -100,59 +110,60 @@ def _kind(route: str) -> str:
     return "static" if route == "static" else "page"
 
 
-def charsets(application: "WSGIApplication") -> "WSGIApplication":
-    """Replace unknown character sets before Django decodes the address with them."""
+def replace_unknown_charsets(application: "WSGIApplication") -> "WSGIApplication":
+    """Django would decode the URL with them."""
 
     def answer(
         environ: dict[str, Any], start_response: "StartResponse"
     ) -> Iterable[bytes]:
         try:
-            _, named = parse_header_parameters(environ.get("CONTENT_TYPE", ""))
+            _, parameters = parse_header_parameters(environ.get("CONTENT_TYPE", ""))
         except ValueError:
-            named = {"charset": "unknown"}
-        if named.get("charset", "").lower() not in CHARSETS:
-            environ["CONTENT_TYPE"] = NO_CHARSET
+            parameters = {"charset": "unknown"}
+        if parameters.get("charset", "").lower() not in KNOWN_CHARSETS:
+            environ["CONTENT_TYPE"] = UNKNOWN_CHARSET
         return application(environ, start_response)
 
     return answer
 
 
-def bounds(get_response: GetResponse) -> GetResponse:
-    """Check a request's port and character set; mark answers to users private."""
+def request_checks(get_response: GetResponse) -> GetResponse:
+    """Check port and character set; mark responses to users private."""
 
     def answer(request: HttpRequest) -> HttpResponseBase:
-        request.META["REMOTE_ADDR"] = _address(request)
-        if not _knows_port(request):
+        request.META["REMOTE_ADDR"] = _client_address(request)
+        if not _is_known_port(request):
             return HttpResponse(
-                "This server is not known by the port that the address names. "
-                "Behind a proxy with a port of its own, name it in ALLOWED_PORTS.\n",
+                "This server does not serve the port in the URL. If a proxy uses "
+                "another port, add it to ALLOWED_PORTS.\n",
                 status=400,
                 content_type="text/plain; charset=utf-8",
             )
-        if (request.content_params or {}).get("charset", "").lower() not in CHARSETS:
+        if (request.content_params or {}).get(
+            "charset", ""
+        ).lower() not in KNOWN_CHARSETS:
             return HttpResponse(
-                "Send forms as UTF-8: the character set that this one names is not "
-                "read here.\n",
+                "Send forms as UTF-8. The character set of this request is not "
+                "supported.\n",
                 status=415,
                 content_type="text/plain; charset=utf-8",
             )
         response = get_response(request)
-        # Answers to a user must not be cached by proxies.
-        is_kept = "no-store" not in response.get("Cache-Control", "")
+        is_cacheable = "no-store" not in response.get("Cache-Control", "")
         has_session = settings.SESSION_COOKIE_NAME in request.COOKIES
-        if is_kept and (has_session or "Authorization" in request.headers):
+        if is_cacheable and (has_session or "Authorization" in request.headers):
             patch_cache_control(response, private=True)
         return response
 
     return answer
 
 
-def _address(request: HttpRequest) -> str:
-    """Return the client's address: that before the proxies that we trust."""
+def _client_address(request: HttpRequest) -> str:
+    """Trust only the reports of trusted proxies."""
     address = str(request.META.get("REMOTE_ADDR", ""))
-    said = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
-    while said and _is_trusted(address):
-        address = said.pop().strip() or address
+    forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
+    while forwarded and _is_trusted(address):
+        address = forwarded.pop().strip() or address
     return address
 
 
@@ -164,28 +175,28 @@ def _is_trusted(address: str) -> bool:
     return any(ip in network for network in settings.TRUSTED_PROXIES)
 
 
-def _knows_port(request: HttpRequest) -> bool:
-    """Return whether links may use the port of the request's Host."""
+def _is_known_port(request: HttpRequest) -> bool:
+    """Return whether links may use the port of the Host header."""
     try:
         port = urlsplit(f"//{request.META.get('HTTP_HOST', '')}").port
     except ValueError:
-        return True  # no port at all: Django refuses such a host itself
-    own = {request.META.get("SERVER_PORT", ""), *settings.ALLOWED_PORTS, *USUAL_PORTS}
-    return port is None or str(port) in own
+        return True  # not a port: Django rejects such a host
+    known = {request.META.get("SERVER_PORT", ""), *settings.ALLOWED_PORTS, *USUAL_PORTS}
+    return port is None or str(port) in known
 
 
-def bound_statements() -> None:
-    """Limit the time of statements and lock waits in processes that answer requests."""
-    connection_created.connect(_limit, dispatch_uid="bound statements")
+def limit_statement_time() -> None:
+    """Applies in processes that answer requests."""
+    connection_created.connect(_set_timeouts, dispatch_uid="limit statement time")
 
 
-def _limit(connection: Any, **_: Any) -> None:
-    times = (settings.WEB_STATEMENT_TIMEOUT_S, settings.WEB_LOCK_TIMEOUT_S)
+def _set_timeouts(connection: Any, **_: Any) -> None:
+    timeouts = (settings.WEB_STATEMENT_TIMEOUT_S, settings.WEB_LOCK_TIMEOUT_S)
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT set_config('statement_timeout', %s, false),"
             " set_config('lock_timeout', %s, false)",
-            [f"{seconds}s" for seconds in times],
+            [f"{seconds}s" for seconds in timeouts],
         )
 
 
@@ -195,17 +206,17 @@ def compression(get_response: GetResponse) -> GetResponse:
         response = get_response(request)
         if (
             not isinstance(response, HttpResponse)
-            or not response.get("Content-Type", "").startswith(TEXTS)
+            or not response.get("Content-Type", "").startswith(COMPRESSED_TYPES)
             or response.has_header("Content-Encoding")
-            or len(response.content) < SHORTEST
+            or len(response.content) < MIN_COMPRESSED_BYTES
         ):
             return response
         patch_vary_headers(response, ("Accept-Encoding",))
-        if ACCEPTED.search(request.headers.get("Accept-Encoding", "")):
+        if ACCEPTS_GZIP.search(request.headers.get("Accept-Encoding", "")):
             response.content = compressed(response.content)
             response["Content-Length"] = str(len(response.content))
             response["Content-Encoding"] = "gzip"
-            # Other bytes than those that were named: the same to a reader only.
+            # The bytes have changed, so the tag is only weakly valid.
             if (tag := response.get("ETag", "")).startswith('"'):
                 response["ETag"] = f"W/{tag}"
         return response
@@ -214,12 +225,12 @@ def compression(get_response: GetResponse) -> GetResponse:
 
 
 def compressed(content: bytes) -> bytes:
-    """Return a gzip file whose header has a name of random length, against BREACH.
+    """Return a gzip file with a name of random length against BREACH.
 
     Source: https://ieeexplore.ieee.org/document/9754554
     """
-    packed = gzip.compress(content, LEVEL, mtime=0)
-    name = b"a" * secrets.randbelow(LONGEST_NAME)
+    packed = gzip.compress(content, COMPRESSION_LEVEL, mtime=0)
+    name = b"a" * secrets.randbelow(MAX_GZIP_NAME)
     return b"".join(
-        (packed[:3], bytes([HAS_NAME]), packed[4:10], name, b"\0", packed[10:])
+        (packed[:3], bytes([GZIP_HAS_NAME]), packed[4:10], name, b"\0", packed[10:])
     )

@@ -1,8 +1,7 @@
-"""Read pages and exports from a standby that is recent enough.
+"""Reading pages and exports from a standby that is recent enough.
 
 The log position after a user's last write is stored in Redis and in a cookie; a standby
-behind it is not read for that user. Users are authenticated on the primary, which also
-answers what the standby cannot.
+behind it is not read for that user. Users are authenticated on the primary.
 """
 
 import hashlib
@@ -19,120 +18,117 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from benchmarks import broker, replica
-from benchmarks.database import sqlstate, was_away
-from benchmarks.errors import TOOK_TOO_LONG
+from benchmarks.database import is_connection_error, sqlstate
+from benchmarks.errors import TIMEOUT_SQLSTATES
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
-SAFE: Final = ("GET", "HEAD")
-# Of the API what people and programs read much of. Agents follow plans there by GET.
-READ: Final = tuple(
+SAFE_METHODS: Final = ("GET", "HEAD")
+# Paths with large reads; agents poll others.
+REPLICA_API_PATHS: Final = tuple(
     f"/api/v1/{name}/"
     for name in ("data", "comparisons", "cells", "evidence", "factor-effects")
 )
-ELSEWHERE: Final = ("/api/", "/metrics", "/agent/", settings.STATIC_URL)
+PRIMARY_PATHS: Final = ("/api/", "/metrics", "/agent/", settings.STATIC_URL)
 COOKIE: Final = "virtlab-written"
-PLACE: Final = re.compile(r"[0-9A-F]{1,8}/[0-9A-F]{1,8}")
-# A standby that is so long behind is not read from at all.
-REMEMBERED_S: Final = 600
+LSN: Final = re.compile(r"[0-9A-F]{1,8}/[0-9A-F]{1,8}")
+# A standby that is further behind is not read.
+LSN_LIFETIME_S: Final = 600
 SERVER_ERROR: Final = 500
 logger = logging.getLogger(__name__)
 
 
-def reading(get_response: GetResponse) -> GetResponse:
-    """Route safe requests to the standby; not installed without one."""
+def read_from_replica(get_response: GetResponse) -> GetResponse:
+    """Route safe requests to the standby, if there is one."""
     if not replica.is_configured():
         raise MiddlewareNotUsed
 
     def answer(request: HttpRequest) -> HttpResponseBase:
-        if request.method not in SAFE or not _may_be_read(request):
+        if request.method not in SAFE_METHODS or not _can_use_replica(request):
             return get_response(request)
         with replica.from_replica() as failures:
             response = get_response(request)
         if not failures and response.status_code < SERVER_ERROR:
             return response
-        if any(sqlstate(error) in TOOK_TOO_LONG for error in failures):
-            return response  # the primary has as much to do with it
-        if away := [error for error in failures if was_away(error)]:
-            replica.note_failure(away[0])
+        if any(sqlstate(error) in TIMEOUT_SQLSTATES for error in failures):
+            return response  # the primary would take as long
+        if lost := [error for error in failures if is_connection_error(error)]:
+            replica.record_failure(lost[0])
         response.close()
         return get_response(request)
 
     return answer
 
 
-def noting(get_response: GetResponse) -> GetResponse:
+def record_write_position(get_response: GetResponse) -> GetResponse:
     """Store the log position after requests that may have written."""
     if not replica.is_configured():
         raise MiddlewareNotUsed
 
     def answer(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
-        if request.method not in SAFE:
-            _note_place(request, response)
+        if request.method not in SAFE_METHODS:
+            _store_position(request, response)
         return response
 
     return answer
 
 
-def _may_be_read(request: HttpRequest) -> bool:
-    """Return whether the standby may answer: it has the last write of the user."""
+def _can_use_replica(request: HttpRequest) -> bool:
+    """The standby must have the user's last write."""
     path = request.path_info
-    if path.startswith(ELSEWHERE) and not path.startswith(READ):
+    if path.startswith(PRIMARY_PATHS) and not path.startswith(REPLICA_API_PATHS):
         return False
-    # Asked on the primary: an account that is closed is closed at once.
-    names = _names_of(request)
+    # Closed accounts are rejected at once, because users are read from the primary.
+    keys = _user_keys(request)
     cookie = request.COOKIES.get(COOKIE, "")
-    places = [cookie] if PLACE.fullmatch(cookie) else []
+    positions = [cookie] if LSN.fullmatch(cookie) else []
     try:
-        known: list[Any] = broker.connection().mget(names) if names else []
+        stored: list[Any] = broker.connection().mget(keys) if keys else []
     except (redis.RedisError, OSError):
         return False
-    places += [place.decode() for place in known if place]
-    return replica.may_be_read(max(places, key=_order, default=None))
+    positions += [position.decode() for position in stored if position]
+    return replica.can_serve_reads(max(positions, key=_parse_position, default=None))
 
 
-def _note_place(request: HttpRequest, response: HttpResponseBase) -> None:
-    """Store the current log position for the user of this request."""
-    names = _names_of(request)
-    if not names or response.status_code >= SERVER_ERROR:
+def _store_position(request: HttpRequest, response: HttpResponseBase) -> None:
+    keys = _user_keys(request)
+    if not keys or response.status_code >= SERVER_ERROR:
         return
     try:
-        place = replica.place_written()
-    except DatabaseError as error:  # it is written: that stays so
-        logger.warning("Nobody knows how far the log has come: %s", error)
+        position = replica.current_lsn()
+    except DatabaseError as error:  # the write itself has succeeded
+        logger.warning("The log position cannot be read: %s", error)
         return
     if settings.SESSION_COOKIE_NAME in {**request.COOKIES, **response.cookies}:
         response.set_cookie(
             COOKIE,
-            place,
-            max_age=REMEMBERED_S,
+            position,
+            max_age=LSN_LIFETIME_S,
             httponly=True,
             samesite="Lax",
             secure=settings.HTTPS,
         )
     try:
         with broker.connection().pipeline() as pipeline:
-            for name in names:
-                pipeline.set(name, place, ex=REMEMBERED_S)
+            for key in keys:
+                pipeline.set(key, position, ex=LSN_LIFETIME_S)
             pipeline.execute()
     except (redis.RedisError, OSError) as error:
-        logger.warning("Redis does not remember who wrote (%s).", error)
+        logger.warning("The log position cannot be stored in Redis: %s", error)
 
 
-def _names_of(request: HttpRequest) -> list[str]:
-    """Return the Redis keys of the request's user or token."""
-    names = []
-    if shown := request.headers.get("Authorization"):
-        digest = hashlib.sha256(shown.encode()).hexdigest()
-        names.append(f"virtlab:written:token:{digest}")
-    # Nobody was asked for where an upload was taken the short way.
-    person = getattr(request, "user", None)
-    if person is not None and person.is_authenticated:
-        names.append(f"virtlab:written:person:{person.pk}")
-    return names
+def _user_keys(request: HttpRequest) -> list[str]:
+    keys = []
+    if authorization := request.headers.get("Authorization"):
+        digest = hashlib.sha256(authorization.encode()).hexdigest()
+        keys.append(f"virtlab:written:token:{digest}")
+    # The fast path for uploads does not set a user.
+    user = getattr(request, "user", None)
+    if user is not None and user.is_authenticated:
+        keys.append(f"virtlab:written:person:{user.pk}")
+    return keys
 
 
-def _order(place: str) -> tuple[int, int]:
-    """Return a log position as two numbers, for sorting."""
-    high, low = place.split("/")
+def _parse_position(position: str) -> tuple[int, int]:
+    high, low = position.split("/")
     return int(high, 16), int(low, 16)

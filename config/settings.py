@@ -1,4 +1,4 @@
-"""All settings, read once from the environment. Nothing secret has a default."""
+"""All settings, from the environment. Secrets have no defaults."""
 
 from pathlib import Path
 from typing import Any
@@ -7,22 +7,22 @@ import dj_database_url
 from csp.constants import NONE, SELF
 from kombu import Queue
 
-from benchmarks.monitoring.tracing import JsonLines, Traced
+from benchmarks.monitoring.request_ids import JsonFormatter, RequestIdFilter
 from config import env
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-DASHBOARD = BASE_DIR / "dashboard"
+DASHBOARD_DIR = BASE_DIR / "dashboard"
 VERSION = (BASE_DIR / "VERSION").read_text().strip()
-VAR = Path(env.text("VIRTLAB_VAR", str(BASE_DIR / "var"))).resolve()
+VAR_DIR = Path(env.text("VIRTLAB_VAR", str(BASE_DIR / "var"))).resolve()
 
 SECRET_KEY = env.text("SECRET_KEY")
 DEBUG = env.flag("DEBUG", default=False)
-ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
-# Addresses of proxies whose word is taken for where a request comes from.
+ALLOWED_HOSTS = env.text_list("ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
+# X-Forwarded-For of these addresses is trusted.
 TRUSTED_PROXIES = env.networks("TRUSTED_PROXIES", "")
-# Ports of a proxy that browsers see, beside our own, 80 and 443.
-ALLOWED_PORTS = env.words("ALLOWED_PORTS", "")
-CSRF_TRUSTED_ORIGINS = env.words("CSRF_TRUSTED_ORIGINS", "")
+# Ports of a proxy that browsers see, besides our own, 80 and 443.
+ALLOWED_PORTS = env.text_list("ALLOWED_PORTS", "")
+CSRF_TRUSTED_ORIGINS = env.text_list("CSRF_TRUSTED_ORIGINS", "")
 
 INSTALLED_APPS = [
     "django.contrib.auth",
@@ -47,9 +47,9 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "config.middleware.requests",
-    "config.middleware.bounds",
-    "config.replicas.noting",
+    "config.middleware.request_ids",
+    "config.middleware.request_checks",
+    "config.replicas.record_write_position",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.middleware.compression",
@@ -59,15 +59,15 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "config.middleware.persons",
+    "config.middleware.current_user",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "dashboard.kit.hooks.SecondFactorMiddleware",
-    "config.replicas.reading",
-    "dashboard.kit.hooks.ButtonAddressMiddleware",
-    "dashboard.kit.hooks.BusyMiddleware",
+    "dashboard.kit.middleware.SecondFactorMiddleware",
+    "config.replicas.read_from_replica",
+    "dashboard.kit.middleware.MethodNotAllowedPageMiddleware",
+    "dashboard.kit.middleware.ErrorPageMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -77,44 +77,42 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        # A page's templates lie in its folder, with its code.
-        "DIRS": [DASHBOARD / "pages", DASHBOARD / "kit" / "templates"],
+        "DIRS": [DASHBOARD_DIR / "pages", DASHBOARD_DIR / "kit" / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "dashboard.pages.overview.tour.tour",
+                "dashboard.pages.home.tour.tour_context",
             ]
         },
     }
 ]
 
-# PostgreSQL is the only database. Connections live as long as their thread and are
-# checked before use, so that a restarted server costs one reconnect and no error.
+# Connections live as long as their thread and are checked before use, for restarts of
+# the server.
 _CONNECTION: dict[str, Any] = {
     "engine": "config.postgresql",
     "conn_max_age": 600,
     "conn_health_checks": True,
 }
 DATABASES = {"default": dj_database_url.parse(env.text("DATABASE_URL"), **_CONNECTION)}
-# Who owns the tables, where the role of DATABASE_URL does not: for `prepare` alone.
+# For `prepare` alone: the tables' owner, if it is not the role of DATABASE_URL.
 OWNER_DATABASE_URL = env.text("OWNER_DATABASE_URL", "")
 
-# A standby of the same PostgreSQL, from which pages and exports are read, and how old
-# it may be. Without one all is read where it is written.
-REPLICA_LAG_S = env.whole_number("REPLICA_LAG_S", 10)
+# Maximum age of the standby from which pages and exports are read.
+REPLICA_MAX_LAG_S = env.whole_number("REPLICA_MAX_LAG_S", 10)
 if _replica := env.text("REPLICA_DATABASE_URL", ""):
     DATABASES["replica"] = dj_database_url.parse(_replica, **_CONNECTION)
-    # A reader does not wait for a machine that is away: the primary has it all.
+    # The primary can answer if the standby is lost.
     DATABASES["replica"].setdefault("OPTIONS", {}).setdefault("connect_timeout", 2)
 
-# How long PostgreSQL works for a request, and waits for a lock: then 503.
+# Exceeding requests get status 503.
 WEB_STATEMENT_TIMEOUT_S = env.whole_number("WEB_STATEMENT_TIMEOUT_S", 30)
 WEB_LOCK_TIMEOUT_S = env.whole_number("WEB_LOCK_TIMEOUT_S", 10)
 
-# Redis carries wake-up hints only: the outbox in PostgreSQL is the truth.
+# Redis carries only wake-up hints; the outbox in PostgreSQL is authoritative.
 REDIS_URL = env.text("REDIS_URL")
 CELERY_BROKER_URL = env.broker_url(REDIS_URL)
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
@@ -124,28 +122,28 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_timeout": 5,
     "socket_connect_timeout": 2,
 }
-# A worker without -Q takes both. What nobody waits for, or may take long, is bulk.
+# A worker without -Q serves both queues.
 CELERY_TASK_QUEUES = [Queue("interactive"), Queue("bulk")]
 CELERY_TASK_DEFAULT_QUEUE = "interactive"
-CELERY_TASK_ROUTES = {"benchmarks.tasks.drain_bulk": {"queue": "bulk"}}
-# How many processes of a machine's workers take uploads in bulk at once: fewer than
-# there are, so that one is free for those that come alone.
-BULK_PROCESSES = env.whole_number("BULK_PROCESSES", 1)
+CELERY_TASK_ROUTES = {"benchmarks.tasks.process_bulk_uploads": {"queue": "bulk"}}
+# Maximum number of a machine's worker processes for bulk uploads. Use fewer than there
+# are, so that one remains for interactive uploads.
+BULK_WORKERS = env.whole_number("BULK_WORKERS", 1)
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_TIME_LIMIT = 240
 CELERY_TASK_SOFT_TIME_LIMIT = 200
-# A child that has grown, or done much, makes room for a fresh one between two tasks.
-CELERY_WORKER_MAX_TASKS_PER_CHILD = env.whole_number("WORKER_TASKS", 5_000)
-CELERY_WORKER_MAX_MEMORY_PER_CHILD = env.whole_number("WORKER_MEMORY_KIB", 600_000)
+# Processes that have grown or done many tasks are replaced between two tasks.
+CELERY_WORKER_MAX_TASKS_PER_CHILD = env.whole_number("WORKER_MAX_TASKS", 5_000)
+CELERY_WORKER_MAX_MEMORY_PER_CHILD = env.whole_number("WORKER_MAX_MEMORY_KIB", 600_000)
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = "json"
 
-# Parts of pages under a key that names what they were made from, in each process's own
-# memory: a page needs no Redis, and a new process of a new version starts with nothing.
+# In each process's own memory: pages do not need Redis, and a new version starts with
+# an empty cache.
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
@@ -154,29 +152,31 @@ CACHES = {
 }
 
 LANGUAGE_CODE = "en"
-# What is translated, and forms of it. The language of a page decides how it writes
-# numbers and days, too.
+# Also the format of numbers and dates.
 LANGUAGES = [("en", "English"), ("en-gb", "English (UK)")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 
 STATIC_URL = "/static/"
-STATIC_ROOT = VAR / "static"
-# "compare/grid.js" is `static/grid.js` in the folder of that page.
+STATIC_ROOT = VAR_DIR / "static"
+# "compare/grid-keys.js" is `static/grid-keys.js` in the folder of the page `compare`.
 STATICFILES_DIRS = [
     (path.parent.name, path)
-    for path in [DASHBOARD / "kit" / "static", *DASHBOARD.glob("pages/*/static")]
+    for path in [
+        DASHBOARD_DIR / "kit" / "static",
+        *DASHBOARD_DIR.glob("pages/*/static"),
+    ]
 ]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
-    "dashboard.kit.hooks.PlotlyFinder",
+    "dashboard.kit.middleware.PlotlyFinder",
 ]
-# Of the packages we serve files from, what no page of ours uses.
-STATICFILES_LEFT_OUT = [
+# Unused files of installed packages.
+STATICFILES_EXCLUDED = [
     *("redoc", "rest_framework", "ext", "*es-bundle*"),
-    *("account/js", "mfa"),  # of allauth
+    *("account/js", "mfa"),  # from allauth
 ]
 WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 STORAGES = {
@@ -187,9 +187,9 @@ STORAGES = {
 }
 
 LOGIN_URL = "dashboard:login"
-LOGIN_REDIRECT_URL = "dashboard:overview"
-LOGOUT_REDIRECT_URL = "dashboard:overview"
-PASSWORD_HASHERS = ["config.hashing.BoundedHasher"]
+LOGIN_REDIRECT_URL = "dashboard:home"
+LOGOUT_REDIRECT_URL = "dashboard:home"
+PASSWORD_HASHERS = ["config.password_hashing.BoundedHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {
         "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
@@ -198,10 +198,10 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 
-# Sign-in by allauth, with our templates, throttle (`labs/throttle`) and audit log.
-ACCOUNT_ADAPTER = "dashboard.pages.account.adapters.OneWayIn"
-SOCIALACCOUNT_ADAPTER = "dashboard.pages.account.adapters.Provider"
-MFA_ADAPTER = "dashboard.pages.account.adapters.Factors"
+# Sign-in by allauth, with our templates, rate limits (`labs/throttle`) and audit log.
+ACCOUNT_ADAPTER = "dashboard.pages.account.adapters.AccountAdapter"
+SOCIALACCOUNT_ADAPTER = "dashboard.pages.account.adapters.SocialAccountAdapter"
+MFA_ADAPTER = "dashboard.pages.account.adapters.SecondFactorAdapter"
 ACCOUNT_RATE_LIMITS = False
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*"]
@@ -212,27 +212,29 @@ MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_TOTP_TOLERANCE = 1
 MFA_TOTP_ISSUER = "Virtlab"
 
-# A provider of OpenID Connect, beside passwords; without an issuer there is none.
-OIDC = env.oidc()
+# In addition to passwords; none without an issuer.
+OIDC_PROVIDER = env.oidc_provider()
 SOCIALACCOUNT_REQUESTS_TIMEOUT = 10
-SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": [OIDC.app] if OIDC else []}}
+SOCIALACCOUNT_PROVIDERS = {
+    "openid_connect": {"APPS": [OIDC_PROVIDER.app] if OIDC_PROVIDER else []}
+}
 
-# HTTPS is the reverse proxy's work; behind one, say so with HTTPS=on.
+# For a reverse proxy that terminates HTTPS.
 HTTPS = env.flag("HTTPS", default=False)
-SESSION_ENGINE = "config.sessions"
+SESSION_ENGINE = "config.session_store"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_REFERRER_POLICY = "same-origin"
-# Asked from inside, by what speaks no HTTPS.
+# Called from inside without HTTPS.
 SECURE_REDIRECT_EXEMPT = [r"^metrics$", r"^api/v1/(health|ready|time)/$"]
 X_FRAME_OPTIONS = "DENY"
 
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [SELF],
-        # Plotly and the docs page draw small images from data and blob addresses.
+        # Plotly and the API documentation draw images.
         "img-src": [SELF, "data:", "blob:"],
         "object-src": [NONE],
         "base-uri": [NONE],
@@ -241,27 +243,30 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
-# Mail goes out where there is a server for it; without one people are given links.
-EMAIL = env.email()
-SITE_URL = EMAIL.site if EMAIL else ""
+# Without one, users pass on links themselves.
+MAIL_SERVER = env.mail_server()
+SITE_URL = MAIL_SERVER.site if MAIL_SERVER else ""
 EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
 EMAIL_TIMEOUT = 20
-if EMAIL:
-    EMAIL_HOST, EMAIL_PORT = EMAIL.host, EMAIL.port
-    EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = EMAIL.user, EMAIL.password
-    EMAIL_USE_TLS, EMAIL_USE_SSL = EMAIL.security == "starttls", EMAIL.security == "tls"
-    DEFAULT_FROM_EMAIL = EMAIL.sender
+if MAIL_SERVER:
+    EMAIL_HOST, EMAIL_PORT = MAIL_SERVER.host, MAIL_SERVER.port
+    EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = MAIL_SERVER.user, MAIL_SERVER.password
+    EMAIL_USE_TLS, EMAIL_USE_SSL = (
+        MAIL_SERVER.security == "starttls",
+        MAIL_SERVER.security == "tls",
+    )
+    DEFAULT_FROM_EMAIL = MAIL_SERVER.sender
 PASSWORD_RESET_TIMEOUT = 4 * 3600
 
-# Who makes labs, beside `manage.py create_lab`: nobody else, admins of a lab, or
-# everybody who has an account or a token that may upload.
-LABS_MADE_BY = env.one_of("LABS_MADE_BY", ("admins", "nobody", "everybody"))
+# Besides `manage.py create_lab`: nobody, admins of a lab, or everybody with an account
+# or a token for uploads.
+LAB_CREATION = env.choice("LAB_CREATION", ("admins", "nobody", "everybody"))
 
-# Whether webhooks may lead into private networks and to this machine itself.
+# Whether webhooks may call private networks.
 WEBHOOK_PRIVATE_ADDRESSES = env.flag("WEBHOOK_PRIVATE_ADDRESSES", default=False)
 
 UPLOAD_LIMIT_BYTES = env.whole_number("UPLOAD_LIMIT_BYTES", 8 * 1024 * 1024)
-# What a lab may send and keep, and a network preview; 0 is without limit.
+# 0 means unlimited.
 LAB_RUNS_PER_MINUTE = env.whole_number("LAB_RUNS_PER_MINUTE", 600_000)
 LAB_BYTES_PER_DAY = env.whole_number("LAB_BYTES_PER_DAY", 50_000_000_000)
 LAB_BYTES_STORED = env.whole_number("LAB_BYTES_STORED", 0)
@@ -269,27 +274,27 @@ LAB_PREVIEWS_PER_MINUTE = env.whole_number("LAB_PREVIEWS_PER_MINUTE", 3_000)
 PREVIEWS_PER_MINUTE = env.whole_number("PREVIEWS_PER_MINUTE", 120)
 PREVIEW_LIMIT_CHARACTERS = env.whole_number("PREVIEW_LIMIT_CHARACTERS", 2_000_000)
 UPLOAD_LIMIT_RATIO = 100
-# Who knows what a document in a bundle may hold: the API, which no page calls.
-BUNDLE_DOCUMENTS = "api.bundles.store_documents"
+# Pages must not import the API.
+BUNDLE_IMPORTER = "api.bundles.store_documents"
 BULK_LIMIT_LINES = 10_000
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "api.kit.authentication.TokenAuthentication",
-        "api.kit.authentication.SessionReading",
+        "api.kit.authentication.ReadOnlySessionAuthentication",
     ],
-    "DEFAULT_PERMISSION_CLASSES": ["api.kit.authentication.Scoped"],
-    "DEFAULT_PARSER_CLASSES": ["api.kit.parsing.StrictJSONParser"],
-    "DEFAULT_RENDERER_CLASSES": ["api.kit.parsing.ORJSONRenderer"],
-    "DEFAULT_PAGINATION_CLASS": "api.kit.queries.IdCursor",
+    "DEFAULT_PERMISSION_CLASSES": ["api.kit.authentication.TokenScopePermission"],
+    "DEFAULT_PARSER_CLASSES": ["api.kit.strict_json.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["api.kit.strict_json.ORJSONRenderer"],
+    "DEFAULT_PAGINATION_CLASS": "api.kit.query_parameters.IdCursorPagination",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "api.kit.errors.answer",
+    "EXCEPTION_HANDLER": "api.kit.errors.handle_exception",
     "URL_FORMAT_OVERRIDE": None,
 }
 
 SPECTACULAR_SETTINGS = {
     "TITLE": "Virtlab API",
-    "DESCRIPTION": "Upload benchmark runs and read what a hypervisor costs.",
+    "DESCRIPTION": "Upload benchmark results of hypervisors and compare them.",
     "VERSION": VERSION,
     "SERVE_INCLUDE_SCHEMA": False,
     "SWAGGER_UI_DIST": "SIDECAR",
@@ -297,21 +302,20 @@ SPECTACULAR_SETTINGS = {
     "REDOC_DIST": "SIDECAR",
     "COMPONENT_SPLIT_REQUEST": True,
     "COMPONENT_SPLIT_PATCH": False,
-    # Values stay where they are used: named enumerations collide over "status".
+    # Named enumerations would collide over "status".
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
-    "POSTPROCESSING_HOOKS": ["api.kit.schema.without_private_marks"],
+    "POSTPROCESSING_HOOKS": ["api.kit.schema.remove_internal_keys"],
 }
 
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"traced": {"()": Traced}},
+    "filters": {"traced": {"()": RequestIdFilter}},
     "formatters": {
-        # The id of the request or task precedes the message.
         "line": {
             "format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s"
         },
-        "json": {"()": JsonLines},
+        "json": {"()": JsonFormatter},
     },
     "handlers": {
         "stderr": {
@@ -325,13 +329,13 @@ LOGGING = {
     "loggers": {"waitress.queue": {"level": "ERROR"}},
 }
 
-# Who reads /metrics shows it; without one there is no such address.
+# Without a token, /metrics returns 404.
 METRICS_TOKEN = env.text("METRICS_TOKEN", "")
-# Where the worker and the sweeper serve their own counters; 0: nowhere. Under
-# `make run` those of all processes stand in one folder, and web serves them.
+# Counters of worker and sweeper; 0 for none. With `make run` all processes share a
+# folder of counters, and web serves them.
 METRICS_PORT = env.whole_number("METRICS_PORT", 0)
 
-# How long a web process works on one file of `/api/v1/data/`, and where it lies until
-# it is sent: on a disk, for `/tmp` is often memory.
-DATA_TIMEOUT_S = env.whole_number("DATA_TIMEOUT_S", 600)
-DATA_FOLDER = Path(env.text("DATA_FOLDER", str(VAR / "exports")))
+# For files of `/api/v1/data/`. The folder should be on a disk: `/tmp` is often in
+# memory.
+EXPORT_TIMEOUT_S = env.whole_number("EXPORT_TIMEOUT_S", 600)
+EXPORT_FOLDER = Path(env.text("EXPORT_FOLDER", str(VAR_DIR / "exports")))

@@ -1,4 +1,4 @@
-"""URLs: metrics, the API under its version, the agent, then pages."""
+"""URLs of metrics, API, agent and pages."""
 
 from functools import cache
 
@@ -9,13 +9,12 @@ from django.views.decorators.http import require_safe
 from agents import build
 from benchmarks.monitoring import exposition, gauges
 from dashboard.pages.account import sign_in
-from dashboard.urls import moved_patterns
+from dashboard.urls import redirect_patterns
 
 
 @cache
 def agent_file() -> bytes:
-    """Return the agent built from these sources, once per process."""
-    return build.build()
+    return build.build_archive()
 
 
 @require_safe
@@ -29,23 +28,23 @@ def download_agent(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_checksum(request: HttpRequest) -> HttpResponse:
-    """Return the line that `sha256sum --check` reads."""
-    return HttpResponse(build.checksum(agent_file()), content_type="text/plain")
+    """For `sha256sum --check`."""
+    return HttpResponse(build.checksum_line(agent_file()), content_type="text/plain")
 
 
 @require_safe
 def show_metrics(request: HttpRequest) -> HttpResponse:
-    """Return the metrics to clients with the token; 404 to others."""
-    if not exposition.may_read(request.headers.get("Authorization", "")):
+    """Return 404 to clients without the token."""
+    if not exposition.is_authorized(request.headers.get("Authorization", "")):
         raise Http404
     return HttpResponse(
-        exposition.text(gauges.State()),
+        exposition.render_metrics(gauges.InstallationCollector()),
         content_type=exposition.CONTENT_TYPE,
         headers={"Cache-Control": "no-store"},
     )
 
 
-handler500 = "dashboard.kit.hooks.show_broken"
+handler500 = "dashboard.kit.middleware.server_error_page"
 
 urlpatterns = [
     path("metrics", show_metrics, name="metrics"),
@@ -53,8 +52,12 @@ urlpatterns = [
     path(f"agent/{build.NAME}", download_agent, name="agent"),
     path(f"agent/{build.NAME}.sha256", show_checksum, name="agent-checksum"),
     path("", include("dashboard.urls")),
-    # What allauth calls them.
-    path("login/", sign_in.SignIn.as_view(), name="account_login"),
-    path("login/second-factor/", sign_in.SecondStep.as_view(), name="mfa_authenticate"),
-    path("", include(moved_patterns)),
+    # Names that allauth expects.
+    path("login/", sign_in.SignInView.as_view(), name="account_login"),
+    path(
+        "login/second-factor/",
+        sign_in.SecondFactorView.as_view(),
+        name="mfa_authenticate",
+    ),
+    path("", include(redirect_patterns)),
 ]

@@ -4,14 +4,14 @@ import os
 
 from django.core.wsgi import get_wsgi_application
 
-from benchmarks.sight import blind_outside_requests
+from benchmarks.rls import deny_by_default
 from config.celery import app as celery_app
-from config.middleware import bound_statements, charsets
+from config.middleware import limit_statement_time, replace_unknown_charsets
 
-__all__ = ["application", "celery_app"]  # tasks find their broker through the latter
+__all__ = ["application", "celery_app"]  # for tasks
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-bound_statements()
-blind_outside_requests()
-application = charsets(get_wsgi_application())
+limit_statement_time()
+deny_by_default()
+application = replace_unknown_charsets(get_wsgi_application())

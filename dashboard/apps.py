@@ -1,9 +1,9 @@
-"""The pages: overview, study, compare, runs."""
+"""App configuration of the dashboard."""
 
 from django.apps import AppConfig
 
 
 class DashboardConfig(AppConfig):
-    """Registers the templates and static files."""
+    """Registration of templates and static files."""
 
     name = "dashboard"

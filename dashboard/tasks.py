@@ -1,6 +1,6 @@
-"""Registers what workers do for pages (`benchmarks.unattended.queue`)."""
+"""Registration of the job handlers for pages (`benchmarks.jobs.queue`)."""
 
-from dashboard.exports import pictures, publications
-from dashboard.exports.report import building
+from dashboard.exports import chart_files, publications
+from dashboard.exports.report import builder
 
-__all__ = ["building", "pictures", "publications"]
+__all__ = ["builder", "chart_files", "publications"]

@@ -1,7 +1,4 @@
-"""Addresses of the pages, from each folder of `dashboard/pages/`, and old addresses.
-
-What was cited or bookmarked by an old address redirects to its new one.
-"""
+"""URLs of the pages, and redirects of old URLs that may have been cited."""
 
 import re
 from importlib import import_module
@@ -23,8 +20,8 @@ urlpatterns = [
     for address in import_module(f"{pages.__name__}.{page.name}.views").urlpatterns
 ]
 
-# First old prefixes, then old parts of paths that already have a new prefix.
-RENAMED: Final = (
+# Old prefixes first, then old parts of paths whose prefix is already new.
+REDIRECTS: Final = (
     (r"^/campaigns/", "/studies/"),
     (r"^/snapshots/", "/versions/"),
     (r"^/freezings/", "/publishing/"),
@@ -37,16 +34,15 @@ RENAMED: Final = (
 
 
 @require_safe
-def lead_on(request: HttpRequest) -> HttpResponse:
-    """Redirect an old address permanently to its new one, with its query."""
-    address = request.get_full_path()
-    for old, new in RENAMED:
-        address = re.sub(old, new, address)
-    return redirect(address, permanent=True)
+def redirect_old_url(request: HttpRequest) -> HttpResponse:
+    url = request.get_full_path()
+    for old, new in REDIRECTS:
+        url = re.sub(old, new, url)
+    return redirect(url, permanent=True)
 
 
-moved_patterns = [
-    re_path(r"^(?:campaigns|snapshots|freezings)/", lead_on),
-    re_path(r"^words/$", lead_on),
-    re_path(r"^labs/[^/]+/deeds/$", lead_on),
+redirect_patterns = [
+    re_path(r"^(?:campaigns|snapshots|freezings)/", redirect_old_url),
+    re_path(r"^words/$", redirect_old_url),
+    re_path(r"^labs/[^/]+/deeds/$", redirect_old_url),
 ]

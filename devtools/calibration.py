@@ -1,7 +1,7 @@
-"""`make calibrate`: how often the intervals, verdicts and flags are right.
+"""`make calibrate`: how often intervals, verdicts and flags are correct.
 
-Simulated cells with a known true value are judged by the code that judges real ones.
-A new table at the end of `TABLES` does not change the random numbers of the others.
+Assess simulated results with a known true ratio by the product's code. Append new
+tables to the end of `TABLES`, so that the random numbers of the others stay the same.
 """
 
 import argparse
@@ -24,23 +24,21 @@ from tests.benchmarks.analysis.simulation import (
     shares,
     wrong_among_many,
 )
-from tests.benchmarks.plausibility.detection import detection, false_findings
+from tests.benchmarks.plausibility.detection_rates import detection, false_findings
 from tests.benchmarks.plausibility.planted_mistakes import CLASSES
 
 SEED: Final = 20_100_521
-# A simulated study takes about as long as this many repetitions of the other tables.
+# A simulated study takes as long as this many other repetitions.
 STUDY_WEIGHT: Final = 100
 NOISE: Final = 0.05
-QUIET: Final = 0.002
+QUIET_NOISE: Final = 0.002
 NOISES: Final = (0.005, 0.01, 0.02, 0.05, 0.1)
-# Tables below this heading were measured once; `--write` keeps them.
-MEASURED_ONCE: Final = "## Cells without an interval"
+# `--write` keeps this table and those below: measured once.
+FIRST_FROZEN_HEADING: Final = "## Results without an interval"
 
 
 @dataclass(frozen=True)
 class Table:
-    """A section of the report; the first column names the rows."""
-
     title: str
     text: str
     columns: tuple[str, ...]
@@ -53,7 +51,7 @@ class Table:
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """Return a share as a number of percent: 0.951 is 95.1."""
+    """Format 0.951 as 95.1."""
     return f"{100 * share:.{digits}f}"
 
 
@@ -63,11 +61,11 @@ def rows_of(
     share: Callable[..., float],
     digits: int = 1,
 ) -> tuple[tuple[str, ...], ...]:
-    """Return a row per name with ``share(*values of the name, column)`` in percent."""
+    """Return ``share(*values, column)`` in percent, a row per name."""
     columns = tuple(columns)
     return tuple(
-        (name, *(percent(share(*given, column), digits) for column in columns))
-        for name, given in names.items()
+        (name, *(percent(share(*values, column), digits) for column in columns))
+        for name, values in names.items()
     )
 
 
@@ -96,10 +94,11 @@ def coverage(generator: Generator, repetitions: int) -> Table:
     designs = [(n, n) for n in counts]
     share = _covered(generator, repetitions)
     return Table(
-        "Coverage, the same number of runs on both sides",
-        "How many % of the intervals hold the true ratio, by runs a side. The standard "
-        f"deviation between runs is {percent(NOISE, 0)} % of the mean. Wanted: 95. "
-        "Below five runs (MOVER) the intervals are wider than they need be.",
+        "Coverage with equal numbers of runs",
+        "Percentage of intervals that contain the true ratio, by number of runs on "
+        f"each side. The standard deviation between runs is {percent(NOISE, 0)} % of "
+        "the mean. Target: 95. Below five runs (MOVER) the intervals are wider than "
+        "necessary.",
         ("run means are", *map(str, counts)),
         rows_of({kind: (kind,) for kind in KINDS}, designs, share),
     )
@@ -109,10 +108,10 @@ def unequal_coverage(generator: Generator, repetitions: int) -> Table:
     designs = ((2, 30), (4, 30), (5, 30), (10, 30))
     share = _covered(generator, repetitions)
     return Table(
-        "Coverage, unequal numbers of runs",
-        "As above. A mean of few runs of a skewed or two-speed system is itself "
-        "skewed, and a baseline of many runs no longer hides that: measure both sides "
-        "equally often.",
+        "Coverage with unequal numbers of runs",
+        "The same percentage. The mean of a few runs of a skewed or two-speed system "
+        "is skewed, and a baseline with many runs does not compensate for it. Use the "
+        "same number of runs on both sides.",
         ("run means are", *(f"{n} against {m}" for n, m in designs)),
         rows_of({kind: (kind,) for kind in KINDS}, designs, share),
     )
@@ -123,14 +122,17 @@ def quiet_baseline(generator: Generator, repetitions: int) -> Table:
 
     def share(kind: str, n: int, noise: float) -> float:
         cell = cells_of(generator, kind, repetitions, n, noise=noise)
-        return covered(cell, cells_of(generator, "normal", repetitions, n, noise=QUIET))
+        return covered(
+            cell, cells_of(generator, "normal", repetitions, n, noise=QUIET_NOISE)
+        )
 
     kinds = ("lognormal", "skewed")
     names = {f"{kind}, {n} runs a side": (kind, n) for kind in kinds for n in (5, 10)}
     return Table(
-        "Coverage, a noisy virtual machine against a quiet native one",
-        f"The native deviation is {percent(QUIET)} %, normal; the columns are that of "
-        "the virtual machine.",
+        "Coverage with a noisy virtual machine and a quiet native machine",
+        "The native runs are normal with a standard deviation of "
+        f"{percent(QUIET_NOISE)} %. The columns are the standard deviation of the "
+        "virtual machine.",
         ("virtual machine", *noise_heads(noises, 0)),
         rows_of(names, noises, share),
     )
@@ -143,16 +145,18 @@ def _verdicts(
     truth: float = 1.0,
     native: float | None = None,
 ) -> Callable[[str, int, float], float]:
-    """Return the share of these verdicts by kind, runs and noise.
+    """Return the share of verdicts by kind, runs and noise.
 
-    ``native`` is the noise of a normal native machine, by default as the other side.
+    ``native`` is a native machine's noise, by default the same.
     """
 
     def share(kind: str, n: int, noise: float) -> float:
         cell = cells_of(generator, kind, repetitions, n, noise=noise, truth=truth)
         kind, noise = (kind, noise) if native is None else ("normal", native)
-        given = shares(cell, cells_of(generator, kind, repetitions, n, noise=noise))
-        return sum(given[verdict] for verdict in counted)
+        verdict_shares = shares(
+            cell, cells_of(generator, kind, repetitions, n, noise=noise)
+        )
+        return sum(verdict_shares[verdict] for verdict in counted)
 
     return share
 
@@ -164,8 +168,8 @@ def false_verdicts(generator: Generator, repetitions: int) -> Table:
     share = _verdicts(generator, repetitions, *DIFFERENT)
     return Table(
         "False verdicts between equal systems",
-        "How many % of cells are called slower or faster although both sides are "
-        "equal, by standard deviation; equivalence margin 2 %. Promised: at most 4.",
+        "Percentage of results with the verdict slower or faster although both systems "
+        "are equal, by standard deviation. Equivalence margin 2 %. Target: at most 4.",
         ("run means are", *noise_heads(NOISES)),
         rows_of(kinds_and_runs(5, 10), NOISES, share, 2),
     )
@@ -173,13 +177,14 @@ def false_verdicts(generator: Generator, repetitions: int) -> Table:
 
 def false_verdicts_on_a_quiet_host(generator: Generator, repetitions: int) -> Table:
     noises = (0.02, 0.05, 0.1, 0.2)
-    share = _verdicts(generator, repetitions, *DIFFERENT, native=QUIET)
+    share = _verdicts(generator, repetitions, *DIFFERENT, native=QUIET_NOISE)
     return Table(
-        "False verdicts, a noisy virtual machine against a quiet native one",
-        "As above, but the native deviation is 0.2 %, normal; the columns are that of "
-        "the virtual machine. Here the promise has limits: a few runs may all have met "
-        "the same one of two speeds, or none of a long tail, and nothing in them shows "
-        "it.",
+        "False verdicts with a noisy virtual machine and a quiet native machine",
+        "Percentage of false verdicts between equal systems when the native runs are "
+        f"normal with a standard deviation of {percent(QUIET_NOISE)} %. The columns "
+        "are the standard deviation of the virtual machine. The target is missed in "
+        "some rows: a few runs may all have the same one of two speeds, or miss a long "
+        "tail, and the data do not show it.",
         ("virtual machine", *noise_heads(noises)),
         rows_of(kinds_and_runs(5, 10, 20), noises, share, 2),
     )
@@ -190,8 +195,8 @@ def margin_edge(generator: Generator, repetitions: int) -> Table:
     share = _verdicts(generator, repetitions, *counted, truth=0.98)
     return Table(
         "Verdicts at the edge of the equivalence margin",
-        "The true ratio is 0.98 exactly, where slower, faster and equivalent are all "
-        "wrong: how many % of cells get any of them. Wanted: at most 5.",
+        "Percentage of results with the verdict slower, faster or equivalent when the "
+        "true ratio is exactly 0.98, where all three are wrong. Target: at most 5.",
         ("run means are", *noise_heads(NOISES)),
         rows_of(kinds_and_runs(5, 10), NOISES, share, 2),
     )
@@ -208,9 +213,9 @@ def power(generator: Generator, repetitions: int) -> Table:
         f"{ratio:g}, {n} runs": (ratio, n) for ratio in truths for n in (5, 10, 20)
     }
     return Table(
-        "Right verdicts",
-        "How many % of cells get the right verdict (slower; equivalent for 1), by "
-        "standard deviation; normal, equivalence margin 2 %.",
+        "Correct verdicts",
+        "Percentage of results with the correct verdict (slower; equivalent for a "
+        "ratio of 1), by standard deviation. Normal runs, equivalence margin 2 %.",
         ("true ratio", *noise_heads(NOISES)),
         rows_of(names, NOISES, share),
     )
@@ -219,11 +224,12 @@ def power(generator: Generator, repetitions: int) -> Table:
 def many_cells(generator: Generator, repetitions: int) -> Table:
     matrices = max(repetitions // 50, 1)
     return Table(
-        "Many cells at once",
-        "How many % of the verdicts given in a matrix are wrong, before and after the "
-        "correction (Benjamini-Hochberg, 5 %). The first column says how many cells "
-        "truly are slower (0.94, deviation 2 %, 5 runs a side); all others lie exactly "
-        "at the edge, the worst there is. Wanted: at most 5 after.",
+        "Many results at once",
+        "Percentage of wrong verdicts among all verdicts of a matrix, before and after "
+        "the Benjamini-Hochberg correction at 5 %. The first column is the number of "
+        "results that are truly slower (ratio 0.94, standard deviation 2 %, 5 runs on "
+        "each side). All others are exactly at the edge of the margin, the worst case. "
+        "Target: at most 5 after the correction.",
         ("truly slower", "before", "after"),
         tuple(
             (f"{n} of 200", *map(percent, wrong_among_many(generator, matrices, n)))
@@ -241,15 +247,15 @@ def flags(generator: Generator, repetitions: int) -> Table:
     ]
     clean = false_findings(repetitions=studies, seed=seed)
     counts += [
-        ("clean cells doubted (wanted < 1 %)", clean.doubted_cells, clean.cells),
-        ("clean runs doubted (wanted < 1 %)", clean.doubted_runs, clean.runs),
+        ("clean results flagged (wanted < 1 %)", clean.doubted_cells, clean.cells),
+        ("clean runs flagged (wanted < 1 %)", clean.doubted_runs, clean.runs),
     ]
     return Table(
         "Plausibility flags",
-        f"Each class of mistakes is made in {studies} simulated studies, where it "
-        "can be made; a flag must name what is wrong. Below, what is doubted in the "
-        "same studies without a mistake.",
-        ("mistake", "found or doubted, %", "of"),
+        f"Each kind of error is planted in {studies} simulated studies, where it is "
+        "possible; a flag must name the error. The last rows are flags in the same "
+        "studies without an error.",
+        ("error", "flagged, %", "of"),
         tuple(
             (what, f"{100 * count / of if of else 0.0:.2f}", str(of))
             for what, count, of in counts
@@ -271,20 +277,22 @@ TABLES: Final[tuple[Callable[[Generator, int], Table], ...]] = (
 
 
 def report(repetitions: int, commit: str) -> str:
-    """Return the whole page, as Markdown; ``commit`` is the code that was measured."""
+    """Return Markdown. ``commit`` identifies the measured code."""
     tables = (
-        make(np.random.default_rng([SEED, place]), repetitions)
-        for place, make in enumerate(TABLES)
+        make_table(np.random.default_rng([SEED, index]), repetitions)
+        for index, make_table in enumerate(TABLES)
     )
-    # 1.96 standard errors, in percent.
+    # 1.96 standard errors, in percentage points.
     error = 196 * (0.95 * 0.05 / repetitions) ** 0.5
     head = (
-        "# How often the statistics are right\n\n"
-        "Written by `make calibrate`, which simulates cells whose truth is known and "
-        "has them judged by the code that judges real ones.\n\n"
+        "# Calibration: measured figures\n\n"
+        "The tables behind [calibration.md](../calibration.md). `make calibrate` "
+        'writes the tables up to "Plausibility flags"; it simulates results with a '
+        "known true ratio and assesses them with the product's code. The tables below "
+        '"Results without an interval" were measured once.\n\n'
         f"{datetime.now(UTC):%Y-%m-%d}, commit {commit}, seed {SEED}, "
-        f"{repetitions:,} repetitions: a coverage of 95 % is known to "
-        f"+-{error:.1f} points.\n"
+        f"{repetitions:,} repetitions. A coverage of 95 % has an uncertainty of "
+        f"±{error:.1f} percentage points.\n"
     )
     return head + "".join(f"\n{table.markdown()}\n" for table in tables)
 
@@ -294,15 +302,16 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--repetitions", type=int, default=10_000)
     parser.add_argument("--write", type=Path, help="update this page")
     options = parser.parse_args(arguments)
-    # The commit by its number, marked if files differ from it.
+    # The commit's hash, marked if dirty.
     command = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
     commit = subprocess.run(command, capture_output=True, text=True, check=True)
     page = report(options.repetitions, commit.stdout.strip())
     if options.write:
         old = options.write.read_text(encoding="utf-8")
-        _, mark, measured_once = old.partition(MEASURED_ONCE)
-        kept = f"\n{mark}{measured_once}" if mark else ""
-        options.write.write_text(page + kept, encoding="utf-8")
+        _, heading, frozen = old.partition(FIRST_FROZEN_HEADING)
+        if heading:
+            page += f"\n{heading}{frozen}"
+        options.write.write_text(page, encoding="utf-8")
     else:
         sys.stdout.write(page)
 

@@ -1,8 +1,8 @@
 """`make chaos`: kill, freeze and starve a product during uploads.
 
 Clients upload as fast as they can and repeat a twentieth of the acknowledged uploads.
-Faults hit only the product's own processes. Afterwards the acknowledgements are
-compared with the database. A ``--seed`` repeats the faults; ``--control`` plants errors
+Faults affect only the product's own processes. Afterwards the acknowledgments are
+compared with the database. ``--seed`` repeats the faults; ``--control`` plants errors
 that must be found.
 """
 
@@ -27,28 +27,28 @@ import psycopg
 import redis
 
 from agents.client import Client
-from devtools.product import (
+from devtools.temporary_product import (
     arguments,
-    ask,
     database,
     document,
-    own_folder,
+    exit_code_for,
+    send_request,
+    temporary_folder,
     upload,
-    verdict,
     wait_until,
 )
-from running import product
-from running.embedded import Services
-from running.folders import VarFolder
-from running.product import Product
+from running import product_process
+from running.embedded_servers import EmbeddedServers
+from running.product_process import Product
+from running.var_folder import VarFolder
 
 STUDY, HOST = "chaos", "chaos-host"
 CLIENTS = 8
-ANSWERED_S = 15.0
+RESPONSE_TIMEOUT_S = 15.0
 PAUSES_S = (0.6, 1.8)
 FROZEN_S = 2.0
-SETTLED_S = 120.0
-THROWN_AWAY = 0.05
+SETTLE_TIMEOUT_S = 120.0
+REPEATED_SHARE = 0.05
 DISK = "4g"
 PARTS = {
     "web": ("gunicorn",),
@@ -61,8 +61,8 @@ PAGES = ("/", "/api/v1/health/", f"/studies/first-lab/{STUDY}/compare/")
 
 
 @dataclass
-class Log:
-    """What clients and readers saw; a list is appended to by one thread each."""
+class ClientLog:
+    """Responses to one thread's client or reader."""
 
     sent: dict[str, tuple[int, float]] = field(default_factory=dict)
     acked: dict[str, float] = field(default_factory=dict)
@@ -71,30 +71,29 @@ class Log:
     errors_at: list[float] = field(default_factory=list)
 
 
-class World:
-    """A running product and its parts."""
-
+class ProductUnderTest:
     def __init__(self, running: Product) -> None:
         self.product = running
-        self.services = Services(VarFolder(running.var))
+        self.services = EmbeddedServers(VarFolder(running.var))
         self.socket = self.services.valkey.socket
 
     def processes(self, part: str) -> list[psutil.Process]:
-        """Return a part's processes, its master first; backends show a title."""
-        found = self.product.named(*PARTS[part])
-        found.sort(key=lambda process: process.pid)
+        """Return processes, the master first."""
+        processes = self.product.processes_matching(*PARTS[part])
+        processes.sort(key=lambda process: process.pid)
         if part != "postgres":
-            return found
+            return processes
+        # Backends replace their command line.
         return [
-            *found,
-            *(c for parent in found for c in parent.children(recursive=True)),
+            *processes,
+            *(c for parent in processes for c in parent.children(recursive=True)),
         ]
 
     def broker(self) -> redis.Redis:
         return redis.Redis(unix_socket_path=str(self.socket), socket_timeout=3)
 
 
-Fault = Callable[[World, random.Random], None]
+Fault = Callable[[ProductUnderTest, random.Random], None]
 
 
 def _signal(processes: list[psutil.Process], number: int) -> None:
@@ -103,51 +102,52 @@ def _signal(processes: list[psutil.Process], number: int) -> None:
             process.send_signal(number)
 
 
-def _killed(which: str, number: int = signal.SIGKILL, part: str = "all") -> Fault:
-    """Make a fault that sends a signal to all of a part, its master, or one child."""
+def _killed(part: str, number: int = signal.SIGKILL, target: str = "all") -> Fault:
+    """Signal all processes, the master or a child."""
 
-    def fault(world: World, chance: random.Random) -> None:
-        found = world.processes(which)
-        chosen = {"all": found, "master": found[:1], "child": found[1:]}[part]
-        if not chosen:
-            # Not yet back from an earlier fault: a master without children is no child.
+    def fault(world: ProductUnderTest, chance: random.Random) -> None:
+        processes = world.processes(part)
+        targets = {"all": processes, "master": processes[:1], "child": processes[1:]}
+        if not targets[target]:
+            # Not restarted yet, or without children.
             raise ProcessLookupError
-        _signal([chance.choice(chosen)] if part == "child" else chosen, number)
+        if target == "child":
+            _signal([chance.choice(targets[target])], number)
+        else:
+            _signal(targets[target], number)
 
     return fault
 
 
-def _frozen(which: str) -> Fault:
-    """Make a fault that stops all processes of a part for two seconds."""
+def _frozen(part: str) -> Fault:
+    """Stop a part for two seconds."""
 
-    def fault(world: World, chance: random.Random) -> None:
-        found = world.processes(which)
-        _signal(found, signal.SIGSTOP)
+    def fault(world: ProductUnderTest, chance: random.Random) -> None:
+        processes = world.processes(part)
+        _signal(processes, signal.SIGSTOP)
         time.sleep(FROZEN_S)
-        _signal(found, signal.SIGCONT)
+        _signal(processes, signal.SIGCONT)
 
     return fault
 
 
-def _flush(world: World, chance: random.Random) -> None:
+def _flush(world: ProductUnderTest, chance: random.Random) -> None:
     world.broker().flushall()
 
 
-def _lose_broker(world: World, chance: random.Random) -> None:
-    """Kill the broker, and remove all that it kept."""
+def _lose_broker(world: ProductUnderTest, chance: random.Random) -> None:
     _signal(world.processes("valkey"), signal.SIGKILL)
     shutil.rmtree(world.product.var / "valkey", ignore_errors=True)
 
 
-def _fill_broker(world: World, chance: random.Random) -> None:
-    """Let the broker take nothing for two seconds."""
+def _fill_broker(world: ProductUnderTest, chance: random.Random) -> None:
     world.broker().config_set("maxmemory", 1)
     time.sleep(FROZEN_S)
-    with suppress(redis.RedisError):  # killed meanwhile, it has forgotten it
+    with suppress(redis.RedisError):  # reset by a restart
         world.broker().config_set("maxmemory", 0)
 
 
-def _end_sessions(world: World, chance: random.Random) -> None:
+def _end_sessions(world: ProductUnderTest, chance: random.Random) -> None:
     with database(world.product.var) as connection:
         connection.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
@@ -155,42 +155,41 @@ def _end_sessions(world: World, chance: random.Random) -> None:
         )
 
 
-def _lock_outbox(world: World, chance: random.Random) -> None:
-    """Let nobody touch the outbox for two seconds."""
+def _lock_outbox(world: ProductUnderTest, chance: random.Random) -> None:
     with database(world.product.var) as connection, connection.transaction():
         connection.execute("SET LOCAL lock_timeout = '5s'")
         connection.execute("LOCK TABLE benchmarks_job IN ACCESS EXCLUSIVE MODE")
         time.sleep(FROZEN_S)
 
 
-def _fill_disk(world: World, chance: random.Random) -> None:
-    """Leave no byte of the disk for two seconds; it is one of our own."""
-    place = world.product.var
-    # Made as small as what it holds, which takes no time; it grows meanwhile.
-    while not _resize(place, f"{shutil.disk_usage(place).used}"):
+def _fill_disk(world: ProductUnderTest, chance: random.Random) -> None:
+    """Fill the disk (a private mount) for two seconds."""
+    folder = world.product.var
+    # Shrink it to its content, which may grow meanwhile.
+    while not _resize(folder, f"{shutil.disk_usage(folder).used}"):
         pass
     time.sleep(FROZEN_S)
-    _resize(place, DISK)
+    _resize(folder, DISK)
 
 
-def _resize(place: Path, size: str) -> bool:
-    command = ["mount", "-o", f"remount,size={size}", str(place)]
+def _resize(folder: Path, size: str) -> bool:
+    command = ["mount", "-o", f"remount,size={size}", str(folder)]
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 FAULTS: dict[str, Fault] = {
-    "web child killed": _killed("web", part="child"),
+    "web child killed": _killed("web", target="child"),
     "web killed": _killed("web"),
     "web child asked to stop": _killed("web", signal.SIGTERM, "child"),
     "web frozen": _frozen("web"),
-    "worker child killed": _killed("worker", part="child"),
+    "worker child killed": _killed("worker", target="child"),
     "worker killed": _killed("worker"),
     "worker asked to stop": _killed("worker", signal.SIGTERM, "master"),
     "worker frozen": _frozen("worker"),
     "sweeper killed": _killed("sweeper"),
     "sweeper frozen": _frozen("sweeper"),
-    "postmaster killed": _killed("postgres", part="master"),
-    "backend killed": _killed("postgres", part="child"),
+    "postmaster killed": _killed("postgres", target="master"),
+    "backend killed": _killed("postgres", target="child"),
     "postgres stopped": _killed("postgres", signal.SIGINT, "master"),
     "postgres frozen": _frozen("postgres"),
     "sessions ended": _end_sessions,
@@ -201,33 +200,35 @@ FAULTS: dict[str, Fault] = {
     "broker full": _fill_broker,
     "broker frozen": _frozen("valkey"),
 }
-ON_A_DISK_OF_OUR_OWN: dict[str, Fault] = {"disk full": _fill_disk}
+DISK_FAULTS: dict[str, Fault] = {"disk full": _fill_disk}
 
 
 class Uploader(threading.Thread):
-    """A client that repeats each upload until it is acknowledged."""
+    """Repeats each upload until acknowledged."""
 
-    def __init__(self, number: int, world: World, seed: int, stop: threading.Event):
+    def __init__(
+        self, number: int, world: ProductUnderTest, seed: int, stop: threading.Event
+    ):
         super().__init__(daemon=True)
         self.number, self.product, self.stop = number, world.product, stop
         self.chance = random.Random(f"{seed} {number}")
-        self.log = Log()
+        self.log = ClientLog()
 
     def run(self) -> None:
         while not self.stop.is_set():
             key = UUID(int=self.chance.getrandbits(128), version=4)
-            # All digits: the same value twice would be the same run, uploaded twice.
+            # Equal values would be the same run.
             value = self.chance.uniform(50, 60)
             self.log.sent[str(key)] = (self.number, value)
-            # Each client has its own system, and so its own cell.
+            # Each client has its own cell.
             system = {"guest_os": f"client {self.number}"}
             run = document(STUDY, HOST, value, key=str(key), system=system)
             while not self.stop.is_set():
-                status = upload(self.product, run, timeout_s=ANSWERED_S)
+                status = upload(self.product, run, timeout_s=RESPONSE_TIMEOUT_S)
                 self.log.statuses[status] += 1
                 if status in {200, 202}:
-                    if self.chance.random() < THROWN_AWAY:
-                        continue  # as if it had never come
+                    if self.chance.random() < REPEATED_SHARE:
+                        continue  # as if lost
                     self.log.acked[str(key)] = time.monotonic()
                     break
                 if status == 500:
@@ -239,14 +240,16 @@ class Uploader(threading.Thread):
 
 
 class Reader(threading.Thread):
-    def __init__(self, world: World, stop: threading.Event) -> None:
+    def __init__(self, world: ProductUnderTest, stop: threading.Event) -> None:
         super().__init__(daemon=True)
-        self.port, self.stop, self.log = world.product.port, stop, Log()
+        self.port, self.stop, self.log = world.product.port, stop, ClientLog()
 
     def run(self) -> None:
         while not self.stop.is_set():
             for page in PAGES:
-                status = ask(self.port, page, timeout_s=ANSWERED_S).status
+                status = send_request(
+                    self.port, page, timeout_s=RESPONSE_TIMEOUT_S
+                ).status
                 self.log.statuses[status] += 1
                 if status == 500:
                     self.log.errors_at.append(time.monotonic())
@@ -254,7 +257,15 @@ class Reader(threading.Thread):
 
 
 Figures = dict[str, float]
-WRONG = ["lost", "doubled", "unprocessed", "wrong", "quarantined", "refused", "errors"]
+FAILURE_COUNTS = [
+    "lost",
+    "doubled",
+    "unprocessed",
+    "wrong",
+    "quarantined",
+    "refused",
+    "errors",
+]
 LINE = (
     "chaos: seed {seed}, {seconds:.0f} s, {faults} faults of {kinds} kinds, "
     "{acknowledged} acknowledged, {lost} lost, {doubled} doubled, {unprocessed} "
@@ -265,34 +276,35 @@ LINE = (
 
 
 def chaos(folder: Path, seed: int, seconds: float, *, sabotage: bool) -> Figures:
-    """Run a product in a folder, hurt it, and count."""
-    with _disk(folder) as own_disk:
-        running = product.start(folder / "var", REFERENCE="off")
+    """Run a product, apply faults, and count errors."""
+    with _disk(folder) as has_disk:
+        running = product_process.launch_product(folder / "var", LOAD_REFERENCE="off")
         try:
             running.wait_until_ready()
-            return _hurt(World(running), seed, seconds, own_disk, sabotage)
+            return _run_faults(
+                ProductUnderTest(running), seed, seconds, has_disk, sabotage
+            )
         finally:
             running.stop()
 
 
 @contextmanager
 def _disk(folder: Path) -> Iterator[bool]:
-    """Put a disk of our own into the folder, if we may: one that can be filled."""
     command = ["mount", "-t", "tmpfs", "-o", f"size={DISK},mode=755", "tmpfs"]
-    place = folder / "var"
-    place.mkdir()
-    mounted = subprocess.run([*command, str(place)], capture_output=True, check=False)
-    if mounted.returncode != 0:
-        print("no disk of our own can be mounted: a full one is not tried")
+    target = folder / "var"
+    target.mkdir()
+    mount = subprocess.run([*command, str(target)], capture_output=True, check=False)
+    if mount.returncode != 0:
+        print("no disk can be mounted, so a full disk is not tested")
     try:
-        yield mounted.returncode == 0
+        yield mount.returncode == 0
     finally:
-        if mounted.returncode == 0:
-            subprocess.run(["umount", "--lazy", str(place)], check=False)
+        if mount.returncode == 0:
+            subprocess.run(["umount", "--lazy", str(target)], check=False)
 
 
-def _hurt(
-    world: World, seed: int, seconds: float, own_disk: bool, sabotage: bool
+def _run_faults(
+    world: ProductUnderTest, seed: int, seconds: float, has_disk: bool, sabotage: bool
 ) -> Figures:
     client = world.product.client()
     client.create_study({"slug": STUDY, "title": "Chaos", "visibility": "public"})
@@ -302,20 +314,20 @@ def _hurt(
     reader = Reader(world, stop)
     for thread in (*uploaders, reader):
         thread.start()
-    faults = FAULTS | (ON_A_DISK_OF_OUR_OWN if own_disk else {})
-    done = _do_faults(world, faults, seed, seconds)
-    # What is broken is being mended; whatever is in hand gets its answer.
-    wait_until(lambda: _is_well(client), SETTLED_S)
+    faults = FAULTS | (DISK_FAULTS if has_disk else {})
+    applied = _apply_faults(world, faults, seed, seconds)
+    # First recovery, then pending requests.
+    wait_until(lambda: _is_healthy(client), SETTLE_TIMEOUT_S)
     stop.set()
     for thread in (*uploaders, reader):
         thread.join(30)
-    begun = time.monotonic()
+    started = time.monotonic()
     if sabotage:
         _sabotage(world)
     unsettled = _settle(world)
-    settled_s = time.monotonic() - begun
+    settled_s = time.monotonic() - started
     logs = [uploader.log for uploader in uploaders]
-    outages = _outages(done, logs)
+    outages = _outages(applied, logs)
     errors_at = [at for log in (*logs, reader.log) for at in log.errors_at]
     inside = sum(any(a <= at <= b for a, b in outages) for at in errors_at)
     if unsettled:
@@ -323,8 +335,8 @@ def _hurt(
     return {
         "seed": seed,
         "seconds": seconds,
-        "faults": len(done),
-        "kinds": len({name for name, _ in done}),
+        "faults": len(applied),
+        "kinds": len({name for name, _ in applied}),
         "acknowledged": sum(len(log.acked) for log in logs),
         "refused": sum(len(log.refused) for log in logs),
         "errors": len(errors_at) - inside,
@@ -335,66 +347,66 @@ def _hurt(
     }
 
 
-def _do_faults(
-    world: World, faults: dict[str, Fault], seed: int, seconds: float
+def _apply_faults(
+    world: ProductUnderTest, faults: dict[str, Fault], seed: int, seconds: float
 ) -> list[tuple[str, float]]:
-    """Do faults until the time is over; return which, and when each began."""
+    """Return applied faults and start times."""
     chance = random.Random(seed)
-    done: list[tuple[str, float]] = []
+    applied: list[tuple[str, float]] = []
     end = time.monotonic() + seconds
-    turn: list[str] = []
+    remaining: list[str] = []
     while time.monotonic() < end:
-        # Every kind comes once before any comes again.
-        turn = turn or chance.sample(sorted(faults), len(faults))
-        name = turn.pop()
-        begun = time.monotonic()
+        # Apply each kind before repeating any.
+        remaining = remaining or chance.sample(sorted(faults), len(faults))
+        name = remaining.pop()
+        started = time.monotonic()
         try:
             faults[name](world, chance)
         except (psycopg.Error, redis.RedisError, OSError, RuntimeError) as error:
-            # What it would have hurt is away by an earlier fault: it does not count.
-            print(f"  {name}: not done ({type(error).__name__})")
+            # Down after an earlier fault.
+            print(f"  {name}: not applied ({type(error).__name__})")
         else:
-            done.append((name, begun))
+            applied.append((name, started))
         time.sleep(chance.uniform(*PAUSES_S))
-    return done
+    return applied
 
 
 def _outages(
-    done: list[tuple[str, float]], logs: list[Log]
+    applied: list[tuple[str, float]], logs: list[ClientLog]
 ) -> list[tuple[float, float]]:
-    """Return for each fault the time until the next acknowledgement."""
+    """Return each fault's start and the next acknowledgment."""
     acks = sorted(at for log in logs for at in log.acked.values())
     outages = []
-    for _, begun in done:
-        later = [at for at in acks if at > begun]
-        outages.append((begun, later[0] if later else begun + SETTLED_S))
+    for _, started in applied:
+        later = [at for at in acks if at > started]
+        outages.append((started, later[0] if later else started + SETTLE_TIMEOUT_S))
     return outages
 
 
-def _is_well(client: Client) -> bool:
-    with suppress(Exception):  # whatever it is: it is not well yet
-        said = client.get("health/")
-        return bool(said["database"] and said["redis"])
+def _is_healthy(client: Client) -> bool:
+    with suppress(Exception):  # not healthy yet
+        health = client.get("health/")
+        return bool(health["database"] and health["redis"])
     return False
 
 
-def _settle(world: World) -> str:
-    """Wait until all that was acknowledged is processed; return what is left."""
+def _settle(world: ProductUnderTest) -> str:
+    """Wait until acknowledged uploads are processed; return a problem or ""."""
     waiting = (
         "SELECT count(*) FROM benchmarks_job"
         " WHERE kind = 'upload' AND quarantined_at IS NULL"
     )
     with database(world.product.var) as connection:
 
-        def left() -> Any:
+        def pending() -> Any:
             return connection.execute(waiting).fetchone()
 
-        is_settled = wait_until(lambda: left() == (0,), SETTLED_S)
-        return "" if is_settled else f"{left()[0]} uploads wait"
+        is_settled = wait_until(lambda: pending() == (0,), SETTLE_TIMEOUT_S)
+        return "" if is_settled else f"{pending()[0]} uploads wait"
 
 
-def _compare(world: World, logs: list[Log]) -> dict[str, int]:
-    """Count the differences between the database and the acknowledgements."""
+def _compare(world: ProductUnderTest, logs: list[ClientLog]) -> dict[str, int]:
+    """Count differences between database and acknowledgments."""
     sent = {key: value for log in logs for key, value in log.sent.items()}
     acked = {key for log in logs for key in log.acked}
     with database(world.product.var) as connection:
@@ -417,15 +429,15 @@ def _compare(world: World, logs: list[Log]) -> dict[str, int]:
     for key in stored.keys() & sent.keys():
         number, value = sent[key]
         expected.setdefault(f"client {number}", []).append(value)
-    found = {str(name): (n, mean) for name, n, mean in cells}
+    actual = {str(name): (n, mean) for name, n, mean in cells}
     wrong = 0
     for name, values in expected.items():
-        n, mean = found.get(name, (0, math.nan))
-        right = math.fsum(values) / len(values)
-        is_right = isinstance(mean, float) and math.isclose(mean, right, rel_tol=1e-9)
+        n, mean = actual.get(name, (0, math.nan))
+        target = math.fsum(values) / len(values)
+        is_right = isinstance(mean, float) and math.isclose(mean, target, rel_tol=1e-9)
         if n != len(values) or not is_right:
             wrong += 1
-            print(f"  {name}: n {n}, mean {mean}; right: n {len(values)}, mean {right}")
+            print(f"  {name}: n {n}, not {len(values)}; mean {mean}, not {target}")
     return {
         "lost": len(acked - stored.keys()),
         "doubled": sum(n - 1 for n in stored.values()),
@@ -435,35 +447,36 @@ def _compare(world: World, logs: list[Log]) -> dict[str, int]:
     }
 
 
-def _sabotage(world: World) -> None:
-    """Lose, forget, double and miscount runs, as a broken product does."""
+def _sabotage(world: ProductUnderTest) -> None:
     _settle(world)
     with database(world.product.var) as connection:
         connection.execute("SET session_replication_role = replica")
         ids = "SELECT id FROM benchmarks_run WHERE study_id = (SELECT id FROM"
-        mine = f"{ids} benchmarks_study WHERE slug = '{STUDY}') ORDER BY id"
-        connection.execute(f"DELETE FROM benchmarks_run WHERE id IN ({mine} LIMIT 1)")
+        run_ids = f"{ids} benchmarks_study WHERE slug = '{STUDY}') ORDER BY id"
+        connection.execute(
+            f"DELETE FROM benchmarks_run WHERE id IN ({run_ids} LIMIT 1)"
+        )
         connection.execute(
             "UPDATE benchmarks_run SET status = 'received' WHERE id IN"
-            f" ({mine} LIMIT 1)"
+            f" ({run_ids} LIMIT 1)"
         )
         connection.execute(
             "UPDATE benchmarks_run SET key = (SELECT key FROM benchmarks_run"
-            f" WHERE id IN ({mine} LIMIT 1)), part = 2"
-            f" WHERE id IN ({mine} OFFSET 1 LIMIT 1)"
+            f" WHERE id IN ({run_ids} LIMIT 1)), part = 2"
+            f" WHERE id IN ({run_ids} OFFSET 1 LIMIT 1)"
         )
 
 
 def main() -> int:
-    given = arguments(__doc__, "must find a saboteur", seed=1, seconds=300.0)
-    with own_folder("chaos") as folder:
-        figures = chaos(folder, given.seed, given.seconds, sabotage=given.control)
+    options = arguments(__doc__, "plant errors to find", seed=1, seconds=300.0)
+    with temporary_folder("chaos") as folder:
+        figures = chaos(folder, options.seed, options.seconds, sabotage=options.control)
     print(LINE.format(**figures))
-    seen = ("lost", "unprocessed", "doubled", "wrong")
-    return verdict(
-        is_good=not any(figures[name] for name in WRONG),
-        control=given.control,
-        is_found=all(figures[name] for name in seen),
+    planted = ("lost", "unprocessed", "doubled", "wrong")
+    return exit_code_for(
+        is_good=not any(figures[name] for name in FAILURE_COUNTS),
+        control=options.control,
+        is_found=all(figures[name] for name in planted),
     )
 
 

@@ -1,9 +1,9 @@
-"""`make fuzz`: tens of thousands of odd requests; no answer may be 500.
+"""`make fuzz`: tens of thousands of invalid requests; no response may be 500.
 
-Requests go to the API and, signed in, to pages: valid documents with one thing wrong,
-odd parameters, forms, files, methods, headers and lengths. At the end every page of the
-study is read again. ``--seed`` repeats the requests; ``--control`` renames a table, and
-500s must be found.
+Requests go to the API and, signed in, to pages: valid documents with errors, invalid
+parameters, forms, files, methods, headers and lengths. At the end every page of the
+study is read again. ``--seed`` repeats the requests; ``--control`` renames a table,
+which must cause responses with 500.
 """
 
 import gzip
@@ -18,24 +18,24 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Final
 
-from devtools.leaks import Crawler, addresses, first_sign_in
-from devtools.product import (
-    Answer,
+from devtools.privacy_crawl import Crawler, addresses, first_sign_in
+from devtools.temporary_product import (
+    HttpResponse,
     arguments,
-    ask,
     command,
     database,
     document,
-    own_folder,
+    exit_code_for,
     running_product,
-    verdict,
+    send_request,
+    temporary_folder,
     wait_until,
 )
-from running.product import Product
+from running.product_process import Product
 
 STUDY, HOST = "fuzzed", "fuzzed-host"
 CLIENTS: Final = 6
-WORST: Final = 20
+MAX_PRINTED: Final = 20
 NUMBERS: Final = (
     *(0, 1, -1, 2, 2**31, 2**53 + 1, 2**62, 2**63, -(2**63), 10**400, 0.1, -0.0),
     *(5e-324, 2e-308, 1.7e308, -1.7e308, 1e154, 1e16, 52.97),
@@ -89,20 +89,25 @@ PARAMETERS: Final = (
 
 
 @dataclass(frozen=True)
-class Request:
-    """One request, to be sent again exactly."""
+class FuzzedRequest:
+    """A request that can be repeated exactly."""
 
     method: str
     path: str
     headers: dict[str, str]
     body: bytes | None = None
 
-    def send(self, port: int) -> Answer:
-        sent: dict[str, Any] = {"method": self.method, "body": self.body}
+    def send(self, port: int) -> HttpResponse:
         try:
-            return ask(port, self.path, headers=self.headers, **sent)
+            return send_request(
+                port,
+                self.path,
+                method=self.method,
+                body=self.body,
+                headers=self.headers,
+            )
         except (ValueError, UnicodeError):
-            return Answer(-1)  # Python's own client does not send it
+            return HttpResponse(-1)  # refused by Python's HTTP client
 
     def __str__(self) -> str:
         body = (self.body or b"")[:300].decode(errors="backslashreplace")
@@ -110,14 +115,12 @@ class Request:
 
 
 class Fuzzer:
-    """Draws requests; has tokens, a session, and every address."""
-
-    def __init__(self, chance: random.Random, token: str, cookies: str, mark: str):
+    def __init__(self, chance: random.Random, token: str, cookies: str, csrf: str):
         self.chance = chance
-        self.token, self.cookies, self.mark = token, cookies, mark
-        every = [path.partition("?")[0] for path in addresses()]
-        self.api = sorted({path for path in every if path.startswith("/api/")})
-        self.pages = sorted({path for path in every if not path.startswith("/api/")})
+        self.token, self.cookies, self.csrf = token, cookies, csrf
+        paths = {path.partition("?")[0] for path in addresses()}
+        self.api = sorted(path for path in paths if path.startswith("/api/"))
+        self.pages = sorted(paths - set(self.api))
         self.pages = [
             path.replace("marker-private-study", STUDY) for path in self.pages
         ]
@@ -137,65 +140,65 @@ class Fuzzer:
             ("parse/machine/", lambda: {"output": "Linux a 6.1.0 #1 SMP x86_64"}),
             ("power/", self._power),
             ("plans/", self._plan),
-            ("own-tools/", self._tool),
+            ("custom-tools/", self._tool),
         )
 
-    def draw(self) -> Request:
+    def draw(self) -> FuzzedRequest:
         kind = self.chance.random()
         if kind < 0.35:
             request = self._document()
         elif kind < 0.55:
-            request = self._question(self.api, {"Authorization": f"Token {self.token}"})
+            request = self._read(self.api, {"Authorization": f"Token {self.token}"})
         elif kind < 0.8:
-            request = self._question(self.pages, {"Cookie": self.cookies})
+            request = self._read(self.pages, {"Cookie": self.cookies})
         else:
             request = self._form()
-        return self._odd(request) if self.chance.random() < 0.1 else request
+        return self._corrupt(request) if self.chance.random() < 0.1 else request
 
-    def _document(self) -> Request:
+    def _document(self) -> FuzzedRequest:
         name, make = self.chance.choice(self.writers)
-        sent = make()
+        document = make()
         for _ in range(self.chance.choice((0, 1, 1, 1, 2, 3))):
-            sent = self._changed(sent)
+            document = self._changed(document)
         try:
-            body = json.dumps(sent).encode()
+            body = json.dumps(document).encode()
         except (ValueError, UnicodeError):
             body = b'{"a": "\xff"}'
         kind = "application/x-ndjson" if "bulk" in name else "application/json"
         headers = {"Authorization": f"Token {self.token}", "Content-Type": kind}
-        return Request("POST", f"/api/v1/{name}", headers, body)
+        return FuzzedRequest("POST", f"/api/v1/{name}", headers, body)
 
     def _changed(self, document: Any) -> Any:
-        """Return a document with one value, somewhere in it, replaced or gone."""
+        """Replace, add or remove one value of a copy."""
         changed = deepcopy(document)
-        places = list(_places(changed))
-        if not places:
+        items = list(_items(changed))
+        if not items:
             return self._value()
-        inside, key = self.chance.choice(places)
-        if isinstance(inside, dict) and self.chance.random() < 0.15:
-            del inside[key]
-        elif isinstance(inside, dict) and self.chance.random() < 0.1:
-            inside[self.chance.choice(TEXTS)[:100]] = self._value()
+        container, key = self.chance.choice(items)
+        if isinstance(container, dict) and self.chance.random() < 0.15:
+            del container[key]
+        elif isinstance(container, dict) and self.chance.random() < 0.1:
+            container[self.chance.choice(TEXTS)[:100]] = self._value()
         else:
-            inside[key] = self._value()
+            container[key] = self._value()
         return changed
 
     def _value(self) -> Any:
         return self.chance.choice(self.chance.choice((NUMBERS, TEXTS, TYPES)))
 
-    def _question(self, paths: list[str], headers: dict[str, str]) -> Request:
+    def _read(self, paths: list[str], headers: dict[str, str]) -> FuzzedRequest:
         path = self.chance.choice(paths)
-        drawn = [
+        parameters = [
             (self.chance.choice(PARAMETERS), str(self._value())[:3000])
             for _ in range(self.chance.choice((0, 1, 1, 2, 3)))
         ]
-        query = urllib.parse.urlencode(drawn, errors="surrogatepass")
-        return Request("GET", f"{path}?{query}" if query else path, headers)
+        query = urllib.parse.urlencode(parameters, errors="surrogatepass")
+        return FuzzedRequest("GET", f"{path}?{query}" if query else path, headers)
 
-    def _form(self) -> Request:
+    def _form(self) -> FuzzedRequest:
         path = self.chance.choice(self.pages)
         fields = {
-            "csrfmiddlewaretoken": self.mark,
+            "csrfmiddlewaretoken": self.csrf,
             "do": self.chance.choice(("preview", "store", "")),
             self.chance.choice(PARAMETERS): str(self._value())[:3000],
             self.chance.choice(("slug", "title", "name", "note", "facts", "role")): str(
@@ -204,11 +207,11 @@ class Fuzzer:
         }
         headers = {"Cookie": self.cookies, "Referer": "http://127.0.0.1/"}
         if self.chance.random() < 0.5:
-            sent = urllib.parse.urlencode(fields, errors="surrogatepass").encode()
+            body = urllib.parse.urlencode(fields, errors="surrogatepass").encode()
             headers["Content-Type"] = "application/x-www-form-urlencoded"
-            return Request("POST", path, headers, sent)
+            return FuzzedRequest("POST", path, headers, body)
         headers["Content-Type"] = "multipart/form-data; boundary=b"
-        return Request("POST", "/upload/", headers, self._multipart(fields))
+        return FuzzedRequest("POST", "/upload/", headers, self._multipart(fields))
 
     def _multipart(self, fields: dict[str, str]) -> bytes:
         parts = [
@@ -229,36 +232,36 @@ class Fuzzer:
         )
         name = self.chance.choice(("a.txt", "a.zip", "", "../a", "é", '";x', "x" * 900))
         head = f'--b\r\nContent-Disposition: form-data; name="file"; filename="{name}"'
-        odd = self.chance.choice(
+        extra = self.chance.choice(
             (
                 *("", "Content-Transfer-Encoding: base64\r\n", "Content-Type: \r\n"),
                 *("A\r\n", "Content-Type: text/plain; charset=utf-16\r\n"),
             )
         )
         end = self.chance.choice((b"\r\n--b--\r\n", b"", b"\r\n--b", b"\r\n--c--"))
-        text = "".join(parts) + head + f"\r\n{odd}\r\n"
+        text = "".join(parts) + head + f"\r\n{extra}\r\n"
         return text.encode(errors="surrogatepass") + file + end
 
-    def _odd(self, request: Request) -> Request:
+    def _corrupt(self, request: FuzzedRequest) -> FuzzedRequest:
         headers, method, body = dict(request.headers), request.method, request.body
-        what = self.chance.randrange(7)
-        if what == 0:
+        kind = self.chance.randrange(7)
+        if kind == 0:
             method = self.chance.choice(METHODS)
-        elif what == 1:
+        elif kind == 1:
             headers["Host"] = self.chance.choice(HOSTS)
-        elif what == 2:
+        elif kind == 2:
             headers["Content-Type"] = self.chance.choice(KINDS)
-        elif what == 3:
+        elif kind == 3:
             headers["Content-Encoding"] = self.chance.choice(ENCODINGS)
-        elif what == 4:
+        elif kind == 4:
             headers["Accept"] = self.chance.choice((*KINDS, "*/*;q=x"))
             headers["Accept-Language"] = str(self._value())[:200]
-        elif what == 5:
+        elif kind == 5:
             headers["Authorization"] = str(self._value())[:500]
             headers["Cookie"] = "sessionid=" + str(self._value())[:500]
         else:
             body = bytes(self.chance.randrange(256) for _ in range(200))
-        return Request(method, request.path, headers, body)
+        return FuzzedRequest(method, request.path, headers, body)
 
     def _run(self) -> dict[str, Any]:
         key = f"{self.chance.getrandbits(128):032x}"
@@ -280,7 +283,7 @@ class Fuzzer:
 
     def _plan(self) -> dict[str, Any]:
         design = {"systems": [{"system": 1}], "tools": [{"tool": "hackbench"}]}
-        design |= {"repetitions": 1, "warm_up": 0}
+        design |= {"repetitions": 1, "warm_up_rounds": 0}
         return {"study": STUDY, "title": "A plan", "design": design, "budget_s": 60}
 
     def _tool(self) -> dict[str, Any]:
@@ -288,61 +291,64 @@ class Fuzzer:
         return {"slug": "boot", "title": "Boot", "metrics": [metric]}
 
 
-def _places(value: Any) -> Any:
-    """Yield each container of a document with each of its keys."""
+def _items(value: Any) -> Any:
+    """Yield each container with each of its keys."""
     if not isinstance(value, dict | list):
         return
     for key in list(value) if isinstance(value, dict) else range(len(value)):
         yield value, key
         if isinstance(value[key], dict | list):
-            yield from _places(value[key])
+            yield from _items(value[key])
 
 
 LINE: Final = (
-    "fuzz: seed {seed}, {sent} requests ({told}), {taken} runs taken, {unanswered} "
-    "unanswered, {stuck} units of work failed, {errors} x 5xx"
+    "fuzz: seed {seed}, {sent} requests ({statuses}), {accepted} runs accepted, "
+    "{unanswered} unanswered, {stuck} jobs failed, {errors} x 5xx"
 )
 
 
 def fuzz(
     running: Product, seed: int, requests: int, *, sabotage: bool
 ) -> dict[str, Any]:
-    """Send odd requests, read everything once more, and count."""
+    """Send invalid requests, read everything again, count errors."""
     client = running.client()
     client.create_study({"slug": STUDY, "title": "Fuzz", "visibility": "public"})
     client.register_host({"slug": HOST, "facts": {"cores": 2}})
     for hypervisor in ("native", "Xen"):
         run = document(STUDY, HOST, 52.0, system={"hypervisor": hypervisor})
         list(client.upload([run]))
-    fuzzer = Fuzzer(random.Random(seed), *_rights(running))
+    fuzzer = Fuzzer(random.Random(seed), *_credentials(running))
     if sabotage:
         _sabotage(running)
     statuses: Counter[int] = Counter()
-    told = 0
-    drawn = [fuzzer.draw() for _ in range(requests)]
-    # Everything once more, after what was taken has been worked on.
-    looks = [Request("GET", it, {"Cookie": fuzzer.cookies}) for it in fuzzer.pages]
-    looks += [Request("GET", f"{it}?study={STUDY}", {}) for it in fuzzer.api]
+    printed = 0
+    requests_ = [fuzzer.draw() for _ in range(requests)]
+    # After accepted uploads have been processed.
+    reads = [
+        FuzzedRequest("GET", path, {"Cookie": fuzzer.cookies}) for path in fuzzer.pages
+    ]
+    reads += [FuzzedRequest("GET", f"{path}?study={STUDY}", {}) for path in fuzzer.api]
     with ThreadPoolExecutor(CLIENTS) as pool:
-        for batch in (drawn, looks):
-            answers = pool.map(lambda it: it.send(running.port), batch)
-            for request, answer in zip(batch, answers, strict=True):
-                statuses[answer.status] += 1
-                if answer.status in {0, *range(500, 600)} and told < WORST:
-                    told += 1
-                    print(f"  {answer.status}: {request}", flush=True)
+        for batch in (requests_, reads):
+            responses = pool.map(lambda request: request.send(running.port), batch)
+            for request, response in zip(batch, responses, strict=True):
+                status = response.status
+                statuses[status] += 1
+                if status in {0, *range(500, 600)} and printed < MAX_PRINTED:
+                    printed += 1
+                    print(f"  {status}: {request}", flush=True)
             wait_until(lambda: _is_settled(running), 60)
     kinds = Counter(status // 100 for status in statuses.elements())
     with database(running.var) as connection:
-        [(stuck, taken)] = connection.execute(
+        [(stuck, accepted)] = connection.execute(
             "SELECT (SELECT count(*) FROM benchmarks_job WHERE error > ''),"
             " (SELECT count(*) FROM benchmarks_run)"
         )
     return {
         "seed": seed,
         "sent": statuses.total() - statuses[-1],
-        "told": ", ".join(f"{kinds[n]} x {n}xx" for n in (2, 3, 4)),
-        "taken": taken,
+        "statuses": ", ".join(f"{kinds[n]} x {n}xx" for n in (2, 3, 4)),
+        "accepted": accepted,
         "unanswered": statuses[0],
         "stuck": stuck,
         "errors": sum(n for status, n in statuses.items() if status >= 500),
@@ -350,45 +356,47 @@ def fuzz(
 
 
 def _is_settled(running: Product) -> bool:
-    answer = ask(running.port, "/api/v1/health/")
-    if answer.status != 200:
+    response = send_request(running.port, "/api/v1/health/")
+    if response.status != 200:
         return False
-    said = json.loads(answer.body)
+    health = json.loads(response.body)
     return not (
-        said["outbox"]["waiting"] or any(kind["waiting"] for kind in said["due"])
+        health["outbox"]["waiting"]
+        or any(kind["waiting"] for kind in health["waiting_jobs"])
     )
 
 
-def _rights(running: Product) -> tuple[str, str, str]:
-    """Return a token that may do all, and a signed-in person's cookies and mark."""
+def _credentials(running: Product) -> tuple[str, str, str]:
+    """Return a token with all rights, session cookies and CSRF token."""
     words = ("create_token", "first-lab", "fuzzer", "--upload", "--read")
     token = command(running.var, "manage.py", *words).split()[-1]
-    person = Crawler(running, "a person")
-    person.sign_in(*first_sign_in(running.var))
-    cookies = {it.name: it.value or "" for it in person.cookies}
-    line = "; ".join(f"{name}={value}" for name, value in cookies.items())
-    return token, line, cookies.get("csrftoken", "")
+    user = Crawler(running, "a user")
+    user.sign_in(*first_sign_in(running.var))
+    cookies = {cookie.name: cookie.value or "" for cookie in user.cookies}
+    header = "; ".join(f"{name}={value}" for name, value in cookies.items())
+    return token, header, cookies.get("csrftoken", "")
 
 
 def _sabotage(running: Product) -> None:
-    """Take a table away, as a broken product does."""
     with database(running.var) as connection:
         connection.execute("ALTER TABLE benchmarks_flag RENAME TO taken_away")
 
 
 def main() -> int:
-    given = arguments(__doc__, "must see a 500", seed=1, requests=20_000)
+    options = arguments(__doc__, "cause 500s to find", seed=1, requests=20_000)
     quotas = {"PREVIEWS_PER_MINUTE": "0", "LAB_PREVIEWS_PER_MINUTE": "0"}
     with (
-        own_folder("fuzz") as folder,
+        temporary_folder("fuzz") as folder,
         running_product(folder / "var", **quotas) as running,
     ):
-        figures = fuzz(running, given.seed, given.requests, sabotage=given.control)
+        figures = fuzz(
+            running, options.seed, options.requests, sabotage=options.control
+        )
     print(LINE.format(**figures))
     failures = figures["errors"] or figures["stuck"] or figures["unanswered"]
-    return verdict(
-        is_good=not failures and figures["taken"] > 0,
-        control=given.control,
+    return exit_code_for(
+        is_good=not failures and figures["accepted"] > 0,
+        control=options.control,
         is_found=figures["errors"] > 0,
     )
 

@@ -1,11 +1,11 @@
-"""Routes of the dashboard's pages, for tools that run outside Django."""
+"""Routes of the dashboard outside Django."""
 
 import os
 from unittest.mock import patch
 
 import django
 
-# Nothing is connected to: the routes are read from the code.
+# No connection is needed.
 SETTINGS = {
     "DJANGO_SETTINGS_MODULE": "config.settings",
     "SECRET_KEY": "unused",
@@ -18,6 +18,8 @@ with patch.dict(os.environ, SETTINGS):
 
     ROUTES = routes.routes()
 
-BARE, DISKS, XEN = routes.BARE, routes.DISKS, routes.XEN
-PAGES = {name: it.walked for name, it in ROUTES.items() if it.kind == "page"}
-PERSONAL = {name for name in PAGES if ROUTES[name].nobody == 302}
+BARE, DISKS, XEN = routes.EMPTY_STUDY, routes.DISK_STUDY, routes.XEN_STUDY
+PAGES = {
+    name: route.example_urls for name, route in ROUTES.items() if route.kind == "page"
+}
+PERSONAL = {name for name in PAGES if ROUTES[name].anonymous_status == 302}

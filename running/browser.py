@@ -1,9 +1,7 @@
-"""The browser of the tests and `make bench`: find it, start it, install it.
+"""The browser for tests and `make bench`: find, start and install it.
 
-    python -m running.browser
-
-It uses two font families from packages of `requirements-dev.in`, so that text is
-equally wide on every machine: DejaVu Sans, the widest that readers get, and narrow
+Text has the same width on every machine, with two font families from packages of
+`requirements-dev.in`: DejaVu Sans, the widest that readers may have, and the narrow
 Roboto.
 """
 
@@ -19,18 +17,18 @@ from tempfile import TemporaryDirectory
 
 from playwright.sync_api import Browser, BrowserType, sync_playwright
 
-# The first is the same browser without its window: the tests take a quarter less time.
+# Needs a quarter less time than the full browser.
 HEADLESS = "chromium-headless-shell"
 NAMES = (
     *(HEADLESS, "chromium", "chromium-browser"),
     *("google-chrome", "google-chrome-stable"),
 )
-PLACES = (
+INSTALL_PATHS = (
     Path("/Applications/Chromium.app/Contents/MacOS/Chromium"),
     Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"),
 )
 INSTALL = ("apt-get", "install", "--yes", "--no-install-recommends", "--quiet=2")
-PACKAGES = (HEADLESS, "chromium")  # older Debians have no package of the first
+PACKAGES = (HEADLESS, "chromium")  # older Debians do not have the first package
 ARGUMENTS = [
     # Chromium refuses to run as root with its sandbox.
     "--no-sandbox",
@@ -40,12 +38,12 @@ ARGUMENTS = [
     "--disable-sync",
     "--no-first-run",
 ]
-WIDE, NARROW = "DejaVu Sans", "Roboto"
-FAMILIES = (WIDE, NARROW)
-# DejaVu is always among them: Roboto has neither a monospace nor signs like the flag.
+WIDE_FONT, NARROW_FONT = "DejaVu Sans", "Roboto"
+FAMILIES = (WIDE_FONT, NARROW_FONT)
+# Roboto has no monospace font and lacks signs like the flag.
 FILES = {
-    WIDE: [("matplotlib", "mpl-data/fonts/ttf/DejaVuSans*.ttf")],
-    NARROW: [
+    WIDE_FONT: [("matplotlib", "mpl-data/fonts/ttf/DejaVuSans*.ttf")],
+    NARROW_FONT: [
         ("matplotlib", "mpl-data/fonts/ttf/DejaVuSans*.ttf"),
         ("fontpkg_roboto", "files/*.ttf"),
     ],
@@ -64,42 +62,41 @@ CONFIGURATION = """<?xml version="1.0"?>
 """
 
 
-def find() -> Path | None:
-    """Return a Chromium or Chrome: CHROMIUM=, then PATH, then the usual places."""
+def find_browser() -> Path | None:
+    """Look for $CHROMIUM, in PATH, and in the usual paths."""
     if chosen := os.environ.get("CHROMIUM"):
         return Path(chosen)
     for name in NAMES:
         if path := shutil.which(name):
             return Path(path)
-    return next((place for place in PLACES if place.exists()), None)
+    return next((path for path in INSTALL_PATHS if path.exists()), None)
 
 
 @contextmanager
-def chromium() -> Iterator[Browser]:
-    """Start this machine's Chromium, with the same fonts everywhere."""
-    with sync_playwright() as playwright, started(playwright.chromium) as browser:
+def shared_chromium() -> Iterator[Browser]:
+    """Use the default font family."""
+    with sync_playwright() as playwright, start_browser(playwright.chromium) as browser:
         yield browser
 
 
 @contextmanager
-def started(
-    chromium: BrowserType, *arguments: str, family: str = WIDE
+def start_browser(
+    chromium: BrowserType, *arguments: str, family: str = WIDE_FONT
 ) -> Iterator[Browser]:
-    """Start one more Chromium, in a family of letters."""
-    path = find()
-    assert path, "There is no Chromium: python -m running.browser"
+    """Provide only one font family."""
+    path = find_browser()
+    assert path, "Chromium is not installed. Run: python -m running.browser"
     with TemporaryDirectory() as folder:
         browser = chromium.launch(
             executable_path=str(path),
             args=[*ARGUMENTS, *arguments],
-            env=_letters(family, Path(folder)),
+            env=_font_environment(family, Path(folder)),
         )
         yield browser
         browser.close()
 
 
-def _letters(family: str, folder: Path) -> dict[str, str | float | bool]:
-    """Return the environment of a browser that has this family and no other."""
+def _font_environment(family: str, folder: Path) -> dict[str, str | float | bool]:
     files = folder / "files"
     files.mkdir()
     for package, pattern in FILES[family]:
@@ -113,28 +110,28 @@ def _letters(family: str, folder: Path) -> dict[str, str | float | bool]:
     return {**os.environ, "FONTCONFIG_FILE": str(configuration)}
 
 
-def install() -> None:
+def install_browser() -> None:
     if os.geteuid() != 0 or not shutil.which("apt-get"):
         return
-    print("installing Chromium, which the tests of the pages drive ...", flush=True)
+    print("installing Chromium for the tests of pages ...", flush=True)
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     subprocess.run(["apt-get", "update", "--quiet=2"], env=environment, check=False)
     for package in PACKAGES:
-        done = subprocess.run([*INSTALL, package], env=environment, check=False)
-        if done.returncode == 0:
+        process = subprocess.run([*INSTALL, package], env=environment, check=False)
+        if process.returncode == 0:
             break
 
 
 def main() -> int:
-    """Make sure that there is a browser, or print how to install one."""
-    is_best = os.environ.get("CHROMIUM") or shutil.which(HEADLESS)
-    if not is_best:
-        install()
-    if find():
+    """Install a browser if needed; return 1 if there is none."""
+    has_preferred = os.environ.get("CHROMIUM") or shutil.which(HEADLESS)
+    if not has_preferred:
+        install_browser()
+    if find_browser():
         return 0
     sys.stderr.write(
-        "The tests of the pages need Chromium. Install it (on Debian: "
-        "sudo apt-get install chromium), or name one: "
+        "The tests of pages need Chromium. Install it (on Debian: "
+        "sudo apt-get install chromium) or name one: "
         "make test CHROMIUM=/path/to/chromium\n"
     )
     return 1

@@ -1,7 +1,6 @@
-"""Refuse to run on a database or broker that may lose what was acknowledged.
+"""Refuse databases and brokers that may lose acknowledged data.
 
-`python -m running.durability` checks the servers of DATABASE_URL and REDIS_URL; the
-supervisor and docker-compose.yml run it before anything else.
+`python -m running.durability` checks DATABASE_URL and REDIS_URL.
 """
 
 import os
@@ -12,10 +11,10 @@ from typing import Any
 import psycopg
 import redis
 
-from running.errors import ServiceError
+from running.errors import StartError
 
-# What each setting may be. A 2xx answer means "committed", so a commit must wait for
-# the disk: every value of synchronous_commit but "off" does.
+# A 2xx response means "committed", so commits must wait for the disk: every value of
+# synchronous_commit except "off" ensures this.
 DATABASE_SETTINGS = {
     "fsync": {"on"},
     "full_page_writes": {"on"},
@@ -23,7 +22,7 @@ DATABASE_SETTINGS = {
 }
 CHECKSUMS = {"data_checksums": {"on"}}
 BROKER_SETTINGS = {"maxmemory-policy": {"noeviction"}}
-APPEND_ONLY = {"appendonly": {"yes"}}
+APPEND_ONLY_SETTINGS = {"appendonly": {"yes"}}
 
 Settings = Mapping[str, set[str]]
 
@@ -31,75 +30,75 @@ Settings = Mapping[str, set[str]]
 def require_durable_database(
     connection: "psycopg.Connection[Any]", *, checksums: bool
 ) -> list[str]:
-    """Refuse a database that could lose a commit; return advice.
+    """Raise StartError if the database could lose a commit; return advice.
 
-    Settings can differ between roles: ask the session that commits.
+    Settings can differ between roles, so check a session of the committing role.
     """
     names = [*DATABASE_SETTINGS, *CHECKSUMS]
     query = "select name, setting from pg_settings where name = any(%s)"
-    found = dict(connection.execute(query, [names]).fetchall())
-    _require("PostgreSQL", DATABASE_SETTINGS | (CHECKSUMS if checksums else {}), found)
-    if _unmet(CHECKSUMS, found):
-        return ["PostgreSQL runs without data checksums: a bad disk goes unnoticed."]
+    settings = dict(connection.execute(query, [names]).fetchall())
+    required = DATABASE_SETTINGS | (CHECKSUMS if checksums else {})
+    _require("PostgreSQL", required, settings)
+    if _violations(CHECKSUMS, settings):
+        return ["PostgreSQL has no data checksums: disk errors go unnoticed."]
     return []
 
 
 def require_durable_broker(
     connection: "redis.Redis", *, append_only: bool
 ) -> list[str]:
-    """Refuse a broker that could drop a message to save memory; return advice."""
+    """Raise StartError if the broker could drop messages; return advice."""
 
     def text(value: object) -> str:
         return value.decode() if isinstance(value, bytes) else str(value)
 
-    settings: Any = connection.config_get(*BROKER_SETTINGS, *APPEND_ONLY)
-    found = {text(name): text(value) for name, value in settings.items()}
-    _require("Redis", BROKER_SETTINGS | (APPEND_ONLY if append_only else {}), found)
-    if _unmet(APPEND_ONLY, found):
-        return ["Redis runs without appendonly: a restart delays work by seconds."]
+    config: Any = connection.config_get(*BROKER_SETTINGS, *APPEND_ONLY_SETTINGS)
+    settings = {text(name): text(value) for name, value in config.items()}
+    required = BROKER_SETTINGS | (APPEND_ONLY_SETTINGS if append_only else {})
+    _require("Redis", required, settings)
+    if _violations(APPEND_ONLY_SETTINGS, settings):
+        return ["Redis has no append-only file: a restart delays work by seconds."]
     return []
 
 
-def _require(server: str, wanted: Settings, found: Mapping[str, str]) -> None:
-    for name in _unmet(wanted, found):
-        raise ServiceError(
-            f"{server} runs with {name}={found.get(name)}; it must be "
-            f"{' or '.join(sorted(wanted[name]))}, or results that were acknowledged "
-            "may be lost. Change the setting, then start again."
+def _require(server: str, required: Settings, settings: Mapping[str, str]) -> None:
+    for name in _violations(required, settings):
+        raise StartError(
+            f"{server} has {name}={settings.get(name)}. It must be "
+            f"{' or '.join(sorted(required[name]))}; otherwise acknowledged results "
+            "may be lost. Change the setting and start again."
         )
 
 
-def _unmet(wanted: Settings, found: Mapping[str, str]) -> list[str]:
-    return [name for name, allowed in wanted.items() if found.get(name) not in allowed]
+def _violations(required: Settings, settings: Mapping[str, str]) -> list[str]:
+    return [
+        name for name, allowed in required.items() if settings.get(name) not in allowed
+    ]
 
 
 def check(database_url: str, redis_url: str) -> list[str]:
-    """Check external servers; return advice about settings that are only unwise."""
     try:
         with psycopg.connect(
             database_url, connect_timeout=10, autocommit=True
         ) as connection:
             advice = require_durable_database(connection, checksums=False)
     except psycopg.Error as error:
-        raise ServiceError(
-            f"The PostgreSQL of DATABASE_URL does not answer: {str(error).strip()}"
+        raise StartError(
+            f"PostgreSQL (DATABASE_URL) is not responding: {str(error).strip()}"
         ) from error
-    # The redis package has another name for sockets.
-    address = redis_url.replace("redis+socket://", "unix://", 1)
+    url = redis_url.replace("redis+socket://", "unix://", 1)
     try:
-        with redis.Redis.from_url(address, retry=None) as broker:
+        with redis.Redis.from_url(url, retry=None) as broker:
             broker.ping()
             try:
                 advice += require_durable_broker(broker, append_only=False)
             except redis.ResponseError:
-                # Rented servers often forbid the question.
+                # Hosted servers often forbid CONFIG GET.
                 advice.append(
-                    "Redis does not tell its maxmemory-policy; it must be noeviction."
+                    "Redis does not show its maxmemory-policy; it must be noeviction."
                 )
     except (redis.RedisError, ValueError) as error:
-        raise ServiceError(
-            f"The Redis of REDIS_URL does not answer: {error}"
-        ) from error
+        raise StartError(f"Redis (REDIS_URL) is not responding: {error}") from error
     return advice
 
 
@@ -109,7 +108,7 @@ def main() -> int:
     except KeyError as error:
         print(f"{error.args[0]} is not set.", file=sys.stderr)
         return 2
-    except ServiceError as error:
+    except StartError as error:
         print(error, file=sys.stderr)
         return 1
     for sentence in advice:

@@ -1,7 +1,7 @@
 """Upload the reference studies as a lab would: `python -m running.load_reference`.
 
-Speaks to a running server through its public API, and only through it. Without Django,
-because a second start waits for it to find that nothing is missing.
+This uses only the public API of a running server, and not Django: at later starts
+nothing is missing, and loading Django would delay the start.
 """
 
 import argparse
@@ -18,11 +18,11 @@ from benchmarks.reference.documents import (
     reference_studies,
 )
 
-LOOK_EVERY_S = 0.2
+POLL_S = 0.2
 
 
-def load(client: Client) -> None:
-    """Upload the studies of which runs are missing, and wait until all are compared."""
+def load_studies(client: Client) -> None:
+    """Upload missing runs, and wait until all are processed."""
     missing = [
         study
         for study in chain(reference_studies(), recorded_studies())
@@ -30,7 +30,7 @@ def load(client: Client) -> None:
     ]
     if not missing:
         return
-    # Imported where it is needed: most starts have nothing to show.
+    # Most starts have no progress to show.
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     columns = (
@@ -42,8 +42,8 @@ def load(client: Client) -> None:
         for study in missing:
             slug = study.document["slug"]
             bar = progress.add_task(f"uploading {slug}", total=len(study.runs))
-            declare(client, study)
-            # Runs come last: a study that has them all needs nothing more.
+            create_reference_study(client, study)
+            # Runs come last, so a study with all its runs is complete.
             if study.reference_system:
                 system = client.register_system(study.reference_system)
                 client.update_study(slug, {"reference_system": system["id"]})
@@ -52,15 +52,14 @@ def load(client: Client) -> None:
         waiting = client.get("health/")["outbox"]["waiting"]
         bar = progress.add_task("comparing with native", total=waiting)
         while waiting:
-            time.sleep(LOOK_EVERY_S)
-            left = client.get("health/")["outbox"]["waiting"]
-            # Others may upload meanwhile: then more is waiting than before.
-            progress.advance(bar, max(waiting - left, 0))
-            waiting = left
+            time.sleep(POLL_S)
+            remaining = client.get("health/")["outbox"]["waiting"]
+            # The number can grow: other clients may upload.
+            progress.advance(bar, max(waiting - remaining, 0))
+            waiting = remaining
 
 
-def declare(client: Client, study: ReferenceStudy) -> None:
-    """Create a study with its own tools and its hosts."""
+def create_reference_study(client: Client, study: ReferenceStudy) -> None:
     client.create_study(study.document)
     for tool in study.own_tools:
         client.declare_tool(tool)
@@ -84,7 +83,7 @@ def main() -> int:
     parser.add_argument("--token-file", required=True, type=Path)
     options = parser.parse_args()
     try:
-        load(Client(options.url, options.token_file.read_text().strip()))
+        load_studies(Client(options.url, options.token_file.read_text().strip()))
     except (OSError, RefusedError, UnreachableError) as error:
         sys.stderr.write(f"The reference studies could not be loaded: {error}\n")
         return 1

@@ -1,4 +1,4 @@
-"""What `make run` can be told: PORT, BIND, VAR, REFERENCE, and servers to use."""
+"""Options of `make run`: PORT, BIND, VAR, LOAD_REFERENCE, and external servers."""
 
 import errno
 import os
@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from running.errors import ServiceError
+from running.errors import StartError
 from running.processes import ROOT
 
-EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
-WAITING_CONNECTIONS = 512
+WILDCARD_HOSTS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
+LISTEN_BACKLOG = 512
 
 
 @dataclass(frozen=True)
 class Options:
-    """One server's address, folder and, if not its own, database and broker."""
+    """A server's address and folder, and external database and broker."""
 
     host: str
     port: int
@@ -24,41 +24,41 @@ class Options:
     database_url: str = ""
     redis_url: str = ""
     archive: Path | None = None
-    has_reference: bool = True
+    loads_reference: bool = True
 
     @classmethod
-    def of(cls, environment: Mapping[str, str]) -> "Options":
-        """Read the options; raise ServiceError for values that cannot work."""
+    def from_environment(cls, environment: Mapping[str, str]) -> "Options":
+        """Raise StartError for invalid values."""
         database, broker = (
             environment.get(name, "") for name in ("DATABASE_URL", "REDIS_URL")
         )
         if bool(database) != bool(broker):
-            given, missing = "DATABASE_URL", "REDIS_URL"
+            present, missing = "DATABASE_URL", "REDIS_URL"
             if broker:
-                given, missing = missing, given
-            raise ServiceError(
-                f"{given} is set, but {missing} is not. Set both to use servers of "
-                "your own, or neither to let Virtlab start its own."
+                present, missing = missing, present
+            raise StartError(
+                f"{present} is set, but {missing} is not. Set both to use your own "
+                "servers, or neither to let Virtlab start its own."
             )
         port = environment.get("PORT") or "8000"
         if not port.isascii() or not port.isdigit() or not 1 <= int(port) <= 65535:
-            raise ServiceError(f"PORT={port} is not a number from 1 to 65535.")
-        reference = environment.get("REFERENCE") or "on"
+            raise StartError(f"PORT={port} is not a number from 1 to 65535.")
+        reference = environment.get("LOAD_REFERENCE") or "on"
         if reference not in {"on", "off"}:
-            raise ServiceError(
-                f"REFERENCE={reference} is neither on nor off: whether the published "
-                "studies are loaded."
+            raise StartError(
+                f"LOAD_REFERENCE={reference} is neither on nor off. It controls "
+                "whether the published studies are loaded."
             )
         archive = environment.get("ARCHIVE")
         return cls(
-            # Not HOST: some shells export the machine's name under it.
+            # Some shells set $HOST to the machine's name.
             host=environment.get("BIND") or "127.0.0.1",
             port=int(port),
             var=(ROOT / (environment.get("VAR") or "var")).absolute(),
             database_url=database,
             redis_url=broker,
             archive=(ROOT / archive).absolute() if archive else None,
-            has_reference=reference == "on",
+            loads_reference=reference == "on",
         )
 
     @property
@@ -67,43 +67,43 @@ class Options:
 
     @property
     def url(self) -> str:
-        host = EVERYWHERE.get(self.host, self.host)
+        host = WILDCARD_HOSTS.get(self.host, self.host)
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/"
 
     def listen(self) -> socket.socket:
-        """Open the port for as long as we run: web processes come and go."""
+        """All web processes share the port."""
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
         try:
             return socket.create_server(
-                (self.host, self.port), family=family, backlog=WAITING_CONNECTIONS
+                (self.host, self.port), family=family, backlog=LISTEN_BACKLOG
             )
         except OSError as error:
-            raise ServiceError(self._why_not_listening(error)) from error
+            raise StartError(self._listen_error_message(error)) from error
 
-    def _why_not_listening(self, error: OSError) -> str:
+    def _listen_error_message(self, error: OSError) -> str:
         if error.errno == errno.EADDRINUSE:
             return (
-                f"Port {self.port} is taken by another program. Choose another one: "
+                f"Port {self.port} is used by another program. Choose another port: "
                 f"PORT={self.port % 65535 + 1} make run"
             )
         if error.errno == errno.EACCES:
             return (
-                f"Port {self.port} is reserved for root. Choose a higher one: "
-                "PORT=8000 make run"
+                f"Port {self.port} needs root. Choose a higher port: PORT=8000 make run"
             )
         return (
-            f"{self.host}:{self.port} is no address of this machine ({error}). Use "
-            "BIND=127.0.0.1, or BIND=0.0.0.0 to be reached from other machines."
+            f"{self.host}:{self.port} is not an address of this machine ({error}). Use "
+            "BIND=127.0.0.1, or BIND=0.0.0.0 to accept other machines."
         )
 
 
 def allowed_hosts(options: Options, environment: Mapping[str, str]) -> str:
-    """Return ALLOWED_HOSTS: what was chosen, and always our own address."""
     own = ["127.0.0.1", "localhost", "[::1]"]
     if options.host not in {*own, "::1"}:
-        own += [EVERYWHERE.get(options.host, options.host), socket.gethostname()]
-    chosen = [environment["ALLOWED_HOSTS"]] if "ALLOWED_HOSTS" in environment else []
-    return ",".join(dict.fromkeys([*chosen, *own]))
+        own += [WILDCARD_HOSTS.get(options.host, options.host), socket.gethostname()]
+    configured = (
+        [environment["ALLOWED_HOSTS"]] if "ALLOWED_HOSTS" in environment else []
+    )
+    return ",".join(dict.fromkeys([*configured, *own]))
 
 
 def child_environment(
@@ -111,21 +111,20 @@ def child_environment(
 ) -> dict[str, str]:
     """Return the environment of the product's processes.
 
-    PG* variables would redirect the connection to a server of our own; they stay with
-    servers of somebody else's.
+    PG* variables would redirect connections to our own server.
     """
-    kept = {
+    inherited = {
         name: value
         for name, value in environment.items()
         if not (options.has_own_servers and name.startswith("PG"))
     }
     return {
-        **kept,
+        **inherited,
         **services,
         "ALLOWED_HOSTS": allowed_hosts(options, environment),
         "VIRTLAB_VAR": str(options.var),
         "PYTHONUNBUFFERED": "1",
-        # Threads that each keep room of their own give none of it back.
+        # Each malloc arena would keep its freed memory.
         "MALLOC_ARENA_MAX": "2",
         "TZ": os.environ.get("TZ", "UTC"),
     }

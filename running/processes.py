@@ -1,4 +1,4 @@
-"""Child processes that leave nothing behind, and their logs."""
+"""Child processes that leave no descendants behind, and their logs."""
 
 from __future__ import annotations
 
@@ -16,44 +16,44 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from running import launch
+from running import exec_until_parent_exits
 
 if TYPE_CHECKING:
-    from running.accounts import Account
+    from running.os_accounts import OsAccount
 
 ROOT = Path(__file__).resolve().parent.parent
-STEP_S = 0.02
-LARGE_BYTES = 10 * 1024 * 1024
-KEPT = 5
-LOOK_S = 30.0
+POLL_S = 0.02
+MAX_LOG_BYTES = 10 * 1024 * 1024
+KEPT_LOGS = 5
+ROTATION_CHECK_S = 30.0
 
 
 @dataclass(frozen=True)
 class Program:
-    """A command, and the signals that stop it."""
+    """A command with its environment and the signals that stop it."""
 
     name: str
     command: Sequence[str]
-    log: Path | None = None  # none: writes to the terminal
+    log: Path | None = None  # None: the terminal
     environment: Mapping[str, str] | None = None
-    account: Account | None = None
+    account: OsAccount | None = None
     folder: Path = ROOT
-    inherit: Sequence[int] = ()  # descriptors
+    inherit: Sequence[int] = ()  # file descriptors
     stop_signal: int = signal.SIGTERM
-    hurry_signal: int = signal.SIGKILL
-    death_signal: int = signal.SIGKILL  # sent by the kernel when we are killed
-    patience_s: float = 10.0
+    fast_stop_signal: int = signal.SIGKILL
+    death_signal: int = signal.SIGKILL  # sent by the kernel when this process is killed
+    stop_timeout_s: float = 10.0
 
 
-def launched(
+def launch_command(
     command: Sequence[str],
     *,
-    account: Account | None = None,
+    account: OsAccount | None = None,
     reach: Sequence[str] = (),
     death_signal: int = signal.SIGKILL,
 ) -> list[str]:
-    """Return the command line that runs a command by ``launch.py``, on a leash."""
-    who = account and {
+    """Run a command through ``exec_until_parent_exits.py``."""
+    account_fields = account and {
         "uid": account.uid,
         "gid": account.gid,
         "groups": [account.gid],
@@ -62,19 +62,26 @@ def launched(
     leash = json.dumps(
         {
             "parent": os.getpid(),
-            "account": who,
+            "account": account_fields,
             "reach": list(reach),
             "death_signal": int(death_signal),
         }
     )
-    return [sys.executable, "-I", "-S", str(Path(launch.__file__)), leash, *command]
+    return [
+        sys.executable,
+        "-I",
+        "-S",
+        str(Path(exec_until_parent_exits.__file__)),
+        leash,
+        *command,
+    ]
 
 
 class Child:
-    """One program, started by us, in a process group of its own.
+    """A program in its own process group.
 
-    Start it from a thread that lives as long as it shall: the kernel cuts the leash
-    when the starting *thread* ends.
+    Start it from a thread that lives as long as the program: the kernel kills the
+    program when the starting *thread* ends.
     """
 
     def __init__(self, program: Program) -> None:
@@ -94,10 +101,10 @@ class Child:
         return self.process.pid if self.process else None
 
     def start(self, pass_fds: Sequence[int] = ()) -> None:
-        """Start the program; its own group keeps a terminal's Ctrl-C away from it."""
-        self.kill_group()  # whatever a killed predecessor left behind
+        """The program's own group protects it from a terminal's Ctrl-C."""
+        self.kill_group()  # descendants of a killed predecessor
         program = self.program
-        command = launched(
+        command = launch_command(
             program.command,
             account=program.account,
             death_signal=program.death_signal,
@@ -115,28 +122,27 @@ class Child:
             )
 
     def poll(self) -> int | None:
-        """Return how it ended (negative: the signal), or None while it runs."""
+        """Negative: the signal; None while the program runs."""
         return self.process.poll() if self.process else None
 
-    def stop(self, hurried: Callable[[], bool] = lambda: False) -> None:
-        """Ask it to stop, insist after its patience, and sweep up its group."""
+    def stop(self, immediately: Callable[[], bool] = lambda: False) -> None:
+        """Stop the program, kill it after its time limit, then kill its group."""
         if self.process is None:
             return
-        program, begun = self.program, time.monotonic()
+        program, started = self.program, time.monotonic()
         self._signal(program.stop_signal)
-        while self.process.poll() is None and not hurried():
-            if time.monotonic() - begun > program.patience_s:
+        while self.process.poll() is None and not immediately():
+            if time.monotonic() - started > program.stop_timeout_s:
                 break
-            time.sleep(STEP_S)
-        for insistence in (program.hurry_signal, signal.SIGKILL):
+            time.sleep(POLL_S)
+        for number in (program.fast_stop_signal, signal.SIGKILL):
             if self.process.poll() is None:
-                self._signal(insistence)
+                self._signal(number)
                 with suppress(subprocess.TimeoutExpired):
                     self.process.wait(timeout=5)
         self.kill_group()
 
     def kill_group(self) -> None:
-        """Kill what the program started and left; its group still carries its id."""
         if self.process and self.process.poll() is not None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, signal.SIGKILL)
@@ -149,18 +155,16 @@ class Child:
 
 @contextmanager
 def open_log(path: Path | None) -> Iterator[IO[bytes] | None]:
-    """Open a log for a child to append to; a large old one is set aside first."""
     if path is None:
         yield None
         return
-    set_aside(path)
+    rotate_log(path)
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     with open(descriptor, "ab") as file:
         yield file
 
 
 def last_lines(log: Path | None, count: int = 5) -> str:
-    """Return the end of a log, to be shown when its program does not start."""
     if log is None or not log.exists():
         return ""
     with log.open("rb") as file:
@@ -169,49 +173,48 @@ def last_lines(log: Path | None, count: int = 5) -> str:
     return "\n".join(f"  {line}" for line in text.splitlines()[-count:])
 
 
-def set_aside(log: Path, move: Callable[[str, str], None] = os.replace) -> None:
-    """Rename a large log that nobody writes to yet; ``.1`` is the newest old one."""
-    if log.exists() and log.stat().st_size > LARGE_BYTES:
-        handler = RotatingFileHandler(log, backupCount=KEPT, delay=True)
+def rotate_log(log: Path, move: Callable[[str, str], None] = os.replace) -> None:
+    """Rename a large log that is not open; ``.1`` is the newest."""
+    if log.exists() and log.stat().st_size > MAX_LOG_BYTES:
+        handler = RotatingFileHandler(log, backupCount=KEPT_LOGS, delay=True)
         handler.rotator = move
         handler.doRollover()
 
 
-def set_aside_written(log: Path) -> None:
-    """Copy a large log that programs hold open, and empty it.
+def copy_and_truncate(log: Path) -> None:
+    """Empty a large log that programs have open for appending.
 
-    Programs append, so they continue at the new end. A line that is written between
-    the copy and the truncation is lost.
+    Lines written between copy and truncation are lost.
     """
-    set_aside(log, _copy_and_empty)
+    rotate_log(log, _copy_and_empty)
 
 
 def _copy_and_empty(log: str, old: str) -> None:
-    draft = Path(f"{log}.new")
+    temporary = Path(f"{log}.new")
     try:
-        shutil.copyfile(log, draft)
-    except OSError:  # a full disk: the log itself is what fills it
-        draft.unlink(missing_ok=True)
+        shutil.copyfile(log, temporary)
+    except OSError:  # for example a full disk, which truncating relieves
+        temporary.unlink(missing_ok=True)
     else:
-        draft.chmod(0o600)
-        draft.replace(old)
+        temporary.chmod(0o600)
+        temporary.replace(old)
     os.truncate(log, 0)
 
 
 class Rotation:
-    """Rotate a folder's logs at most every half minute, whenever it is called."""
+    """Rotate a folder's logs, at most every half minute."""
 
     def __init__(
         self, folder: Path, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.folder = folder
         self.clock = clock
-        self.next = clock()
+        self.next_check = clock()
 
     def __call__(self) -> None:
-        if self.clock() < self.next:
+        if self.clock() < self.next_check:
             return
-        self.next = self.clock() + LOOK_S
+        self.next_check = self.clock() + ROTATION_CHECK_S
         for log in self.folder.glob("*.log"):
-            with suppress(OSError):  # try again at the next call
-                set_aside_written(log)
+            with suppress(OSError):
+                copy_and_truncate(log)

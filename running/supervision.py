@@ -1,4 +1,4 @@
-"""Keep programs running: restart what dies, stop everything in order, leave nothing."""
+"""Keep programs running: restart dead ones, stop all in order, leave none behind."""
 
 import ctypes
 import os
@@ -13,25 +13,25 @@ from typing import Protocol
 
 import psutil
 
-from running.errors import ServiceError
+from running.errors import StartError
 from running.processes import Child
 
 PR_SET_CHILD_SUBREAPER = 36
-STEP_S = 0.05
-TOO_OFTEN = 5
-WITHIN_S = 60.0
-YOUNG_S = 5.0  # what dies sooner than this after its start will do so again
-LONGEST_PAUSE_S = 10.0
-# `timeout` and `make` send the same SIGTERM twice at once; that is no impatience.
-SECOND_THOUGHT_S = 0.5
+POLL_S = 0.05
+MAX_RESTARTS = 5
+RESTART_WINDOW_S = 60.0
+MIN_UPTIME_S = 5.0  # a process that dies sooner will probably die again
+MAX_RESTART_PAUSE_S = 10.0
+# `timeout` and `make` send SIGTERM twice at once; only a later signal means impatience.
+SECOND_SIGNAL_S = 0.5
 
 
-class Stopped(Exception):  # noqa: N818 - no error: somebody asked
-    """Somebody asked to stop."""
+class StopRequested(Exception):  # noqa: N818 - a request, not an error
+    """A signal requested the stop."""
 
 
-class Kept(Protocol):
-    """What can be kept running: a child process or a server."""
+class Supervised(Protocol):
+    """A child process or server."""
 
     @property
     def name(self) -> str: ...
@@ -44,178 +44,177 @@ class Kept(Protocol):
     def stop(self, hurried: Callable[[], bool]) -> None: ...
 
 
-def say(line: str) -> None:
-    """Print a line at once; a terminal that went away is no reason to fail."""
+def print_line(line: str) -> None:
+    """Ignore a closed terminal."""
     with suppress(OSError):
         print(line, flush=True)
 
 
-class Keeper:
-    """Start one thing again whenever it dies: at once, or slowly if it never lasts."""
+class Restarter:
+    """Restart a program whenever it dies, with growing pauses if it dies young."""
 
     def __init__(
         self,
-        thing: Kept,
-        say: Callable[[str], None] = say,
+        program: Supervised,
+        say: Callable[[str], None] = print_line,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.thing = thing
+        self.program = program
         self.say = say
         self.clock = clock
         self.started = clock()
-        self.deaths: deque[float] = deque(maxlen=TOO_OFTEN)
-        self.young_deaths = 0  # in a row
-        self.due: float | None = None  # when to start it again
+        self.deaths: deque[float] = deque(maxlen=MAX_RESTARTS)
+        self.young_deaths = 0  # consecutive
+        self.due: float | None = None  # time of the next start
 
     @property
     def dies_too_often(self) -> bool:
-        return len(self.deaths) == TOO_OFTEN and (
-            self.deaths[-1] - self.deaths[0] <= WITHIN_S
+        return len(self.deaths) == MAX_RESTARTS and (
+            self.deaths[-1] - self.deaths[0] <= RESTART_WINDOW_S
         )
 
-    def tend(self) -> None:
-        """Look after it; returns at once unless it starts something."""
+    def check(self) -> None:
         if self.due is None:
-            if (code := self.thing.poll()) is not None:
-                self._note_death(ending(code))
+            if (code := self.program.poll()) is not None:
+                self._record_death(exit_description(code))
         elif self.clock() >= self.due:
             self._start()
 
     def _start(self) -> None:
         self.due, self.started = None, self.clock()
         try:
-            self.thing.start()
-        except (ServiceError, OSError) as error:
-            self._note_death(f"did not start: {error}")
+            self.program.start()
+        except (StartError, OSError) as error:
+            self._record_death(f"did not start: {error}")
 
-    def _note_death(self, how: str) -> None:
+    def _record_death(self, description: str) -> None:
         now = self.clock()
-        is_young = now - self.started < YOUNG_S
+        is_young = now - self.started < MIN_UPTIME_S
         self.young_deaths = self.young_deaths + 1 if is_young else 0
         self.deaths.append(now)
         pause = 0.0
         if self.young_deaths:
-            pause = min(LONGEST_PAUSE_S, 0.5 * 2.0 ** (self.young_deaths - 1))
+            pause = min(MAX_RESTART_PAUSE_S, 0.5 * 2.0 ** (self.young_deaths - 1))
         self.due = now + pause
         when = f"in {pause:.0f} s" if pause >= 1 else "again"
         if self.dies_too_often:
-            how += f", {TOO_OFTEN} times within {WITHIN_S:.0f} s: see {self.thing.log}"
-        self.say(f"{self.thing.name} {how}; starting it {when}")
+            description += (
+                f", {MAX_RESTARTS} times within {RESTART_WINDOW_S:.0f} s: see "
+                f"{self.program.log}"
+            )
+        self.say(f"{self.program.name} {description}; starting it {when}")
 
 
-def ending(code: int) -> str:
-    """Return in words how a process ended."""
+def exit_description(code: int) -> str:
     if code < 0:
         return f"was killed ({signal.Signals(-code).name})"
     return f"ended (exit code {code})"
 
 
 class Supervision:
-    """Everything that one server runs, and the wish to stop it."""
+    """All programs of one server, and requests to stop them."""
 
-    def __init__(self, say: Callable[[str], None] = say) -> None:
+    def __init__(self, say: Callable[[str], None] = print_line) -> None:
         self.say = say
-        self.keepers: list[Keeper] = []
-        self.once: Child | None = None
-        self.chores: list[Callable[[], None]] = []  # done at every look
-        self.asked_at: float | None = None
+        self.restarters: list[Restarter] = []
+        self.task: Child | None = None
+        self.chores: list[Callable[[], None]] = []  # called at every check
+        self.stop_requested_at: float | None = None
         self.in_a_hurry = False
         self.adopts_orphans = False
 
-    def listen(self) -> None:
-        """Stop at SIGTERM, Ctrl-C or a closed terminal; adopt orphans, where we can."""
+    def install_signal_handlers(self) -> None:
+        """Stop on SIGTERM, Ctrl-C or a closed terminal; on Linux adopt orphans."""
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             if signal.getsignal(number) is not signal.SIG_IGN:  # nohup, background
-                signal.signal(number, self._ask)
+                signal.signal(number, self._request_stop)
         if sys.platform == "linux":
             self.adopts_orphans = True
             ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
-    def _ask(self, *_: object) -> None:
+    def _request_stop(self, *_: object) -> None:
         now = time.monotonic()
-        if self.asked_at is None:
-            self.asked_at = now
-        elif now - self.asked_at > SECOND_THOUGHT_S:
+        if self.stop_requested_at is None:
+            self.stop_requested_at = now
+        elif now - self.stop_requested_at > SECOND_SIGNAL_S:
             self.in_a_hurry = True
 
-    def keep(self, *things: Kept) -> None:
-        """Keep things running; they will be stopped in the order given here."""
-        self.keepers += [Keeper(thing, self.say) for thing in things]
+    def add(self, *programs: Supervised) -> None:
+        """Programs are stopped in the order of these calls."""
+        self.restarters += [Restarter(program, self.say) for program in programs]
 
     def pause(self) -> None:
-        """Wait a moment; raise ``Stopped`` when somebody asked to stop."""
-        if self.asked_at is not None:
-            raise Stopped
-        time.sleep(STEP_S)
+        """Raise ``StopRequested`` after a stop signal."""
+        if self.stop_requested_at is not None:
+            raise StopRequested
+        time.sleep(POLL_S)
 
-    def watch(self) -> None:
-        for keeper in self.keepers:
-            keeper.tend()
+    def check_all(self) -> None:
+        for restarter in self.restarters:
+            restarter.check()
         for chore in self.chores:
             chore()
         self._reap_adopted()
         self.pause()
 
-    def watch_until(self, is_done: Callable[[], bool], timeout_s: float) -> bool:
-        """Look after everything until a condition holds; return whether it does."""
+    def run_until(self, is_done: Callable[[], bool], timeout_s: float) -> bool:
+        """Return whether the condition held in time."""
         deadline = time.monotonic() + timeout_s
         while not is_done():
             if time.monotonic() > deadline:
                 return False
-            self.watch()
+            self.check_all()
         return True
 
-    def begin(self, child: Child) -> None:
-        """Start a program that ends by itself."""
-        self.once = child
+    def start_task(self, child: Child) -> None:
+        """The program ends by itself."""
+        self.task = child
         child.start()
 
-    def is_alone(self) -> bool:
-        """Whether no program runs that ends by itself."""
-        return self.once is None or self.once.poll() is not None
+    def has_no_task(self) -> bool:
+        return self.task is None or self.task.poll() is not None
 
-    def finish(self, timeout_s: float) -> int | None:
-        """Wait for its end, while everything else is looked after."""
-        child = self.once
+    def wait_for_task(self, timeout_s: float) -> int | None:
+        """Return the task's exit code, or None if time is up."""
+        child = self.task
         assert child is not None
-        self.watch_until(self.is_alone, timeout_s)
+        self.run_until(self.has_no_task, timeout_s)
         code = child.poll()
         child.stop()
-        self.once = None
+        self.task = None
         return code
 
     def stop(self) -> None:
-        """Stop everything in order; a second wish to stop makes it quick."""
+        """Stop everything in order; a second signal makes this quick."""
 
         def hurried() -> bool:
             return self.in_a_hurry
 
-        if self.once:
-            self.once.stop(hurried)
-        for keeper in self.keepers:
-            keeper.thing.stop(hurried)
-        self.keepers.clear()
+        if self.task:
+            self.task.stop(hurried)
+        for restarter in self.restarters:
+            restarter.program.stop(hurried)
+        self.restarters.clear()
 
-    def _known(self) -> set[int | None]:
-        return {keeper.thing.pid for keeper in self.keepers} | {
-            self.once.pid if self.once else None
+    def _supervised_pids(self) -> set[int | None]:
+        return {restarter.program.pid for restarter in self.restarters} | {
+            self.task.pid if self.task else None
         }
 
     def _reap_adopted(self) -> None:
-        """Take leave of dead orphans; our own children are awaited elsewhere."""
+        """Reap dead orphans; our own children are awaited elsewhere."""
         if sys.platform != "linux" or not self.adopts_orphans:
             return
-        # Without taking them: a Popen has to learn itself how its process ended.
-        look = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        # A Popen must reap its own process to learn its exit code.
+        options = os.WEXITED | os.WNOHANG | os.WNOWAIT
         with suppress(ChildProcessError):
-            while dead := os.waitid(os.P_ALL, 0, look):
-                # Shown again and again until its keeper takes it.
-                if dead.si_pid in self._known():
+            while dead := os.waitid(os.P_ALL, 0, options):
+                # Our own child is reported until its restarter reaps it.
+                if dead.si_pid in self._supervised_pids():
                     return
                 os.waitpid(dead.si_pid, 0)
 
-    def leave_nothing(self) -> None:
-        """Kill whatever escaped, once everything was stopped: nothing outlives us."""
+    def kill_leftovers(self) -> None:
         if not self.adopts_orphans:
             return
         for process in psutil.Process().children(recursive=True):

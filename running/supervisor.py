@@ -12,25 +12,25 @@ from pathlib import Path
 from typing import Any
 
 from running import durability
-from running.embedded import Services
-from running.errors import ServiceError
-from running.folders import VarFolder
+from running.embedded_servers import EmbeddedServers
+from running.errors import StartError
+from running.health_probe import is_healthy
 from running.options import Options, child_environment
-from running.probe import is_healthy
 from running.processes import Child, Program, Rotation, last_lines
-from running.servers import Server
-from running.supervision import Stopped, Supervision, say
+from running.server_base import Server
+from running.supervision import StopRequested, Supervision, print_line
+from running.var_folder import VarFolder
 
-PREPARE_S = 1800.0  # a migration of a large database takes its time
-HEALTHY_S = 120.0
-LOAD_S = 900.0
-LOAD_TRIES = 3
-ALONE_S = 1.0
+PREPARE_TIMEOUT_S = 1800.0  # migrating a large database takes time
+HEALTH_TIMEOUT_S = 120.0
+LOAD_TIMEOUT_S = 900.0
+LOAD_ATTEMPTS = 3
+DETACH_CHECK_S = 1.0
 FOREVER_S = float("inf")
 
 
 class Supervisor:
-    """Starts the product, and looks after it until somebody asks to stop."""
+    """Starts the product and supervises it until a signal."""
 
     def __init__(self, options: Options, supervision: Supervision) -> None:
         self.options = options
@@ -40,10 +40,10 @@ class Supervisor:
         self.owner: dict[str, str] = {}
         self.servers: list[Server] = []
         self.upload_token = options.var / "upload-token"
-        self.begun = time.monotonic()
+        self.started = time.monotonic()
 
     def run(self) -> None:
-        # The port first: if it is taken, nothing has been started or changed.
+        # If the port is in use, nothing has been changed.
         with self.options.listen() as listener:
             self.folder.prepare()
             lock = self.folder.lock()
@@ -52,21 +52,23 @@ class Supervisor:
                     self._prepare()
                     self._start(listener.fileno())
                     self._load_reference()
-                    say(f"ready: {self.options.url}")
-                    seconds = time.monotonic() - self.begun
-                    say(f"{way_in(self.options.var)}; Ctrl-C stops ({seconds:.1f} s)")
-                    self.supervision.watch_until(lambda: False, FOREVER_S)
+                    print_line(f"ready: {self.options.url}")
+                    seconds = time.monotonic() - self.started
+                    print_line(
+                        f"{sign_in_hint(self.options.var)}; "
+                        f"Ctrl-C stops ({seconds:.1f} s)"
+                    )
+                    self.supervision.run_until(lambda: False, FOREVER_S)
             finally:
                 lock.release()
 
     @contextmanager
     def _servers(self) -> Iterator[None]:
-        """Start our own servers, or check the given ones; stop all at the end."""
         services = None
         try:
             if self.options.has_own_servers:
-                say(f"starting PostgreSQL and Valkey in {self.options.var}")
-                services = Services(
+                print_line(f"starting PostgreSQL and Valkey in {self.options.var}")
+                services = EmbeddedServers(
                     self.folder, self.supervision.pause, self.options.archive
                 )
                 services.start()
@@ -76,10 +78,10 @@ class Supervisor:
             self.supervision.stop()
             if services:
                 services.stop(lambda: self.supervision.in_a_hurry)
-            self.supervision.leave_nothing()
+            self.supervision.kill_leftovers()
 
-    def _set_environment(self, services: Services | None) -> None:
-        # Those of an earlier start may be torn, by a power cut.
+    def _set_environment(self, services: EmbeddedServers | None) -> None:
+        # A power failure may have damaged them.
         shutil.rmtree(self.folder.counters, ignore_errors=True)
         own = {
             "SECRET_KEY": os.environ.get("SECRET_KEY")
@@ -90,36 +92,35 @@ class Supervisor:
         }
         if services:
             own |= services.environment()
-            self.owner = services.owner()
+            self.owner = services.owner_environment()
             self.servers = [services.valkey, services.postgres]
         else:
             for advice in durability.check(
                 self.options.database_url, self.options.redis_url
             ):
-                say(advice)
+                print_line(advice)
         self.environment = child_environment(self.options, own, os.environ)
-        # For `prepare` alone: whoever owns the tables sees all rows.
+        # Only for `prepare`, because the owner sees all rows.
         if url := self.environment.pop("OWNER_DATABASE_URL", ""):
             self.owner = self.owner or {"OWNER_DATABASE_URL": url}
 
     def _prepare(self) -> None:
-        """Migrate, collect static files, make the first lab; idempotent."""
-        say("preparing the database")
-        program = self._program("prepare", *manage("prepare"))
+        """Migrate, collect static files and create the first lab; idempotent."""
+        print_line("preparing the database")
+        program = self._program("prepare", *manage_command("prepare"))
         child = Child(replace(program, environment=self.environment | self.owner))
-        self.supervision.begin(child)
-        if self.supervision.finish(PREPARE_S) != 0:
-            raise ServiceError(
+        self.supervision.start_task(child)
+        if self.supervision.wait_for_task(PREPARE_TIMEOUT_S) != 0:
+            raise StartError(
                 "The database cannot be prepared. The end of "
                 f"{child.log}:\n{last_lines(child.log, 15)}"
             )
 
     def _start(self, listener: int) -> None:
-        """Start web, worker and sweeper, and the upload of the reference studies.
-
-        Web comes first, being awaited; the loader's connection waits in our listener.
+        """Start web first: the others wait for it, and the loader's connection queues
+        in the listening socket.
         """
-        say("starting web, worker and sweeper")
+        print_line("starting web, worker and sweeper")
         self.supervision.chores.append(Rotation(self.folder.logs))
         web, worker, sweeper = (
             Child(program)
@@ -131,84 +132,79 @@ class Supervisor:
                     death_signal=signal.SIGTERM,
                 ),
                 self._program("worker", *worker_command()),
-                self._program("sweeper", *manage("sweep")),
+                self._program("sweeper", *manage_command("sweep")),
             )
         )
         web.start()
-        # Before they run: what has no process yet does not count as dead.
-        self.supervision.keep(web, worker, sweeper, *self.servers)
-        if self.upload_token.exists() and self.options.has_reference:
-            self.supervision.begin(self._loader())
+        # Without a process they do not count as dead.
+        self.supervision.add(web, worker, sweeper, *self.servers)
+        if self.upload_token.exists() and self.options.loads_reference:
+            self.supervision.start_task(self._loader())
         self._wait_for_health()
-        # Nothing to upload, and it ends now; three starts at once would delay "ready".
-        self.supervision.watch_until(self.supervision.is_alone, ALONE_S)
+        # If nothing is missing the loader ends now. Three simultaneous starts would
+        # delay readiness.
+        self.supervision.run_until(self.supervision.has_no_task, DETACH_CHECK_S)
         worker.start()
         sweeper.start()
 
     def _wait_for_health(self) -> None:
         health = f"{self.options.url}api/v1/health/"
-        # Kept before all others.
-        web = self.supervision.keepers[0]
-        self.supervision.watch_until(
-            lambda: web.dies_too_often or is_healthy(health), HEALTHY_S
+        web = self.supervision.restarters[0]
+        self.supervision.run_until(
+            lambda: web.dies_too_often or is_healthy(health), HEALTH_TIMEOUT_S
         )
         if not is_healthy(health):
-            raise ServiceError(
-                f"{health} does not answer 200. The end of "
-                f"{web.thing.log}:\n{last_lines(web.thing.log, 15)}"
+            raise StartError(
+                f"{health} does not return 200. The end of "
+                f"{web.program.log}:\n{last_lines(web.program.log, 15)}"
             )
 
     def _loader(self) -> Child:
         token_file = str(self.upload_token)
         url = self.options.url.rstrip("/")
         command = ("-m", "running.load_reference", "--url", url, "--token-file")
-        # Its progress is for the terminal.
         return Child(self._program("load", *command, token_file, log=None))
 
     def _load_reference(self) -> None:
-        """Wait for the reference studies; what is there is not uploaded again."""
-        if self.supervision.once is None:
+        if self.supervision.task is None:
             return
-        for _ in range(LOAD_TRIES - 1):
-            if self.supervision.finish(LOAD_S) == 0:
+        for _ in range(LOAD_ATTEMPTS - 1):
+            if self.supervision.wait_for_task(LOAD_TIMEOUT_S) == 0:
                 return
-            self.supervision.begin(self._loader())
-        if self.supervision.finish(LOAD_S) != 0:
-            say("The reference studies are not complete; the next start goes on.")
+            self.supervision.start_task(self._loader())
+        if self.supervision.wait_for_task(LOAD_TIMEOUT_S) != 0:
+            print_line(
+                "The reference studies are incomplete; the next start will continue."
+            )
 
-    def _program(self, name: str, *command: str, **more: object) -> Program:
-        given: dict[str, Any] = {"log": self.folder.logs / f"{name}.log", **more}
+    def _program(self, name: str, *command: str, **fields: object) -> Program:
+        options: dict[str, Any] = {"log": self.folder.logs / f"{name}.log", **fields}
         return Program(
             name=name,
             command=[sys.executable, *command],
             environment=self.environment,
-            **given,
+            **options,
         )
 
 
-def way_in(var: Path) -> str:
-    """Return where to find the first sign-in; a restored database has none."""
+def sign_in_hint(var: Path) -> str:
     if (var / "first-sign-in").exists():
         files = f"sign in with {var}/first-sign-in, upload with {var}/upload-token"
     else:
         files = (
-            "sign-ins and tokens are those of the database; for a new token: make "
+            "use the sign-ins and tokens of the database; for a new token: make "
             'manage ARGS="create_token LAB NAME --upload"'
         )
     return f"{files}; logs are in {var}/log"
 
 
-def manage(name: str, *arguments: str) -> tuple[str, ...]:
-    """Return the command line of a management command.
-
-    Without Django's checks, which load every page: they are of the program, `make
-    check` has run them, and every start would wait a second for them.
-    """
+def manage_command(name: str, *arguments: str) -> tuple[str, ...]:
+    """Skip Django's checks, which load every page and take a second."""
     return ("manage.py", name, "--skip-checks", *arguments)
 
 
 def web_command(listener: int, access_log: Path) -> tuple[str, ...]:
-    """Return the web server's command line; the listening socket is inherited."""
+    """The web server inherits the listening socket."""
     return (
         *("-m", "gunicorn", "--config", "config/gunicorn.py"),
         *("--bind", f"fd://{listener}", "--access-logfile", str(access_log)),
@@ -224,23 +220,25 @@ def worker_command() -> tuple[str, ...]:
     )
 
 
-def guarded(work: Callable[[Supervision], None]) -> int:
-    """Run something under supervision; return the exit code."""
+def run_supervised(start: Callable[[Supervision], None]) -> int:
+    """Return the exit code."""
     supervision = Supervision()
-    supervision.listen()
+    supervision.install_signal_handlers()
     try:
-        work(supervision)
-    except Stopped:
-        say("stopped")
-    except ServiceError as error:
+        start(supervision)
+    except StopRequested:
+        print_line("stopped")
+    except StartError as error:
         sys.stderr.write(f"{error}\n")
         return 1
     return 0
 
 
 def main() -> int:
-    return guarded(
-        lambda supervision: Supervisor(Options.of(os.environ), supervision).run()
+    return run_supervised(
+        lambda supervision: Supervisor(
+            Options.from_environment(os.environ), supervision
+        ).run()
     )
 
 

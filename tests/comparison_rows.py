@@ -1,10 +1,10 @@
-"""Rows of a comparison, for tests to change."""
+"""Comparison rows that tests can modify."""
 
 from copy import copy
 from dataclasses import fields, replace
 
-from benchmarks.analysis.judgement import Judgement
-from benchmarks.comparing.row import Compared, ComparisonRow
+from benchmarks.analysis.assessment import CellAssessment
+from benchmarks.comparison.comparison_row import ComparisonResult, ComparisonRow
 from benchmarks.models import Case, Host, System
 
 NATIVE = ComparisonRow(
@@ -37,7 +37,7 @@ NATIVE = ComparisonRow(
     clock="",
     document="",
     table="",
-    shown=Compared(
+    result=ComparisonResult(
         value=52.97,
         unit="MB/s",
         better="higher",
@@ -46,18 +46,18 @@ NATIVE = ComparisonRow(
         baseline_n=None,
         baseline_system_id=None,
         ratio=None,
-        kind="",
-        judgement=None,
+        ratio_kind="",
+        assessment=None,
         state="native",
         reason="",
     ),
 )
 KINDS = ("efficiency", "relative", "scaling", "slowdown")
-PARTS = ("shown", "case", "system")
+PARTS = ("result", "case", "system")
 
 
 def _place(name):
-    """Return where a value stands that is not the row's own, by its name in the API."""
+    """Return the part and the attribute that hold a value with this API name."""
     if name in ("case_id", "system_id"):
         return name.removesuffix("_id"), "id"
     if name == "case":
@@ -68,18 +68,20 @@ def _place(name):
 
 
 def changed(row, **values):
-    """Return a row with other values, whatever part of it they stand in.
+    """Return a copy of a row with other values, also in its parts.
 
     A ratio may be named by its kind: ``efficiency=0.5``.
     """
     if of_kinds := {kind: values.pop(kind) for kind in KINDS if kind in values}:
-        known = [(kind, it) for kind, it in of_kinds.items() if it is not None]
-        values["kind"], values["ratio"] = known[0] if known else ("", None)
+        ratios = [
+            (kind, ratio) for kind, ratio in of_kinds.items() if ratio is not None
+        ]
+        values["ratio_kind"], values["ratio"] = ratios[0] if ratios else ("", None)
     parts = {part: {} for part in ("", *PARTS)}
     for name, value in values.items():
         part, field = _place(name)
         parts[part][field] = Host(slug=value) if name == "host" else value
-    inner = {"shown": replace(row.shown, **parts["shown"])}
+    inner = {"result": replace(row.result, **parts["result"])}
     for part in ("case", "system"):
         inner[part] = copy(getattr(row, part))
         for field, value in parts[part].items():
@@ -99,10 +101,10 @@ XEN = changed(
     baseline_n=1,
     baseline_system_id=1,
     ratio=13.08 / 52.97,
-    kind="efficiency",
+    ratio_kind="efficiency",
     state="paired",
 )
-SLOWER = Judgement(
+SLOWER = CellAssessment(
     ratio=0.96,
     low=0.94,
     high=0.98,
@@ -111,8 +113,8 @@ SLOWER = Judgement(
     direction="slower",
     evidence_level="verdict",
     label="slower",
-    codes=(),
-    sentences=("The interval lies wholly below 0.98.",),
+    reason_codes=(),
+    sentences=("The confidence interval is entirely below 0.98.",),
     advice="",
 )
 MEASURED = changed(
@@ -120,6 +122,6 @@ MEASURED = changed(
     n=6,
     baseline_n=5,
     ratio=0.96,
-    judgement=SLOWER,
+    assessment=SLOWER,
     interval=SLOWER.interval,
 )

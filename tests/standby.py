@@ -1,4 +1,4 @@
-"""Copies of the PostgreSQL of the tests, and standbys of them: all of our wheel."""
+"""Copies of the tests' PostgreSQL, and standbys of them, all from our wheel."""
 
 import os
 import shutil
@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from running.folders import VarFolder
 from running.postgres import DATABASE, PORT, SUPERUSER, Postgres, environment
-from tests.stack import wait_for
+from running.var_folder import VarFolder
+from tests.compose_stack import wait_for
 
 
 class Copy:
-    """A copy of a running server: from there on it has a life of its own.
+    """A copy of a running server, independent from then on.
 
-    The tests' server is no primary for a standby. Transactions of other tests' worlds
-    are open for minutes there, and while one of them has more than 64 savepoints
-    PostgreSQL lets nobody into a standby that begins.
+    The tests' server cannot be the primary: other tests keep transactions open for
+    minutes, and while one of them has more than 64 savepoints PostgreSQL accepts no
+    connections on a new standby.
     """
 
     follows = False
@@ -26,13 +26,13 @@ class Copy:
         var.mkdir(parents=True, exist_ok=True)
         folder = VarFolder(var)
         folder.prepare()
-        # It is asked with the original's passwords.
+        # It has the passwords of the original.
         shutil.copytree(original.folder.secrets, folder.secrets, dirs_exist_ok=True)
         self.original, self.server = original, Postgres(folder)
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Copy the original; be there in the block."""
+        """Copy the original and run the copy within the block."""
         server, original = self.server, self.original
         subprocess.run(
             [
@@ -57,7 +57,7 @@ class Copy:
             self.stop()
 
     def resume(self) -> None:
-        """Start it where it was stopped; the roles are there."""
+        """Start it after a stop; the roles exist."""
         self.server.spawn()
         wait_for(self.server.is_ready)
 
@@ -66,17 +66,17 @@ class Copy:
 
 
 class Standby(Copy):
-    """A copy that follows its original's log."""
+    """A copy that replays its original's log."""
 
     follows = True
 
     def hold(self, *, is_held: bool) -> None:
-        """Let it stand still, or go on: what comes meanwhile it has, but shows not."""
+        """Pause or resume the replay: new data is received, but not visible."""
         word = "pause" if is_held else "resume"
         with self.server.connect(user=SUPERUSER, database=DATABASE) as connection:
             connection.execute(f"SELECT pg_wal_replay_{word}()".encode())
 
 
 def server_of_tests() -> Postgres:
-    """Return the server that the tests' database is on (`tests/services.py`)."""
+    """Return the server of the tests' database (`tests/server_plugin.py`)."""
     return Postgres(VarFolder(Path(os.environ["VIRTLAB_VAR"])))

@@ -1,4 +1,4 @@
-"""The allowed arrows between packages. This guard needs no tool and never skips."""
+"""The allowed imports between packages. Needs no tool and is never skipped."""
 
 import ast
 import re
@@ -11,55 +11,55 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 OURS = {
     *("agents", "api", "benchmarks", "client", "config", "dashboard", "devtools"),
-    *("lab", "running", "tests"),
+    *("running", "testbed", "tests"),
 }
 
 STATISTICS = {
     f"benchmarks.{name}" for name in ("analysis", "errors", "sentences", "units")
 }
-# Package -> what it may import of ours. The longest matching name decides.
+# Package -> our modules that it may import. The longest matching name decides.
 ALLOWED = {
     "agents": {"agents"},
     "api": {"api", "benchmarks"},
     "dashboard": {"dashboard", "benchmarks"},
     "benchmarks": {"benchmarks"},
-    # Statistics know nothing of who judges by them.
+    # Statistics do not know what they are used for.
     "benchmarks.analysis": STATISTICS,
     "benchmarks.plausibility": STATISTICS
     | {"benchmarks.platforms", "benchmarks.plausibility"},
     "devtools": {"devtools", "agents", "benchmarks", "running", "tests.benchmarks"},
     # The registered pages.
     "devtools.routes": {"dashboard.kit.routes"},
-    "config": OURS - {"devtools", "lab", "tests"},
-    "running": OURS - {"devtools", "lab", "tests"},
-    # In its wheel the agent's client stands beside it.
+    "config": OURS - {"devtools", "testbed", "tests"},
+    "running": OURS - {"devtools", "testbed", "tests"},
+    # Its wheel also contains the agent's client.
     "client": {"client"},
-    "lab": {"lab", "agents.client"},
-    # It runs in guests, beside the agent's file.
-    "lab.files.clock": {"agents.timing"},
+    "testbed": {"testbed", "agents.client"},
+    # Runs in guests, beside the agent's file.
+    "testbed.files.clock": {"agents.timing"},
 }
-# What pages share; it knows none of them.
+# Code that pages share; it imports no page.
 BELOW_PAGES = tuple(
     f"dashboard.{room}"
     for room in ("charts", "exports", "kit", "templatetags", "wording")
 )
-# The rooms of the domain that write.
+# The packages of the domain that write.
 ROOMS = (
-    "keeping",
+    "custom_tools",
+    "jobs",
     "labs",
-    "own_tools",
+    "maintenance",
     "plans",
     "publishing",
     "studies",
-    "unattended",
     "uploads",
 )
 PURE = (
     "benchmarks.analysis",
     "benchmarks.errors",
     "benchmarks.fingerprints",
-    "benchmarks.own_tools.declaration",
-    "benchmarks.own_tools.samples",
+    "benchmarks.custom_tools.declaration",
+    "benchmarks.custom_tools.sample_tables",
     "benchmarks.platforms",
     "benchmarks.parsing",
     "benchmarks.plausibility",
@@ -70,19 +70,19 @@ PURE = (
     "benchmarks.units",
     "benchmarks.work_classes",
     "dashboard.pages.cell.charts",
-    "dashboard.charts.bars",
+    "dashboard.charts.bars_and_lines",
     "dashboard.charts.chart",
-    "dashboard.charts.dots",
-    "dashboard.charts.paper",
-    "dashboard.charts.plotly",
+    "dashboard.charts.dot_plot",
+    "dashboard.charts.matplotlib_renderer",
+    "dashboard.charts.plotly_renderer",
     "dashboard.charts.scales",
-    "dashboard.charts.sketch",
-    "dashboard.exports.escaping",
-    "dashboard.exports.records",
-    "dashboard.kit.upload_text",
+    "dashboard.charts.svg_renderer",
+    "dashboard.exports.latex_escaping",
+    "dashboard.exports.comparison_records",
+    "dashboard.kit.upload_excerpts",
 )
-# Pure as well, but for the language of the page, which is Django's to know.
-SPEAKING = ("dashboard.kit.figures",)
+# Also pure, except for the language of the page, which Django knows.
+SPEAKING = ("dashboard.kit.formatting",)
 WEB = {"django", "rest_framework", "celery", "redis", "psycopg"}
 LATER = {
     *("api", "dashboard", "config", "running", "benchmarks.models"),
@@ -98,7 +98,7 @@ def modules() -> Iterator[tuple[str, Path]]:
 
 
 def imports(path: Path) -> set[str]:
-    """Return the full names of the modules a file imports, wherever it does."""
+    """Return the full names of all modules that a file imports, also in functions."""
     names = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -111,7 +111,9 @@ def imports(path: Path) -> set[str]:
 
 def is_within(name: str, packages: object) -> bool:
     assert isinstance(packages, (set, tuple))
-    return any(name == each or name.startswith(f"{each}.") for each in packages)
+    return any(
+        name == package or name.startswith(f"{package}.") for package in packages
+    )
 
 
 def allowed_for(module: str) -> set[str]:
@@ -120,13 +122,13 @@ def allowed_for(module: str) -> set[str]:
 
 
 def page_of(name: str) -> str:
-    """Return the page a module belongs to; nothing of others."""
+    """Return the page that a module belongs to, or nothing."""
     parts = name.split(".")
     return parts[2] if parts[:2] == ["dashboard", "pages"] and parts[2:] else ""
 
 
 def is_another_page(module: str, name: str) -> bool:
-    """Whether a page imports another one, or what pages share imports any."""
+    """Whether a page imports another one, or shared code imports any page."""
     if is_within(module, BELOW_PAGES):
         return is_within(name, ("dashboard.pages",))
     page = page_of(module)
@@ -145,19 +147,19 @@ def wrong_imports(module: str, path: Path) -> list[str]:
     return sorted(wrong)
 
 
-def test_imports_follow_the_arrows():
+def test_imports_follow_the_layers():
     wrong = {module: wrong_imports(module, path) for module, path in modules()}
 
     assert {module: names for module, names in wrong.items() if names} == {}
 
 
-def test_agents_import_the_standard_library_only():
+def test_agents_import_only_the_standard_library():
     for path in (ROOT / "agents").rglob("*.py"):
         tops = {name.split(".")[0] for name in imports(path)}
         assert tops <= set(sys.stdlib_module_names) | {"agents"}, path
 
 
-def test_what_queues_and_what_runs_are_different_modules():
+def test_queueing_and_running_are_separate_modules():
     processing = ROOT / "benchmarks/uploads/processing.py"
 
     assert not is_within("benchmarks.tasks", imports(processing))
@@ -167,7 +169,7 @@ def test_what_queues_and_what_runs_are_different_modules():
 
 
 def names_of_the_dashboard(path: Path) -> list[str]:
-    """Return the texts by which a module would name what only the dashboard has."""
+    """Return strings by which a module would refer to parts of the dashboard."""
     texts = (
         node.value
         for node in ast.walk(ast.parse(path.read_text()))
@@ -176,17 +178,17 @@ def names_of_the_dashboard(path: Path) -> list[str]:
     return [text for text in texts if re.match(r"(api|dashboard)[.:]\w", text)]
 
 
-def test_the_domain_names_nothing_of_the_pages():
-    named = {
+def test_domain_does_not_mention_the_dashboard():
+    texts = {
         path: names_of_the_dashboard(path)
         for path in (ROOT / "benchmarks").rglob("*.py")
     }
 
-    assert {path: names for path, names in named.items() if names} == {}
+    assert {path: names for path, names in texts.items() if names} == {}
 
 
-@pytest.mark.parametrize("name", ["dashboard.tasks.make_report", "dashboard:overview"])
-def test_the_guard_sees_a_name_of_the_dashboard(tmp_path, name):
+@pytest.mark.parametrize("name", ["dashboard.tasks.make_report", "dashboard:home"])
+def test_guard_detects_a_mention_of_the_dashboard(tmp_path, name):
     path = tmp_path / "module.py"
     path.write_text(f"send({name!r})")
 
@@ -199,12 +201,18 @@ def test_the_guard_sees_a_name_of_the_dashboard(tmp_path, name):
         ("benchmarks.units", "import django"),
         ("benchmarks.tools.stream", "from benchmarks.models import Run"),
         ("benchmarks.uploads.intake", "from api import errors"),
-        ("benchmarks.analysis.order", "from benchmarks.plausibility import facts"),
-        ("benchmarks.plausibility.facts", "from benchmarks.tools import TOOLS"),
+        (
+            "benchmarks.analysis.run_order",
+            "from benchmarks.plausibility import study_facts",
+        ),
+        ("benchmarks.plausibility.study_facts", "from benchmarks.tools import TOOLS"),
         ("agents.client", "import benchmarks.units"),
-        ("lab.results", "from benchmarks.models import Run"),
-        ("devtools.leaks", "from tests.dashboard.browsing import window"),
-        ("devtools.answers", "from dashboard.pages.cell.page import cell_page"),
+        ("testbed.results", "from benchmarks.models import Run"),
+        ("devtools.privacy_crawl", "from tests.dashboard.browser_site import window"),
+        (
+            "devtools.response_snapshots",
+            "from dashboard.pages.cell.page import cell_page",
+        ),
         ("dashboard.pages.runs.views", "from api.kit.errors import answer"),
         ("dashboard.pages.trend.views", "from dashboard.pages.sweep import views"),
         ("dashboard.pages.runs", "from dashboard.pages.cell.page import cell_page"),
@@ -212,7 +220,7 @@ def test_the_guard_sees_a_name_of_the_dashboard(tmp_path, name):
         ("dashboard.templatetags.virtlab", "import dashboard.pages.flags.views"),
     ],
 )
-def test_the_guard_sees_a_wrong_arrow(tmp_path, module, line):
+def test_guard_detects_a_forbidden_import(tmp_path, module, line):
     path = tmp_path / "module.py"
     path.write_text(line)
 

@@ -1,4 +1,4 @@
-"""Every test says what it proves: it asserts, expects, or awaits an error."""
+"""Every test checks something: it asserts, or expects a call or an error."""
 
 import ast
 from pathlib import Path
@@ -17,18 +17,21 @@ def is_proof(node: ast.AST) -> bool:
 
 
 def silent_tests(source: str) -> list[str]:
-    """Return the tests that would pass whatever was computed."""
+    """Return the tests that would pass whatever the code does."""
     functions = (
-        each for each in ast.parse(source).body if isinstance(each, ast.FunctionDef)
+        function
+        for function in ast.parse(source).body
+        if isinstance(function, ast.FunctionDef)
     )
     return [
-        each.name
-        for each in functions
-        if each.name.startswith("test_") and not any(map(is_proof, ast.walk(each)))
+        function.name
+        for function in functions
+        if function.name.startswith("test_")
+        and not any(map(is_proof, ast.walk(function)))
     ]
 
 
-def test_every_test_says_what_it_proves():
+def test_every_test_asserts_something():
     silent = {
         str(path.relative_to(FOLDER)): names
         for path in FOLDER.rglob("test_*.py")
@@ -49,7 +52,7 @@ def test_every_test_says_what_it_proves():
         ("run.assert_called_once()", False),
     ],
 )
-def test_the_guard_sees_a_silent_test(body, is_silent):
+def test_guard_detects_a_test_without_assertion(body, is_silent):
     source = f"def test_it():\n    {body}\n"
 
     assert silent_tests(source) == (["test_it"] if is_silent else [])

@@ -1,4 +1,4 @@
-"""deploy/kubernetes/ against the published schemas, each name against its other end."""
+"""deploy/kubernetes/ matches the published schemas and its own references."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -8,9 +8,9 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from running.postgres import ALL_SEEING, DATABASE, OWNER, USER
+from running.postgres import DATABASE, OWNER, UNRESTRICTED_ROLE, USER
 from running.processes import ROOT
-from tests.every import for_each
+from tests.for_each import for_each
 
 FOLDER = ROOT / "deploy/kubernetes"
 KUSTOMIZATION = yaml.safe_load((FOLDER / "kustomization.yaml").read_text())
@@ -29,15 +29,19 @@ def documents() -> Iterator[Document]:
 
 
 ALL = list(documents())
-WORKLOADS = [it for it in ALL if it["kind"] in ("Deployment", "StatefulSet", "Job")]
-PODS = {it["metadata"]["name"]: it["spec"]["template"] for it in WORKLOADS}
+WORKLOADS = [
+    item for item in ALL if item["kind"] in ("Deployment", "StatefulSet", "Job")
+]
+PODS = {item["metadata"]["name"]: item["spec"]["template"] for item in WORKLOADS}
 SERVERS = {"cnpg.io/cluster": "database"}
 LABELS = [*(pod["metadata"]["labels"] for pod in PODS.values()), SERVERS]
 
 
-def named(kind: str, name: str) -> Document:
+def manifest(kind: str, name: str) -> Document:
     [found] = [
-        it for it in ALL if it["kind"] == kind and it["metadata"]["name"] == name
+        item
+        for item in ALL
+        if item["kind"] == kind and item["metadata"]["name"] == name
     ]
     return found
 
@@ -47,7 +51,7 @@ def containers(pod: Document) -> list[Document]:
 
 
 def chosen(selector: Mapping[str, Any]) -> list[Document]:
-    """Return the labels of the pods that a selector means."""
+    """Return the labels of the pods that a selector matches."""
     rules = selector.get("matchExpressions", [])
     is_plain = not {"matchLabels", "matchExpressions"} & selector.keys()
     labels = selector if is_plain else selector.get("matchLabels", {})
@@ -55,28 +59,31 @@ def chosen(selector: Mapping[str, Any]) -> list[Document]:
         own
         for own in LABELS
         if labels.items() <= own.items()
-        and all(own.get(it["key"]) in it["values"] for it in rules)
+        and all(own.get(item["key"]) in item["values"] for item in rules)
     ]
 
 
-def test_every_file_is_one_of_the_kustomization():
-    for folder, known in ((FOLDER, KUSTOMIZATION), (FOLDER / "outgoing", OUTGOING)):
+def test_every_file_is_in_the_kustomization():
+    for folder, kustomization in (
+        (FOLDER, KUSTOMIZATION),
+        (FOLDER / "outgoing", OUTGOING),
+    ):
         files = {path.name for path in folder.iterdir() if path.is_file()}
-        assert files - {"kustomization.yaml"} == set(known["resources"])
+        assert files - {"kustomization.yaml"} == set(kustomization["resources"])
 
 
-def test_what_talks_to_other_machines_may_where_that_is_wanted():
-    policy = named("NetworkPolicy", "outgoing")["spec"]
+def test_outgoing_connections_are_optional_and_limited():
+    policy = manifest("NetworkPolicy", "outgoing")["spec"]
 
-    assert {it["app"] for it in chosen(policy["podSelector"])} == {"web", "worker"}
+    assert {item["app"] for item in chosen(policy["podSelector"])} == {"web", "worker"}
     assert OUTGOING["kind"] == "Component"
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 @for_each("document", ALL)
-def test_it_is_as_the_published_schemas_say(document, version):
+def test_files_match_the_published_schemas(document, version):
     problem = ""
-    # Its operator's own kind is in no schema of Kubernetes.
+    # The operator's custom resource is in no schema of Kubernetes.
     if document["apiVersion"] != OPERATORS:
         try:
             kubernetes_validate.validate(document, version, strict=True)
@@ -86,15 +93,15 @@ def test_it_is_as_the_published_schemas_say(document, version):
     assert problem == ""
 
 
-def test_a_word_that_no_schema_knows_is_found():
-    wrong = {**named("Service", "web"), "spec": {"selektor": {}}}
+def test_guard_detects_an_unknown_key():
+    wrong = {**manifest("Service", "web"), "spec": {"selektor": {}}}
 
     with pytest.raises(kubernetes_validate.ValidationError):
         kubernetes_validate.validate(wrong, VERSIONS[0], strict=True)
 
 
 @pytest.mark.parametrize("name", PODS)
-def test_every_container_has_the_least_rights(name):
+def test_every_container_has_least_rights(name):
     pod = PODS[name]["spec"]
 
     assert pod["automountServiceAccountToken"] is False
@@ -113,22 +120,22 @@ def test_every_container_has_the_least_rights(name):
 
 
 @pytest.mark.parametrize("name", PRODUCT)
-def test_it_runs_what_compose_runs(name):
+def test_commands_match_compose(name):
     [container] = PODS[name]["spec"]["containers"]
 
-    # Of web it is the image's own.
+    # For web it is the image's default.
     assert container.get("command") == COMPOSE[name].get("command")
     assert container["image"] == COMPOSE[name]["image"]
 
 
-def test_the_broker_runs_with_the_options_of_compose():
+def test_broker_options_match_compose():
     [container] = PODS["broker"]["spec"]["containers"]
 
     assert container["args"] == COMPOSE["redis"]["command"]
     assert container["image"] == COMPOSE["redis"]["image"]
 
 
-def test_what_lasts_is_probed():
+def test_permanent_containers_have_probes():
     for name in ("web", "worker", "sweeper", "broker"):
         [container] = PODS[name]["spec"]["containers"]
         assert "livenessProbe" in container, name
@@ -136,109 +143,113 @@ def test_what_lasts_is_probed():
     assert web["readinessProbe"]["httpGet"]["path"] == "/api/v1/ready/"
 
 
-def test_settings_and_secrets_are_named_and_never_written_down():
+def test_settings_and_secrets_are_references():
     [settings] = KUSTOMIZATION["configMapGenerator"]
-    given = [line.partition("=")[0] for line in settings["literals"]]
+    names = [line.partition("=")[0] for line in settings["literals"]]
     operations = (ROOT / "docs/operations.md").read_text()
 
-    for name in given:
+    for name in names:
         assert re.search(rf"^\|.*`{name}`.*\|", operations, re.MULTILINE), name
-    assert not re.search("KEY|PASSWORD|SECRET|TOKEN", "".join(given))
+    assert not re.search("KEY|PASSWORD|SECRET|TOKEN", "".join(names))
     for name in PRODUCT:
         for container in containers(PODS[name]):
             assert container["envFrom"] == [
                 {"configMapRef": {"name": settings["name"]}},
                 {"secretRef": {"name": "secrets"}},
             ]
-            taken = {
+            secrets = {
                 variable["name"]: variable["valueFrom"]["secretKeyRef"]["name"]
                 for variable in container["env"]
                 if "valueFrom" in variable
             }
-            # The operator names it so: of the cluster, for who owns the tables.
+            # The operator creates this name: cluster, and owner of the tables.
             owner = {"OWNER_DATABASE_URL": "database-app"} if name == "prepare" else {}
-            assert taken == {"DATABASE_PASSWORD": "database-product", **owner}
+            assert secrets == {"DATABASE_PASSWORD": "database-product", **owner}
     assert "create secret generic secrets" in operations
     assert "create secret generic database-product" in operations
 
 
-def test_the_product_owns_no_table_and_is_led_to_the_database_as_its_own_role():
-    spec = named("Cluster", "database")["spec"]
+def test_product_connects_with_its_own_role():
+    spec = manifest("Cluster", "database")["spec"]
     roles = {role["name"]: role for role in spec["managed"]["roles"]}
 
     assert spec["bootstrap"]["initdb"]["owner"] == OWNER
-    assert roles[USER]["inRoles"] == [ALL_SEEING]
+    assert roles[USER]["inRoles"] == [UNRESTRICTED_ROLE]
     assert not roles[USER].get("bypassrls")
-    assert roles[ALL_SEEING]["bypassrls"]
-    assert not roles[ALL_SEEING]["login"]
+    assert roles[UNRESTRICTED_ROLE]["bypassrls"]
+    assert not roles[UNRESTRICTED_ROLE]["login"]
     for name in PRODUCT:
         for container in containers(PODS[name]):
-            given = {it["name"]: it.get("value") for it in container["env"]}
-            assert given["DATABASE_URL"] == (
+            names = {item["name"]: item.get("value") for item in container["env"]}
+            assert names["DATABASE_URL"] == (
                 f"postgresql://{USER}:$(DATABASE_PASSWORD)@database-rw:5432/{DATABASE}"
             )
 
 
-def test_every_selector_means_a_pod():
-    selectors = [it["spec"]["selector"] for it in ALL if it["kind"] == "Service"]
+def test_every_selector_matches_a_pod():
+    selectors = [item["spec"]["selector"] for item in ALL if item["kind"] == "Service"]
     selectors += [
-        it["spec"]["selector"] for it in ALL if it["kind"] == "PodDisruptionBudget"
+        item["spec"]["selector"]
+        for item in ALL
+        if item["kind"] == "PodDisruptionBudget"
     ]
     for workload in WORKLOADS:
         if workload["kind"] != "Job":
             selector = workload["spec"]["selector"]
             labels = workload["spec"]["template"]["metadata"]["labels"]
             assert selector["matchLabels"].items() <= labels.items()
-    for policy in (it["spec"] for it in ALL if it["kind"] == "NetworkPolicy"):
+    for policy in (item["spec"] for item in ALL if item["kind"] == "NetworkPolicy"):
         selectors += [policy["podSelector"]]
         for rule in [*policy.get("ingress", []), *policy.get("egress", [])]:
             peers = [*rule.get("from", []), *rule.get("to", [])]
-            selectors += [it["podSelector"] for it in peers if "podSelector" in it]
+            selectors += [
+                item["podSelector"] for item in peers if "podSelector" in item
+            ]
 
     assert all(chosen(selector) for selector in selectors)
 
 
-def test_a_budget_leaves_room_to_empty_a_node():
-    for budget in (it for it in ALL if it["kind"] == "PodDisruptionBudget"):
+def test_disruption_budget_allows_draining_a_node():
+    for budget in (item for item in ALL if item["kind"] == "PodDisruptionBudget"):
         name = budget["metadata"]["name"]
-        assert named("Deployment", name)["spec"]["replicas"] > 1
+        assert manifest("Deployment", name)["spec"]["replicas"] > 1
 
 
-def test_every_port_that_is_named_is_one_of_a_container():
+def test_every_port_belongs_to_a_container():
     ports = {
         port["name"]
         for pod in PODS.values()
         for container in containers(pod)
         for port in container.get("ports", [])
     }
-    [rule] = named("Ingress", "proxy")["spec"]["rules"]
+    [rule] = manifest("Ingress", "proxy")["spec"]["rules"]
     [path] = rule["http"]["paths"]
 
     assert path["backend"]["service"] == {"name": "web", "port": {"name": "http"}}
-    assert named("Service", "web")["spec"]["ports"][0]["name"] in ports
-    for policy in (it["spec"] for it in ALL if it["kind"] == "NetworkPolicy"):
+    assert manifest("Service", "web")["spec"]["ports"][0]["name"] in ports
+    for policy in (item["spec"] for item in ALL if item["kind"] == "NetworkPolicy"):
         for rule in [*policy.get("ingress", []), *policy.get("egress", [])]:
-            named_ports = [it["port"] for it in rule["ports"]]
-            assert {it for it in named_ports if isinstance(it, str)} <= ports
+            named_ports = [item["port"] for item in rule["ports"]]
+            assert {item for item in named_ports if isinstance(item, str)} <= ports
     [settings] = KUSTOMIZATION["configMapGenerator"]
     assert "METRICS_PORT=9000" in settings["literals"]
 
 
-def test_nobody_but_the_product_reaches_the_servers():
-    closed = named("NetworkPolicy", "nobody")["spec"]
+def test_only_the_product_reaches_the_servers():
+    closed = manifest("NetworkPolicy", "nobody")["spec"]
     assert closed == {"podSelector": {}, "policyTypes": ["Ingress"]}
     reaching = [own["app"] for own in LABELS if own.get("reaches") == "servers"]
     assert sorted(reaching) == sorted(PRODUCT)
     for name in ("broker", "database"):
-        first = named("NetworkPolicy", name)["spec"]["ingress"][0]["from"][0]
+        first = manifest("NetworkPolicy", name)["spec"]["ingress"][0]["from"][0]
         assert first == {"podSelector": {"matchLabels": {"reaches": "servers"}}}
 
 
-def test_the_static_files_are_those_that_prepare_collects():
+def test_static_files_are_those_of_prepare():
     [static] = PODS["web"]["spec"]["initContainers"]
     left_out = [
         word.partition("=")[2] for word in static["command"] if "--ignore" in word
     ]
     from django.conf import settings
 
-    assert left_out == settings.STATICFILES_LEFT_OUT
+    assert left_out == settings.STATICFILES_EXCLUDED

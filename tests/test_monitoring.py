@@ -1,4 +1,4 @@
-"""Rules and dashboard ask for metrics that there are."""
+"""Alert rules and the dashboard query existing metrics."""
 
 import json
 import re
@@ -7,8 +7,8 @@ import pytest
 import yaml
 from prometheus_client.metrics import MetricWrapperBase
 
-from benchmarks.health import Standby
-from benchmarks.keeping.doctor import BACKUP_STAMP
+from benchmarks.health import ReplicaStatus
+from benchmarks.maintenance.doctor import BACKUP_STAMP
 from benchmarks.monitoring import counters, gauges
 from running.processes import ROOT
 
@@ -19,8 +19,8 @@ PANELS = DASHBOARD["panels"]
 
 
 def expressions() -> list[str]:
-    asked = [target["expr"] for panel in PANELS for target in panel["targets"]]
-    return [*asked, *(rule["expr"] for rule in ALERTS)]
+    expressions = [target["expr"] for panel in PANELS for target in panel["targets"]]
+    return [*expressions, *(rule["expr"] for rule in ALERTS)]
 
 
 def asked_for() -> set[str]:
@@ -29,47 +29,49 @@ def asked_for() -> set[str]:
 
 @pytest.fixture
 def names(db, settings, tmp_path) -> set[str]:
-    """Every name under which something is told."""
-    settings.VAR = tmp_path
+    """Return the names of all exported metrics."""
+    settings.VAR_DIR = tmp_path
     (tmp_path / BACKUP_STAMP).touch()
-    told = {family.name for family in gauges.State().collect()}
-    standby = Standby(is_read=True, lag_s=0.1, lag_bytes=1)
-    told |= {family.name for family in gauges.of_standby(standby)}
+    metrics_told = {family.name for family in gauges.InstallationCollector().collect()}
+    standby = ReplicaStatus(is_in_use=True, lag_s=0.1, lag_bytes=1)
+    metrics_told |= {family.name for family in gauges.replica_gauges(standby)}
     metrics = [
-        it for it in vars(counters).values() if isinstance(it, MetricWrapperBase)
+        value
+        for value in vars(counters).values()
+        if isinstance(value, MetricWrapperBase)
     ]
     for metric in metrics:
         for family in metric.collect():
             is_histogram = family.type == "histogram"
             ending = "_bucket" if is_histogram else "_total"
-            told.add(family.name + ending)
-    return told
+            metrics_told.add(family.name + ending)
+    return metrics_told
 
 
-def test_they_ask_only_for_what_is_told(names):
+def test_queries_use_existing_metrics(names):
     assert asked_for() - names == set()
 
 
-def test_all_that_is_told_is_shown_or_watched(names):
+def test_every_metric_is_shown_or_watched(names):
     assert names - asked_for() == {"virtlab_info"}
 
 
 @pytest.mark.parametrize("alert", ALERTS, ids=[rule["alert"] for rule in ALERTS])
-def test_an_alert_says_what_it_means(alert):
+def test_every_alert_has_a_description(alert):
     assert alert["labels"]["severity"] in {"page", "ticket"}
     assert alert["annotations"]["summary"]
 
 
-def test_the_dashboards_panels_lie_side_by_side():
-    taken = set()
+def test_dashboard_panels_do_not_overlap():
+    occupied = set()
     for panel in PANELS:
-        place = panel["gridPos"]
+        position = panel["gridPos"]
         squares = {
             (x, y)
-            for x in range(place["x"], place["x"] + place["w"])
-            for y in range(place["y"], place["y"] + place["h"])
+            for x in range(position["x"], position["x"] + position["w"])
+            for y in range(position["y"], position["y"] + position["h"])
         }
-        assert not squares & taken, panel["title"]
+        assert not squares & occupied, panel["title"]
         assert max(x for x, _ in squares) < 24
-        taken |= squares
+        occupied |= squares
     assert len({panel["id"] for panel in PANELS}) == len(PANELS)

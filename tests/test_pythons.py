@@ -1,4 +1,4 @@
-"""What README.md says of the Pythons is what `make test-pythons` has seen."""
+"""README.md names exactly the Python versions that `make test-pythons` has recorded."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def add_program(path, script):
 
 @pytest.fixture
 def machine(tmp_path):
-    """Folders of programs that are called as Pythons are."""
+    """Folders of programs that are named like Pythons."""
     usr, own = tmp_path / "usr", tmp_path / "own"
     add_program(usr / "python3.11", "echo 3.11.2")
     add_program(usr / "python3.9", "echo 3.9.1")
@@ -26,7 +26,7 @@ def machine(tmp_path):
     return [usr, own, tmp_path / "none"]
 
 
-def test_it_finds_each_version_that_will_do_once_and_the_oldest_first(machine):
+def test_each_suitable_version_is_found_once_oldest_first(machine):
     found = pythons.pythons(machine)
 
     assert list(found) == ["3.11.2", "3.12.10", "3.13.0"]
@@ -34,7 +34,7 @@ def test_it_finds_each_version_that_will_do_once_and_the_oldest_first(machine):
 
 
 @pytest.mark.parametrize(
-    ("whole", "pure", "said"),
+    ("full", "pure", "text"),
     [
         ("3.11.2", [], "every test with Python 3.11.2."),
         ("3.11.2", ["3.13.0"], "every test with Python 3.11.2; {few} with 3.13.0."),
@@ -42,16 +42,16 @@ def test_it_finds_each_version_that_will_do_once_and_the_oldest_first(machine):
         ("", ["3.11", "3.12", "3.13"], "{few} with Python 3.11, 3.12 and 3.13."),
     ],
 )
-def test_it_says_what_ran_with_which(whole, pure, said):
-    said = said.format(few="the tests that need no server and no browser")
-    assert sentence(whole, pure).partition(": ")[2] == said
+def test_results_are_listed_by_version(full, pure, text):
+    text = text.format(few="the tests that need no server and no browser")
+    assert sentence(full, pure).partition(": ")[2] == text
 
 
 def page(text):
     return PAGE_TEXT.format(text)
 
 
-def test_the_readme_gets_the_sentence_of_the_page():
+def test_readme_contains_the_pages_sentence():
     before = "One.\n\nTried on Linux: 3.11.2\nand 3.12.\n\nTwo.\n"
 
     assert with_sentence(before, page("Tried on Linux: 3.13.\n")) == (
@@ -59,14 +59,14 @@ def test_the_readme_gets_the_sentence_of_the_page():
     )
 
 
-def test_a_readme_without_the_sentence_is_refused():
+def test_readme_without_the_sentence_is_refused():
     with pytest.raises(SystemExit, match="names no Python"):
         with_sentence("One.\n", page("Tried on Linux: 3.13."))
 
 
 @pytest.fixture
 def clone(tmp_path, monkeypatch, machine):
-    """A clone with the environments of those Pythons, in which all tests pass."""
+    """A clone with environments of those Pythons, in which all tests pass."""
     monkeypatch.setattr(pythons, "folders", lambda: machine)
     monkeypatch.setattr(pythons, "ROOT", tmp_path)
     monkeypatch.setattr(pythons, "VENVS", tmp_path / "venvs")
@@ -80,18 +80,18 @@ def clone(tmp_path, monkeypatch, machine):
     return tmp_path
 
 
-def test_what_passed_is_written_into_both(clone, capfd):
+def test_passed_versions_are_written_to_both(clone, capfd):
     pythons.run(["-q"])
 
     few = "the tests that need no server and no browser with Python"
     for path in (pythons.PAGE, pythons.README):
-        said = " ".join(path.read_text().split())
-        assert said.endswith(f": {few} 3.11.2, 3.12.10 and 3.13.0.")
+        text = " ".join(path.read_text().split())
+        assert text.endswith(f": {few} 3.11.2, 3.12.10 and 3.13.0.")
     assert capfd.readouterr().out.count("/bin/python -m pytest -q\n") == 3
     pythons.check()
 
 
-def test_one_with_which_every_test_passed_is_not_run_again(clone, capfd):
+def test_version_with_all_tests_passed_is_not_repeated(clone, capfd):
     pythons.NOTE.write_text("3.11.2")
 
     pythons.run(["-q"])
@@ -100,15 +100,15 @@ def test_one_with_which_every_test_passed_is_not_run_again(clone, capfd):
     assert capfd.readouterr().out.count("/bin/python -m pytest -q\n") == 2
 
 
-def test_the_newest_alone_writes_nothing(clone, capfd):
+def test_newest_alone_writes_nothing(clone, capfd):
     pythons.run(["-q"], is_newest_alone=True)
 
-    assert "3.13.0/bin/python -m pytest -q\n" in (told := capfd.readouterr().out)
-    assert told.count(" -m pytest ") == 1
+    assert "3.13.0/bin/python -m pytest -q\n" in (printed := capfd.readouterr().out)
+    assert printed.count(" -m pytest ") == 1
     assert "nothing" in pythons.PAGE.read_text()
 
 
-def test_nothing_is_written_where_one_fails(clone):
+def test_failure_writes_nothing(clone):
     add_program(clone / "venvs" / "3.13.0" / "bin" / "python", "exit 2")
 
     with pytest.raises(SystemExit, match="2"):
@@ -116,7 +116,7 @@ def test_nothing_is_written_where_one_fails(clone):
     assert "nothing" in pythons.PAGE.read_text()
 
 
-def test_the_check_sees_a_readme_that_says_something_else(clone):
+def test_check_detects_an_outdated_readme(clone):
     pythons.check()
     pythons.README.write_text("Tried on Linux: everything.\n")
 

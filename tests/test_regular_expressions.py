@@ -1,8 +1,8 @@
-"""Patterns that every supported Python reads alike.
+"""Regular expressions that every supported Python interprets alike.
 
-CPython before 3.11.5 (Debian 12 has 3.11.2) gets ``(...)*+``, ``(...)?+`` and the like
-wrong: what stands behind a possessive group is not matched. Agents run on Python 3.6,
-which has nothing possessive at all.
+CPython before 3.11.5 (Debian 12 has 3.11.2) mishandles ``(...)*+``, ``(...)?+`` and the
+like: the pattern after a possessive group is not matched. Agents run on Python 3.6,
+which has no possessive quantifiers.
 """
 
 import ast
@@ -20,7 +20,7 @@ MODULES = [
     if path != Path(__file__).resolve()
 ]
 
-# What is escaped or stands in a class is passed over.
+# Escaped characters and character classes are skipped.
 _PASSED = r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]"
 _COUNT = r"(?:[*+?]|\{\d*,?\d*\})\+"
 _OF_A_GROUP = re.compile(rf"{_PASSED}|(\(\?>|\){_COUNT})", re.DOTALL)
@@ -30,7 +30,7 @@ _MAKES_A_PATTERN = set("\\()[]|^$")
 
 
 def texts(source: str) -> Iterator[str]:
-    """The strings of a module. What an f-string puts in may be a group."""
+    """Return the strings of a module. A value in an f-string may be a group."""
     tree = ast.parse(source)
     pieces = {
         id(piece)
@@ -52,8 +52,8 @@ def texts(source: str) -> Iterator[str]:
 
 
 def possessive(source: str, what: re.Pattern[str] = _OF_A_GROUP) -> list[str]:
-    """The strings of a module with such a quantifier, or an atomic group."""
-    if not _SUSPICIOUS.search(source):  # most modules: they need not be parsed
+    """Return a module's strings with a possessive quantifier or an atomic group."""
+    if not _SUSPICIOUS.search(source):  # most modules: no parsing needed
         return []
     return [
         text
@@ -69,7 +69,7 @@ def test_no_group_is_possessive_or_atomic():
     assert {path: found for path, found in wrong.items() if found} == {}
 
 
-def test_agents_have_nothing_possessive():
+def test_agents_have_no_possessive_quantifier():
     agents = [path for path in MODULES if path.parts[0] == "agents"]
     wrong = {
         str(path): possessive((ROOT / path).read_text(), _OF_ANYTHING)
@@ -96,7 +96,7 @@ def test_agents_have_nothing_possessive():
         r"re.compile('(?:' + part + ')*+')",
     ],
 )
-def test_the_guard_sees_a_possessive_group(source):
+def test_guard_detects_a_possessive_group(source):
     assert possessive(source)
 
 
@@ -111,11 +111,11 @@ def test_the_guard_sees_a_possessive_group(source):
         r"'bonnie++ (1)'",
     ],
 )
-def test_the_guard_passes_what_every_python_reads(source):
+def test_guard_accepts_portable_expressions(source):
     assert not possessive(source)
 
 
 @pytest.mark.parametrize("source", [r"r'\d*+'", r"rb'[ab]++'", r"r'\d{1,3}+'"])
-def test_the_guard_sees_anything_possessive_in_an_agent(source):
+def test_guard_detects_any_possessive_quantifier_in_an_agent(source):
     assert possessive(source, _OF_ANYTHING)
     assert not possessive("Program('bonnie', 'bonnie++')", _OF_ANYTHING)

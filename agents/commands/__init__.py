@@ -1,1 +1,1 @@
-"""The commands, one module each; `agents.__main__` loads the requested one."""
+"""The commands, one module each; `agents.__main__` loads the one that is run."""

@@ -1,15 +1,16 @@
-"""Carry what waits to a server that this machine cannot reach.
+"""Transfer waiting runs to a server that this machine cannot reach.
 
-bundle write FOLDER     write all that waits into signed files, on a stick for example
-bundle forget FILE ...  after the import: what these files hold waits no longer
+bundle write FOLDER     write all waiting runs to signed files, for example on a stick
+bundle forget FILE ...  after the import: remove the runs in these files from the spool
 
-A portal takes them on the page "Bundles" of the lab, by its API and by `manage.py
-import_bundle`. What waits stays here until you forget it; a bundle that is imported
-twice is there once. The token signs it: the lab whose token it is imports it.
+Import a bundle on the lab's page "Bundles", by the API, or by `manage.py
+import_bundle`. The runs stay in the spool until you forget them. Importing a bundle
+twice stores its runs once. The token signs the bundle, so the runs belong to the lab
+of the token.
 
-On a machine without a network: enroll --offline ...
+On a machine without a network, enroll with: enroll --offline ...
 """
-# The format of a bundle is described in benchmarks/uploads/bundles.py.
+# benchmarks/uploads/bundles.py describes the format.
 
 import argparse
 import contextlib
@@ -27,78 +28,75 @@ from agents.client import batches
 from agents.console import Console, utc_text
 from agents.errors import AgentError, UsageError
 from agents.files import write_durably
-from agents.spool import POWER, Spool
+from agents.spool import POWER_SUFFIX, Spool
 
 FORMAT = 1
-ENDING = ".virtlab"
-# The server accepts 8 MiB at once, unpacked.
-MOST_BYTES = 6 * 1024 * 1024
-MOST_DOCUMENTS = 5000
-_MOST_READ = 64 * 1024 * 1024
+FILE_SUFFIX = ".virtlab"
+# The server accepts at most 8 MiB unpacked.
+MAX_BYTES = 6 * 1024 * 1024
+MAX_DOCUMENTS = 5000
+_MAX_READ_BYTES = 64 * 1024 * 1024
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("write", "forget"))
-    parser.add_argument("places", nargs="+", metavar="PLACE")
+    parser.add_argument("places", nargs="+", metavar="FOLDER_OR_FILE")
 
 
 def run(options: argparse.Namespace) -> int:
-    from agents.home import load_enrolment, open_spool
+    from agents.local_state import load_enrolment, open_spool
 
     spool, console = open_spool(), Console()
     if options.action == "forget":
-        keys = [key for path in options.places for key in keys_in(path)]
-        waited = spool.number()
+        keys = [key for path in options.places for key in bundle_keys(path)]
+        before = spool.count()
         spool.remove(keys)
-        console.say("%d wait no longer." % (waited - spool.number()))
+        console.message("%d runs removed from the spool." % (before - spool.count()))
         return errors.DONE
     if len(options.places) != 1:
-        raise UsageError("Name one folder.")
+        raise UsageError("Name exactly one folder.")
     enrolment = load_enrolment()
     host = None
     if enrolment.host:
         from agents.detection.facts import host_document
 
         host = host_document(enrolment.host)
-    written = write(spool, options.places[0], enrolment.token, host)
+    written = write_bundles(spool, options.places[0], enrolment.token, host)
     for path in written:
-        console.result(path)
+        console.print_result(path)
     total = sum(written.values())
-    console.say(
-        "%d written; after the import: bundle forget FILE" % total
+    console.message(
+        "%d runs written. After the import, run: bundle forget FILE" % total
         if written
-        else "Nothing waits."
+        else "No runs are waiting."
     )
     return errors.DONE
 
 
-def signing(token: str) -> Tuple[str, bytes]:
-    """Return a token's prefix and the key of its signatures."""
+def signing_key(token: str) -> Tuple[str, bytes]:
+    """Return a token's prefix and its signing key."""
     brand, _, rest = token.partition("_")
     prefix, _, secret = rest.partition("_")
     if brand != "vl" or not prefix or not secret:
-        raise UsageError("The token is none of Virtlab's (vl_...): enroll again.")
+        raise UsageError("This is not a Virtlab token (vl_...). Enroll again.")
     return prefix, hashlib.sha256(secret.encode()).digest()
 
 
-def write(
+def write_bundles(
     spool: Spool, folder: str, token: str, host: Optional[Dict[str, Any]] = None
 ) -> Dict[str, int]:
-    """Write all waiting documents into files of a folder; the spool keeps them.
-
-    Return the files and the number of runs and power logs in each.
-    """
-    prefix, key = signing(token)
+    """Write all waiting documents to files; return runs and power logs by file."""
+    prefix, key = signing_key(token)
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     written: Dict[str, int] = {}
-    for lines in batches(_lines(spool), MOST_DOCUMENTS, MOST_BYTES):
+    for lines in batches(_lines(spool), MAX_DOCUMENTS, MAX_BYTES):
         number = len(lines)
         if host and not written:
             lines.insert(0, b"host " + json.dumps(host).encode())
         head = {"made_at": utc_text(), "documents": len(lines)}
         signed = b"\n".join([json.dumps(head).encode(), *lines]) + b"\n"
         first = "virtlab-bundle %d %s %s\n" % (FORMAT, prefix, signature(key, signed))
-        name = "%s-%s-%d%s" % (prefix, stamp, len(written) + 1, ENDING)
+        name = "%s-%s-%d%s" % (prefix, stamp, len(written) + 1, FILE_SUFFIX)
         path = os.path.join(folder, name)
         try:
             os.makedirs(folder, exist_ok=True)
@@ -113,28 +111,29 @@ def signature(key: bytes, signed: bytes) -> str:
     return hmac.new(key, signed, hashlib.sha256).hexdigest()
 
 
-def keys_in(path: str) -> List[str]:
-    """Return the spool keys of the documents in a bundle."""
+def bundle_keys(path: str) -> List[str]:
     try:
         with gzip.open(path, "rb") as file:
-            content = file.read(_MOST_READ)
+            content = file.read(_MAX_READ_BYTES)
         if not content.startswith(b"virtlab-bundle "):
             raise ValueError
         keys = []
         for line in content.splitlines()[2:]:
             kind, _, document = line.partition(b" ")
             if kind in (b"run", b"power"):
-                ending = POWER if kind == b"power" else ""
+                ending = POWER_SUFFIX if kind == b"power" else ""
                 keys.append(json.loads(document.decode())["key"] + ending)
     except OSError as error:
-        said = error.strerror or "it is damaged"
-        raise UsageError("%s: %s" % (path, said)) from None
+        reason = error.strerror or "the file is damaged"
+        raise UsageError("%s: %s" % (path, reason)) from None
     except (ValueError, KeyError, TypeError, EOFError, zlib.error):
-        raise UsageError("%s is no bundle, or is damaged." % path) from None
+        raise UsageError("%s is not a bundle or is damaged." % path) from None
     return keys
 
 
 def _lines(spool: Spool) -> Iterator[bytes]:
     for key in spool.waiting():
-        with contextlib.suppress(FileNotFoundError):  # sent by another process
-            yield (b"power " if key.endswith(POWER) else b"run ") + spool.read(key)
+        with contextlib.suppress(FileNotFoundError):
+            yield (b"power " if key.endswith(POWER_SUFFIX) else b"run ") + spool.read(
+                key
+            )

@@ -1,6 +1,6 @@
-"""Say what this machine stands on, and its facts.
+"""Show the virtualization layers and the facts of this machine.
 
-Nothing is changed and nothing is sent. Some facts need root: firmware, disks, the
+Nothing is changed and nothing is sent. Some facts need root: firmware, disks, and the
 control groups of process 1.
 """
 
@@ -13,8 +13,8 @@ from agents.console import Console
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="for programs")
-    parser.add_argument("--evidence", action="store_true", help="with what was read")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--evidence", action="store_true", help="add the raw evidence")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         sentence = facts.pop("platform")["sentence"]
         shown = "\n".join([sentence, "", *_lines(facts, "")])
-    Console().result(shown)
+    Console().print_result(shown)
     return errors.DONE
 
 

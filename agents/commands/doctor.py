@@ -1,6 +1,6 @@
-"""Check all that measuring and sending need, and say what to do about what is missing.
+"""Check everything that measuring and sending need, and suggest remedies.
 
-Exit code 0 if all is well or only worth knowing, 7 if something is wrong.
+Exit code 0 without problems (notes are allowed), 7 with a problem.
 """
 
 import argparse
@@ -12,139 +12,143 @@ import stat
 import sys
 from typing import Iterator, NamedTuple
 
-from agents import errors, home
+from agents import errors, local_state
 from agents.client import Client
 from agents.console import Console
-from agents.detection.evidence import gather_evidence
-from agents.detection.layers import judge
+from agents.detection.indicators import gather_indicators
+from agents.detection.layers import detect_layers
 from agents.errors import AgentError
-from agents.files import forget, write_durably
+from agents.files import remove_if_exists, write_durably
 from agents.measuring.runners import PROGRAMS
-from agents.sending import FULL, ask_health, ask_token
-from agents.timing.asking import (
+from agents.spool_delivery import ALMOST_FULL, check_server, check_token
+from agents.timing.time_client import (
     OFFSET_LIMIT_US,
-    NoTimeError,
+    TimeServerError,
+    connect_time_server,
     offset_of,
-    open_asking,
     take_stamp,
 )
 
-GOOD, NOTE, BAD = "ok", "note", "WRONG"
-LEAST_FREE_BYTES = 200 * 1000 * 1000
+OK, NOTE, PROBLEM = "ok", "note", "WRONG"
+MIN_FREE_BYTES = 200 * 1000 * 1000
 _OPTIONAL = {
-    "ctypes": "CPUID cannot be asked; install python3, not only python3-minimal",
-    "ssl": "servers with https:// cannot be reached",
+    "ctypes": "CPUID cannot be read; install python3, not only python3-minimal",
+    "ssl": "https:// servers cannot be reached",
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(options: argparse.Namespace) -> int:
     console, findings = Console(), []
-    for finding in examine():
+    for finding in run_checks():
         findings.append(finding)
         if not options.json:
-            console.result("%-5s %-9s %s" % finding)
+            console.print_result("%-5s %-9s %s" % finding)
     if options.json:
-        rows = [finding._asdict() for finding in findings]
-        console.result(json.dumps(rows, indent=1))
-    unwell = any(finding.state == BAD for finding in findings)
-    return errors.UNWELL if unwell else errors.DONE
+        rows = [
+            {
+                "state": finding.state,
+                "what": finding.subject,
+                "sentence": finding.message,
+            }
+            for finding in findings
+        ]
+        console.print_result(json.dumps(rows, indent=1))
+    has_problem = any(finding.state == PROBLEM for finding in findings)
+    return errors.CHECK_FAILED if has_problem else errors.DONE
 
 
-class Finding(NamedTuple):
-    """The state of a subject, with a sentence on what is wrong and what to do."""
-
+class CheckResult(NamedTuple):
     state: str
-    what: str
-    sentence: str
+    subject: str
+    message: str
 
 
-def examine() -> Iterator[Finding]:
-    """Check everything, from Python to the clock."""
+def run_checks() -> Iterator[CheckResult]:
     version = ".".join(str(part) for part in sys.version_info[:3])
-    yield Finding(GOOD, "python", "%s, %s" % (version, sys.executable))
+    yield CheckResult(OK, "python", "%s, %s" % (version, sys.executable))
     for name in sorted(_OPTIONAL):
         try:
             importlib.import_module(name)
         except ImportError:
-            yield Finding(NOTE, "python", "no %s: %s" % (name, _OPTIONAL[name]))
+            yield CheckResult(NOTE, "python", "no %s: %s" % (name, _OPTIONAL[name]))
     yield from _folder()
     yield from _spool()
     yield from _server()
-    judgement = judge(gather_evidence())
-    yield Finding(NOTE if judgement.conflict else GOOD, "platform", judgement.sentence)
+    detection = detect_layers(gather_indicators())
+    yield CheckResult(NOTE if detection.conflict else OK, "platform", detection.summary)
     names = [program.tool for program in PROGRAMS if program.path]
     counts = "%d of %d installed" % (len(names), len(PROGRAMS))
-    sentence = "%s: %s; see: list" % (counts, ", ".join(names))
-    yield Finding(GOOD if names else NOTE, "tools", sentence)
+    message = "%s: %s; see: list" % (counts, ", ".join(names))
+    yield CheckResult(OK if names else NOTE, "tools", message)
 
 
-def _folder() -> Iterator[Finding]:
-    folder = home.home()
+def _folder() -> Iterator[CheckResult]:
+    folder = local_state.agent_folder()
     probe = os.path.join(folder, "doctor")
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         write_durably(probe, b"x" * 4096)
-        forget(probe)
+        remove_if_exists(probe)
         free_bytes = shutil.disk_usage(folder).free
     except OSError as error:
-        yield Finding(BAD, "folder", "%s: %s" % (folder, error.strerror))
+        yield CheckResult(PROBLEM, "folder", "%s: %s" % (folder, error.strerror))
         return
-    state = GOOD if free_bytes >= LEAST_FREE_BYTES else BAD
-    yield Finding(state, "folder", "%s, %.1f GB free" % (folder, free_bytes / 1e9))
+    state = OK if free_bytes >= MIN_FREE_BYTES else PROBLEM
+    yield CheckResult(state, "folder", "%s, %.1f GB free" % (folder, free_bytes / 1e9))
 
 
-def _spool() -> Iterator[Finding]:
+def _spool() -> Iterator[CheckResult]:
     try:
-        spool = home.open_spool()
+        spool = local_state.open_spool()
     except AgentError as error:
-        yield Finding(BAD, "spool", str(error))
+        yield CheckResult(PROBLEM, "spool", str(error))
         return
-    full = spool.bytes_held() / spool.most_bytes
-    sentence = "%d wait, %.0f %% full" % (spool.number(), full * 100)
-    yield Finding(BAD if full > FULL else GOOD, "spool", sentence)
-    refused = spool.rejected()
-    if refused:
-        sentence = "%d were refused; see: spool rejected" % len(refused)
-        yield Finding(NOTE, "spool", sentence)
+    full = spool.size_bytes() / spool.most_bytes
+    message = "%d waiting, %.0f %% full" % (spool.count(), full * 100)
+    yield CheckResult(PROBLEM if full > ALMOST_FULL else OK, "spool", message)
+    rejected = spool.rejected()
+    if rejected:
+        message = "%d rejected; see: spool rejected" % len(rejected)
+        yield CheckResult(NOTE, "spool", message)
 
 
-def _server() -> Iterator[Finding]:
+def _server() -> Iterator[CheckResult]:
     try:
-        enrolment = home.load_enrolment()
+        enrolment = local_state.load_enrolment()
     except AgentError as error:
-        yield Finding(BAD, "server", str(error))
+        yield CheckResult(PROBLEM, "server", str(error))
         return
-    path = home.enrolment_path()
-    is_stored = os.path.exists(path)  # the environment may replace the file
+    path = local_state.enrolment_path()
+    is_stored = os.path.exists(path)
     if is_stored and os.name != "nt" and stat.S_IMODE(os.stat(path).st_mode) & 0o077:
-        sentence = "%s can be read by others; say: chmod 600 %s" % (path, path)
-        yield Finding(BAD, "token", sentence)
+        message = "other users can read %s; run: chmod 600 %s" % (path, path)
+        yield CheckResult(PROBLEM, "token", message)
     client = Client(enrolment.server, enrolment.token)
     try:
-        health = ask_health(client)
-        words = (enrolment.server, health["version"], health["status"])
-        state = GOOD if health["status"] == "ok" else NOTE
-        yield Finding(state, "server", "%s, Virtlab %s, %s" % words)
-        ask_token(client)
-        yield Finding(GOOD, "token", "may upload")
+        health = check_server(client)
+        summary = (enrolment.server, health["version"], health["status"])
+        state = OK if health["status"] == "ok" else NOTE
+        yield CheckResult(state, "server", "%s, Virtlab %s, %s" % summary)
+        check_token(client)
+        yield CheckResult(OK, "token", "may upload")
     except AgentError as error:
-        yield Finding(BAD, "server", str(error))
+        yield CheckResult(PROBLEM, "server", str(error))
         return
     yield _clock(enrolment.time_server or enrolment.server)
 
 
-def _clock(address: str) -> Finding:
+def _clock(address: str) -> CheckResult:
     try:
-        with open_asking(address) as asking:
-            offset = offset_of(take_stamp(asking))
-    except NoTimeError as error:
-        return Finding(NOTE, "clock", str(error))
-    words = (offset.us / 1e3, address, offset.bound_us / 1e3)
-    sentence = "%+.2f ms against %s, give or take %.2f ms" % words
+        with connect_time_server(address) as connection:
+            offset = offset_of(take_stamp(connection))
+    except TimeServerError as error:
+        return CheckResult(NOTE, "clock", str(error))
+    values = (offset.us / 1e3, address, offset.bound_us / 1e3)
+    message = "%+.2f ms relative to %s, within %.2f ms" % values
     if abs(offset.us) - offset.bound_us > OFFSET_LIMIT_US:
-        return Finding(NOTE, "clock", sentence + "; runs will be marked suspect")
-    return Finding(GOOD, "clock", sentence)
+        return CheckResult(NOTE, "clock", message + "; runs will be flagged")
+    return CheckResult(OK, "clock", message)

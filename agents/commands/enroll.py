@@ -1,16 +1,17 @@
-"""Tell this agent its server and its token, and check both.
+"""Save the server and the token of this agent, and check both.
 
 The token is written to a file that only you can read (0600). With `--token -` it is
-read from standard input, so that it stands in no list of processes:
+read from standard input, so it does not appear in the list of processes:
 
   virtlab-agent.pyz enroll --server https://virtlab.example.org --token - < token
 
-`--study` and `--host` are then taken for every push that names none. A study that is
-not there is made if you say so (`--make-study`, or when asked). `--host` also
-registers the machine; on a machine without a hypervisor its facts go with it.
+`--study` and `--host` become the defaults of later commands. A missing study is
+created with `--make-study`, or after a question. `--host` also registers the machine,
+with its facts if it has no hypervisor.
 
-`--offline` asks nobody: for a machine that reaches no server, whose runs are carried
-there (`bundle`). The server is then the one that will take them.
+`--offline` checks nothing on the server. Use it on a machine without a network, whose
+runs are transferred as files (`bundle`); --server then names the server that will
+import them.
 """
 
 import argparse
@@ -19,40 +20,40 @@ from typing import Any
 
 from agents import errors
 from agents.console import Console
-from agents.errors import ServerAwayError, ServerRefusedError, UsageError
-from agents.home import Enrolment, is_address, save_enrolment, without_password
+from agents.errors import ServerRefusedError, ServerUnavailableError, UsageError
+from agents.local_state import Enrolment, is_server_url, redact_password, save_enrolment
 
-_MOST_BYTES = 4096
+_MAX_TOKEN_BYTES = 4096
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--server", required=True, help="https://virtlab.example.org")
-    parser.add_argument("--token", required=True, help="vl_..., or - to read it")
-    parser.add_argument("--study", default="", help="the slug of a study")
+    parser.add_argument("--token", required=True, help="vl_..., or - for stdin")
+    parser.add_argument("--study", default="", help="slug of a study")
     parser.add_argument(
-        "--make-study", action="store_true", help="make it, if it is not there"
+        "--make-study", action="store_true", help="create the study if it is missing"
     )
-    parser.add_argument("--host", default="", help="the slug of this machine")
+    parser.add_argument("--host", default="", help="slug of this machine")
     parser.add_argument(
-        "--time-server", default="", help="tcp://host:port; the server unless told"
+        "--time-server", default="", help="tcp://host:port (default: the server)"
     )
     parser.add_argument(
-        "--offline", action="store_true", help="ask nobody: runs are carried (bundle)"
+        "--offline", action="store_true", help="do not contact the server (see bundle)"
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    from agents.client import Client, token_problem
-    from agents.sending import ask_health, ask_token
+    from agents.client import Client, token_error
+    from agents.spool_delivery import check_server, check_token
 
     server = options.server.rstrip("/")
-    if not is_address(server):
+    if not is_server_url(server):
         raise UsageError(
-            "--server is an address such as https://virtlab.example.org, not %s"
-            % without_password(options.server)
+            "--server must be a URL such as https://virtlab.example.org, not %s"
+            % redact_password(options.server)
         )
     token = _read_token() if options.token == "-" else options.token.strip()
-    problem = token_problem(token)
+    problem = token_error(token)
     if problem:
         raise UsageError(problem)
     enrolment = Enrolment(
@@ -60,45 +61,50 @@ def run(options: argparse.Namespace) -> int:
     )
     console = Console()
     if options.offline:
-        from agents.commands.bundle import signing
+        from agents.commands.bundle import signing_key
 
-        signing(enrolment.token)  # raises UsageError for a token that cannot sign
-        console.say("Nobody was asked. Written: %s" % save_enrolment(enrolment))
+        signing_key(enrolment.token)  # raises UsageError
+        path = save_enrolment(enrolment)
+        console.message("Saved without contacting the server: %s" % path)
         return errors.DONE
-    client = Client(enrolment.server, enrolment.token, patience_s=10)
-    console.say("Virtlab %s answers." % ask_health(client)["version"])
-    ask_token(client)
+    client = Client(enrolment.server, enrolment.token, retry_for_s=10)
+    console.message("Virtlab %s responds." % check_server(client)["version"])
+    check_token(client)
     if enrolment.study:
-        _await_study(client, enrolment.study, options.make_study, console)
-    # Write nothing before everything is known to work.
+        _require_study(client, enrolment.study, options.make_study, console)
+    # Save only after all checks have passed.
     if enrolment.time_server:
-        from agents.timing.asking import NoTimeError, open_asking, take_stamp
+        from agents.timing.time_client import (
+            TimeServerError,
+            connect_time_server,
+            take_stamp,
+        )
 
         try:
-            with open_asking(enrolment.time_server) as asking:
-                take_stamp(asking)
-        except NoTimeError as error:
-            raise ServerAwayError(str(error)) from None
+            with connect_time_server(enrolment.time_server) as connection:
+                take_stamp(connection)
+        except TimeServerError as error:
+            raise ServerUnavailableError(str(error)) from None
     if enrolment.host:
         from agents.client import RefusedError
         from agents.detection.facts import host_document
 
         try:
             client.register_host(host_document(enrolment.host))
-            console.say("Registered: %s" % enrolment.host)
+            console.message("Registered: %s" % enrolment.host)
         except RefusedError as refused:
             if refused.code != "host_exists":
                 raise
-            console.say(
-                "%s is registered already, with other facts; they stay."
+            console.message(
+                "%s is already registered with other facts, which are unchanged."
                 % enrolment.host
             )
-    console.say("The token may upload. Written: %s" % save_enrolment(enrolment))
+    console.message("The token may upload. Saved: %s" % save_enrolment(enrolment))
     return errors.DONE
 
 
-def _await_study(client: Any, slug: str, is_made: bool, console: Console) -> None:
-    """Check that a study of the lab accepts runs; create a missing one."""
+def _require_study(client: Any, slug: str, may_create: bool, console: Console) -> None:
+    """Check that a study accepts runs; create it if allowed."""
     from agents.client import RefusedError
 
     try:
@@ -106,22 +112,21 @@ def _await_study(client: Any, slug: str, is_made: bool, console: Console) -> Non
     except RefusedError as refused:
         if refused.code != "not_found":
             raise
-        if not (is_made or _agreed("There is no study %s. Make it?" % slug)):
+        if not (may_create or _confirm("Study %s does not exist. Create it?" % slug)):
             raise ServerRefusedError(
-                "There is no study %s in the lab of this token. Say --make-study, "
-                "or name another one; nothing was written." % slug
+                "The lab of this token has no study %s. Add --make-study or name "
+                "another study. Nothing was saved." % slug
             ) from None
         study = client.create_study({"slug": slug, "title": slug})
-        console.say("Made: the study %s (%s)." % (slug, study.get("visibility")))
+        console.message("Created study %s (%s)." % (slug, study.get("visibility")))
     if study.get("archived_at"):
-        console.say(
-            "The study %s is in the archive and takes no runs. Take it out: "
+        console.message(
+            "Study %s is archived and accepts no runs. Reopen it with: "
             "study reopen %s" % (slug, slug)
         )
 
 
-def _agreed(question: str) -> bool:
-    """Ask the user, if there is a terminal: standard input may hold the token."""
+def _confirm(question: str) -> bool:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     sys.stderr.write(question + " [y/N] ")
@@ -130,6 +135,6 @@ def _agreed(question: str) -> bool:
 
 
 def _read_token() -> str:
-    from agents.documents import decoded
+    from agents.upload_documents import decode_text
 
-    return decoded(sys.stdin.buffer.read(_MOST_BYTES)).strip()
+    return decode_text(sys.stdin.buffer.read(_MAX_TOKEN_BYTES)).strip()

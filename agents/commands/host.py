@@ -1,9 +1,9 @@
-"""Register a machine from what it prints of itself.
+"""Register a machine from the output of its own commands.
 
 host SLUG [FILE ...] [--title TEXT] [--look]
 
-Files hold the output of lscpu, dmidecode, uname -a, systeminfo or esxcli hardware; `-`
-is standard input. The server reads the facts out of it; look at them with --look first:
+Files contain the output of lscpu, dmidecode, uname -a, systeminfo or esxcli hardware;
+`-` is standard input. The server extracts the facts. Check them first with --look:
 
   (lscpu; uname -a; sudo dmidecode) | virtlab-agent.pyz host ws1 - --look
 """
@@ -18,31 +18,31 @@ from agents.console import Console
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("slug", metavar="SLUG", help="its short name in addresses")
+    parser.add_argument("slug", metavar="SLUG", help="short name used in URLs")
     parser.add_argument("files", nargs="*", metavar="FILE")
-    parser.add_argument("--title", default="", help="what people call it")
-    parser.add_argument("--look", action="store_true", help="show the facts, no more")
+    parser.add_argument("--title", default="", help="name for people")
+    parser.add_argument("--look", action="store_true", help="show the facts and stop")
 
 
 def run(options: argparse.Namespace) -> int:
     from agents.client import Client
-    from agents.home import load_enrolment
+    from agents.local_state import load_enrolment
 
     output = "\n".join(_texts(options.files))
     enrolment = load_enrolment()
-    client = Client(enrolment.server, enrolment.token, patience_s=30)
+    client = Client(enrolment.server, enrolment.token, retry_for_s=30)
     console = Console()
-    read: Dict[str, Any] = {"facts": {}, "doubts": []}
+    parsed: Dict[str, Any] = {"facts": {}, "warnings": []}
     if output.strip():
-        read = client.request("POST", "parse/machine/", {"output": output})
-    for doubt in read["doubts"]:
-        console.say(doubt)
-    console.result(json.dumps(read["facts"], indent=1, sort_keys=True))
+        parsed = client.request("POST", "parse/machine/", {"output": output})
+    for warning in parsed["warnings"]:
+        console.message(warning)
+    console.print_result(json.dumps(parsed["facts"], indent=1, sort_keys=True))
     if options.look:
         return errors.DONE
-    host = {"slug": options.slug, "title": options.title, "facts": read["facts"]}
+    host = {"slug": options.slug, "title": options.title, "facts": parsed["facts"]}
     client.register_host(host)
-    console.say("Registered: %s" % options.slug)
+    console.message("Registered: %s" % options.slug)
     return errors.DONE
 
 

@@ -1,6 +1,6 @@
-"""Say which benchmark tools are installed here, and how to install the others.
+"""List the installed benchmark tools, and how to install the others.
 
-Virtlab reads the output of all of them, and of more: see docs/tools.md.
+Virtlab reads the output of these and more tools: see docs/tools.md.
 """
 
 import argparse
@@ -12,16 +12,16 @@ from agents.measuring.runners import PROGRAMS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(options: argparse.Namespace) -> int:
     names = ("tool", "path", "advice")
     rows = [{name: getattr(program, name) for name in names} for program in PROGRAMS]
     if options.json:
-        Console().result(json.dumps(rows, indent=1))
+        Console().print_result(json.dumps(rows, indent=1))
         return errors.DONE
     for row in rows:
         state = "installed: %(path)s" if row["path"] else "missing:   %(advice)s"
-        Console().result(("%(tool)-15s  " + state) % row)
+        Console().print_result(("%(tool)-15s  " + state) % row)
     return errors.DONE

@@ -1,20 +1,20 @@
-"""Follow a plan of the server: take a slot, run its steps, meet the other slots.
+"""Follow a plan of the server: take a slot and run its steps.
 
   virtlab-agent.pyz plan 7 --system 17
   virtlab-agent.pyz plan 7 --system 17 --as vm-b --time-server tcp://192.168.1.1
 
-The plan says what is run and in which order; this agent asks for its next step, does it
-as `run` does, and sends the results. Steps of several slots start together: all arrive,
-then all begin at one moment of the time server's clock (the server's own unless told).
-Who carries on after being killed says the same words again.
+The plan defines the steps and their order. The agent asks for its next step, runs it as
+`run` does, and sends the results. Steps of several slots start together: all slots
+arrive first, then all begin at one moment of the time server's clock (by default the
+server's own clock). After an interruption, start the same command again.
 
-A guest that has no Python follows it through this machine, by the probe in it:
+A guest without Python is measured through this machine, with the probe in the guest:
 
   virtlab-agent.pyz plan 7 --system 17 --as vm-b --through "ssh vm-b"
 
-`--as` is what this guest is called in the plan, the same always: its host name unless
-told. `--system` is the id of the system it is; without it, it is described from what is
-detected here, and has to be one of the plan's.
+`--as` is the guest's name in the plan and must stay the same; the default is the host
+name. `--system` is the ID of the guest's system. Without it, the system is described
+from detected facts, and must be one of the plan's systems.
 """
 
 import argparse
@@ -22,70 +22,71 @@ import signal
 import socket
 
 from agents import errors
-from agents.console import Console, seconds, whole
-from agents.documents import add_system_arguments
+from agents.console import Console, int_between, seconds_between
 from agents.errors import UsageError
+from agents.upload_documents import add_system_arguments
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from agents.measuring.through import add_through_arguments
+    from agents.measuring.remote import add_remote_arguments
 
     parser.usage = "%(prog)s PLAN [options]"
-    parser.add_argument("plan", type=whole(1), metavar="PLAN", help="its number")
-    parser.add_argument("--as", dest="name", default="", help="this guest's name")
+    parser.add_argument("plan", type=int_between(1), metavar="PLAN", help="plan number")
+    parser.add_argument("--as", dest="name", default="", help="name of this guest")
     parser.add_argument(
         "--time-server", default="", metavar="URL", help="tcp://host:port"
     )
     parser.add_argument(
         "--patience-s",
-        type=seconds(0),
+        type=seconds_between(0),
         default=300,
         metavar="SECONDS",
-        help="wait so long for a server that is away (300)",
+        help="how long to retry while the server is unavailable (300)",
     )
     parser.add_argument(
-        "--session", default="", help="the sitting its runs belong to (the plan)"
+        "--session", default="", help="session of its runs (default: the plan's)"
     )
-    add_through_arguments(parser)
+    add_remote_arguments(parser)
     add_system_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     from agents.client import Client
-    from agents.home import load_enrolment, open_spool
-    from agents.measuring.through import machine_of, through_of
-    from agents.plans import Follower, PlanServer, Slot, steps_of
-    from agents.sending import deliver_and_say
-    from agents.timing.asking import TimePath
+    from agents.local_state import load_enrolment, open_spool
+    from agents.measuring.remote import measured_machine, remote_from_options
+    from agents.plan_runner import PlanRunner, PlanServer, PlanSlotContext, part_steps
+    from agents.spool_delivery import send_and_report
+    from agents.timing.time_client import TimeServerPath
 
     if options.through and not options.name:
-        raise UsageError("Say what that guest is called in the plan: --as NAME.")
+        raise UsageError("Name the guest as in the plan: --as NAME.")
     enrolment, console, spool = load_enrolment(), Console(), open_spool()
-    through = through_of(options)
-    machine = machine_of(options, enrolment.host, through)
+    through = remote_from_options(options)
+    machine = measured_machine(options, enrolment.host, through)
     client = Client(enrolment.server, enrolment.token, options.patience_s)
     server = PlanServer(client, options.plan)
     joined = server.join(options.name or socket.gethostname(), machine.system)
-    console.say("Slot %(number)d (%(name)s) of %(system)s." % joined)
+    console.message("Slot %(number)d (%(name)s) of %(system)s." % joined)
     time_server = options.time_server or enrolment.time_server
-    # SIGTERM ends the running program, as Ctrl-C does.
+    # As on Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    slot = Slot(
+    slot = PlanSlotContext(
         study=joined["study"],
         system=joined["system_id"],
         facts=machine.facts,
-        path=TimePath(time_server or enrolment.server),
+        path=TimeServerPath(time_server or enrolment.server),
         clock=machine.clock,
         time_server=time_server,
         session=options.session,
         through=through,
     )
-    # Compile now, and report missing tools now.
-    for work in joined["work"]:
+    # Report missing tools before the first step.
+
+    for work in joined["tools"]:
         try:
-            steps_of(work, slot)
+            part_steps(work, slot)
         except UsageError as error:
-            console.say(str(error))
-    failed = Follower(server, joined["id"], slot, spool).follow()
-    sent = deliver_and_say(enrolment, spool, console)
+            console.message(str(error))
+    failed = PlanRunner(server, joined["id"], slot, spool).run()
+    sent = send_and_report(enrolment, spool, console)
     return sent or (errors.FAILED if failed else errors.DONE)

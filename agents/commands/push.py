@@ -1,20 +1,21 @@
-"""Keep what tools printed, and send it; `-` reads standard input.
+"""Save the output of tools and send it; `-` reads standard input.
 
-Each file is one upload; one that holds the results of several commands becomes several
-runs. It is kept in the spool first, so a server that is away loses nothing: `watch` or
-the next `push` sends it. A text that no tool printed is said (exit code 4); the server
-keeps it, too, as something that nobody could read.
+Each file is one upload. A file with the results of several commands becomes several
+runs. Files are first saved in the spool, so nothing is lost while the server is
+unavailable: `watch` or the next `push` sends them. Texts that no tool printed are
+reported (exit code 4); the server keeps them too, as unreadable uploads.
 
-The system is described from what was detected here; say it yourself where that is not
-certain or where the output comes from elsewhere:
+The system is described from facts detected here. Describe it with options if detection
+is uncertain or if the output comes from another machine:
 
   sysbench cpu run | virtlab-agent.pyz push --study my-study --host athlon -
   virtlab-agent.pyz push --study my-study --host athlon --hypervisor Xen \\
       --hypervisor-version 4.17 --option hw_virt=on results/*.txt
   virtlab-agent.pyz push --study my-study --system 17 old.txt
 
-A folder is sent as a whole: each folder in it that names a platform (native, kvm-8.2)
-becomes a system. First it is only looked at; --yes stores it. Twice is once.
+A folder is sent as one archive. Each folder in it that names a platform (native,
+kvm-8.2) becomes a system. The first command only previews; --yes stores. Pushing twice
+stores the runs once.
 
   virtlab-agent.pyz push --study my-study --host ws1 --file-dates results/
   virtlab-agent.pyz push --study my-study --host ws1 --file-dates results/ \\
@@ -31,70 +32,69 @@ from typing import Any, Dict, Iterable, Iterator, List, Tuple
 
 from agents import errors
 from agents.console import Console, utc_text
-from agents.documents import (
+from agents.errors import ServerUnavailableError, UsageError
+from agents.upload_documents import (
     SYSTEM_NUMBERS,
     SYSTEM_TEXTS,
-    add_describing_arguments,
-    described_run,
-    described_system,
-    stated_system,
-    study_of,
+    add_run_arguments,
+    required_study,
+    run_options,
+    stated_system_options,
+    system_from_options,
 )
-from agents.errors import ServerAwayError, UsageError
 
 Document = Dict[str, Any]
 
-# Limits of the server.
-MOST_FILES = 200
-MOST_BYTES = 64 * 1024 * 1024
+MAX_FILES = 200
+MAX_BYTES = 64 * 1024 * 1024
 _TEXTS = ("host", *SYSTEM_TEXTS)
-_WHOLE = re.compile(r"[0-9]{1,18}$")
-_OWN = ("tool", "locale", "clock", "started_at")
+_WHOLE_NUMBER = re.compile(r"[0-9]{1,18}$")
+_UPLOAD_OPTIONS = ("tool", "locale", "clock", "started_at")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "%(prog)s [options] FILE_OR_FOLDER [...]"
     parser.add_argument(
-        "files", nargs="+", metavar="FILE_OR_FOLDER", help="- is standard input"
+        "files", nargs="+", metavar="FILE_OR_FOLDER", help="- for standard input"
     )
-    parser.add_argument("--later", action="store_true", help="send nothing now")
-    parser.add_argument("--tool", help="where the text does not say whose it is")
-    parser.add_argument("--locale", help="de_DE: decimal commas are read")
+    parser.add_argument("--later", action="store_true", help="do not send now")
+    parser.add_argument("--tool", help="tool that printed it, if not recognizable")
+    parser.add_argument("--locale", help="de_DE: read decimal commas")
     parser.add_argument("--started-at", help="2010-07-29T12:00:00+02:00")
-    parser.add_argument("--clock", help="whose clock timed it: guest, external, ...")
+    parser.add_argument("--clock", help="clock that timed it: guest, external, ...")
     folders = parser.add_argument_group("folders")
     folders.add_argument(
         "--folder",
         action="append",
         default=[],
         metavar="NAME: SYSTEM",
-        help="a system's id, or name=value of what the folder does not say",
+        help="ID of its system, or NAME=VALUE of what the folder name lacks",
     )
     folders.add_argument(
         "--file-dates",
         action="store_true",
-        help="where an output does not say when it began, its file's date does",
+        help="use the file's date where the output has no start time",
     )
-    folders.add_argument("--time-zone", help="of clocks that outputs print")
-    folders.add_argument("--yes", action="store_true", help="store what was read")
-    add_describing_arguments(parser)
+    folders.add_argument("--time-zone", help="time zone of clocks in the outputs")
+    folders.add_argument("--yes", action="store_true", help="store the runs")
+    add_run_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     from agents.detection.facts import gather_platform
-    from agents.documents import upload
-    from agents.home import load_enrolment, open_spool
-    from agents.sending import deliver_and_say, say_what_was_read
+    from agents.local_state import load_enrolment, open_spool
+    from agents.spool_delivery import report_parsing, send_and_report
+    from agents.upload_documents import upload_document
 
     enrolment = load_enrolment()
-    study = study_of(options, enrolment.study)
+    study = required_study(options, enrolment.study)
     if any(os.path.isdir(name) for name in options.files):
         return _push_folders(options, enrolment, study)
     facts = gather_platform()
-    system = described_system(options, facts, enrolment.host)
-    own = {name: getattr(options, name) for name in _OWN}
-    given = dict(described_run(options), **own)
-    # Read all files before saving one: a wrong name must not leave half of them.
+    system = system_from_options(options, facts, enrolment.host)
+    upload_options = {name: getattr(options, name) for name in _UPLOAD_OPTIONS}
+    given = dict(run_options(options), **upload_options)
+    # A wrong file name must not leave half of the files saved.
     texts = [(name, _read(name)) for name in options.files]
     spool, console = open_spool(), Console()
     pushed = {}
@@ -104,12 +104,12 @@ def run(options: argparse.Namespace) -> int:
             changed_at = utc_text(os.stat(name).st_mtime)
             file_facts = {"name": os.path.basename(name), "changed at": changed_at}
         stated = dict(facts, file=file_facts)
-        pushed[name] = upload(text, study, system, stated, given)
+        pushed[name] = upload_document(text, study, system, stated, given)
         key = spool.save(pushed[name])
-        console.progress("kept %s as %s" % (name, key))
+        console.progress("saved %s as %s" % (name, key))
     if options.later:
         return errors.DONE
-    return deliver_and_say(enrolment, spool, console) or say_what_was_read(
+    return send_and_report(enrolment, spool, console) or report_parsing(
         enrolment, pushed, console
     )
 
@@ -118,59 +118,63 @@ def _push_folders(options: argparse.Namespace, enrolment: Any, study: str) -> in
     from agents.client import Client, UnreachableError
 
     if "-" in options.files or options.later or options.started_at or options.clock:
-        raise UsageError("Folders go without -, --later, --started-at and --clock.")
+        raise UsageError(
+            "--later, --started-at, --clock and - cannot be used with folders."
+        )
     if options.system or options.slot or options.corun or options.note:
         raise UsageError(
-            "Folders go without --slot, --corun and --note; name a system by "
-            '--folder "NAME: ID".'
+            "--slot, --corun and --note cannot be used with folders. Name a system "
+            'with --folder "NAME: ID".'
         )
     for name in options.files:
         if not os.path.exists(name):
-            raise UsageError("%s: there is no such file." % name)
-    said = described_run(options)
-    common = dict(stated_system(options), host=options.host or enrolment.host)
-    about = dict(
-        {name: said[name] for name in ("scenario", "vms", "load", "session")},
+            raise UsageError("%s does not exist." % name)
+    run_fields = run_options(options)
+    common = dict(stated_system_options(options), host=options.host or enrolment.host)
+    metadata = dict(
+        {name: run_fields[name] for name in ("scenario", "vms", "load", "session")},
         study=study,
         store=options.yes,
         tool=options.tool,
         locale=options.locale,
         time_zone=options.time_zone,
-        take_file_dates=options.file_dates,
-        systems=dict(map(folder_system, options.folder)),
+        use_file_dates=options.file_dates,
+        systems=dict(map(parse_folder_system, options.folder)),
         system={name: value for name, value in common.items() if value},
     )
-    about = {name: value for name, value in about.items() if value not in (None, {})}
-    body, content_type = form(about, packed(options.files))
-    client = Client(enrolment.server, enrolment.token, patience_s=30)
+    metadata = {
+        name: value for name, value in metadata.items() if value not in (None, {})
+    }
+    body, content_type = encode_form(metadata, pack_archive(options.files))
+    client = Client(enrolment.server, enrolment.token, retry_for_s=30)
     try:
         answer = client.send_form("archives/", body, content_type)
-    except UnreachableError as away:
-        raise ServerAwayError(
-            "%s Folders are read by the server, so nothing was kept: push them again."
-            % away
+    except UnreachableError as error:
+        raise ServerUnavailableError(
+            "%s The server reads folders, so nothing was saved. Push them again later."
+            % error
         ) from None
     console = Console()
-    for line in told(answer):
-        console.result(line)
-    console.say(_ending(answer))
+    for line in archive_summary(answer):
+        console.print_result(line)
+    console.message(import_summary(answer))
     return errors.DONE
 
 
-def _ending(answer: Dict[str, Any]) -> str:
+def import_summary(answer: Dict[str, Any]) -> str:
     if not answer["stored"]:
-        if any(folder["missing"] for folder in answer["folders"]):
-            return 'Nothing is stored. Say what is missing: --folder "NAME: ..."'
-        return "Nothing is stored yet. The same with --yes stores it."
+        if any(folder["missing_fields"] for folder in answer["folders"]):
+            return 'Nothing is stored. Add the missing fields: --folder "NAME: ..."'
+        return "Nothing is stored yet. Add --yes to store the runs."
     states = [file["state"] for file in answer["files"]]
-    return "%d stored, %d stored before." % (
+    return "%d stored, %d already stored." % (
         states.count("stored"),
-        states.count("known"),
+        states.count("already_stored"),
     )
 
 
 def _read(name: str) -> str:
-    from agents.documents import decoded
+    from agents.upload_documents import decode_text
 
     try:
         if name == "-":
@@ -182,12 +186,11 @@ def _read(name: str) -> str:
         raise UsageError("%s: %s" % (name, error.strerror)) from None
     if not content.strip():
         raise UsageError("%s is empty." % name)
-    return decoded(content)
+    return decode_text(content)
 
 
-def packed(paths: Iterable[str]) -> bytes:
-    """Return an archive of files and folders, each folder under its own name."""
-    # Imported late: only folders need them.
+def pack_archive(paths: Iterable[str]) -> bytes:
+    # Imported here because only folders need them.
     import io
     import tarfile
 
@@ -197,105 +200,104 @@ def packed(paths: Iterable[str]) -> bytes:
         for path, name in _files(paths):
             count += 1
             size += os.path.getsize(path)
-            if count > MOST_FILES or size > MOST_BYTES:
+            if count > MAX_FILES or size > MAX_BYTES:
                 raise UsageError(
-                    "These are more than %d files or %d MiB. Push one folder at a time."
-                    % (MOST_FILES, MOST_BYTES // 1024 // 1024)
+                    "There are more than %d files or %d MiB. Push one folder at a time."
+                    % (MAX_FILES, MAX_BYTES // 1024 // 1024)
                 )
             archive.add(path, name, recursive=False)
     if not count:
-        raise UsageError("There is no file in %s." % ", ".join(paths))
+        raise UsageError("There are no files in %s." % ", ".join(paths))
     return buffer.getvalue()
 
 
 def _files(paths: Iterable[str]) -> Iterator[Tuple[str, str]]:
-    """Yield each file and its name in the archive, without hidden files."""
-    for given in paths:
-        top = os.path.basename(os.path.abspath(given))
-        if not os.path.isdir(given):
-            yield given, top
+    """Yield visible files and their names in the archive."""
+    for top_path in paths:
+        top = os.path.basename(os.path.abspath(top_path))
+        if not os.path.isdir(top_path):
+            yield top_path, top
             continue
-        for folder, inner, names in os.walk(given):
+        for folder, inner, names in os.walk(top_path):
             inner[:] = sorted(name for name in inner if not name.startswith("."))
             for name in sorted(names):
                 path = os.path.join(folder, name)
-                # A link may lead anywhere; reading a pipe would block.
+                # Links may lead anywhere; reading a pipe would block.
                 if name.startswith(".") or os.path.islink(path):
                     continue
                 if os.path.isfile(path):
-                    below = os.path.relpath(path, given).replace(os.sep, "/")
-                    yield path, top + "/" + below
+                    relative = os.path.relpath(path, top_path).replace(os.sep, "/")
+                    yield path, top + "/" + relative
 
 
-def folder_system(text: str) -> Tuple[str, Any]:
-    """Parse `kvm: 17` or `kvm: hypervisor_version=8.2`: a folder and its system."""
+def parse_folder_system(text: str) -> Tuple[str, Any]:
+    """Parse `kvm: 17` or `kvm: hypervisor_version=8.2`."""
     name, colon, rest = text.rpartition(":")
     if not (colon and name.strip() and rest.strip()):
         raise UsageError(
-            '"%s": name a folder and its system, as "kvm: 17" or '
+            '"%s": expected a folder and its system, as in "kvm: 17" or '
             '"kvm: hypervisor_version=8.2, cache=none"' % text
         )
-    if _WHOLE.match(rest.strip()):
+    if _WHOLE_NUMBER.match(rest.strip()):
         return name.strip(), int(rest)
     system: Document = {}
     for pair in rest.split(","):
         field, equals, value = (part.strip() for part in pair.partition("="))
         if not (field and equals and value):
-            raise UsageError('"%s" is not name=value, as in vcpus=2' % pair.strip())
+            raise UsageError('"%s" is not NAME=VALUE, as in vcpus=2' % pair.strip())
         if field in _TEXTS:
             system[field] = value
         elif field in SYSTEM_NUMBERS:
-            if not _WHOLE.match(value):
-                raise UsageError("%s needs a whole number, not %s" % (field, value))
+            if not _WHOLE_NUMBER.match(value):
+                raise UsageError("%s must be a whole number, not %s" % (field, value))
             system[field] = int(value)
         else:
             system.setdefault("options", {})[field] = value
     return name.strip(), system
 
 
-def form(about: Document, archive: bytes) -> Tuple[bytes, str]:
-    """Return a form with both parts, and its content type."""
-    mark = uuid.uuid4().hex
+def encode_form(metadata: Document, archive: bytes) -> Tuple[bytes, str]:
+    """Return a multipart form and its content type."""
+    boundary = uuid.uuid4().hex
     part = "--%s\r\nContent-Disposition: form-data; name=%s\r\n\r\n"
     body = [
-        (part % (mark, '"about"')).encode(),
-        json.dumps(about).encode(),
+        (part % (boundary, '"metadata"')).encode(),
+        json.dumps(metadata).encode(),
         b"\r\n",
-        (part % (mark, '"archive"; filename="push.tar.gz"')).encode(),
+        (part % (boundary, '"archive"; filename="push.tar.gz"')).encode(),
         archive,
-        ("\r\n--%s--\r\n" % mark).encode(),
+        ("\r\n--%s--\r\n" % boundary).encode(),
     ]
-    return b"".join(body), "multipart/form-data; boundary=" + mark
+    return b"".join(body), "multipart/form-data; boundary=" + boundary
 
 
-def told(answer: Document) -> List[str]:
-    """Return lines about the content of an archive and its problems."""
+def archive_summary(answer: Document) -> List[str]:
     lines = []
     for folder in answer["folders"]:
-        known = folder["system"] or {}
+        system = folder["system"] or {}
         words = [
-            " ".join(str(known[name]) for name in _TEXTS[1:3] if known.get(name)),
-            *(str(known[name]) for name in _TEXTS[3:] if known.get(name)),
+            " ".join(str(system[name]) for name in _TEXTS[1:3] if system.get(name)),
+            *(str(system[name]) for name in _TEXTS[3:] if system.get(name)),
             *(
-                "%s=%s" % (name, known[name])
+                "%s=%s" % (name, system[name])
                 for name in SYSTEM_NUMBERS
-                if known.get(name)
+                if system.get(name)
             ),
-            *("%s=%s" % pair for pair in sorted(known.get("options", {}).items())),
+            *("%s=%s" % pair for pair in sorted(system.get("options", {}).items())),
         ]
-        if known.get("host"):
-            words.append("on " + str(known["host"]))
+        if system.get("host"):
+            words.append("on " + str(system["host"]))
         if folder["system_id"]:
             words = ["system %d" % folder["system_id"]]
         line = "%s: %d read; %s" % (
             folder["folder"],
-            folder["files"],
+            folder["result_file_count"],
             ", ".join(word for word in words if word) or "an unknown system",
         )
-        if folder["missing"]:
-            line += "; missing: " + ", ".join(folder["missing"])
+        if folder["missing_fields"]:
+            line += "; missing: " + ", ".join(folder["missing_fields"])
         lines.append(line)
     for file in answer["files"]:
-        if file["problem"] and file["state"] != "describes":
+        if file["problem"] and file["state"] != "description":
             lines.append("%s: %s" % (file["name"], file["problem"]))
     return lines

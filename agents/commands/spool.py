@@ -1,9 +1,9 @@
-"""Look at what waits to be sent.
+"""List, send or retry the runs that wait to be sent.
 
-spool list              what waits, the oldest first
-spool send              send it now
-spool rejected          what the server refused, and why
-spool retry [KEY ...]   let refused runs wait again (all of them unless named)
+spool list              list the waiting runs, oldest first
+spool send              send them now
+spool rejected          list the runs that the server refused, with reasons
+spool retry [KEY ...]   send refused runs again (default: all of them)
 """
 
 import argparse
@@ -19,29 +19,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from agents.home import load_enrolment, open_spool
+    from agents.local_state import load_enrolment, open_spool
 
     if options.keys and options.action != "retry":
-        raise UsageError("Keys are for retry.")
+        raise UsageError("Only retry takes keys.")
     spool, console = open_spool(), Console()
     if options.action == "send":
-        from agents.sending import deliver_and_say
+        from agents.spool_delivery import send_and_report
 
-        return deliver_and_say(load_enrolment(), spool, console)
+        return send_and_report(load_enrolment(), spool, console)
     if options.action == "list":
         for key in spool.waiting():
-            console.result(key)
-        held, most = spool.bytes_held() / 1e6, spool.most_bytes / 1e6
-        console.say("%d wait, %.1f of %.0f MB." % (spool.number(), held, most))
+            console.print_result(key)
+        used, most = spool.size_bytes() / 1e6, spool.most_bytes / 1e6
+        console.message("%d waiting, %.1f of %.0f MB." % (spool.count(), used, most))
     elif options.action == "rejected":
         for rejected in spool.rejected().items():
-            console.result("%s\n%s\n" % rejected)
+            console.print_result("%s\n%s\n" % rejected)
     else:
-        known = list(spool.rejected())
-        unknown = [key for key in options.keys if key not in known]
+        rejected_keys = list(spool.rejected())
+        unknown = [key for key in options.keys if key not in rejected_keys]
         if unknown:
-            raise UsageError("No rejected run has the key %s." % unknown[0])
-        for key in options.keys or known:
+            raise UsageError("There is no rejected run with the key %s." % unknown[0])
+        for key in options.keys or rejected_keys:
             spool.retry(key)
-        console.say("%d wait again." % len(options.keys or known))
+        console.message("%d runs wait again." % len(options.keys or rejected_keys))
     return errors.DONE

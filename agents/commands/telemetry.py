@@ -1,13 +1,13 @@
-"""Record what a host's hypervisor counts while guests are measured, and send it.
+"""Record the counters of a Hyper-V host while guests are measured, and send them.
 
-  virtlab-agent.cmd telemetry hyper-v --look            what it counts now
-  virtlab-agent.cmd telemetry hyper-v --study my-study  until Ctrl-C
+  virtlab-agent.cmd telemetry hyper-v --look            print the counters once
+  virtlab-agent.cmd telemetry hyper-v --study my-study  record until Ctrl-C
   virtlab-agent.cmd telemetry hyper-v --seconds 600 --hypervisor Hyper-V
 
-It runs on the Hyper-V host itself (the root partition), reads its processors' counters
-once a second, in whatever language this Windows is, and keeps with them what Get-VM
-says of the machines. What an hour recorded is one upload, which Virtlab summarizes.
-Nothing is sent while somebody measures on this machine.
+Run it on the Hyper-V host itself (the root partition). It reads the processors'
+counters once a second, in any language of Windows, and adds the output of Get-VM. Each
+hour becomes one upload, which Virtlab summarizes. Nothing is sent while a benchmark
+runs on this machine.
 """
 
 import argparse
@@ -22,16 +22,16 @@ import time
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from agents import errors
-from agents.console import Console, printable_all, seconds, utc_text
-from agents.documents import (
-    add_describing_arguments,
-    described_run,
-    described_system,
-    study_of,
-    upload,
-)
+from agents.console import Console, printable_all, seconds_between, utc_text
 from agents.errors import AgentError, UsageError
-from agents.processes import ended
+from agents.processes import run_program
+from agents.upload_documents import (
+    add_run_arguments,
+    required_study,
+    run_options,
+    system_from_options,
+    upload_document,
+)
 
 COUNTERS = (
     r"\Hyper-V Hypervisor Logical Processor(_Total)\% Total Run Time",
@@ -42,11 +42,11 @@ COUNTERS = (
     r"\Hyper-V Hypervisor Virtual Processor(*)\% Hypervisor Run Time",
     r"\Processor(_Total)\% Processor Time",
 )
-OF_HYPER_V = r"\Hyper-V "
-# A double without the limit of 100: some counters add several processors.
+HYPER_V_PREFIX = r"\Hyper-V "
+# PDH_FMT_DOUBLE | PDH_FMT_NOCAP100: some counters add several processors.
 _DOUBLE = 0x200 | 0x8000
 _MORE_DATA = 0x800007D2
-_GOOD = (0, 1)
+_VALID_STATUSES = (0, 1)
 _POWERSHELL = ("powershell.exe", "-NoProfile", "-NonInteractive", "-Command")
 _MACHINES = (
     "[Console]::OutputEncoding=[Text.Encoding]::UTF8; Get-VM | Select-Object Name,"
@@ -59,8 +59,8 @@ _MACHINES = (
     "@{n='ThreadsPerCore';e={($_ | Get-VMProcessor).HwThreadCountPerCore}}"
     " | ConvertTo-Json -Depth 2 -Compress"
 )
-_PATIENCE_S = 60.0
-# Names of Get-VM -> names of facts; null values are left out.
+_TIMEOUT_S = 60.0
+# Names of Get-VM -> names of facts.
 _NAMES = {
     "State": "state",
     "Generation": "generation",
@@ -77,14 +77,12 @@ _NAMES = {
     "ThreadsPerCore": "threads per core",
 }
 
-Row = Dict[str, float]
-Sample = Tuple[float, Row]  # seconds since 1970, and the counters
-MOST_ROWS = 3600
+CounterRow = Dict[str, float]
+CounterSample = Tuple[float, CounterRow]  # Unix time, counters
+MAX_ROWS = 3600
 
 
 class Counters:
-    """An open query of the available counters."""
-
     def __init__(self, paths: Tuple[str, ...] = COUNTERS, pdh: Any = None) -> None:
         self._ctypes: Any = importlib.import_module("ctypes")
         self._pdh = pdh or self._ctypes.windll.pdh
@@ -93,7 +91,8 @@ class Counters:
         code = self._pdh.PdhOpenQueryW(None, None, self._ctypes.byref(self._query))
         if code:
             raise AgentError(
-                "Windows opens no counters: error %#x." % (code & 0xFFFFFFFF)
+                "Windows cannot open performance counters: error %#x."
+                % (code & 0xFFFFFFFF)
             )
         for path in paths:
             counter = self._ctypes.c_void_p()
@@ -102,13 +101,13 @@ class Counters:
             )
             if code == 0:
                 self._counters.append((path, counter))
-        if not any(path.startswith(OF_HYPER_V) for path, _ in self._counters):
+        if not any(path.startswith(HYPER_V_PREFIX) for path, _ in self._counters):
             self.close()
             raise AgentError(
-                "This Windows has no counters of Hyper-V: it is no host of it, or the "
-                "role is off. Run this on the host, as an administrator."
+                "This Windows has no Hyper-V counters: it is not a Hyper-V host, or "
+                "the role is off. Run this on the host, as an administrator."
             )
-        # A rate needs two readings.
+        # Rates need two readings.
         self._pdh.PdhCollectQueryData(self._query)
 
     def __enter__(self) -> "Counters":
@@ -120,43 +119,42 @@ class Counters:
     def close(self) -> None:
         self._pdh.PdhCloseQuery(self._query)
 
-    def read(self) -> Row:
-        """Return the counters by `object(instance)\\counter`."""
+    def read(self) -> CounterRow:
+        """Return the values by `object(instance)\\counter`."""
         self._pdh.PdhCollectQueryData(self._query)
-        row: Row = {}
+        row: CounterRow = {}
         for path, counter in self._counters:
-            thing, _, rest = path[1:].rpartition("(")
+            counted, _, rest = path[1:].rpartition("(")
             name = rest.partition(")\\")[2]
             for instance, value in self._instances(counter):
-                key = "%s(%s)\\%s" % (thing, instance, name)
-                # Two machines may have the same name.
-                twin = 1
+                key = "%s(%s)\\%s" % (counted, instance, name)
+                # Machines may share a name.
+                duplicate = 1
                 while key in row:
-                    key = "%s(%s#%d)\\%s" % (thing, instance, twin, name)
-                    twin += 1
+                    key = "%s(%s#%d)\\%s" % (counted, instance, duplicate, name)
+                    duplicate += 1
                 row[key] = value
         return row
 
     def _instances(self, counter: Any) -> Iterator[Tuple[str, float]]:
         ctypes = self._ctypes
         size, number = ctypes.c_uint32(), ctypes.c_uint32()
-        ask = self._pdh.PdhGetFormattedCounterArrayW
-        places = (ctypes.byref(size), ctypes.byref(number))
-        code = ask(counter, _DOUBLE, *places, None) & 0xFFFFFFFF
+        read_array = self._pdh.PdhGetFormattedCounterArrayW
+        sizes = (ctypes.byref(size), ctypes.byref(number))
+        code = read_array(counter, _DOUBLE, *sizes, None) & 0xFFFFFFFF
         if code != _MORE_DATA:
             return
-        room = ctypes.create_string_buffer(size.value)
-        # Fails if a machine was started in between: skip the counter this time.
-        if ask(counter, _DOUBLE, *places, room):
+        buffer = ctypes.create_string_buffer(size.value)
+        # Fails if a machine was started in between.
+        if read_array(counter, _DOUBLE, *sizes, buffer):
             return
         item = _item(ctypes)
-        for one in ctypes.cast(room, ctypes.POINTER(item))[: number.value]:
-            if one.status in _GOOD:
-                yield one.name, one.value
+        for entry in ctypes.cast(buffer, ctypes.POINTER(item))[: number.value]:
+            if entry.status in _VALID_STATUSES:
+                yield entry.name, entry.value
 
 
 def _item(ctypes: Any) -> Any:
-    """Return PDH_FMT_COUNTERVALUE_ITEM_W with a double."""
     structure: Any = ctypes.Structure
     fields = [
         *(("name", ctypes.c_wchar_p), ("status", ctypes.c_uint32)),
@@ -165,12 +163,9 @@ def _item(ctypes: Any) -> Any:
     return type("Item", (structure,), {"_fields_": fields})
 
 
-def log_of(host: str, samples: List[Sample]) -> str:
-    """Return samples in the format of typeperf, in UTC.
-
-    Cells of machines that did not run are blank.
-    """
-    columns: Dict[str, None] = {}  # in the order of their appearance
+def typeperf_log(host: str, samples: List[CounterSample]) -> str:
+    """Format samples as typeperf does, in UTC; absent machines are blank."""
+    columns: Dict[str, None] = {}
     for _, values in samples:
         columns.update(dict.fromkeys(values))
     text = io.StringIO()
@@ -184,92 +179,94 @@ def log_of(host: str, samples: List[Sample]) -> str:
     return text.getvalue()
 
 
-def virtual_machines() -> Dict[str, Dict[str, Any]]:
-    """Return the facts of Get-VM by machine; {} if it fails."""
+def virtual_machine_facts() -> Dict[str, Dict[str, Any]]:
+    """Return the facts of Get-VM by machine; {} on failure."""
     try:
-        printed = ended([*_POWERSHELL, _MACHINES], _PATIENCE_S).printed
+        output = run_program([*_POWERSHELL, _MACHINES], _TIMEOUT_S).stdout
     except (OSError, subprocess.TimeoutExpired):
         return {}
-    return machines_of(printed)
+    return parse_virtual_machines(output)
 
 
-def machines_of(printed: Optional[str]) -> Dict[str, Dict[str, Any]]:
-    """Parse the JSON of Get-VM: a list, or one object for one machine."""
+def parse_virtual_machines(output: Optional[str]) -> Dict[str, Dict[str, Any]]:
+    """Parse a list, or one object for a single machine."""
     try:
-        known = json.loads((printed or "").lstrip("\ufeff"))
+        parsed = json.loads((output or "").lstrip("\ufeff"))
     except ValueError:
         return {}
-    found = {}
-    for machine in known if isinstance(known, list) else [known]:
+    facts = {}
+    for machine in parsed if isinstance(parsed, list) else [parsed]:
         if isinstance(machine, dict) and machine.get("Name"):
-            stated = {
-                ours: machine[theirs]
-                for theirs, ours in _NAMES.items()
-                if machine.get(theirs) not in (None, "")
+            facts[str(machine["Name"])] = {
+                fact: machine[name]
+                for name, fact in _NAMES.items()
+                if machine.get(name) not in (None, "")
             }
-            found[str(machine["Name"])] = stated
-    return found
+    return facts
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", choices=("hyper-v",))
     parser.add_argument(
-        "--every", type=seconds(1, 60), default=1.0, metavar="SECONDS", help="(1)"
+        "--every",
+        type=seconds_between(1, 60),
+        default=1.0,
+        metavar="SECONDS",
+        help="interval of readings (1)",
     )
     parser.add_argument(
-        "--seconds", type=seconds(0), default=0.0, help="stop after so long"
+        "--seconds", type=seconds_between(0), default=0.0, help="stop after this time"
     )
-    parser.add_argument("--look", action="store_true", help="show one reading, end")
-    parser.add_argument("--later", action="store_true", help="send nothing now")
-    add_describing_arguments(parser)
+    parser.add_argument("--look", action="store_true", help="show one reading and stop")
+    parser.add_argument("--later", action="store_true", help="do not send now")
+    add_run_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     from agents.detection.facts import gather_platform
-    from agents.home import load_enrolment, open_spool
-    from agents.processes import Stop
-    from agents.sending import deliver_and_say
+    from agents.local_state import load_enrolment, open_spool
+    from agents.processes import StopFlag
+    from agents.spool_delivery import send_and_report
 
     if os.name != "nt":
         raise UsageError(
-            "Hyper-V's counters are read on its host, which is a Windows. Of Xen and "
-            "KVM push what xentop -b and virsh domstats print."
+            "Hyper-V's counters can only be read on its Windows host. For Xen and KVM, "
+            "push the output of xentop -b or virsh domstats."
         )
-    console, stop = Console(), Stop()
+    console, stop = Console(), StopFlag()
     if options.look:
         with Counters() as counters:
             stop.wait(options.every)
             for name, value in counters.read().items():
-                console.result("%8.3f  %s" % (value, name))
+                console.print_result("%8.3f  %s" % (value, name))
         return errors.DONE
     enrolment = load_enrolment()
     facts = gather_platform()
-    study = study_of(options, enrolment.study)
-    system = described_system(options, facts, enrolment.host)
-    facts["virtual machines"] = printable_all(virtual_machines())
+    study = required_study(options, enrolment.study)
+    system = system_from_options(options, facts, enrolment.host)
+    facts["virtual machines"] = printable_all(virtual_machine_facts())
     spool = open_spool()
-    stop.listen_to_signals()
+    stop.install_signal_handlers()
     with Counters() as counters:
-        console.say("reading the counters of Hyper-V")
-        for text, started_at in recorded(counters, options, stop):
-            given = dict(described_run(options), tool="pdh-csv", started_at=started_at)
-            spool.save(upload(text, study, system, facts, given))
+        console.message("recording the counters of Hyper-V")
+        for text, started_at in record_hourly(counters, options, stop):
+            given = dict(run_options(options), tool="pdh-csv", started_at=started_at)
+            spool.save(upload_document(text, study, system, facts, given))
     stop.close()
     if options.later:
         return errors.DONE
-    return deliver_and_say(enrolment, spool, console)
+    return send_and_report(enrolment, spool, console)
 
 
-def recorded(counters: Any, options: argparse.Namespace, stop: Any) -> Any:
-    """Yield the log of each hour and its start; the last one when told to stop."""
+def record_hourly(counters: Any, options: argparse.Namespace, stop: Any) -> Any:
     ends_at = time.monotonic() + options.seconds if options.seconds else None
-    samples: List[Sample] = []
+    samples: List[CounterSample] = []
     is_over = False
     while not is_over:
         is_over = stop.wait(options.every)
         is_over = is_over or (ends_at is not None and time.monotonic() >= ends_at)
         samples.append((time.time(), counters.read()))
-        if is_over or len(samples) >= MOST_ROWS:
-            log = log_of(socket.gethostname(), samples)
+        if is_over or len(samples) >= MAX_ROWS:
+            log = typeperf_log(socket.gethostname(), samples)
             yield log, utc_text(samples[0][0] - options.every)
             samples = []

@@ -1,9 +1,9 @@
-"""Send the spool whenever the server can be reached, until told to stop.
+"""Send the spool whenever the server is reachable, until stopped.
 
-Meant to run as a service (docs/agents.md has a unit for systemd). It asks nothing of
-the server while nothing waits. SIGTERM and Ctrl-C end it after the run being sent.
+Run it as a service (docs/agents.md has a systemd unit). It contacts the server only if
+runs are waiting. SIGTERM and Ctrl-C stop it after the request in progress.
 
-  virtlab-agent.cmd watch --install     on Windows: a task that begins with the machine
+  virtlab-agent.cmd watch --install     Windows: create a task that starts at boot
   virtlab-agent.cmd watch --remove
 """
 
@@ -16,15 +16,15 @@ from html import escape
 from typing import List
 
 from agents import errors
-from agents.console import Console, seconds
+from agents.console import Console, seconds_between
 from agents.errors import AgentError, UsageError
-from agents.files import forget
-from agents.home import home
-from agents.processes import ended
+from agents.files import remove_if_exists
+from agents.local_state import agent_folder
+from agents.processes import run_program
 
-NAME = "Virtlab agent"
-_PATIENCE_S = 60.0
-_DEFINITION = """<?xml version="1.0" encoding="UTF-16"?>
+TASK_NAME = "Virtlab agent"
+_TIMEOUT_S = 60.0
+_TASK_TEMPLATE = """<?xml version="1.0" encoding="UTF-16"?>
 <Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
   <RegistrationInfo><Description>{about}</Description></RegistrationInfo>
   <Triggers><BootTrigger><Enabled>true</Enabled></BootTrigger></Triggers>
@@ -53,104 +53,111 @@ _DEFINITION = """<?xml version="1.0" encoding="UTF-16"?>
 """
 
 
-def definition() -> str:
-    """Return the XML of the task: this Python and agent, for this user and folder."""
+def task_xml() -> str:
+    """Return the XML of a scheduled task that runs `watch` as this user."""
     user = getpass.getuser()
     domain = os.environ.get("USERDOMAIN")
-    words = ["-X", "utf8", os.path.abspath(sys.argv[0]), "watch", "--folder", home()]
-    return _DEFINITION.format(
-        about=escape("Sends runs to Virtlab whenever its server can be reached"),
+    words = [
+        "-X",
+        "utf8",
+        os.path.abspath(sys.argv[0]),
+        "watch",
+        "--folder",
+        agent_folder(),
+    ]
+    return _TASK_TEMPLATE.format(
+        about=escape("Sends runs to Virtlab whenever its server is reachable"),
         user=escape(domain + "\\" + user if domain else user),
         program=escape(sys.executable),
         words=escape(subprocess.list2cmdline(words)),
     )
 
 
-def install() -> str:
-    """Register and start the task; return a sentence."""
-    _only_on_windows()
-    path = os.path.join(home(), "task.xml")
-    os.makedirs(home(), mode=0o700, exist_ok=True)
-    # schtasks reads UTF-16 with a byte order mark, as the XML declares.
+def install_task() -> str:
+    _require_windows()
+    path = os.path.join(agent_folder(), "task.xml")
+    os.makedirs(agent_folder(), mode=0o700, exist_ok=True)
+    # schtasks reads UTF-16 with a byte order mark.
     with open(path, "wb") as file:
-        file.write(definition().encode("utf-16"))
+        file.write(task_xml().encode("utf-16"))
     try:
-        _schtasks(["/create", "/tn", NAME, "/xml", path, "/f"])
+        _schtasks(["/create", "/tn", TASK_NAME, "/xml", path, "/f"])
     finally:
-        forget(path)
-    _schtasks(["/run", "/tn", NAME])
-    return 'The task "%s" sends the spool, now and after each start.' % NAME
+        remove_if_exists(path)
+    _schtasks(["/run", "/tn", TASK_NAME])
+    return 'The task "%s" sends the spool now and after each boot.' % TASK_NAME
 
 
-def remove() -> str:
-    """End and delete the task; return a sentence."""
-    _only_on_windows()
-    ended(["schtasks", "/end", "/tn", NAME], _PATIENCE_S)  # it may not run
-    _schtasks(["/delete", "/tn", NAME, "/f"])
-    return 'The task "%s" is gone; what waits stays in the spool.' % NAME
+def remove_task() -> str:
+    _require_windows()
+    run_program(["schtasks", "/end", "/tn", TASK_NAME], _TIMEOUT_S)
+    _schtasks(["/delete", "/tn", TASK_NAME, "/f"])
+    return 'The task "%s" is deleted. Waiting runs stay in the spool.' % TASK_NAME
 
 
-def _only_on_windows() -> None:
+def _require_windows() -> None:
     if os.name != "nt":
         raise UsageError(
-            "Tasks are of Windows; docs/agents.md has a unit for systemd, which does "
-            "the same here."
+            "--install and --remove need Windows. docs/agents.md has a systemd unit "
+            "for the same purpose."
         )
 
 
 def _schtasks(words: List[str]) -> None:
     try:
-        code, printed, complaint = ended(["schtasks", *words], _PATIENCE_S)
+        code, output, error_output = run_program(["schtasks", *words], _TIMEOUT_S)
     except OSError as error:
-        raise AgentError("schtasks does not start: %s" % error) from None
+        raise AgentError("schtasks cannot be started: %s" % error) from None
     except subprocess.TimeoutExpired:
-        raise AgentError("schtasks gave no end in %g s" % _PATIENCE_S) from None
+        raise AgentError("schtasks did not end within %g s" % _TIMEOUT_S) from None
     if code:
-        said = (complaint.strip() or printed.strip() or "no reason").splitlines()[-1]
+        text = error_output.strip() or output.strip() or "no reason given"
         raise AgentError(
-            "schtasks %s failed: %s Open the command line as an administrator: a task "
-            "that runs without its user is theirs to make." % (words[0], said)
+            "schtasks %s failed: %s Open the command line as an administrator, who may "
+            "create tasks that run without a logged-in user."
+            % (words[0], text.splitlines()[-1])
         )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--every",
-        type=seconds(0.01, 3600),
+        type=seconds_between(0.01, 3600),
         default=5.0,
         metavar="SECONDS",
-        help="look so often (5)",
+        help="interval of checks (5)",
     )
     parser.add_argument(
-        "--folder", default="", help="of enrolment and spool, as $VIRTLAB_AGENT says it"
+        "--folder", default="", help="the agent's folder, like $VIRTLAB_AGENT"
     )
     task = parser.add_mutually_exclusive_group()
-    task.add_argument("--install", action="store_true", help="Windows: as a task")
-    task.add_argument("--remove", action="store_true", help="Windows: end that task")
+    task.add_argument("--install", action="store_true", help="Windows: create the task")
+    task.add_argument("--remove", action="store_true", help="Windows: delete the task")
 
 
 def run(options: argparse.Namespace) -> int:
     from agents.client import Client
-    from agents.home import VARIABLE, load_enrolment, open_spool
-    from agents.processes import Stop
-    from agents.sending import Watch
+    from agents.local_state import FOLDER_VARIABLE, load_enrolment, open_spool
+    from agents.processes import StopFlag
+    from agents.spool_delivery import SpoolWatcher
 
     if options.folder:
-        # A task of Windows has no own environment.
-        os.environ[VARIABLE] = os.path.abspath(options.folder)
+        # Windows tasks cannot set environment variables.
+        os.environ[FOLDER_VARIABLE] = os.path.abspath(options.folder)
     console = Console()
     if options.remove:
-        console.say(remove())
+        console.message(remove_task())
         return errors.DONE
     enrolment = load_enrolment()
-    if options.install:  # only when enrolled: else the task would end at once
-        console.say(install())
+    if options.install:  # the task needs an enrolment
+        console.message(install_task())
         return errors.DONE
-    stop = Stop()
-    stop.listen_to_signals()
-    console.say("watching, for %s" % enrolment.server)
+    stop = StopFlag()
+    stop.install_signal_handlers()
+    console.message("watching the spool for %s" % enrolment.server)
+
     client = Client(enrolment.server, enrolment.token)
-    Watch(open_spool(), client, console.say, options.every).go_on_until(stop)
+    SpoolWatcher(open_spool(), client, console.message, options.every).run_until(stop)
     stop.close()
-    console.say("stopped")
+    console.message("stopped")
     return errors.DONE

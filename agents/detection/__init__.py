@@ -1,1 +1,1 @@
-"""Detection of this machine: evidence, layers of virtualization, and facts."""
+"""Detection of this machine: evidence, virtualization layers, and facts."""

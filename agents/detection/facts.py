@@ -1,8 +1,4 @@
-"""Facts of this machine, and the platform that an upload states.
-
-docs/agents.md lists the names of the facts. What cannot be read is left out, so that
-"unknown" never looks like "off".
-"""
+"""Facts of this machine (docs/agents.md), and the platform for uploads."""
 
 import hashlib
 import os
@@ -12,26 +8,26 @@ import sys
 from typing import Any, Dict, List, Optional
 
 from agents.console import printable_all
-from agents.detection.evidence import gather_evidence
-from agents.detection.layers import Judgement, judge
+from agents.detection.indicators import gather_indicators
+from agents.detection.layers import Detection, detect_layers
 from agents.files import (
     cpu_ticks,
-    link_of,
+    list_names,
     memory_fields,
-    names_in,
-    text_of,
-    whole_number_of,
+    read_link,
+    read_text_file,
+    read_whole_number,
 )
-from agents.processes import output_of
-from agents.timing.clocks import boot_name
-from agents.windows import facts_of_windows, hypervisor_beneath
+from agents.processes import program_output
+from agents.timing.clocks import boot_id
+from agents.windows import is_nested, windows_facts
 
 _CPU = "sys/devices/system/cpu/"
 _FREQUENCY = _CPU + "cpu0/cpufreq/"
 _NODE = re.compile(r"node\d+$")
 _VIRTUALIZATION = (("svm", "AMD-V"), ("vmx", "VT-x"))
-_SECTOR_BYTES = 512  # /sys/block/*/size counts these, whatever the disk has
-_MADE_UP = ("loop", "ram", "zram", "dm-", "md", "sr", "fd", "nbd")
+_SECTOR_BYTES = 512  # on any disk
+_VIRTUAL_DISKS = ("loop", "ram", "zram", "dm-", "md", "sr", "fd", "nbd")
 _OFFLOADS = (
     "rx-checksumming",
     "tx-checksumming",
@@ -44,7 +40,7 @@ _OFFLOADS = (
 _CLOCK = "sys/devices/system/clocksource/clocksource0/"
 _VULNERABILITIES = _CPU + "vulnerabilities/"
 _DMI = "sys/class/dmi/id/"
-# Kernel parameters that affect benchmarks; the others are not sent.
+# Kernel parameters that affect benchmarks.
 _TUNING = (
     r"(mitigations|nosmt|smt|nopti|pti|spectre\w*|spec_\w+|mds|l1tf|retbleed|tsx\w*|"
     r"clocksource|tsc|hpet|notsc|nohz\w*|highres|isolcpus|rcu_nocbs|maxcpus|nr_cpus|"
@@ -57,58 +53,52 @@ Facts = Dict[str, Any]
 
 
 def gather_platform() -> Facts:
-    """Return the facts of this machine with its ``platform`` and ``evidence``."""
-    evidence = gather_evidence()
+    evidence = gather_indicators()
     facts = gather_facts()
-    judgement = judge(evidence)
-    facts.update(machine_itself(facts, judgement, boot_name()))
+    detection = detect_layers(evidence)
+    facts.update(native_machine_facts(facts, detection, boot_id()))
     facts["platform"] = {
-        "layers": list(judgement.layers),
-        "conflict": judgement.conflict,
-        "sentence": judgement.sentence,
+        "layers": list(detection.layers),
+        "conflict": detection.conflict,
+        "sentence": detection.summary,
     }
-    beneath = hypervisor_beneath(evidence, judgement.layers)
-    if beneath:
-        facts["virtualization-based security"] = beneath
+    vbs = is_nested(evidence, detection.layers)
+    if vbs:
+        facts["virtualization-based security"] = vbs
     if evidence.get("hyperv_version"):
         build = facts.get("hypervisor build", {})
         facts["hypervisor build"] = dict(build, hyperv=evidence["hyperv_version"])
-    facts["evidence"] = printable_all(stated(evidence))
+    facts["evidence"] = printable_all(drop_unknown(evidence))
     facts["agent"] = agent_facts(sys.argv[0])
     return facts
 
 
 def host_document(slug: str) -> Dict[str, Any]:
-    """Return the document that registers this machine, without a guest's facts."""
+    """Return the registration of this machine; ``facts`` is empty inside a guest."""
     facts = gather_platform()
     is_guest = bool(facts.pop("platform")["layers"])
-    # Stolen time keeps growing: with it the machine would differ each time.
+    # Steal time grows: it would change the machine each time.
     for name in ("evidence", "agent", "steal"):
         facts.pop(name, None)
     return {"slug": slug, "facts": {} if is_guest else facts}
 
 
-def machine_itself(
-    facts: Facts, judgement: Judgement, boot: Optional[str]
+def native_machine_facts(
+    facts: Facts, detection: Detection, boot: Optional[str]
 ) -> Dict[str, str]:
-    """Return kernel, firmware, microcode and boot of a machine without a hypervisor.
-
-    A native run under another kernel or firmware is not a baseline, and a session ends
-    where one of these changes.
-    """
-    if judgement.layers or judgement.conflict:
+    """Return kernel, firmware, microcode and boot of a native machine."""
+    if detection.layers or detection.conflict:
         return {}
-    seen = {
+    versions = {
         "host_kernel": facts.get("kernel"),
         "host_firmware": facts.get("firmware"),
         "host_microcode": facts.get("microcode"),
         "host_boot": boot,
     }
-    return {name: str(text) for name, text in seen.items() if text}
+    return {name: str(text) for name, text in versions.items() if text}
 
 
 def agent_facts(program: str) -> Dict[str, str]:
-    """Return the checksum of this agent, and the version of its Python."""
     facts = {"python": "%d.%d.%d" % sys.version_info[:3]}
     if program.endswith(".pyz") and os.path.isfile(program):
         with open(program, "rb") as file:
@@ -117,32 +107,28 @@ def agent_facts(program: str) -> Dict[str, str]:
 
 
 def gather_facts(root: str = "/") -> Facts:
-    """Read all facts of this machine."""
     if os.name == "nt":
-        facts = facts_of_windows()
+        facts = windows_facts()
     else:
         facts = dict(cpu_facts(root), **kernel_facts(root))
         facts.update(disks=disk_facts(root), networks=network_facts(root))
     facts["architecture"] = platform.machine()
-    return stated(facts)
+    return drop_unknown(facts)
 
 
-def stated(facts: Facts) -> Facts:
-    """Leave out unknown facts, at every depth."""
-    kept = {}
+def drop_unknown(facts: Facts) -> Facts:
+    known = {}
     for name, value in sorted(facts.items()):
         if isinstance(value, dict):
-            value = stated(value)
+            value = drop_unknown(value)
         if value is not None and value != {} and value != []:
-            kept[name] = value
-    return kept
+            known[name] = value
+    return known
 
 
 def cpu_facts(root: str = "/") -> Facts:
-    """Return the facts of processors and memory."""
-
     def text(path: str) -> Optional[str]:
-        return text_of(os.path.join(root, path))
+        return read_text_file(os.path.join(root, path))
 
     blocks = cpu_blocks(text("proc/cpuinfo") or "")
     sockets = {block.get("physical id") for block in blocks} - {None}
@@ -165,14 +151,14 @@ def cpu_facts(root: str = "/") -> Facts:
         "smt": text(_CPU + "smt/control"),
         "governor": text(_FREQUENCY + "scaling_governor"),
         "frequency driver": text(_FREQUENCY + "scaling_driver"),
-        "turbo": turbo(
+        "turbo": turbo_state(
             text(_CPU + "intel_pstate/no_turbo"), text(_CPU + "cpufreq/boost")
         ),
-        "numa nodes": sum(map(bool, map(_NODE.match, names_in(nodes)))) or None,
+        "numa nodes": sum(map(bool, map(_NODE.match, list_names(nodes)))) or None,
         "memory bytes": memory.get("MemTotal"),
         "swap bytes": memory.get("SwapTotal"),
         "huge pages": memory.get("HugePages_Total"),
-        "transparent huge pages": chosen(
+        "transparent huge pages": bracketed_choice(
             text("sys/kernel/mm/transparent_hugepage/enabled")
         ),
         "hardware virtualization": next(
@@ -182,7 +168,6 @@ def cpu_facts(root: str = "/") -> Facts:
 
 
 def cpu_blocks(text: str) -> List[Dict[str, str]]:
-    """Split /proc/cpuinfo into one dictionary per logical CPU."""
     blocks = []
     for paragraph in re.split(r"\n\s*\n", text):
         lines = (line.partition(":") for line in paragraph.splitlines())
@@ -192,8 +177,8 @@ def cpu_blocks(text: str) -> List[Dict[str, str]]:
     return blocks
 
 
-def turbo(no_turbo: Optional[str], boost: Optional[str]) -> Optional[str]:
-    """Return "on" or "off" from the file of either driver; Intel's is inverted."""
+def turbo_state(no_turbo: Optional[str], boost: Optional[str]) -> Optional[str]:
+    """Return "on" or "off"; Intel's file is inverted."""
     if no_turbo is not None:
         return "off" if no_turbo == "1" else "on"
     if boost is not None:
@@ -201,8 +186,8 @@ def turbo(no_turbo: Optional[str], boost: Optional[str]) -> Optional[str]:
     return None
 
 
-def chosen(text: Optional[str]) -> Optional[str]:
-    """Return the word in brackets: `always [madvise] never`."""
+def bracketed_choice(text: Optional[str]) -> Optional[str]:
+    """Return the bracketed word, as in `always [madvise] never`."""
     match = re.search(r"\[([^\]]+)\]", text or "")
     return match.group(1) if match else None
 
@@ -216,54 +201,56 @@ def _first(blocks: List[Dict[str, str]], *names: str) -> Optional[str]:
 
 
 def disk_facts(root: str = "/") -> Dict[str, Dict[str, Any]]:
-    """Return the facts of each disk by its name, without virtual block devices."""
+    """Return facts of physical disks by name."""
     disks = {}
-    for name in names_in(os.path.join(root, "sys/block")):
-        if name.startswith(_MADE_UP):
+    for name in list_names(os.path.join(root, "sys/block")):
+        if name.startswith(_VIRTUAL_DISKS):
             continue
         folder = os.path.join(root, "sys/block", name)
         device, queue = folder + "/device/", folder + "/queue/"
-        sectors = whole_number_of(folder + "/size")
-        rotational = text_of(queue + "rotational") or ""
-        scheduler = text_of(queue + "scheduler")
+        sectors = read_whole_number(folder + "/size")
+        rotational = read_text_file(queue + "rotational") or ""
+        scheduler = read_text_file(queue + "scheduler")
         disks[name] = {
-            "model": text_of(device + "model"),
-            "vendor": text_of(device + "vendor"),
+            "model": read_text_file(device + "model"),
+            "vendor": read_text_file(device + "vendor"),
             "bytes": None if sectors is None else sectors * _SECTOR_BYTES,
             "rotational": {"0": "no", "1": "yes"}.get(rotational),
-            # A disk with a single scheduler shows it without brackets.
-            "scheduler": chosen(scheduler) or scheduler,
-            "write cache": text_of(queue + "write_cache"),
-            "queue depth": whole_number_of(queue + "nr_requests"),
-            "read ahead KiB": whole_number_of(queue + "read_ahead_kb"),
-            "driver": _driver_of(device),
+            # A single scheduler has no brackets.
+            "scheduler": bracketed_choice(scheduler) or scheduler,
+            "write cache": read_text_file(queue + "write_cache"),
+            "queue depth": read_whole_number(queue + "nr_requests"),
+            "read ahead KiB": read_whole_number(queue + "read_ahead_kb"),
+            "driver": _driver_name(device),
         }
     return disks
 
 
 def network_facts(root: str = "/") -> Dict[str, Dict[str, Any]]:
-    """Return the facts of each network interface by its name, without the loopback."""
+    """Return facts by interface, without the loopback."""
     interfaces: Dict[str, Dict[str, Any]] = {}
-    for name in names_in(os.path.join(root, "sys/class/net")):
+    for name in list_names(os.path.join(root, "sys/class/net")):
         if name == "lo":
             continue
         folder = os.path.join(root, "sys/class/net", name) + "/"
-        speed = whole_number_of(folder + "speed")
+        speed = read_whole_number(folder + "speed")
         interfaces[name] = {
-            # -1 or missing for virtual interfaces.
+            # -1 for virtual interfaces
             "speed Mbit/s": speed if speed and speed > 0 else None,
-            "duplex": _known(text_of(folder + "duplex")),
-            "mtu": whole_number_of(folder + "mtu"),
-            "state": _known(text_of(folder + "operstate")),
-            "driver": _driver_of(folder + "device/"),
+            "duplex": _known(read_text_file(folder + "duplex")),
+            "mtu": read_whole_number(folder + "mtu"),
+            "state": _known(read_text_file(folder + "operstate")),
+            "driver": _driver_name(folder + "device/"),
         }
-        if root == "/":  # ethtool reads this machine, not a copied tree
-            interfaces[name]["offloads"] = offloads(output_of(["ethtool", "-k", name]))
+        if root == "/":  # ethtool cannot read a copied file tree
+            interfaces[name]["offloads"] = parse_offloads(
+                program_output(["ethtool", "-k", name])
+            )
     return interfaces
 
 
-def _driver_of(device: str) -> Optional[str]:
-    target = link_of(device + "driver")
+def _driver_name(device: str) -> Optional[str]:
+    target = read_link(device + "driver")
     return os.path.basename(target) if target else None
 
 
@@ -271,19 +258,17 @@ def _known(text: Optional[str]) -> Optional[str]:
     return None if text in (None, "", "unknown") else text
 
 
-def offloads(text: Optional[str]) -> Dict[str, str]:
-    """Read from `ethtool -k` the offloads that affect benchmarks."""
+def parse_offloads(text: Optional[str]) -> Dict[str, str]:
+    """Parse offloads that affect benchmarks from `ethtool -k`."""
     pairs = re.findall(r"^\s*([\w-]+): (on|off)", text or "", re.MULTILINE)
     return {name: state for name, state in pairs if name in _OFFLOADS}
 
 
 def kernel_facts(root: str = "/") -> Facts:
-    """Return the facts of kernel, distribution and firmware."""
-
     def text(path: str) -> Optional[str]:
-        return text_of(os.path.join(root, path))
+        return read_text_file(os.path.join(root, path))
 
-    # Words after ` -- ` are for init, not for the kernel.
+    # Words after ` -- ` are for init.
     parameters = (text("proc/cmdline") or "").partition(" -- ")[0].split()
     tuning = [word for word in parameters if re.fullmatch(_TUNING, word)]
     return {
@@ -293,9 +278,9 @@ def kernel_facts(root: str = "/") -> Facts:
         "clocksource": text(_CLOCK + "current_clocksource"),
         "mitigations": {
             name: text(_VULNERABILITIES + name)
-            for name in names_in(os.path.join(root, _VULNERABILITIES))
+            for name in list_names(os.path.join(root, _VULNERABILITIES))
         },
-        "steal": steal(text("proc/stat") or ""),
+        "steal": steal_ticks(text("proc/stat") or ""),
         "machine": text(_DMI + "product_name"),
         "machine vendor": text(_DMI + "sys_vendor"),
         "firmware": text(_DMI + "bios_version"),
@@ -304,23 +289,21 @@ def kernel_facts(root: str = "/") -> Facts:
 
 
 def distribution(text: str) -> Optional[str]:
-    """Return the name in /etc/os-release."""
+    """Return the distribution's name from /etc/os-release."""
     match = re.search(r'^PRETTY_NAME="?([^"\n]+)"?$', text, re.MULTILINE)
     return match.group(1) if match else None
 
 
-def steal(text: str) -> Optional[Dict[str, int]]:
-    """Return stolen and all ticks since the start, from /proc/stat."""
+def steal_ticks(text: str) -> Optional[Dict[str, int]]:
+    """Return stolen and total ticks since boot."""
     ticks = cpu_ticks(text)
-    # The time of guests is part of user time. Kernels before 2.6.11 count no steal.
+    # User time includes guests. Linux before 2.6.11 has no steal time.
     return {"stolen ticks": ticks[7], "all ticks": sum(ticks)} if ticks else None
 
 
 def hypervisor_build(root: str = "/") -> Facts:
-    """Return the versions of the hypervisors for which this machine is the host."""
-
     def text(name: str) -> Optional[str]:
-        return text_of(os.path.join(root, "sys/hypervisor", name))
+        return read_text_file(os.path.join(root, "sys/hypervisor", name))
 
     versions: Facts = {"xen compiled": text("compilation/compile_date")}
     if text("type") == "xen":
@@ -328,6 +311,6 @@ def hypervisor_build(root: str = "/") -> Facts:
         versions["xen"] = ".".join(version) + (text("version/extra") or "")
     if root == "/" and os.path.exists("/dev/kvm"):
         for name, program in (("qemu", "qemu-system-x86_64"), ("libvirt", "libvirtd")):
-            printed = output_of([program, "--version"])
+            printed = program_output([program, "--version"])
             versions[name] = printed.splitlines()[0] if printed else None
     return versions

@@ -1,11 +1,8 @@
-"""Derive the layers of virtualization, from the machine inwards, from evidence.
-
-Any key of the evidence may be missing.
-"""
+"""Derive the virtualization layers from evidence, from outer to inner."""
 
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
-# CPUID leaves 0x40000000, 0x40000100, ...: ebx, ecx, edx as text without trailing NULs.
+# CPUID leaves 0x40000000, 0x40000100, ...: text of ebx, ecx, edx.
 SIGNATURES = {
     "KVMKVMKVM": "kvm",
     "Linux KVM Hv": "kvm",
@@ -25,8 +22,7 @@ SIGNATURES = {
     "UnisysSpar64": "unisys-spar",
 }
 
-# Start of a firmware text (vendor, board, product) -> consistent layers. The first
-# layer is assumed if there is no other evidence.
+# Firmware text prefix -> consistent layers, the most likely one first.
 FIRMWARE = (
     ("VMware", ("vmware",)),
     ("innotek GmbH", ("virtualbox",)),
@@ -48,29 +44,29 @@ FIRMWARE = (
     ("Bochs", ("qemu", "qemu-tcg", "kvm", "xen-hvm")),
 )
 
-# Hypervisors whose signature VirtualBox shows to some guests.
-WORN = ("kvm", "hyper-v")
+# Signatures that VirtualBox shows to some guests.
+SPOOFABLE = ("kvm", "hyper-v")
 
-# Amazon also rents whole machines without a hypervisor (m5.metal, m7i.metal-24xl).
-AMAZON, WHOLE = "Amazon EC2", ".metal"
+# Amazon machines without a hypervisor: m5.metal, m7i.metal-24xl.
+AMAZON, BARE_METAL_SUFFIX = "Amazon EC2", ".metal"
 
-# The only product of Microsoft that is a virtual machine.
+# Microsoft's other products are physical machines.
 MICROSOFT = ("Microsoft Corporation", "Virtual Machine")
 
-# QEMU's name for an ARM machine on KVM; without KVM it is "QEMU Virtual Machine".
+# QEMU's machine name on ARM; without KVM "QEMU Virtual Machine".
 ARM_KVM = "KVM Virtual Machine"
 
-# Chassis tag of Azure's machines.
+# Chassis tag.
 AZURE = "7783-7084-3265-9085-8269-3286-77"
 
-# Bits of Hyper-V's privileges (0x40000003, ebx) and hints (0x40000004, eax). For Linux
-# the root partition is the one that may manage CPUs and is not isolated.
+# Hyper-V's privileges (0x40000003, ebx) and hints (0x40000004, eax). As in Linux, the
+# root partition may manage CPUs and is not isolated.
 HYPERV_CREATES_PARTITIONS, HYPERV_MANAGES_CPUS = 1 << 0, 1 << 12
 HYPERV_ISOLATED, HYPERV_NESTED = 1 << 22, 1 << 12
-# 0x4000000C, ebx: protection of a guest's memory from its host.
+# 0x4000000C, ebx: isolation of a guest's memory from its host.
 ISOLATIONS = {1: "VBS", 2: "AMD SEV-SNP", 3: "Intel TDX"}
 
-# Clock sources of a kernel -> the layers that provide them, the usual one first.
+# Clock sources -> layers, the most common one first.
 CLOCKSOURCES = {
     "kvm-clock": ("kvm", "virtualbox"),
     "xen": ("xen-pv", "xen-pvh", "xen-hvm", "xen-dom0"),
@@ -78,12 +74,11 @@ CLOCKSOURCES = {
     "hyperv_clocksource_msr": ("hyper-v", "hyper-v-root", "kvm", "xen-hvm"),
 }
 
-# Without CPUID: the node "hypervisor" of the device tree, and the control program of
-# s390's firmware.
+# The device tree's node "hypervisor", and the control program in s390's firmware.
 DEVICE_TREE = {"linux,kvm": "kvm", "xen": "xen-hvm", "vmware": "vmware"}
 CONTROL_PROGRAMS = {"KVM": "kvm", "z/VM": "z-vm"}
 
-# Names of hypervisors in systemd-detect-virt -> layers.
+# systemd-detect-virt -> layers.
 SYSTEMD = {
     "kvm": "kvm",
     "amazon": "kvm",
@@ -103,7 +98,6 @@ SYSTEMD = {
     "zvm": "z-vm",
 }
 
-# Names of container managers -> layers.
 MANAGERS = {
     "lxc": "lxc",
     "lxc-libvirt": "lxc",
@@ -116,8 +110,8 @@ MANAGERS = {
     "pouch": "pouch",
 }
 
-# Parts of the path of process 1's control group -> layers.
-GROUPS = (
+# Substrings of process 1's path -> layers.
+CONTROL_GROUPS = (
     ("/docker", "docker"),
     ("/libpod", "podman"),
     ("/lxc", "lxc"),
@@ -125,41 +119,40 @@ GROUPS = (
     ("/machine.slice/machine-", "systemd-nspawn"),
 )
 
-# Control groups of process 1 outside containers.
-OWN_GROUPS = ("/", "/init.scope", "/system.slice", "/user.slice")
+HOST_CONTROL_GROUPS = ("/", "/init.scope", "/system.slice", "/user.slice")
 
-# The first namespace of process numbers, since Linux 3.8.
+# Since Linux 3.8.
 FIRST_PID_NAMESPACE = "pid:[4026531836]"
 
 
 Evidence = Dict[str, Any]
 
-_SOME_HYPERVISOR = "unknown-hypervisor"
+_UNKNOWN_HYPERVISOR = "unknown-hypervisor"
 _BASES = ("0x40000000", "0x40000100", "0x40000200", "0x40000300")
-_LEAVES_OF_A_BASE = 0x100
-_SOME_CONTAINER = "container"
-# Version of gVisor's kernel; 4.4.0 of a distribution has a suffix.
+_LEAVES_PER_BASE = 0x100
+_UNKNOWN_CONTAINER = "container"
+# gVisor's; distributions append a suffix.
 _GVISOR_KERNEL = "4.4.0"
 DOM0_UUID = "00000000-0000-0000-0000-000000000000"
 _KINDS = {"PV": "xen-pv", "PVH": "xen-pvh", "HVM": "xen-hvm"}
 
 
-class Finding(NamedTuple):
-    """A layer and the sentence with its evidence."""
+class DetectedLayer(NamedTuple):
+    """A layer and the evidence for it."""
 
     layer: str
-    ground: str
+    reason: str
 
     @property
     def is_xen(self) -> bool:
         return self.layer.startswith("xen-")
 
 
-class Judgement(NamedTuple):
-    """Layers from outer to inner, their evidence, and contradicting evidence."""
+class Detection(NamedTuple):
+    """Layers from outer to inner, evidence, contradictions."""
 
     layers: Tuple[str, ...]
-    grounds: Tuple[str, ...]
+    reasons: Tuple[str, ...]
     conflicts: Tuple[str, ...]
 
     @property
@@ -167,117 +160,122 @@ class Judgement(NamedTuple):
         return bool(self.conflicts)
 
     @property
-    def sentence(self) -> str:
+    def summary(self) -> str:
         result = "No hypervisor and no container was found."
         if self.layers:
             result = "From outer to inner: %s." % " > ".join(self.layers)
-        parts = [result, *self.grounds]
+        parts = [result, *self.reasons]
         if self.conflicts:
-            parts.append("The evidence disagrees: " + " ".join(self.conflicts))
+            parts.append("The evidence is contradictory: " + " ".join(self.conflicts))
         return " ".join(parts)
 
 
-def judge(evidence: Evidence) -> Judgement:
-    """Derive the layers from all evidence, with its contradictions."""
+def detect_layers(evidence: Evidence) -> Detection:
+    """Return layers and contradictions."""
     below = _hypervisors(evidence)
     if evidence.get("model") == "UML":
-        # CPUID of user-mode Linux describes its host.
-        below.append(Finding("uml", "The kernel is a program (user-mode Linux)."))
-    findings = below + wsl_of(evidence, bool(below)) + _containers(evidence)
+        # CPUID describes the host.
+        below.append(DetectedLayer("uml", "The kernel is a program (user-mode Linux)."))
+    findings = below + wsl_version(evidence, bool(below)) + _containers(evidence)
     layers = tuple(finding.layer for finding in findings)
-    grounds = [finding.ground for finding in findings]
+    reasons = [finding.reason for finding in findings]
     if not evidence.get("leaves"):
-        grounds.append("CPUID could not be asked.")
+        reasons.append("CPUID could not be read.")
     conflicts = []
     signed = signatures(evidence)
     if signed and evidence.get("cpuid1_ecx31") == 0:
         conflicts.append(
-            "CPUID signs %s but hides the hypervisor bit." % signed[0].strip()
+            "CPUID has the signature %s but hides the hypervisor bit."
+            % signed[0].strip()
         )
-    conflicts += _firmware_against(evidence, layers)
+    conflicts += _firmware_conflicts(evidence, layers)
     for name in _clocks(evidence):
         if layers and not set(CLOCKSOURCES[name]) & set(layers):
-            sentence = "The kernel offers the clock %s, which is not of %s."
+            sentence = "The kernel offers the clock source %s, which %s does not have."
             conflicts.append(sentence % (name, layers[-1]))
     conflicts += _container_conflicts(evidence)
-    return Judgement(layers, tuple(grounds), tuple(conflicts))
+    return Detection(layers, tuple(reasons), tuple(conflicts))
 
 
 def signatures(evidence: Evidence) -> List[str]:
-    """Return the known signatures of CPUID leaves whose maximum is valid or 0."""
+    """Return known signatures with a valid or zero maximum leaf."""
     texts = []
     for base in _BASES:
         maximum, text = (evidence.get("leaves") or {}).get(base) or ("0x0", "")
         text = text.rstrip("\0 ")
         highest, lowest = int(maximum, 16), int(base, 16)
-        is_own = highest == 0 or lowest <= highest < lowest + _LEAVES_OF_A_BASE
-        if text in SIGNATURES and is_own:
+        is_valid = highest == 0 or lowest <= highest < lowest + _LEAVES_PER_BASE
+        if text in SIGNATURES and is_valid:
             texts.append(text)
     return texts
 
 
-def _hypervisors(evidence: Evidence) -> List[Finding]:
+def _hypervisors(evidence: Evidence) -> List[DetectedLayer]:
     by_cpuid = _by_cpuid(evidence)
-    below = None
-    found = _on_xen(evidence, by_cpuid is not None and by_cpuid.is_xen)
-    if found:
-        below = by_cpuid if by_cpuid and not by_cpuid.is_xen else None
+    outer = None
+    inner = _on_xen(evidence, by_cpuid is not None and by_cpuid.is_xen)
+    if inner:
+        outer = by_cpuid if by_cpuid and not by_cpuid.is_xen else None
     else:
-        found = by_cpuid or _by_firmware(evidence) or _by_software(evidence)
+        inner = by_cpuid or _by_firmware(evidence) or _by_software(evidence)
     is_nested = (evidence.get("hyperv_hints") or 0) & HYPERV_NESTED
-    if found and found.layer == "hyper-v-root" and is_nested:
-        below = Finding("hyper-v", "Hyper-V says that it runs in a Hyper-V guest.")
-    # dom0 and the root partition see the firmware below their hypervisor.
-    if found and found.layer in ("xen-dom0", "hyper-v-root"):
-        below = below or _by_firmware(evidence)
-    return [finding for finding in (below, found) if finding]
+    if inner and inner.layer == "hyper-v-root" and is_nested:
+        outer = DetectedLayer(
+            "hyper-v", "Hyper-V reports that it runs in a Hyper-V guest."
+        )
+    # They see the firmware of the layer below their hypervisor.
+    if inner and inner.layer in ("xen-dom0", "hyper-v-root"):
+        outer = outer or _by_firmware(evidence)
+    return [finding for finding in (outer, inner) if finding]
 
 
-def _by_cpuid(evidence: Evidence) -> Optional[Finding]:
-    """Return the hypervisor that signs CPUID, maybe behind Hyper-V's signature."""
+def _by_cpuid(evidence: Evidence) -> Optional[DetectedLayer]:
+    """Return the hypervisor, which Hyper-V's signature may hide."""
     texts = signatures(evidence)
     if not texts:
         return None
-    own = [text for text in texts if SIGNATURES[text] != "hyper-v"]
-    text = (own or texts)[0]
+    specific = [text for text in texts if SIGNATURES[text] != "hyper-v"]
+    text = (specific or texts)[0]
     layer = SIGNATURES[text]
-    ground = "CPUID signs %s." % text.strip()
-    if own and len(texts) > len(own):
-        ground = "CPUID signs %s behind Hyper-V's signature." % text.strip()
-    found = Finding(layer, ground)
+    reason = "CPUID has the signature %s." % text.strip()
+    if specific and len(texts) > len(specific):
+        reason = "CPUID has the signature %s behind Hyper-V's." % text.strip()
+    detected = DetectedLayer(layer, reason)
     if layer == "hyper-v":
-        found = _of_hyper_v(evidence, ground)
-    if found.layer in WORN and _firmware(evidence)[1][:1] == ("virtualbox",):
-        return Finding("virtualbox", ground + " VirtualBox wears it for its guests.")
-    return found
+        detected = _hyper_v_layer(evidence, reason)
+    if detected.layer in SPOOFABLE and _firmware(evidence)[1][:1] == ("virtualbox",):
+        return DetectedLayer(
+            "virtualbox", reason + " VirtualBox shows this signature to its guests."
+        )
+    return detected
 
 
-def _of_hyper_v(evidence: Evidence, ground: str) -> Finding:
-    """Distinguish the root partition from guests; add version and isolation."""
+def _hyper_v_layer(evidence: Evidence, reason: str) -> DetectedLayer:
+    """Distinguish root partition and guests; add version and isolation."""
     if evidence.get("hyperv_version"):
-        ground += " It is version %s." % evidence["hyperv_version"]
+        reason += " It is version %s." % evidence["hyperv_version"]
     _, kind = evidence.get("hyperv_isolation") or (0, 0)
     if kind & 15 in ISOLATIONS:
-        ground += " The guest is isolated by %s." % ISOLATIONS[kind & 15]
-    may = evidence.get("hyperv_privileges") or 0
-    rules = may & (HYPERV_CREATES_PARTITIONS | HYPERV_MANAGES_CPUS)
-    if not rules or may & HYPERV_ISOLATED:
-        return Finding("hyper-v", ground)
-    ground += " This is the root partition."
+        reason += " The guest is isolated by %s." % ISOLATIONS[kind & 15]
+    privileges = evidence.get("hyperv_privileges") or 0
+    is_manager = privileges & (HYPERV_CREATES_PARTITIONS | HYPERV_MANAGES_CPUS)
+    if not is_manager or privileges & HYPERV_ISOLATED:
+        return DetectedLayer("hyper-v", reason)
+    reason += " This is the root partition."
     windows = evidence.get("windows") or {}
     if windows and not windows.get("role"):
-        ground += (
+        reason += (
             " The Hyper-V role is off: virtualization-based security (VBS) runs the "
             "hypervisor below Windows."
         )
-    return Finding("hyper-v-root", ground)
+    return DetectedLayer("hyper-v-root", reason)
 
 
 def _firmware(evidence: Evidence) -> Tuple[str, Tuple[str, ...]]:
-    """Return a text of the firmware and the layers that are consistent with it."""
+    """Return a firmware text and the consistent layers."""
     dmi = evidence.get("dmi") or {}
     vendor, product = str(dmi.get("sys_vendor")), str(dmi.get("product_name"))
-    if vendor == AMAZON and WHOLE in product:
+    if vendor == AMAZON and BARE_METAL_SUFFIX in product:
         return "", ()
     if (vendor, product) == MICROSOFT:
         return "%s %s" % MICROSOFT, ("hyper-v", "hyper-v-root")
@@ -293,9 +291,13 @@ def _firmware(evidence: Evidence) -> Tuple[str, Tuple[str, ...]]:
     return "", ()
 
 
-def _by_firmware(evidence: Evidence) -> Optional[Finding]:
+def _by_firmware(evidence: Evidence) -> Optional[DetectedLayer]:
     text, layers = _firmware(evidence)
-    return Finding(layers[0], 'The firmware says "%s".' % text) if layers else None
+    return (
+        DetectedLayer(layers[0], 'The firmware reports "%s".' % text)
+        if layers
+        else None
+    )
 
 
 def _clocks(evidence: Evidence) -> List[str]:
@@ -304,168 +306,180 @@ def _clocks(evidence: Evidence) -> List[str]:
     return [name for name in sorted(set(offered.split())) if name in CLOCKSOURCES]
 
 
-def _by_software(evidence: Evidence) -> Optional[Finding]:
-    """Return the hypervisor known to kernel or systemd, or an unknown one."""
+def _by_software(evidence: Evidence) -> Optional[DetectedLayer]:
     for name in _clocks(evidence):
-        return Finding(CLOCKSOURCES[name][0], "The kernel offers the clock %s." % name)
+        return DetectedLayer(
+            CLOCKSOURCES[name][0], "The kernel offers the clock source %s." % name
+        )
     by_firmware = _by_other_firmware(evidence)
     if by_firmware:
         return by_firmware
-    said = evidence.get("systemd-detect-virt")
-    if said not in (None, "none", ""):
-        ground = "systemd-detect-virt says %s." % said
-        return Finding(SYSTEMD.get(str(said), _SOME_HYPERVISOR), ground)
+    systemd = evidence.get("systemd-detect-virt")
+    if systemd not in (None, "none", ""):
+        reason = "systemd-detect-virt reports %s." % systemd
+        return DetectedLayer(SYSTEMD.get(str(systemd), _UNKNOWN_HYPERVISOR), reason)
     tree = evidence.get("device_tree") or {}
     if tree.get("hypervisor") or str(tree.get("psci")).startswith("hvc"):
-        ground = "The device tree speaks of a hypervisor, but not of which."
-        return Finding(_SOME_HYPERVISOR, ground)
+        reason = "The device tree shows an unnamed hypervisor."
+        return DetectedLayer(_UNKNOWN_HYPERVISOR, reason)
     if evidence.get("hypervisor_flag") or evidence.get("cpuid1_ecx31"):
-        ground = "The CPU says that a hypervisor runs, but not which."
-        return Finding(_SOME_HYPERVISOR, ground)
+        reason = "The CPU reports an unnamed hypervisor."
+        return DetectedLayer(_UNKNOWN_HYPERVISOR, reason)
     return None
 
 
-def _by_other_firmware(evidence: Evidence) -> Optional[Finding]:
-    """Return the hypervisor in device tree, s390 firmware or ACPI."""
+def _by_other_firmware(evidence: Evidence) -> Optional[DetectedLayer]:
+    """Use device tree, s390 firmware or ACPI."""
     tree = evidence.get("device_tree") or {}
     nodes = " ".join(tree.get("nodes") or [])
     for start, layer in DEVICE_TREE.items():
         if str(tree.get("hypervisor")).startswith(start):
-            return Finding(layer, "The device tree names %s." % start)
+            return DetectedLayer(layer, "The device tree names %s." % start)
     for start, layer in CONTROL_PROGRAMS.items():
         if str(evidence.get("control_program")).startswith(start):
-            return Finding(layer, "The firmware names %s." % start)
+            return DetectedLayer(layer, "The firmware names %s." % start)
     if evidence.get("acpi_qemu") or "fw-cfg" in nodes:
-        return Finding("qemu", "There is a device that only QEMU has (fw_cfg).")
+        return DetectedLayer("qemu", "There is a device that only QEMU has (fw_cfg).")
     if "ibm,partition-name" in nodes:
-        return Finding("powervm", "The firmware names this machine's partition.")
+        return DetectedLayer("powervm", "The firmware names this machine's partition.")
     return None
 
 
-def _firmware_against(evidence: Evidence, layers: Tuple[str, ...]) -> List[str]:
-    text, goes_with = _firmware(evidence)
+def _firmware_conflicts(evidence: Evidence, layers: Tuple[str, ...]) -> List[str]:
+    text, consistent = _firmware(evidence)
     is_silent = evidence.get("leaves") and not _by_cpuid(evidence)
     is_hidden = is_silent and not _is_on_xen(evidence)
-    if not goes_with:
+    if not consistent:
         if is_hidden and evidence.get("acpi_qemu"):
-            return ["QEMU's device is there, CPUID shows no hypervisor."]
+            return ["QEMU's device exists, but CPUID shows no hypervisor."]
         return []
-    if not set(goes_with) & set(layers):
-        rest = " > ".join(layers) or "nothing of the kind"
-        return ['The firmware says "%s", the rest %s.' % (text, rest)]
+    if not set(consistent) & set(layers):
+        rest = " > ".join(layers) or "no hypervisor"
+        return ['The firmware reports "%s", other evidence %s.' % (text, rest)]
     if is_hidden:
-        return ['The firmware says "%s", CPUID shows no hypervisor.' % text]
+        return ['The firmware reports "%s", but CPUID shows no hypervisor.' % text]
     return []
 
 
 def _is_on_xen(evidence: Evidence) -> bool:
-    """Return whether the kernel knows that it runs on Xen."""
     kind = (evidence.get("sys_hypervisor") or {}).get("type")
-    # Kernels without /sys/hypervisor have /proc/xen.
+    # Kernels without /sys/hypervisor.
     return kind == "xen" or isinstance(evidence.get("proc_xen"), list)
 
 
-def _on_xen(evidence: Evidence, is_signed: bool) -> Optional[Finding]:
-    """Return the kind of a Xen domain; before Linux 4.13 CPUID shows whether HVM."""
+def _on_xen(evidence: Evidence, is_signed: bool) -> Optional[DetectedLayer]:
+    """Return the kind of domain; before Linux 4.13, CPUID reveals HVM."""
     if not _is_on_xen(evidence):
         return None
-    shown = evidence.get("sys_hypervisor") or {}
-    if "control_d" in (evidence.get("xen_cap") or "") or shown.get("uuid") == DOM0_UUID:
-        return Finding("xen-dom0", "The kernel runs on Xen and is its dom0.")
+    hypervisor = evidence.get("sys_hypervisor") or {}
+    has_control = "control_d" in (evidence.get("xen_cap") or "")
+    if has_control or hypervisor.get("uuid") == DOM0_UUID:
+        return DetectedLayer("xen-dom0", "The kernel runs on Xen and is its dom0.")
     assumed = "xen-hvm" if is_signed else "xen-pv"
-    layer = _KINDS.get(str(shown.get("guest_type")), assumed)
-    return Finding(layer, "The kernel is a %s guest of Xen." % layer[4:].upper())
+    layer = _KINDS.get(str(hypervisor.get("guest_type")), assumed)
+    return DetectedLayer(layer, "The kernel is a %s guest of Xen." % layer[4:].upper())
 
 
-def wsl_of(evidence: Evidence, is_virtual: bool) -> List[Finding]:
-    """Return the Windows Subsystem for Linux, if this is one."""
+def wsl_version(evidence: Evidence, is_virtual: bool) -> List[DetectedLayer]:
+    """Return the Windows Subsystem for Linux, if any."""
     kernel = str(evidence.get("kernel") or "")
     builder = "microsoft@microsoft.com" in str(evidence.get("version") or "").lower()
-    named = builder or "-microsoft" in kernel.lower()
-    said = evidence.get("systemd-detect-virt -c") == "wsl"
-    if not (named or said or evidence.get("wsl_interop")):
+    is_named = builder or "-microsoft" in kernel.lower()
+    is_reported = evidence.get("systemd-detect-virt -c") == "wsl"
+    if not (is_named or is_reported or evidence.get("wsl_interop")):
         return []
-    # Kernels: 4.4.0-19041-Microsoft, 5.15.153.1-microsoft-standard-WSL2.
-    is_first = kernel.endswith("-Microsoft") or not (named or is_virtual)
+    # 4.4.0-19041-Microsoft, 5.15.153.1-microsoft-standard-WSL2.
+    is_first = kernel.endswith("-Microsoft") or not (is_named or is_virtual)
     if is_first:
-        return [Finding("wsl1", "Windows answers Linux's system calls (WSL 1).")]
-    found = [Finding("wsl2", "The kernel is that of WSL 2.")]
+        return [DetectedLayer("wsl1", "Windows implements Linux system calls (WSL 1).")]
+    layers = [DetectedLayer("wsl2", "The kernel is that of WSL 2.")]
     if not is_virtual:  # ARM has no CPUID
-        found.insert(0, Finding("hyper-v", "WSL 2 is a guest of Hyper-V."))
-    return found
+        layers.insert(0, DetectedLayer("hyper-v", "WSL 2 is a guest of Hyper-V."))
+    return layers
 
 
-def _containers(evidence: Evidence) -> List[Finding]:
-    """Return the container, and a kernel in user space inside it, if any."""
+def _containers(evidence: Evidence) -> List[DetectedLayer]:
+    """Return the container and a user-space kernel inside, if any."""
     claims = _claims(evidence)
-    named = [claim for claim in claims if claim.layer != _SOME_CONTAINER]
-    # Every distribution of WSL 2 has its own namespace of process numbers.
-    nameless = [] if wsl_of(evidence, is_virtual=True) else claims
+    named = [claim for claim in claims if claim.layer != _UNKNOWN_CONTAINER]
+    # WSL 2 distributions have their own PID namespaces.
+    nameless = [] if wsl_version(evidence, is_virtual=True) else claims
     inner = (named or nameless)[:1]
     if evidence.get("kernel") == _GVISOR_KERNEL and not evidence.get("clocksource"):
-        inner.append(Finding("gvisor", "The kernel is gVisor's."))
+        inner.append(DetectedLayer("gvisor", "The kernel is gVisor's."))
     return inner
 
 
 def _container_conflicts(evidence: Evidence) -> List[str]:
-    """Return whether two managers claim the container, or a marker is wrong."""
-    named = sorted({claim.layer for claim in _claims(evidence)} - {_SOME_CONTAINER})
+    """Report contradictory managers and marker files."""
+    named = sorted({claim.layer for claim in _claims(evidence)} - {_UNKNOWN_CONTAINER})
     if len(named) > 1:
         return ["It is a container of %s." % " and of ".join(named)]
     is_first = evidence.get("pid_namespace") == FIRST_PID_NAMESPACE
-    surer = _by_environment(evidence) + _by_group(evidence)
-    if named and is_first and not surer and _by_markers(evidence):
-        return ["Marked as %s, but its processes are the machine's own." % named[0]]
+    reliable = _by_environment(evidence) + _by_control_group(evidence)
+    if named and is_first and not reliable and _by_markers(evidence):
+        return [
+            "Marked as %s, but it shares the PID namespace of the machine." % named[0]
+        ]
     return []
 
 
-def _claims(evidence: Evidence) -> List[Finding]:
-    claims = _by_environment(evidence) + _by_markers(evidence) + _by_group(evidence)
+def _claims(evidence: Evidence) -> List[DetectedLayer]:
+    claims = (
+        _by_environment(evidence) + _by_markers(evidence) + _by_control_group(evidence)
+    )
     if evidence.get("pid_namespace") not in (None, FIRST_PID_NAMESPACE):
-        ground = "Processes are numbered apart from the machine's."
-        claims.append(Finding(_SOME_CONTAINER, ground))
+        reason = "The PID namespace is not that of the machine."
+        claims.append(DetectedLayer(_UNKNOWN_CONTAINER, reason))
     systemd = evidence.get("systemd-detect-virt -c")
     if systemd not in (None, "none", "", "wsl"):
-        layer = MANAGERS.get(str(systemd), _SOME_CONTAINER)
-        claims.append(Finding(layer, "systemd-detect-virt says %s." % systemd))
+        layer = MANAGERS.get(str(systemd), _UNKNOWN_CONTAINER)
+        reason = "systemd-detect-virt reports %s." % systemd
+        claims.append(DetectedLayer(layer, reason))
     return claims
 
 
-def _by_environment(evidence: Evidence) -> List[Finding]:
+def _by_environment(evidence: Evidence) -> List[DetectedLayer]:
     claims = []
     for line in evidence.get("pid1_env_container") or []:
         name, _, value = line.partition("=")
         if name == "container" and value:
-            ground = "Process 1 was told container=%s." % value
-            claims.append(Finding(MANAGERS.get(value, _SOME_CONTAINER), ground))
+            reason = "The environment of process 1 has container=%s." % value
+            claims.append(
+                DetectedLayer(MANAGERS.get(value, _UNKNOWN_CONTAINER), reason)
+            )
     manager = evidence.get("container_manager")
     if manager:
-        ground = "/run/host/container-manager says %s." % manager
-        claims.append(Finding(MANAGERS.get(manager, _SOME_CONTAINER), ground))
+        reason = "/run/host/container-manager contains %s." % manager
+        claims.append(DetectedLayer(MANAGERS.get(manager, _UNKNOWN_CONTAINER), reason))
     return claims
 
 
-def _by_markers(evidence: Evidence) -> List[Finding]:
+def _by_markers(evidence: Evidence) -> List[DetectedLayer]:
     claims = []
     if evidence.get("dockerenv"):
-        claims.append(Finding("docker", "There is /.dockerenv."))
+        claims.append(DetectedLayer("docker", "There is /.dockerenv."))
     if evidence.get("containerenv"):
-        claims.append(Finding("podman", "There is /run/.containerenv."))
+        claims.append(DetectedLayer("podman", "There is /run/.containerenv."))
     if evidence.get("proc_vz") and not evidence.get("proc_bc"):
-        claims.append(Finding("openvz", "There is /proc/vz and no /proc/bc."))
+        claims.append(DetectedLayer("openvz", "There is /proc/vz and no /proc/bc."))
     return claims
 
 
-def _by_group(evidence: Evidence) -> List[Finding]:
-    """Read the control groups of process 1: systemd's, and the one of version 2."""
+def _by_control_group(evidence: Evidence) -> List[DetectedLayer]:
+    """Read process 1's groups: systemd's and version 2."""
     for line in str(evidence.get("cgroup1") or "").splitlines():
         _, _, rest = line.partition(":")
         controller, _, path = rest.partition(":")
-        for part, layer in GROUPS:
+        for part, layer in CONTROL_GROUPS:
             if part in path:
-                return [Finding(layer, "Process 1 is in the group %s." % path)]
+                reason = "Process 1 is in the control group %s." % path
+                return [DetectedLayer(layer, reason)]
         is_main = controller in ("", "name=systemd")
-        # Every path begins with the first of OWN_GROUPS.
-        if is_main and path and not (path == "/" or path.startswith(OWN_GROUPS[1:])):
-            return [Finding(_SOME_CONTAINER, "Process 1 is in the group %s." % path)]
+        # Every path begins with "/".
+        is_host = path == "/" or path.startswith(HOST_CONTROL_GROUPS[1:])
+        if is_main and path and not is_host:
+            reason = "Process 1 is in the control group %s." % path
+            return [DetectedLayer(_UNKNOWN_CONTAINER, reason)]
+
     return []

@@ -1,1 +1,1 @@
-"""Our benchmark kernels in C, which the agent carries and compiles."""
+"""Benchmark kernels in C, which the agent carries and compiles."""

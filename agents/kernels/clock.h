@@ -1,7 +1,7 @@
-/* The clock, the time server and what both kernels say of themselves.
+/* Clock, time server, and the head and end of the output.
  *
- * Portable C99: Linux and other POSIX systems, Windows. Nothing but the C library.
- * Each program includes this file once.
+ * Portable C99 for POSIX and Windows; needs only the C library. Each program includes
+ * this file once.
  */
 #ifdef _WIN32
 #define WIN32_LEAN_AND_MEAN
@@ -52,26 +52,26 @@ typedef int socket_t;
 #define TEXT_OF(x) TEXT_OF_(x)
 #define TEXT_OF_(x) #x
 
-#define EXCHANGES 8 /* the best of so many is a stamp */
-#define PATIENCE_S 10
+#define EXCHANGES 8 /* per stamp, which is the best of them */
+#define SOCKET_TIMEOUT_S 10
 
-/* A way to a time server; its shortest round trip is known better with every use. */
+/* A connection to a time server, with the shortest round trip so far. */
 typedef struct {
     int is_open;
     socket_t sock;
     double shortest_s;
-    double longest_s; /* a stamp that took so long asks no more */
+    double longest_s; /* after this time a stamp makes no more exchanges */
 } server_t;
 
-static const server_t NOBODY = {0, INVALID_SOCKET, 1e9, 1e9};
+static const server_t NO_SERVER = {0, INVALID_SOCKET, 1e9, 1e9};
 
-/* An instant: by our clock when the server was asked and had answered, and by its. */
+/* One exchange: our clock at request and reply, and the server's clock. */
 typedef struct {
-    double asked_s, heard_s, server_s;
-    int is_told;
+    double sent_s, received_s, server_s;
+    int is_valid;
 } stamp_t;
 
-/* A duration by our clock, and (if is_external) by the server's within a bound. */
+/* A duration by our clock and, if is_external, by the server's within a bound. */
 typedef struct {
     double local_s, external_s, bound_s;
     int is_external;
@@ -91,142 +91,143 @@ static double now_s(void)
 #endif
 }
 
-/* By how much the clock moves at a time, as it is seen to move: the median of a few
- * steps. Measured once; a clock that is not seen to move has steps of a day. */
+/* Return the step of the clock: the median of five observed steps, measured once. The
+ * step of a clock that does not move is a day. */
 static double step_s(void)
 {
-    static double found_s = 0;
+    static double result_s = 0;
     double steps[6], before_s = now_s();
-    int seen = 0, readings;
-    for (readings = 0; found_s == 0 && seen < 6 && readings < 5000000; readings++) {
+    int step_count = 0, readings;
+    for (readings = 0; result_s == 0 && step_count < 6 && readings < 5000000; readings++) {
         double read_s = now_s();
         if (read_s > before_s)
-            steps[seen++] = read_s - before_s;
+            steps[step_count++] = read_s - before_s;
         before_s = read_s;
     }
-    if (found_s == 0 && seen == 6) {
+    if (result_s == 0 && step_count == 6) {
         int i, j;
-        for (i = 2; i < 6; i++) /* the first began before we looked */
+        for (i = 2; i < 6; i++) /* the first step began before the first reading */
             for (j = i; j > 1 && steps[j - 1] > steps[j]; j--) {
                 double larger = steps[j - 1];
                 steps[j - 1] = steps[j];
                 steps[j] = larger;
             }
-        found_s = steps[3];
+        result_s = steps[3];
     }
-    if (found_s == 0)
-        found_s = 86400;
-    return found_s;
+    if (result_s == 0)
+        result_s = 86400;
+    return result_s;
 }
 
-static void hang_up(server_t *server)
+static void close_server(server_t *server)
 {
     if (server->is_open)
         CLOSE(server->sock);
     server->is_open = 0;
 }
 
-/* One request in one write. Hears up to a newline or `size` bytes; says if it could. */
+/* Send a request in one write and receive up to a newline or `size` bytes. Return
+ * whether this succeeded. */
 static int ask(server_t *server, const char *request, char *reply, int size)
 {
-    int length = (int)strlen(request), heard = 0;
+    int length = (int)strlen(request), received = 0;
     if (send(server->sock, request, (size_t)length, MSG_NOSIGNAL) != length)
         return 0;
-    while (heard < size && (heard == 0 || reply[heard - 1] != '\n')) {
-        int got = (int)recv(server->sock, reply + heard, (size_t)(size - heard), 0);
+    while (received < size && (received == 0 || reply[received - 1] != '\n')) {
+        int got = (int)recv(server->sock, reply + received, (size_t)(size - received), 0);
         if (got <= 0)
             return 0;
-        heard += got;
+        received += got;
     }
-    reply[heard] = 0;
+    reply[received] = 0;
     return 1;
 }
 
-/* The server's time. One that fails once is not asked again. */
+/* Ask for the server's time; close the connection after a failure. */
 static stamp_t exchange(server_t *server)
 {
-    stamp_t taken = {0, 0, 0, 0};
+    stamp_t result = {0, 0, 0, 0};
     char reply[32], *end = reply;
     if (!server->is_open)
-        return taken;
-    taken.asked_s = now_s();
+        return result;
+    result.sent_s = now_s();
     if (ask(server, "time\n", reply, sizeof reply - 1))
-        taken.server_s = strtod(reply, &end) * 1e-6;
-    taken.heard_s = now_s();
-    taken.is_told = end != reply && *end == '\n' && reply[0] >= '0' && reply[0] <= '9';
-    if (!taken.is_told)
-        hang_up(server);
-    else if (taken.heard_s - taken.asked_s < server->shortest_s)
-        server->shortest_s = taken.heard_s - taken.asked_s;
-    return taken;
+        result.server_s = strtod(reply, &end) * 1e-6;
+    result.received_s = now_s();
+    result.is_valid = end != reply && *end == '\n' && reply[0] >= '0' && reply[0] <= '9';
+    if (!result.is_valid)
+        close_server(server);
+    else if (result.received_s - result.sent_s < server->shortest_s)
+        server->shortest_s = result.received_s - result.sent_s;
+    return result;
 }
 
-/* The exchange with the shortest round trip of several. */
+/* Return the exchange with the shortest round trip of several. */
 static stamp_t stamp(server_t *server)
 {
     stamp_t best = exchange(server), next = best;
-    double until_s = best.asked_s + server->longest_s;
-    int asked;
-    for (asked = 1;
-         asked < EXCHANGES && server->is_open && next.heard_s < until_s; asked++) {
+    double until_s = best.sent_s + server->longest_s;
+    int attempt;
+    for (attempt = 1;
+         attempt < EXCHANGES && server->is_open && next.received_s < until_s; attempt++) {
         next = exchange(server);
-        if (next.is_told && next.heard_s - next.asked_s < best.heard_s - best.asked_s)
+        if (next.is_valid && next.received_s - next.sent_s < best.received_s - best.sent_s)
             best = next;
     }
     return best;
 }
 
-/* What lay between two stamps. The way back of the first and the way there of the
- * second are in the server's difference: together one round trip, the shortest known;
- * what each took longer than that is the bound. To it come the steps of the clocks: of
- * ours in four round trips and in the microseconds between a stamp and the work, of the
- * server's, which tells microseconds, in two. */
+/* Return the duration of the work between two stamps. The server's difference includes
+ * the reply of the first exchange and the request of the second. Together they are taken
+ * for one round trip, the shortest known. The bound is what both round trips exceed it
+ * by, plus the steps of the clocks: six of ours (four in the round trips, two in the
+ * gaps between stamp and work) and two of the server's, which are microseconds. */
 static duration_t between(
     const server_t *server, stamp_t first, double began_s, double ended_s, stamp_t last)
 {
-    duration_t found = {ended_s - began_s, 0, 0, first.is_told && last.is_told};
+    duration_t found = {ended_s - began_s, 0, 0, first.is_valid && last.is_valid};
     if (found.is_external) {
         double least_s = server->shortest_s;
-        double beside_s = (began_s - first.heard_s) + (last.asked_s - ended_s);
-        found.external_s = last.server_s - first.server_s - least_s - beside_s;
-        found.bound_s = (first.heard_s - first.asked_s - least_s)
-            + (last.heard_s - last.asked_s - least_s) + 6 * step_s() + 2e-6;
+        double gap_s = (began_s - first.received_s) + (last.sent_s - ended_s);
+        found.external_s = last.server_s - first.server_s - least_s - gap_s;
+        found.bound_s = (first.received_s - first.sent_s - least_s)
+            + (last.received_s - last.sent_s - least_s) + 6 * step_s() + 2e-6;
         found.is_external = found.external_s > 0;
     }
     return found;
 }
 
-/* Send at once, and wait neither for an answer nor for a connection for long: Linux by
- * itself would try to connect for two minutes. */
-static void set_up(socket_t sock)
+/* Send without delay, and limit waiting: by default Linux tries to connect for two
+ * minutes. */
+static void set_socket_options(socket_t sock)
 {
     int yes = 1;
 #ifdef _WIN32
-    DWORD patience = PATIENCE_S * 1000;
+    DWORD timeout = SOCKET_TIMEOUT_S * 1000;
 #else
-    struct timeval patience = {PATIENCE_S, 0};
+    struct timeval timeout = {SOCKET_TIMEOUT_S, 0};
 #endif
     setsockopt(sock, IPPROTO_TCP, TCP_NODELAY, (const char *)&yes, sizeof yes);
     setsockopt(
-        sock, SOL_SOCKET, SO_RCVTIMEO, (const char *)&patience, sizeof patience);
+        sock, SOL_SOCKET, SO_RCVTIMEO, (const char *)&timeout, sizeof timeout);
     setsockopt(
-        sock, SOL_SOCKET, SO_SNDTIMEO, (const char *)&patience, sizeof patience);
+        sock, SOL_SOCKET, SO_SNDTIMEO, (const char *)&timeout, sizeof timeout);
 }
 
-static socket_t connected(const char *host, const char *port)
+static socket_t connect_to(const char *host, const char *port)
 {
-    struct addrinfo hints, *found = NULL, *each;
+    struct addrinfo hints, *found = NULL, *item;
     socket_t sock = INVALID_SOCKET;
     memset(&hints, 0, sizeof hints);
     hints.ai_socktype = SOCK_STREAM;
     if (getaddrinfo(host, port, &hints, &found) != 0)
         return INVALID_SOCKET;
-    for (each = found; each && sock == INVALID_SOCKET; each = each->ai_next) {
-        sock = socket(each->ai_family, each->ai_socktype, each->ai_protocol);
+    for (item = found; item && sock == INVALID_SOCKET; item = item->ai_next) {
+        sock = socket(item->ai_family, item->ai_socktype, item->ai_protocol);
         if (sock == INVALID_SOCKET)
             continue;
-        set_up(sock);
-        if (connect(sock, each->ai_addr, (socklen_t)each->ai_addrlen) != 0) {
+        set_socket_options(sock);
+        if (connect(sock, item->ai_addr, (socklen_t)item->ai_addrlen) != 0) {
             CLOSE(sock);
             sock = INVALID_SOCKET;
         }
@@ -235,10 +236,11 @@ static socket_t connected(const char *host, const char *port)
     return sock;
 }
 
-/* Open HOST:PORT ([::1]:8037 too) as the studies' client does, and learn the way. */
+/* Connect to HOST:PORT or [::1]:PORT as the studies' client does, and take a stamp to
+ * measure the round trip. */
 static server_t open_server(const char *address)
 {
-    server_t server = NOBODY;
+    server_t server = NO_SERVER;
     char host[256], reply[16], *colon;
 #ifdef _WIN32
     WSADATA ignored;
@@ -251,19 +253,19 @@ static server_t open_server(const char *address)
     *colon = 0;
     if (colon > host && colon[-1] == ']')
         colon[-1] = 0;
-    if ((server.sock = connected(host, colon + 1)) == INVALID_SOCKET)
+    if ((server.sock = connect_to(host, colon + 1)) == INVALID_SOCKET)
         return server;
     server.is_open = 1;
     if (!ask(&server, "start\n", reply, 5) || strcmp(reply, "start") != 0)
-        hang_up(&server);
+        close_server(&server);
     stamp(&server);
     return server;
 }
 
-/* The head of every output, up to what only one of the programs has. */
-static server_t introduce(const char *title, const char *address)
+/* Print the common head of the output and connect to the time server. */
+static server_t print_header(const char *title, const char *address)
 {
-    server_t server = NOBODY;
+    server_t server = NO_SERVER;
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     printf("Virtlab %s\n", title);
     printf("compiler: %s\nflags: %s\nbuilt: %s\n", COMPILER, VIRTLAB_FLAGS, VIRTLAB_BUILT);
@@ -280,29 +282,29 @@ static server_t introduce(const char *title, const char *address)
     return server;
 }
 
-/* The last words; without this line an output was cut. */
-static void conclude(server_t *server, const char *address)
+/* Print the end; an output without this line was truncated. */
+static void print_footer(server_t *server, const char *address)
 {
     char reply[16];
     if (server->is_open)
         ask(server, "quit\n", reply, 4);
     else if (address)
         printf("time server lost: times without it are by this machine's clock\n");
-    hang_up(server);
+    close_server(server);
     printf("end\n");
 }
 
-/* A row's times and rates; `work` is in 1e6 of its unit. */
-static void print_times(duration_t took, double work)
+/* Print the times and rates of a row; `work` is in millions of its unit. */
+static void print_times(duration_t elapsed, double work)
 {
-    printf(" %14.6f", took.local_s);
-    if (took.is_external)
-        printf(" %14.6f %10.6f", took.external_s, took.bound_s);
+    printf(" %14.6f", elapsed.local_s);
+    if (elapsed.is_external)
+        printf(" %14.6f %10.6f", elapsed.external_s, elapsed.bound_s);
     else
         printf(" %14s %10s", "-", "-");
-    printf(" %14.3f", work / took.local_s);
-    if (took.is_external)
-        printf(" %14.3f", work / took.external_s);
+    printf(" %14.3f", work / elapsed.local_s);
+    if (elapsed.is_external)
+        printf(" %14.3f", work / elapsed.external_s);
     else
         printf(" %14s", "-");
 }

@@ -1,12 +1,12 @@
-/* A file of numbered blocks that is read and written past the page cache, where the
- * system can do so; and files that are made and removed.
+/* A file of numbered blocks, which bypasses the page cache if the system supports it,
+ * and files that are created and deleted.
  */
 #define BLOCK 4096
-#define AT_ONCE 16 /* blocks that are written together where nothing is measured */
+#define BATCH_BLOCKS 16 /* blocks per write while the file is prepared */
 #ifdef __linux__
 #include <sys/vfs.h>
-#define OF_TMPFS 0x01021994
-#define OF_RAMFS 0x858458f6
+#define TMPFS_TYPE 0x01021994
+#define RAMFS_TYPE 0x858458f6
 #endif
 #ifndef _WIN32
 #ifndef O_DIRECT
@@ -20,7 +20,7 @@
 typedef struct {
     int is_open;
     uint64_t blocks;
-    unsigned char *held, *block; /* what was allocated, and the blocks aligned in it */
+    unsigned char *buffer, *block; /* allocated memory, and the aligned blocks inside */
     char path[1100];
 #ifdef _WIN32
     HANDLE handle;
@@ -29,7 +29,7 @@ typedef struct {
 #endif
 } file_t;
 
-static void path_in(const char *folder, const char *name, char path[1100])
+static void temporary_path(const char *folder, const char *name, char path[1100])
 {
 #ifdef _WIN32
     unsigned long process = GetCurrentProcessId();
@@ -39,31 +39,31 @@ static void path_in(const char *folder, const char *name, char path[1100])
     sprintf(path, "%.1000s/virtlab-%lu.%s", folder, process, name);
 }
 
-static int make_and_remove(const char *folder)
+static int create_and_delete(const char *folder)
 {
     char path[1100];
-    path_in(folder, "new", path);
+    temporary_path(folder, "new", path);
 #ifdef _WIN32
     {
-        HANDLE made = CreateFileA(
+        HANDLE handle = CreateFileA(
             path, GENERIC_WRITE, 0, NULL, CREATE_NEW, FILE_ATTRIBUTE_NORMAL, NULL);
-        if (made == INVALID_HANDLE_VALUE)
+        if (handle == INVALID_HANDLE_VALUE)
             return 0;
-        CloseHandle(made);
+        CloseHandle(handle);
         return DeleteFileA(path) != 0;
     }
 #else
     {
-        int made = open(path, O_CREAT | O_EXCL | O_WRONLY, 0600);
-        if (made < 0)
+        int handle = open(path, O_CREAT | O_EXCL | O_WRONLY, 0600);
+        if (handle < 0)
             return 0;
-        close(made);
+        close(handle);
         return unlink(path) == 0;
     }
 #endif
 }
 
-static int open_at(file_t *file, int is_direct)
+static int open_handle(file_t *file, int is_direct)
 {
 #ifdef _WIN32
     DWORD flags = FILE_ATTRIBUTE_NORMAL
@@ -78,35 +78,35 @@ static int open_at(file_t *file, int is_direct)
     return file->is_open;
 }
 
-/* So many blocks at their place in the file. */
-static int move_blocks(file_t *file, uint64_t number, unsigned count, int is_written)
+/* Read or write blocks at their position in the file. */
+static int transfer_blocks(file_t *file, uint64_t number, unsigned count, int is_write)
 {
-    uint64_t place = number * BLOCK;
+    uint64_t offset = number * BLOCK;
     unsigned bytes = count * BLOCK;
 #ifdef _WIN32
-    OVERLAPPED where;
-    DWORD moved = 0;
-    memset(&where, 0, sizeof where);
-    where.Offset = (DWORD)place;
-    where.OffsetHigh = (DWORD)(place >> 32);
-    return (is_written ? WriteFile(file->handle, file->block, bytes, &moved, &where)
-                       : ReadFile(file->handle, file->block, bytes, &moved, &where))
-        && moved == bytes;
+    OVERLAPPED position;
+    DWORD transferred = 0;
+    memset(&position, 0, sizeof position);
+    position.Offset = (DWORD)offset;
+    position.OffsetHigh = (DWORD)(offset >> 32);
+    return (is_write ? WriteFile(file->handle, file->block, bytes, &transferred, &position)
+                       : ReadFile(file->handle, file->block, bytes, &transferred, &position))
+        && transferred == bytes;
 #else
-    ssize_t moved = is_written ? pwrite(file->handle, file->block, bytes, (off_t)place)
-                               : pread(file->handle, file->block, bytes, (off_t)place);
-    return moved == (ssize_t)bytes;
+    ssize_t transferred = is_write ? pwrite(file->handle, file->block, bytes, (off_t)offset)
+                               : pread(file->handle, file->block, bytes, (off_t)offset);
+    return transferred == (ssize_t)bytes;
 #endif
 }
 
 static int read_block(file_t *file, uint64_t number)
 {
-    return move_blocks(file, number, 1, 0);
+    return transfer_blocks(file, number, 1, 0);
 }
 
 static int write_block(file_t *file, uint64_t number)
 {
-    return move_blocks(file, number, 1, 1);
+    return transfer_blocks(file, number, 1, 1);
 }
 
 static void close_handle(file_t *file)
@@ -130,81 +130,82 @@ static void close_file(file_t *file)
 #else
         unlink(file->path);
 #endif
-    free(file->held);
-    file->held = NULL;
+    free(file->buffer);
+    file->buffer = NULL;
     file->path[0] = 0;
 }
 
-static int begin_file(file_t *file, const char *folder, uint64_t blocks)
+static int init_file(file_t *file, const char *folder, uint64_t blocks)
 {
     memset(file, 0, sizeof *file);
-    path_in(folder, "blocks", file->path);
+    temporary_path(folder, "blocks", file->path);
     file->blocks = blocks;
-    file->held = malloc((AT_ONCE + 1) * BLOCK);
-    if (!file->held)
+    file->buffer = malloc((BATCH_BLOCKS + 1) * BLOCK);
+    if (!file->buffer)
         return 0;
-    file->block = file->held + BLOCK - (uintptr_t)file->held % BLOCK;
-    memset(file->block, 0, AT_ONCE * BLOCK);
+    file->block = file->buffer + BLOCK - (uintptr_t)file->buffer % BLOCK;
+    memset(file->block, 0, BATCH_BLOCKS * BLOCK);
     return 1;
 }
 
-/* A file system in memory takes the wish and has no disk. */
+/* File systems in memory accept O_DIRECT, but have no disk. */
 static int is_in_memory(const char *path)
 {
 #ifdef __linux__
-    struct statfs known;
-    return statfs(path, &known) == 0
-        && ((unsigned)known.f_type == OF_TMPFS || (unsigned)known.f_type == OF_RAMFS);
+    struct statfs info;
+    return statfs(path, &info) == 0
+        && ((unsigned)info.f_type == TMPFS_TYPE || (unsigned)info.f_type == RAMFS_TYPE);
 #else
     (void)path;
     return 0;
 #endif
 }
 
-/* Some file systems take the wish and refuse the first block. */
-static int goes_direct(file_t *file)
+/* Open without the page cache. Some file systems accept this and refuse the first
+ * block. */
+static int open_direct(file_t *file)
 {
 #ifndef _WIN32
     if (O_DIRECT == 0)
         return 0;
 #endif
-    if (open_at(file, 1) && !is_in_memory(file->path) && write_block(file, 0)
+    if (open_handle(file, 1) && !is_in_memory(file->path) && write_block(file, 0)
         && read_block(file, 0))
         return 1;
     close_handle(file);
     return 0;
 }
 
-/* Write all blocks through the page cache, flush them, and open the file for good. */
+/* Write all blocks through the page cache, flush them, and reopen the file. */
 static int open_file(file_t *file, const char *folder, size_t mib)
 {
     uint64_t number;
     unsigned next;
-    int is_written;
-    if (!begin_file(file, folder, (uint64_t)mib * (1048576 / BLOCK)) || !open_at(file, 0))
+    int is_write;
+    if (!init_file(file, folder, (uint64_t)mib * (1048576 / BLOCK)) || !open_handle(file, 0))
         return 0;
-    is_written = 1;
-    for (number = 0; is_written && number < file->blocks; number += AT_ONCE) {
-        for (next = 0; next < AT_ONCE; next++)
-            put_number(file->block + next * BLOCK, number + next);
-        is_written = move_blocks(file, number, AT_ONCE, 1);
+    is_write = 1;
+    for (number = 0; is_write && number < file->blocks; number += BATCH_BLOCKS) {
+        for (next = 0; next < BATCH_BLOCKS; next++)
+            write_number(file->block + next * BLOCK, number + next);
+        is_write = transfer_blocks(file, number, BATCH_BLOCKS, 1);
     }
 #ifdef _WIN32
-    is_written = is_written && FlushFileBuffers(file->handle);
+    is_write = is_write && FlushFileBuffers(file->handle);
 #else
-    is_written = is_written && fsync(file->handle) == 0;
+    is_write = is_write && fsync(file->handle) == 0;
 #endif
     close_handle(file);
-    if (!is_written)
+    if (!is_write)
         return 0;
-    put_number(file->block, 0);
-    return goes_direct(file) || open_at(file, 0);
+    write_number(file->block, 0);
+    return open_direct(file) || open_handle(file, 0);
 }
 
 static int is_direct(const char *folder)
 {
     file_t file;
-    int is = begin_file(&file, folder, 1) && goes_direct(&file);
+    int is = init_file(&file, folder, 1) && open_direct(&file);
     close_file(&file);
     return is;
 }

@@ -5,9 +5,10 @@
  *             [--width 0]
  *             [--most-bytes N] [--time-server HOST:PORT]
  *
- * Counts 2/3 n^3 + 2 n^2 operations for each solution. In each precision the first size
- * is solved unseen until the processor has worked for half a second. --width: columns that are
- * eliminated at once; 0 (all) is what LINPACK did, 32 spares memory's bandwidth.
+ * A solution counts as 2/3 n^3 + 2 n^2 operations. In each precision the first size is
+ * also solved without output until the processor has worked for half a second. --width
+ * is the number of columns eliminated at once: 0 (all) is the original LINPACK, 32 needs
+ * less memory bandwidth.
  */
 #include "clock.h"
 #include "options.h"
@@ -15,10 +16,10 @@
 
 #define SEED UINT64_C(20100729)
 #define TILE 256
-/* Random matrices give some hundredths; HPL would take 16. */
+/* Random matrices give a few hundredths; HPL accepts 16. */
 #define LIMIT 1.0
 #define ABS(x) ((x) < 0 ? -(x) : (x))
-/* What is no number stays: it must fail. */
+/* Keep NaN, so that the check fails. */
 #define LARGER(x, y) ((x) <= (y) || (y) != (y) ? (y) : (x))
 
 typedef struct {
@@ -28,7 +29,7 @@ typedef struct {
 } work_t;
 
 typedef struct {
-    duration_t took;
+    duration_t elapsed;
     double residual;
 } result_t;
 
@@ -57,38 +58,38 @@ static precision_t PRECISIONS[] = {
 };
 
 typedef struct {
-    size_t sizes[MOST_NUMBERS];
+    size_t sizes[MAX_NUMBERS];
     int size_count, warm_up;
     double warm_up_s;
     size_t width;
     double budget_s;
     const char *precisions;
     common_t common;
-} wishes_t;
+} options_t;
 
-static wishes_t read_wishes(int count, char **words)
+static options_t parse_options(int count, char **words)
 {
-    wishes_t wishes
+    options_t options
         = {{1000, 2000, 4000, 8000}, 4, 1, 0.5, 0, 1200, "double,single", {10, 0, NULL}};
-    int place;
-    for (place = 1; place < count; place += 2) {
-        const char *word = words[place], *value = value_of(words, count, place);
+    int i;
+    for (i = 1; i < count; i += 2) {
+        const char *word = words[i], *value = option_value(words, count, i);
         if (strcmp(word, "--sizes") == 0)
-            wishes.size_count = numbers_of(word, value, 1e6, wishes.sizes);
+            options.size_count = parse_numbers(word, value, 1e6, options.sizes);
         else if (strcmp(word, "--precisions") == 0)
-            wishes.precisions = value;
+            options.precisions = value;
         else if (strcmp(word, "--warm-up") == 0)
-            wishes.warm_up = (int)number_of(word, value, 0, 100);
+            options.warm_up = (int)parse_number(word, value, 0, 100);
         else if (strcmp(word, "--warm-up-s") == 0)
-            wishes.warm_up_s = number_of(word, value, 0, 3600);
+            options.warm_up_s = parse_number(word, value, 0, 3600);
         else if (strcmp(word, "--budget-s") == 0)
-            wishes.budget_s = number_of(word, value, 0, 1e6);
+            options.budget_s = parse_number(word, value, 0, 1e6);
         else if (strcmp(word, "--width") == 0)
-            wishes.width = (size_t)number_of(word, value, 0, 4096);
+            options.width = (size_t)parse_number(word, value, 0, 4096);
         else
-            read_common(&wishes.common, word, value);
+            parse_common_option(&options.common, word, value);
     }
-    return wishes;
+    return options;
 }
 
 static double operations(double n)
@@ -96,7 +97,7 @@ static double operations(double n)
     return 2.0 / 3.0 * n * n * n + 2.0 * n * n;
 }
 
-/* How long this size should take, from the last solution in this precision. */
+/* Estimate the time for a size from the last solution in this precision. */
 static double expected_s(const precision_t *precision, double n)
 {
     if (precision->last_n == 0)
@@ -120,7 +121,7 @@ static int allocate(work_t *work, size_t n, size_t width, size_t bytes)
     return work->matrix && work->vectors && work->pivots && work->sums;
 }
 
-static void give_back(work_t *work)
+static void release(work_t *work)
 {
     free(work->matrix);
     free(work->vectors);
@@ -132,49 +133,50 @@ static void print_row(
     const precision_t *precision, size_t n, const char *which, const result_t *result)
 {
     printf("row %s %6lu %10s", precision->name, (unsigned long)n, which);
-    print_times(result->took, operations((double)n) * 1e-6);
+    print_times(result->elapsed, operations((double)n) * 1e-6);
     printf(" %12.6f\n", result->residual);
 }
 
-/* Go on unseen until the processor has its speed: small systems are solved sooner. */
+/* Solve without output until the processor has reached its speed, which takes longer
+ * than one small system. */
 static int warm_up(
     precision_t *precision, work_t *work, double until_s, double ends_s)
 {
-    server_t nobody = NOBODY;
+    server_t no_server = NO_SERVER;
     result_t result = {{0, 0, 0, 0}, 0};
     while (now_s() < until_s && now_s() + precision->last_s <= ends_s)
-        if (!precision->solve(work, &nobody, &result))
+        if (!precision->solve(work, &no_server, &result))
             return 0;
     return 1;
 }
 
-/* Repeat one solution; returns how many times, or -1 if there is none (the matrix is
- * singular), and the worst residual. */
+/* Repeat a solution. Return the number of repetitions, or -1 if the matrix is singular,
+ * and the worst residual. */
 static int repeat(
-    precision_t *precision, const wishes_t *wishes, work_t *work, server_t *server,
+    precision_t *precision, const options_t *options, work_t *work, server_t *server,
     int warm_ups, double ends_s, double *worst)
 {
-    double warm_s = now_s() + wishes->warm_up_s;
-    int turn;
-    for (turn = 1 - warm_ups; turn <= wishes->common.repetitions; turn++) {
+    double warm_s = now_s() + options->warm_up_s;
+    int repetition;
+    for (repetition = 1 - warm_ups; repetition <= options->common.repetitions; repetition++) {
         result_t result = {{0, 0, 0, 0}, 0};
         char which[16];
-        if (turn == 1 && warm_ups > 0 && !warm_up(precision, work, warm_s, ends_s))
+        if (repetition == 1 && warm_ups > 0 && !warm_up(precision, work, warm_s, ends_s))
             return -1;
         if (now_s() + expected_s(precision, (double)work->n) > ends_s)
             break;
         if (!precision->solve(work, server, &result))
             return -1;
-        precision->last_s = result.took.local_s;
+        precision->last_s = result.elapsed.local_s;
         precision->last_n = (double)work->n;
         *worst = LARGER(result.residual, *worst);
-        sprintf(which, turn > 0 ? "%d" : "warm-up", turn);
+        sprintf(which, repetition > 0 ? "%d" : "warm-up", repetition);
         print_row(precision, work->n, which, &result);
     }
-    return turn > 0 ? turn - 1 : 0;
+    return repetition > 0 ? repetition - 1 : 0;
 }
 
-static void judge(const precision_t *precision, size_t n, int is_solved, double worst)
+static void print_residual(const precision_t *precision, size_t n, int is_solved, double worst)
 {
     printf("residual %s %lu: ", precision->name, (unsigned long)n);
     if (is_solved)
@@ -183,48 +185,48 @@ static void judge(const precision_t *precision, size_t n, int is_solved, double 
         printf("singular failed\n");
 }
 
-static void skip(const precision_t *precision, size_t n, int done, const char *why)
+static void print_skipped(const precision_t *precision, size_t n, int done, const char *why)
 {
     printf(
         "skipped %s %lu after %d: %s\n", precision->name, (unsigned long)n, done, why);
 }
 
 static void run_size(
-    precision_t *precision, const wishes_t *wishes, server_t *server, size_t n,
+    precision_t *precision, const options_t *options, server_t *server, size_t n,
     double ends_s)
 {
-    int warm_ups = precision->last_n == 0 ? wishes->warm_up : 0, done;
+    int warm_ups = precision->last_n == 0 ? options->warm_up : 0, done;
     work_t work = {0, 0, NULL, NULL, NULL, NULL};
     double worst = 0;
-    if (wishes->common.most_bytes > 0
-        && bytes_needed(precision, (double)n) > wishes->common.most_bytes) {
-        skip(precision, n, 0, "it needs more memory than is free");
+    if (options->common.most_bytes > 0
+        && bytes_needed(precision, (double)n) > options->common.most_bytes) {
+        print_skipped(precision, n, 0, "it needs more memory than is free");
         return;
     }
-    if (!allocate(&work, n, wishes->width, precision->bytes)) {
-        give_back(&work);
-        skip(precision, n, 0, "there is not so much memory");
+    if (!allocate(&work, n, options->width, precision->bytes)) {
+        release(&work);
+        print_skipped(precision, n, 0, "there is not so much memory");
         return;
     }
-    done = repeat(precision, wishes, &work, server, warm_ups, ends_s, &worst);
-    give_back(&work);
+    done = repeat(precision, options, &work, server, warm_ups, ends_s, &worst);
+    release(&work);
     if (done != 0)
-        judge(precision, n, done > 0, worst);
-    if (done >= 0 && done < wishes->common.repetitions)
-        skip(precision, n, done, "the budget would be exceeded");
+        print_residual(precision, n, done > 0, worst);
+    if (done >= 0 && done < options->common.repetitions)
+        print_skipped(precision, n, done, "the budget would be exceeded");
 }
 
-static void print_wishes(const wishes_t *wishes)
+static void print_options(const options_t *options)
 {
-    int place;
+    int i;
     printf("sizes:");
-    for (place = 0; place < wishes->size_count; place++)
-        printf(" %lu", (unsigned long)wishes->sizes[place]);
-    printf("\nrepetitions: %d\n", wishes->common.repetitions);
-    printf("budget: %.0f s\n", wishes->budget_s);
+    for (i = 0; i < options->size_count; i++)
+        printf(" %lu", (unsigned long)options->sizes[i]);
+    printf("\nrepetitions: %d\n", options->common.repetitions);
+    printf("budget: %.0f s\n", options->budget_s);
     printf("columns at once: ");
-    if (wishes->width)
-        printf("%lu\n", (unsigned long)wishes->width);
+    if (options->width)
+        printf("%lu\n", (unsigned long)options->width);
     else
         printf("all\n");
     printf("operations: 2/3 n^3 + 2 n^2; Mflop/s are 10^6 a second\n");
@@ -236,16 +238,16 @@ static void print_wishes(const wishes_t *wishes)
 
 int main(int count, char **words)
 {
-    wishes_t wishes = read_wishes(count, words);
-    double ends_s = now_s() + wishes.budget_s;
-    server_t server = introduce("LINPACK 1.0", wishes.common.time_server);
+    options_t options = parse_options(count, words);
+    double ends_s = now_s() + options.budget_s;
+    server_t server = print_header("LINPACK 1.0", options.common.time_server);
     int size, which;
-    print_wishes(&wishes);
-    for (size = 0; size < wishes.size_count; size++)
+    print_options(&options);
+    for (size = 0; size < options.size_count; size++)
         for (which = 0; which < 2; which++)
-            if (strstr(wishes.precisions, PRECISIONS[which].name))
+            if (strstr(options.precisions, PRECISIONS[which].name))
                 run_size(
-                    &PRECISIONS[which], &wishes, &server, wishes.sizes[size], ends_s);
-    conclude(&server, wishes.common.time_server);
+                    &PRECISIONS[which], &options, &server, options.sizes[size], ends_s);
+    print_footer(&server, options.common.time_server);
     return 0;
 }

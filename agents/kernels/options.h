@@ -1,6 +1,6 @@
-/* The words that a kernel is started with, and the options that all of them have. */
+/* Parsing of options, and the options common to all kernels. */
 
-#define MOST_NUMBERS 32
+#define MAX_NUMBERS 32
 
 typedef struct {
     int repetitions;
@@ -8,18 +8,18 @@ typedef struct {
     const char *time_server;
 } common_t;
 
-/* The value behind the option at `place`, or the end of the program. */
-static const char *value_of(char **words, int count, int place)
+/* Return the value after the option at `index`; exit without one. */
+static const char *option_value(char **words, int count, int index)
 {
-    if (place + 1 >= count) {
-        fprintf(stderr, "%s needs a value.\n", words[place]);
+    if (index + 1 >= count) {
+        fprintf(stderr, "%s needs a value.\n", words[index]);
         exit(2);
     }
-    return words[place + 1];
+    return words[index + 1];
 }
 
-/* A number within limits, or the end of the program. */
-static double number_of(const char *option, const char *text, double least, double most)
+/* Return a number within limits; exit for another one. */
+static double parse_number(const char *option, const char *text, double least, double most)
 {
     char *end;
     double number = strtod(text, &end);
@@ -30,31 +30,31 @@ static double number_of(const char *option, const char *text, double least, doub
     return number;
 }
 
-/* Numbers from 1 on between commas; returns how many, or ends the program. */
-static inline int numbers_of(
-    const char *option, const char *text, double most, size_t numbers[MOST_NUMBERS])
+/* Parse comma-separated numbers from 1 on; return their count, or exit. */
+static inline int parse_numbers(
+    const char *option, const char *text, double most, size_t numbers[MAX_NUMBERS])
 {
-    char copy[512], *each;
+    char copy[512], *item;
     int count = 0;
     strncpy(copy, text, sizeof copy - 1);
     copy[sizeof copy - 1] = 0;
-    for (each = strtok(copy, ","); each; each = strtok(NULL, ",")) {
-        if (count == MOST_NUMBERS) {
-            fprintf(stderr, "%s: at most %d.\n", option, MOST_NUMBERS);
+    for (item = strtok(copy, ","); item; item = strtok(NULL, ",")) {
+        if (count == MAX_NUMBERS) {
+            fprintf(stderr, "%s: at most %d.\n", option, MAX_NUMBERS);
             exit(2);
         }
-        numbers[count++] = (size_t)number_of(option, each, 1, most);
+        numbers[count++] = (size_t)parse_number(option, item, 1, most);
     }
     return count;
 }
 
-/* An option that every kernel has, or the end of the program. */
-static void read_common(common_t *common, const char *word, const char *value)
+/* Parse a common option; exit for an unknown one. */
+static void parse_common_option(common_t *common, const char *word, const char *value)
 {
     if (strcmp(word, "--repetitions") == 0)
-        common->repetitions = (int)number_of(word, value, 1, 1000);
+        common->repetitions = (int)parse_number(word, value, 1, 1000);
     else if (strcmp(word, "--most-bytes") == 0)
-        common->most_bytes = number_of(word, value, 0, 1e15);
+        common->most_bytes = parse_number(word, value, 0, 1e15);
     else if (strcmp(word, "--time-server") == 0)
         common->time_server = value;
     else {

@@ -1,11 +1,11 @@
-/* The probe: all our kernels in one program, for guests that have no Python.
+/* The probe: all kernels in one program, for guests without Python.
  *
  *     probe linpack|memory|system [its options]
  *     probe system serve [HOST:]PORT
  *     probe all [--time-server HOST:PORT] [--folder .]
  *
- * What it prints is read by Virtlab as what the kernels print is: `push` it. `all` runs
- * the three, one after the other, in some five minutes.
+ * `push` the output: Virtlab reads it like that of the kernels. `all` runs the three
+ * kernels one after the other, in about five minutes.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@ int system_main(int count, char **words);
 typedef struct {
     const char *name;
     int (*run)(int count, char **words);
-    char *quick[7]; /* what `all` asks of it */
+    char *quick_options[7]; /* options for `all` */
 } kernel_t;
 
 static kernel_t KERNELS[] = {
@@ -36,8 +36,8 @@ static int usage(void)
     return 2;
 }
 
-/* Whether a kernel is asked for a folder: only one has files. */
-static int takes(const kernel_t *kernel, const char *option)
+/* Return whether a kernel has an option: only `system` uses a folder. */
+static int accepts(const kernel_t *kernel, const char *option)
 {
     return strcmp(option, "--time-server") == 0
         || (strcmp(option, "--folder") == 0 && strcmp(kernel->name, "system") == 0);
@@ -45,36 +45,36 @@ static int takes(const kernel_t *kernel, const char *option)
 
 static int run_all(int count, char **words)
 {
-    int place, which, code = 0;
+    int i, kernel, code = 0;
     if (count % 2 != 0 || count > 6)
         return usage();
-    for (place = 2; place < count; place += 2)
-        if (!takes(&KERNELS[KERNEL_COUNT - 1], words[place]))
+    for (i = 2; i < count; i += 2)
+        if (!accepts(&KERNELS[KERNEL_COUNT - 1], words[i]))
             return usage();
-    for (which = 0; which < KERNEL_COUNT && code == 0; which++) {
-        char *own[16] = {words[0]};
+    for (kernel = 0; kernel < KERNEL_COUNT && code == 0; kernel++) {
+        char *arguments[16] = {words[0]};
         int length = 1;
-        for (place = 0; KERNELS[which].quick[place]; place++)
-            own[length++] = KERNELS[which].quick[place];
-        for (place = 2; place < count; place += 2)
-            if (takes(&KERNELS[which], words[place])) {
-                own[length++] = words[place];
-                own[length++] = words[place + 1];
+        for (i = 0; KERNELS[kernel].quick_options[i]; i++)
+            arguments[length++] = KERNELS[kernel].quick_options[i];
+        for (i = 2; i < count; i += 2)
+            if (accepts(&KERNELS[kernel], words[i])) {
+                arguments[length++] = words[i];
+                arguments[length++] = words[i + 1];
             }
-        code = KERNELS[which].run(length, own);
+        code = KERNELS[kernel].run(length, arguments);
     }
     return code;
 }
 
 int main(int count, char **words)
 {
-    int which;
+    int kernel;
     if (count > 1 && strcmp(words[1], "all") == 0)
         return run_all(count, words);
-    for (which = 0; count > 1 && which < KERNEL_COUNT; which++)
-        if (strcmp(words[1], KERNELS[which].name) == 0) {
+    for (kernel = 0; count > 1 && kernel < KERNEL_COUNT; kernel++)
+        if (strcmp(words[1], KERNELS[kernel].name) == 0) {
             words[1] = words[0];
-            return KERNELS[which].run(count - 1, words + 1);
+            return KERNELS[kernel].run(count - 1, words + 1);
         }
     return usage();
 }

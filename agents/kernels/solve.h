@@ -1,17 +1,17 @@
-/* One precision of LINPACK; included once with REAL and NAME(x) for each.
+/* One precision of LINPACK; included once per precision with REAL and NAME(x).
  *
- * Matrices are stored by columns: a[i + j * n] is row i of column j. Everything was
- * written from the algorithm (Golub and Van Loan, Matrix Computations, 3.4).
+ * Matrices are stored by columns: a[i + j * n] is row i of column j. The code follows
+ * the algorithm in Golub and Van Loan, Matrix Computations, 3.4.
  */
 
-/* a[i, j], uniform in (-0.5, 0.5), one after the other by columns. */
+/* Return the next element by columns, uniform in (-0.5, 0.5). */
 static REAL NAME(element)(uint64_t *state)
 {
     *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return (REAL)((double)(*state >> 40) / 16777216.0 - 0.5);
 }
 
-/* The matrix, and b = A (1, ..., 1). */
+/* Generate the matrix and b = A (1, ..., 1). */
 static void NAME(generate)(REAL *a, REAL *b, size_t n)
 {
     uint64_t state = SEED;
@@ -35,9 +35,9 @@ static void NAME(exchange)(REAL *a, size_t n, size_t from, size_t to, size_t p, 
 {
     size_t j;
     for (j = from; j < to; j++) {
-        REAL kept = a[p + j * n];
+        REAL saved = a[p + j * n];
         a[p + j * n] = a[q + j * n];
-        a[q + j * n] = kept;
+        a[q + j * n] = saved;
     }
 }
 
@@ -50,7 +50,7 @@ static size_t NAME(largest)(const REAL *column, size_t from, size_t n)
     return best;
 }
 
-/* Eliminate the columns from..to, and change no column behind them. */
+/* Eliminate columns from..to without changing the columns after them. */
 static int NAME(eliminate)(REAL *a, size_t *pivots, size_t n, size_t from, size_t to)
 {
     size_t i, j, k;
@@ -69,7 +69,7 @@ static int NAME(eliminate)(REAL *a, size_t *pivots, size_t n, size_t from, size_
     return 1;
 }
 
-/* Do to all columns behind a panel what was done to it, a tile of rows at a time. */
+/* Apply the elimination of a panel to all columns after it, in tiles of rows. */
 static void NAME(update)(REAL *a, size_t n, size_t from, size_t to)
 {
     size_t j, k, row;
@@ -84,7 +84,7 @@ static void NAME(update)(REAL *a, size_t n, size_t from, size_t to)
     }
 }
 
-/* PA = LU in place, `width` columns at a time; the multipliers are stored negated. */
+/* Factor PA = LU in place, `width` columns at a time; multipliers are stored negated. */
 static int NAME(factor)(REAL *a, size_t *pivots, size_t n, size_t width)
 {
     size_t from, k;
@@ -101,14 +101,14 @@ static int NAME(factor)(REAL *a, size_t *pivots, size_t n, size_t width)
     return 1;
 }
 
-/* b becomes x. */
+/* Replace b by the solution x. */
 static void NAME(substitute)(const REAL *a, const size_t *pivots, REAL *b, size_t n)
 {
     size_t k;
     for (k = 0; k < n; k++) {
-        REAL kept = b[pivots[k]];
+        REAL saved = b[pivots[k]];
         b[pivots[k]] = b[k];
-        b[k] = kept;
+        b[k] = saved;
     }
     for (k = 0; k < n; k++)
         NAME(axpy)(n - k - 1, b[k], a + k + 1 + k * n, b + k + 1);
@@ -121,25 +121,25 @@ static void NAME(substitute)(const REAL *a, const size_t *pivots, REAL *b, size_
 #endif
 }
 
-/* ||Ax - b|| / (n ||A|| ||x|| eps) in the maximum norm, from A generated anew. */
+/* Return ||Ax - b|| / (n ||A|| ||x|| eps) in the maximum norm; A is generated again. */
 static double NAME(residual)(const REAL *x, double *sums, REAL *b, size_t n)
 {
     uint64_t state = SEED;
-    double *rest = sums + n, worst = 0, norm_a = 0, norm_x = 0;
+    double *products = sums + n, worst = 0, norm_a = 0, norm_x = 0;
     size_t i, j;
     for (i = 0; i < n; i++)
-        sums[i] = rest[i] = b[i] = 0;
+        sums[i] = products[i] = b[i] = 0;
     for (j = 0; j < n; j++) {
         for (i = 0; i < n; i++) {
             REAL element = NAME(element)(&state);
             b[i] += element;
             sums[i] += ABS(element);
-            rest[i] += (double)element * x[j];
+            products[i] += (double)element * x[j];
         }
         norm_x = LARGER(ABS((double)x[j]), norm_x);
     }
     for (i = 0; i < n; i++) {
-        worst = LARGER(ABS(rest[i] - b[i]), worst);
+        worst = LARGER(ABS(products[i] - b[i]), worst);
         norm_a = LARGER(sums[i], norm_a);
     }
     return worst / ((double)n * norm_a * norm_x * EPSILON);
@@ -160,7 +160,7 @@ static int NAME(solve)(work_t *work, server_t *server, result_t *result)
         NAME(substitute)(a, work->pivots, x, work->n);
     ended_s = now_s();
     last = stamp(server);
-    result->took = between(server, first, began_s, ended_s, last);
+    result->elapsed = between(server, first, began_s, ended_s, last);
     if (is_solved)
         result->residual = NAME(residual)(x, work->sums, b, work->n);
     return is_solved;

@@ -1,8 +1,8 @@
-/* The loops of one type of numbers; included once with REAL and NAME(x) for each.
+/* The loops for one number type; included once per type with REAL and NAME(x).
  *
- * All values are small whole numbers: sums of them are exact in both types. Each pass
- * fetches its pointer anew from a volatile one: the compiler cannot know that it is
- * the same memory again, and so cannot leave out a pass.
+ * All values are small whole numbers, so sums are exact in both types. Each pass reads
+ * its pointer from a volatile variable: the compiler cannot know that the memory is the
+ * same, and so cannot omit a pass.
  */
 
 static void NAME(fill)(void *memory, size_t count)
@@ -15,13 +15,13 @@ static void NAME(fill)(void *memory, size_t count)
         b[i] = (REAL)(9 + i % 8);
 }
 
-/* Four sums, so that the additions need not wait for each other. */
+/* Use four sums, so that additions do not depend on each other. */
 static REAL NAME(read)(const REAL *memory, size_t count, uint64_t passes)
 {
-    const REAL *volatile place = memory;
+    const REAL *volatile pointer = memory;
     REAL s0 = 0, s1 = 0, s2 = 0, s3 = 0;
     while (passes-- > 0) {
-        const REAL *a = place;
+        const REAL *a = pointer;
         size_t i;
         for (i = 0; i < count; i += 8) {
             s0 += a[i] + a[i + 4];
@@ -35,9 +35,9 @@ static REAL NAME(read)(const REAL *memory, size_t count, uint64_t passes)
 
 static void NAME(write)(REAL *memory, size_t count, uint64_t passes)
 {
-    REAL *volatile place = memory;
+    REAL *volatile pointer = memory;
     while (passes-- > 0) {
-        REAL *a = place, value = (REAL)(FIRST_WRITTEN + passes % 8);
+        REAL *a = pointer, value = (REAL)(FIRST_WRITTEN + passes % 8);
         size_t i;
         for (i = 0; i < count; i++)
             a[i] = value;
@@ -47,10 +47,10 @@ static void NAME(write)(REAL *memory, size_t count, uint64_t passes)
 #define OVER_ARRAYS(name, result) \
     static void NAME(name)(REAL *memory, size_t count, uint64_t passes) \
     { \
-        REAL *volatile place = memory; \
+        REAL *volatile pointer = memory; \
         while (passes-- > 0) { \
-            const REAL *a = place, *b = a + count + GAP; \
-            REAL *c = place + 2 * (count + GAP); \
+            const REAL *a = pointer, *b = a + count + GAP; \
+            REAL *c = pointer + 2 * (count + GAP); \
             size_t i; \
             for (i = 0; i < count; i++) \
                 c[i] = result; \
@@ -63,7 +63,7 @@ OVER_ARRAYS(add, a[i] + b[i])
 OVER_ARRAYS(triad, a[i] + FACTOR * b[i])
 #undef OVER_ARRAYS
 
-/* Do it so many times; returns the sum of what was read. */
+/* Run the passes of an operation; return the sum of the values read. */
 static double NAME(sweep)(int operation, void *memory, size_t count, uint64_t passes)
 {
     switch (operation) {
@@ -87,7 +87,7 @@ static double NAME(sweep)(int operation, void *memory, size_t count, uint64_t pa
     return 0;
 }
 
-/* What element i must be after an operation. */
+/* Return the correct element i after an operation. */
 static REAL NAME(expected)(int operation, size_t i)
 {
     REAL a = (REAL)(1 + i % 8), b = (REAL)(9 + i % 8);
@@ -105,27 +105,27 @@ static REAL NAME(expected)(int operation, size_t i)
     }
 }
 
-/* The checksum (of what was read, or of what now stands there), and if it is right. */
+/* Return the checksum of the values read or written, and whether it is right. */
 static outcome_t NAME(check)(
     int operation, const void *memory, size_t count, uint64_t passes, double sum)
 {
     const REAL *result = memory;
-    REAL whole = 0;
+    REAL total = 0;
     size_t i;
     outcome_t outcome = {sum, 1};
     if (operation == READ) {
         for (i = 0; i < count; i++)
-            whole += (REAL)(1 + i % 8);
-        outcome.is_right = (double)(REAL)(whole * (REAL)passes) == sum;
+            total += (REAL)(1 + i % 8);
+        outcome.is_right = (double)(REAL)(total * (REAL)passes) == sum;
         return outcome;
     }
     if (operation != WRITE)
         result += 2 * (count + GAP);
     for (i = 0; i < count; i++) {
-        whole += result[i];
+        total += result[i];
         if (result[i] != NAME(expected)(operation, i))
             outcome.is_right = 0;
     }
-    outcome.sum = (double)whole;
+    outcome.sum = (double)total;
     return outcome;
 }

@@ -1,4 +1,4 @@
-/* Virtlab system: what a guest pays where it needs its kernel, its disk, its network.
+/* Virtlab system: the cost of kernel, disk and network operations in a guest.
  *
  *     system [--operations system-call,context-switch,fork,spawn,page-fault,pipe,
  *             file-create,random-read,random-write,round-trip,send,receive]
@@ -6,35 +6,35 @@
  *            [--peer HOST:PORT] [--most-bytes N] [--time-server HOST:PORT]
  *     system serve [HOST:]PORT
  *
- * Each operation is repeated until it took the minimum time: batches that are thrown away
- * warm up and find how often. Every answer is looked at: what was read was written, a child
- * ended with what it was told, a byte came back as the next one. What was wrong says so,
- * and is no result. Without --peer the network is this machine's own; `serve` is the
- * other side of --peer, answers whoever reaches it, and stores nothing.
+ * Each operation is repeated for at least the minimum time; discarded batches warm up and
+ * determine the number of repetitions. Every result is checked: blocks read back, exit
+ * codes of children, echoed bytes. A wrong result is printed as WRONG. Without --peer the
+ * network tests use the loopback. `serve` is the other end of --peer; it answers every
+ * client and stores nothing.
  */
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 #include "clock.h"
 #include "options.h"
-#include "beside.h"
+#include "second_process.h"
 #include "files.h"
 #include "peer.h"
 
-#define PAGES_AT_ONCE 4096
+#define MAX_FAULT_PAGES 4096
 #define PIPE_BLOCK 65536
-#define CHILD_SAYS 7
+#define CHILD_EXIT_CODE 7
 
 typedef struct {
     double seconds;
     const char *operations, *folder, *peer;
     size_t file_mib;
     common_t common;
-} wishes_t;
+} options_t;
 
-/* What a test needs while it runs; each has its own. */
+/* The state of one test. */
 typedef struct {
-    const wishes_t *wishes;
-    beside_t beside;
+    const options_t *options;
+    second_process_t second;
     pipes_t pipes;
     file_t file;
     peer_t peer;
@@ -42,21 +42,21 @@ typedef struct {
     const char *self;
 } work_t;
 
-/* How a test is opened (0: it cannot be done here, `why` says it), how often it does
- * what it does (whether every answer was right), and how it is closed. */
+/* A test. `open` returns 0 and a reason if the test is impossible here; `loop` repeats
+ * the operation and returns whether every result was right. */
 typedef struct {
     const char *name;
     size_t bytes;
-    double each; /* operations, or 10^6 B, in one turn of its loop */
-    int (*open)(work_t *, const char **why);
+    double units_per_turn; /* operations, or 10^6 B, per turn of the loop */
+    int (*open)(work_t *, const char **reason);
     int (*loop)(work_t *, uint64_t);
     void (*close)(work_t *);
 } test_t;
 
-static int open_nothing(work_t *work, const char **why)
+static int open_nothing(work_t *work, const char **reason)
 {
     (void)work;
-    (void)why;
+    (void)reason;
     return 1;
 }
 
@@ -67,82 +67,82 @@ static void close_nothing(work_t *work)
 
 static int call_system(work_t *work, uint64_t count)
 {
-    uint64_t right = 0, turn;
+    uint64_t correct = 0, turn;
 #ifdef _WIN32
     HANDLE event = CreateEventA(NULL, TRUE, TRUE, NULL);
     for (turn = 0; turn < count; turn++)
-        right += WaitForSingleObject(event, 0) == WAIT_OBJECT_0;
+        correct += WaitForSingleObject(event, 0) == WAIT_OBJECT_0;
     CloseHandle(event);
 #else
     long parent = (long)getppid();
     for (turn = 0; turn < count; turn++)
 #ifdef SYS_getppid
-        right += syscall(SYS_getppid) == parent;
+        correct += syscall(SYS_getppid) == parent;
 #else
-        right += (long)getppid() == parent;
+        correct += (long)getppid() == parent;
 #endif
 #endif
     (void)work;
-    return right == count;
+    return correct == count;
 }
 
-/* A byte goes there and comes back as the next one: two switches. */
-static int open_switches(work_t *work, const char **why)
+/* A byte to the second process and back takes two context switches. */
+static int open_switches(work_t *work, const char **reason)
 {
-    *why = "no pipes or no second process";
-    stay_on_one(&work->beside, 1);
+    *reason = "no pipes or no second process";
+    pin_to_one_processor(&work->second, 1);
     return open_pipes(&work->pipes)
-        && begin_beside(&work->beside, answer_bytes, &work->pipes);
+        && start_second_process(&work->second, answer_bytes, &work->pipes);
 }
 
 static int switch_contexts(work_t *work, uint64_t count)
 {
     uint64_t turn;
-    unsigned char byte = 0, got;
-    for (turn = 0; turn < count; turn++, byte = got) {
-        if (!write_whole(work->pipes.there[1], &byte, 1)
-            || !read_whole(work->pipes.back[0], &got, 1)
-            || got != (unsigned char)(byte + 1))
+    unsigned char byte = 0, received;
+    for (turn = 0; turn < count; turn++, byte = received) {
+        if (!write_all(work->pipes.request[1], &byte, 1)
+            || !read_all(work->pipes.reply[0], &received, 1)
+            || received != (unsigned char)(byte + 1))
             return 0;
     }
     return 1;
 }
 
-static void close_pipes_beside(work_t *work)
+static void close_pipes_and_process(work_t *work)
 {
-    end_beside(&work->beside);
+    stop_second_process(&work->second);
     close_pipes(&work->pipes);
 }
 
 static void close_switches(work_t *work)
 {
-    close_pipes_beside(work);
-    stay_on_one(&work->beside, 0);
+    close_pipes_and_process(work);
+    pin_to_one_processor(&work->second, 0);
 }
 
-static int open_pipe(work_t *work, const char **why)
+static int open_pipe(work_t *work, const char **reason)
 {
-    *why = "no pipes or no second process";
+    *reason = "no pipes or no second process";
     work->turn = 0;
     return open_pipes(&work->pipes)
-        && begin_beside(&work->beside, write_blocks, &work->pipes);
+        && start_second_process(&work->second, write_blocks, &work->pipes);
 }
 
-/* Every block carries its number. */
+/* Every block contains its number. */
 static int read_pipe(work_t *work, uint64_t count)
 {
     static unsigned char block[PIPE_BLOCK];
     for (; count > 0; count--, work->turn++)
-        if (!read_whole(work->pipes.back[0], block, PIPE_BLOCK)
-            || number_in(block) != work->turn)
+        if (!read_all(work->pipes.reply[0], block, PIPE_BLOCK)
+            || read_number(block) != work->turn)
             return 0;
     return 1;
 }
 
-static int open_fork(work_t *work, const char **why)
+static int open_fork(work_t *work, const char **reason)
 {
     (void)work;
-    *why = "this system has no fork";
+    *reason = "this system has no fork";
 #ifdef _WIN32
     return 0;
 #else
@@ -156,8 +156,8 @@ static int fork_children(work_t *work, uint64_t count)
     for (; count > 0; count--) {
         pid_t child = fork();
         if (child == 0)
-            _exit(CHILD_SAYS);
-        if (child < 0 || exit_code_of(child) != CHILD_SAYS)
+            _exit(CHILD_EXIT_CODE);
+        if (child < 0 || wait_for_exit_code(child) != CHILD_EXIT_CODE)
             return 0;
     }
 #endif
@@ -168,57 +168,57 @@ static int fork_children(work_t *work, uint64_t count)
 static int spawn_children(work_t *work, uint64_t count)
 {
     for (; count > 0; count--)
-        if (spawned(work->self) != CHILD_SAYS)
+        if (spawn_self(work->self) != CHILD_EXIT_CODE)
             return 0;
     return 1;
 }
 
-static int open_spawn(work_t *work, const char **why)
+static int open_spawn(work_t *work, const char **reason)
 {
-    *why = "this program cannot start itself";
-    return spawned(work->self) == CHILD_SAYS;
+    *reason = "this program cannot start itself";
+    return spawn_self(work->self) == CHILD_EXIT_CODE;
 }
 
-/* Pages that nobody touched yet; the kernel counts as many faults, where it counts. */
+/* Touch new pages. If the kernel counts page faults, there must be as many. */
 static int fault_pages(work_t *work, uint64_t count)
 {
     size_t page = page_bytes(), i;
-    uint64_t left = count, right = 0, before = faults_counted(), counted;
+    uint64_t left = count, correct = 0, before = page_fault_count(), counted;
     while (left > 0) {
-        size_t pages = left < PAGES_AT_ONCE ? (size_t)left : PAGES_AT_ONCE;
-        volatile unsigned char *area = fresh_pages(pages * page);
+        size_t pages = left < MAX_FAULT_PAGES ? (size_t)left : MAX_FAULT_PAGES;
+        volatile unsigned char *area = allocate_pages(pages * page);
         if (!area)
             return 0;
         for (i = 0; i < pages; i++) {
-            area[i * page] = 1; /* written first: a page that is read first has two */
-            right += area[i * page] + area[i * page + 1];
+            area[i * page] = 1; /* write first: reading first would cause two faults */
+            correct += area[i * page] + area[i * page + 1];
         }
-        give_back_pages((void *)area, pages * page);
+        release_pages((void *)area, pages * page);
         left -= pages;
     }
-    counted = faults_counted() - before;
+    counted = page_fault_count() - before;
     (void)work;
-    return right == count && (counted == 0 || counted >= count - count / 100);
+    return correct == count && (counted == 0 || counted >= count - count / 100);
 }
 
-static int open_folder(work_t *work, const char **why)
+static int open_folder(work_t *work, const char **reason)
 {
-    *why = "no file can be made in the folder";
-    return make_and_remove(work->wishes->folder);
+    *reason = "no file can be made in the folder";
+    return create_and_delete(work->options->folder);
 }
 
 static int create_files(work_t *work, uint64_t count)
 {
     for (; count > 0; count--)
-        if (!make_and_remove(work->wishes->folder))
+        if (!create_and_delete(work->options->folder))
             return 0;
     return 1;
 }
 
-static int open_blocks(work_t *work, const char **why)
+static int open_blocks(work_t *work, const char **reason)
 {
-    *why = "the file cannot be written: the folder's disk is full, or not to be written";
-    return open_file(&work->file, work->wishes->folder, work->wishes->file_mib);
+    *reason = "the file cannot be written: the folder's disk is full, or not to be written";
+    return open_file(&work->file, work->options->folder, work->options->file_mib);
 }
 
 static uint64_t next_block(work_t *work)
@@ -232,7 +232,7 @@ static int read_blocks_at_random(work_t *work, uint64_t count)
 {
     for (; count > 0; count--) {
         uint64_t block = next_block(work);
-        if (!read_block(&work->file, block) || number_in(work->file.block) != block)
+        if (!read_block(&work->file, block) || read_number(work->file.block) != block)
             return 0;
     }
     return 1;
@@ -243,14 +243,14 @@ static int write_blocks_at_random(work_t *work, uint64_t count)
     uint64_t block = 0;
     for (; count > 0; count--) {
         block = next_block(work);
-        put_number(work->file.block, block);
-        put_number(work->file.block + 8, ++work->turn);
+        write_number(work->file.block, block);
+        write_number(work->file.block + 8, ++work->turn);
         if (!write_block(&work->file, block))
             return 0;
     }
-    /* The last one is there: one read more, among hundreds of writes. */
-    return read_block(&work->file, block) && number_in(work->file.block) == block
-        && number_in(work->file.block + 8) == work->turn;
+    /* Check the last block: one read among hundreds of writes. */
+    return read_block(&work->file, block) && read_number(work->file.block) == block
+        && read_number(work->file.block + 8) == work->turn;
 }
 
 static void close_blocks(work_t *work)
@@ -258,13 +258,13 @@ static void close_blocks(work_t *work)
     close_file(&work->file);
 }
 
-static int open_network(work_t *work, const char **why)
+static int open_network(work_t *work, const char **reason)
 {
-    *why = work->wishes->peer ? "the peer does not answer" : "no loopback";
-    return open_peer(&work->peer, work->wishes->peer);
+    *reason = work->options->peer ? "the peer does not answer" : "no loopback";
+    return open_peer(&work->peer, work->options->peer);
 }
 
-static int go_round(work_t *work, uint64_t count)
+static int make_round_trips(work_t *work, uint64_t count)
 {
     return echo_bytes(&work->peer, count);
 }
@@ -290,164 +290,164 @@ static const test_t TESTS[] = {
     {"fork", 0, 1, open_fork, fork_children, close_nothing},
     {"spawn", 0, 1, open_spawn, spawn_children, close_nothing},
     {"page-fault", 0, 1, open_nothing, fault_pages, close_nothing},
-    {"pipe", PIPE_BLOCK, PIPE_BLOCK * 1e-6, open_pipe, read_pipe, close_pipes_beside},
+    {"pipe", PIPE_BLOCK, PIPE_BLOCK * 1e-6, open_pipe, read_pipe, close_pipes_and_process},
     {"file-create", 0, 1, open_folder, create_files, close_nothing},
     {"random-read", BLOCK, 1, open_blocks, read_blocks_at_random, close_blocks},
     {"random-write", BLOCK, 1, open_blocks, write_blocks_at_random, close_blocks},
-    {"round-trip", 1, 1, open_network, go_round, close_network},
+    {"round-trip", 1, 1, open_network, make_round_trips, close_network},
     {"send", NET_BLOCK, NET_BLOCK * 1e-6, open_network, send_blocks, close_network},
     {"receive", NET_BLOCK, NET_BLOCK * 1e-6, open_network, receive_blocks, close_network},
 };
 #define TEST_COUNT ((int)(sizeof TESTS / sizeof *TESTS))
 
-static wishes_t read_wishes(int count, char **words)
+static options_t parse_options(int count, char **words)
 {
-    wishes_t wishes = {0.5, NULL, ".", NULL, 64, {10, 0, NULL}};
-    int place;
-    for (place = 1; place < count; place += 2) {
-        const char *word = words[place], *value = value_of(words, count, place);
+    options_t options = {0.5, NULL, ".", NULL, 64, {10, 0, NULL}};
+    int i;
+    for (i = 1; i < count; i += 2) {
+        const char *word = words[i], *value = option_value(words, count, i);
         if (strcmp(word, "--operations") == 0)
-            wishes.operations = value;
+            options.operations = value;
         else if (strcmp(word, "--seconds") == 0)
-            wishes.seconds = number_of(word, value, 1e-3, 3600);
+            options.seconds = parse_number(word, value, 1e-3, 3600);
         else if (strcmp(word, "--folder") == 0)
-            wishes.folder = value;
+            options.folder = value;
         else if (strcmp(word, "--file-mib") == 0)
-            wishes.file_mib = (size_t)number_of(word, value, 1, 1 << 20);
+            options.file_mib = (size_t)parse_number(word, value, 1, 1 << 20);
         else if (strcmp(word, "--peer") == 0)
-            wishes.peer = value;
+            options.peer = value;
         else
-            read_common(&wishes.common, word, value);
+            parse_common_option(&options.common, word, value);
     }
-    return wishes;
+    return options;
 }
 
-/* Whether a name stands among names between commas; all do in none. */
-static int is_among(const char *name, const char *names)
+/* Return whether a name is in a comma-separated list; NULL includes all names. */
+static int is_in_list(const char *name, const char *names)
 {
     size_t length = strlen(name);
-    const char *found;
+    const char *match;
     if (!names)
         return 1;
-    for (found = strstr(names, name); found; found = strstr(found + 1, name))
-        if ((found == names || found[-1] == ',')
-            && (found[length] == 0 || found[length] == ','))
+    for (match = strstr(names, name); match; match = strstr(match + 1, name))
+        if ((match == names || match[-1] == ',')
+            && (match[length] == 0 || match[length] == ','))
             return 1;
     return 0;
 }
 
 static void check_operations(const char *names)
 {
-    char copy[512], *each;
-    int place;
+    char copy[512], *item;
+    int i;
     if (!names)
         return;
     strncpy(copy, names, sizeof copy - 1);
     copy[sizeof copy - 1] = 0;
-    for (each = strtok(copy, ","); each; each = strtok(NULL, ",")) {
-        for (place = 0; place < TEST_COUNT && strcmp(TESTS[place].name, each) != 0; place++)
+    for (item = strtok(copy, ","); item; item = strtok(NULL, ",")) {
+        for (i = 0; i < TEST_COUNT && strcmp(TESTS[i].name, item) != 0; i++)
             ;
-        if (place == TEST_COUNT) {
-            fprintf(stderr, "--operations: there is no %s.\n", each);
+        if (i == TEST_COUNT) {
+            fprintf(stderr, "--operations: there is no %s.\n", item);
             exit(2);
         }
     }
 }
 
-/* How many turns should take the minimum time. */
-static uint64_t more(uint64_t turns, double took_s, double least_s)
+/* Estimate how many turns take the minimum time. */
+static uint64_t more_turns(uint64_t turns, double took_s, double least_s)
 {
     if (took_s < least_s / 16)
         return turns * 8;
     return (uint64_t)((double)turns * least_s / took_s * 1.1) + 1;
 }
 
-/* One batch; says whether every answer was right. */
+/* Run one batch; return whether every result was right. */
 static int run_batch(
-    const test_t *test, work_t *work, server_t *server, uint64_t turns, duration_t *took)
+    const test_t *test, work_t *work, server_t *server, uint64_t turns, duration_t *elapsed)
 {
     stamp_t first = stamp(server);
     double began_s = now_s();
     int is_right = test->loop(work, turns);
     double ended_s = now_s();
     stamp_t last = stamp(server);
-    *took = between(server, first, began_s, ended_s, last);
+    *elapsed = between(server, first, began_s, ended_s, last);
     return is_right;
 }
 
-/* Warm up, and find how many turns take the minimum time: twice, since the first of all
- * often takes long. None where an answer was wrong. */
-static uint64_t calibrated(const test_t *test, work_t *work)
+/* Warm up, and return how many turns take the minimum time; 0 after a wrong result. Two
+ * batches must be long enough, because the very first often takes long. */
+static uint64_t calibrate(const test_t *test, work_t *work)
 {
-    server_t nobody = NOBODY;
-    duration_t took = {0, 0, 0, 0};
+    server_t no_server = NO_SERVER;
+    duration_t elapsed = {0, 0, 0, 0};
     uint64_t turns = 1;
-    int enough = 0;
-    while (enough < 2) {
-        if (!run_batch(test, work, &nobody, turns, &took))
+    int long_batches = 0;
+    while (long_batches < 2) {
+        if (!run_batch(test, work, &no_server, turns, &elapsed))
             return 0;
-        enough = took.local_s >= work->wishes->seconds ? enough + 1 : 0;
-        if (!enough)
-            turns = more(turns, took.local_s, work->wishes->seconds);
+        long_batches = elapsed.local_s >= work->options->seconds ? long_batches + 1 : 0;
+        if (!long_batches)
+            turns = more_turns(turns, elapsed.local_s, work->options->seconds);
     }
     return turns;
 }
 
-/* Print one row; returns how many turns the next one should begin with. */
+/* Measure and print one row; return the number of turns for the next one. */
 static uint64_t measure(
     const test_t *test, work_t *work, server_t *server, int repetition, uint64_t turns)
 {
     for (;;) {
-        duration_t took;
-        int is_right = run_batch(test, work, server, turns, &took);
-        if (!is_right || took.local_s >= work->wishes->seconds) {
+        duration_t elapsed;
+        int is_right = run_batch(test, work, server, turns, &elapsed);
+        if (!is_right || elapsed.local_s >= work->options->seconds) {
             printf(
                 "row %-14s %6lu %10.0f %3d", test->name, (unsigned long)test->bytes,
                 (double)turns, repetition);
-            print_times(took, (double)turns * test->each);
+            print_times(elapsed, (double)turns * test->units_per_turn);
             printf(" %s\n", is_right ? "right" : "WRONG");
-            if (ferror(stdout)) /* who listened has gone: a machine is not measured on */
+            if (ferror(stdout)) /* the reader is gone: do not go on measuring */
                 exit(1);
             return is_right ? turns : 0;
         }
-        turns = more(turns, took.local_s, work->wishes->seconds);
+        turns = more_turns(turns, elapsed.local_s, work->options->seconds);
     }
 }
 
 static void run_test(
-    const test_t *test, const wishes_t *wishes, const char *self, server_t *server)
+    const test_t *test, const options_t *options, const char *self, server_t *server)
 {
     work_t work;
-    const char *why = "";
+    const char *reason = "";
     uint64_t turns;
     int repetition;
     memset(&work, 0, sizeof work);
-    work.wishes = wishes;
+    work.options = options;
     work.self = self;
     work.state = 20100729;
-    if (!test->open(&work, &why)) {
-        printf("skipped %s: %s\n", test->name, why);
+    if (!test->open(&work, &reason)) {
+        printf("skipped %s: %s\n", test->name, reason);
         test->close(&work);
         return;
     }
-    turns = calibrated(test, &work);
+    turns = calibrate(test, &work);
     if (!turns)
         printf("failed %s: a wrong answer before anything was measured\n", test->name);
-    for (repetition = 1; turns && repetition <= wishes->common.repetitions; repetition++)
+    for (repetition = 1; turns && repetition <= options->common.repetitions; repetition++)
         turns = measure(test, &work, server, repetition, turns);
     test->close(&work);
 }
 
-static void print_wishes(const wishes_t *wishes)
+static void print_options(const options_t *options)
 {
     print_machine();
     printf("page: %lu B\n", (unsigned long)page_bytes());
-    printf("second process: %s\n", BESIDE_NAME);
-    printf("processors of context switches: %s\n", can_stay() ? "one" : "any");
-    printf("file: %lu MiB\n", (unsigned long)wishes->file_mib);
-    printf("page cache: %s\n", is_direct(wishes->folder) ? "no" : "yes");
-    printf("network: %s\n", wishes->peer ? wishes->peer : "loopback");
-    printf("minimum: %g s\nrepetitions: %d\n", wishes->seconds, wishes->common.repetitions);
+    printf("second process: %s\n", SECOND_PROCESS_KIND);
+    printf("processors of context switches: %s\n", can_pin() ? "one" : "any");
+    printf("file: %lu MiB\n", (unsigned long)options->file_mib);
+    printf("page cache: %s\n", is_direct(options->folder) ? "no" : "yes");
+    printf("network: %s\n", options->peer ? options->peer : "loopback");
+    printf("minimum: %g s\nrepetitions: %d\n", options->seconds, options->common.repetitions);
     printf("units: operations/s; of pipe, send and receive MB/s, MB are 10^6 B\n");
     printf(
         "          operation  bytes      turns repetition local s     external s    bound s"
@@ -456,22 +456,22 @@ static void print_wishes(const wishes_t *wishes)
 
 int main(int count, char **words)
 {
-    wishes_t wishes;
+    options_t options;
     server_t server;
-    int place;
+    int i;
     if (count == 3 && strcmp(words[1], "--exit-with") == 0)
         return atoi(words[2]);
-    begin_sockets();
+    init_sockets();
     if (count == 3 && strcmp(words[1], "serve") == 0)
         return serve(words[2]);
-    wishes = read_wishes(count, words);
-    check_operations(wishes.operations);
-    server = introduce("system 1.0", wishes.common.time_server);
-    server.longest_s = wishes.seconds / 2; /* both together no longer than a row */
-    print_wishes(&wishes);
-    for (place = 0; place < TEST_COUNT; place++)
-        if (is_among(TESTS[place].name, wishes.operations))
-            run_test(&TESTS[place], &wishes, own_path(words[0]), &server);
-    conclude(&server, wishes.common.time_server);
+    options = parse_options(count, words);
+    check_operations(options.operations);
+    server = print_header("system 1.0", options.common.time_server);
+    server.longest_s = options.seconds / 2; /* two stamps take no longer than a row */
+    print_options(&options);
+    for (i = 0; i < TEST_COUNT; i++)
+        if (is_in_list(TESTS[i].name, options.operations))
+            run_test(&TESTS[i], &options, own_path(words[0]), &server);
+    print_footer(&server, options.common.time_server);
     return 0;
 }

@@ -1,1 +1,1 @@
-"""Run benchmark tools and describe the conditions of each run."""
+"""Running benchmark tools and describing the conditions of each run."""

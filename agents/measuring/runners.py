@@ -1,8 +1,7 @@
-"""Benchmark programs: their packages, and how each is run.
+"""Benchmark programs, packages and command lines.
 
-A step is one start of a program, without a shell; its output is one upload. The fio
-steps follow the Iometer pattern of the LMU studies: block sizes x reading and writing x
-sequential and random.
+The fio steps follow the Iometer pattern of the LMU studies: block sizes x read/write x
+sequential/random.
 """
 
 import functools
@@ -11,22 +10,22 @@ import shutil
 from typing import Callable, Dict, List, NamedTuple, Optional
 
 from agents.errors import UsageError
-from agents.kernels.building import (
-    COMPILER_ADVICE,
+from agents.kernels.compilation import (
+    COMPILER_HINT,
     find_compiler,
     kernel_argv,
     prebuilt_program,
 )
-from agents.processes import output_of
+from agents.processes import program_output
 
 FIO_BLOCKS = ("4k", "32k", "256k", "1m", "4m")
 FIO_PATTERNS = ("read", "write", "randread", "randwrite")
-# A tool that exceeds its time by this much is stuck.
+# Longer overruns mean a stuck tool.
 _GRACE_S = 60.0
 _FIXED_WORK_S = 600.0
 _SLOW_WORK_S = 3600.0
-# Arguments for the version; the other tools print it with their results.
-_VERSIONS = {
+# The other tools print it with their results.
+_VERSION_ARGUMENTS = {
     "fio": "--version",
     "hdparm": "-V",
     "httperf": "--version",
@@ -38,21 +37,23 @@ _VERSIONS = {
 }
 
 
-# Tools with a build for Windows, and how to install them.
+# Tools for Windows, and how to install them.
 _ON_WINDOWS = {
     "ab": "comes with Apache for Windows (apachelounge.com), bin\\ab.exe",
     "fio": "choco install fio, or the installer at github.com/axboe/fio/releases",
     "iozone": "the installer for Windows at iozone.org",
     "iperf3": "winget install ar51an.iPerf3",
-    "virtlab-linpack": COMPILER_ADVICE,
-    "virtlab-memory": COMPILER_ADVICE,
-    "virtlab-system": COMPILER_ADVICE,
+    "virtlab-linpack": COMPILER_HINT,
+    "virtlab-memory": COMPILER_HINT,
+    "virtlab-system": COMPILER_HINT,
 }
-_NOT_ON_WINDOWS = "no build for Windows known; ours: virtlab-linpack, -memory, -system"
+_NOT_ON_WINDOWS = (
+    "no build for Windows is known; use virtlab-linpack, -memory or -system"
+)
 
 
 class Program(NamedTuple):
-    """A tool that Virtlab can parse, its program, and its Debian package."""
+    """A tool, its program, and its Debian package."""
 
     tool: str
     program: str
@@ -60,16 +61,16 @@ class Program(NamedTuple):
 
     @property
     def path(self) -> Optional[str]:
-        """Where it is; for a kernel of ours its compiler, or that it is prebuilt."""
+        """Program path; for kernels the compiler, or a note if prebuilt."""
         kernel = self.tool.partition("virtlab-")[2]
         if not kernel:
             return shutil.which(self.program)
-        inside = "inside the agent" if prebuilt_program(kernel) else None
-        return find_compiler() or inside
+        prebuilt = "inside the agent" if prebuilt_program(kernel) else None
+        return find_compiler() or prebuilt
 
     @property
     def advice(self) -> str:
-        """How to install it on Debian or Ubuntu, or on Windows."""
+        """Install advice."""
         if os.name == "nt":
             return _ON_WINDOWS.get(self.tool, _NOT_ON_WINDOWS)
         if not self.package:
@@ -103,9 +104,7 @@ PROGRAMS = (
 )
 
 
-class Wishes(NamedTuple):
-    """Options for all tools."""
-
+class ToolOptions(NamedTuple):
     seconds: int = 10
     threads: int = 1
     folder: str = "."
@@ -119,71 +118,68 @@ class Wishes(NamedTuple):
     array_mib: int = 0
     iterations: int = 0
     time_server: str = ""
-    # Path of the probe in another machine that is measured from here.
+    # Path on another machine.
     probe: str = ""
 
 
 class Step(NamedTuple):
-    """A program with its arguments and its time limit."""
-
     tool: str
     name: str
     argv: List[str]
     limit_s: float
 
 
-def chosen_steps(words: str, wishes: Wishes) -> List[Step]:
-    """Return the steps of ``sysbench``, or some of them: ``sysbench:cpu,memory``.
+def select_steps(words: str, options: ToolOptions) -> List[Step]:
+    """Return a tool's steps, or a selection such as ``sysbench:cpu,memory``.
 
-    Raises UsageError for an unknown program.
+    Raise UsageError for unknown ones.
     """
     tool, colon, names = words.partition(":")
-    steps = steps_of(tool, wishes)
+    steps = tool_steps(tool, options)
     if not colon:
         return steps
     by_name = {step.name: step for step in steps}
-    wanted = [name.strip() for name in names.split(",")]
-    for name in wanted:
+    selected = [name.strip() for name in names.split(",")]
+    for name in selected:
         if name not in by_name:
             raise UsageError(
-                "%s has no program %r; it has: %s." % (tool, name, ", ".join(by_name))
+                "%s has no program %r. Choose from: %s."
+                % (tool, name, ", ".join(by_name))
             )
-    return [by_name[name] for name in dict.fromkeys(wanted)]
+    return [by_name[name] for name in dict.fromkeys(selected)]
 
 
-def steps_of(tool: str, wishes: Wishes) -> List[Step]:
-    """Return the steps of a tool; raise UsageError if it cannot run here."""
+def tool_steps(tool: str, options: ToolOptions) -> List[Step]:
     runner = RUNNERS.get(tool)
     if runner is None:
         raise UsageError(
-            "There is no runner for %s; there are: %s. Run it yourself and push "
-            "what it printed." % (tool, ", ".join(sorted(RUNNERS)))
+            "There is no runner for %s. Available: %s. Run the tool yourself and push "
+            "its output." % (tool, ", ".join(sorted(RUNNERS)))
         )
-    program = next(known for known in PROGRAMS if known.tool == tool)
-    if program.path is None and not wishes.probe:
+    program = next(program for program in PROGRAMS if program.tool == tool)
+    if program.path is None and not options.probe:
         raise UsageError("%s is not installed: %s" % (tool, program.advice))
-    return runner(wishes)
+    return runner(options)
 
 
-def version_of(tool: str) -> str:
-    """Return the version that a tool reports, or an empty text."""
-    path = shutil.which(tool) if tool in _VERSIONS else None
+def tool_version(tool: str) -> str:
+    path = shutil.which(tool) if tool in _VERSION_ARGUMENTS else None
     if path is None:
         return ""
-    # Cached: on an emulated processor the call takes a third of a second.
+    # The call is slow on emulated processors.
     return _version(tool, path, os.stat(path).st_mtime)
 
 
 @functools.lru_cache(maxsize=64)
 def _version(tool: str, path: str, changed_at: float) -> str:
-    printed = output_of([tool, _VERSIONS[tool]]) or ""
-    return printed.partition("\n")[0].strip()
+    output = program_output([tool, _VERSION_ARGUMENTS[tool]]) or ""
+    return output.partition("\n")[0].strip()
 
 
 _FIO = (
     "fio --name=%s-%s --rw=%s --bs=%s --size={file_mib}m --directory={fio_folder} "
     "--filename=virtlab-agent.fio --runtime={seconds} --time_based "
-    # direct: the disk, not the page cache.
+    # direct: bypass the page cache.
     "--ioengine={fio_engine} --direct=1 --numjobs={threads} --unlink=1 "
     "--output-format=json"
 )
@@ -191,17 +187,16 @@ _SYSBENCH = "sysbench %s --threads={threads} --time={seconds} run"
 _STRESS_NG = "stress-ng --%s {threads} --timeout {seconds}s --metrics-brief"
 _IPERF3 = "iperf3 -c {peer} -t {seconds} -J -P {threads}"
 _NETPERF = "netperf -H {peer} -t %s -l {seconds}"
-# hackbench and httperf take a number of messages or connections, not a time.
+# These take a number of messages or connections, not a time.
 _HTTPERF = (
     "httperf --hog --server {peer} --port 80 --uri / --rate 100 "
     "--num-conns {connections} --timeout 5"
 )
-# Write, rewrite, read, reread and random, without the page cache (-I).
+# Write, rewrite, read, reread, random; -I bypasses the page cache.
 _IOZONE = (
     "iozone -a -I -s {file_mib}m -y 4k -q 4m -i 0 -i 1 -i 2 "
     "-f {folder}/virtlab-agent.iozone"
 )
-# Tool -> steps -> command line.
 _COMMANDS = {
     "fio": {
         "%s %s" % (pattern, block): _FIO % (pattern, block, pattern, block)
@@ -237,68 +232,69 @@ _NEEDS = {
 }
 
 
-def _tool_steps(tool: str, wishes: Wishes) -> List[Step]:
+def _tool_steps(tool: str, options: ToolOptions) -> List[Step]:
     if tool in _NEEDS:
         option, sentence = _NEEDS[tool]
-        if not getattr(wishes, option):
+        if not getattr(options, option):
             raise UsageError(sentence)
     is_windows = os.name == "nt"
     values = dict(
-        wishes._asdict(),
-        groups=max(1, wishes.threads),
-        connections=100 * wishes.seconds,
-        # For fio a colon separates folders.
-        fio_folder=wishes.folder.replace(":", "\\:") if is_windows else wishes.folder,
+        options._asdict(),
+        groups=max(1, options.threads),
+        connections=100 * options.seconds,
+        # fio separates folders by colons.
+        fio_folder=options.folder.replace(":", "\\:") if is_windows else options.folder,
         fio_engine="windowsaio" if is_windows else "psync",
     )
-    limit_s = _LIMITS.get(tool, 3 * wishes.seconds + _GRACE_S)
+    limit_s = _LIMITS.get(tool, 3 * options.seconds + _GRACE_S)
     return [
         Step(tool, name, [word.format(**values) for word in line.split()], limit_s)
         for name, line in _COMMANDS[tool].items()
     ]
 
 
-def _kernel_argv(kernel: str, options: List[str], wishes: Wishes) -> List[str]:
-    start = [wishes.probe, kernel] if wishes.probe else None
+def _kernel_argv(kernel: str, arguments: List[str], options: ToolOptions) -> List[str]:
+    start = [options.probe, kernel] if options.probe else None
     return kernel_argv(
-        kernel, options, wishes.bits, wishes.time_server, start, wishes.iterations
+        kernel, arguments, options.bits, options.time_server, start, options.iterations
     )
 
 
-def _virtlab_linpack(wishes: Wishes) -> List[Step]:
-    """Allow twice the budget: the first solution of a size always begins."""
-    options = ["--budget-s", str(wishes.budget_s)]
-    if wishes.sizes:
-        options += ["--sizes", wishes.sizes]
-    argv = _kernel_argv("linpack", options, wishes)
-    limit_s = 2 * wishes.budget_s + _FIXED_WORK_S
+def _virtlab_linpack(options: ToolOptions) -> List[Step]:
+    """A size's first solution always starts: allow twice the budget."""
+    arguments = ["--budget-s", str(options.budget_s)]
+    if options.sizes:
+        arguments += ["--sizes", options.sizes]
+    argv = _kernel_argv("linpack", arguments, options)
+    limit_s = 2 * options.budget_s + _FIXED_WORK_S
     return [Step("virtlab-linpack", "all sizes", argv, limit_s)]
 
 
-def _virtlab_memory(wishes: Wishes) -> List[Step]:
-    """About 720 rows, each of a hundredth of the time."""
-    argv = _kernel_argv("memory", ["--seconds", "%g" % (wishes.seconds / 100)], wishes)
-    if wishes.blocks_kib:
-        argv += ["--blocks-kib", wishes.blocks_kib]
-    if wishes.array_mib:
-        argv += ["--array-mib", str(wishes.array_mib)]
-    limit_s = 50 * wishes.seconds + _FIXED_WORK_S
+def _virtlab_memory(options: ToolOptions) -> List[Step]:
+    """About 720 rows, each for a hundredth of the time."""
+    arguments = ["--seconds", "%g" % (options.seconds / 100)]
+    argv = _kernel_argv("memory", arguments, options)
+    if options.blocks_kib:
+        argv += ["--blocks-kib", options.blocks_kib]
+    if options.array_mib:
+        argv += ["--array-mib", str(options.array_mib)]
+    limit_s = 50 * options.seconds + _FIXED_WORK_S
     return [Step("virtlab-memory", "all", argv, limit_s)]
 
 
-def _virtlab_system(wishes: Wishes) -> List[Step]:
-    """About 120 rows and as many to warm up, each of a twentieth of the time."""
-    options = ["--seconds", "%g" % (wishes.seconds / 20), "--folder", wishes.folder]
-    if wishes.peer:
-        options += ["--peer", wishes.peer]
-    if wishes.file_mib:
-        options += ["--file-mib", str(wishes.file_mib)]
-    argv = _kernel_argv("system", options, wishes)
-    limit_s = 50 * wishes.seconds + _FIXED_WORK_S
+def _virtlab_system(options: ToolOptions) -> List[Step]:
+    """About 120 rows with warm-up, each for a twentieth of the time."""
+    arguments = ["--seconds", "%g" % (options.seconds / 20), "--folder", options.folder]
+    if options.peer:
+        arguments += ["--peer", options.peer]
+    if options.file_mib:
+        arguments += ["--file-mib", str(options.file_mib)]
+    argv = _kernel_argv("system", arguments, options)
+    limit_s = 50 * options.seconds + _FIXED_WORK_S
     return [Step("virtlab-system", "all", argv, limit_s)]
 
 
-RUNNERS: Dict[str, Callable[[Wishes], List[Step]]] = {
+RUNNERS: Dict[str, Callable[[ToolOptions], List[Step]]] = {
     **{tool: functools.partial(_tool_steps, tool) for tool in _COMMANDS},
     "virtlab-linpack": _virtlab_linpack,
     "virtlab-memory": _virtlab_memory,

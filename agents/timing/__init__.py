@@ -1,1 +1,1 @@
-"""Clocks, the time server, and stamps of its time."""
+"""Clocks, the time server, and stamps that compare clocks."""

@@ -1,15 +1,14 @@
 """The time server: many clients over TCP and UDP, one thread, bounded memory.
 
-The LINPACK of the LMU studies sends `start`, answered by `start`, then `time`, answered
-by the microseconds since then and a newline, and `quit`, answered by `quit`. Its client
-compares whole replies, so two of them have no newline. Agents send `stamp NONCE` and
-get both clocks:
+The LINPACK of the LMU studies sends `start` (answer: `start`), `time` (answer: the
+microseconds since then and a newline) and `quit` (answer: `quit`); it compares whole
+replies, so two have no newline. Agents send `stamp NONCE`:
 
     stamp 6f1f 9c2b7a01d4e5f607 1795212926095357 93127446021
           nonce, name of the clock, wall and monotonic time in microseconds
 
-A server whose clock has steps of more than a microsecond appends their length. Older
-agents reject such a reply: better no time than a coarse one that looks fine.
+A clock with steps of more than a microsecond appends their length, which older agents
+reject rather than trust a coarse time.
 """
 
 import contextlib
@@ -19,12 +18,12 @@ import socket
 from collections import Counter, OrderedDict
 from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
-from agents.processes import Stop
+from agents.processes import StopFlag
 from agents.timing.clocks import Clocks, own_clocks
 
 PORT = 8037
-LONGEST_REQUEST = 256
-UNKNOWN = b"error: say start, time, quit or stamp NONCE\n"
+MAX_REQUEST_BYTES = 256
+UNKNOWN_REQUEST = b"error: say start, time, quit or stamp NONCE\n"
 NOT_STARTED = b"error: say start first\n"
 _STAMP = re.compile(r"stamp ([A-Za-z0-9-]{1,64})")
 _STAMPED = re.compile(
@@ -33,7 +32,7 @@ _STAMPED = re.compile(
 
 
 class ServerTime(NamedTuple):
-    """An answer of a time server, in microseconds of its clocks."""
+    """Microseconds of the server's clocks."""
 
     clock: str
     wall_us: int
@@ -41,16 +40,13 @@ class ServerTime(NamedTuple):
     resolution_us: int = 1
 
 
-class Session:
-    """The state of one client: when it sent `start`."""
-
+class ClientState:
     def __init__(self, clocks: Clocks) -> None:
         self.clocks = clocks
         self.started_us: Optional[int] = None
         self.is_over = False
 
     def answer(self, request: bytes) -> bytes:
-        """Return the reply to a request."""
         word = request.decode("latin-1").strip("\r\n\0 ")
         if word == "time":
             if self.started_us is None:
@@ -63,7 +59,7 @@ class Session:
             self.is_over = True
             return b"quit"
         stamp = _STAMP.fullmatch(word)
-        return stamp_reply(stamp.group(1), self.clocks) if stamp else UNKNOWN
+        return stamp_reply(stamp.group(1), self.clocks) if stamp else UNKNOWN_REQUEST
 
 
 def stamp_request(nonce: str) -> bytes:
@@ -71,14 +67,14 @@ def stamp_request(nonce: str) -> bytes:
 
 
 def stamp_reply(nonce: str, clocks: Clocks) -> bytes:
-    """Return the reply with both clocks, read as late as possible."""
+    """Return both clocks, read as late as possible."""
     times = (nonce, clocks.name, clocks.wall_us(), clocks.monotonic_us())
     coarse = " %d" % clocks.resolution_us if clocks.resolution_us > 1 else ""
     return ("stamp %s %s %d %d" % times + coarse + "\n").encode("ascii")
 
 
 def read_reply(reply: bytes, nonce: str) -> Optional[ServerTime]:
-    """Parse a reply; None if it is incomplete or has another nonce."""
+    """Return None for an incomplete reply or another nonce."""
     match = _STAMPED.fullmatch(reply.decode("latin-1"))
     if not match or match.group(1) != nonce:
         return None
@@ -86,41 +82,38 @@ def read_reply(reply: bytes, nonce: str) -> Optional[ServerTime]:
     return ServerTime(clock, int(wall_us), int(monotonic_us), int(step_us or 1))
 
 
-MOST_CONNECTIONS = 512
-MOST_OF_AN_ADDRESS = 256  # a lab behind one address has many guests
-SILENT_S = 10  # until the first request of a connection
-# Floods of datagrams: many are read at once, few of them are answered.
-DATAGRAMS_AT_ONCE, OF_A_PEER, OF_AN_ADDRESS = 1024, 4, 64
+MAX_CONNECTIONS = 512
+MAX_CONNECTIONS_PER_ADDRESS = 256  # a lab may have many guests behind it
+IDLE_TIMEOUT_S = 10  # until a connection's first request
+# Against floods: many are read at once, few answered.
+MAX_DATAGRAMS, MAX_DATAGRAMS_PER_PEER, MAX_DATAGRAMS_PER_ADDRESS = 1024, 4, 64
 _RECEIVE_BYTES = 4 * 1024 * 1024
-_BYTES_OF_A_TURN = 1024
-MOST_PEERS = 4096
+_READ_BYTES = 1024
+MAX_PEERS = 4096
 IDLE_S = 7200  # longer than the pauses of a LINPACK run
 
 
-class Connection(NamedTuple):
-    """A TCP client: its received bytes, and the time of its last request."""
-
-    session: Session
+class TcpClient(NamedTuple):
+    session: ClientState
     pending: bytearray
-    spoke_us: int
+    last_request_us: int
     address: str
 
 
 class TimeServer:
-    """Answer over TCP and UDP on one port.
+    """Connections that flood, stay silent or exceed limits are closed.
 
-    Connections that flood, stay silent or are too many are closed; datagrams queue per
-    peer.
+    Datagrams queue per peer.
     """
 
     def __init__(
         self, host: str = "", port: int = PORT, clocks: Optional[Clocks] = None
     ) -> None:
         self.clocks = clocks or own_clocks()
-        self.peers: OrderedDict[Any, Session] = OrderedDict()
-        self.connections: Dict[socket.socket, Connection] = {}
+        self.peers: OrderedDict[Any, ClientState] = OrderedDict()
+        self.connections: Dict[socket.socket, TcpClient] = {}
         self.of_address: Dict[str, int] = Counter()
-        # Connections without a request so far, oldest first, and since when.
+        # Without a request: oldest first, with their start.
         self.silent: OrderedDict[socket.socket, int] = OrderedDict()
         self.selector = selectors.DefaultSelector()
         self.answered = 0
@@ -133,29 +126,28 @@ class TimeServer:
         except OSError:
             self.listener.close()
             raise
-        # As much as the system allows, so that a flood does not fill it.
-        room = (socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BYTES)
-        self.datagrams.setsockopt(*room)
-        self.stopping = Stop()
+        # As large as allowed, against floods.
+        buffer_size = (socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BYTES)
+        self.datagrams.setsockopt(*buffer_size)
+        self.stopping = StopFlag()
         self._watch(self.listener, self._accept)
         self._watch(self.datagrams, self._answer_datagram)
-        self._watch(self.stopping.wakened, self._look_up)
+        self._watch(self.stopping.wakened, self._clear_wake_up)
 
     def serve(self) -> None:
-        """Answer until `stop`."""
         while not self.stopping.is_set:
-            for key, _ in self.selector.select(self._hang_up_on_the_silent()):
-                # A connection may have been closed meanwhile and its number reused.
+            for key, _ in self.selector.select(self._close_silent()):
+                # The number of a closed connection may be reused.
                 if self.selector.get_map().get(key.fd) is key:
                     key.data(key.fileobj)
 
     def stop(self) -> None:
-        """End `serve`, from any thread or signal handler."""
+        """Callable from any thread or signal handler."""
         self.stopping.set()
 
     def close(self) -> None:
         for sock in list(self.connections):
-            self._hang_up(sock)
+            self._close(sock)
         self.listener.close()
         self.datagrams.close()
         self.stopping.close()
@@ -165,7 +157,7 @@ class TimeServer:
         sock.setblocking(False)
         self.selector.register(sock, selectors.EVENT_READ, react)
 
-    def _look_up(self, _: socket.socket) -> None:
+    def _clear_wake_up(self, _: socket.socket) -> None:
         self.stopping.wait(0)
 
     def _accept(self, listener: socket.socket) -> None:
@@ -173,15 +165,15 @@ class TimeServer:
             sock, (address, *_) = listener.accept()
         except OSError:
             return
-        is_too_many = self.of_address[address] >= MOST_OF_AN_ADDRESS
-        if is_too_many or not self._has_room_for(address):
+        is_over_limit = self.of_address[address] >= MAX_CONNECTIONS_PER_ADDRESS
+        if is_over_limit or not self._has_room_for(address):
             sock.close()
             return
-        # Delayed replies would make the round trip longer.
+        # Nagle's algorithm would lengthen the round trip.
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         now_us = self.clocks.monotonic_us()
-        fresh = Connection(Session(self.clocks), bytearray(), now_us, address)
-        self.connections[sock] = fresh
+        client = TcpClient(ClientState(self.clocks), bytearray(), now_us, address)
+        self.connections[sock] = client
         self.of_address[address] += 1
         self.silent[sock] = now_us
         self._watch(sock, self._answer_connection)
@@ -191,47 +183,50 @@ class TimeServer:
         session, pending = connection.session, connection.pending
         answered = self.answered
         try:
-            heard = sock.recv(_BYTES_OF_A_TURN)
-            pending += heard
-            is_over = not heard or not self._answer_lines(sock, session, pending)
+            received = sock.recv(_READ_BYTES)
+            pending += received
+            is_over = not received or not self._answer_lines(sock, session, pending)
         except OSError:
             is_over = True
         if is_over or session.is_over:
-            self._hang_up(sock)
+            self._close(sock)
             return
-        if self.answered > answered:  # half a line does not count
+        if self.answered > answered:  # an incomplete line does not count
             self.silent.pop(sock, None)
         now_us = self.clocks.monotonic_us()
-        self.connections[sock] = connection._replace(spoke_us=now_us)
+        self.connections[sock] = connection._replace(last_request_us=now_us)
 
     def _answer_lines(
-        self, sock: socket.socket, session: Session, pending: bytearray
+        self, sock: socket.socket, session: ClientState, pending: bytearray
     ) -> bool:
-        """Answer each whole line with one write; return False to close."""
+        """Answer lines with one write each; return False to close."""
         while b"\n" in pending and not session.is_over:
             line, _, rest = bytes(pending).partition(b"\n")
             pending[:] = rest
             reply = session.answer(line)
             if sock.send(reply) != len(reply):
-                return False  # the client does not read its replies
+                return False  # unread replies
             self.answered += 1
-        return len(pending) <= LONGEST_REQUEST
+        return len(pending) <= MAX_REQUEST_BYTES
 
     def _answer_datagram(self, sock: socket.socket) -> None:
-        """Read all datagrams; answer each peer once before any peer twice."""
+        """Answer every peer once before any peer twice."""
         queues: Dict[Any, List[bytes]] = {}
         of_address: Dict[str, int] = Counter()
-        for _ in range(DATAGRAMS_AT_ONCE):
+        for _ in range(MAX_DATAGRAMS):
             try:
-                # One more byte shows a request that is too long.
-                request, peer = sock.recvfrom(LONGEST_REQUEST + 1)
+                # One more byte reveals long requests.
+                request, peer = sock.recvfrom(MAX_REQUEST_BYTES + 1)
             except OSError:
                 break
             queue = queues.setdefault(peer, [])
-            if len(queue) < OF_A_PEER and of_address[peer[0]] < OF_AN_ADDRESS:
+            if (
+                len(queue) < MAX_DATAGRAMS_PER_PEER
+                and of_address[peer[0]] < MAX_DATAGRAMS_PER_ADDRESS
+            ):
                 queue.append(request)
                 of_address[peer[0]] += 1
-        for turn in range(OF_A_PEER):
+        for turn in range(MAX_DATAGRAMS_PER_PEER):
             for peer, queue in queues.items():
                 if turn < len(queue):
                     with contextlib.suppress(OSError):
@@ -239,51 +234,53 @@ class TimeServer:
                         self.answered += 1
 
     def _reply_to(self, request: bytes, peer: Any) -> bytes:
-        if len(request) > LONGEST_REQUEST:
-            return UNKNOWN
-        session = self.peers.pop(peer, None) or Session(self.clocks)
+        if len(request) > MAX_REQUEST_BYTES:
+            return UNKNOWN_REQUEST
+        session = self.peers.pop(peer, None) or ClientState(self.clocks)
         reply = session.answer(request)
         if session.started_us is not None and not session.is_over:
             self.peers[peer] = session
-        # UDP has no end of a connection: drop the peer that has asked least recently.
-        if len(self.peers) > MOST_PEERS:
+        # UDP has no end of connection: drop the oldest peer.
+        if len(self.peers) > MAX_PEERS:
             self.peers.popitem(last=False)
         return reply
 
     def _has_room_for(self, address: str) -> bool:
-        """Return whether there is room, after closing other connections if needed."""
-        if len(self.connections) >= MOST_CONNECTIONS:
+        """Close other connections if needed."""
+        if len(self.connections) >= MAX_CONNECTIONS:
             oldest_us = self.clocks.monotonic_us() - IDLE_S * 1000000
             for sock, connection in list(self.connections.items()):
-                if connection.spoke_us < oldest_us:
-                    self._hang_up(sock)
-        if len(self.connections) < MOST_CONNECTIONS:
+                if connection.last_request_us < oldest_us:
+                    self._close(sock)
+        if len(self.connections) < MAX_CONNECTIONS:
             return True
         if self.silent:
-            self._hang_up(next(iter(self.silent)))
+            self._close(next(iter(self.silent)))
             return True
-        crowd = max(self.of_address, key=self.of_address.__getitem__)
-        if self.of_address[crowd] <= self.of_address[address] + 1:
+        busiest = max(self.of_address, key=self.of_address.__getitem__)
+        if self.of_address[busiest] <= self.of_address[address] + 1:
             return False
-        of_crowd = [
+        sockets = [
             sock
             for sock, connection in self.connections.items()
-            if connection.address == crowd
+            if connection.address == busiest
         ]
-        self._hang_up(min(of_crowd, key=lambda sock: self.connections[sock].spoke_us))
+        self._close(
+            min(sockets, key=lambda sock: self.connections[sock].last_request_us)
+        )
         return True
 
-    def _hang_up_on_the_silent(self) -> Optional[float]:
-        """Close silent connections; return the seconds until the next one is due."""
+    def _close_silent(self) -> Optional[float]:
+        """Return the seconds until the next one is due."""
         while self.silent:
             sock, since_us = next(iter(self.silent.items()))
-            left_us = since_us + SILENT_S * 1000000 - self.clocks.monotonic_us()
+            left_us = since_us + IDLE_TIMEOUT_S * 1000000 - self.clocks.monotonic_us()
             if left_us > 0:
                 return left_us / 1e6
-            self._hang_up(sock)
+            self._close(sock)
         return None
 
-    def _hang_up(self, sock: socket.socket) -> None:
+    def _close(self, sock: socket.socket) -> None:
         address = self.connections.pop(sock).address
         self.of_address[address] -= 1
         if not self.of_address[address]:
@@ -298,7 +295,7 @@ def _bound(
 ) -> socket.socket:
     sock = socket.socket(family, kind)
     try:
-        if kind == socket.SOCK_STREAM:  # for UDP it would let two servers share a port
+        if kind == socket.SOCK_STREAM:  # two UDP servers could share the port
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind((host, port))
     except OSError:

@@ -1,4 +1,4 @@
-"""Who a request comes from: an agent's token, or a person who has signed in."""
+"""Authentication by an agent's token or a user's session, and upload permission."""
 
 from typing import Any, cast
 
@@ -18,7 +18,7 @@ from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
 from api.kit.errors import CHALLENGE
-from benchmarks import sight
+from benchmarks import rls
 from benchmarks.labs import tokens
 from benchmarks.models import Token
 from benchmarks.replica import from_primary
@@ -27,29 +27,28 @@ SCHEMES = {b"token", b"bearer"}
 
 
 class TokenAuthentication(BaseAuthentication):
-    """Read ``Authorization: Token vl_...``; ``Bearer`` is taken as well."""
+    """Token in ``Authorization: Token vl_...``; ``Bearer`` is accepted."""
 
     def authenticate(
         self, request: Request | HttpRequest
     ) -> tuple[AnonymousUser, Token] | None:
-        shown = shown_token(request)
-        if shown is None:
+        token_text = token_from_header(request)
+        if token_text is None:
             return None
-        # Revoked tokens are refused at once: a standby may not know yet.
+        # A standby might miss a revocation.
         with from_primary():
-            token = tokens.authenticate(shown)
+            token = tokens.authenticate(token_text)
         if token.can_read or request.method not in SAFE_METHODS:
-            sight.see_labs(token.lab_id)
-        # An agent is its token, not a user of Django.
+            rls.allow_labs(token.lab_id)
+        # An agent has no Django user.
         return AnonymousUser(), token
 
     def authenticate_header(self, request: Request) -> str:
         return CHALLENGE
 
 
-class SessionReading(SessionAuthentication):
-    """A signed-in person may read. Writing needs a token, so no form of another
-    site can write in a person's name."""
+class ReadOnlySessionAuthentication(SessionAuthentication):
+    """For reading only, so that forms of other sites cannot write."""
 
     def authenticate(self, request: Request) -> Any:
         if request.method not in SAFE_METHODS:
@@ -57,17 +56,17 @@ class SessionReading(SessionAuthentication):
         return super().authenticate(request)
 
 
-class Scoped(BasePermission):
-    """Anybody may ask; only a token with the upload scope may write, to its own lab."""
+class TokenScopePermission(BasePermission):
+    """Everybody may read, upload tokens may write."""
 
     def has_permission(self, request: Request, view: object) -> bool:
         if request.method not in SAFE_METHODS:
-            check_upload(request.auth)
+            require_upload_scope(request.auth)
         return True
 
 
-def shown_token(request: Request | HttpRequest) -> str | None:
-    """Return the token of the Authorization header, None without such a header."""
+def token_from_header(request: Request | HttpRequest) -> str | None:
+    """Return the Authorization header's token, if any."""
     header = get_authorization_header(cast(Request, request))  # reads META only
     words = header.split()
     if not words:
@@ -76,12 +75,12 @@ def shown_token(request: Request | HttpRequest) -> str | None:
         raise AuthenticationFailed(
             'Send the token as "Authorization: Token vl_...", or send none.'
         )
-    # Other bytes than ASCII make a wrong token, not a server error.
+    # Non-ASCII bytes must not be a server error.
     return words[1].decode("ascii", "replace")
 
 
-def check_upload(token: Any) -> Token:
-    """Return a token that may upload; refuse anything else."""
+def require_upload_scope(token: Any) -> Token:
+    """Return the token; raise unless it may upload."""
     if not isinstance(token, Token):
         raise NotAuthenticated(
             'Writing needs a token: send "Authorization: Token vl_..." with a '

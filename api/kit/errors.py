@@ -1,4 +1,4 @@
-"""One shape for every error: ``{"code", "detail", "fields"}`` and the right status."""
+"""Error responses: ``{"code", "detail", "fields"}`` with a status code."""
 
 import logging
 from collections.abc import Iterator, Mapping
@@ -10,9 +10,9 @@ from django.http import Http404
 from rest_framework import exceptions
 from rest_framework.response import Response
 
-from benchmarks.database import sqlstate, was_away
+from benchmarks.database import is_connection_error, sqlstate
 from benchmarks.errors import (
-    TOOK_TOO_LONG,
+    TIMEOUT_SQLSTATES,
     BenchmarksError,
     MalformedError,
     TooLargeError,
@@ -25,8 +25,6 @@ RETRY_AFTER_S = 2
 
 @dataclass(frozen=True)
 class Problem:
-    """The status, body and headers of an error's answer."""
-
     status: int
     code: str
     detail: str
@@ -40,29 +38,28 @@ class Problem:
 UNAVAILABLE = Problem(
     503,
     "database_unavailable",
-    "The database does not answer. Send the same again in a moment; that is safe.",
+    "The database is not responding. Repeat the request in a moment; that is safe.",
     headers={"Retry-After": str(RETRY_AFTER_S)},
 )
 BUSY = Problem(
     503,
-    "took_too_long",
-    "The database took too long for this and was stopped. Ask for less, or send the "
-    "same again in a moment; that is safe.",
+    "query_timeout",
+    "The query took too long and was stopped. Request less data, or repeat the "
+    "request in a moment; that is safe.",
     headers={"Retry-After": str(RETRY_AFTER_S)},
 )
-UNFORESEEN = Problem(
+INTERNAL_ERROR = Problem(
     500,
     "server_error",
-    "Something went wrong on our side and was logged. "
-    "It is safe to send the same again.",
+    "An internal error occurred and was logged. It is safe to repeat the request.",
 )
 
 logger = logging.getLogger(__name__)
 
-DETAILS: dict[type[exceptions.APIException], tuple[str, str]] = {
+MESSAGES_BY_EXCEPTION: dict[type[exceptions.APIException], tuple[str, str]] = {
     exceptions.NotFound: (
         "not_found",
-        "There is nothing here, or it is not yours to see.",
+        "Not found, or you do not have permission to see it.",
     ),
     exceptions.MethodNotAllowed: ("method_not_allowed", ""),
     exceptions.UnsupportedMediaType: (
@@ -71,125 +68,125 @@ DETAILS: dict[type[exceptions.APIException], tuple[str, str]] = {
     ),
     exceptions.NotAcceptable: (
         "not_acceptable",
-        "Answers are JSON only. Send Accept: application/json.",
+        "Responses are JSON only. Send Accept: application/json.",
     ),
 }
 
 
-def answer(exc: Exception, context: Mapping[str, Any]) -> Response:
-    """Turn whatever was raised in a view into an answer."""
+def handle_exception(exc: Exception, context: Mapping[str, Any]) -> Response:
     request = context.get("request")
-    problem = logged_problem(exc, request.path if request is not None else "")
+    problem = log_problem(exc, request.path if request is not None else "")
     return Response(problem.body(), status=problem.status, headers=problem.headers)
 
 
-def logged_problem(exc: Exception, path: str) -> Problem:
-    """Return what to say about an exception; log it if it is the server's."""
-    problem = problem_of(exc)
+def log_problem(exc: Exception, path: str) -> Problem:
+    """Return the error response; log server errors."""
+    problem = problem_from_exception(exc)
     if problem.status >= 500:
-        # A database that is away is not a mistake of ours: it needs no traceback.
-        unforeseen = exc if problem.status == 500 else None
-        logger.error("%s failed: %s", path, exc, exc_info=unforeseen)
+        # An unavailable database needs no traceback.
+        traceback_source = exc if problem.status == 500 else None
+        logger.error("%s failed: %s", path, exc, exc_info=traceback_source)
     return problem
 
 
-def problem_of(exc: Exception) -> Problem:
-    """Return what to say about an exception, and nothing of our insides."""
+def problem_from_exception(exc: Exception) -> Problem:
+    """Return the error response, without internal details."""
     if isinstance(exc, BenchmarksError):
         fields = exc.fields or ({exc.field: [str(exc)]} if exc.field else {})
         headers = {"WWW-Authenticate": CHALLENGE} if exc.status == 401 else {}
-        if exc.wait_s is not None:
-            headers = {"Retry-After": str(exc.wait_s)}
+        if exc.retry_after_s is not None:
+            headers = {"Retry-After": str(exc.retry_after_s)}
         return Problem(exc.status, exc.code, str(exc), fields, headers)
     if isinstance(exc, exceptions.ValidationError):
-        return invalid(exc.detail)
-    if was_away(exc):
-        return BUSY if sqlstate(exc) in TOOK_TOO_LONG else UNAVAILABLE
-    # Django's own become REST framework's: one sentence for both.
+        return validation_problem(exc.detail)
+    if is_connection_error(exc):
+        return BUSY if sqlstate(exc) in TIMEOUT_SQLSTATES else UNAVAILABLE
+    # Use the same messages for Django's exceptions.
     if isinstance(exc, Http404):
         exc = exceptions.NotFound()
     if isinstance(exc, PermissionDenied):
         exc = exceptions.PermissionDenied()
     if isinstance(exc, exceptions.APIException):
-        code, sentence = DETAILS.get(type(exc), (exc.default_code, ""))
+        code, sentence = MESSAGES_BY_EXCEPTION.get(type(exc), (exc.default_code, ""))
         headers = {"WWW-Authenticate": CHALLENGE} if exc.status_code == 401 else {}
         sentence = sentence or str(exc.detail)
         return Problem(exc.status_code, code, sentence, headers=headers)
-    return UNFORESEEN
+    return INTERNAL_ERROR
 
 
-def invalid(detail: Any, what: str = "The request") -> Problem:
-    """What a serializer found, by path."""
-    fields = flat_fields(detail)
-    sentence = summary(fields, what)
-    # What concerns the whole has no path: the sentence has told it.
+def validation_problem(detail: Any, subject: str = "The request") -> Problem:
+    """Return the response to validation errors."""
+    fields = flatten_errors(detail)
+    sentence = error_summary(fields, subject)
+    # The summary has errors without a path.
     fields.pop("", None)
-    return Problem(400, "invalid", sentence, listed(fields))
+    return Problem(400, "invalid", sentence, truncate_fields(fields))
 
 
-class LinesRefusedError(BenchmarksError):
-    """Some lines of a bulk upload are wrong; nothing of it was stored."""
+class LinesRejectedError(BenchmarksError):
+    """Invalid lines of a bulk upload; nothing was stored."""
 
     def __init__(self, problems: Mapping[int, Problem]) -> None:
         lines = sorted(problems)
         first = problems[lines[0]]
-        count = "1 line is" if len(lines) == 1 else f"{len(lines):,} lines are"
+        count_text = "1 line is" if len(lines) == 1 else f"{len(lines):,} lines are"
         super().__init__(
-            "lines_refused",
-            f"Nothing was stored: {count} wrong. Line {lines[0]}: {first.detail}",
+            "lines_rejected",
+            f"Nothing was stored: {count_text} wrong. Line {lines[0]}: {first.detail}",
         )
-        self.fields = listed({f"line {line}": problems[line].body() for line in lines})
+        self.fields = truncate_fields(
+            {f"line {line}": problems[line].body() for line in lines}
+        )
         self.status = min(problem.status for problem in problems.values())
 
 
-def malformed(text: str) -> MalformedError:
-    """Return the error of a body that cannot be read."""
+def malformed_error(text: str) -> MalformedError:
     return MalformedError("malformed", text)
 
 
-def too_large(text: str) -> TooLargeError:
-    """Return the error of a body that is larger than a limit."""
+def too_large_error(text: str) -> TooLargeError:
     return TooLargeError("too_large", text)
 
 
-def listed(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The first of many: a thousand wrong samples need no thousand sentences."""
+def truncate_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     return dict(list(fields.items())[:MAX_LISTED])
 
 
-def flat_fields(detail: Any) -> dict[str, list[str]]:
-    """Return REST framework's nested errors by path: ``samples[3].value``."""
-    found: dict[str, list[str]] = {}
-    for path, sentence in _sentences(detail, ""):
-        found.setdefault(path, []).append(sentence)
-    return found
+def flatten_errors(detail: Any) -> dict[str, list[str]]:
+    """Return REST framework's errors by path: ``samples[3].value``."""
+    errors: dict[str, list[str]] = {}
+    for path, sentence in _flatten(detail, ""):
+        errors.setdefault(path, []).append(sentence)
+    return errors
 
 
-def summary(fields: Mapping[str, list[str]], what: str) -> str:
-    """One sentence for people who read only one."""
+def error_summary(fields: Mapping[str, list[str]], subject: str) -> str:
+    """Return the number of errors and the first one."""
     path, sentences = next(iter(fields.items()))
     first = f"{path}: {sentences[0]}" if path else sentences[0]
     if len(fields) == 1:
         return first
-    return f"{what} has {len(fields):,} problems. The first is {first}"
+    return f"{subject} has {len(fields):,} problems. The first is {first}"
 
 
 def member_path(path: str, name: str | int) -> str:
-    """The path of a member: ``samples`` and 3 give ``samples[3]``."""
+    """Return the path of a member: ``samples`` and 3 give ``samples[3]``."""
     if isinstance(name, int):
         return f"{path}[{name}]"
     return f"{path}.{name}" if path else name
 
 
-def _sentences(detail: Any, path: str) -> Iterator[tuple[str, str]]:
+def _flatten(detail: Any, path: str) -> Iterator[tuple[str, str]]:
     if isinstance(detail, Mapping):
         for name, inner in detail.items():
-            whole = name == "non_field_errors"
-            yield from _sentences(inner, path if whole else member_path(path, name))
+            is_object_error = name == "non_field_errors"
+            yield from _flatten(
+                inner, path if is_object_error else member_path(path, name)
+            )
     elif isinstance(detail, list):
         for index, inner in enumerate(detail):
-            # Two kinds of lists: sentences about one value, and errors by member.
-            nested = isinstance(inner, Mapping)
-            yield from _sentences(inner, member_path(path, index) if nested else path)
+            # Either messages about one value, or errors by item.
+            is_nested = isinstance(inner, Mapping)
+            yield from _flatten(inner, member_path(path, index) if is_nested else path)
     else:
         yield path, str(detail)

@@ -1,4 +1,4 @@
-"""What all views of the API share."""
+"""Base classes and decorators of views."""
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, wraps
@@ -24,57 +24,58 @@ from rest_framework.reverse import reverse
 from rest_framework.serializers import BaseSerializer
 from rest_framework.status import HTTP_200_OK, HTTP_201_CREATED
 
-from api.kit.authentication import TokenAuthentication, check_upload
-from api.kit.bodies import open_body
-from api.kit.errors import logged_problem
-from api.kit.outputs import OutputSerializer
-from api.kit.parsing import request_body
-from api.kit.queries import ListQuery, Query, read_query, study_parameter
+from api.kit.authentication import TokenAuthentication, require_upload_scope
+from api.kit.body_limits import open_body
+from api.kit.composite_fields import StrictSerializer, validate_document
+from api.kit.errors import log_problem
+from api.kit.output_serializer import OutputSerializer
+from api.kit.query_parameters import ListQuery, Query, parse_query, study_parameter
 from api.kit.schema import ApiSchema
-from api.kit.shapes import StrictSerializer, checked
-from benchmarks import sight
+from api.kit.strict_json import read_request_body
+from benchmarks import rls
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Agent, Lab, Membership, Study, Token
 from benchmarks.studies.lookup import find_study
 from benchmarks.viewer import ANYONE, Viewer
 
 AnySerializer = BaseSerializer[Any]
-Fields = dict[str, Any]  # a checked body
+ValidatedData = dict[str, Any]  # a checked body
 
 
-class AddressedRow(OutputSerializer):
-    """A row with the address where it can be read again."""
+class ResourceSerializer(OutputSerializer):
+    """Object with its URL."""
 
-    address = ""
+    url_name = ""
 
     id = serializers.IntegerField()
     url = serializers.SerializerMethodField()
 
-    def place(self, row: Any) -> dict[str, Any]:
-        """What stands for the row in its address."""
+    def url_kwargs(self, row: Any) -> dict[str, Any]:
         return {"pk": row.pk}
 
     def get_url(self, row: Any) -> str:
         return reverse(
-            self.address, kwargs=self.place(row), request=self.context.get("request")
+            self.url_name,
+            kwargs=self.url_kwargs(row),
+            request=self.context.get("request"),
         )
 
 
 class ApiRequest(Request):
-    """A request whose body may have come in chunks, and may be empty."""
+    """Request whose body may be chunked or empty."""
 
     def _load_stream(self) -> None:
-        # REST framework takes a body without Content-Length for none at all.
+        # REST framework ignores bodies without Content-Length.
         self._stream = open_body(self._request)
 
 
 class ApiView(GenericAPIView[Any]):
-    """A view with checked query parameters, scoped to who is asking."""
+    """View with validated query parameters, scoped to the viewer."""
 
     schema = ApiSchema()
     http_method_names = ["get", "post", "patch", "head"]
     query_class: type[Query] = Query
-    no_filters: Sequence[str] = ()  # parameters that the view itself reads
+    non_filter_parameters: Sequence[str] = ()  # handled by the view
 
     def initialize_request(self, request: Any, *args: Any, **kwargs: Any) -> Request:
         return ApiRequest(
@@ -86,47 +87,45 @@ class ApiView(GenericAPIView[Any]):
         )
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        # REST framework checks the token first: an unknown method would be a 401.
+        # REST framework would give 401 for unknown methods.
         if request.method not in self.allowed_methods:
             raise MethodNotAllowed(str(request.method))
         super().initial(request, *args, **kwargs)
         is_read = request.method in SAFE_METHODS
-        # Writing takes no parameters, even where the same address reads with some.
-        shape = self.query_class if is_read else Query
-        self.query = read_query(shape, request.query_params)
+        # Writes have no parameters, even if reads have.
+        query_class = self.query_class if is_read else Query
+        self.query = parse_query(query_class, request.query_params)
 
-    def shown(self, output: type[AnySerializer], row: Any, **context: Any) -> Any:
-        """Return a row as its answer says it."""
+    def serialize(self, output: type[AnySerializer], row: Any, **context: Any) -> Any:
         return output(row, context={"request": self.request, **context}).data
 
     @property
     def filters(self) -> dict[str, Any]:
-        """Return the parameters as look-ups of Django's, each by its ``source``."""
-        others = {"cursor", "page_size", *self.no_filters}
-        chosen = {
-            name: value for name, value in self.query.items() if name not in others
+        """Return parameters as Django lookups, by ``source``."""
+        excluded = {"cursor", "page_size", *self.non_filter_parameters}
+        filters = {
+            name: value for name, value in self.query.items() if name not in excluded
         }
-        return chosen | ({"study": self.asked_study} if "study" in chosen else {})
+        return filters | ({"study": self.requested_study} if "study" in filters else {})
 
-    def cut(self, rows: QuerySet[Any]) -> list[Any]:
-        """Return the rows of the page that was asked for."""
+    def paginate(self, rows: QuerySet[Any]) -> list[Any]:
         return self.paginate_queryset(rows) or []
 
-    def answer_page(
+    def page_response(
         self, page: Any, output: type[AnySerializer], **context: Any
     ) -> Response:
-        """Answer with the rows of the page just cut."""
+        """Return a paginated response with the current page's objects."""
         context = {**self.get_serializer_context(), **context}
-        shown = output(page, many=True, context=context).data
-        return self.get_paginated_response(shown)
+        data = output(page, many=True, context=context).data
+        return self.get_paginated_response(data)
 
-    def created_or_known(
+    def created_response(
         self, output: type[AnySerializer], row: Any, created: bool, **context: Any
     ) -> Response:
-        """Answer 201 for a new row and 200 for one that was there already."""
-        shown = self.shown(output, row, **context)
+        """Return 201 for created objects, else 200."""
+        data = self.serialize(output, row, **context)
         status = HTTP_201_CREATED if created else HTTP_200_OK
-        return Response(shown, status=status, headers={"Location": shown["url"]})
+        return Response(data, status=status, headers={"Location": data["url"]})
 
     @property
     def viewer(self) -> Viewer:
@@ -134,39 +133,39 @@ class ApiView(GenericAPIView[Any]):
 
     @property
     def agent(self) -> Agent:
-        """Who uploads; the permission has made sure that there is a token."""
+        """The uploading agent; permissions guarantee a token."""
         token = self.request.auth
         assert isinstance(token, Token)
         return token.agent
 
     @property
     def lab(self) -> Lab:
-        """Where uploads go: a token writes to its own lab only."""
+        """Uploads are stored in the token's lab."""
         return self.agent.lab
 
     @property
     def lab_viewer(self) -> Viewer:
-        """What the token's lab sees, whether or not the token may read."""
-        sight.see_labs(self.lab.pk)
+        """Viewer with the permissions of the token's lab, even if it may not read."""
+        rls.allow_labs(self.lab.pk)
         return Viewer(frozenset({self.lab.pk}))
 
-    def require_own(self, row: Any, kind: str, name: object) -> None:
-        """Refuse another lab's row: even a public one is as good as missing here."""
+    def require_same_lab(self, row: Any, kind: str, name: object) -> None:
+        """Raise 404 for another lab's object, even a public one."""
         if row.lab_id != self.lab.pk:
             raise NotFoundError(kind, name)
 
     @property
-    def asked_study(self) -> Study | None:
-        """The study that the query names, if any; 404 for one that may not be seen."""
+    def requested_study(self) -> Study | None:
+        """404 if not visible."""
         name = self.query.get("study")
         return find_study(self.viewer, name) if name else None
 
 
 class UploadView(ApiView):
-    """A view whose POST is a plain Django view.
+    """View whose POST bypasses REST framework.
 
-    REST framework's request, negotiation and response take longer than storing an
-    upload. Errors, permissions and headers are those of all views.
+    Its request, negotiation and response take longer than storing an upload. Errors,
+    permissions and headers are the same as for other views.
     """
 
     media_type = "application/json"
@@ -178,8 +177,8 @@ class UploadView(ApiView):
             if not request.accepts("application/json"):
                 raise NotAcceptable
             response = self.post(request)
-        except Exception as error:  # noqa: BLE001  # each becomes an answer, as in REST
-            problem = logged_problem(error, request.path)
+        except Exception as error:  # noqa: BLE001  # converted as in REST framework
+            problem = log_problem(error, request.path)
             response = self.json_response(
                 problem.body(), problem.status, **problem.headers
             )
@@ -190,22 +189,21 @@ class UploadView(ApiView):
         raise NotImplementedError
 
     def upload_token(self, request: HttpRequest) -> Token:
-        """Return the token that may upload here, or refuse the request."""
-        found = TokenAuthentication().authenticate(request)
-        token = check_upload(found and found[1])
-        read_query(Query, request.GET)
+        """Return the token; raise unless it may upload."""
+        authenticated = TokenAuthentication().authenticate(request)
+        token = require_upload_scope(authenticated and authenticated[1])
+        parse_query(Query, request.GET)
         return token
 
     def body(self, request: HttpRequest) -> bytes:
-        """Return the unpacked body, or refuse it."""
+        """Return the decompressed body; raise if not acceptable."""
         if request.content_type != self.media_type:
             raise UnsupportedMediaType(request.content_type or "")
-        return request_body(open_body(request), request)
+        return read_request_body(open_body(request), request)
 
-    def json_response(self, answer: Any, status: int, **headers: str) -> HttpResponse:
-        """Return an answer as JSON."""
+    def json_response(self, content: Any, status: int, **headers: str) -> HttpResponse:
         return HttpResponse(
-            orjson.dumps(answer),
+            orjson.dumps(content),
             status=status,
             content_type="application/json",
             headers=headers,
@@ -213,11 +211,11 @@ class UploadView(ApiView):
 
 
 class ReadView(RetrieveModelMixin, ApiView):
-    """One answer: `get_object`, or the row of `get_queryset` that the address names."""
+    """View of one object: `get_object`, or a row of `get_queryset` by URL."""
 
-    kind = ""  # what the row is called in the error if it is missing
+    kind = ""  # for error messages
 
-    def get(self, request: Request, **place: Any) -> Response:
+    def get(self, request: Request, **kwargs: Any) -> Response:
         return self.retrieve(request)
 
     def get_object(self) -> Any:
@@ -229,18 +227,17 @@ class ReadView(RetrieveModelMixin, ApiView):
 
 
 class ListView(ListModelMixin, ApiView):
-    """Pages of the rows of `get_queryset`, filtered by its parameters."""
+    """Paginated list of `get_queryset`, filtered by query parameters."""
 
     query_class: type[Query] = ListQuery
     summary = ""
 
-    def get(self, request: Request, **place: Any) -> Response:
-        page = self.cut(self.filter_queryset(self.get_queryset()))
+    def get(self, request: Request, **kwargs: Any) -> Response:
+        page = self.paginate(self.filter_queryset(self.get_queryset()))
         output = self.get_serializer_class()
-        return self.answer_page(page, output, **self.page_context(page))
+        return self.page_response(page, output, **self.page_context(page))
 
     def page_context(self, page: list[Any]) -> dict[str, Any]:
-        """Return what the serializer needs besides the rows of the page."""
         return {}
 
     def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
@@ -249,51 +246,57 @@ class ListView(ListModelMixin, ApiView):
 
 def operation(
     summary: str,
-    takes: type[StrictSerializer],
+    request_serializer: type[StrictSerializer],
     *examples: tuple[str, Any],
-    answers: Any = None,
+    response_serializers: Any = None,
     statuses: Sequence[int] = (200,),
 ) -> Callable[[Callable[..., Response]], Callable[..., Response]]:
-    """Document a method and hand it the checked body instead of the request.
+    """Document a method and pass it the validated body instead of the request.
 
-    It answers with the view's ``serializer_class``, or with ``answers``: a serializer
+    ``response_serializers`` replaces the view's ``serializer_class``: one serializer,
     or serializers by status. An example is a title and a body.
     """
-    shown = [OpenApiExample(*example, request_only=True) for example in examples]
+    documented_examples = [
+        OpenApiExample(*example, request_only=True) for example in examples
+    ]
 
     def decorate(method: Callable[..., Response]) -> Callable[..., Response]:
-        @extend_schema(summary=summary, request=takes, examples=shown)
+        @extend_schema(
+            summary=summary, request=request_serializer, examples=documented_examples
+        )
         @wraps(method)
-        def checked_method(view: ApiView, request: Request, **place: Any) -> Response:
-            return method(view, checked(takes, request.data), **place)
+        def checked_method(view: ApiView, request: Request, **kwargs: Any) -> Response:
+            return method(
+                view, validate_document(request_serializer, request.data), **kwargs
+            )
 
-        vars(checked_method)["answers"] = (answers, statuses)
+        vars(checked_method)["answers"] = (response_serializers, statuses)
         return checked_method
 
     return decorate
 
 
 class StudyQuery(Query):
-    """The study; a subclass declares what else its view takes."""
+    """Study; subclasses add parameters."""
 
     study = study_parameter(required=True)
 
 
-class NamedStudyView(ReadView):
-    """A view that answers about the study which its query names."""
+class StudyQueryView(ReadView):
+    """View about the study that the query names."""
 
     query_class: type[Query] = StudyQuery
 
     @cached_property
     def study(self) -> Study:
-        """The study, if whoever asks may see it; else 404."""
+        """404 if not visible."""
         return find_study(self.viewer, self.query["study"])
 
 
 def viewer_of(request: Request) -> Viewer:
-    """A token that may read sees its lab; a person sees the labs they belong to.
+    """A token that may read sees its lab, a user their labs.
 
-    A token that may only upload sees what everybody sees.
+    A token that may only upload sees public data.
     """
     token, user = request.auth, request.user
     if isinstance(token, Token):

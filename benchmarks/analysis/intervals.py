@@ -1,15 +1,10 @@
-"""Intervals of ratios between cells and of their means, from the statistics of runs.
+"""Confidence intervals of means and of ratios of means, from statistics of runs.
 
-On the log scale a ratio is a difference: intervals are never negative, and the interval
-of the reciprocal is the reciprocal interval.
-
-- lnRR-Welch, from 5 runs a side: Hedges, Gurevitch and Curtis, Ecology 80 (1999) for
-  the log variance; Welch, Biometrika 34 (1947) and Satterthwaite, Biometrics Bulletin 2
-  (1946) for the degrees of freedom.
-- MOVER, below: each side keeps its own t quantile. Zou and Donner, Statistics in
-  Medicine 27 (2008).
+- lnRR-Welch, from 5 runs per side: Hedges, Gurevitch and Curtis, Ecology 80 (1999);
+  Welch, Biometrika 34 (1947); Satterthwaite, Biometrics Bulletin 2 (1946).
+- MOVER, below 5 runs: Zou and Donner, Statistics in Medicine 27 (2008).
 - Robust estimates from 10 runs: Hodges and Lehmann, Annals of Mathematical Statistics
-  34 (1963). They need the run means themselves.
+  34 (1963).
 """
 
 from __future__ import annotations
@@ -26,52 +21,48 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr, stdtrit
 
 Floats: TypeAlias = NDArray[np.float64]
-# Pieces of 1/df on which the quantile is a polynomial of this degree to 14 digits.
-PIECES: Final = ((0.0, 1 / 3), (1 / 3, 1.0))
-DEGREE: Final = 16
-MOST_TABLED: Final = 1000
+# A polynomial of this degree in 1/df equals the quantile to 14 digits.
+QUANTILE_PIECES: Final = ((0.0, 1 / 3), (1 / 3, 1.0))
+POLYNOMIAL_DEGREE: Final = 16
+MAX_TABLED_DF: Final = 1000
 
-WELCH_RUNS: Final = 5  # from here on both sides may share one t quantile
-NOISY_G: Final = 0.2  # from here on a baseline is too noisy
-LEAST_G: Final = 1e-31  # below it readings differ by less than a float can be off
-# What is divided by 0 or overflows becomes inf or NaN, and those have no interval.
+WELCH_RUNS: Final = 5  # both sides may share one t quantile
+NOISY_G: Final = 0.2
+MIN_G: Final = 1e-31  # below it readings differ by float rounding only
 NO_WARNINGS: Final = np.errstate(all="ignore")
 
-LEAST_RUNS: Final = 10
+MIN_HODGES_LEHMANN_RUNS: Final = 10
 
 
 class Method(IntEnum):
-    """How an interval was made."""
-
     NONE = 0
     MOVER = 1
     WELCH = 2
-    SESSIONS = 3  # a session is the unit: see designs.py
+    SESSIONS = 3
 
 
-MOST_LOG: Final = 700.0
+MAX_LOG: Final = 700.0
 
 
 @dataclass(frozen=True, slots=True)
-class Rollups:
-    """The statistics of many cells: one array each, one entry per cell.
+class RunStatistics:
+    """Statistics of many cells, one entry per cell.
 
-    ``variance`` is the sample variance of the run means (NaN below two runs),
-    ``resolution`` the value of the last printed digit (NaN if unknown), ``independent``
-    the equivalent number of independent runs (None: all).
+    ``variance`` is the sample variance of the run means, ``resolution`` the value of
+    the last printed digit, ``effective_runs`` the number of independent runs (None:
+    all).
     """
 
     n: NDArray[np.int64]
     mean: Floats
     variance: Floats
     resolution: Floats
-    independent: Floats | None = None
+    effective_runs: Floats | None = None
 
     @classmethod
-    def of(
+    def from_sums(
         cls, n: ArrayLike, mean: ArrayLike, m2: ArrayLike, resolution: ArrayLike
-    ) -> Rollups:
-        """Take what cells store: ``m2`` is the sum of squared deviations."""
+    ) -> RunStatistics:
         runs, means, squares, digits = np.broadcast_arrays(
             np.asarray(n, dtype=np.int64),
             *(np.asarray(numbers, dtype=float) for numbers in (mean, m2, resolution)),
@@ -79,38 +70,41 @@ class Rollups:
         variance = np.where(runs > 1, squares / np.maximum(runs - 1, 1), np.nan)
         return cls(runs, means, variance, digits)
 
-    def take(self, rows: NDArray[np.int64]) -> Rollups:
-        return Rollups(
+    def take(self, rows: NDArray[np.int64]) -> RunStatistics:
+        return RunStatistics(
             self.n[rows],
             self.mean[rows],
             self.variance[rows],
             self.resolution[rows],
-            None if self.independent is None else self.independent[rows],
+            None if self.effective_runs is None else self.effective_runs[rows],
         )
 
     @property
-    def worth(self) -> NDArray[np.int64] | Floats:
-        """The equivalent number of independent runs."""
-        return self.n if self.independent is None else self.independent
+    def effective_n(self) -> NDArray[np.int64] | Floats:
+        return self.n if self.effective_runs is None else self.effective_runs
 
     @property
     @NO_WARNINGS
-    def is_rounded(self) -> NDArray[np.bool_]:
-        """Whether the readings spread less than rounding alone would spread them."""
+    def is_below_rounding(self) -> NDArray[np.bool_]:
         return self.variance < self.resolution**2 / 12
 
     @NO_WARNINGS
     def log_variance(self, n: ArrayLike | None = None) -> Floats:
         """Return the variance of ln(mean), s^2 / (n mean^2), for these or ``n`` runs.
 
-        At least the variance of rounding, resolution^2 / 12 (GUM, F.2.2.1), which
-        repetition does not reduce.
+        At least the variance of rounding, resolution^2 / 12 (GUM, F.2.2.1).
         """
-        runs = self.worth if n is None else np.asarray(n) * (self.worth / self.n)
-        of_mean = self.variance / runs
-        of_mean = np.where(self.is_rounded, self.resolution**2 / 12, of_mean)
-        # Divided first: the square of a mean may overflow, a quotient's does not.
-        return np.asarray((np.sqrt(of_mean) / self.mean) ** 2, dtype=float)
+        runs = (
+            self.effective_n
+            if n is None
+            else np.asarray(n) * (self.effective_n / self.n)
+        )
+        mean_variance = self.variance / runs
+        mean_variance = np.where(
+            self.is_below_rounding, self.resolution**2 / 12, mean_variance
+        )
+        # The square of a mean may overflow.
+        return np.asarray((np.sqrt(mean_variance) / self.mean) ** 2, dtype=float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +112,8 @@ class Intervals:
     """Ratios with their intervals; NaN where a ratio or an interval does not exist.
 
     ``log_half_width`` and ``standard_error`` are of the log ratio. ``df`` is NaN for
-    MOVER. ``g`` is how near the baseline's own interval comes to 0 (1: reaches it),
-    ``own_g`` the cell's: Fieller (1954).
+    MOVER. ``baseline_g`` and ``cell_g``: 1 if the side's own interval reaches 0
+    (Fieller, 1954).
     """
 
     ratio: Floats
@@ -127,8 +121,8 @@ class Intervals:
     standard_error: Floats
     df: Floats
     method: NDArray[np.int8]
-    g: Floats
-    own_g: Floats
+    baseline_g: Floats
+    cell_g: Floats
 
     @property
     def low(self) -> Floats:
@@ -140,134 +134,132 @@ class Intervals:
 
     @property
     def half_width(self) -> Floats:
-        """Half the interval's width as a part of the ratio: 0.01 is 1 %."""
-        # Half of the way from e^-w to e^w.
+        """Relative to the ratio: 0.01 is 1 %."""
+        # Half the distance from e^-w to e^w.
         return np.asarray(np.sinh(self.log_half_width), dtype=float)
 
 
 @dataclass(frozen=True, slots=True)
 class MeanInterval:
-    """A mean and the ends of its 95 % interval, in the unit of the readings."""
-
     mean: float
     low: float
     high: float
 
 
 def t_quantiles(df: Floats, probability: float) -> Floats:
-    """Return the t quantile of each number of degrees of freedom, which are >= 1.
-
-    Equals ``scipy.special.stdtrit`` to 1e-12 but is twenty times faster: Chebyshev
-    interpolation in 1/df. NaN stays NaN.
-    """
+    """Return t quantiles, twenty times faster than ``scipy.special.stdtrit``."""
     inverse = 1 / df
     quantiles = np.full_like(inverse, np.nan)
-    for low, high in PIECES:
+    for low, high in QUANTILE_PIECES:
         inside = (inverse >= low) & (inverse <= high)
         if not inside.any():
             continue
-        place = (2 * inverse[inside] - low - high) / (high - low)
-        quantiles[inside] = chebyshev.chebval(place, _polynomial(probability, low))
+        position = (2 * inverse[inside] - low - high) / (high - low)
+        quantiles[inside] = chebyshev.chebval(position, _polynomial(probability, low))
     return quantiles
 
 
-def t_of_runs(n: NDArray[np.int64] | Floats, probability: float) -> Floats:
-    """Return the t quantile of each number of runs, n - 1 degrees; NaN below two."""
-    if n.dtype.kind == "i" and n.size and n.max() <= MOST_TABLED:
-        # Numbers of runs are small and whole: looking up is faster than computing.
-        return _table(probability)[n]
+def t_quantiles_of_runs(n: NDArray[np.int64] | Floats, probability: float) -> Floats:
+    if n.dtype.kind == "i" and n.size and n.max() <= MAX_TABLED_DF:
+        return _quantile_table(probability)[n]
     return t_quantiles(np.where(n > 1, n - 1.0, np.nan), probability)
 
 
 def normal_quantile(probability: float) -> float:
-    """Return the quantile for a variance that is known: infinitely many degrees."""
     return float(stdtrit(np.inf, probability))
 
 
-def tail(statistic: Floats, df: Floats) -> Floats:
-    """Return the one-sided probability of each t: at least so far above 0."""
+def t_tail(statistic: Floats, df: Floats) -> Floats:
     return np.asarray(stdtr(df, -statistic), dtype=float)
 
 
 @lru_cache(maxsize=64)
-def _table(probability: float) -> Floats:
-    runs = np.arange(MOST_TABLED + 1.0)
+def _quantile_table(probability: float) -> Floats:
+    runs = np.arange(MAX_TABLED_DF + 1.0)
     return t_quantiles(np.where(runs > 1, runs - 1, np.nan), probability)
 
 
 @lru_cache(maxsize=64)
 def _polynomial(probability: float, low: float) -> Floats:
-    """Return the Chebyshev coefficients of the quantile over one piece of 1/df."""
-    # A piece is known by its lower end, which with the probability is the cache's key.
-    high = dict(PIECES)[low]
-    places = chebyshev.chebpts1(DEGREE + 1)
-    inverse = (places * (high - low) + low + high) / 2
+    high = dict(QUANTILE_PIECES)[low]
+    nodes = chebyshev.chebpts1(POLYNOMIAL_DEGREE + 1)
+    inverse = (nodes * (high - low) + low + high) / 2
     quantiles = stdtrit(1 / inverse, probability)
-    return np.asarray(chebyshev.chebfit(places, quantiles, DEGREE), dtype=float)
+    return np.asarray(
+        chebyshev.chebfit(nodes, quantiles, POLYNOMIAL_DEGREE), dtype=float
+    )
 
 
 @NO_WARNINGS
 def log_ratio_intervals(
-    cell: Rollups,
-    baseline: Rollups,
+    cell: RunStatistics,
+    baseline: RunStatistics,
     higher_is_better: ArrayLike,
     *,
     extra_log_variance: ArrayLike = 0.0,
     confidence: float = 0.95,
 ) -> Intervals:
-    """Return cell / baseline (baseline / cell where lower is better) with intervals.
+    """Return cell / baseline (baseline / cell if lower is better) with intervals.
 
-    ``extra_log_variance`` is not shown by repetition, such as the gain error of two
-    meters: 2 (1.5 %)^2 / 3. No interval exists for a single run, readings of 0 or less,
-    identical readings of unknown resolution, and where a side's own interval reaches 0
-    (g >= 1).
+    ``extra_log_variance`` is variance that repetition does not show. An interval does
+    not exist for a single run, for readings of 0 or less, for identical readings of
+    unknown resolution, and if a side's own interval reaches 0.
     """
     probability = (1 + confidence) / 2
     extra = np.asarray(extra_log_variance, dtype=float)
-    own, other = cell.log_variance(), baseline.log_variance()
-    own_g = t_of_runs(cell.worth, probability) ** 2 * own
-    g = t_of_runs(baseline.worth, probability) ** 2 * other
-    above = np.where(higher_is_better, cell.mean, baseline.mean)
-    below = np.where(higher_is_better, baseline.mean, cell.mean)
-    ratio = above / below
-    is_ratio = (below > 0) & (ratio > 0) & np.isfinite(ratio)
+    cell_variance, baseline_variance = cell.log_variance(), baseline.log_variance()
+    cell_g = t_quantiles_of_runs(cell.effective_n, probability) ** 2 * cell_variance
+    baseline_g = (
+        t_quantiles_of_runs(baseline.effective_n, probability) ** 2 * baseline_variance
+    )
+    numerator = np.where(higher_is_better, cell.mean, baseline.mean)
+    denominator = np.where(higher_is_better, baseline.mean, cell.mean)
+    ratio = numerator / denominator
+    is_ratio = (denominator > 0) & (ratio > 0) & np.isfinite(ratio)
     ratio = np.where(is_ratio, ratio, np.nan)
-    exists = np.isfinite(ratio) & (g < 1) & (own_g < 1)
-    # No spread is no certainty: runs that all read the same have no interval.
-    exists &= np.minimum(g, own_g) > LEAST_G
+    exists = np.isfinite(ratio) & (baseline_g < 1) & (cell_g < 1)
+    exists &= np.minimum(baseline_g, cell_g) > MIN_G
     is_welch = exists & (np.minimum(cell.n, baseline.n) >= WELCH_RUNS)
-    df = welch_df(own, cell.worth, other, baseline.worth, extra)
+    df = welch_df(
+        cell_variance, cell.effective_n, baseline_variance, baseline.effective_n, extra
+    )
     df = np.where(is_welch, df, np.nan)
-    standard_error = np.where(exists, np.sqrt(own + other + extra), np.nan)
+    standard_error = np.where(
+        exists, np.sqrt(cell_variance + baseline_variance + extra), np.nan
+    )
     welch = t_quantiles(df, probability) * standard_error
     # g is t^2 v: on the log scale MOVER is the root of the sum of squares.
-    mover = np.sqrt(own_g + g + normal_quantile(probability) ** 2 * extra)
+    mover = np.sqrt(cell_g + baseline_g + normal_quantile(probability) ** 2 * extra)
     return Intervals(
         ratio=ratio,
         log_half_width=np.where(is_welch, welch, np.where(exists, mover, np.nan)),
         standard_error=standard_error,
         df=df,
         method=np.where(is_welch, Method.WELCH, exists * Method.MOVER).astype(np.int8),
-        g=g,
-        own_g=own_g,
+        baseline_g=baseline_g,
+        cell_g=cell_g,
     )
 
 
 @NO_WARNINGS
 def welch_df(
-    own: Floats, own_n: ArrayLike, other: Floats, other_n: ArrayLike, extra: Floats
+    cell_variance: Floats,
+    cell_n: ArrayLike,
+    baseline_variance: Floats,
+    baseline_n: ArrayLike,
+    extra: Floats,
 ) -> Floats:
-    """Return Satterthwaite's degrees of freedom; ``extra`` is known and has no term."""
-    own_df, other_df = np.asarray(own_n) - 1.0, np.asarray(other_n) - 1.0
-    df = (own + other + extra) ** 2 / (own**2 / own_df + other**2 / other_df)
+    cell_df, baseline_df = np.asarray(cell_n) - 1.0, np.asarray(baseline_n) - 1.0
+    df = (cell_variance + baseline_variance + extra) ** 2 / (
+        cell_variance**2 / cell_df + baseline_variance**2 / baseline_df
+    )
     return np.asarray(df, dtype=float)
 
 
 @NO_WARNINGS
-def mean_intervals(cells: Rollups) -> tuple[Floats, Floats]:
-    """Return the ends of 95 % intervals; NaN where none exists (as for ratios)."""
-    g = t_of_runs(cells.n, 0.975) ** 2 * cells.log_variance()
-    exists = (cells.n > 1) & (cells.mean > 0) & (g < 1) & (g > LEAST_G)
+def mean_interval_ends(cells: RunStatistics) -> tuple[Floats, Floats]:
+    g = t_quantiles_of_runs(cells.n, 0.975) ** 2 * cells.log_variance()
+    exists = (cells.n > 1) & (cells.mean > 0) & (g < 1) & (g > MIN_G)
     factor = np.exp(np.sqrt(np.where(exists, g, np.nan)))
     return cells.mean / factor, cells.mean * factor
 
@@ -275,34 +267,32 @@ def mean_intervals(cells: Rollups) -> tuple[Floats, Floats]:
 def mean_interval(
     n: int, mean: float, m2: float, resolution: float | None = None
 ) -> MeanInterval | None:
-    """Return Student's interval of the mean of ``n`` runs; None where there is none.
+    """Return Student's interval of the mean of ``n`` runs; None if it does not exist.
 
-    ``m2`` is the sum of squared deviations. The variance is at least that of rounding,
-    resolution^2 / 12 (GUM, F.2.2.1); identical readings of unknown resolution have no
-    interval.
+    The variance is at least that of rounding, resolution^2 / 12 (GUM, F.2.2.1).
     """
     if n < 2:
         return None
     step = resolution or 0.0
     variance, rounding = m2 / (n - 1), step * step / 12
-    of_mean = rounding if variance < rounding else variance / n
-    if of_mean == 0:
+    mean_variance = rounding if variance < rounding else variance / n
+    if mean_variance == 0:
         return None
-    half_width = _student(n - 1) * math.sqrt(of_mean)
+    half_width = _t_quantile_95(n - 1) * math.sqrt(mean_variance)
     low, high = mean - half_width, mean + half_width
     return MeanInterval(mean, low, high) if math.isfinite(high - low) else None
 
 
 @lru_cache(maxsize=1000)
-def _student(freedom: int) -> float:
+def _t_quantile_95(freedom: int) -> float:
     return float(stdtrit(freedom, 0.975))
 
 
 def hodges_lehmann(run_means: ArrayLike) -> float:
-    """Return the median of the means of all pairs, each run paired with itself too."""
+    """Return the median mean of all pairs of runs, each with itself included."""
     values = _values(run_means)
     first, second = np.triu_indices(len(values))
-    # Halved first: the sum of two of the largest numbers is none.
+    # The sum of two large floats may overflow.
     means = np.sort(values[first] / 2 + values[second] / 2)
     low, high = means[(means.size - 1) // 2], means[means.size // 2]
     middle = float(low) if low == high else float(low / 2 + high / 2)
@@ -320,13 +310,14 @@ def hodges_lehmann_ratio(
     if min(values.min(), baselines.min()) <= 0:
         raise ValueError("a ratio needs readings above 0")
     logs = np.log(values)[:, None] - np.log(baselines)[None, :]
-    # No float is larger than e^709, and the reciprocal is to be one, too.
-    ratio = float(np.exp(np.clip(np.median(logs), -MOST_LOG, MOST_LOG)))
+    ratio = float(np.exp(np.clip(np.median(logs), -MAX_LOG, MAX_LOG)))
     return ratio if higher_is_better else 1 / ratio
 
 
 def _values(run_means: ArrayLike) -> Floats:
     values = np.asarray(run_means, dtype=float)
-    if values.size < LEAST_RUNS:
-        raise ValueError(f"{values.size} runs: this estimate needs {LEAST_RUNS}")
+    if values.size < MIN_HODGES_LEHMANN_RUNS:
+        raise ValueError(
+            f"{values.size} runs: this estimate needs {MIN_HODGES_LEHMANN_RUNS}"
+        )
     return values

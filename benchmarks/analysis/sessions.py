@@ -1,14 +1,8 @@
-"""Sessions: which runs belong together by start and machine state; their statistics.
+"""Sessions: runs grouped by start time and machine state, and their statistics.
 
-All runs of a study on one host are one sequence in time. A session begins
-(``docs/method.md``, sessions)
-
-- where more than six hours lie between two starts,
-- on another calendar day (UTC) if the host was booted in between,
-- where the host runs another kernel, firmware or microcode.
-
-A run that does not state them counts under the last known state. The order of uploads
-does not matter.
+A session begins after more than six hours between two starts, on another calendar day
+(UTC) if the host was booted in between, and when the host runs another kernel, firmware
+or microcode.
 """
 
 from __future__ import annotations
@@ -28,32 +22,27 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmarks.analysis.intervals import NO_WARNINGS, WELCH_RUNS, Floats, Rollups
-from benchmarks.sentences import Sentence, joined
+from benchmarks.analysis.intervals import NO_WARNINGS, WELCH_RUNS, Floats, RunStatistics
+from benchmarks.sentences import Sentence, join_sentences
 
 LONGEST_PAUSE: Final = timedelta(hours=6)
-# Facts of a run under which its host is another machine than it was, as people say it.
-MACHINE: Final = {
+MACHINE_STATES: Final = {
     "host_kernel": Sentence("kernel"),
     "host_firmware": Sentence("firmware"),
     "host_microcode": Sentence("microcode"),
 }
-BOOT: Final = "host_boot"
-# What an agent calls one start of it, where nobody named a session: native machine and
-# guests of one afternoon would be as many sessions.
-OWN_NAME: Final = re.compile(r"agent-[0-9a-f]{12}")
+BOOT_FACT: Final = "host_boot"
+# Generated per agent start: the runs of one afternoon would be separate sessions.
+AGENT_SESSION_NAME: Final = re.compile(r"agent-[0-9a-f]{12}")
 
-LEAST_LAGGED: Final = 5
-LEAST_UNBIASING: Final = 4
-MOST_RHO: Final = 0.99
-# From here on a spread between sessions can be relied on.
+MIN_LAG_RUNS: Final = 5
+MIN_BIAS_DIVISOR: Final = 4
+MAX_RHO: Final = 0.99
 REPEATED_SESSIONS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class RunStart:
-    """When a run started, and the names of `MACHINE` and `BOOT` that it states."""
-
     id: int
     started_at: datetime
     states: Mapping[str, str]
@@ -61,45 +50,50 @@ class RunStart:
 
 @dataclass(frozen=True, slots=True)
 class DerivedSession:
-    """Runs of one sitting in the order of their starts, and why it begins."""
+    """The runs of one session in the order of their starts, and why it begins."""
 
     runs: tuple[int, ...]
     starts: tuple[datetime, ...]
     reason: Sentence
 
-    def name_of(self, run: int) -> str:
-        """The name of the session that begins with this run: 2021-05-03 14:10 (UTC)."""
+    def session_name(self, run: int) -> str:
+        """Return the name of the session from this run on: 2021-05-03 14:10 (UTC)."""
         return f"{self.starts[self.runs.index(run)]:%Y-%m-%d %H:%M}"
 
 
-def is_named(name: str) -> bool:
-    """Whether somebody named this session, or a plan did; not an agent by itself."""
-    return bool(name) and not OWN_NAME.fullmatch(name)
+def is_declared_name(name: str) -> bool:
+    return bool(name) and not AGENT_SESSION_NAME.fullmatch(name)
 
 
 def host_states(facts: Mapping[str, Any]) -> dict[str, str]:
-    """Return what a run's facts say of its host's kernel, firmware, microcode, boot."""
-    stated = {name: facts.get(name) for name in (*MACHINE, BOOT)}
-    return {name: one for name, one in stated.items() if one and isinstance(one, str)}
+    stated = {name: facts.get(name) for name in (*MACHINE_STATES, BOOT_FACT)}
+    return {
+        name: value
+        for name, value in stated.items()
+        if value and isinstance(value, str)
+    }
 
 
 def derive_sessions(runs: Iterable[RunStart]) -> list[DerivedSession]:
-    """Cut the runs of one host (aware UTC starts, any order) into sessions."""
-    # Of runs that start at once, those alike stand together, whoever came first.
+    """Split the runs of one host (aware UTC starts, any order) into sessions."""
     ordered = sorted(
         runs, key=lambda run: (run.started_at, sorted(run.states.items()), run.id)
     )
     groups: list[list[RunStart]] = []
     reasons: list[Sentence] = []
-    known: dict[str, tuple[str, RunStart]] = {}
+    last_states: dict[str, tuple[str, RunStart]] = {}
     for run in ordered:
-        reason = _beginning(groups[-1][-1], run, known) if groups else FIRST
+        reason = (
+            _session_reason(groups[-1][-1], run, last_states)
+            if groups
+            else FIRST_RUNS_PHRASE
+        )
         if reason is not None:
             groups.append([])
             reasons.append(reason)
-            known = {}
+            last_states = {}
         groups[-1].append(run)
-        known |= {name: (stated, run) for name, stated in run.states.items()}
+        last_states |= {name: (stated, run) for name, stated in run.states.items()}
     return [
         DerivedSession(
             tuple(run.id for run in group),
@@ -110,147 +104,145 @@ def derive_sessions(runs: Iterable[RunStart]) -> list[DerivedSession]:
     ]
 
 
-FIRST: Final = Sentence("the first runs on this host")
+FIRST_RUNS_PHRASE: Final = Sentence("the first runs on this host")
 
 
-def _beginning(
-    before: RunStart, run: RunStart, known: Mapping[str, tuple[str, RunStart]]
+def _session_reason(
+    before: RunStart, run: RunStart, last_states: Mapping[str, tuple[str, RunStart]]
 ) -> Sentence | None:
-    """Return why a run begins a session, or None if it belongs to that before."""
     parts: list[Sentence] = []
     pause = run.started_at - before.started_at
     if pause > LONGEST_PAUSE:
         hours = pause / timedelta(hours=1)
         parts.append(
-            Sentence("{hours:.1f} hours after the run before", hours=hours)
+            Sentence("{hours:.1f} hours after the previous run", hours=hours)
             if hours < 48
-            else Sentence("{days:.1f} days after the run before", days=hours / 24)
+            else Sentence("{days:.1f} days after the previous run", days=hours / 24)
         )
     for name, stated in run.states.items():
-        was, then = known.get(name, (stated, run))
-        if was == stated:
+        previous, previous_run = last_states.get(name, (stated, run))
+        if previous == stated:
             continue
-        if name in MACHINE:
+        if name in MACHINE_STATES:
             parts.append(
                 Sentence(
-                    "{what} {before} to {now}",
-                    what=MACHINE[name],
-                    before=was,
+                    "{what} changed from {before} to {now}",
+                    what=MACHINE_STATES[name],
+                    before=previous,
                     now=stated,
                 )
             )
-        elif run.started_at.date() != then.started_at.date():
-            parts.append(Sentence("another day and a reboot"))
-    return joined(parts, ", ") if parts else None
+        elif run.started_at.date() != previous_run.started_at.date():
+            parts.append(Sentence("a reboot on another day"))
+    return join_sentences(parts, ", ") if parts else None
 
 
-def followed(session: DerivedSession, placed: Mapping[int, int]) -> dict[int, int]:
-    """Return the session of each unplaced run: that of the nearest placed run.
-
-    The earlier one of two equally near runs.
-    """
+def nearest_sessions(
+    session: DerivedSession, known_sessions: Mapping[int, int]
+) -> dict[int, int]:
+    """Return the session of the nearest placed run for each unplaced run."""
     pairs = zip(session.starts, session.runs, strict=True)
-    marks = [(at, placed[run]) for at, run in pairs if run in placed]
-    if not marks:
+    placed = [
+        (start, known_sessions[run]) for start, run in pairs if run in known_sessions
+    ]
+    if not placed:
         return {}
-    times = [at for at, _ in marks]
-    places = {}
-    for at, run in zip(session.starts, session.runs, strict=True):
-        if run in placed:
+    times = [start for start, _ in placed]
+    sessions = {}
+    for start, run in zip(session.starts, session.runs, strict=True):
+        if run in known_sessions:
             continue
-        after = bisect_left(times, at)
-        near = marks[max(after - 1, 0) : after + 1]
-        places[run] = min(near, key=lambda mark: abs(mark[0] - at))[1]
-    return places
+        after = bisect_left(times, start)
+        candidates = placed[max(after - 1, 0) : after + 1]
+        sessions[run] = min(candidates, key=lambda pair: abs(pair[0] - start))[1]
+    return sessions
 
 
-def kept_sessions(
-    groups: Sequence[Sequence[int]], stored: Mapping[int, int | None]
+def match_stored_sessions(
+    groups: Sequence[Sequence[int]], stored_sessions: Mapping[int, int | None]
 ) -> list[int | None]:
-    """Return for each group of runs the stored session that it continues, or None.
+    """Return the stored session that each group of runs continues, or None.
 
     A session continues in the group that shares most runs with it.
     """
     shared = Counter(
-        (place, session)
-        for place, runs in enumerate(groups)
+        (index, session)
+        for index, runs in enumerate(groups)
         for run in runs
-        if (session := stored.get(run)) is not None
+        if (session := stored_sessions.get(run)) is not None
     )
-    kept: list[int | None] = [None] * len(groups)
+    matches: list[int | None] = [None] * len(groups)
     taken: set[int] = set()
-    for (place, session), _ in sorted(
+    for (index, session), _ in sorted(
         shared.items(), key=lambda item: (-item[1], item[0])
     ):
-        if kept[place] is None and session not in taken:
-            kept[place] = session
+        if matches[index] is None and session not in taken:
+            matches[index] = session
             taken.add(session)
-    return kept
+    return matches
 
 
-def lag_one(values: Sequence[float], slope: float = 0.0) -> float | None:
-    """Return the lag-1 autocorrelation of runs without its bias; None if unknown.
+def lag_one_autocorrelation(
+    values: Sequence[float], slope: float = 0.0
+) -> float | None:
+    """Return the lag-1 autocorrelation of runs without its bias; None below 5 runs.
 
     The bias is -(1 + 4 rho) / n (F. H. C. Marriott and J. A. Pope, Biometrika 41,
-    1954), taken as of eight runs for fewer. The result may be negative and is at most
-    0.99. None below 5 runs and for equal values. ``slope`` is a drift per run that is
-    removed first.
+    1954). The result is at most 0.99. ``slope`` is a drift per run, removed first.
     """
     n = len(values)
-    if n < LEAST_LAGGED:
+    if n < MIN_LAG_RUNS:
         return None
     largest = max(map(abs, values)) or 1.0
-    # In parts of the largest no square overflows.
+    # Avoids overflowing squares.
     parts = [value / largest - slope / largest * k for k, value in enumerate(values)]
     mean = math.fsum(parts) / n
-    off = [part - mean for part in parts]
-    total = math.fsum(one * one for one in off)
-    # Equal readings have no order; their mean may differ from them in the last bit.
+    residuals = [part - mean for part in parts]
+    total = math.fsum(residual * residual for residual in residuals)
+    # The mean of equal readings may differ in the last bit.
     if min(values) == max(values) or not total:
         return None
-    r = math.fsum(one * other for one, other in pairwise(off)) / total
-    # A line that is fitted takes as much again.
+    r = math.fsum(before * after for before, after in pairwise(residuals)) / total
     bias = 2 if slope else 1
-    return min((n * r + bias) / max(n - 4, LEAST_UNBIASING), MOST_RHO)
+    return min((n * r + bias) / max(n - 4, MIN_BIAS_DIVISOR), MAX_RHO)
 
 
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
-UNKNOWN_TIME: Final = -1  # the session of runs that state no start
-LEAST_WORTH: Final = 3.0  # independent runs
-# What dependence takes of the number of runs, as a power of what it adds to a variance.
-WORTH: Final = 0.75
-# What is added to an autocorrelation, divided by the number of runs it rests on.
-ALLOWED: Final = 3.5
-# How clear it must be, in standard errors: the first of these / n less the second.
-FEW_CLEAR: Final = 13.0
-FEW_LESS: Final = 1.5
-# Of n runs no longer memory is believed than 1 - this / n.
-LONGEST: Final = 1.5
+UNKNOWN_TIME: Final = -1  # runs without a start time
+MIN_EFFECTIVE_RUNS: Final = 3.0
+# Dependence divides the number of runs by this power of its inflation of the variance.
+EFFECTIVE_EXPONENT: Final = 0.75
+# Added to an autocorrelation, divided by the number of its runs.
+RHO_ALLOWANCE: Final = 3.5
+# An autocorrelation is clear beyond (first / n - second) standard errors.
+RHO_CLEAR_FACTOR: Final = 13.0
+RHO_CLEAR_OFFSET: Final = 1.5
+# The autocorrelation of n runs is limited to 1 - this / n.
+MAX_MEMORY_FACTOR: Final = 1.5
 
 
 @dataclass(frozen=True, slots=True)
-class SessionRollups:
+class SessionStatistics:
     """Statistics of one side's cells by session, ordered by row and session.
 
-    Entry k is cell ``row[k]`` in ``session[k]`` (`UNKNOWN_TIME`: not known).
-    ``variance`` is NaN below two runs, ``rho`` the autocorrelation (NaN: too few runs),
-    ``first`` an outlying first run (``shape``), else NaN.
+    ``rho`` is the autocorrelation (NaN: too few runs), ``first_mean`` an outlying first
+    run, else NaN.
     """
 
-    row: Places
-    session: Places
-    n: Places
+    row: Indices
+    session: Indices
+    n: Indices
     mean: Floats
     variance: Floats
     minimum: Floats
     maximum: Floats
     rho: Floats
     resolution: Floats
-    first: Floats
+    first_mean: Floats
 
     @classmethod
-    def of(
+    def from_sums(
         cls,
         row: ArrayLike,
         session: ArrayLike,
@@ -262,66 +254,69 @@ class SessionRollups:
         rho: ArrayLike = np.nan,
         resolution: ArrayLike = np.nan,
         first: ArrayLike = np.nan,
-    ) -> SessionRollups:
-        """Take what is stored of sessions, in any order; ``m2`` as in `Rollups.of`."""
-        rows, sessions = (np.asarray(each, dtype=np.int64) for each in (row, session))
-        rolled = Rollups.of(n, mean, m2, resolution)
-        low, high, lag, cold = (
-            np.broadcast_to(np.asarray(each, dtype=float), rows.shape)
-            for each in (minimum, maximum, rho, first)
+    ) -> SessionStatistics:
+        """Build from stored values; ``m2`` as in `RunStatistics.from_sums`."""
+        rows, sessions = (
+            np.asarray(values, dtype=np.int64) for values in (row, session)
+        )
+        runs = RunStatistics.from_sums(n, mean, m2, resolution)
+        low, high, rhos, first_means = (
+            np.broadcast_to(np.asarray(values, dtype=float), rows.shape)
+            for values in (minimum, maximum, rho, first)
         )
         order = np.lexsort((sessions, rows))
         return cls(
             rows[order],
             sessions[order],
-            rolled.n[order],
-            rolled.mean[order],
-            rolled.variance[order],
+            runs.n[order],
+            runs.mean[order],
+            runs.variance[order],
             low[order],
             high[order],
-            lag[order],
-            rolled.resolution[order],
-            cold[order],
+            rhos[order],
+            runs.resolution[order],
+            first_means[order],
         )
 
     @classmethod
-    def of_one_sitting(
-        cls, cells: Rollups, minimum: ArrayLike = np.nan, maximum: ArrayLike = np.nan
-    ) -> SessionRollups:
-        """Take whole cells for one session each, of which nobody knows the time."""
+    def one_session(
+        cls,
+        cells: RunStatistics,
+        minimum: ArrayLike = np.nan,
+        maximum: ArrayLike = np.nan,
+    ) -> SessionStatistics:
         rows = np.flatnonzero(cells.n > 0)
-        taken = cells.take(rows)
+        statistics = cells.take(rows)
         low, high = (
-            np.broadcast_to(np.asarray(end, dtype=float), cells.n.shape)[rows]
-            for end in (minimum, maximum)
+            np.broadcast_to(np.asarray(values, dtype=float), cells.n.shape)[rows]
+            for values in (minimum, maximum)
         )
         return cls(
             rows,
             np.full(rows.shape, UNKNOWN_TIME),
-            taken.n,
-            taken.mean,
-            taken.variance,
+            statistics.n,
+            statistics.mean,
+            statistics.variance,
             low,
             high,
             np.full(rows.shape, np.nan),
-            taken.resolution,
+            statistics.resolution,
             np.full(rows.shape, np.nan),
         )
 
     @classmethod
-    def of_runs(
+    def from_runs(
         cls, cells: Sequence[Sequence[float]], sessions: Sequence[Sequence[int]]
-    ) -> SessionRollups:
-        """Take the runs of cells, each with its session; a cell may tell of none."""
-        found: dict[tuple[int, int], list[float]] = {}
-        for row, (values, told) in enumerate(zip(cells, sessions, strict=True)):
-            own = told or (UNKNOWN_TIME,) * len(values)
-            for value, session in zip(values, own, strict=True):
-                found.setdefault((row, session), []).append(value)
-        places, runs = list(found), list(found.values())
-        return cls.of(
-            [row for row, _session in places],
-            [session for _row, session in places],
+    ) -> SessionStatistics:
+        runs_by_session: dict[tuple[int, int], list[float]] = {}
+        for row, (values, run_sessions) in enumerate(zip(cells, sessions, strict=True)):
+            known_sessions = run_sessions or (UNKNOWN_TIME,) * len(values)
+            for value, session in zip(values, known_sessions, strict=True):
+                runs_by_session.setdefault((row, session), []).append(value)
+        keys, runs = list(runs_by_session), list(runs_by_session.values())
+        return cls.from_sums(
+            [row for row, _session in keys],
+            [session for _row, session in keys],
             [len(values) for values in runs],
             *_moments(runs),
             [min(values) for values in runs],
@@ -329,86 +324,94 @@ class SessionRollups:
         )
 
     @NO_WARNINGS
-    def without_firsts(self) -> SessionRollups:
-        """Leave out first runs that lie apart, where at least five others remain."""
-        is_cold = np.isfinite(self.first) & (self.n > WELCH_RUNS)
-        n = np.where(is_cold, self.n - 1, self.n)
-        off = np.where(is_cold, self.first - self.mean, 0.0)
-        # Of the squares around the mean, what one reading has of them.
-        squares = self.variance * (self.n - 1) - off**2 * (self.n / n)
-        variance = np.where(is_cold, np.maximum(squares, 0) / (n - 1), self.variance)
-        return replace(self, n=n, mean=self.mean - off / n, variance=variance)
+    def exclude_first_runs(self) -> SessionStatistics:
+        """Exclude outlying first runs if at least five others remain."""
+        is_excluded = np.isfinite(self.first_mean) & (self.n > WELCH_RUNS)
+        n = np.where(is_excluded, self.n - 1, self.n)
+        distance = np.where(is_excluded, self.first_mean - self.mean, 0.0)
+        squares = self.variance * (self.n - 1) - distance**2 * (self.n / n)
+        variance = np.where(
+            is_excluded, np.maximum(squares, 0) / (n - 1), self.variance
+        )
+        return replace(self, n=n, mean=self.mean - distance / n, variance=variance)
 
     @property
     @NO_WARNINGS
-    def _widening(self) -> Floats:
-        """Return the factors by which dependence widens the variances of means."""
-        most = np.clip(1 - LONGEST / self.n, 0, MOST_RHO)
-        rho = np.where(self.rho > 0, np.minimum(self.rho, most), 0.0)
-        whole = (1 + rho) / (1 - rho)
-        ends = 2 * rho * (1 - rho**self.n) / (self.n * (1 - rho) ** 2)
-        return np.asarray(whole - ends, dtype=float)
+    def _inflation(self) -> Floats:
+        max_rho = np.clip(1 - MAX_MEMORY_FACTOR / self.n, 0, MAX_RHO)
+        rho = np.where(self.rho > 0, np.minimum(self.rho, max_rho), 0.0)
+        infinite = (1 + rho) / (1 - rho)
+        correction = 2 * rho * (1 - rho**self.n) / (self.n * (1 - rho) ** 2)
+        return np.asarray(infinite - correction, dtype=float)
 
     @property
     @NO_WARNINGS
-    def independent(self) -> Floats:
-        """Return how many independent runs a session's runs are worth, at least three.
+    def effective_runs(self) -> Floats:
+        """The equivalent numbers of independent runs, at least three.
 
-        Between n / w for the mean and n (1 - rho^2) / (1 + rho^2) for the variance:
-        three quarters of the way on a log scale.
+        Between n / w for the mean and n (1 - rho^2) / (1 + rho^2) for the variance.
         """
-        worth = np.where(self.rho > 0, self.n / self._widening**WORTH, self.n)
-        least = np.minimum(self.n, LEAST_WORTH)
-        return np.asarray(np.maximum(worth, least), dtype=float)
+        effective = np.where(
+            self.rho > 0, self.n / self._inflation**EFFECTIVE_EXPONENT, self.n
+        )
+        minimum = np.minimum(self.n, MIN_EFFECTIVE_RUNS)
+        return np.asarray(np.maximum(effective, minimum), dtype=float)
 
     @property
     @NO_WARNINGS
-    def scatter(self) -> Floats:
-        """Return the variances of as many independent runs.
-
-        Dependent runs show (n - w) / (n - 1) of them.
-        """
-        widening = self._widening
-        of_mean = self.variance * (self.n - 1) / (self.n - widening) * widening / self.n
-        return np.where(self.rho > 0, of_mean * self.independent, self.variance)
+    def effective_variance(self) -> Floats:
+        """Dependent runs show (n - w) / (n - 1) of these variances."""
+        inflation = self._inflation
+        mean_variance = (
+            self.variance * (self.n - 1) / (self.n - inflation) * inflation / self.n
+        )
+        return np.where(
+            self.rho > 0, mean_variance * self.effective_runs, self.variance
+        )
 
     @property
-    def rollups(self) -> Rollups:
-        return Rollups(
-            self.n, self.mean, self.scatter, self.resolution, self.independent
+    def run_statistics(self) -> RunStatistics:
+        return RunStatistics(
+            self.n,
+            self.mean,
+            self.effective_variance,
+            self.resolution,
+            self.effective_runs,
         )
 
 
 @NO_WARNINGS
-def dependent(
-    own: SessionRollups, other: SessionRollups, size: int
-) -> tuple[SessionRollups, SessionRollups]:
+def with_pooled_rho(
+    own: SessionStatistics, other: SessionStatistics, size: int
+) -> tuple[SessionStatistics, SessionStatistics]:
     """Return both sides with the ``rho`` that the intervals of ``size`` cells use.
 
-    Weighted mean over sides and sessions by their part in the ratio's variance, plus
-    `ALLOWED` / runs. Below nine runs per session only what is beyond chance counts.
+    The mean weighted by the part in the ratio's variance, plus `RHO_ALLOWANCE` / runs.
     """
     sides = (own, other)
-    # Sums over the sessions of each cell: of weights, excess, its variance, ...
-    whole, total, of_error, runs, squares = np.zeros((5, size))
+    weight_sum, excess_sum, error_variance, run_sum, weight_squares = np.zeros(
+        (5, size)
+    )
     for side in sides:
         weight = side.variance / (side.n * side.mean**2)
         weight = np.where(np.isfinite(side.rho) & (weight > 0), weight, 0.0)
-        excess = np.nan_to_num(side.rho) * np.maximum(side.n - 4, LEAST_UNBIASING)
-        # Of runs without any order: Moran, Biometrika 35 (1948).
+        excess = np.nan_to_num(side.rho) * np.maximum(side.n - 4, MIN_BIAS_DIVISOR)
+        # For independent runs: Moran, Biometrika 35 (1948).
         spread = (side.n - 2) / (side.n * np.sqrt(side.n - 1))
         for sums, values in (
-            (whole, weight),
-            (total, weight * excess / side.n),
-            (of_error, (weight * np.nan_to_num(spread)) ** 2),
-            (runs, weight * side.n),
-            (squares, weight**2 / side.n),
+            (weight_sum, weight),
+            (excess_sum, weight * excess / side.n),
+            (error_variance, (weight * np.nan_to_num(spread)) ** 2),
+            (run_sum, weight * side.n),
+            (weight_squares, weight**2 / side.n),
         ):
             sums += np.bincount(side.row, values, size)
-    n = runs / whole
-    rho = total / whole * n / np.maximum(n - 4, LEAST_UNBIASING)
-    allowed = np.maximum(rho + ALLOWED * squares / whole**2, 0)
-    is_clear = total / np.sqrt(of_error) > FEW_CLEAR / n - FEW_LESS
+    n = run_sum / weight_sum
+    rho = excess_sum / weight_sum * n / np.maximum(n - 4, MIN_BIAS_DIVISOR)
+    allowed = np.maximum(rho + RHO_ALLOWANCE * weight_squares / weight_sum**2, 0)
+    is_clear = (
+        excess_sum / np.sqrt(error_variance) > RHO_CLEAR_FACTOR / n - RHO_CLEAR_OFFSET
+    )
     rho = np.where(is_clear, allowed, 0.0)
     return (
         replace(own, rho=np.where(np.isfinite(own.rho), rho[own.row], np.nan)),
@@ -416,8 +419,10 @@ def dependent(
     )
 
 
-def rollups_of_runs(cells: Sequence[Sequence[float]]) -> Rollups:
-    return Rollups.of([len(values) for values in cells], *_moments(cells), np.nan)
+def statistics_of_runs(cells: Sequence[Sequence[float]]) -> RunStatistics:
+    return RunStatistics.from_sums(
+        [len(values) for values in cells], *_moments(cells), np.nan
+    )
 
 
 def _moments(cells: Sequence[Sequence[float]]) -> tuple[list[float], list[float]]:

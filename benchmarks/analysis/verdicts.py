@@ -1,18 +1,14 @@
 """Verdicts on ratios: slower, faster, equivalent, undetermined, or not assessed.
 
-An interval wholly below the margin is slower, above it faster, inside it equivalent:
-two one-sided tests (Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15,
-1987), each at half the level. Gates withhold the verdict.
-
-With sessions the interval follows what was repeated (``designs``). **Complete
-separation**, every run of one side beyond every run of the other by more than the
-margin, decides too if chance does it in at most one of a hundred cases, if it is more
-than a quarter, or if sessions agree. If the order of the runs moves a mean, the
-interval is **stretched** by as much, and decides if it still can.
+Two one-sided tests (Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15,
+1987), each at half the level. Gates withhold the verdict. Complete separation by more
+than the margin also decides if its chance is at most 1 %, if it exceeds a quarter, or
+if sessions agree. If the order of the runs moves a mean, the interval is stretched by
+as much.
 
 Many cells are corrected by Benjamini and Hochberg, Journal of the Royal Statistical
-Society B 57 (1995). A cell makes one claim of three, so the rate bounds the share of
-wrong verdicts, as with directions in Benjamini and Yekutieli, JASA 100 (2005).
+Society B 57 (1995); as with directions in Benjamini and Yekutieli, JASA 100 (2005), the
+rate bounds the share of wrong verdicts.
 """
 
 from __future__ import annotations
@@ -24,55 +20,59 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmarks.analysis.designs import (
-    BY_SESSION,
-    OF_SESSIONS,
-    Design,
-    Designed,
-    Twice,
-    designed_intervals,
-    without_firsts,
-)
-from benchmarks.analysis.gates import (
-    CURABLE,
-    LIFTED,
-    LIFTED_BEYOND_DAYS,
-    NO_PARTNER,
-    SHAPELESS,
-    Gate,
-    found_gates,
-    runs_for_width,
-    sessions_for_width,
-)
+from benchmarks.analysis.complete_separation import SeparationRange, separation_ranges
 from benchmarks.analysis.intervals import (
     NO_WARNINGS,
     WELCH_RUNS,
     Floats,
     Intervals,
-    Rollups,
+    RunStatistics,
     normal_quantile,
-    tail,
+    t_tail,
 )
-from benchmarks.analysis.separation import Ends, ends_of
-from benchmarks.analysis.sessions import REPEATED_SESSIONS, SessionRollups, dependent
+from benchmarks.analysis.session_designs import (
+    SESSION_INTERVAL_DESIGNS,
+    SESSION_UNIT_DESIGNS,
+    DesignIntervals,
+    SessionDesign,
+    TwoSessionRatios,
+    design_intervals,
+    exclude_first_runs,
+)
+from benchmarks.analysis.sessions import (
+    REPEATED_SESSIONS,
+    SessionStatistics,
+    with_pooled_rho,
+)
+from benchmarks.analysis.verdict_gates import (
+    LIFTED_BY_LARGE_SEPARATION,
+    LIFTED_BY_SEPARATION,
+    NO_COUNTERPART,
+    SHAPE_GATES,
+    SOLVED_BY_RUNS,
+    Gate,
+    runs_for_width,
+    sessions_for_width,
+    statistical_gates,
+)
 
 RULE_SET: Final = 2
-"""Which rules say what a ratio is called: docs/method.md tells how they changed."""
+"""docs/method.md lists the changes."""
 
-MARGIN: Final = 0.02
+DEFAULT_MARGIN: Final = 0.02
 CONFIDENCE: Final = 0.95
-SURE: Final = normal_quantile((1 + CONFIDENCE) / 2)
+NORMAL_QUANTILE: Final = normal_quantile((1 + CONFIDENCE) / 2)
 
 EVIDENCE_LEVEL_RUNS: Final = (2, 3, 5, 10)
-INCURABLE_BY_SESSIONS: Final = ~int(CURABLE | Gate.UNREPEATED)
+NOT_SOLVED_BY_SESSIONS: Final = ~int(SOLVED_BY_RUNS | Gate.UNREPEATED)
 
-RATE: Final = 0.05
+FALSE_DISCOVERY_RATE: Final = 0.05
 
 
 class Verdict(IntEnum):
-    """The verdict on a cell; also where its interval lies without a verdict."""
+    """The verdict on a cell, or the direction of its interval without a verdict."""
 
-    # An order: what is below NOT_ASSESSED was tested, and is a direction.
+    # Values below NOT_ASSESSED were tested and are directions.
     UNDETERMINED = 0
     SLOWER = 1
     FASTER = 2
@@ -86,49 +86,46 @@ class Verdict(IntEnum):
 
 
 class EvidenceLevel(IntEnum):
-    """What the number of independent runs per side permits."""
-
-    NONE = 0  # "single run": no interval
-    FAINT = 1  # 2 runs: an interval, drawn faint
-    INDICATIVE = 2  # 3-4 runs: "indicative", not ranked
+    NONE = 0  # no interval
+    FAINT = 1  # 2 runs
+    INDICATIVE = 2  # 3-4 runs, not ranked
     VERDICT = 3  # 5-9 runs
-    RANKING = 4  # 10 runs: ranked, followed over time
+    RANKING = 4  # 10 runs
 
 
-class Strength(IntEnum):
-    """How an interval is drawn, by its design."""
-
+class IntervalStyle(IntEnum):
     FIRM = 0
-    FAINT = 1  # two runs, or two sessions: hardly an interval
-    HOLLOW = 2  # days differ, and nobody knows by how much: no verdict
+    FAINT = 1  # two runs, or two sessions
+    HOLLOW = 2  # days differ by an unknown amount
 
     @classmethod
-    def of(cls, design: Design, level: EvidenceLevel) -> Strength:
-        if design == Design.UNREPEATED:
+    def for_design(cls, design: SessionDesign, level: EvidenceLevel) -> IntervalStyle:
+        if design == SessionDesign.UNREPEATED:
             return cls.HOLLOW
-        is_faint = design == Design.TWO_SHARED or level == EvidenceLevel.FAINT
+        is_faint = design == SessionDesign.TWO_SHARED or level == EvidenceLevel.FAINT
         return cls.FAINT if is_faint else cls.FIRM
 
     @property
     def slug(self) -> str:
-        return "" if self == Strength.FIRM else self.name.lower()
+        return "" if self == IntervalStyle.FIRM else self.name.lower()
 
 
-STRENGTHS: Final = np.array(
-    [[Strength.of(design, level) for level in EvidenceLevel] for design in Design],
+INTERVAL_STYLES: Final = np.array(
+    [
+        [IntervalStyle.for_design(design, level) for level in EvidenceLevel]
+        for design in SessionDesign
+    ],
     dtype=np.int8,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Judgements:
-    """Verdicts on many cells: one array each, one entry per cell.
+class AssessmentArrays:
+    """Verdicts on many cells, one entry per cell.
 
-    ``direction`` is where the interval lies, with or without a verdict. ``gates`` are
-    bits of Gate. ``wanted_runs`` per side, or ``wanted_sessions``, would decide in all
-    (0: unknown). ``tested`` cells were corrected together (0: not corrected).
-    ``stretch`` (ln) is how far a deciding interval was stretched. ``shapeless`` are the
-    gates of runs without a single figure.
+    ``direction`` is that of the interval, even without a verdict. ``gates`` are bits of
+    Gate. ``runs_needed`` per side and ``sessions_needed`` are totals (0: unknown).
+    ``log_stretch`` (ln) is how far a deciding interval was stretched.
     """
 
     intervals: Intervals
@@ -136,177 +133,191 @@ class Judgements:
     direction: NDArray[np.int8]
     evidence_level: NDArray[np.int8]
     gates: NDArray[np.int64]
-    wanted_runs: NDArray[np.int64]
-    wanted_sessions: NDArray[np.int64]
+    runs_needed: NDArray[np.int64]
+    sessions_needed: NDArray[np.int64]
     n: NDArray[np.int64]
     baseline_n: NDArray[np.int64]
     margin: float
     confidence: float
     is_separated: NDArray[np.bool_]
-    stretch: Floats
-    shapeless: NDArray[np.int64]
-    designed: Designed
-    ends: Ends
-    tested: int = 0
+    log_stretch: Floats
+    shape_gates: NDArray[np.int64]
+    design_intervals: DesignIntervals
+    separation: SeparationRange
+    tested_count: int = 0
 
     def __len__(self) -> int:
         return len(self.verdict)
 
     @property
-    def strength(self) -> NDArray[np.int8]:
-        found = STRENGTHS[self.designed.design, self.evidence_level]
-        return np.asarray(found, dtype=np.int8)
+    def interval_style(self) -> NDArray[np.int8]:
+        styles = INTERVAL_STYLES[self.design_intervals.design, self.evidence_level]
+        return np.asarray(styles, dtype=np.int8)
 
     @NO_WARNINGS
     def p_values(self) -> Floats:
-        """Return each cell's p, consistent with its interval; NaN without a verdict."""
+        """Return each cell's p; NaN without a verdict."""
         allowed = self.verdict < Verdict.NOT_ASSESSED
         log_ratio = np.log(self.intervals.ratio)
-        distance = _distance(log_ratio, self.margin) - self.stretch
+        distance = _distance(log_ratio, self.margin) - self.log_stretch
         statistic = distance / self.intervals.standard_error
         p = np.full(self.verdict.shape, np.nan)
-        # Where a verdict is allowed the interval has degrees of freedom: not MOVER's.
-        p[allowed] = 2 * tail(statistic[allowed], self.intervals.df[allowed])
-        twice = self.designed.twice
-        p[twice.row] = np.where(allowed[twice.row], self._p_of_both(twice), np.nan)
-        # Where chance may separate them, the interval of their sessions decided.
-        by_ends = allowed & self.is_separated & self.ends.decides
-        return np.where(by_ends, self.ends.p_values, p)
+        # If a verdict is allowed, the interval is not MOVER's.
+        p[allowed] = 2 * t_tail(statistic[allowed], self.intervals.df[allowed])
+        two_sessions = self.design_intervals.two_sessions
+        p[two_sessions.row] = np.where(
+            allowed[two_sessions.row], self._two_session_p_values(two_sessions), np.nan
+        )
+        # If chance may explain the separation, the interval of the sessions decided.
+        by_separation = allowed & self.is_separated & self.separation.is_significant
+        return np.where(by_separation, self.separation.p_values, p)
 
-    def _p_of_both(self, twice: Twice) -> Floats:
-        """Return the larger p of two sessions; 1 where their claims differ."""
-        nearest = _distance(twice.log_ratio, self.margin)
-        nearest = nearest - self.stretch[twice.row][:, None]
-        p = 2 * tail(nearest / twice.error, twice.df)
+    def _two_session_p_values(self, two_sessions: TwoSessionRatios) -> Floats:
+        """Return the larger p of two sessions; 1 if their claims differ."""
+        nearest = _distance(two_sessions.log_ratio, self.margin)
+        nearest = nearest - self.log_stretch[two_sessions.row][:, None]
+        p = 2 * t_tail(nearest / two_sessions.error, two_sessions.df)
         edges = [np.log1p(-self.margin), np.log1p(self.margin)]
-        claims = np.digitize(twice.log_ratio, edges)
+        claims = np.digitize(two_sessions.log_ratio, edges)
         agree = claims[:, 0] == claims[:, 1]
         return np.where(agree, p.max(axis=1), 1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """Which of many p values count; ``adjusted`` is the least rate, NaN if untested."""
-
     adjusted: Floats
-    counts: NDArray[np.bool_]
-    tested: int
+    is_significant: NDArray[np.bool_]
+    tested_count: int
 
 
 @NO_WARNINGS
-def judge(
-    cell: Rollups,
-    baseline: Rollups,
+def assess_cells(
+    cell: RunStatistics,
+    baseline: RunStatistics,
     higher_is_better: ArrayLike,
     *,
     gates: ArrayLike = 0,
     extra_log_variance: ArrayLike = 0.0,
-    margin: float = MARGIN,
+    margin: float = DEFAULT_MARGIN,
     confidence: float = CONFIDENCE,
-    sessions: tuple[SessionRollups, SessionRollups] | None = None,
-    moves: tuple[ArrayLike, ArrayLike] | None = None,
-) -> Judgements:
-    """Judge cells against their baselines, all at once.
+    sessions: tuple[SessionStatistics, SessionStatistics] | None = None,
+    order_shifts: tuple[ArrayLike, ArrayLike] | None = None,
+) -> AssessmentArrays:
+    """Assess cells against their baselines, all at once.
 
-    ``gates`` are bits that the statistics cannot show: states, shapes, flags, units.
-    ``sessions`` are of cells and baselines (None: not known). ``moves`` are the parts
-    by which the order of the runs moves each side's means (``shape``), NaN if unknown.
+    ``gates`` are bits that the statistics cannot show. ``order_shifts`` are the
+    relative shifts of each side's means by the order of the runs, NaN if unknown.
     """
     options: dict[str, Any] = {
         "extra_log_variance": extra_log_variance,
         "confidence": confidence,
     }
     if sessions is None:
-        of_one = SessionRollups.of_one_sitting
-        sessions = of_one(cell), of_one(baseline)
-    sessions = dependent(*sessions, cell.n.size)
-    designed, shift = _without_firsts(
+        one_session = SessionStatistics.one_session
+        sessions = one_session(cell), one_session(baseline)
+    sessions = with_pooled_rho(*sessions, cell.n.size)
+    designed, shift = _designs_without_first_runs(
         cell, baseline, sessions, higher_is_better, options
     )
-    # Every run there is: one that lies apart is not beyond the other side.
-    ends = ends_of(designed, sessions, higher_is_better)
+    # Use all runs: an outlying first run can contradict a separation.
+    separation = separation_ranges(designed, sessions, higher_is_better)
     intervals, cell, baseline = designed.intervals, designed.cell, designed.baseline
     low, high = designed.deciding_low, designed.deciding_high
     direction = _direction(low, high, margin)
 
-    found = found_gates(cell, baseline, intervals)
-    given = np.asarray(gates, dtype=np.int64)
-    bits = _all_gates(given, found, designed, direction)
-    shapeless = bits & int(SHAPELESS)
-    bits, direction, is_separated = _by_separation(
-        bits, direction, ends, margin, designed.is_of(*OF_SESSIONS)
+    statistical = statistical_gates(cell, baseline, intervals)
+    passed = np.asarray(gates, dtype=np.int64)
+    bits = _combine_gates(passed, statistical, designed, direction)
+    shapeless = bits & int(SHAPE_GATES)
+    bits, direction, is_separated = _apply_separation(
+        bits, direction, separation, margin, designed.has_design(*SESSION_UNIT_DESIGNS)
     )
-    moved = np.zeros(bits.shape) if moves is None else _moved(*moves, bits)
-    lifted = np.where(moved > 0, int(Gate.DRIFT), 0)
+    order_shift = (
+        np.zeros(bits.shape)
+        if order_shifts is None
+        else _log_order_shifts(*order_shifts, bits)
+    )
+    lifted = np.where(order_shift > 0, int(Gate.DRIFT), 0)
     lifted |= np.isfinite(shift) * int(Gate.FIRST_RUN)
-    # How far the order of the runs may move log ratios down, and up.
-    off = np.nan_to_num(shift)
-    further = moved + np.maximum(-off, 0), moved + np.maximum(off, 0)
-    bits, direction, stretch = _by_stretching(
-        bits, direction, (low, high), further, lifted, margin
+    first_run_shift = np.nan_to_num(shift)
+    shifts = (
+        order_shift + np.maximum(-first_run_shift, 0),
+        order_shift + np.maximum(first_run_shift, 0),
+    )
+    bits, direction, stretch = _apply_stretching(
+        bits, direction, (low, high), shifts, lifted, margin
     )
     is_baseline = (bits & int(Gate.NATIVE)) != 0
     verdict = np.select(
         [is_baseline, bits != 0], [Verdict.BASELINE, Verdict.NOT_ASSESSED], direction
     ).astype(np.int8)
 
-    none_wanted = np.zeros(bits.shape, dtype=np.int64)
-    judged = Judgements(
+    none_needed = np.zeros(bits.shape, dtype=np.int64)
+    assessed = AssessmentArrays(
         intervals=intervals,
         verdict=verdict,
         direction=direction,
-        evidence_level=_levels(np.minimum(cell.n, baseline.n), designed),
+        evidence_level=_evidence_levels(np.minimum(cell.n, baseline.n), designed),
         gates=bits,
-        wanted_runs=none_wanted,
-        wanted_sessions=none_wanted,
+        runs_needed=none_needed,
+        sessions_needed=none_needed,
         n=cell.n,
         baseline_n=baseline.n,
         margin=margin,
         confidence=confidence,
         is_separated=is_separated,
-        stretch=stretch,
-        shapeless=shapeless,
-        designed=designed,
-        ends=ends,
+        log_stretch=stretch,
+        shape_gates=shapeless,
+        design_intervals=designed,
+        separation=separation,
     )
-    wanted_runs = _wanted_runs(judged, cell, baseline, extra_log_variance)
-    by_session = designed.is_of(*BY_SESSION, Design.UNREPEATED)
+    runs_needed = _runs_needed(assessed, cell, baseline, extra_log_variance)
+    by_session = designed.has_design(
+        *SESSION_INTERVAL_DESIGNS, SessionDesign.UNREPEATED
+    )
     return replace(
-        judged,
-        wanted_runs=np.where(by_session, 0, wanted_runs),
-        wanted_sessions=_wanted_sessions(judged, designed),
+        assessed,
+        runs_needed=np.where(by_session, 0, runs_needed),
+        sessions_needed=_sessions_needed(assessed, designed),
     )
 
 
-def _all_gates(
-    given: NDArray[np.int64],
-    found: NDArray[np.int64],
-    designed: Designed,
+def _combine_gates(
+    passed: NDArray[np.int64],
+    statistical: NDArray[np.int64],
+    designed: DesignIntervals,
     direction: NDArray[np.int8],
 ) -> NDArray[np.int64]:
-    # Sessions are the units: it takes three of them, and not many runs in each.
-    of_sessions = designed.is_of(Design.SHARED, Design.REPEATED)
+    of_sessions = designed.has_design(
+        SessionDesign.SHARED, SessionDesign.SEPARATE_SESSIONS
+    )
     few = int(Gate.TWO_RUNS | Gate.FEW_RUNS)
-    found = np.where(of_sessions, found & ~few, found)
-    found |= designed.is_of(Design.UNREPEATED) * int(Gate.UNREPEATED)
-    # Five runs that depend on each other are fewer. Where the interval of what they
-    # are worth decides all the same, it may.
+    statistical = np.where(of_sessions, statistical & ~few, statistical)
+    statistical |= designed.has_design(SessionDesign.UNREPEATED) * int(Gate.UNREPEATED)
+    # Dependent runs count as fewer, unless their interval decides nevertheless.
     n = np.minimum(designed.cell.n, designed.baseline.n)
-    worth = np.minimum(designed.cell.worth, designed.baseline.worth)
-    is_few = (n >= WELCH_RUNS) & (worth < WELCH_RUNS) & ~designed.is_of(*BY_SESSION)
+    effective = np.minimum(designed.cell.effective_n, designed.baseline.effective_n)
+    is_few = (
+        (n >= WELCH_RUNS)
+        & (effective < WELCH_RUNS)
+        & ~designed.has_design(*SESSION_INTERVAL_DESIGNS)
+    )
     is_few &= direction == Verdict.UNDETERMINED
-    found = found | is_few * int(Gate.FEW_INDEPENDENT)
-    # Where the sessions of both are known they say it better.
-    is_known = ~designed.is_of(Design.ASSUMED_ONE)
-    given = given & ~(is_known * int(Gate.OTHER_SESSION))
-    # What explains why there is no baseline stands for its lack of runs.
-    lacks = np.where(given & int(NO_PARTNER), int(Gate.NO_RUNS), 0)
-    return np.asarray(found & ~lacks | given, dtype=np.int64)
+    statistical = statistical | is_few * int(Gate.FEW_INDEPENDENT)
+    is_known = ~designed.has_design(SessionDesign.ASSUMED_ONE_SESSION)
+    passed = passed & ~(is_known * int(Gate.OTHER_SESSION))
+    # A gate that explains the missing baseline replaces NO_RUNS.
+    explained = np.where(passed & int(NO_COUNTERPART), int(Gate.NO_RUNS), 0)
+    return np.asarray(statistical & ~explained | passed, dtype=np.int64)
 
 
-def _levels(n: NDArray[np.int64], designed: Designed) -> NDArray[np.int8]:
+def _evidence_levels(
+    n: NDArray[np.int64], designed: DesignIntervals
+) -> NDArray[np.int8]:
     level = np.searchsorted(EVIDENCE_LEVEL_RUNS, n, side="right").astype(np.int8)
-    of_sessions = designed.is_of(Design.SHARED, Design.REPEATED)
+    of_sessions = designed.has_design(
+        SessionDesign.SHARED, SessionDesign.SEPARATE_SESSIONS
+    )
     return np.maximum(level, of_sessions * np.int8(EvidenceLevel.VERDICT))
 
 
@@ -319,158 +330,177 @@ def _direction(low: Floats, high: Floats, margin: float) -> NDArray[np.int8]:
     ).astype(np.int8)
 
 
-def _by_separation(
+def _apply_separation(
     bits: NDArray[np.int64],
     direction: NDArray[np.int8],
-    ends: Ends,
+    separation: SeparationRange,
     margin: float,
     is_of_sessions: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.bool_]]:
     """Return gates and directions where complete separation decides, and where.
 
-    It lifts every gate or none; few runs stay a gate and leave it indicative.
+    It lifts all gates or none; few runs remain a gate.
     """
-    side = ends.side(margin)
-    lifted = np.where(ends.is_beyond_days, int(LIFTED_BEYOND_DAYS), int(LIFTED))
+    sign = separation.direction(margin)
+    lifted = np.where(
+        separation.exceeds_day_effects,
+        int(LIFTED_BY_LARGE_SEPARATION),
+        int(LIFTED_BY_SEPARATION),
+    )
     few = int(Gate.TWO_RUNS | Gate.FEW_RUNS)
     is_free = (bits & ~lifted & ~few) == 0
     is_needed = ((bits & lifted) != 0) | (direction == Verdict.UNDETERMINED)
     is_few = (bits & few) != 0
-    said = np.where(side < 0, Verdict.SLOWER, Verdict.FASTER)
-    # Sessions say that no day makes it so, and every run that no shape does.
-    agrees = is_of_sessions & (direction == said)
-    decides = (side != 0) & is_free & is_needed & (ends.decides | is_few | agrees)
+    separated = np.where(sign < 0, Verdict.SLOWER, Verdict.FASTER)
+    # Agreeing sessions rule out effects of days, separation rules out effects of shape.
+    agrees = is_of_sessions & (direction == separated)
+    decides = (
+        (sign != 0)
+        & is_free
+        & is_needed
+        & (separation.is_significant | is_few | agrees)
+    )
     bits = np.where(decides, bits & ~lifted, bits)
-    direction = np.where(decides, said, direction).astype(np.int8)
+    direction = np.where(decides, separated, direction).astype(np.int8)
     return bits, direction, decides
 
 
-def _by_stretching(
+def _apply_stretching(
     bits: NDArray[np.int64],
     direction: NDArray[np.int8],
     ends: tuple[Floats, Floats],
-    further: tuple[Floats, Floats],
+    shifts: tuple[Floats, Floats],
     lifted: NDArray[np.int64],
     margin: float,
 ) -> tuple[NDArray[np.int64], NDArray[np.int8], Floats]:
     """Return gates, directions and stretches where stretched intervals decide.
 
-    ``further`` is how far an order may move log ratios down and up, ``lifted`` are its
-    gates.
+    ``shifts`` move log ratios down and up.
     """
-    below, above = further
+    below, above = shifts
     stretched = _direction(ends[0] - below, ends[1] + above, margin)
     few = int(Gate.TWO_RUNS | Gate.FEW_RUNS)
-    # That dependent runs are few stands only against what decides nothing.
-    freed = lifted | int(Gate.FEW_INDEPENDENT)
-    decides = ((bits & lifted) != 0) & ((bits & ~freed & ~few) == 0)
+    # Few independent runs matter only if the interval does not decide.
+    removed = lifted | int(Gate.FEW_INDEPENDENT)
+    decides = ((bits & lifted) != 0) & ((bits & ~removed & ~few) == 0)
     decides &= stretched != Verdict.UNDETERMINED
-    against = np.select(
+    stretch = np.select(
         [stretched == Verdict.SLOWER, stretched == Verdict.FASTER],
         [above, below],
         np.maximum(above, below),
     )
     return (
-        np.where(decides, bits & ~freed, bits),
+        np.where(decides, bits & ~removed, bits),
         np.where(decides, stretched, direction).astype(np.int8),
-        np.where(decides, against, 0.0),
+        np.where(decides, stretch, 0.0),
     )
 
 
-def _without_firsts(
-    cell: Rollups,
-    baseline: Rollups,
-    sessions: tuple[SessionRollups, SessionRollups],
+def _designs_without_first_runs(
+    cell: RunStatistics,
+    baseline: RunStatistics,
+    sessions: tuple[SessionStatistics, SessionStatistics],
     higher_is_better: ArrayLike,
     options: dict[str, Any],
-) -> tuple[Designed, Floats]:
-    """Return designs without odd first runs, and how far these move log ratios."""
-    own, other = sessions
-    designed = designed_intervals(
-        without_firsts(cell, own),
-        without_firsts(baseline, other),
-        (own.without_firsts(), other.without_firsts()),
+) -> tuple[DesignIntervals, Floats]:
+    cell_sessions, baseline_sessions = sessions
+    designed = design_intervals(
+        exclude_first_runs(cell, cell_sessions),
+        exclude_first_runs(baseline, baseline_sessions),
+        (cell_sessions.exclude_first_runs(), baseline_sessions.exclude_first_runs()),
         higher_is_better,
         **options,
     )
-    is_cold, is_left = np.zeros((2, cell.n.size), dtype=np.bool_)
+    is_outlying, is_kept = np.zeros((2, cell.n.size), dtype=np.bool_)
     for side in sessions:
-        is_apart = np.isfinite(side.first)
-        is_cold[side.row[is_apart]] = True
-        is_left[side.row[is_apart & (side.without_firsts().n == side.n)]] = True
-    if not is_cold.any():
-        return designed, np.full(is_cold.shape, np.nan)
-    whole = designed_intervals(cell, baseline, sessions, higher_is_better, **options)
-    shift = np.log(whole.intervals.ratio) - np.log(designed.intervals.ratio)
-    return designed, np.where(is_cold & ~is_left, shift, np.nan)
+        is_first_outlying = np.isfinite(side.first_mean)
+        is_outlying[side.row[is_first_outlying]] = True
+        is_kept[
+            side.row[is_first_outlying & (side.exclude_first_runs().n == side.n)]
+        ] = True
+    if not is_outlying.any():
+        return designed, np.full(is_outlying.shape, np.nan)
+    with_first_runs = design_intervals(
+        cell, baseline, sessions, higher_is_better, **options
+    )
+    shift = np.log(with_first_runs.intervals.ratio) - np.log(designed.intervals.ratio)
+    return designed, np.where(is_outlying & ~is_kept, shift, np.nan)
 
 
-def _moved(own: ArrayLike, other: ArrayLike, bits: NDArray[np.int64]) -> Floats:
-    """Return by how much an order moves log ratios; 0 where none stands against one."""
-    parts = (np.minimum(np.asarray(each, dtype=float), 1.0) for each in (own, other))
-    # The mean may be off to either side; downwards is more of a logarithm.
-    moved = sum(-np.log1p(-each) for each in parts)
-    return np.where((bits & int(Gate.DRIFT)) != 0, np.nan_to_num(moved), 0.0)
+def _log_order_shifts(
+    cell: ArrayLike, baseline: ArrayLike, bits: NDArray[np.int64]
+) -> Floats:
+    shifts = (
+        np.minimum(np.asarray(shift, dtype=float), 1.0) for shift in (cell, baseline)
+    )
+    # The mean may be off in both directions; downwards is the larger change of a log.
+    log_shift = sum(-np.log1p(-shift) for shift in shifts)
+    return np.where((bits & int(Gate.DRIFT)) != 0, np.nan_to_num(log_shift), 0.0)
 
 
 def _distance(log_ratio: Floats, margin: float) -> Floats:
-    """Return the distance of log ratios from the nearest edge of the margin."""
     below, above = np.log1p(-margin), np.log1p(margin)
     nearest = np.minimum(np.abs(log_ratio - below), np.abs(log_ratio - above))
     return np.asarray(nearest, dtype=float)
 
 
-def _wanted_runs(
-    judged: Judgements, cell: Rollups, baseline: Rollups, extra: ArrayLike
+def _runs_needed(
+    assessed: AssessmentArrays,
+    cell: RunStatistics,
+    baseline: RunStatistics,
+    extra: ArrayLike,
 ) -> NDArray[np.int64]:
-    """Return how many runs a side would decide where runs are all that is missing."""
-    curable = (judged.gates & ~int(CURABLE)) == 0
-    undecided = curable & (
-        (judged.direction == Verdict.UNDETERMINED) | (judged.gates != 0)
+    is_solvable = (assessed.gates & ~int(SOLVED_BY_RUNS)) == 0
+    is_undecided = is_solvable & (
+        (assessed.direction == Verdict.UNDETERMINED) | (assessed.gates != 0)
     )
-    single = undecided & (judged.evidence_level == EvidenceLevel.NONE)
-    rows = np.flatnonzero(undecided & ~single)
-    # A single run has no spread to reckon with: the least that allows a verdict.
-    wanted = np.where(single, EVIDENCE_LEVEL_RUNS[2], 0)
-    distance = _distance(np.log(judged.intervals.ratio), judged.margin)[rows]
-    wanted[rows] = runs_for_width(
+    is_single = is_undecided & (assessed.evidence_level == EvidenceLevel.NONE)
+    rows = np.flatnonzero(is_undecided & ~is_single)
+    needed = np.where(is_single, EVIDENCE_LEVEL_RUNS[2], 0)
+    distance = _distance(np.log(assessed.intervals.ratio), assessed.margin)[rows]
+    needed[rows] = runs_for_width(
         cell.take(rows),
         baseline.take(rows),
-        # Log scale to half width; `runs_for_width` turns it back.
         np.sinh(distance),
         extra_log_variance=np.broadcast_to(extra, cell.n.shape)[rows],
-        confidence=judged.confidence,
+        confidence=assessed.confidence,
     )
-    return _beyond(wanted, np.minimum(judged.n, judged.baseline_n))
+    return _more_than(needed, np.minimum(assessed.n, assessed.baseline_n))
 
 
-def _beyond(wanted: NDArray[np.int64], there: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.where(wanted > 0, np.maximum(wanted, there + 1), 0)
+def _more_than(
+    needed: NDArray[np.int64], available: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    return np.where(needed > 0, np.maximum(needed, available + 1), 0)
 
 
-def _wanted_sessions(judged: Judgements, designed: Designed) -> NDArray[np.int64]:
-    """Return how many sessions would decide where they are what is missing."""
-    undecided = judged.direction == Verdict.UNDETERMINED
-    by_session = designed.is_of(*BY_SESSION) & (judged.gates == 0) & undecided
-    wanted = sessions_for_width(
+def _sessions_needed(
+    assessed: AssessmentArrays, designed: DesignIntervals
+) -> NDArray[np.int64]:
+    undecided = assessed.direction == Verdict.UNDETERMINED
+    by_session = (
+        designed.has_design(*SESSION_INTERVAL_DESIGNS)
+        & (assessed.gates == 0)
+        & undecided
+    )
+    needed = sessions_for_width(
         designed.between_sd,
-        designed.is_of(Design.SHARED, Design.TWO_SHARED),
-        _distance(np.log(judged.intervals.ratio), judged.margin),
+        designed.has_design(SessionDesign.SHARED, SessionDesign.TWO_SHARED),
+        _distance(np.log(assessed.intervals.ratio), assessed.margin),
     )
-    there = np.where(
-        designed.is_of(Design.SHARED, Design.TWO_SHARED),
-        designed.shared,
-        np.minimum(designed.own_sessions, designed.other_sessions),
+    available = np.where(
+        designed.has_design(SessionDesign.SHARED, SessionDesign.TWO_SHARED),
+        designed.shared_count,
+        np.minimum(designed.own_sessions, designed.baseline_sessions),
     )
-    wanted = _beyond(wanted, there)
-    # Different days that were never repeated: the least that allows a verdict.
-    unrepeated = (judged.gates & int(Gate.UNREPEATED)) != 0
-    unrepeated &= (judged.gates & INCURABLE_BY_SESSIONS) == 0
-    return np.select([by_session, unrepeated], [wanted, REPEATED_SESSIONS], 0)
+    needed = _more_than(needed, available)
+    unrepeated = (assessed.gates & int(Gate.UNREPEATED)) != 0
+    unrepeated &= (assessed.gates & NOT_SOLVED_BY_SESSIONS) == 0
+    return np.select([by_session, unrepeated], [needed, REPEATED_SESSIONS], 0)
 
 
 def benjamini_hochberg(p_values: ArrayLike) -> Correction:
-    """Correct p values of any shape; NaN are not tests and do not count as such."""
+    """Correct p values of any shape; NaN values do not count as tests."""
     p = np.asarray(p_values, dtype=float)
     is_test = ~np.isnan(p)
     tested = p[is_test]
@@ -478,27 +508,31 @@ def benjamini_hochberg(p_values: ArrayLike) -> Correction:
     steps = tested[order] * tested.size / np.arange(1, tested.size + 1)
     adjusted = np.full(p.shape, np.nan)
     corrected = np.empty_like(tested)
-    # From the largest down: no p may end up above that of a larger one.
+    # An adjusted p must not exceed that of a larger p.
     corrected[order] = np.minimum.accumulate(steps[::-1])[::-1]
     adjusted[is_test] = corrected
-    return Correction(adjusted, adjusted <= RATE, tested.size)
+    return Correction(adjusted, adjusted <= FALSE_DISCOVERY_RATE, tested.size)
 
 
-def correct(judgements: Judgements, is_primary: ArrayLike | None = None) -> Judgements:
-    """Return the judgements of cells that are tested together.
+def correct_for_multiple_tests(
+    assessments: AssessmentArrays, is_primary: ArrayLike | None = None
+) -> AssessmentArrays:
+    """Return the assessments of cells that are tested together.
 
     A verdict that does not survive becomes undetermined. Only assessed ``is_primary``
-    cells count as tests; others are held to the same p, or are tests themselves if
-    there is no primary one.
+    cells count as tests; the others are held to the same p, or count as tests
+    themselves without a primary one.
     """
-    p = judgements.p_values()
+    p = assessments.p_values()
     primary = np.full(p.shape, True) if is_primary is None else np.asarray(is_primary)
     if not np.any(primary & ~np.isnan(p)):
         primary = np.full(p.shape, True)
     correction = benjamini_hochberg(np.where(primary, p, np.nan))
-    limit = np.max(p, where=correction.counts, initial=0.0)
-    is_lost = ~(p <= limit) & (judgements.verdict < Verdict.NOT_ASSESSED)
-    verdict = np.where(is_lost, Verdict.UNDETERMINED, judgements.verdict)
+    limit = np.max(p, where=correction.is_significant, initial=0.0)
+    is_lost = ~(p <= limit) & (assessments.verdict < Verdict.NOT_ASSESSED)
+    verdict = np.where(is_lost, Verdict.UNDETERMINED, assessments.verdict)
     return replace(
-        judgements, verdict=verdict.astype(np.int8), tested=correction.tested
+        assessments,
+        verdict=verdict.astype(np.int8),
+        tested_count=correction.tested_count,
     )

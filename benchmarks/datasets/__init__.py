@@ -1,1 +1,1 @@
-"""All that is stored, as tables for programs: what they hold, which rows, as files."""
+"""Datasets: all stored data as tables and files."""

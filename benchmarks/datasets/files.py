@@ -1,8 +1,4 @@
-"""A table as a file: CSV, NDJSON or Parquet, written whole to disk before it is sent.
-
-PostgreSQL writes the rows (COPY) in pieces. So a file has a length, a digest and one
-state of the database, and fails before it is sent.
-"""
+"""Tables as CSV, NDJSON or Parquet files, written completely before they are sent."""
 
 import hashlib
 import json
@@ -23,30 +19,30 @@ from django.core.exceptions import EmptyResultSet
 from django.db import connection, transaction
 from django.db.models import QuerySet
 
-from benchmarks.datasets import packing
-from benchmarks.datasets.selecting import Wanted, pieces_of
+from benchmarks.datasets import parquet_writer
+from benchmarks.datasets.row_selection import RowSelection, row_batches
 from benchmarks.datasets.tables import TABLES, Column, Table
 from benchmarks.errors import StorageFullError, UnavailableError
 from benchmarks.viewer import Viewer
 
-FORMS: Final = {
+FILE_FORMATS: Final = {
     "csv": "text/csv; charset=utf-8",
     "ndjson": "application/x-ndjson",
     "parquet": "application/vnd.apache.parquet",
 }
-# What PostgreSQL itself may need while files are made beside it.
-KEPT_FREE_BYTES: Final = 2 * 1024**3
-# First letters of a text that a spreadsheet would compute.
+# For PostgreSQL, which uses the same disk.
+MIN_FREE_DISK_BYTES: Final = 2 * 1024**3
+# A spreadsheet would evaluate texts with these first characters.
 _FORMULAS: Final = "('=', '+', '-', '@', '|', E'\\t', E'\\r', E'\\n')"
 _MOMENT: Final = '\'YYYY-MM-DD"T"HH24:MI:SS.US"Z"\''
 _CSV: Final = "FORMAT csv"
-# JSON has neither of these signs in it: so nothing is ever quoted or doubled.
+# JSON contains neither character, so nothing is quoted.
 _LINES: Final = "FORMAT csv, QUOTE E'\\x01', DELIMITER E'\\x02'"
 
 
 @dataclass(frozen=True)
 class DataFile:
-    """A file at its beginning, gone when it is closed; ``digest`` is its SHA-256."""
+    """A file at its beginning, deleted when closed; ``digest`` is its SHA-256."""
 
     file: IO[bytes]
     digest: bytes
@@ -55,24 +51,24 @@ class DataFile:
 
 def write_table(
     name: str,
-    form: str,
+    file_format: str,
     viewer: Viewer,
-    wanted: Wanted,
+    selection: RowSelection,
     folder: Path,
     *,
-    is_unwanted: Callable[[], bool] = bool,
+    is_cancelled: Callable[[], bool] = bool,
 ) -> DataFile:
-    """Write the rows of a table that a viewer may see into a file without a name.
+    """Write the rows that a viewer may see.
 
-    ``is_unwanted`` is asked between two pieces. Raises UnavailableError if it returns
-    True or the time is over, and StorageFullError.
+    Raise UnavailableError if ``is_cancelled()`` or the time limit is exceeded, and
+    StorageFullError if there is no space.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    target = _Target(folder, is_unwanted)
+    target = _LimitedFile(folder, is_cancelled)
     try:
-        with _one_state():
-            _WRITERS[form](
-                TABLES[name], viewer, pieces_of(name, viewer, wanted), target
+        with _snapshot():
+            _WRITERS[file_format](
+                TABLES[name], viewer, row_batches(name, viewer, selection), target
             )
     except BaseException:
         target.file.close()
@@ -80,37 +76,36 @@ def write_table(
     return target.done()
 
 
-class _Target:
-    """A file that is digested while it is written, within room and time."""
+class _LimitedFile:
+    """A file with limits of space and time, and a digest."""
 
-    def __init__(self, folder: Path, is_unwanted: Callable[[], bool]) -> None:
-        self.folder, self.is_unwanted = folder, is_unwanted
-        # Open for as long as it is sent.
+    def __init__(self, folder: Path, is_cancelled: Callable[[], bool]) -> None:
+        self.folder, self.is_cancelled = folder, is_cancelled
+        # Stays open until it is sent.
         self.file: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
         self.digest = hashlib.sha256()
-        self.end = time.monotonic() + settings.DATA_TIMEOUT_S
+        self.end = time.monotonic() + settings.EXPORT_TIMEOUT_S
 
     def write(self, content: Any) -> int:
         self.digest.update(content)
         return self.file.write(content)
 
     def check(self) -> None:
-        """Raise where the next piece may not be written any more."""
-        if self.is_unwanted():
+        if self.is_cancelled():
             raise UnavailableError(
-                "unwanted", "The client that asked for this has disconnected."
+                "client_disconnected", "The client has disconnected."
             )
         if time.monotonic() > self.end:
             raise UnavailableError(
-                "took_too_long",
-                "This is more than is handed out at once. Ask for one study, or "
-                "for a span of days with since and until.",
+                "query_timeout",
+                "The request is too large. Request one study, or a date range with "
+                "since and until.",
             )
-        if shutil.disk_usage(self.folder).free < KEPT_FREE_BYTES:
+        if shutil.disk_usage(self.folder).free < MIN_FREE_DISK_BYTES:
             raise StorageFullError(
-                "no_room",
-                "The server's disk has no room for this file. Ask for less, or "
-                "tell whoever runs this installation.",
+                "disk_full",
+                "The server does not have enough disk space for this file. Request "
+                "less data, or contact the administrator of this installation.",
             )
 
     def done(self) -> DataFile:
@@ -120,8 +115,8 @@ class _Target:
 
 
 @contextmanager
-def _one_state() -> Iterator[None]:
-    """Let all that is read be of one moment: a transaction's own, if it is in one."""
+def _snapshot() -> Iterator[None]:
+    """Read from one snapshot: that of an outer transaction, if there is one."""
     is_outermost = not connection.in_atomic_block
     with transaction.atomic():
         if is_outermost:
@@ -133,18 +128,18 @@ def _one_state() -> Iterator[None]:
 
 
 def _write_csv(
-    table: Table, viewer: Viewer, pieces: Iterator[QuerySet[Any]], target: _Target
+    table: Table, viewer: Viewer, batches: Iterator[QuerySet[Any]], target: _LimitedFile
 ) -> None:
     names = ",".join(column.name for column in table.columns)
     target.write(f"{names}\n".encode())
     columns = ", ".join(map(_as_csv, table.columns))
-    for piece in pieces:
-        _copy(f"SELECT {columns}", _CSV, table, viewer, piece, target)
+    for batch in batches:
+        _copy(f"SELECT {columns}", _CSV, table, viewer, batch, target)
         target.check()
 
 
 def _as_csv(column: Column) -> str:
-    if column.kind != "string":
+    if column.type != "string":
         return _as_text(column)
     name = f't."{column.name}"'
     return (
@@ -153,39 +148,45 @@ def _as_csv(column: Column) -> str:
 
 
 def _write_ndjson(
-    table: Table, viewer: Viewer, pieces: Iterator[QuerySet[Any]], target: _Target
+    table: Table, viewer: Viewer, batches: Iterator[QuerySet[Any]], target: _LimitedFile
 ) -> None:
-    columns = ", ".join(f'{_as_text(it)} AS "{it.name}"' for it in table.columns)
+    columns = ", ".join(
+        f'{_as_text(column)} AS "{column.name}"' for column in table.columns
+    )
     select = f"SELECT row_to_json(line) FROM (SELECT {columns}"
-    for piece in pieces:
-        _copy(select, _LINES, table, viewer, piece, target, end=") AS line")
+    for batch in batches:
+        _copy(select, _LINES, table, viewer, batch, target, end=") AS line")
         target.check()
 
 
 def _write_parquet(
-    table: Table, viewer: Viewer, pieces: Iterator[QuerySet[Any]], target: _Target
+    table: Table, viewer: Viewer, batches: Iterator[QuerySet[Any]], target: _LimitedFile
 ) -> None:
     columns = ", ".join(map(_as_text, table.columns))
-    about = [(it.name, it.kind, str(it.meaning)) for it in table.columns]
-    packer = subprocess.Popen(
-        [sys.executable, "-m", packing.__name__, json.dumps(about)],
+    metadata = [
+        (column.name, column.type, str(column.description)) for column in table.columns
+    ]
+    writer = subprocess.Popen(
+        [sys.executable, "-m", parquet_writer.__name__, json.dumps(metadata)],
         cwd=settings.BASE_DIR,
         stdin=subprocess.PIPE,
         stdout=target.file,
     )
-    assert packer.stdin
+    assert writer.stdin
     try:
-        for piece in pieces:
-            _copy(f"SELECT {columns}", _CSV, table, viewer, piece, packer.stdin)
+        for batch in batches:
+            _copy(f"SELECT {columns}", _CSV, table, viewer, batch, writer.stdin)
             target.check()
-        packer.stdin.close()
-        if packer.wait(settings.DATA_TIMEOUT_S) != 0:
-            raise subprocess.CalledProcessError(packer.returncode, packing.__name__)
+        writer.stdin.close()
+        if writer.wait(settings.EXPORT_TIMEOUT_S) != 0:
+            raise subprocess.CalledProcessError(
+                writer.returncode, parquet_writer.__name__
+            )
     finally:
-        packer.kill()
-        packer.wait()
+        writer.kill()
+        writer.wait()
         with suppress(BrokenPipeError):
-            packer.stdin.close()
+            writer.stdin.close()
     target.file.seek(0)
     while content := target.file.read(1 << 20):
         target.digest.update(content)
@@ -200,7 +201,7 @@ _WRITERS: Final = {
 
 def _as_text(column: Column) -> str:
     name = f't."{column.name}"'
-    if column.kind == "datetime":
+    if column.type == "datetime":
         return f"to_char({name} AT TIME ZONE 'UTC', {_MOMENT})"
     return name
 
@@ -210,13 +211,14 @@ def _copy(
     options: str,
     table: Table,
     viewer: Viewer,
-    piece: QuerySet[Any],
+    batch: QuerySet[Any],
     target: Any,
     *,
     end: str = "",
 ) -> None:
-    """Let PostgreSQL write a piece of a table."""
-    rows = piece.values_list(*(column.value_of(viewer) for column in table.columns))
+    rows = batch.values_list(
+        *(column.expression_for(viewer) for column in table.columns)
+    )
     try:
         sql, parameters = rows.query.sql_with_params()
     except EmptyResultSet:

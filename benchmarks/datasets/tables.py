@@ -1,4 +1,4 @@
-"""The tables that leave an installation: their columns, and what each means."""
+"""The tables of datasets."""
 
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -12,29 +12,27 @@ from benchmarks.models.study import visible_studies
 from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
 
-Kind = Literal["string", "integer", "number", "boolean", "datetime", "object"]
-VIEWER = "viewer"
-"""In place of a path: what is shown depends on who asks (`value_of`)."""
+ColumnType = Literal["string", "integer", "number", "boolean", "datetime", "object"]
+VIEWER_DEPENDENT = "viewer"
+"""The value depends on the viewer (`expression_for`)."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column; ``source`` is a path of Django's from the row, or an expression.
+    """``source`` is a Django path from the row, or an expression.
 
-    ``unit`` is that of a number; ``unit_column`` names the column of the same row that
-    has the unit.
+    ``unit`` is that of a number; ``unit_column`` is the column with the unit.
     """
 
     name: str
-    kind: Kind
-    meaning: str
+    type: ColumnType
+    description: str
     source: str | Combinable = ""
     unit: str = ""
     unit_column: str = ""
 
-    def value_of(self, viewer: Viewer) -> Any:
-        """Return what Django selects for it."""
-        if self.source == VIEWER:
+    def expression_for(self, viewer: Viewer) -> Any:
+        if self.source == VIEWER_DEPENDENT:
             return _BY_VIEWER[self.name](viewer)
         return (
             F(self.source or self.name) if isinstance(self.source, str) else self.source
@@ -43,48 +41,48 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table; ``key`` identifies a row, ``links`` are columns that name other rows."""
+    """``key`` identifies a row; ``links`` are columns that reference other rows."""
 
     name: str
-    meaning: str
+    description: str
     columns: tuple[Column, ...]
     key: tuple[str, ...] = ("id",)
     links: tuple[tuple[str, str, str], ...] = ()
 
 
-def _text(name: str, meaning: str, source: str | Combinable = "") -> Column:
-    return Column(name, "string", meaning, source)
+def _text(name: str, description: str, source: str | Combinable = "") -> Column:
+    return Column(name, "string", description, source)
 
 
-def _integer(name: str, meaning: str, source: str = "", unit: str = "") -> Column:
-    return Column(name, "integer", meaning, source, unit)
+def _integer(name: str, description: str, source: str = "", unit: str = "") -> Column:
+    return Column(name, "integer", description, source, unit)
 
 
-def _time(name: str, meaning: str, source: str = "") -> Column:
-    return Column(name, "datetime", meaning, source)
+def _time(name: str, description: str, source: str = "") -> Column:
+    return Column(name, "datetime", description, source)
 
 
-def _object(name: str, meaning: str, source: str = "") -> Column:
-    return Column(name, "object", meaning, source)
+def _object(name: str, description: str, source: str = "") -> Column:
+    return Column(name, "object", description, source)
 
 
-def _claim(name: str, meaning: str, claim: Q | str) -> Column:
+def _boolean(name: str, description: str, claim: Q | str) -> Column:
     if isinstance(claim, str):
-        return Column(name, "boolean", meaning, claim)
+        return Column(name, "boolean", description, claim)
     source = ExpressionWrapper(claim, output_field=BooleanField())
-    return Column(name, "boolean", meaning, source)
+    return Column(name, "boolean", description, source)
 
 
 def _baseline(viewer: Viewer, path: str, **more: str) -> Combinable:
-    """Return what is said of a cell's baseline, if the viewer sees its study."""
-    seen = visible_studies(viewer, "efficiency__baseline__study__")
-    return Choice(When(seen & Q(**more), then=F(path)), default=Value(None))
+    """Return a baseline's value if the viewer may see its study."""
+    visible = visible_studies(viewer, "efficiency__baseline__study__")
+    return Choice(When(visible & Q(**more), then=F(path)), default=Value(None))
 
 
 _BY_VIEWER: Final = {
     "baseline_cell_id": lambda viewer: _baseline(viewer, "efficiency__baseline_id"),
     "baseline_n": lambda viewer: _baseline(viewer, "efficiency__baseline_n"),
-    # No single figure of what a single figure does not describe.
+    # No single ratio if a single mean does not describe the runs.
     "relative_performance": lambda viewer: _baseline(
         viewer,
         "efficiency__ratio",
@@ -93,32 +91,35 @@ _BY_VIEWER: Final = {
     ),
 }
 
-_ID = _integer("id", Sentence("Of this installation."))
+_ID = _integer("id", Sentence("The ID in this installation."))
 _LAB = Sentence("The lab's short name.")
 _STUDY = Sentence("The study's short name, unique in its lab.")
-_PARAMETERS = Sentence("Parameters of the benchmark by their names.")
-_UNIT = Sentence("The unit, by the table in docs/tools.md; empty: a plain number.")
-_FACTS = Sentence("What was stated or detected, by the names of docs/agents.md.")
+_PARAMETERS = Sentence("The parameters of the benchmark, by name.")
+_UNIT = Sentence("The unit, as listed in docs/tools.md; empty for a plain number.")
+_FACTS = Sentence("Reported or detected facts, named as in docs/agents.md.")
 
 
-def _system_of(path: str) -> tuple[Column, ...]:
-    """Return what a row says of its system."""
+def _system_columns(path: str) -> tuple[Column, ...]:
     texts = {
-        "hypervisor": Sentence('The hypervisor; "native" is the machine itself.'),
-        "hypervisor_version": Sentence("Its version; empty: not stated."),
+        "hypervisor": Sentence('The hypervisor, or "native" for the machine itself.'),
+        "hypervisor_version": Sentence("The version; empty if not reported."),
         "virtualization": Sentence(
-            "full, paravirtual, container, ...; empty: not stated."
+            "full, paravirtual, container, ...; empty if not reported."
         ),
         "guest_os": Sentence("The operating system that the tool ran on."),
     }
     return (
         _text("host", Sentence("The machine's short name."), f"{path}host__slug"),
         *(_text(name, text, path + name) for name, text in texts.items()),
-        _integer("guest_bits", Sentence("32 or 64."), f"{path}guest_bits"),
-        _integer("vcpus", Sentence("Virtual processors."), f"{path}vcpus"),
+        _integer(
+            "guest_bits",
+            Sentence("The guest OS in bits: 32 or 64."),
+            f"{path}guest_bits",
+        ),
+        _integer("vcpus", Sentence("The number of virtual CPUs."), f"{path}vcpus"),
         _integer(
             "memory_bytes",
-            Sentence("Memory of the guest, or of the machine."),
+            Sentence("The memory of the guest or of the machine."),
             f"{path}memory_bytes",
             unit="B",
         ),
@@ -126,108 +127,132 @@ def _system_of(path: str) -> tuple[Column, ...]:
 
 
 _CIRCUMSTANCES = (
-    _text("scenario", Sentence("single, parallel, under load, combined, ...")),
-    _integer("vms", Sentence("How many VMs ran; null: not stated.")),
-    _text("slot", Sentence("Which of them: 1, 2, ..., or sum, mean, all, host.")),
-    _text("load", Sentence("What else kept the machine busy.")),
+    _text("scenario", Sentence("The scenario: single, parallel, under load, ...")),
+    _integer("vms", Sentence("The number of VMs that ran; null if not reported.")),
+    _text("slot", Sentence("The VM slot: 1, 2, ..., or sum, mean, all, host.")),
+    _text("load", Sentence("The other load on the machine.")),
 )
 _SOURCE = (
-    _text("document", Sentence("The document that printed it.")),
-    _text("table", Sentence("The table or page of that document.")),
+    _text("document", Sentence("The source document.")),
+    _text("table", Sentence("The table or page in the source document.")),
 )
 
 
-def _benchmark_of(path: str) -> tuple[Column, ...]:
-    """Return what a row says of its benchmark."""
+def _benchmark_columns(path: str) -> tuple[Column, ...]:
     return (
         _integer(
             "case_id", Sentence("The benchmark: a metric with parameters."), "case_id"
         ),
-        _text("tool", Sentence("The tool; `lab:slug` is a lab's own."), f"{path}tool"),
-        _text("metric", Sentence("What was measured."), f"{path}metric"),
+        _text(
+            "tool",
+            Sentence("The tool; `lab:slug` is a lab's custom tool."),
+            f"{path}tool",
+        ),
+        _text("metric", Sentence("The metric that was measured."), f"{path}metric"),
         _object("parameters", _PARAMETERS, f"{path}parameters"),
         _text("unit", _UNIT, f"{path}unit"),
     )
 
 
-def _statistic(name: str, meaning: str, source: str | Combinable = "") -> Column:
-    return Column(name, "number", meaning, source, unit_column="unit")
+def _statistic(name: str, description: str, source: str | Combinable = "") -> Column:
+    return Column(name, "number", description, source, unit_column="unit")
 
 
 STUDIES = Table(
     "studies",
-    Sentence("A lab's measurements with a purpose."),
+    Sentence("One lab's measurements for one purpose."),
     (
         _ID,
         _text("lab", _LAB, "lab__slug"),
         _text("study", _STUDY, "slug"),
-        _text("title", Sentence("Its title.")),
-        _text("author", Sentence("Who measured.")),
-        _text("institution", Sentence("Where.")),
-        _text("published", Sentence("When it was published: 2010-07-29 or less.")),
-        _text("language", Sentence("The language of its documents.")),
-        _text("visibility", Sentence("private, shared or public.")),
-        _text("data_licence", Sentence("The licence of its data.")),
-        _object("factors", Sentence("What it varied: values by factor.")),
+        _text("title", Sentence("The title.")),
+        _text("author", Sentence("The author.")),
+        _text("institution", Sentence("The institution.")),
+        _text(
+            "published",
+            Sentence(
+                "The publication date; the day or month may be "
+                "missing: 2010-07-29, 2010-07, 2010."
+            ),
+        ),
+        _text("language", Sentence("The language of the documents.")),
+        _text("visibility", Sentence("The visibility: private, shared or public.")),
+        _text("data_licence", Sentence("The license of the data.")),
+        _object("factors", Sentence("The studied factors and their values.")),
         Column(
             "equivalence_margin_percent",
             "number",
-            Sentence("Differences below this do not matter."),
+            Sentence("Differences below this margin count as equivalent."),
             unit="%",
         ),
         _integer(
             "baseline_max_age_days",
-            Sentence("A native run farther away in time is stale."),
+            Sentence("A native run further away in time than this is outdated."),
             unit="d",
         ),
-        _time("created_at", Sentence("When it was created here.")),
-        _time("archived_at", Sentence("Since when nothing is added; null: open.")),
+        _time("created_at", Sentence("The time of creation in this installation.")),
+        _time(
+            "archived_at",
+            Sentence(
+                "The time of archiving; null while the study is "
+                "open. Archived studies accept no additions."
+            ),
+        ),
     ),
 )
 SYSTEMS = Table(
     "systems",
-    Sentence("A host with a platform, a guest and options: what was measured on."),
+    Sentence("A system under test: a host with a platform, a guest and options."),
     (
         _ID,
         _text("lab", _LAB, "lab__slug"),
-        *_system_of(""),
+        *_system_columns(""),
         _object("options", Sentence("Settings such as hw_virt, swap, scheduler.")),
-        _claim(
-            "emulated", Sentence("A program emulates its processor."), "is_emulated"
+        _boolean(
+            "is_emulated", Sentence("Whether the processor is emulated."), "is_emulated"
         ),
-        _claim(
-            "above_hypervisor",
-            Sentence("Its Windows ran above its own hypervisor (VBS)."),
-            "is_above_hypervisor",
+        _boolean(
+            "is_nested",
+            Sentence("Whether Windows ran on its own hypervisor (VBS)."),
+            "is_nested",
         ),
         _object("host_facts", _FACTS, "host__facts"),
-        _time("created_at", Sentence("When it was created here.")),
+        _time("created_at", Sentence("The time of creation in this installation.")),
     ),
 )
 CELLS = Table(
     "cells",
-    Sentence("The runs of one benchmark on one system, summarised over run means."),
+    Sentence("The runs of one benchmark on one system, summarized over run means."),
     (
         _ID,
         _text("lab", _LAB, "study__lab__slug"),
         _text("study", _STUDY, "study__slug"),
         _integer("system_id", Sentence("The system."), "system_id"),
-        *_system_of("system__"),
-        *_benchmark_of("case__"),
-        _text("better", Sentence("higher, lower or neither."), "case__better"),
-        _text("component", Sentence("cpu, memory, disk, ..."), "case__component"),
+        *_system_columns("system__"),
+        *_benchmark_columns("case__"),
+        _text(
+            "better",
+            Sentence("Which values are better: higher, lower or neither."),
+            "case__better",
+        ),
+        _text(
+            "component",
+            Sentence("The component that is measured: cpu, memory, disk, ..."),
+            "case__component",
+        ),
         *_CIRCUMSTANCES,
-        _integer("n", Sentence("Runs that count.")),
+        _integer("n", Sentence("The number of runs included.")),
         _statistic(
             "mean",
-            Sentence(
-                "Mean of the run means; null where no single figure describes them."
-            ),
+            Sentence("Mean of the run means; null if no single value describes them."),
             Choice(When(shape_codes="", then=F("mean")), default=Value(None)),
         ),
         _text(
-            "doubts",
-            Sentence("Why there is no mean: codes with commas; empty: none."),
+            "shape_codes",
+            Sentence(
+                "Reason codes for a missing mean, separated by commas; empty "
+                "if there is a mean."
+            ),
             "shape_codes",
         ),
         Column(
@@ -237,38 +262,45 @@ CELLS = Table(
                 "Sum of squared deviations from the mean: the variance is m2 / (n - 1)."
             ),
         ),
-        _statistic("minimum", Sentence("The least run mean.")),
+        _statistic("minimum", Sentence("The smallest run mean.")),
         _statistic("q1", Sentence("The lower quartile.")),
         _statistic("median", Sentence("The median.")),
         _statistic("q3", Sentence("The upper quartile.")),
-        _statistic("maximum", Sentence("The greatest run mean.")),
-        _integer("sample_count", Sentence("Samples behind it.")),
-        _time("first_at", Sentence("Start of its first run; null: not stated.")),
-        _time("last_at", Sentence("Start of its last run; null: not stated.")),
-        _text("clock", Sentence("Whose clock timed it.")),
-        _text("clock_trust", Sentence("The worst known of its clocks.")),
+        _statistic("maximum", Sentence("The largest run mean.")),
+        _integer("sample_count", Sentence("The number of samples.")),
+        _time("first_at", Sentence("Start of the first run; null if not reported.")),
+        _time("last_at", Sentence("Start of the last run; null if not reported.")),
+        _text("clock", Sentence("The clock that timed the run.")),
+        _text(
+            "clock_trust", Sentence("The lowest trust level of the clocks of the runs.")
+        ),
         *_SOURCE,
         _text(
             "baseline_state",
-            Sentence(
-                "How it was paired with its baseline: paired, stale, missing, ..."
-            ),
+            Sentence("The state of the baseline: paired, stale, missing, ..."),
             "efficiency__state",
         ),
         _integer(
-            "baseline_cell_id", Sentence("The result it is compared with."), VIEWER
+            "baseline_cell_id",
+            Sentence("The baseline result."),
+            VIEWER_DEPENDENT,
         ),
-        _integer("baseline_n", Sentence("Runs of that one."), VIEWER),
+        _integer(
+            "baseline_n",
+            Sentence("The number of runs of the baseline result."),
+            VIEWER_DEPENDENT,
+        ),
         Column(
             "relative_performance",
             "number",
             Sentence(
-                "Relative performance, native = 1; more is better. A ratio of means,"
-                " without its interval: verdicts are in /api/v1/comparisons/."
+                "Relative performance (native = 1, higher is better). It is a "
+                "ratio of means without a confidence interval; verdicts are in "
+                "/api/v1/comparisons/."
             ),
-            VIEWER,
+            VIEWER_DEPENDENT,
         ),
-        _time("updated_at", Sentence("When it was last summarised.")),
+        _time("updated_at", Sentence("When the summary was last updated.")),
     ),
     links=(("system_id", "systems", "id"), ("baseline_cell_id", "cells", "id")),
 )
@@ -280,50 +312,73 @@ RUNS = Table(
         _text("lab", _LAB, "study__lab__slug"),
         _text("study", _STUDY, "study__slug"),
         _integer("system_id", Sentence("The system."), "system_id"),
-        *_system_of("system__"),
-        _text("tool", Sentence("The tool; `lab:slug` is a lab's own.")),
-        _text("tool_version", Sentence("Its version; empty: not stated.")),
+        *_system_columns("system__"),
+        _text("tool", Sentence("The tool; `lab:slug` is a lab's custom tool.")),
+        _text("tool_version", Sentence("The version; empty if not reported.")),
         *_CIRCUMSTANCES,
-        _text("corun", Sentence("Shared by runs that ran together."), "corun__name"),
-        _text("session", Sentence("What its uploader named."), "session__name"),
-        _text("sitting", Sentence("The session it counts in."), "sitting__name"),
-        _text("clock", Sentence("Whose clock timed it.")),
-        _time("started_at", Sentence("When it began; null: not stated.")),
-        _time("received_at", Sentence("When it was uploaded.")),
-        _text("status", Sentence("received, parsed, rejected or quarantined.")),
-        _claim(
-            "duplicate",
-            Sentence("An earlier run said all this before: no result counts it again."),
+        _text(
+            "corun",
+            Sentence("The name shared by runs that ran together."),
+            "corun__name",
+        ),
+        _text(
+            "declared_session",
+            Sentence("The session name declared by the uploader."),
+            "declared_session__name",
+        ),
+        _text(
+            "session", Sentence("The session that the run belongs to."), "session__name"
+        ),
+        _text("clock", Sentence("The clock that timed the run.")),
+        _time(
+            "started_at", Sentence("The start time of the run; null if not reported.")
+        ),
+        _time("received_at", Sentence("The time of the upload.")),
+        _text(
+            "status", Sentence("The status: received, parsed, rejected or quarantined.")
+        ),
+        _boolean(
+            "is_duplicate",
+            Sentence(
+                "Whether the run repeats an earlier run; results do not count it again."
+            ),
             Q(duplicate_of__isnull=False),
         ),
-        _integer("sample_count", Sentence("Its samples.")),
+        _integer("sample_count", Sentence("The number of samples.")),
         *_SOURCE,
-        _text("note", Sentence("What its uploader noted.")),
+        _text("note", Sentence("The uploader's note.")),
         _object("facts", _FACTS),
     ),
     links=(("system_id", "systems", "id"),),
 )
 SAMPLES = Table(
     "samples",
-    Sentence("One measured number of a run that was read."),
+    Sentence("One measured value of a parsed run."),
     (
         _text("lab", _LAB, "run__study__lab__slug"),
         _text("study", _STUDY, "run__study__slug"),
         _integer("system_id", Sentence("The system."), "run__system_id"),
         _integer("run_id", Sentence("The run."), "run_id"),
         _time("started_at", Sentence("When the run began."), "run__started_at"),
-        *_benchmark_of("case__"),
-        _integer("sequence", Sentence("Its place in the run, from 1.")),
-        _integer("repetition", Sentence("Which repetition within the run.")),
-        _statistic("value", Sentence("The number.")),
-        _claim(
-            "derived",
-            Sentence("Derived from the run's other samples, not uploaded."),
+        *_benchmark_columns("case__"),
+        _integer("sequence", Sentence("Its position in the run, from 1.")),
+        _integer(
+            "repetition", Sentence("The number of the repetition within the run.")
+        ),
+        _statistic("value", Sentence("The measured value.")),
+        _boolean(
+            "is_derived",
+            Sentence(
+                "Whether the sample was derived from other samples of the run instead "
+                "of uploaded."
+            ),
             Q(sequence__gt=F("run__sample_count") - F("run__derived_count")),
         ),
-        _claim(
-            "duplicate",
-            Sentence("Its run was uploaded before: no result counts it again."),
+        _boolean(
+            "is_duplicate",
+            Sentence(
+                "Whether the run repeats an earlier run; results do not count it again."
+            ),
             Q(run__duplicate_of__isnull=False),
         ),
     ),
@@ -335,28 +390,28 @@ TABLES: Final = MappingProxyType(
 )
 
 
-def description(table: Table) -> dict[str, Any]:
-    """Return a table as Frictionless' Table Schema: names, types, units, meanings.
+def table_schema(table: Table) -> dict[str, Any]:
+    """Return a Frictionless Table Schema.
 
     https://specs.frictionlessdata.io/table-schema/; ``unit`` and ``unitField`` (the
-    column that has the unit) are ours.
+    column with the unit) are our own fields.
     """
     fields = []
     for column in table.columns:
-        field = {"name": column.name, "type": column.kind}
-        if column.kind == "datetime":
+        field = {"name": column.name, "type": column.type}
+        if column.type == "datetime":
             field["format"] = "default"
         if column.unit:
             field["unit"] = column.unit
         if column.unit_column:
             field["unitField"] = column.unit_column
-        fields.append(field | {"description": str(column.meaning)})
+        fields.append(field | {"description": str(column.description)})
     links = [
-        {"fields": name, "reference": {"resource": other, "fields": theirs}}
-        for name, other, theirs in table.links
+        {"fields": name, "reference": {"resource": target, "fields": target_columns}}
+        for name, target, target_columns in table.links
     ]
     return {
-        "description": str(table.meaning),
+        "description": str(table.description),
         "fields": fields,
         "primaryKey": list(table.key),
         "foreignKeys": links,

@@ -1,1 +1,1 @@
-"""What all studies together say of a hypervisor and a class of work."""
+"""Evidence of all studies on a hypervisor and a class of work."""

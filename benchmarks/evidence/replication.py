@@ -1,16 +1,9 @@
-"""Who confirmed what a study found, and who contradicted it.
+"""Confirmations and contradictions of a study's findings by other labs.
 
-A replication is another lab's study with the same benchmark (tool and metric) on the
-same hypervisor. Both sides are averaged first: over the cells of a benchmark, and over
-the studies of a lab. Whether one agrees with the other is asked of directions, as an
-evidence level does: slower, faster or as fast, each decided by the whole interval.
-
-- confirmed: both decide, and for the same;
-- contradicted: both decide, and for the opposite, or one for "as fast";
-- undecided: one of the two does not decide.
-
-Single runs decide nothing. They are shown, because they may be all there is, and they
-count for no level.
+A replication is another lab's study with the same benchmark on the same hypervisor. A
+finding is confirmed if both have the same direction (slower, faster or equivalent, by
+the whole interval), contradicted if the directions differ, else undecided. Single runs
+decide nothing.
 """
 
 from __future__ import annotations
@@ -24,9 +17,9 @@ from typing import Any, Final, Literal
 
 from django.db import connection
 
-from benchmarks.analysis.pooling import UNDECIDED, direction
-from benchmarks.analysis.verdicts import SURE
-from benchmarks.evidence.reading import LAB, REACH, SEEN
+from benchmarks.analysis.meta_analysis import UNDECIDED, interval_direction
+from benchmarks.analysis.verdicts import NORMAL_QUANTILE
+from benchmarks.evidence.queries import HALF_WIDTH_SQL, LAB_NAME_SQL, VISIBLE_STUDY_SQL
 from benchmarks.models import Case, Effect, Lab, Study
 from benchmarks.viewer import ANYONE, Viewer
 
@@ -34,13 +27,11 @@ Outcome = Literal["confirmed", "contradicted", "undecided", "single_runs"]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """What one study found of a benchmark on a hypervisor, averaged over its cells.
+class BenchmarkEffect:
+    """One study's result for a benchmark on a hypervisor, averaged over its cells.
 
-    ``log_ratio`` is the mean ln ratio of ``cells`` cells, ``sd`` their mean standard
-    error: cells of a machine share its days, so that an average is no surer than its
-    parts. ``sd`` is None of single runs. ``reach`` is half of their mean
-    interval; None: that of endless runs.
+    ``standard_error`` is the mean of theirs, because cells of a machine share its days;
+    None for single runs. ``half_width`` None: by the normal quantile.
     """
 
     study: Hashable
@@ -48,159 +39,199 @@ class Finding:
     hypervisor: str
     benchmark: tuple[str, str]
     log_ratio: float
-    sd: float | None
-    cells: int = 1
-    reach: float | None = None
+    standard_error: float | None
+    cell_count: int = 1
+    half_width: float | None = None
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        if self.sd is None:
+        if self.standard_error is None:
             return None
-        reach = SURE * self.sd if self.reach is None else self.reach
-        return self.log_ratio - reach, self.log_ratio + reach
+        half_width = (
+            NORMAL_QUANTILE * self.standard_error
+            if self.half_width is None
+            else self.half_width
+        )
+        return self.log_ratio - half_width, self.log_ratio + half_width
 
     @property
     def direction(self) -> int:
-        return UNDECIDED if self.interval is None else direction(*self.interval)
+        return (
+            UNDECIDED if self.interval is None else interval_direction(*self.interval)
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """What another lab's study says to a finding."""
-
-    finding: Finding
+class ReplicationResult:
+    effect: BenchmarkEffect
     outcome: Outcome
 
 
 @dataclass(frozen=True, slots=True)
 class Replication:
-    """One finding of a study, and what other labs say to it.
+    """One finding of a study, and the results of other labs.
 
-    ``between`` is the standard deviation of the labs' mean ln ratios, ``within`` the
-    mean standard error of those that repeated their runs; None where nobody did.
+    ``between_sd`` is the standard deviation of the labs' mean ln ratios, ``within_sd``
+    the mean standard error of the labs with repeated runs.
     """
 
-    own: Finding
-    replies: tuple[Reply, ...]
-    between: float
-    within: float | None
+    effect: BenchmarkEffect
+    results: tuple[ReplicationResult, ...]
+    between_sd: float
+    within_sd: float | None
 
     @property
     def outcome(self) -> Outcome:
-        outcomes = {reply.outcome for reply in self.replies}
+        outcomes = {result.outcome for result in self.results}
         order: tuple[Outcome, ...] = ("contradicted", "confirmed", "undecided")
-        return next((each for each in order if each in outcomes), "single_runs")
+        return next(
+            (outcome for outcome in order if outcome in outcomes), "single_runs"
+        )
 
     def labs(self, outcome: Outcome) -> tuple[str, ...]:
-        found = {it.finding.lab for it in self.replies if it.outcome == outcome}
-        return tuple(sorted(found))
+        labs = {
+            result.effect.lab for result in self.results if result.outcome == outcome
+        }
+        return tuple(sorted(labs))
 
 
 def replications(
-    study: Hashable, findings: Iterable[Finding]
+    study: Hashable, effects: Iterable[BenchmarkEffect]
 ) -> tuple[Replication, ...]:
-    """Return, by hypervisor and benchmark, what others say to a study's findings.
+    """Return a study's replications by other labs, by hypervisor and benchmark.
 
-    ``findings`` are those of the study and of all others, several of one study and
-    benchmark among them (single runs apart). What nobody else measured is left out.
+    ``effects`` are those of all studies.
     """
-    by_question: dict[Hashable, list[Finding]] = defaultdict(list)
-    for each in findings:
-        by_question[each.hypervisor, each.benchmark].append(each)
-    found = []
+    by_question: dict[Hashable, list[BenchmarkEffect]] = defaultdict(list)
+    for effect in effects:
+        by_question[effect.hypervisor, effect.benchmark].append(effect)
+    results = []
     for members in by_question.values():
-        by_study: dict[Hashable, list[Finding]] = defaultdict(list)
-        for each in members:
-            by_study[each.study].append(each)
-        whole = {key: _whole(each) for key, each in by_study.items()}
-        own = whole.pop(study, None)
+        by_study: dict[Hashable, list[BenchmarkEffect]] = defaultdict(list)
+        for effect in members:
+            by_study[effect.study].append(effect)
+        by_study_mean = {
+            key: _study_average(effect) for key, effect in by_study.items()
+        }
+        own = by_study_mean.pop(study, None)
         if own is None:
             continue
-        others = [each for each in whole.values() if each.lab != own.lab]
+        others = [effect for effect in by_study_mean.values() if effect.lab != own.lab]
         if others:
-            found.append(_replication(own, others))
-    return tuple(sorted(found, key=lambda it: (it.own.hypervisor, it.own.benchmark)))
-
-
-def reproducing_labs(found: Sequence[Replication]) -> tuple[str, ...]:
-    """Return the labs by which a study counts as reproduced: none if any contradicts.
-
-    Each confirmed a finding of it with runs that both sides repeated.
-    """
-    if any(it.outcome == "contradicted" for it in found):
-        return ()
-    return tuple(sorted({lab for it in found for lab in it.labs("confirmed")}))
-
-
-def _replication(own: Finding, others: Sequence[Finding]) -> Replication:
-    replies = sorted(
-        (Reply(finding, _outcome(own, finding)) for finding in others),
-        key=lambda reply: (reply.finding.lab, reply.finding.log_ratio),
+            results.append(_replication(own, others))
+    return tuple(
+        sorted(
+            results,
+            key=lambda replication: (
+                replication.effect.hypervisor,
+                replication.effect.benchmark,
+            ),
+        )
     )
-    by_lab: dict[str, list[Finding]] = defaultdict(list)
+
+
+def reproducing_labs(replications: Sequence[Replication]) -> tuple[str, ...]:
+    """Return the labs that confirmed a study; none if one contradicts it.
+
+    Only repeated runs on both sides count.
+    """
+    if any(replication.outcome == "contradicted" for replication in replications):
+        return ()
+    return tuple(
+        sorted(
+            {
+                lab
+                for replication in replications
+                for lab in replication.labs("confirmed")
+            }
+        )
+    )
+
+
+def _replication(
+    own: BenchmarkEffect, others: Sequence[BenchmarkEffect]
+) -> Replication:
+    results = sorted(
+        (ReplicationResult(finding, _outcome(own, finding)) for finding in others),
+        key=lambda result: (result.effect.lab, result.effect.log_ratio),
+    )
+    by_lab: dict[str, list[BenchmarkEffect]] = defaultdict(list)
     for finding in (own, *others):
         by_lab[finding.lab].append(finding)
     means = sorted(
         _mean(findings, lambda finding: finding.log_ratio)
         for findings in by_lab.values()
     )
-    with_sd = (
-        [finding for finding in findings if finding.sd is not None]
+    repeated = (
+        [finding for finding in findings if finding.standard_error is not None]
         for findings in by_lab.values()
     )
     sds = sorted(
-        _mean(findings, lambda finding: finding.sd or 0.0)
-        for findings in with_sd
+        _mean(findings, lambda finding: finding.standard_error or 0.0)
+        for findings in repeated
         if findings
     )
     within = fsum(sds) / len(sds) if sds else None
-    return Replication(own, tuple(replies), stdev(means), within)
+    return Replication(own, tuple(results), stdev(means), within)
 
 
-def _outcome(own: Finding, other: Finding) -> Outcome:
-    if own.sd is None or other.sd is None:
+def _outcome(own: BenchmarkEffect, other: BenchmarkEffect) -> Outcome:
+    if own.standard_error is None or other.standard_error is None:
         return "single_runs"
     if UNDECIDED in (own.direction, other.direction):
         return "undecided"
     return "confirmed" if own.direction == other.direction else "contradicted"
 
 
-def _whole(findings: Sequence[Finding]) -> Finding:
-    used = [each for each in findings if each.sd is not None] or list(findings)
-    first = used[0]
-    return Finding(
+def _study_average(findings: Sequence[BenchmarkEffect]) -> BenchmarkEffect:
+    findings_used = [
+        finding for finding in findings if finding.standard_error is not None
+    ] or list(findings)
+    first = findings_used[0]
+    return BenchmarkEffect(
         first.study,
         first.lab,
         first.hypervisor,
         first.benchmark,
-        _weighed(used, lambda it: it.log_ratio),
-        None if first.sd is None else _weighed(used, lambda it: it.sd or 0.0),
-        sum(each.cells for each in used),
-        None if first.reach is None else _weighed(used, lambda it: it.reach or 0.0),
+        _weighted_mean(findings_used, lambda finding: finding.log_ratio),
+        None
+        if first.standard_error is None
+        else _weighted_mean(
+            findings_used, lambda finding: finding.standard_error or 0.0
+        ),
+        sum(finding.cell_count for finding in findings_used),
+        None
+        if first.half_width is None
+        else _weighted_mean(findings_used, lambda finding: finding.half_width or 0.0),
     )
 
 
-def _weighed(findings: Sequence[Finding], of: Callable[[Finding], float]) -> float:
-    total = fsum(of(each) * each.cells for each in findings)
-    return total / sum(each.cells for each in findings)
+def _weighted_mean(
+    findings: Sequence[BenchmarkEffect], value: Callable[[BenchmarkEffect], float]
+) -> float:
+    total = fsum(value(finding) * finding.cell_count for finding in findings)
+    return total / sum(finding.cell_count for finding in findings)
 
 
-def _mean(findings: Sequence[Finding], of: Callable[[Finding], float]) -> float:
-    return fsum(map(of, findings)) / len(findings)
+def _mean(
+    findings: Sequence[BenchmarkEffect], value: Callable[[BenchmarkEffect], float]
+) -> float:
+    return fsum(map(value, findings)) / len(findings)
 
 
-# What a pool takes, and single runs, which decide nothing.
-COUNTED: Final = ("", Effect.Obstacle.SINGLE_RUN)
-FINDINGS: Final = f"""
-    SELECT effect.study_id, {LAB} AS measured_by, effect.hypervisor,
+# Single runs decide nothing.
+COUNTED_EXCLUSIONS: Final = ("", Effect.Exclusion.SINGLE_RUN)
+EFFECTS_SQL: Final = f"""
+    SELECT effect.study_id, {LAB_NAME_SQL} AS measured_by, effect.hypervisor,
            benchmark.tool, benchmark.metric,
-           avg(effect.log_ratio), avg(sqrt(effect.variance)), count(*), {REACH}
+           avg(effect.log_ratio), avg(sqrt(effect.variance)), count(*), {HALF_WIDTH_SQL}
     FROM {Effect._meta.db_table} AS effect
     JOIN {Study._meta.db_table} AS study ON study.id = effect.study_id
     JOIN {Lab._meta.db_table} AS lab ON lab.id = study.lab_id
     JOIN {Case._meta.db_table} AS benchmark ON benchmark.id = effect.case_id
-    WHERE (effect.study_id = %(study)s OR {SEEN} AND study.lab_id <> ALL(%(kept)s))
-      AND effect.log_ratio IS NOT NULL AND effect.obstacle = ANY(%(counted)s)
+    WHERE (effect.study_id = %(study)s
+           OR {VISIBLE_STUDY_SQL} AND study.lab_id <> ALL(%(excluded_labs)s))
+      AND effect.log_ratio IS NOT NULL AND effect.exclusion = ANY(%(counted)s)
       AND (effect.hypervisor, benchmark.tool, benchmark.metric) IN (
         SELECT own.hypervisor, own_case.tool, own_case.metric
         FROM {Effect._meta.db_table} AS own
@@ -213,46 +244,44 @@ FINDINGS: Final = f"""
 
 
 @dataclass(frozen=True)
-class Replicated:
-    """What others say to a study; ``studies`` are theirs, by their ids."""
-
-    found: tuple[Replication, ...]
+class StudyReplications:
+    replications: tuple[Replication, ...]
     studies: Mapping[int, Study]
 
 
-def study_replications(viewer: Viewer, study: Study) -> Replicated:
-    """Return what others say to a study that the viewer sees, in two queries.
-
-    Of others only what the viewer sees, too.
-    """
-    found = replications(study.pk, _findings(viewer, study, ()))
-    ids = {reply.finding.study for each in found for reply in each.replies}
+def study_replications(viewer: Viewer, study: Study) -> StudyReplications:
+    """Return a study's visible replications, in two queries."""
+    results = replications(study.pk, _findings(viewer, study, ()))
+    ids = {
+        result.effect.study for replication in results for result in replication.results
+    }
     studies = Study.objects.select_related("lab").in_bulk(ids) if ids else {}
-    return Replicated(found, studies)
+    return StudyReplications(results, studies)
 
 
 def reproduced_by(study: Study) -> tuple[str, ...]:
-    """Return the labs by which a study counts as reproduced, the same for everybody.
+    """Return the labs that reproduced a study; the same for all viewers.
 
-    Only public studies count, and those that another lab keeps here: the name of an
-    institution is free text, which who uploads two studies could write twice.
+    Only public studies of other labs count. The institution is free text, so one
+    uploader could invent two.
     """
     return reproducing_labs(
         replications(study.pk, _findings(ANYONE, study, (study.lab_id,)))
     )
 
 
-def _findings(viewer: Viewer, study: Study, kept: tuple[int, ...]) -> list[Finding]:
-    """Return a study's findings and others', except those of the ``kept`` labs."""
-    named: dict[str, Any] = {
+def _findings(
+    viewer: Viewer, study: Study, excluded_labs: tuple[int, ...]
+) -> list[BenchmarkEffect]:
+    parameters: dict[str, Any] = {
         "labs": sorted(viewer.lab_ids),
         "study": study.pk,
-        "kept": list(kept),
-        "counted": list(COUNTED),
+        "excluded_labs": list(excluded_labs),
+        "counted": list(COUNTED_EXCLUSIONS),
     }
     with connection.cursor() as cursor:
-        cursor.execute(FINDINGS, named)
+        cursor.execute(EFFECTS_SQL, parameters)
         return [
-            Finding(pk, lab, hypervisor, (tool, metric), *numbers)
+            BenchmarkEffect(pk, lab, hypervisor, (tool, metric), *numbers)
             for pk, lab, hypervisor, tool, metric, *numbers in cursor
         ]

@@ -1,14 +1,10 @@
-"""Studies put together, hypervisor by hypervisor and one class of work at a time. PURE.
+"""Syntheses of studies by hypervisor and class of work. Does not import Django.
 
-The unit that is pooled is a machine: what several studies measured on one host shares
-its native runs, and is one measurement. Within a unit every benchmark (a tool and its
-metric) counts the same, and within a benchmark every cell: options and parameters are
-averaged before machines are pooled. Cells of one machine share its days and its native
-runs, so an average is no surer than its parts: standard deviations are averaged, too,
-and never divided by the root of their number.
-
-Where a unit has replicated cells of a benchmark, its single runs of that benchmark tell
-nothing more; a unit of single runs only is hollow and pooled apart.
+The pooled unit is a machine. Within a machine every benchmark (a tool and metric) has
+the same weight, and within a benchmark every cell. Cells of a machine share its days
+and native runs, so standard deviations are averaged and not divided by the root of
+their number. Single runs are ignored if there are replicated cells, else pooled
+separately.
 """
 
 from __future__ import annotations
@@ -21,20 +17,20 @@ from typing import Final, TypeVar
 
 import numpy as np
 
-from benchmarks.analysis.pooling import (
-    FEWEST_POOLED,
+from benchmarks.analysis.meta_analysis import (
+    MIN_POOLED_LABS,
     EvidenceStrength,
     Heterogeneity,
-    Pools,
-    direction,
+    PooledArrays,
+    grade_evidence,
     heterogeneity,
-    pooled,
-    pooled_equally,
-    strength,
+    interval_direction,
+    pool_effects,
+    pool_single_runs,
 )
-from benchmarks.analysis.verdicts import SURE
+from benchmarks.analysis.verdicts import NORMAL_QUANTILE
 
-Asked = TypeVar("Asked", bound=Hashable)
+QuestionKey = TypeVar("QuestionKey", bound=Hashable)
 
 POOLED: Final = ""
 SINGLE_RUN: Final = "single_run"
@@ -42,70 +38,68 @@ FLAGGED: Final = "flagged"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """Cells of one benchmark that a unit measured under one obstacle, averaged.
+class BenchmarkAverage:
+    """The mean of one benchmark's cells on a machine with the same exclusion.
 
-    ``log_ratio`` is the mean ln ratio of ``cells`` cells and ``sd`` their mean standard
-    error; None where there is no ratio, or nobody knows it. ``reach`` is half of their
-    mean interval, which few runs make wider; None: that of endless runs.
+    ``log_ratio`` is the mean ln ratio, ``standard_error`` their mean standard error.
+    ``half_width`` None: by the normal quantile.
     """
 
-    unit: Hashable
+    machine: Hashable
     lab: str
     benchmark: tuple[str, str]
-    obstacle: str
+    exclusion: str
     log_ratio: float | None
-    sd: float | None
-    cells: int = 1
-    reach: float | None = None
+    standard_error: float | None
+    cell_count: int = 1
+    half_width: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
-    """What one machine says. ``variance`` is None of single runs: a hollow mark.
+class MachineEffect:
+    """The effect on one machine; ``variance`` is None for single runs.
 
-    It weighs by its ``variance``; its interval, to ``reach`` on both sides, is the one
-    that its studies show.
+    ``variance`` determines its weight, ``half_width`` its shown interval.
     """
 
     key: Hashable
     lab: str
     log_ratio: float
     variance: float | None
-    cells: int
-    reach: float | None = None
+    cell_count: int
+    half_width: float | None = None
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        if self.reach is None:
+        if self.half_width is None:
             return None
-        return self.log_ratio - self.reach, self.log_ratio + self.reach
+        return self.log_ratio - self.half_width, self.log_ratio + self.half_width
 
-    def rests_on(self, part: Part) -> bool:
-        is_of_its_kind = (part.sd is None) == (self.variance is None)
-        return part.unit == self.key and is_of_its_kind and part.log_ratio is not None
+    def includes(self, average: BenchmarkAverage) -> bool:
+        is_same_kind = (average.standard_error is None) == (self.variance is None)
+        return (
+            average.machine == self.key
+            and is_same_kind
+            and average.log_ratio is not None
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
-    """A unit with its share of its pool, and the pooled mean (ln) without it.
+class WeightedMachine:
+    """A machine with its weight, and the pooled mean (ln) without it."""
 
-    ``without`` is None where no pool would be left; ``is_pooled``: there is a mean that
-    the share is of.
-    """
-
-    unit: Unit
+    machine: MachineEffect
     weight: float
-    without: float | None
+    mean_without: float | None
     is_pooled: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
-    """Units put together, on the log scale; None where there is too little for it."""
+class PooledEffect:
+    """Pooled machines on the log scale; None if there are too few machines."""
 
-    k: int
-    labs: int
+    machine_count: int
+    lab_count: int
     mean: float | None
     interval: tuple[float, float] | None
     predicted: tuple[float, float] | None
@@ -116,167 +110,213 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Synthesis:
-    """All that is known of one question.
+    """The evidence on one question.
 
-    ``pool`` is of replicated units, ``single`` of those of single runs.
-    ``screened`` counts the cells that went nowhere, by their obstacle. A summary has
-    only as many units as there may be without a pool.
+    A summary lists machines only if they are too few to be pooled.
     """
 
-    units: tuple[Unit, ...]
-    hollow: tuple[Unit, ...]
-    pool: Pool
-    single: Pool
+    machines: tuple[MachineEffect, ...]
+    single_run_machines: tuple[MachineEffect, ...]
+    pool: PooledEffect
+    single_run_pool: PooledEffect
     strength: EvidenceStrength
-    screened: Mapping[str, int]
-    labs: int = 0
-    """How many labs measured what counts."""
+    excluded_counts: Mapping[str, int]
+    lab_count: int = 0
 
     @property
-    def is_hollow(self) -> bool:
-        return not self.pool.k and bool(self.single.k)
+    def is_single_runs(self) -> bool:
+        return not self.pool.machine_count and bool(self.single_run_pool.machine_count)
 
     @property
-    def counted(self) -> Pool:
-        """The pool that the answer is of: of repeated runs, if there are any."""
-        return self.pool if self.pool.k else self.single
+    def main_pool(self) -> PooledEffect:
+        return self.pool if self.pool.machine_count else self.single_run_pool
 
     @property
     def summary(self) -> Synthesis:
-        def few(pool: Pool, units: tuple[Unit, ...]) -> tuple[Unit, ...]:
-            return units if pool.k < FEWEST_POOLED else ()
+        def unpooled(
+            pool: PooledEffect, machines: tuple[MachineEffect, ...]
+        ) -> tuple[MachineEffect, ...]:
+            return machines if pool.machine_count < MIN_POOLED_LABS else ()
 
         return replace(
             self,
-            units=few(self.pool, self.units),
-            hollow=few(self.single, self.hollow),
+            machines=unpooled(self.pool, self.machines),
+            single_run_machines=unpooled(
+                self.single_run_pool, self.single_run_machines
+            ),
             pool=replace(self.pool, weights=()),
-            single=replace(self.single, weights=()),
+            single_run_pool=replace(self.single_run_pool, weights=()),
         )
 
 
-def syntheses(
-    parts: Iterable[tuple[Asked, Part]], *, with_flagged: bool = False
-) -> dict[Asked, Synthesis]:
-    by_question: dict[Asked, list[Part]] = defaultdict(list)
-    for question, part in parts:
-        by_question[question].append(part)
+def syntheses_by_question(
+    averages: Iterable[tuple[QuestionKey, BenchmarkAverage]],
+    *,
+    with_flagged: bool = False,
+) -> dict[QuestionKey, Synthesis]:
+    by_question: dict[QuestionKey, list[BenchmarkAverage]] = defaultdict(list)
+    for question, average in averages:
+        by_question[question].append(average)
     questions = list(by_question)
-    kept = {POOLED, FLAGGED} if with_flagged else {POOLED}
-    solid: list[list[Unit]] = []
-    hollow: list[list[Unit]] = []
+    counted = {POOLED, FLAGGED} if with_flagged else {POOLED}
+    replicated: list[list[MachineEffect]] = []
+    single: list[list[MachineEffect]] = []
     for question in questions:
-        both = _units(by_question[question], kept)
-        solid.append([unit for unit in both if unit.variance is not None])
-        hollow.append([unit for unit in both if unit.variance is None])
-    pools, places = _pooled(solid)
-    singles, single_places = _pooled(hollow, is_single=True)
+        effects = _machine_effects(by_question[question], counted)
+        replicated.append([effect for effect in effects if effect.variance is not None])
+        single.append([effect for effect in effects if effect.variance is None])
+    pools, starts = _pool_all(replicated)
+    singles, single_starts = _pool_all(single, is_single=True)
     return {
         question: _synthesis(
             by_question[question],
-            (solid[row], hollow[row]),
-            _pool(pools, row, solid[row], places),
-            _pool(singles, row, hollow[row], single_places),
-            kept,
+            (replicated[row], single[row]),
+            _pool(pools, row, replicated[row], starts),
+            _pool(singles, row, single[row], single_starts),
+            counted,
         )
         for row, question in enumerate(questions)
     }
 
 
-def synthesis(parts: Iterable[Part], *, with_flagged: bool = False) -> Synthesis:
-    found = syntheses(((None, part) for part in parts), with_flagged=with_flagged)
-    return found.get(None) or NOTHING
+def synthesis(
+    averages: Iterable[BenchmarkAverage], *, with_flagged: bool = False
+) -> Synthesis:
+    results = syntheses_by_question(
+        ((None, average) for average in averages), with_flagged=with_flagged
+    )
+    return results.get(None) or NO_EVIDENCE
 
 
-def weighed(whole: Synthesis, spread: Heterogeneity | None) -> tuple[Weighed, ...]:
-    """Return the units of a synthesis: replicated ones, then those of single runs.
-
-    ``spread`` is that of its units (`spread_of`).
-    """
-    left = spread.without if spread else (float("nan"),) * len(whole.units)
-    nothing = (float("nan"),) * len(whole.hollow)
+def weighted_machines(
+    synthesis: Synthesis, heterogeneity: Heterogeneity | None
+) -> tuple[WeightedMachine, ...]:
+    """Return the machines of a synthesis, replicated ones first."""
+    means_without = (
+        heterogeneity.leave_one_out
+        if heterogeneity
+        else (float("nan"),) * len(synthesis.machines)
+    )
+    unknown = (float("nan"),) * len(synthesis.single_run_machines)
     return tuple(
-        Weighed(
-            unit,
+        WeightedMachine(
+            machine,
             weight,
             mean if np.isfinite(mean) else None,
-            is_pooled=pool.mean is not None and pool.k > 1,
+            is_pooled=pool.mean is not None and pool.machine_count > 1,
         )
-        for pool, units, means in (
-            (whole.pool, whole.units, left),
-            (whole.single, whole.hollow, nothing),
+        for pool, machines, means in (
+            (synthesis.pool, synthesis.machines, means_without),
+            (synthesis.single_run_pool, synthesis.single_run_machines, unknown),
         )
-        for unit, weight, mean in zip(units, pool.weights, means, strict=True)
+        for machine, weight, mean in zip(machines, pool.weights, means, strict=True)
     )
 
 
-def spread_of(
-    units: Sequence[Unit], left_out: Sequence[int] | None = None
+def machine_heterogeneity(
+    machines: Sequence[MachineEffect], left_out: Sequence[int] | None = None
 ) -> Heterogeneity | None:
-    """Say how much replicated units differ; None below three.
-
-    ``left_out``: only what is found without these is asked for.
-    """
-    known = [unit for unit in units if unit.variance is not None]
+    """Return the heterogeneity of replicated machines; None below three."""
+    replicated = [machine for machine in machines if machine.variance is not None]
     return heterogeneity(
-        [unit.log_ratio for unit in known],
-        [unit.variance or 0.0 for unit in known],
+        [machine.log_ratio for machine in replicated],
+        [machine.variance or 0.0 for machine in replicated],
         left_out=left_out,
     )
 
 
-def _units(parts: Iterable[Part], kept: set[str]) -> list[Unit]:
-    """Return what each machine says: by replicated cells, else by single runs.
+def _machine_effects(
+    parts: Iterable[BenchmarkAverage], counted: set[str]
+) -> list[MachineEffect]:
+    """Return each machine's effect: by replicated cells, else by single runs.
 
-    They are sorted: floats added in another order differ in their last digits, and one
-    question has one answer, in whatever order its rows were read.
+    Sorted, because sums of floats depend on their order.
     """
-    by_unit: dict[Hashable, list[Part]] = defaultdict(list)
-    for part in parts:
-        if part.log_ratio is None:
+    by_machine: dict[Hashable, list[BenchmarkAverage]] = defaultdict(list)
+    for average in parts:
+        if average.log_ratio is None:
             continue
-        is_replicated = part.obstacle in kept and part.sd is not None
-        is_single = part.obstacle == SINGLE_RUN or (
-            part.obstacle in kept and part.sd is None
+        is_replicated = (
+            average.exclusion in counted and average.standard_error is not None
+        )
+        is_single = average.exclusion == SINGLE_RUN or (
+            average.exclusion in counted and average.standard_error is None
         )
         if is_replicated or is_single:
-            by_unit[part.unit].append(part)
-    units = []
-    for key, members in by_unit.items():
-        if len(members) == 1:
-            # As most do that many labs measured: nothing is averaged.
-            (part,) = members
-            variance = None if part.sd is None else part.sd**2
-            reach = None if part.sd is None else _reach(part)
-            log_ratio = part.log_ratio or 0.0
-            units.append(Unit(key, part.lab, log_ratio, variance, part.cells, reach))
+            by_machine[average.machine].append(average)
+    effects = []
+    for key, machine_averages in by_machine.items():
+        if len(machine_averages) == 1:
+            # A shortcut for the usual case.
+            (average,) = machine_averages
+            variance = (
+                None if average.standard_error is None else average.standard_error**2
+            )
+            half_width = (
+                None if average.standard_error is None else _half_width(average)
+            )
+            log_ratio = average.log_ratio or 0.0
+            effects.append(
+                MachineEffect(
+                    key,
+                    average.lab,
+                    log_ratio,
+                    variance,
+                    average.cell_count,
+                    half_width,
+                )
+            )
             continue
-        replicated = [part for part in members if part.sd is not None]
-        used = replicated or members
-        benchmarks: dict[tuple[str, str], list[Part]] = defaultdict(list)
-        for part in used:
-            benchmarks[part.benchmark].append(part)
-        log_ratio = _mean(_averages(benchmarks.values(), lambda it: it.log_ratio))
-        variance = reach = None
+        replicated = [
+            average
+            for average in machine_averages
+            if average.standard_error is not None
+        ]
+        averages = replicated or machine_averages
+        benchmarks: dict[tuple[str, str], list[BenchmarkAverage]] = defaultdict(list)
+        for average in averages:
+            benchmarks[average.benchmark].append(average)
+        log_ratio = _mean(
+            _averages(benchmarks.values(), lambda average: average.log_ratio)
+        )
+        variance = half_width = None
         if replicated:
-            variance = _mean(_averages(benchmarks.values(), lambda it: it.sd)) ** 2
-            reach = _mean(_averages(benchmarks.values(), _reach))
-        cells = sum(part.cells for part in used)
-        units.append(Unit(key, members[0].lab, log_ratio, variance, cells, reach))
-    return sorted(units, key=lambda unit: (unit.log_ratio, unit.variance or 0.0))
+            variance = (
+                _mean(
+                    _averages(
+                        benchmarks.values(), lambda average: average.standard_error
+                    )
+                )
+                ** 2
+            )
+            half_width = _mean(_averages(benchmarks.values(), _half_width))
+        cells = sum(average.cell_count for average in averages)
+        effects.append(
+            MachineEffect(
+                key, machine_averages[0].lab, log_ratio, variance, cells, half_width
+            )
+        )
+    return sorted(
+        effects, key=lambda effect: (effect.log_ratio, effect.variance or 0.0)
+    )
 
 
-def _reach(part: Part) -> float:
-    return SURE * (part.sd or 0.0) if part.reach is None else part.reach
+def _half_width(average: BenchmarkAverage) -> float:
+    return (
+        NORMAL_QUANTILE * (average.standard_error or 0.0)
+        if average.half_width is None
+        else average.half_width
+    )
 
 
 def _averages(
-    benchmarks: Iterable[Sequence[Part]], of: Callable[[Part], float | None]
+    benchmarks: Iterable[Sequence[BenchmarkAverage]],
+    value: Callable[[BenchmarkAverage], float | None],
 ) -> list[float]:
     return [
-        fsum((of(part) or 0.0) * part.cells for part in parts)
-        / sum(part.cells for part in parts)
-        for parts in benchmarks
+        fsum((value(average) or 0.0) * average.cell_count for average in averages)
+        / sum(average.cell_count for average in averages)
+        for averages in benchmarks
     ]
 
 
@@ -284,80 +324,94 @@ def _mean(values: Sequence[float]) -> float:
     return fsum(values) / len(values)
 
 
-def _pooled(
-    groups: Sequence[Sequence[Unit]], *, is_single: bool = False
-) -> tuple[Pools, list[int]]:
-    """Pool all questions at once; also at which entry the units of each begin."""
-    places = np.repeat(np.arange(len(groups)), [len(units) for units in groups])
-    flat = [unit for units in groups for unit in units]
-    effects = [unit.log_ratio for unit in flat]
-    begins = np.cumsum([0, *(len(units) for units in groups)]).tolist()
+def _pool_all(
+    groups: Sequence[Sequence[MachineEffect]], *, is_single: bool = False
+) -> tuple[PooledArrays, list[int]]:
+    pool_index = np.repeat(
+        np.arange(len(groups)), [len(machines) for machines in groups]
+    )
+    all_machines = [machine for machines in groups for machine in machines]
+    effects = [machine.log_ratio for machine in all_machines]
+    starts = np.cumsum([0, *(len(machines) for machines in groups)]).tolist()
     if is_single:
-        return pooled_equally(effects, places, len(groups)), begins
-    variances = [unit.variance or 0.0 for unit in flat]
-    return pooled(effects, variances, places, len(groups)), begins
+        return pool_single_runs(effects, pool_index, len(groups)), starts
+    variances = [machine.variance or 0.0 for machine in all_machines]
+    return pool_effects(effects, variances, pool_index, len(groups)), starts
 
 
-def _pool(pools: Pools, row: int, units: Sequence[Unit], begins: Sequence[int]) -> Pool:
-    def known(column: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float | None:
+def _pool(
+    pools: PooledArrays,
+    row: int,
+    machines: Sequence[MachineEffect],
+    starts: Sequence[int],
+) -> PooledEffect:
+    def finite(column: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float | None:
         value = float(column[row])
         return value if np.isfinite(value) else None
 
-    def ends(low: float | None, high: float | None) -> tuple[float, float] | None:
+    def interval(low: float | None, high: float | None) -> tuple[float, float] | None:
         return None if low is None or high is None else (low, high)
 
-    weights = pools.weight[begins[row] : begins[row + 1]].tolist()
-    mean_interval = ends(known(pools.low), known(pools.high))
-    return Pool(
-        k=len(units),
-        labs=len({unit.lab for unit in units}),
-        mean=known(pools.mean),
-        # One machine speaks for itself.
-        interval=units[0].interval if len(units) == 1 else mean_interval,
-        predicted=ends(known(pools.predicted_low), known(pools.predicted_high)),
-        tau2=known(pools.tau2),
-        i2=known(pools.i2),
+    weights = pools.weight[starts[row] : starts[row + 1]].tolist()
+    mean_interval = interval(finite(pools.low), finite(pools.high))
+    return PooledEffect(
+        machine_count=len(machines),
+        lab_count=len({machine.lab for machine in machines}),
+        mean=finite(pools.mean),
+        interval=machines[0].interval if len(machines) == 1 else mean_interval,
+        predicted=interval(finite(pools.predicted_low), finite(pools.predicted_high)),
+        tau2=finite(pools.tau2),
+        i2=finite(pools.i2),
         weights=tuple(weights),
     )
 
 
-UNKNOWN: Final = (float("nan"), float("nan"))
+UNKNOWN_INTERVAL: Final = (float("nan"), float("nan"))
 
 
 def _synthesis(
-    parts: Sequence[Part],
-    units: tuple[list[Unit], list[Unit]],
-    pool: Pool,
-    single: Pool,
-    kept: set[str],
+    averages: Sequence[BenchmarkAverage],
+    machines: tuple[list[MachineEffect], list[MachineEffect]],
+    pool: PooledEffect,
+    single: PooledEffect,
+    counted: set[str],
 ) -> Synthesis:
-    solid, hollow = units
-    screened: dict[str, int] = defaultdict(int)
-    for part in parts:
-        if part.obstacle not in {*kept, SINGLE_RUN}:
-            screened[part.obstacle] += part.cells
-    if solid:
-        graded = strength(
-            labs=pool.labs,
-            mean_interval=pool.interval or UNKNOWN,
-            predicted=pool.predicted or UNKNOWN,
+    replicated, single_runs = machines
+    excluded: dict[str, int] = defaultdict(int)
+    for average in averages:
+        if average.exclusion not in {*counted, SINGLE_RUN}:
+            excluded[average.exclusion] += average.cell_count
+    if replicated:
+        strength = grade_evidence(
+            labs=pool.lab_count,
+            mean_interval=pool.interval or UNKNOWN_INTERVAL,
+            predicted=pool.predicted or UNKNOWN_INTERVAL,
             i2=pool.i2 or 0.0,
-            directions=[direction(*unit.interval) for unit in solid if unit.interval],
+            directions=[
+                interval_direction(*machine.interval)
+                for machine in replicated
+                if machine.interval
+            ],
         )
     else:
-        # Single runs count for something where they agree.
-        sides = {direction(unit.log_ratio, unit.log_ratio) for unit in hollow}
-        graded = EvidenceStrength.WEAK if len(sides) == 1 else EvidenceStrength.NONE
+        # Single runs are weak evidence if all of them agree.
+        directions = {
+            interval_direction(machine.log_ratio, machine.log_ratio)
+            for machine in single_runs
+        }
+        strength = (
+            EvidenceStrength.WEAK if len(directions) == 1 else EvidenceStrength.NONE
+        )
     return Synthesis(
-        tuple(solid),
-        tuple(hollow),
+        tuple(replicated),
+        tuple(single_runs),
         pool,
         single,
-        graded,
-        dict(screened),
-        labs=len({unit.lab for unit in (*solid, *hollow)}),
+        strength,
+        dict(excluded),
+        lab_count=len({machine.lab for machine in (*replicated, *single_runs)}),
     )
 
 
-_NO_POOL: Final = Pool(0, 0, None, None, None, None, None, ())
-NOTHING: Final = Synthesis((), (), _NO_POOL, _NO_POOL, EvidenceStrength.NONE, {})
+_NO_POOL: Final = PooledEffect(0, 0, None, None, None, None, None, ())
+NO_EVIDENCE: Final = Synthesis((), (), _NO_POOL, _NO_POOL, EvidenceStrength.NONE, {})

@@ -1,6 +1,6 @@
 """Quotas of uploads, storage and previews, counted in Redis.
 
-Without Redis nothing is refused. Agents keep what was refused and send it later.
+Without Redis there are no quotas. Agents keep rejected uploads and send them later.
 """
 
 import logging
@@ -16,33 +16,33 @@ from django.conf import settings
 from django.db import connection as database
 
 from benchmarks.broker import connection
-from benchmarks.errors import TooFastError
+from benchmarks.errors import RateLimitError
 from benchmarks.models import PowerChunk, RunOutput
 from benchmarks.sentences import Sentence
 
 MINUTE_S: Final = 60
 DAY_S: Final = 24 * 3600
-FULL_S: Final = 3600
-"""When to ask again where a lab has stored all that it may."""
+STORAGE_FULL_RETRY_S: Final = 3600
+"""Retry-After if the storage is full."""
 
-UNTOLD: Final = 1000
-"""The part of a quota that a process takes before it tells."""
+LOCAL_COUNT_FRACTION: Final = 1000
+"""A process counts up to this fraction (1/n) of a quota locally."""
 
 _lock = Lock()
-_untold: Counter[str] = Counter()
-_full: set[str] = set()
+_local_counts: Counter[str] = Counter()
+_exceeded_keys: set[str] = set()
 
-# Adds a number to each key; sets a window's end once. Returns counts and TTLs.
-COUNT: Final = """
-    local told = {}
-    for place, key in ipairs(KEYS) do
-        local count = redis.call('INCRBY', key, ARGV[2 * place - 1])
+# Adds a number to each key, with a TTL for new keys; returns counts and TTLs.
+COUNT_SCRIPT: Final = """
+    local replies = {}
+    for i, key in ipairs(KEYS) do
+        local count = redis.call('INCRBY', key, ARGV[2 * i - 1])
         if redis.call('TTL', key) < 0 then
-            redis.call('EXPIRE', key, ARGV[2 * place])
+            redis.call('EXPIRE', key, ARGV[2 * i])
         end
-        told[2 * place - 1], told[2 * place] = count, redis.call('TTL', key)
+        replies[2 * i - 1], replies[2 * i] = count, redis.call('TTL', key)
     end
-    return told
+    return replies
 """
 
 log = logging.getLogger(__name__)
@@ -50,11 +50,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """How many of what is wanted now, and how many a window takes; 0: any number."""
+    """A requested amount, and the limit per window; limit 0: unlimited."""
 
     name: str
-    number: int
-    most: int
+    requested: int
+    limit: int
     window_s: int
     problem: Sentence
 
@@ -62,21 +62,25 @@ class Quota:
     def key(self) -> str:
         return f"quota:{self.name}"
 
-    def is_over(self, count: int) -> bool:
-        """Whether a counter, with these, is too high; what comes first is taken."""
-        before = count - self.number
-        return count > self.most and before > 0
+    def is_exceeded(self, count: int) -> bool:
+        """The first request of a window is always accepted."""
+        before = count - self.requested
+        return count > self.limit and before > 0
 
-    def is_hardly_touched(self, untold: int) -> bool:
-        """Whether so many are below a thousandth of the quota, and not yet sent."""
-        return untold < self.most // UNTOLD and self.key not in _full
+    def is_far_from_limit(self, unreported: int) -> bool:
+        """Return whether the count can stay local."""
+        return (
+            unreported < self.limit // LOCAL_COUNT_FRACTION
+            and self.key not in _exceeded_keys
+        )
 
 
 def admit_uploads(lab_id: int, *, runs: int, size: int) -> None:
-    """Count uploads; raise TooFastError above a quota. One upload is always taken."""
+    """Count uploads; raise RateLimitError, but not for a window's first upload."""
     most_runs = settings.LAB_RUNS_PER_MINUTE
     too_many_runs = Sentence(
-        "The lab uploads more than {most:,} runs a minute.", most=most_runs
+        "The lab exceeds the limit of {most:,} uploaded runs per minute.",
+        most=most_runs,
     )
     with _counted("Uploads"):
         _check_stored(lab_id, size)
@@ -87,18 +91,21 @@ def admit_uploads(lab_id: int, *, runs: int, size: int) -> None:
 
 
 def admit_preview(network: str) -> None:
-    """Count a preview; raise TooFastError where a network asks for too many."""
-    most = settings.PREVIEWS_PER_MINUTE
-    too_many = Sentence("More than {most:,} previews a minute.", most=most)
+    """Count a preview; raise RateLimitError."""
+    limit = settings.PREVIEWS_PER_MINUTE
+    too_many = Sentence(
+        "The limit of {most:,} previews per minute is exceeded.", most=limit
+    )
     with _counted("Previews"):
-        _take(Quota(f"previews:{network}", 1, most, MINUTE_S, too_many))
+        _take(Quota(f"previews:{network}", 1, limit, MINUTE_S, too_many))
 
 
 def admit_lab_previews(lab_id: int, *, files: int, size: int) -> None:
-    """Count previewed files of a lab, and their bytes with those of uploads."""
+    """Count previewed files; their bytes count as uploads."""
     most_files = settings.LAB_PREVIEWS_PER_MINUTE
     too_many_files = Sentence(
-        "The lab previews more than {most:,} files a minute.", most=most_files
+        "The lab exceeds the limit of {most:,} previewed files per minute.",
+        most=most_files,
     )
     name = f"lab-previews:{lab_id}"
     with _counted("Previews"):
@@ -109,7 +116,7 @@ def admit_lab_previews(lab_id: int, *, files: int, size: int) -> None:
 
 
 def stored_bytes(lab_id: int) -> int:
-    """Return the uncompressed size of a lab's stored uploads and power logs."""
+    """Return the uncompressed size of uploads and power logs."""
     tables = (RunOutput._meta.db_table, PowerChunk._meta.db_table)
     sums = " + ".join(
         f"(SELECT coalesce(sum(octet_length(text)), 0) FROM {table}"
@@ -122,58 +129,63 @@ def stored_bytes(lab_id: int) -> int:
 
 
 @contextmanager
-def _counted(what: str) -> Iterator[None]:
-    """Log that nothing is counted where Redis does not answer."""
+def _counted(label: str) -> Iterator[None]:
+    """Log a warning if Redis does not answer."""
     try:
         yield
     except redis.RedisError as error:
-        log.warning("%s are not counted: %s", what, error)
+        log.warning("%s are not counted: %s", label, error)
 
 
 def _bytes(lab_id: int, size: int) -> Quota:
-    most = settings.LAB_BYTES_PER_DAY
-    too_many = Sentence("The lab uploads more than {most:,} bytes a day.", most=most)
-    return Quota(f"bytes:{lab_id}", size, most, DAY_S, too_many)
+    limit = settings.LAB_BYTES_PER_DAY
+    too_many = Sentence(
+        "The lab exceeds the limit of {most:,} uploaded bytes per day.", most=limit
+    )
+    return Quota(f"bytes:{lab_id}", size, limit, DAY_S, too_many)
 
 
 def _check_stored(lab_id: int, size: int) -> None:
-    if not (most := settings.LAB_BYTES_STORED):
+    if not (limit := settings.LAB_BYTES_STORED):
         return
     key = f"quota:stored:{lab_id}"
     if connection().get(key) is None:
-        # Summed once a day; uploads in between are added.
+        # Once a day; later uploads are added.
         connection().set(key, stored_bytes(lab_id), ex=DAY_S, nx=True)
-    if int(connection().incrby(key, size)) > most:
+    if int(connection().incrby(key, size)) > limit:
         connection().decrby(key, size)
-        raise TooFastError(
+        raise RateLimitError(
             Sentence(
-                "The lab has stored the {most:,} bytes that it may. Ask who runs this "
-                "installation for more (LAB_BYTES_STORED).",
-                most=most,
+                "The lab has reached its storage limit of {most:,} bytes. Ask the "
+                "administrator of this installation to increase it "
+                "(LAB_BYTES_STORED).",
+                most=limit,
             ),
-            FULL_S,
+            STORAGE_FULL_RETRY_S,
         )
 
 
 def _take(*quotas: Quota) -> None:
-    """Count all at once; undo and raise TooFastError if one is over."""
-    limited = [quota for quota in quotas if quota.most]
+    """Count all quotas; undo and raise RateLimitError if one is exceeded."""
+    limited = [quota for quota in quotas if quota.limit]
     with _lock:
         for quota in limited:
-            _untold[quota.key] += quota.number
-        if all(quota.is_hardly_touched(_untold[quota.key]) for quota in limited):
+            _local_counts[quota.key] += quota.requested
+        if all(quota.is_far_from_limit(_local_counts[quota.key]) for quota in limited):
             return
-        numbers = [_untold.pop(quota.key) for quota in limited]
+        numbers = [_local_counts.pop(quota.key) for quota in limited]
     windows = [quota.window_s for quota in limited]
     sizes = [size for pair in zip(numbers, windows, strict=True) for size in pair]
-    count = connection().register_script(COUNT)
-    told = [int(each) for each in count([quota.key for quota in limited], sizes)]
-    counts = zip(limited, told[::2], told[1::2], strict=True)
-    full = [(quota, left_s) for quota, count, left_s in counts if quota.is_over(count)]
-    _full.difference_update(quota.key for quota in limited)
+    count = connection().register_script(COUNT_SCRIPT)
+    replies = [int(number) for number in count([quota.key for quota in limited], sizes)]
+    counts = zip(limited, replies[::2], replies[1::2], strict=True)
+    full = [
+        (quota, left_s) for quota, count, left_s in counts if quota.is_exceeded(count)
+    ]
+    _exceeded_keys.difference_update(quota.key for quota in limited)
     if full:
         for quota in limited:
-            connection().decrby(quota.key, quota.number)
-        _full.update(quota.key for quota, _ in full)
+            connection().decrby(quota.key, quota.requested)
+        _exceeded_keys.update(quota.key for quota, _ in full)
         quota, left_s = full[0]
-        raise TooFastError(quota.problem, max(left_s, 1))
+        raise RateLimitError(quota.problem, max(left_s, 1))

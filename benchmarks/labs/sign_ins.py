@@ -1,11 +1,10 @@
 """Sign-in without a password, verified addresses, and second factors.
 
-An address identifies a person only where it was verified: by an answered letter, by the
-installation's operator, or by the provider that made the account.
+An address identifies a person only if verified by email, by the operator, or by the
+provider that created the account.
 
-Second factors are codes of an app, passkeys and recovery codes. allauth stores them
-(`Authenticator`) with sealed secrets. A code of an app works once: the period of the
-last used code is stored with the app, where all web processes see it.
+allauth stores second factors (`Authenticator`): app codes (TOTP), passkeys and recovery
+codes. An app code works once: its period is stored with the app.
 """
 
 import secrets
@@ -23,190 +22,189 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils.crypto import constant_time_compare
 
+from benchmarks.encryption import decrypt, encrypt
 from benchmarks.errors import InvalidError
 from benchmarks.models import AuditEntry, Lab, Membership
-from benchmarks.sealing import seal, unseal
 
 
-def person_of_address(email: str) -> User | None:
-    """Return whose verified address it is, if it is one person's alone."""
+def person_for_address(email: str) -> User | None:
+    """Return the only person with this verified address."""
     rows = EmailAddress.objects.filter(email__iexact=email, verified=True)
     people = {row.user for row in rows.select_related("user") if row.user.is_active}
     return people.pop() if len(people) == 1 else None
 
 
 def verified_address(person: User) -> str:
-    """Return where somebody gets mail; empty if nowhere."""
+    """Return a verified address, or an empty text."""
     rows = EmailAddress.objects.filter(user=person, verified=True)
     row = rows.order_by("-primary", "pk").first()
     return row.email if row else ""
 
 
 @transaction.atomic
-def keep_address(person: User, email: str) -> None:
-    """Keep an address that somebody was found to have, in place of those before."""
-    if (owner := person_of_address(email)) and owner != person:
-        raise InvalidError("place", "This address belongs to another account.")
+def set_verified_address(person: User, email: str) -> None:
+    """Replace a person's verified address."""
+    if (owner := person_for_address(email)) and owner != person:
+        raise InvalidError(
+            "invalid_membership", "This email address belongs to another account."
+        )
     EmailAddress.objects.filter(user=person).delete()
     EmailAddress.objects.create(
         user=person, email=email.casefold(), verified=True, primary=True
     )
-    log_of_person(person, AuditEntry.Kind.CHANGED_SIGN_IN, "e-mail address")
+    log_in_labs(person, AuditEntry.Kind.CHANGED_SIGN_IN, "e-mail address")
 
 
 @transaction.atomic
-def forget_address(person: User) -> None:
-    """Forget where somebody gets mail."""
+def remove_verified_address(person: User) -> None:
     if EmailAddress.objects.filter(user=person).delete()[0]:
-        log_of_person(person, AuditEntry.Kind.CHANGED_SIGN_IN, "no e-mail address")
+        log_in_labs(person, AuditEntry.Kind.CHANGED_SIGN_IN, "no e-mail address")
 
 
-def place_new_person(person: User, lab_slug: str, provider: str) -> None:
-    """Give whom a provider sent a place: as a reader of one lab, or of none."""
+def add_provider_account(person: User, lab_slug: str, provider: str) -> None:
+    """Make a provider's account a viewer of one lab, or of none."""
     if not lab_slug:
         return
     lab = Lab.objects.filter(slug=lab_slug).first()
     if lab is None:
         raise InvalidError(
-            "place",
-            "There is no lab {lab} for new people: tell whoever runs this "
-            "server (OIDC_LAB).",
+            "invalid_membership",
+            "New users cannot be added because the lab {lab} does not exist. "
+            "Contact the administrator of this installation (OIDC_LAB).",
             lab=lab_slug,
         )
     Membership.objects.create(lab=lab, user=person, role=Membership.Role.VIEWER)
-    kind = AuditEntry.Kind.JOINED
+    kind = AuditEntry.Kind.JOINED_LAB
     AuditEntry.log(lab, kind, f"{provider} (viewer)", person=person)
 
 
 def linked_account(person: User) -> SocialAccount | None:
-    """Return whom a provider takes somebody for."""
     return SocialAccount.objects.filter(user=person).order_by("pk").first()
 
 
-def log_linked(person: User, provider: str) -> None:
-    """Note that somebody signs in by a provider from now on."""
-    log_of_person(person, AuditEntry.Kind.LINKED_SIGN_IN, provider)
+def log_account_link(person: User, provider: str) -> None:
+    log_in_labs(person, AuditEntry.Kind.LINKED_SIGN_IN, provider)
 
 
 @transaction.atomic
-def unlink(person: User, provider: str) -> None:
-    """End somebody's sign-in by a provider; a password has to be left."""
+def unlink_account(person: User, provider: str) -> None:
+    """Raises unless a password remains."""
     if not person.has_usable_password():
         raise InvalidError(
-            "place",
-            "You have no password: without {provider} you could not sign in any more.",
+            "invalid_membership",
+            "You have no password. Without {provider} you could no longer sign in.",
             provider=provider,
         )
     if SocialAccount.objects.filter(user=person).delete()[0]:
-        log_of_person(person, AuditEntry.Kind.UNLINKED_SIGN_IN, provider)
+        log_in_labs(person, AuditEntry.Kind.UNLINKED_SIGN_IN, provider)
 
 
-def log_of_person(
-    person: User, kind: AuditEntry.Kind, about: str, by_command: bool = False
+def log_in_labs(
+    person: User, kind: AuditEntry.Kind, subject: str, by_command: bool = False
 ) -> None:
-    """Note it in each lab that trusts this person's sign-in."""
-    for place in Membership.objects.filter(user=person).select_related("lab"):
+    for membership in Membership.objects.filter(user=person).select_related("lab"):
         AuditEntry.log(
-            place.lab,
+            membership.lab,
             kind,
-            about,
+            subject,
             person=None if by_command else person,
             agent="manage.py" if by_command else "",
         )
 
 
-Type = Authenticator.Type
-PERIOD_S: Final = 30
-TOLERANCE: Final = 1
-"""Codes of so many periods before and after are taken: clocks differ."""
-LEFT_FEW: Final = 3
+FactorType = Authenticator.Type
+TOTP_PERIOD_S: Final = 30
+TOTP_TOLERANCE: Final = 1
+"""Accepted periods before and after the current one: clocks differ."""
+FEW_RECOVERY_CODES: Final = 3
 
 
-def factors_of(person: User) -> list[Authenticator]:
-    """Return what somebody has set up, recovery codes apart; oldest first."""
-    rows = Authenticator.objects.filter(user=person).exclude(type=Type.RECOVERY_CODES)
+def list_second_factors(person: User) -> list[Authenticator]:
+    """Return factors without recovery codes, oldest first."""
+    rows = Authenticator.objects.filter(user=person).exclude(
+        type=FactorType.RECOVERY_CODES
+    )
     return list(rows.order_by("pk"))
 
 
-def has_factor(person: User) -> bool:
-    """Return whether somebody is asked for more than a password."""
+def has_second_factor(person: User) -> bool:
     rows = Authenticator.objects.filter(user=person)
-    return bool(rows.exclude(type=Type.RECOVERY_CODES).exists())
+    return bool(rows.exclude(type=FactorType.RECOVERY_CODES).exists())
 
 
 @transaction.atomic
-def set_up_app(person: User, secret: str, code: str) -> bool:
-    """Replace the app if the code fits its secret; the code is used with that."""
+def set_authenticator_app(person: User, secret: str, code: str) -> bool:
+    """Replace the app if the code matches; this uses up the code."""
     counter = _counter_of(secret, code)
     if counter is None:
         return False
-    Authenticator.objects.filter(user=person, type=Type.TOTP).delete()
-    data = {"secret": seal(secret), "used": counter}
-    Authenticator.objects.create(user=person, type=Type.TOTP, data=data)
-    log_of_person(person, AuditEntry.Kind.SET_FACTOR, "app")
+    Authenticator.objects.filter(user=person, type=FactorType.TOTP).delete()
+    data = {"secret": encrypt(secret), "used": counter}
+    Authenticator.objects.create(user=person, type=FactorType.TOTP, data=data)
+    log_in_labs(person, AuditEntry.Kind.SET_FACTOR, "app")
     return True
 
 
 @transaction.atomic
-def take_code(person: User, code: str) -> Authenticator | None:
-    """Return whose code it is, of the app or a recovery code, and use it up."""
+def use_code(person: User, code: str) -> Authenticator | None:
+    """Use up an app or recovery code; return its factor, if valid."""
     code = "".join(code.split())
     if not (code.isascii() and code.isdigit()):
         return None
-    # Locked: the same code twice at once is good once.
+    # Concurrent requests must not use a code twice.
     rows = Authenticator.objects.select_for_update().filter(user=person)
-    known = {row.type: row for row in rows.order_by("pk")}
-    if app := known.get(Type.TOTP):
-        counter = _counter_of(unseal(app.data["secret"]), code)
+    by_type = {row.type: row for row in rows.order_by("pk")}
+    if app := by_type.get(FactorType.TOTP):
+        counter = _counter_of(decrypt(app.data["secret"]), code)
         if counter is not None and counter > app.data.get("used", 0):
             app.data["used"] = counter
             app.save(update_fields=["data"])
             return app
-    recovery = known.get(Type.RECOVERY_CODES)
-    if recovery and len(known) > 1 and recovery.wrap().validate_code(code):
-        log_of_person(person, AuditEntry.Kind.USED_RECOVERY_CODE, "")
+    recovery = by_type.get(FactorType.RECOVERY_CODES)
+    if recovery and len(by_type) > 1 and recovery.wrap().validate_code(code):
+        log_in_labs(person, AuditEntry.Kind.USED_RECOVERY_CODE, "")
         return recovery
     return None
 
 
 def _counter_of(secret: str, code: str) -> int | None:
-    """Return of which period a code is, if it is of one near now."""
-    now = int(time.time()) // PERIOD_S
-    fitting = None
-    for counter in range(now - TOLERANCE, now + TOLERANCE + 1):
-        # All are compared: how long it takes tells nothing.
-        if constant_time_compare(app_code(secret, counter), code):
-            fitting = counter
-    return fitting
+    """Return a current code's period, within `TOTP_TOLERANCE`."""
+    now = int(time.time()) // TOTP_PERIOD_S
+    matching = None
+    for counter in range(now - TOTP_TOLERANCE, now + TOTP_TOLERANCE + 1):
+        # No early exit: constant time.
+        if constant_time_compare(totp_code(secret, counter), code):
+            matching = counter
+    return matching
 
 
-def new_app_secret() -> str:
-    """Return a secret for an app, in base 32."""
+def new_totp_secret() -> str:
     return b32encode(secrets.token_bytes(20)).decode()
 
 
-def app_code(secret: str, counter: int) -> str:
-    """Return the code that an app shows in a period of 30 seconds (RFC 4226)."""
+def totp_code(secret: str, counter: int) -> str:
+    """Return the code of a period of 30 seconds (RFC 4226)."""
     return HOTP(b32decode(secret), 6, SHA1()).generate(counter).decode()
 
 
 @transaction.atomic
 def add_passkey(person: User, name: str, credential: dict[str, Any]) -> Authenticator:
-    """Keep a passkey whose answer has been found right."""
-    made = Authenticator.objects.create(
-        user=person, type=Type.WEBAUTHN, data={"name": name, "credential": credential}
+    passkey = Authenticator.objects.create(
+        user=person,
+        type=FactorType.WEBAUTHN,
+        data={"name": name, "credential": credential},
     )
-    log_of_person(person, AuditEntry.Kind.SET_FACTOR, f"passkey {name}")
-    return made
+    log_in_labs(person, AuditEntry.Kind.SET_FACTOR, f"passkey {name}")
+    return passkey
 
 
 @transaction.atomic
-def count_passkey_use(row: Authenticator, count: int) -> bool:
-    """Store how often a passkey signed; False where it counts backwards: a copy."""
+def record_passkey_use(row: Authenticator, count: int) -> bool:
+    """Store a signature counter; return False if a copy may be in use."""
     row = Authenticator.objects.select_for_update().get(pk=row.pk)
-    before = row.data.get("count", 0)
-    # Most passkeys count nothing and send 0 each time.
-    if count <= before and (count or before):
+    previous = row.data.get("count", 0)
+    # Most passkeys always send 0.
+    if count <= previous and (count or previous):
         return False
     row.data["count"] = count
     row.save(update_fields=["data"])
@@ -215,81 +213,90 @@ def count_passkey_use(row: Authenticator, count: int) -> bool:
 
 @transaction.atomic
 def remove_factor(person: User, pk: int) -> bool:
-    """Remove one; recovery codes that lead to nothing go as well."""
+    """Remove a factor; with the last one, also the recovery codes."""
     row = Authenticator.objects.filter(user=person, pk=pk).first()
-    if row is None or row.type == Type.RECOVERY_CODES:
+    if row is None or row.type == FactorType.RECOVERY_CODES:
         return False
     row.delete()
-    if not has_factor(person):
+    if not has_second_factor(person):
         Authenticator.objects.filter(user=person).delete()
-    about = "app" if row.type == Type.TOTP else f"passkey {row.data['name']}"
-    log_of_person(person, AuditEntry.Kind.REMOVED_FACTOR, about)
+    about = "app" if row.type == FactorType.TOTP else f"passkey {row.data['name']}"
+    log_in_labs(person, AuditEntry.Kind.REMOVED_FACTOR, about)
     return True
 
 
 @transaction.atomic
 def new_recovery_codes(person: User) -> list[str]:
-    """Return new codes, shown this once; those of before end."""
-    Authenticator.objects.filter(user=person, type=Type.RECOVERY_CODES).delete()
-    codes = Authenticator(type=Type.RECOVERY_CODES).wrap().activate(person)
-    log_of_person(person, AuditEntry.Kind.SET_FACTOR, "recovery codes")
+    """Replace and return the recovery codes, shown once."""
+    Authenticator.objects.filter(user=person, type=FactorType.RECOVERY_CODES).delete()
+    codes = Authenticator(type=FactorType.RECOVERY_CODES).wrap().activate(person)
+    log_in_labs(person, AuditEntry.Kind.SET_FACTOR, "recovery codes")
     return list(codes.generate_codes())
 
 
 def recovery_codes_left(person: User) -> int | None:
-    """Return how many are left; None where none were ever made."""
-    row = Authenticator.objects.filter(user=person, type=Type.RECOVERY_CODES).first()
+    """Return the number of unused codes; None if never created."""
+    row = Authenticator.objects.filter(
+        user=person, type=FactorType.RECOVERY_CODES
+    ).first()
     return None if row is None else len(row.wrap().get_unused_codes())
 
 
 @transaction.atomic
 def reset_factors(person: User) -> int:
-    """Remove all second factors of a person who lost them; return how many.
+    """Remove all factors; return how many.
 
-    The caller has verified who asks for it.
+    The caller must have verified the person's identity.
     """
     rows = Authenticator.objects.filter(user=person)
-    count = rows.exclude(type=Type.RECOVERY_CODES).count()
+    count = rows.exclude(type=FactorType.RECOVERY_CODES).count()
     rows.delete()
     kind, about = AuditEntry.Kind.RESET_FACTOR, person.get_username()
-    log_of_person(person, kind, about, by_command=True)
+    log_in_labs(person, kind, about, by_command=True)
     return int(count)
 
 
 @transaction.atomic
-def demand_factors(*, lab: Lab, by: User, demand: bool) -> None:
-    """Let a lab demand a second factor of its members, or no longer."""
-    places = Membership.objects.filter(lab=lab, user=by)
-    if not places.filter(role=Membership.Role.ADMIN).exists():
-        raise InvalidError("place", "Only admins say how a lab's members sign in.")
-    if demand and not has_factor(by):
+def require_second_factor(*, lab: Lab, actor: User, is_required: bool) -> None:
+    """Set whether members need a second factor."""
+    memberships = Membership.objects.filter(lab=lab, user=actor)
+    if not memberships.filter(role=Membership.Role.ADMIN).exists():
         raise InvalidError(
-            "place", "Set up a second factor of your own first: you would be asked."
+            "invalid_membership", "Only admins can decide how members of a lab sign in."
+        )
+    if is_required and not has_second_factor(actor):
+        raise InvalidError(
+            "invalid_membership",
+            "Set up your own second factor first, because the requirement "
+            "also applies to you.",
         )
     if (
         Lab.objects.filter(pk=lab.pk)
-        .exclude(needs_second_factor=demand)
-        .update(needs_second_factor=demand)
+        .exclude(requires_second_factor=is_required)
+        .update(requires_second_factor=is_required)
     ):
-        about = "second factor: demanded" if demand else "second factor: not demanded"
+        about = (
+            "second factor: demanded" if is_required else "second factor: not demanded"
+        )
         kind = AuditEntry.Kind.CHANGED_SIGN_IN
-        AuditEntry.log(lab, kind, about, person=by)
+        AuditEntry.log(lab, kind, about, person=actor)
 
 
-def lab_that_waits_for(person: User) -> Lab | None:
-    """Return a lab that demands a second factor which a member does not have."""
-    own = Authenticator.objects.filter(user=OuterRef("user"))
-    place = (
-        Membership.objects.filter(user=person, lab__needs_second_factor=True)
-        .exclude(Exists(own.exclude(type=Type.RECOVERY_CODES)))
+def lab_requiring_second_factor(person: User) -> Lab | None:
+    """Return a lab that requires a missing second factor."""
+    factors = Authenticator.objects.filter(user=OuterRef("user"))
+    membership = (
+        Membership.objects.filter(user=person, lab__requires_second_factor=True)
+        .exclude(Exists(factors.exclude(type=FactorType.RECOVERY_CODES)))
         .select_related("lab")
         .first()
     )
-    return place.lab if place else None
+    return membership.lab if membership else None
 
 
-def people_with_factors(people: list[int]) -> set[int]:
-    """Return who of these has a second factor."""
+def people_with_second_factor(people: list[int]) -> set[int]:
     rows = Authenticator.objects.filter(user__in=people)
-    found = rows.exclude(type=Type.RECOVERY_CODES).values_list("user_id", flat=True)
-    return set(found)
+    user_ids = rows.exclude(type=FactorType.RECOVERY_CODES).values_list(
+        "user_id", flat=True
+    )
+    return set(user_ids)

@@ -1,4 +1,4 @@
-"""Issue, check and revoke the tokens agents carry."""
+"""Creation, authentication and revocation of agent tokens."""
 
 import hmac
 import secrets
@@ -13,77 +13,74 @@ from django.db import DEFAULT_DB_ALIAS, transaction
 from django.db.models import Model
 from django.utils import timezone
 
-from benchmarks import sight
-from benchmarks.database import rows_of
+from benchmarks import rls
+from benchmarks.database import fetch_prepared
 from benchmarks.errors import InvalidError, UnauthenticatedError
 from benchmarks.models import Agent, AuditEntry, FeedToken, Invitation, Lab, Token
 
 PREFIX_BYTES = 5
-SECRET_BYTES = 32  # 256 bits
+SECRET_BYTES = 32
 
 SCOPES = frozenset({"upload", "read"})
-USE_IS_NOTED_EVERY = timedelta(minutes=1)
-TOKENS_KNOWN = 1024
+USE_RECORD_INTERVAL = timedelta(minutes=1)
+TOKEN_CACHE_SIZE = 1024
 
-TOKEN, AGENT, LAB = (model._meta.db_table for model in (Token, Agent, Lab))
+TOKEN_TABLE, AGENT, LAB = (model._meta.db_table for model in (Token, Agent, Lab))
 COLUMNS: dict[type[Model], list[str]] = {
     model: [field.attname for field in model._meta.concrete_fields]
     for model in (Token, Agent, Lab)
 }
-SELECTED = ", ".join(
+TOKEN_COLUMNS_SQL = ", ".join(
     f'{model._meta.db_table}."{name}"'
     for model, names in COLUMNS.items()
     for name in names
 )
-FIND = f"""
-    SELECT {SELECTED} FROM {TOKEN}
-    JOIN {AGENT} ON {AGENT}.id = {TOKEN}.agent_id
+FIND_TOKEN_SQL = f"""
+    SELECT {TOKEN_COLUMNS_SQL} FROM {TOKEN_TABLE}
+    JOIN {AGENT} ON {AGENT}.id = {TOKEN_TABLE}.agent_id
     JOIN {LAB} ON {LAB}.id = {AGENT}.lab_id
-    WHERE {TOKEN}.prefix = %(prefix)s
+    WHERE {TOKEN_TABLE}.prefix = %(prefix)s
 """
 
 
 R = TypeVar("R", Token, FeedToken, Invitation)
 
-# Whether a token is still what it was when it was authenticated, by any process.
-IS_VALID = f"""
-    {TOKEN}.id = %(token)s::bigint AND {TOKEN}.digest = %(token_digest)s
-    AND {TOKEN}.agent_id = %(agent)s::bigint AND {TOKEN}.can_upload
-    AND {TOKEN}.revoked_at IS NULL
-    AND ({TOKEN}.expires_at IS NULL OR {TOKEN}.expires_at > now())
+# Validity of a cached token.
+VALID_TOKEN_SQL = f"""
+    {TOKEN_TABLE}.id = %(token)s::bigint AND {TOKEN_TABLE}.digest = %(token_digest)s
+    AND {TOKEN_TABLE}.agent_id = %(agent)s::bigint AND {TOKEN_TABLE}.can_upload
+    AND {TOKEN_TABLE}.revoked_at IS NULL
+    AND ({TOKEN_TABLE}.expires_at IS NULL OR {TOKEN_TABLE}.expires_at > now())
 """
-_known: dict[str, Token] = {}
+_token_cache: dict[str, Token] = {}
 
 
 def new_prefix() -> str:
-    """Return the part that is no secret."""
+    """Return the public part of a token."""
     return secrets.token_hex(PREFIX_BYTES)
 
 
 def new_secret() -> str:
-    """Return the part that is stored nowhere."""
     return secrets.token_urlsafe(SECRET_BYTES)
 
 
-def digest(secret: str) -> str:
-    """Return what is stored of a secret."""
-    # A shown secret may hold half a surrogate pair, which UTF-8 refuses.
+def secret_digest(secret: str) -> str:
+    # Lone surrogates cannot be encoded.
     return sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
-def fits(secret: str, stored: str) -> bool:
-    """Return whether a secret is the one of a digest; takes as long either way."""
-    return hmac.compare_digest(stored, digest(secret))
+def matches_digest(secret: str, stored: str) -> bool:
+    return hmac.compare_digest(stored, secret_digest(secret))
 
 
-def row_of_secret(shown: str, find: Callable[[str], R | None]) -> R | None:
-    """Return the row of a shown secret, given how to find one by its prefix."""
-    # The secret may hold further underscores; a prefix is hexadecimal.
-    prefix, _, secret = shown.partition("_")
-    # A NUL character would be an error in the database.
+def find_by_secret(full_secret: str, find: Callable[[str], R | None]) -> R | None:
+    """Return the row of a full secret; ``find`` takes a prefix."""
+    # The secret may contain underscores; the prefix is hexadecimal.
+    prefix, _, secret = full_secret.partition("_")
+    # PostgreSQL rejects NUL characters.
     row = find(prefix) if prefix.isascii() and prefix.isalnum() else None
-    # Compared in any case: an unknown prefix must not be answered sooner.
-    matches = fits(secret, row.digest if row else digest(""))
+    # Unknown prefixes must take as long.
+    matches = matches_digest(secret, row.digest if row else secret_digest(""))
     return row if matches else None
 
 
@@ -94,13 +91,13 @@ def issue_token(
     can_read: bool = False,
     expires_at: datetime | None = None,
 ) -> tuple[Token, str]:
-    """Make a token and return it with its secret, which is shown only this once."""
+    """Create a token; return it with its secret, shown once."""
     prefix, secret = new_prefix(), new_secret()
     token = Token.objects.create(
         lab_id=agent.lab_id,
         agent=agent,
         prefix=prefix,
-        digest=digest(secret),
+        digest=secret_digest(secret),
         can_upload=can_upload,
         can_read=can_read,
         expires_at=expires_at,
@@ -108,64 +105,61 @@ def issue_token(
     return token, f"vl_{prefix}_{secret}"
 
 
-@sight.nothing()  # tokens, agents and labs have no policy
-def authenticate(shown: str) -> Token:
-    """Return the valid token behind a shown secret, or raise UnauthenticatedError.
-
-    All wrong secrets get the same answer.
-    """
-    brand, _, rest = shown.partition("_")
-    token = row_of_secret(rest, _find)
+@rls.deny_all()  # these tables have no policy
+def authenticate(secret: str) -> Token:
+    """Return the valid token, or raise UnauthenticatedError without the reason."""
+    brand, _, remainder = secret.partition("_")
+    token = find_by_secret(remainder, _find)
     if brand != "vl" or token is None or not token.is_valid():
         raise UnauthenticatedError
-    note_use(token.pk, token.last_used_at)
-    if len(_known) >= TOKENS_KNOWN:
-        _known.clear()
-    _known[digest(shown)] = token
+    record_use(token.pk, token.last_used_at)
+    if len(_token_cache) >= TOKEN_CACHE_SIZE:
+        _token_cache.clear()
+    _token_cache[secret_digest(secret)] = token
     return token
 
 
-def known(shown: str) -> Token | None:
-    """Return a token as it was authenticated; `IS_VALID` asks whether it still is."""
-    return _known.get(digest(shown))
+def cached_token(secret: str) -> Token | None:
+    """Return an earlier token; check it with `VALID_TOKEN_SQL`."""
+    return _token_cache.get(secret_digest(secret))
 
 
-@sight.nothing()
-def still_valid(token: Token) -> Token:
-    """Return a token of `known` as it is now, or raise UnauthenticatedError."""
+@rls.deny_all()
+def revalidate(token: Token) -> Token:
+    """Return the current row, or raise UnauthenticatedError."""
     now = _find(token.prefix)
     is_same = now is not None and now.digest == token.digest
     if now is None or not (is_same and now.is_valid() and now.can_upload):
-        _known.clear()
+        _token_cache.clear()
         raise UnauthenticatedError
-    note_use(now.pk, now.last_used_at)
+    record_use(now.pk, now.last_used_at)
     return now
 
 
 def _find(prefix: str) -> Token | None:
-    """Return a token with its agent and lab, or None."""
-    # A prepared statement: every upload asks.
-    for row in rows_of(FIND, {"prefix": prefix}):
+    """Include agent and lab."""
+    # Needed for every upload.
+    for row in fetch_prepared(FIND_TOKEN_SQL, {"prefix": prefix}):
         values = iter(row)
-        read: list[Any] = [
+        instances: list[Any] = [
             model.from_db(DEFAULT_DB_ALIAS, names, list(islice(values, len(names))))
             for model, names in COLUMNS.items()
         ]
-        token: Token = read[0]
-        token.agent, token.agent.lab = read[1:]
+        token: Token = instances[0]
+        token.agent, token.agent.lab = instances[1:]
         return token
     return None
 
 
-def note_use(token_id: int, last_used_at: datetime | None) -> None:
-    """Store that a token is used now, at most once a minute."""
+def record_use(token_id: int, last_used_at: datetime | None) -> None:
+    """Store the time of use, at most once a minute."""
     now = timezone.now()
-    if last_used_at is None or last_used_at < now - USE_IS_NOTED_EVERY:
+    if last_used_at is None or last_used_at < now - USE_RECORD_INTERVAL:
         Token.objects.filter(pk=token_id).update(last_used_at=now)
 
 
 @transaction.atomic
-def hand_out_token(
+def issue_agent_token(
     *,
     lab: Lab,
     person: User,
@@ -173,37 +167,38 @@ def hand_out_token(
     scopes: frozenset[str],
     expires_at: datetime | None,
 ) -> tuple[Token, str]:
-    """Issue a token for an agent of that name, and log who did.
+    """Issue a token with an audit entry.
 
-    Raises InvalidError without a scope, or for a person's own agent.
+    Raises InvalidError without a scope, or for a personal agent.
     """
     if not scopes & SCOPES:
         raise InvalidError(
-            "token_refused", "Choose what the token may do: upload, read, or both."
+            "token_rejected",
+            "Choose the permissions of the token: upload, read, or both.",
         )
-    if agent.startswith(Agent.PERSONAL):
+    if agent.startswith(Agent.PERSONAL_PREFIX):
         raise InvalidError(
-            "token_refused",
-            'Names that begin with "{beginning}" belong to people who upload'
-            " in the browser. Choose another name for the agent.",
-            beginning=Agent.PERSONAL,
+            "token_rejected",
+            'Names that begin with "{beginning}" are reserved for people who '
+            "upload in the browser. Choose another name for the agent.",
+            beginning=Agent.PERSONAL_PREFIX,
         )
-    known, _ = Agent.objects.get_or_create(lab=lab, name=agent)
+    agent_row, _ = Agent.objects.get_or_create(lab=lab, name=agent)
     token, secret = issue_token(
-        agent=known,
+        agent=agent_row,
         can_upload="upload" in scopes,
         can_read="read" in scopes,
         expires_at=expires_at,
     )
-    about = f"{token} ({known}, {', '.join(sorted(scopes & SCOPES))})"
-    AuditEntry.log(lab, AuditEntry.Kind.ISSUED, about, person=person)
+    about = f"{token} ({agent_row}, {', '.join(sorted(scopes & SCOPES))})"
+    AuditEntry.log(lab, AuditEntry.Kind.ISSUED_TOKEN, about, person=person)
     return token, secret
 
 
 @transaction.atomic
 def revoke_token(*, token: Token, person: User | None = None) -> None:
-    """Make a token useless from the next request on; revoking twice is once."""
+    """Revoke from the next request on; repeating is safe."""
     valid = Token.objects.filter(pk=token.pk, revoked_at=None)
     if valid.update(revoked_at=timezone.now()) and person is not None:
         about = f"{token} ({token.agent})"
-        AuditEntry.log(token.lab, AuditEntry.Kind.REVOKED, about, person=person)
+        AuditEntry.log(token.lab, AuditEntry.Kind.REVOKED_TOKEN, about, person=person)

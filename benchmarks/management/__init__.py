@@ -10,7 +10,7 @@ from benchmarks.models import Lab, Study
 
 
 class GeneratingCommand(BaseCommand, ABC):
-    """A command that writes files generated from the code, or only compares them."""
+    """Writes or compares files generated from code."""
 
     requires_system_checks = ()
 
@@ -26,24 +26,24 @@ class GeneratingCommand(BaseCommand, ABC):
             if path.exists() and path.read_text() == text:
                 continue
             if options["check"]:
-                raise CommandError(f"{path.name} is not current. Run: make docs")
+                raise CommandError(f"{path.name} is out of date. Run: make docs")
             path.write_text(text)
             self.stdout.write(f"written: {path.name}")
 
 
-def find_lab(slug: str) -> Lab:
-    """Return a lab, or name the labs that exist."""
+def lab_argument(slug: str) -> Lab:
+    """Raise CommandError with the known labs."""
     lab = Lab.objects.filter(slug=slug).first()
     if lab is None:
-        known = ", ".join(Lab.objects.values_list("slug", flat=True)) or "none yet"
-        raise CommandError(f'There is no lab "{slug}". The labs are: {known}.')
+        lab_slugs = ", ".join(Lab.objects.values_list("slug", flat=True)) or "none yet"
+        raise CommandError(f'Lab not found: "{slug}". Known labs: {lab_slugs}.')
     return lab
 
 
-def find_study(name: str) -> Study:
-    """Return the study of LAB/STUDY."""
+def study_argument(name: str) -> Study:
+    """``name`` is LAB/STUDY."""
     lab, _, slug = name.partition("/")
     study = Study.objects.select_related("lab").filter(lab__slug=lab, slug=slug).first()
     if study is None:
-        raise CommandError(f'There is no study "{name}". Name it as LAB/STUDY.')
+        raise CommandError(f'Study not found: "{name}". Use the form LAB/STUDY.')
     return study

@@ -1,7 +1,7 @@
 """Triggers of the initial migration, which Django cannot generate from the models.
 
 Published files never change (`REFUSE_CHANGES`), and every change of a row that pages
-show is counted in `benchmarks_change` (`create_change_counters`), which
+show is counted in `benchmarks_changecount` (`create_change_counters`), which
 `benchmarks/studies/data_versions.py` turns into cache keys (docs/decisions/caching.md).
 """
 
@@ -10,7 +10,7 @@ from typing import Any
 
 REVIEW_COLUMNS = (
     *("lab_id", "title", "authors", "note", "published_by", "product_version"),
-    *("rule_set", "content", "stamp", "requested_at", "site"),
+    *("rule_set", "content", "request_digest", "requested_at", "site_url"),
 )
 REFUSE_CHANGES = f"""
 CREATE FUNCTION refuse_change_of_version_file() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -20,9 +20,9 @@ END $$;
 CREATE TRIGGER version_files_never_change
     BEFORE UPDATE OR DELETE ON benchmarks_versionfile
     FOR EACH ROW EXECUTE FUNCTION refuse_change_of_version_file();
-CREATE TRIGGER version_declarations_never_change
-    BEFORE UPDATE OF declarations ON benchmarks_version FOR EACH ROW
-    WHEN (OLD.declarations IS DISTINCT FROM NEW.declarations)
+CREATE TRIGGER version_custom_tools_never_change
+    BEFORE UPDATE OF custom_tools ON benchmarks_version FOR EACH ROW
+    WHEN (OLD.custom_tools IS DISTINCT FROM NEW.custom_tools)
     EXECUTE FUNCTION refuse_change_of_version_file();
 CREATE FUNCTION refuse_change_of_review() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -51,7 +51,7 @@ OF_STUDY = {
         *("cell", "comment", "corun", "effect", "effectsummary"),
         *("flag", "plan", "run", "session"),
     ),
-    # Pages show of a machine's energy and of a plan only that it failed.
+    # Pages show jobs of energies and plans only if they failed.
     "study_id FROM {rows} AS row WHERE CASE WHEN kind IN ('energy', 'plan')"
     " THEN failures > 0 ELSE study_id IS NOT NULL END": ("job",),
     "cell.study_id FROM {rows} AS row LEFT JOIN {schema}.benchmarks_cell AS cell"
@@ -60,42 +60,42 @@ OF_STUDY = {
     " ON run.id = row.run_id": ("runenergy", "runmean", "runwindow", "sample"),
     "flag.study_id FROM {rows} AS row LEFT JOIN {schema}.benchmarks_flag AS flag"
     " ON flag.id = row.flag_id": (
-        *("decision", "flag_cells", "flag_quotes", "flag_runs"),
+        *("flagdecision", "flag_cells", "flag_quoted_studies", "flag_runs"),
     ),
 }
 OF_LAB = {
     "lab_id FROM {rows} AS row": (
-        *("agent", "host", "meter", "owntool", "powerchunk", "system"),
+        *("agent", "host", "meter", "customtool", "powerchunk", "system"),
     ),
-    "tool.lab_id FROM {rows} AS row LEFT JOIN {schema}.benchmarks_owntool AS tool"
-    " ON tool.id = row.tool_id": ("owntoolversion",),
+    "tool.lab_id FROM {rows} AS row LEFT JOIN {schema}.benchmarks_customtool AS tool"
+    " ON tool.id = row.tool_id": ("customtoolversion",),
 }
 WHOLE = (
-    *("earliertext", "lab", "membership", "planpart", "planslot", "planstep"),
-    *("publicevidence", "publishingjob", "reread", "review", "reviewedstudy"),
+    *("commentrevision", "lab", "membership", "planpart", "planslot", "planstep"),
+    *("publicevidence", "publishingjob", "reparse", "review", "reviewedstudy"),
     *("savedview", "signature", "study", "study_shared_with"),
-    *("version", "version_quotes"),
+    *("version", "version_quoted_studies"),
 )
 # Only these columns of a user appear on pages; `last_login` does not count.
 SHOWN = ("username", "first_name", "last_name", "email", "is_active", "is_staff")
 
 TABLE = """
-CREATE TABLE benchmarks_change (
+CREATE TABLE benchmarks_changecount (
     relation text NOT NULL, part bigint NOT NULL, n bigint NOT NULL
 ) WITH (
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000,
     autovacuum_vacuum_insert_scale_factor = 0,
     autovacuum_vacuum_insert_threshold = 20000
 );
-CREATE INDEX change_by_part ON benchmarks_change (relation, part) INCLUDE (n);
-GRANT SELECT ON benchmarks_change TO PUBLIC;
+CREATE INDEX change_count_by_part ON benchmarks_changecount (relation, part) INCLUDE (n);
+GRANT SELECT ON benchmarks_changecount TO PUBLIC;
 """
 # Part 0 counts every change of the table, part -1 each change that affects all parts.
 NOTE = """
 CREATE FUNCTION {schema}.{name}() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    INSERT INTO {schema}.benchmarks_change (relation, part, n)
+    INSERT INTO {schema}.benchmarks_changecount (relation, part, n)
     {found};
     RETURN NULL;
 END $$;
@@ -109,17 +109,17 @@ PARTS = """
 ALL = "SELECT TG_TABLE_NAME, 0, 1 WHERE EXISTS (SELECT FROM {rows})"
 BOTH = "SELECT TG_TABLE_NAME, part, 1 FROM (VALUES (0), (-1)) AS each (part)"
 GATHER = """
-CREATE FUNCTION {schema}.gather_changes(most bigint) RETURNS bigint LANGUAGE sql
+CREATE FUNCTION {schema}.merge_change_counts(most bigint) RETURNS bigint LANGUAGE sql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     WITH many AS (
-        SELECT relation, part FROM {schema}.benchmarks_change
+        SELECT relation, part FROM {schema}.benchmarks_changecount
         GROUP BY relation, part HAVING count(*) > most
     ), gone AS (
-        DELETE FROM {schema}.benchmarks_change AS note USING many
+        DELETE FROM {schema}.benchmarks_changecount AS note USING many
         WHERE note.relation = many.relation AND note.part = many.part
         RETURNING note.relation, note.part, note.n
     ), together AS (
-        INSERT INTO {schema}.benchmarks_change (relation, part, n)
+        INSERT INTO {schema}.benchmarks_changecount (relation, part, n)
         SELECT relation, part, sum(n) FROM gone GROUP BY relation, part
     )
     SELECT count(*) FROM gone
@@ -143,10 +143,10 @@ EVENTS = {
 def change_counters(schema: str) -> Iterator[str]:
     """Yield the SQL of the change counters: functions, then triggers."""
     yield GATHER.format(schema=schema)
-    yield NOTE.format(schema=schema, name="note_change_of_all", found=BOTH)
+    yield NOTE.format(schema=schema, name="count_change_of_all_parts", found=BOTH)
     yield NOTE.format(
         schema=schema,
-        name="note_change_of_table",
+        name="count_change_of_table",
         found="SELECT TG_TABLE_NAME, 0, 1",
     )
     found: dict[tuple[str, str], str] = {}
@@ -157,26 +157,26 @@ def change_counters(schema: str) -> Iterator[str]:
                 for each in ("deleted", "inserted")
                 if f" {each}" in EVENTS[event][1]
             )
-            name = f"note_{EVENTS[event][0]}_parts_{number}"
+            name = f"count_{EVENTS[event][0]}_parts_{number}"
             yield NOTE.format(
                 schema=schema, name=name, found=PARTS.format(rows=parts)
             )
             found |= {(f"benchmarks_{table}", event): name for table in tables}
     for event, (words, _) in EVENTS.items():
         seen = "deleted" if event == "DELETE" else "inserted"
-        name = f"note_{words}_rows"
+        name = f"count_{words}_rows"
         yield NOTE.format(schema=schema, name=name, found=ALL.format(rows=seen))
         whole = {(f"benchmarks_{table}", event): name for table in WHOLE}
         found |= whole
     # A new case is on no page of a study yet; a changed case may be on any.
-    found["benchmarks_case", "INSERT"] = "note_inserted_rows"
-    found["auth_user", "INSERT"] = "note_inserted_rows"
-    found["auth_user", "DELETE"] = "note_deleted_rows"
+    found["benchmarks_case", "INSERT"] = "count_inserted_rows"
+    found["auth_user", "INSERT"] = "count_inserted_rows"
+    found["auth_user", "DELETE"] = "count_deleted_rows"
     del found["benchmarks_sample", "INSERT"]
     for (table, event), function in found.items():
         words, rows = EVENTS[event]
         yield TRIGGER.format(
-            name=f"what_is_{words}_is_noted",
+            name=f"{event.lower()}s_are_counted",
             event=event,
             table=table,
             rows=rows,
@@ -185,28 +185,28 @@ def change_counters(schema: str) -> Iterator[str]:
         )
     for event in ("UPDATE", "DELETE"):
         yield TRIGGER.format(
-            name=f"what_is_{EVENTS[event][0]}_is_noted",
+            name=f"{event.lower()}s_are_counted",
             event=event,
             table="benchmarks_case",
             rows="",
-            function="note_change_of_all",
+            function="count_change_of_all_parts",
             schema=schema,
         )
     changes = " OR ".join(f"OLD.{name} IS DISTINCT FROM NEW.{name}" for name in SHOWN)
     yield f"""
-        CREATE TRIGGER what_is_updated_is_noted AFTER UPDATE ON {schema}.auth_user
+        CREATE TRIGGER updates_are_counted AFTER UPDATE ON {schema}.auth_user
         FOR EACH ROW WHEN ({changes})
-        EXECUTE FUNCTION {schema}.note_change_of_table();
+        EXECUTE FUNCTION {schema}.count_change_of_table();
         ALTER TABLE {schema}.auth_user
-        ENABLE ALWAYS TRIGGER what_is_updated_is_noted;
+        ENABLE ALWAYS TRIGGER updates_are_counted;
     """
     for table in sorted({table for table, _ in found} | {"benchmarks_sample"}):
         yield TRIGGER.format(
-            name="what_is_emptied_is_noted",
+            name="truncates_are_counted",
             event="TRUNCATE",
             table=table,
             rows="",
-            function="note_change_of_all",
+            function="count_change_of_all_parts",
             schema=schema,
         )
 

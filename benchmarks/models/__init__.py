@@ -1,29 +1,34 @@
-"""The stored domain; docs/data.md draws it."""
+"""Database models; docs/data.md has the diagram."""
 
 from benchmarks.models.cell import Case, Cell, CellSession, Efficiency
 from benchmarks.models.collaboration import (
     Comment,
+    CommentRevision,
     Delivery,
     Digest,
-    EarlierText,
     Event,
     FeedToken,
     Follow,
-    Letter,
+    OutgoingEmail,
     SavedView,
-    StudyNews,
+    StudyEventState,
     Webhook,
 )
-from benchmarks.models.effect import Effect, EffectSummary, PublicEvidence, StudyRollup
-from benchmarks.models.flag import Decision, Flag
+from benchmarks.models.custom_tool import CustomTool, CustomToolVersion
+from benchmarks.models.evidence import (
+    Effect,
+    EffectSummary,
+    PublicEvidence,
+    StudyRollup,
+)
+from benchmarks.models.flag import Flag, FlagDecision
 from benchmarks.models.job import Job
 from benchmarks.models.lab import Agent, AuditEntry, Invitation, Lab, Membership, Token
-from benchmarks.models.own_tool import OwnTool, OwnToolVersion
 from benchmarks.models.plan import Plan, PlanPart, PlanSlot, PlanStep
 from benchmarks.models.power import Meter, PowerChunk, RunEnergy, RunWindow
 from benchmarks.models.publication import (
-    Making,
-    Picture,
+    ChartFile,
+    GenerationRequest,
     Publication,
     PublishingJob,
     Report,
@@ -34,5 +39,5 @@ from benchmarks.models.publication import (
     Version,
     VersionFile,
 )
-from benchmarks.models.run import Reread, Run, RunMean, RunOutput, Sample
+from benchmarks.models.run import Reparse, Run, RunMean, RunOutput, Sample
 from benchmarks.models.study import CoRun, Host, Session, Study, System

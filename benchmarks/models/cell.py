@@ -1,4 +1,4 @@
-"""Cases, the cells that summarise their runs, and how cells compare to native."""
+"""Cases, cells (summaries of runs) and the efficiencies of cells."""
 
 from typing import Any
 
@@ -11,15 +11,15 @@ from benchmarks.errors import InvalidError
 from benchmarks.fingerprints import canonical_parameters
 from benchmarks.models.lab import Lab
 from benchmarks.models.sentence import SentenceField
-from benchmarks.models.study import OfStudyQuerySet, Session, Study, System
-from benchmarks.parsing.contract import Better
+from benchmarks.models.study import Session, Study, StudyScopedQuerySet, System
+from benchmarks.parsing.tool import Better
 from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
 
 
 class CaseQuerySet(models.QuerySet["Case"]):
-    def measured_for(self, viewer: Viewer, **cells: Any) -> "CaseQuerySet":
-        """Return those that a visible cell has a value of; ``cells`` narrows which."""
+    def visible_to(self, viewer: Viewer, **cells: Any) -> "CaseQuerySet":
+        """Return the cases with a visible measured cell that matches ``cells``."""
         measured = Cell.objects.visible_to(viewer).filter(
             case_id=models.OuterRef("pk"), n__gt=0, **cells
         )
@@ -27,10 +27,10 @@ class CaseQuerySet(models.QuerySet["Case"]):
 
 
 class Case(models.Model):
-    """A metric with its parameters: one row of a comparison, shared by all labs."""
+    """A metric of a tool with its parameters, shared by all labs."""
 
     tool = models.CharField(max_length=101, db_index=True)
-    """A tool's slug; ``lab:slug`` for one that a lab declared itself."""
+    """``lab:slug`` for a custom tool."""
     metric = models.CharField(max_length=100)
     parameters = models.JSONField(default=dict)
     unit = models.CharField(max_length=20, blank=True)
@@ -45,25 +45,27 @@ class Case(models.Model):
         return self.label
 
     @property
-    def measured(self) -> MeasuredCase:
-        """What tells it from cases that are nearly the same."""
-        tool = tools.TOOLS.get(self.tool)  # none: a lab's own, which implies nothing
+    def measured_case(self) -> MeasuredCase:
+        tool = tools.TOOLS.get(self.tool)
         return MeasuredCase(
             tool=self.tool,
             metric=self.metric,
-            same_work=tool.same_work(self.metric) if tool else frozenset(),
+            equivalent_metrics=tool.equivalent_metrics(self.metric)
+            if tool
+            else frozenset(),
             unit=self.unit,
             better=self.better,
             component=self.component,
             parameters=canonical_parameters(self.parameters),
-            shown=self.parameters,
+            display_parameters=self.parameters,
         )
 
 
 class Cell(models.Model):
-    """Summary of the runs of a system x case x scenario x slot in a study.
+    """A summary of the runs of one system, case, scenario, slot and load in a study.
 
-    Statistics are over run means in the unit of the case; ``m2`` is the sum of squares.
+    Statistics are over run means, in the unit of the case. ``m2`` is the sum of squared
+    deviations from the mean.
     """
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
@@ -86,30 +88,32 @@ class Cell(models.Model):
     sample_count = models.PositiveIntegerField(default=0)
 
     decimals = models.PositiveSmallIntegerField(null=True)
-    """How many decimals the most precise of its samples has: what rounding hides."""
+    """Decimals of the most precise sample."""
 
-    setting = models.JSONField(default=dict)
-    """What all its runs state of ``host_kernel``, ``host_firmware`` and ``meter``."""
+    common_facts = models.JSONField(default=dict)
+    """``host_kernel``, ``host_firmware`` and ``meter``, if all runs agree."""
 
     shape = models.JSONField(null=True)
-    """Two speeds, order, outliers, as found in the samples of ``shaped_at``."""
+    """Bimodality, order effects and outliers, as of ``shaped_at``."""
     shape_codes = models.CharField(max_length=100, blank=True)
-    shape_moves = models.FloatField(null=True)
-    """By which part of itself the order of the runs moves the mean; null: unknown."""
+    order_shift = models.FloatField(null=True)
+    """The relative shift of the mean by the order of the runs."""
     shaped_at = models.DateTimeField(null=True)
 
     first_at = models.DateTimeField(null=True)
     last_at = models.DateTimeField(null=True)
-    session = models.ForeignKey(Session, models.SET_NULL, null=True, related_name="+")
-    """What the uploader named, if it is one of all its runs."""
+    declared_session = models.ForeignKey(
+        Session, models.SET_NULL, null=True, related_name="+"
+    )
+    """Stated by the uploader, and the same for all runs."""
     clock = models.CharField(max_length=50, blank=True)
     clock_trust = models.CharField(max_length=10, blank=True)
-    """The worst that is known of its runs' clocks, as found at ``shaped_at``."""
+    """The least trustworthy clock of its runs."""
     document = models.TextField(blank=True)
     table = models.TextField(blank=True)
     updated_at = models.DateTimeField(default=timezone.now)
 
-    objects = OfStudyQuerySet.as_manager()
+    objects = StudyScopedQuerySet.as_manager()
 
     class Meta:
         constraints = [
@@ -123,12 +127,11 @@ class Cell(models.Model):
                     "slot",
                     "load",
                 ],
-                # `vms` is null where nobody stated it: that, too, is one cell.
                 nulls_distinct=False,
                 name="cell_is_summarised_once",
             )
         ]
-        # Baselines, and what leans on them, are looked for within a lab's case.
+        # Baselines are searched by lab and case.
         indexes = [models.Index(fields=["lab", "case"], name="cell_by_lab_and_case")]
 
     def __str__(self) -> str:
@@ -136,14 +139,13 @@ class Cell(models.Model):
 
     @property
     def resolution(self) -> float | None:
-        """The last printed digit's worth, in the unit of the case."""
+        """The value of the last printed digit."""
         return None if self.decimals is None else 10.0**-self.decimals
 
 
 def ratio_of_means(
     mean: float | None, baseline_mean: float | None, better: Better
 ) -> tuple[float | None, str]:
-    """Return the efficiency of one mean against another, or None and why not."""
     if mean is None or baseline_mean is None:
         return None, Sentence("One side has no runs.")
     try:
@@ -153,10 +155,10 @@ def ratio_of_means(
 
 
 class CellSession(models.Model):
-    """Statistics of a cell's runs of one session; null session: unknown time.
+    """Statistics of a cell's runs in one session, written by the study check.
 
-    ``rho`` is the lag-1 autocorrelation, null if unknown. ``first`` is the first run's
-    mean if it differs; ``rho`` excludes it. Written by the study's check.
+    ``session`` is null for runs of unknown time. ``rho`` is the lag-1 autocorrelation
+    without an outlying first run, whose mean is ``first_mean``.
     """
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
@@ -168,7 +170,7 @@ class CellSession(models.Model):
     minimum = models.FloatField()
     maximum = models.FloatField()
     rho = models.FloatField(null=True)
-    first = models.FloatField(null=True)
+    first_mean = models.FloatField(null=True)
     first_at = models.DateTimeField(null=True)
     last_at = models.DateTimeField(null=True)
 
@@ -186,7 +188,7 @@ class CellSession(models.Model):
 
 
 class Efficiency(models.Model):
-    """How a cell stands to its baseline, and which baseline that was."""
+    """The ratio of a cell to its baseline cell; ``reason`` explains null."""
 
     class State(models.TextChoices):
         NATIVE = "native"
@@ -195,7 +197,7 @@ class Efficiency(models.Model):
         STALE = "stale"
         AMBIGUOUS = "ambiguous"
         MISSING = "missing"
-        RELATIVE = "relative"
+        AGAINST_REFERENCE = "relative"
         REFERENCE = "reference"
         UNDIRECTED = "undirected"
         SCALING = "scaling"

@@ -10,18 +10,18 @@ from benchmarks.models.lab import Agent, Invitation, Lab
 from benchmarks.models.run import Run
 from benchmarks.models.sentence import SentenceField
 from benchmarks.models.study import (
-    OfStudyQuerySet,
     Study,
-    hidden_quotes,
+    StudyScopedQuerySet,
+    links_to_hidden_studies,
     visible_studies,
 )
 from benchmarks.viewer import Viewer
 
 
 class Comment(models.Model):
-    """A comment on a study, or on a cell or run of it.
+    """A comment on a study, or on one of its cells or runs.
 
-    ``lab`` is the study's; the writer may be of any lab that sees the study.
+    The author may belong to any lab that can see the study.
     """
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
@@ -36,16 +36,16 @@ class Comment(models.Model):
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
     agent = models.ForeignKey(Agent, models.SET_NULL, null=True, related_name="+")
-    who = models.CharField(max_length=150)
-    """The name of the person or the agent; it outlives the account."""
+    author = models.CharField(max_length=150)
+    """A name, kept after the account is deleted."""
     text = models.TextField(blank=True)
-    """What it says now; empty once it was removed."""
+    """Empty once removed."""
     written_at = models.DateTimeField(default=timezone.now)
     edited_at = models.DateTimeField(null=True, blank=True)
     removed_at = models.DateTimeField(null=True, blank=True)
     removed_by = models.CharField(max_length=150, blank=True)
 
-    objects = OfStudyQuerySet.as_manager()
+    objects = StudyScopedQuerySet.as_manager()
 
     class Meta:
         constraints = [
@@ -56,14 +56,14 @@ class Comment(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.who} on {self.study_id}"
+        return f"{self.author} on {self.study_id}"
 
 
-class EarlierText(models.Model):
-    """What a comment said before it was edited or removed. Never changed."""
+class CommentRevision(models.Model):
+    """The text of a comment before an edit or removal. Immutable."""
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
-    comment = models.ForeignKey(Comment, models.CASCADE, related_name="earlier_texts")
+    comment = models.ForeignKey(Comment, models.CASCADE, related_name="revisions")
     text = models.TextField()
     written_at = models.DateTimeField()
     replaced_at = models.DateTimeField(default=timezone.now)
@@ -76,14 +76,18 @@ class EarlierText(models.Model):
 class EventQuerySet(models.QuerySet["Event"]):
     def visible_to(self, viewer: Viewer) -> "EventQuerySet":
         return self.filter(visible_studies(viewer, "study__")).exclude(
-            Exists(hidden_quotes(Event.quotes.through, "event_id", viewer))
+            Exists(
+                links_to_hidden_studies(
+                    Event.quoted_studies.through, "event_id", viewer
+                )
+            )
         )
 
 
 class Event(models.Model):
     """New runs, flags, verdicts or publications of a study.
 
-    Visible only to viewers of all studies that it ``quotes``.
+    Visible only to viewers who can see all ``quoted_studies``.
     """
 
     class Kind(models.TextChoices):
@@ -96,11 +100,11 @@ class Event(models.Model):
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
     study = models.ForeignKey(Study, models.CASCADE, related_name="events")
     kind = models.CharField(max_length=12, choices=Kind)
-    sentence = SentenceField()
+    message = SentenceField()
     content = models.JSONField(default=dict)
-    """For programs: how many, and the ids of the first of them."""
-    quotes = models.ManyToManyField(Study, related_name="+")
-    at = models.DateTimeField(default=timezone.now, db_index=True)
+    """The count and the first ids."""
+    quoted_studies = models.ManyToManyField(Study, related_name="+")
+    occurred_at = models.DateTimeField(default=timezone.now, db_index=True)
 
     objects = EventQuerySet.as_manager()
 
@@ -108,9 +112,7 @@ class Event(models.Model):
         return f"{self.kind} of {self.study_id}"
 
 
-class StudyNews(models.Model):
-    """What was last told of a study, to find what is new."""
-
+class StudyEventState(models.Model):
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
     study = models.OneToOneField(Study, models.CASCADE, related_name="+")
     runs = models.PositiveIntegerField(default=0)
@@ -122,7 +124,7 @@ class StudyNews(models.Model):
 
 
 class FeedToken(models.Model):
-    """The secret in the address of somebody's feed. Only its SHA-256 is stored."""
+    """The secret in the URL of a person's feed. Only its SHA-256 is stored."""
 
     person = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+"
@@ -138,23 +140,23 @@ class FeedToken(models.Model):
 
 
 class Webhook(models.Model):
-    """A lab's address for the events of its studies, or of one study.
+    """A URL of a lab that receives the events of its studies, or of one study.
 
-    The secret is derived from ``salt`` and the server's key, and not stored.
+    The signing secret is derived from ``salt`` and the server's key.
     """
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="webhooks")
     study = models.ForeignKey(Study, models.CASCADE, null=True, related_name="+")
-    """The one study it is about, of any lab; null: all of the lab's own."""
-    url = models.CharField(max_length=1_000)
+    """Null for all studies of the lab."""
+    target_url = models.CharField(max_length=1_000)
     kinds = models.JSONField(default=list)
     salt = models.CharField(max_length=32)
-    site = models.CharField(max_length=300)
-    """Where this installation is reached, for links in what is told."""
+    site_url = models.CharField(max_length=300)
+    """The base URL of this installation, for links in messages."""
     person = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
-    made_by = models.CharField(max_length=150)
+    created_by = models.CharField(max_length=150)
     created_at = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:
@@ -162,8 +164,6 @@ class Webhook(models.Model):
 
 
 class Delivery(models.Model):
-    """An event for one webhook: waits, is done, or failed for good."""
-
     class State(models.TextChoices):
         WAITING = "waiting"
         DONE = "done"
@@ -172,16 +172,15 @@ class Delivery(models.Model):
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
     webhook = models.ForeignKey(Webhook, models.CASCADE, related_name="deliveries")
     event = models.ForeignKey(Event, models.CASCADE, null=True, related_name="+")
-    """Null: a test."""
+    """Null for a test delivery."""
     state = models.CharField(max_length=10, choices=State, default=State.WAITING)
     attempts = models.PositiveSmallIntegerField(default=0)
     created_at = models.DateTimeField(default=timezone.now)
-    next_at = models.DateTimeField(default=timezone.now)
-    tried_at = models.DateTimeField(null=True)
-    status = models.PositiveSmallIntegerField(null=True)
-    """What the address answered, if it did."""
+    next_attempt_at = models.DateTimeField(default=timezone.now)
+    attempted_at = models.DateTimeField(null=True)
+    http_status = models.PositiveSmallIntegerField(null=True)
     problem = models.CharField(max_length=300, blank=True)
-    took_ms = models.PositiveIntegerField(null=True)
+    duration_ms = models.PositiveIntegerField(null=True)
 
     class Meta:
         constraints = [
@@ -194,16 +193,16 @@ class Delivery(models.Model):
         return f"{self.state} of {self.webhook_id}"
 
 
-class Letter(models.Model):
-    """An email: waiting, sent or failed. Its text is written when it is sent.
+class OutgoingEmail(models.Model):
+    """An email, rendered when it is sent.
 
-    ``sealed`` holds the secret of an invitation's link until then.
+    ``encrypted_secret`` holds the secret of an invitation link.
     """
 
     class Kind(models.TextChoices):
         INVITATION = "invitation"
-        NEW_PASSWORD = "new_password"
-        ADDRESS = "address"
+        PASSWORD_RESET = "password_reset"
+        ADDRESS_CONFIRMATION = "address_confirmation"
         DIGEST = "digest"
 
     class State(models.TextChoices):
@@ -219,7 +218,7 @@ class Letter(models.Model):
     invitation = models.ForeignKey(
         Invitation, models.CASCADE, null=True, related_name="+"
     )
-    sealed = models.TextField(blank=True)
+    encrypted_secret = models.TextField(blank=True)
     state = models.CharField(max_length=10, choices=State, default=State.WAITING)
     attempts = models.PositiveSmallIntegerField(default=0)
     created_at = models.DateTimeField(default=timezone.now)
@@ -230,27 +229,26 @@ class Letter(models.Model):
 
 
 class Digest(models.Model):
-    """A person's digest by mail: of followed studies, and of their ``labs``."""
+    """A person's email digest of followed studies and, optionally, of their labs."""
 
-    class Every(models.TextChoices):
+    class Frequency(models.TextChoices):
         DAY = "day"
         WEEK = "week"
 
     person = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="digest"
     )
-    every = models.CharField(max_length=10, choices=Every)
-    labs = models.BooleanField(default=True)
+    frequency = models.CharField(max_length=10, choices=Frequency)
+    includes_own_labs = models.BooleanField(default=True)
     due_at = models.DateTimeField(db_index=True)
-    told_until = models.BigIntegerField(default=0)
-    """The id of the last event that was looked at."""
+    last_event_id = models.BigIntegerField(default=0)
 
     def __str__(self) -> str:
-        return f"{self.person} each {self.every}"
+        return f"{self.person} each {self.frequency}"
 
 
 class Follow(models.Model):
-    """A study that somebody is told about; they see no more of it than otherwise."""
+    """A study that a person follows, which does not give access."""
 
     person = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+"
@@ -269,21 +267,21 @@ class Follow(models.Model):
 
 
 class SavedView(models.Model):
-    """The address of a comparison, study or evidence, saved by a person or a lab."""
+    """A bookmarked page of a person, possibly shared with a lab."""
 
     lab = models.ForeignKey(Lab, models.CASCADE, null=True, related_name="+")
     person = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
-    who = models.CharField(max_length=150)
+    saved_by = models.CharField(max_length=150)
     name = models.CharField(max_length=100)
-    address = models.CharField(max_length=4_000)
+    path = models.CharField(max_length=4_000)
     saved_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         indexes = [
             models.Index(
-                fields=["person"], condition=Q(lab=None), name="own_views_of_a_person"
+                fields=["person"], condition=Q(lab=None), name="saved_view_by_person"
             )
         ]
 

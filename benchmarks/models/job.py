@@ -1,4 +1,4 @@
-"""The one queue of background work."""
+"""The queue of background jobs."""
 
 from django.db import models
 from django.utils import timezone
@@ -9,10 +9,10 @@ from benchmarks.models.study import Study
 
 
 class Job(models.Model):
-    """A piece of background work, stored with what makes it necessary.
+    """A background job, stored in the transaction that makes it necessary.
 
-    All jobs of a kind and a ``subject_id`` are done together, and one worker at a time
-    does those of a ``partition`` (`unattended.queue`).
+    A worker runs all jobs of the same ``kind`` and ``subject_id`` at once. Only one
+    worker at a time runs jobs of a ``partition``.
     """
 
     class Kind(models.TextChoices):
@@ -23,10 +23,10 @@ class Job(models.Model):
         PUBLISHING = "publishing"  # of a PublishingJob
         REVIEW = "review"
         REPORT = "report"
-        PICTURE = "picture"
-        NEWS = "news"  # of a study
+        CHART = "chart"
+        EVENTS = "events"  # of a study
         WEBHOOK = "webhook"  # a Delivery, by webhook
-        LETTER = "letter"
+        EMAIL = "email"
 
     kind = models.CharField(max_length=20, choices=Kind)
     subject_id = models.BigIntegerField()
@@ -44,32 +44,31 @@ class Job(models.Model):
         Study, models.CASCADE, null=True, related_name="+", db_constraint=False
     )
     detail = models.JSONField(null=True)
-    is_read = models.BooleanField(default=False, db_default=False)
-    """The samples of an upload were stored with it: nobody need read its text."""
+    is_preparsed = models.BooleanField(default=False, db_default=False)
+    """The samples were stored with the upload."""
     is_bulk = models.BooleanField(default=False, db_default=False)
-    """It came with many others: one that came alone does not wait behind them."""
-    samples = models.PositiveIntegerField(default=0, db_default=0)
-    """How many samples of an upload are stored."""
+    """Single uploads run first."""
+    sample_count = models.PositiveIntegerField(default=0, db_default=0)
     request_id = models.CharField(max_length=64, blank=True, db_default="")
-    """The request that brought an upload: a worker's log leads back to its sender's."""
+    """The id of the upload's HTTP request, to correlate logs."""
     created_at = models.DateTimeField(default=timezone.now)
     due_at = models.DateTimeField(default=timezone.now)
-    tried_at = models.DateTimeField(null=True)
-    hinted_at = models.DateTimeField(null=True)
-    """When a worker was last sent to it."""
-    batch = models.UUIDField(null=True)
-    """Those that a worker has in hand together; left behind, its worker died."""
-    batch_size = models.PositiveIntegerField(default=0, db_default=0)
+    attempted_at = models.DateTimeField(null=True)
+    dispatched_at = models.DateTimeField(null=True)
+    """When a task for this job was last sent to the broker."""
+    claim_id = models.UUIDField(null=True)
+    """Shared by the jobs that a worker claimed together. Remains if the worker dies."""
+    claim_size = models.PositiveIntegerField(default=0, db_default=0)
     worker = models.CharField(max_length=100, blank=True, db_default="")
-    """The machine and process that last had it in hand."""
-    server_started_at = models.DateTimeField(null=True)
-    """When the PostgreSQL was started in which it is in hand; null: in nobody's."""
+    """The host and process that last claimed the job."""
+    claimed_server_started_at = models.DateTimeField(null=True)
+    """The start time of the PostgreSQL server at the claim."""
     failures = models.PositiveSmallIntegerField(default=0, db_default=0)
-    """How often it failed, or its worker died, one after the other."""
+    """Consecutive, including deaths of the worker."""
     error = SentenceField(blank=True, db_default="")
     quarantined_at = models.DateTimeField(null=True)
-    version = models.CharField(max_length=50, blank=True, db_default="")
-    """The version of this program that failed; another one tries again."""
+    failed_version = models.CharField(max_length=50, blank=True, db_default="")
+    """Other versions of the product try again."""
 
     class Meta:
         constraints = [
@@ -80,7 +79,7 @@ class Job(models.Model):
             )
         ]
         indexes = [
-            models.Index(fields=["kind", "due_at"], name="jobs_that_are_due"),
+            models.Index(fields=["kind", "due_at"], name="job_by_due_time"),
             models.Index(
                 fields=["kind", "subject_id"],
                 condition=~models.Q(kind="upload"),

@@ -1,4 +1,4 @@
-"""Labs, their people, their agents and the tokens agents carry."""
+"""Labs, members, agents, tokens, invitations and the audit log."""
 
 from __future__ import annotations
 
@@ -7,32 +7,29 @@ from django.contrib.auth.models import User
 from django.db import models
 from django.utils import timezone
 
-from benchmarks import sight
+from benchmarks import rls
 
 
 class Lab(models.Model):
-    """A group that measures and publishes; everything stored belongs to one."""
+    """A group that measures and publishes; all data belong to a lab."""
 
     slug = models.SlugField(unique=True)
     name = models.CharField(max_length=200)
     created_at = models.DateTimeField(default=timezone.now)
-    needs_second_factor = models.BooleanField(default=False)
-    """Whether its members sign in with more than a password."""
+    requires_second_factor = models.BooleanField(default=False)
 
     def __str__(self) -> str:
         return self.name
 
 
 class Membership(models.Model):
-    """A person's place in a lab."""
-
     class Role(models.TextChoices):
         VIEWER = "viewer"
         MAINTAINER = "maintainer"
         ADMIN = "admin"
 
-    KEEPERS = (Role.MAINTAINER, Role.ADMIN)
-    """The roles that may change what a lab has: uploads, decisions about flags."""
+    EDITORS = (Role.MAINTAINER, Role.ADMIN)
+    """They may change a lab's data: upload, decide about flags."""
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="memberships")
     user = models.ForeignKey(
@@ -52,10 +49,10 @@ class Membership(models.Model):
 
 
 class Agent(models.Model):
-    """A program that uploads; its name outlives its tokens, so keys stay unique."""
+    """A program that uploads. Upload keys are unique per agent."""
 
-    PERSONAL = "browser-"
-    """How the names begin behind which people's own uploads stand."""
+    PERSONAL_PREFIX = "browser-"
+    """Agents with this prefix represent people who upload in the browser."""
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="agents")
     name = models.SlugField(max_length=100)
@@ -73,7 +70,7 @@ class Agent(models.Model):
 
 
 class Token(models.Model):
-    """A secret an agent shows. Only its SHA-256 is stored; the prefix finds it."""
+    """An API token of an agent: a lookup prefix and the SHA-256 of the secret."""
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="tokens")
     agent = models.ForeignKey(Agent, models.CASCADE, related_name="tokens")
@@ -90,7 +87,7 @@ class Token(models.Model):
         constraints = [
             models.CheckConstraint(
                 condition=models.Q(can_upload=True) | models.Q(can_read=True),
-                name="token_is_good_for_something",
+                name="token_has_a_scope",
             )
         ]
 
@@ -98,15 +95,14 @@ class Token(models.Model):
         return f"vl_{self.prefix}_..."
 
     def is_valid(self) -> bool:
-        """Neither revoked nor expired."""
-        is_over = self.expires_at is not None and self.expires_at <= timezone.now()
-        return self.revoked_at is None and not is_over
+        is_expired = self.expires_at is not None and self.expires_at <= timezone.now()
+        return self.revoked_at is None and not is_expired
 
 
 class Invitation(models.Model):
-    """A link that gives one person a place in a lab, once. Only a digest is stored.
+    """A link that makes one person a member of a lab, once.
 
-    ``prefix`` is not secret; ``name`` is the inviter's name for the person.
+    Only a digest is stored; ``prefix`` is not secret.
     """
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="invitations")
@@ -126,27 +122,26 @@ class Invitation(models.Model):
         return f"{self.name} ({self.role}, {self.lab})"
 
     def is_open(self) -> bool:
-        """Neither accepted nor withdrawn nor expired."""
-        is_over = self.accepted_at or self.withdrawn_at
-        return not is_over and self.expires_at > timezone.now()
+        is_closed = self.accepted_at or self.withdrawn_at
+        return not is_closed and self.expires_at > timezone.now()
 
 
 class AuditEntry(models.Model):
-    """Something done to a lab's people, tokens, tools, studies or publications.
+    """A change to a lab's members, tokens, tools, studies or publications. Immutable.
 
-    Immutable. ``who`` outlives the account, or names an agent.
+    ``actor`` is a name, kept after the account is deleted.
     """
 
     class Kind(models.TextChoices):
-        MADE_LAB = "made_lab"
-        INVITED = "invited"
-        WITHDREW = "withdrew"
-        JOINED = "joined"
+        CREATED_LAB = "created_lab"
+        INVITED_PERSON = "invited"
+        WITHDREW_INVITATION = "withdrew"
+        JOINED_LAB = "joined"
         CHANGED_ROLE = "changed_role"
-        REMOVED = "removed"
-        LEFT = "left"
-        ISSUED = "issued"
-        REVOKED = "revoked"
+        REMOVED_MEMBER = "removed"
+        LEFT_LAB = "left"
+        ISSUED_TOKEN = "issued"
+        REVOKED_TOKEN = "revoked"
         CORRECTED_SESSION = "corrected_session"
         DECLARED_TOOL = "declared_tool"
         CHANGED_TOOL = "changed_tool"
@@ -155,13 +150,13 @@ class AuditEntry(models.Model):
         DELETED_TOOL = "deleted_tool"
         CHANGED_VISIBILITY = "changed_visibility"
         PUBLISHED = "published"
-        SIGNED = "signed"
-        WITHDREW_PUBLISHED = "withdrew_published"
+        SIGNED_VERSION = "signed"
+        WITHDREW_PUBLICATION = "withdrew_published"
         DELETED_STUDY = "deleted_study"
         DELETED_RUNS = "deleted_runs"
         DELETED_ACCOUNT = "deleted_account"
-        IMPORTED = "imported"
-        MADE_WEBHOOK = "made_webhook"
+        IMPORTED_BUNDLE = "imported"
+        CREATED_WEBHOOK = "created_webhook"
         DELETED_WEBHOOK = "deleted_webhook"
         CHANGED_WEBHOOK = "changed_webhook"
         LINKED_SIGN_IN = "linked_sign_in"
@@ -179,26 +174,26 @@ class AuditEntry(models.Model):
     person = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
-    who = models.CharField(max_length=150)
+    actor = models.CharField(max_length=150)
     about = models.CharField(max_length=300)
-    at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:
-        return f"{self.who} {self.kind} {self.about}"
+        return f"{self.actor} {self.kind} {self.about}"
 
     @classmethod
-    @sight.everything()
+    @rls.allow_all()
     def log(
         cls,
         lab: Lab,
         kind: Kind,
-        about: str,
+        subject: str,
         *,
         person: User | None = None,
         agent: str = "",
     ) -> AuditEntry:
-        """Store who did something; ``agent`` names who did it if no person did."""
-        who = person.get_username() if person else agent
+        """Store an entry; ``agent`` is the actor if ``person`` is None."""
+        actor = person.get_username() if person else agent
         return cls.objects.create(
-            lab=lab, kind=kind, person=person, who=who, about=about[:300]
+            lab=lab, kind=kind, person=person, actor=actor, about=subject[:300]
         )

@@ -1,4 +1,4 @@
-"""Plans: what is to be measured in which order, who takes part, and how far it is."""
+"""Measurement plans: steps in order, participating guests, and progress."""
 
 from datetime import datetime, timedelta
 
@@ -7,15 +7,15 @@ from django.utils import timezone
 
 from benchmarks.models.lab import Agent, Lab
 from benchmarks.models.sentence import SentenceField
-from benchmarks.models.study import OfStudyQuerySet, Study, System
+from benchmarks.models.study import Study, StudyScopedQuerySet, System
 from benchmarks.sentences import Sentence
 
 
 class Plan(models.Model):
-    """A study's plan: agents pull its steps one after the other.
+    """A measurement plan of a study; agents pull its steps one by one.
 
-    The budget begins with the first step. With ``width_percent`` rounds are added, up
-    to ``most_repetitions``.
+    ``budget_s`` counts from the start of the first step. Rounds are added up to
+    ``max_repetitions`` until confidence intervals have ``target_width_percent``.
     """
 
     class Status(models.TextChoices):
@@ -29,61 +29,59 @@ class Plan(models.Model):
     design = models.JSONField()
     seed = models.PositiveBigIntegerField()
     budget_s = models.PositiveIntegerField()
-    barrier_s = models.PositiveIntegerField(default=60)
-    join_s = models.PositiveIntegerField(default=600)
-    most_attempts = models.PositiveSmallIntegerField(default=3)
-    width_percent = models.FloatField(null=True)
-    most_repetitions = models.PositiveSmallIntegerField(null=True)
-    who = models.CharField(max_length=200)
+    barrier_timeout_s = models.PositiveIntegerField(default=60)
+    join_timeout_s = models.PositiveIntegerField(default=600)
+    max_attempts = models.PositiveSmallIntegerField(default=3)
+    target_width_percent = models.FloatField(null=True)
+    max_repetitions = models.PositiveSmallIntegerField(null=True)
+    created_by = models.CharField(max_length=200)
     status = models.CharField(max_length=20, choices=Status, default=Status.OPEN)
     advice = models.JSONField(default=list)
-    """What the widths of its cells said when they were last looked at, by group."""
+    """On further rounds, by group of cells."""
     created_at = models.DateTimeField(default=timezone.now)
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
 
-    objects = OfStudyQuerySet.as_manager()
+    objects = StudyScopedQuerySet.as_manager()
 
     def __str__(self) -> str:
         return self.title
 
     @property
-    def session(self) -> str:
-        """The name of the session that all its runs belong to."""
+    def session_name(self) -> str:
         return f"plan {self.pk}"
 
     @property
     def repetitions(self) -> int:
-        """How many rounds were planned; its width may have added more."""
+        """Without rounds added for precision."""
         return int(self.design.get("repetitions", 5))
 
     @property
     def ends_at(self) -> datetime | None:
-        """When its budget is used up; None before the first step."""
         return self.started_at and self.started_at + timedelta(seconds=self.budget_s)
 
 
 class PlanSlot(models.Model):
-    """A place on a system that one guest's agent takes, under the guest's name."""
+    """A slot for one guest of a system; empty ``name``: free."""
 
     plan = models.ForeignKey(Plan, models.CASCADE, related_name="slots")
     system = models.ForeignKey(System, models.PROTECT, related_name="+")
     number = models.PositiveSmallIntegerField()
     name = models.CharField(max_length=100, blank=True)
     agent = models.ForeignKey(Agent, models.SET_NULL, null=True, related_name="+")
-    instance = models.CharField(max_length=64, blank=True)
-    """Which guest it is, whatever it is called: clones have one name."""
+    instance_id = models.CharField(max_length=64, blank=True)
+    """Cloned guests have the same name."""
     joined_at = models.DateTimeField(null=True)
-    seen_at = models.DateTimeField(null=True)
+    last_seen_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["plan", "system", "number"], name="slot_is_there_once_in_a_plan"
+                fields=["plan", "system", "number"],
+                name="slot_number_is_unique_in_a_plan",
             ),
             models.UniqueConstraint(
                 fields=["plan", "system", "name"],
-                # A free slot has no name.
                 condition=~models.Q(name=""),
                 name="guest_has_one_slot_of_a_system",
             ),
@@ -95,8 +93,8 @@ class PlanSlot(models.Model):
         return Sentence("slot {n}", n=self.number)
 
 
-class Start(models.Model):
-    """A program that is started once, and again while attempts are left."""
+class ProgramStart(models.Model):
+    """The start of a program, repeated on failure."""
 
     tool = models.SlugField(max_length=50)
     program = models.CharField(max_length=100)
@@ -107,29 +105,30 @@ class Start(models.Model):
         abstract = True
 
 
-class PlanStep(Start):
-    """One start of one program on one system, on one or several slots.
+class PlanStep(ProgramStart):
+    """One run of a program on a system, in one or several slots at the same time.
 
-    ``starts_at_us`` is on the time server's ``clock``.
+    ``starts_at_us`` is in microseconds of the time server's ``clock``.
+    ``start_spread_us`` is between the first and the last start, ``overlap`` the common
+    time of all slots relative to the longest one.
     """
 
     class Status(models.TextChoices):
         WAITING = "waiting"
-        GATHERING = "gathering"
+        AT_BARRIER = "at_barrier"
         RUNNING = "running"
         DONE = "done"
         FAILED = "failed"
-        NOT_DONE = "not done"
+        SKIPPED = "skipped"
 
-    BUSY = (Status.GATHERING, Status.RUNNING)
-    UNFINISHED = (Status.WAITING, *BUSY)
+    ACTIVE = (Status.AT_BARRIER, Status.RUNNING)
+    UNFINISHED = (Status.WAITING, *ACTIVE)
 
     plan = models.ForeignKey(Plan, models.CASCADE, related_name="steps")
     position = models.PositiveIntegerField()
     repetition = models.IntegerField()
     system = models.ForeignKey(System, models.PROTECT, related_name="+")
     treatment = models.PositiveIntegerField()
-    """Which of the plan's treatments it repeats."""
     scenario = models.CharField(max_length=50)
     vms = models.PositiveSmallIntegerField()
     load = models.CharField(max_length=200, blank=True)
@@ -137,17 +136,17 @@ class PlanStep(Start):
     reason = SentenceField(blank=True)
     deadline = models.DateTimeField(null=True)
     starts_at_us = models.BigIntegerField(null=True)
-    sequence = models.PositiveIntegerField(null=True)
-    """Its place in the order in which steps were really begun."""
-    began_at = models.DateTimeField(null=True)
+    start_order = models.PositiveIntegerField(null=True)
+    """Position in the actual order of starts."""
+    started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
-    spread_us = models.BigIntegerField(null=True)
+    start_spread_us = models.BigIntegerField(null=True)
     overlap = models.FloatField(null=True)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["plan", "position"], name="step_has_one_place_in_a_plan"
+                fields=["plan", "position"], name="step_position_is_unique_in_a_plan"
             )
         ]
         indexes = [models.Index(fields=["plan", "status"], name="step_by_plan_status")]
@@ -160,45 +159,44 @@ class PlanStep(Start):
         return self.repetition < 1
 
     @property
-    def corun(self) -> str:
-        """The name of what ran together; a further attempt is another co-run."""
+    def corun_name(self) -> str:
+        """Empty for one VM. Each attempt is another co-run."""
         if self.vms < 2:
             return ""
-        again = f", attempt {self.attempt}" if self.attempt > 1 else ""
-        return f"plan {self.plan_id}, step {self.position + 1}{again}"
+        attempt = f", attempt {self.attempt}" if self.attempt > 1 else ""
+        return f"plan {self.plan_id}, step {self.position + 1}{attempt}"
 
 
-class PlanPart(Start):
-    """One slot's part in a step, and the state of its last attempt.
+class PlanPart(ProgramStart):
+    """The part of one slot in a step, with the state of the last attempt.
 
-    ``began_us`` and ``ended_us`` are on the time server's clock; ``keys`` are of its
-    uploads.
+    Times are in microseconds of the time server's clock.
     """
 
     class Status(models.TextChoices):
         WAITING = "waiting"
-        CALLED = "called"
+        ASSIGNED = "assigned"
         ARRIVED = "arrived"
         STARTED = "started"
         DONE = "done"
         FAILED = "failed"
 
-    AT_WORK = (Status.CALLED, Status.ARRIVED, Status.STARTED)
+    IN_PROGRESS = (Status.ASSIGNED, Status.ARRIVED, Status.STARTED)
 
     step = models.ForeignKey(PlanStep, models.CASCADE, related_name="parts")
     slot = models.ForeignKey(PlanSlot, models.CASCADE, related_name="parts")
     role = models.CharField(max_length=20)
     options = models.JSONField(default=dict)
     status = models.CharField(max_length=20, choices=Status, default=Status.WAITING)
-    limit_s = models.FloatField(null=True)
+    timeout_s = models.FloatField(null=True)
     arrived_at = models.DateTimeField(null=True)
-    seen_at = models.DateTimeField(null=True)
-    began_us = models.BigIntegerField(null=True)
+    last_seen_at = models.DateTimeField(null=True)
+    started_us = models.BigIntegerField(null=True)
     ended_us = models.BigIntegerField(null=True)
-    bound_us = models.PositiveBigIntegerField(null=True)
+    clock_error_us = models.PositiveBigIntegerField(null=True)
     rounds = models.PositiveIntegerField(null=True)
-    """How often a load companion went through its program."""
-    keys = models.JSONField(default=list)
+    """How often a background load completed its program."""
+    run_keys = models.JSONField(default=list)
 
     class Meta:
         constraints = [

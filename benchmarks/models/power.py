@@ -1,9 +1,14 @@
-"""Power meters at machines, their logs, and the energy of the runs beside them."""
+"""Power meters, their logs, and the energy of runs."""
 
 from django.db import models
 from django.utils import timezone
 
-from benchmarks.analysis.energy import MIN_COVERAGE, MeterFacts, PerWork, per_work
+from benchmarks.analysis.energy_ratio import (
+    MIN_COVERAGE,
+    EnergyPerWork,
+    MeterFacts,
+    per_work,
+)
 from benchmarks.models.lab import Agent, Lab
 from benchmarks.models.run import Run
 from benchmarks.models.sentence import SentenceField
@@ -14,8 +19,8 @@ from benchmarks.viewer import Viewer
 class Meter(models.Model):
     """A power meter of a machine.
 
-    ``gain_error`` is the largest relative error of all its readings (0.015), null if
-    not stated.
+    ``gain_error`` is the largest relative error common to all readings (0.015 for 1.5
+    %).
     """
 
     class Kind(models.TextChoices):
@@ -43,22 +48,21 @@ class Meter(models.Model):
 
     @property
     def is_cpu_only(self) -> bool:
-        """Whether it sees the processor alone: no supply, no disk, no fan."""
+        """Without power supply, disk or fan."""
         return self.kind == self.Kind.RAPL
 
     @property
-    def facts(self) -> MeterFacts:
-        """What of it matters to a ratio."""
-        # A meter that is carried from machine to machine keeps its name.
+    def comparison_facts(self) -> MeterFacts:
+        # A meter moved between machines keeps its name.
         name = f"{self.name} of lab {self.lab_id}"
         return MeterFacts(name, self.gain_error, self.is_cpu_only)
 
 
 class PowerChunk(models.Model):
-    """A piece of a power log as it was uploaded, unchanged.
+    """An uploaded chunk of a power log, unchanged.
 
-    ``first_at`` and ``last_at`` are on the time server's clock, null until a stamp ties
-    the log's clock to it.
+    ``first_at`` and ``last_at`` are by the time server's clock, null until a stamp
+    relates the log's clock to it.
     """
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
@@ -67,9 +71,9 @@ class PowerChunk(models.Model):
     key = models.UUIDField()
     digest = models.CharField(max_length=64)
     log = models.UUIDField(db_index=True)
-    number = models.PositiveIntegerField()
+    chunk_number = models.PositiveIntegerField()
     text = models.TextField()
-    stamps = models.JSONField(default=list)
+    clock_stamps = models.JSONField(default=list)
     sample_count = models.PositiveIntegerField()
     first_at = models.DateTimeField(null=True)
     last_at = models.DateTimeField(null=True)
@@ -86,13 +90,13 @@ class PowerChunk(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"piece {self.number} of {self.log}"
+        return f"piece {self.chunk_number} of {self.log}"
 
 
 class RunWindow(models.Model):
-    """When a run ran, and on which machine; ``begin_at`` is null if unknown.
+    """The time in which a run ran, and its machine.
 
-    ``is_external``: by a time server's stamps.
+    ``is_external_clock``: by a time server's stamps.
     """
 
     run = models.OneToOneField(
@@ -100,12 +104,14 @@ class RunWindow(models.Model):
     )
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
     host = models.ForeignKey(Host, models.CASCADE, related_name="+")
-    begin_at = models.DateTimeField(null=True)
-    end_at = models.DateTimeField(null=True)
-    is_external = models.BooleanField(default=False)
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    is_external_clock = models.BooleanField(default=False)
 
     class Meta:
-        indexes = [models.Index(fields=["host", "begin_at"], name="run_window_by_time")]
+        indexes = [
+            models.Index(fields=["host", "started_at"], name="run_window_by_time")
+        ]
 
     def __str__(self) -> str:
         return f"window of {self.run_id}"
@@ -117,23 +123,23 @@ class RunEnergyQuerySet(models.QuerySet["RunEnergy"]):
 
 
 class RunEnergy(models.Model):
-    """Energy of one run's work by one meter.
+    """The energy of one run, measured by one meter.
 
-    Overlapping runs share one energy, of all ``together`` and under the same ``lead``.
-    ``mean_w`` is null if nothing of the window was measured.
+    Overlapping runs share one energy and have the same ``lead_run``. ``mean_w`` is null
+    if the meter has no reading in the window.
     """
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
     run = models.ForeignKey(Run, models.CASCADE, related_name="energies")
     meter = models.ForeignKey(Meter, models.CASCADE, related_name="energies")
-    lead = models.ForeignKey(Run, models.CASCADE, related_name="+")
-    together = models.PositiveSmallIntegerField(default=1)
-    is_external = models.BooleanField(default=False)
+    lead_run = models.ForeignKey(Run, models.CASCADE, related_name="+")
+    overlapping_runs = models.PositiveSmallIntegerField(default=1)
+    is_external_clock = models.BooleanField(default=False)
     duration_s = models.FloatField()
-    covered_s = models.FloatField(default=0.0)
+    measured_s = models.FloatField(default=0.0)
     mean_w = models.FloatField(null=True)
     idle_w = models.FloatField(null=True)
-    samples = models.PositiveIntegerField(default=0)
+    sample_count = models.PositiveIntegerField(default=0)
     interval_s = models.FloatField(null=True)
     edge_error_j = models.FloatField(null=True)
     clock_error_s = models.FloatField(null=True)
@@ -155,7 +161,7 @@ class RunEnergy(models.Model):
 
     @property
     def coverage(self) -> float:
-        return self.covered_s / self.duration_s
+        return self.measured_s / self.duration_s
 
     @property
     def is_covered(self) -> bool:
@@ -163,11 +169,11 @@ class RunEnergy(models.Model):
 
     @property
     def is_shared(self) -> bool:
-        return self.together > 1
+        return self.overlapping_runs > 1
 
     @property
     def energy_j(self) -> float | None:
-        """The work's energy: mean power x duration, if enough was measured."""
+        """None if too little was measured."""
         if self.mean_w is None or not self.is_covered:
             return None
         return self.mean_w * self.duration_s
@@ -179,7 +185,7 @@ class RunEnergy(models.Model):
         return self.energy_j - self.idle_w * self.duration_s
 
     @property
-    def per_work(self) -> PerWork | None:
+    def per_work(self) -> EnergyPerWork | None:
         if not self.energy_j:
             return None
         return per_work(self.energy_j, self.duration_s, self.operations)

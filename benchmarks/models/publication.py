@@ -1,8 +1,7 @@
 """Reports, charts, versions of a study, and reviews of several studies.
 
-Versions and reviews are cited: triggers of the database refuse changes, and a wrong one
-is withdrawn with a reason. Each has a table of its own, because the id is part of its
-address.
+Database triggers reject changes; a wrong publication is withdrawn with a reason. Ids
+are part of the URL, so each kind has its own table.
 """
 
 from collections.abc import Sequence
@@ -16,16 +15,13 @@ from django.utils import timezone
 from benchmarks.models.job import Job
 from benchmarks.models.lab import Lab
 from benchmarks.models.sentence import SentenceField
-from benchmarks.models.study import Study, hidden_quotes, visible_studies
+from benchmarks.models.study import Study, links_to_hidden_studies, visible_studies
 from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
 
 
-class Making(models.Model):
-    """Something that a worker makes, by a `Job` of its own.
-
-    ``site`` is the address of the server under which it was requested.
-    """
+class GenerationRequest(models.Model):
+    """A document that a worker generates in a `Job`."""
 
     class Stage(models.TextChoices):
         WAITING = "waiting"
@@ -34,11 +30,11 @@ class Making(models.Model):
         DONE = "done"
         FAILED = "failed"
 
-    jobs: Sequence[Job] = ()
-    """The jobs with which a worker claimed it."""
+    claimed_jobs: Sequence[Job] = ()
+    """Claimed by the worker."""
     UNFINISHED = (Stage.WAITING, Stage.COLLECTING, Stage.TYPESETTING)
 
-    site = models.CharField(max_length=300)
+    site_url = models.CharField(max_length=300)
     stage = models.CharField(max_length=20, choices=Stage, default=Stage.WAITING)
     requested_at = models.DateTimeField(default=timezone.now)
 
@@ -56,13 +52,13 @@ class Publication(models.Model):
     ``digest`` is a SHA-256 over the digests of the files.
     """
 
-    KIND: ClassVar[Sentence]
-    FILE: ClassVar[Sentence]
-    """The name of one of its files in error messages."""
+    KIND_LABEL: ClassVar[Sentence]
+    FILE_LABEL: ClassVar[Sentence]
+    """A file's name in error messages."""
     files: Any
     objects: Any
 
-    # Protected: a cited publication cannot be deleted with its lab.
+    # A cited publication cannot be deleted with its lab.
     lab = models.ForeignKey(Lab, models.PROTECT, related_name="%(class)ss")
     title = models.CharField(max_length=300)
     person = models.ForeignKey(
@@ -74,25 +70,23 @@ class Publication(models.Model):
     digest = models.CharField(max_length=64, blank=True)
     withdrawn_at = models.DateTimeField(null=True, blank=True)
     withdrawn_by = models.CharField(max_length=150, blank=True)
-    withdrawn_reason = models.TextField(blank=True)
+    withdrawal_reason = models.TextField(blank=True)
 
     class Meta:
         abstract = True
         constraints = [
             models.CheckConstraint(
-                condition=Q(withdrawn_at=None) | ~Q(withdrawn_reason=""),
+                condition=Q(withdrawn_at=None) | ~Q(withdrawal_reason=""),
                 name="%(class)s_is_withdrawn_with_a_reason",
             )
         ]
 
     @property
     def audit_name(self) -> str:
-        """The name of the publication in the audit log."""
         return self.title
 
     def file_name(self, name: str) -> str:
-        """Return the name under which one of its files is downloaded."""
-        return f"{self.KIND}-{self.pk}-{name}"
+        return f"{self.KIND_LABEL}-{self.pk}-{name}"
 
 
 class PublishedFile(models.Model):
@@ -107,15 +101,19 @@ class PublishedFile(models.Model):
 
 
 class VersionQuerySet(models.QuerySet["Version"]):
-    """Versions, visible to whoever sees their study and the studies they quote."""
+    """Versions, visible to viewers who can see the study and all quoted studies."""
 
     def visible_to(self, viewer: Viewer) -> Self:
         return self.filter(visible_studies(viewer, "study__")).exclude(
-            Exists(hidden_quotes(Version.quotes.through, "version_id", viewer))
+            Exists(
+                links_to_hidden_studies(
+                    Version.quoted_studies.through, "version_id", viewer
+                )
+            )
         )
 
     def with_files(self) -> Self:
-        """Read signatures and files too, without the files' content."""
+        """Prefetch signatures and files, without the files' content."""
         files = VersionFile.objects.defer("content").order_by("pk")
         signatures = Signature.objects.select_related("lab").order_by("pk")
         return self.select_related("study__lab", "lab").prefetch_related(
@@ -124,31 +122,33 @@ class VersionQuerySet(models.QuerySet["Version"]):
 
 
 class Version(Publication):
-    """A study as it was on one day.
+    """A published, immutable snapshot of a study.
 
-    ``judged`` is the evidence level by ``rule_set``, ``licence`` the answer about
-    licences that restrict publishing, ``quotes`` are other studies whose values the
-    files contain, ``declarations`` are of labs' own tools.
+    ``assessed_level`` is the evidence level by ``rule_set``, ``publishing_permission``
+    the answer about licenses that restrict publishing. ``quoted_studies`` are other
+    studies whose values the files contain.
     """
 
-    KIND = Sentence("version")
-    FILE = Sentence("form of the version")
+    KIND_LABEL = Sentence("version")
+    FILE_LABEL = Sentence("version file")
 
-    class Licence(models.TextChoices):
-        FREE = "free"
-        PERMITTED = "permitted"
+    class PublishingPermission(models.TextChoices):
+        UNRESTRICTED = "unrestricted"
+        GRANTED = "granted"
 
     study = models.ForeignKey(Study, models.PROTECT, related_name="versions")
     number = models.PositiveIntegerField()
     published_at = models.DateTimeField(default=timezone.now)
-    judged = models.CharField(max_length=10)
+    assessed_level = models.CharField(max_length=10)
     undisclosed = models.JSONField(default=dict)
-    declarations = models.JSONField(default=list)
-    licence = models.CharField(max_length=10, choices=Licence)
-    licence_note = models.TextField(blank=True)
-    quotes = models.ManyToManyField(Study, related_name="+")
+    custom_tools = models.JSONField(default=list)
+    publishing_permission = models.CharField(
+        max_length=20, choices=PublishingPermission
+    )
+    permission_note = models.TextField(blank=True)
+    quoted_studies = models.ManyToManyField(Study, related_name="+")
     doi = models.CharField(max_length=200, blank=True)
-    """Entered later by an admin, who registered the version elsewhere."""
+    """Entered later by an admin."""
 
     objects = VersionQuerySet.as_manager()
 
@@ -165,11 +165,11 @@ class Version(Publication):
 
     @property
     def level(self) -> str:
-        """The evidence level: "verified" if another lab signed a version of a lab."""
-        # Not exists(): lists have fetched the signatures already.
-        may_be_signed = self.judged in ("lab", "reproduced")
+        """The evidence level; "verified" replaces "lab" and higher if signed."""
+        # Not exists(): lists have prefetched the signatures.
+        may_be_signed = self.assessed_level in ("lab", "reproduced")
         is_signed = may_be_signed and bool(self.signatures.all())
-        return "verified" if is_signed else self.judged
+        return "verified" if is_signed else self.assessed_level
 
     @property
     def audit_name(self) -> Sentence:
@@ -181,15 +181,13 @@ class Version(Publication):
 
 
 class VersionFile(PublishedFile):
-    """One format of a version."""
-
     version = models.ForeignKey(Version, models.CASCADE, related_name="files")
-    name = models.CharField(max_length=10, db_column="form")
+    name = models.CharField(max_length=10)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["version", "name"], name="version_has_each_form_once"
+                fields=["version", "name"], name="version_has_each_format_once"
             )
         ]
 
@@ -198,16 +196,16 @@ class VersionFile(PublishedFile):
 
 
 class Signature(models.Model):
-    """A reviewer of another lab confirms a version; ``note`` says what was reviewed."""
+    """The confirmation of a version by a reviewer of another lab."""
 
     version = models.ForeignKey(Version, models.CASCADE, related_name="signatures")
     lab = models.ForeignKey(Lab, models.PROTECT, related_name="signatures")
     person = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
-    who = models.CharField(max_length=150)
+    signed_by = models.CharField(max_length=150)
     note = models.TextField()
-    at = models.DateTimeField(default=timezone.now)
+    signed_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         constraints = [
@@ -217,11 +215,11 @@ class Signature(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.who} for {self.version}"
+        return f"{self.signed_by} for {self.version}"
 
 
-class PublishingJob(Making):
-    """A requested version; the study must still have its ``data_version``."""
+class PublishingJob(GenerationRequest):
+    """A request to publish a version; fails if the study's ``data_version`` changed."""
 
     # No constraint: a request must not wait for a study that is being checked.
     study = models.ForeignKey(
@@ -230,8 +228,10 @@ class PublishingJob(Making):
     person = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+"
     )
-    licence = models.CharField(max_length=10, choices=Version.Licence)
-    licence_note = models.TextField(blank=True)
+    publishing_permission = models.CharField(
+        max_length=20, choices=Version.PublishingPermission
+    )
+    permission_note = models.TextField(blank=True)
     data_version = models.TextField()
     problem = SentenceField(blank=True)
     version = models.OneToOneField(
@@ -252,33 +252,32 @@ class PublishingJob(Making):
 
 
 class ReviewQuerySet(models.QuerySet["Review"]):
-    """Reviews, visible to whoever sees every study that they cover."""
+    """Reviews, visible to viewers who can see every reviewed study."""
 
     def visible_to(self, viewer: Viewer) -> Self:
-        return self.exclude(Exists(hidden_quotes(ReviewedStudy, "review_id", viewer)))
+        return self.exclude(
+            Exists(links_to_hidden_studies(ReviewedStudy, "review_id", viewer))
+        )
 
     def with_files(self) -> Self:
-        """Read the files too, without their content."""
         files = ReviewFile.objects.defer("content").order_by("name")
         return self.select_related("lab").prefetch_related(Prefetch("files", files))
 
 
-class Review(Publication, Making):
-    """The evidence of several labs' studies on one day.
+class Review(Publication, GenerationRequest):
+    """A published, immutable snapshot of the evidence of several labs' studies.
 
-    ``content`` holds the numbers at the request (`evidence.records`) and
-    ``with_flagged``; a worker writes the files from it. ``digest`` is empty until then.
-    ``stamp`` is a digest of the statements and numbers: the same request twice is one
-    review.
+    A worker writes the files from ``content``. ``digest`` is empty until then.
+    Repeating a request with the same ``request_digest`` returns the same review.
     """
 
-    KIND = Sentence("review")
-    FILE = Sentence("file of the review")
+    KIND_LABEL = Sentence("review")
+    FILE_LABEL = Sentence("review file")
 
     authors = models.CharField(max_length=500)
     note = models.TextField(blank=True)
     content = models.JSONField()
-    stamp = models.CharField(max_length=64)
+    request_digest = models.CharField(max_length=64)
     studies: "models.ManyToManyField[Study, ReviewedStudy]" = models.ManyToManyField(
         Study, through="ReviewedStudy", related_name="reviews"
     )
@@ -288,7 +287,7 @@ class Review(Publication, Making):
     class Meta(Publication.Meta):
         constraints = [
             models.UniqueConstraint(
-                fields=["lab", "stamp"],
+                fields=["lab", "request_digest"],
                 condition=Q(withdrawn_at=None),
                 name="review_is_published_once",
             ),
@@ -304,10 +303,10 @@ class Review(Publication, Making):
 
 
 class ReviewedStudy(models.Model):
-    """A study that a review covers, and its newest version of that day, if any."""
+    """A study in a review, and its newest version on that day."""
 
-    review = models.ForeignKey(Review, models.CASCADE, related_name="reviewed")
-    # Protected: a study that is cited stays behind as a tombstone.
+    review = models.ForeignKey(Review, models.CASCADE, related_name="reviewed_studies")
+    # A cited study remains as a tombstone.
     study = models.ForeignKey(Study, models.PROTECT, related_name="+")
     version = models.ForeignKey(Version, models.PROTECT, null=True, related_name="+")
 
@@ -323,8 +322,6 @@ class ReviewedStudy(models.Model):
 
 
 class ReviewFile(PublishedFile):
-    """A file of a review."""
-
     review = models.ForeignKey(Review, models.CASCADE, related_name="files")
     name = models.CharField(max_length=200)
 
@@ -339,14 +336,14 @@ class ReviewFile(PublishedFile):
         return f"{self.review} {self.name}"
 
 
-class Report(Making):
-    """A study's report for one reader; ``stamp`` is a digest of content and reader."""
+class Report(GenerationRequest):
+    """A PDF report of a study for one reader, who may be anonymous."""
 
-    # No constraint: a request must not wait for a study that is being checked.
+    # No constraint, as for `PublishingJob`.
     study = models.ForeignKey(
         Study, models.CASCADE, db_constraint=False, related_name="reports"
     )
-    stamp = models.CharField(max_length=64)
+    request_digest = models.CharField(max_length=64)
     person = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="+"
     )
@@ -355,7 +352,7 @@ class Report(Making):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["study", "stamp"], name="report_is_made_once"
+                fields=["study", "request_digest"], name="report_is_generated_once"
             )
         ]
 
@@ -363,20 +360,23 @@ class Report(Making):
         return f"report {self.pk}"
 
 
-class Picture(Making):
-    """A chart as a file. ``stamp`` is a digest of the drawn numbers and the format.
+class ChartFile(GenerationRequest):
+    """A chart as a file.
 
-    Only somebody who may see these numbers can request it again.
+    ``request_digest`` covers the plotted numbers: only people who can see them can
+    request the file.
     """
 
-    stamp = models.CharField(max_length=64)
-    form = models.CharField(max_length=10)
-    drawn = models.JSONField()
+    request_digest = models.CharField(max_length=64)
+    file_format = models.CharField(max_length=10)
+    chart_data = models.JSONField()
     content = models.BinaryField(default=b"")
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["stamp"], name="picture_is_drawn_once")
+            models.UniqueConstraint(
+                fields=["request_digest"], name="chart_file_is_generated_once"
+            )
         ]
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Runs as they came in, their raw uploads and their samples."""
+"""Runs with their uploaded text, samples and means."""
 
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ from benchmarks.models.cell import Case, Cell
 from benchmarks.models.job import Job
 from benchmarks.models.lab import Agent, Lab
 from benchmarks.models.sentence import SentenceField
-from benchmarks.models.study import CoRun, OfStudyQuerySet, Session, Study, System
+from benchmarks.models.study import CoRun, Session, Study, StudyScopedQuerySet, System
 
 SCENARIOS = (
     "single",
@@ -24,23 +24,27 @@ SCENARIOS = (
     "inter-host",
     "combined",
 )
-SINGLE, PARALLEL, UNDER_LOAD, COMBINED, INTER_VM = SCENARIOS[:5]
-MIXED = "combined"
-TOGETHER = (PARALLEL, UNDER_LOAD, COMBINED, INTER_VM, MIXED)
-"""The scenarios in which several VMs do something at the same time."""
-TOTALS = ("sum", "mean")
-"""Slots that stand for all VMs of a co-run together."""
+SINGLE, PARALLEL, UNDER_LOAD, DISK_AND_NETWORK, INTER_VM = SCENARIOS[:5]
+COMBINED_SCENARIO = "combined"
+CONCURRENT_SCENARIOS = (
+    PARALLEL,
+    UNDER_LOAD,
+    DISK_AND_NETWORK,
+    INTER_VM,
+    COMBINED_SCENARIO,
+)
+AGGREGATE_SLOTS = ("sum", "mean")
 
-
-# Every index costs time with every run: no index repeats another's first columns, and
-# rare columns have partial ones. Large tables have no foreign keys.
-LOOSE: Final[dict[str, Any]] = {"db_index": False, "db_constraint": False}
+# Every index slows inserts down. Large tables have no foreign keys.
+WITHOUT_CONSTRAINT: Final[dict[str, Any]] = {"db_index": False, "db_constraint": False}
 
 
 class Run(models.Model):
-    """One execution of one tool on one system.
+    """One execution of a tool on a system.
 
-    Runs of one upload share its key; all but the first have the first as ``source``.
+    Runs of one upload share its ``key``; ``first_run`` is null for the first.
+    ``first_line`` and ``last_line`` are lines of the upload, null if samples were
+    uploaded.
     """
 
     class Status(models.TextChoices):
@@ -49,8 +53,10 @@ class Run(models.Model):
         REJECTED = "rejected"
         QUARANTINED = "quarantined"
 
-    # Its study's lab: PostgreSQL looks for the study of each run, and not for both.
-    lab = models.ForeignKey(Lab, models.CASCADE, related_name="runs", **LOOSE)
+    # The foreign key to the study is enough.
+    lab = models.ForeignKey(
+        Lab, models.CASCADE, related_name="runs", **WITHOUT_CONSTRAINT
+    )
     study = models.ForeignKey(
         Study, models.CASCADE, related_name="runs", db_index=False
     )
@@ -58,16 +64,16 @@ class Run(models.Model):
     agent = models.ForeignKey(Agent, models.PROTECT, related_name="runs")
     key = models.UUIDField()
     digest = models.CharField(max_length=64)
-    part = models.PositiveSmallIntegerField(default=1)
-    source = models.ForeignKey(
+    upload_position = models.PositiveSmallIntegerField(default=1)
+    first_run = models.ForeignKey(
         "self",
         models.CASCADE,
         null=True,
         blank=True,
-        related_name="others",
+        related_name="sibling_runs",
         db_index=False,
     )
-    # What an earlier upload had said already: no cell counts it a second time.
+    # With the same content in an earlier upload; duplicates do not count.
     duplicate_of = models.ForeignKey(
         "self",
         models.SET_NULL,
@@ -79,8 +85,7 @@ class Run(models.Model):
     tool = models.CharField(max_length=101, blank=True)
     tool_version = models.CharField(max_length=100, blank=True)
     parser_version = models.PositiveSmallIntegerField(null=True, blank=True)
-    declared_version = models.PositiveSmallIntegerField(null=True, blank=True)
-    """Which version of a lab's own tool its samples were read by."""
+    custom_tool_version = models.PositiveSmallIntegerField(null=True, blank=True)
     scenario = models.CharField(max_length=50)
     vms = models.PositiveSmallIntegerField(null=True, blank=True)
     slot = models.CharField(max_length=20, blank=True)
@@ -93,24 +98,24 @@ class Run(models.Model):
         related_name="runs",
         db_index=False,
     )
+    declared_session = models.ForeignKey(
+        Session,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="declared_runs",
+        db_index=False,
+    )
+    """Stated by the uploader."""
     session = models.ForeignKey(
         Session,
         models.SET_NULL,
         null=True,
         blank=True,
-        related_name="runs",
+        related_name="session_runs",
         db_index=False,
     )
-    """What the uploader named."""
-    sitting = models.ForeignKey(
-        Session,
-        models.SET_NULL,
-        null=True,
-        blank=True,
-        related_name="sitting_runs",
-        db_index=False,
-    )
-    """The session it counts in; null until a check, and where no time is stated."""
+    """Assigned by the study check; null if unchecked or of unknown time."""
     clock = models.CharField(max_length=20, blank=True)
     started_at = models.DateTimeField(null=True, blank=True)
     received_at = models.DateTimeField(default=timezone.now)
@@ -125,14 +130,15 @@ class Run(models.Model):
     last_line = models.PositiveIntegerField(null=True, blank=True)
     sample_count = models.PositiveIntegerField(default=0)
     derived_count = models.PositiveIntegerField(default=0)
-    """How many of its samples, its last ones, nobody uploaded: made of the others."""
+    """The number of samples, at the end, that were computed from the others."""
 
-    objects = OfStudyQuerySet.as_manager()
+    objects = StudyScopedQuerySet.as_manager()
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["lab", "agent", "key", "part"], name="run_is_uploaded_once"
+                fields=["lab", "agent", "key", "upload_position"],
+                name="run_is_uploaded_once",
             )
         ]
         indexes = [
@@ -151,7 +157,10 @@ class Run(models.Model):
                     name=f"run_by_{name}",
                     condition=models.Q((f"{name}__isnull", False)),
                 )
-                for name in ("source", "duplicate_of", "corun", "session", "sitting")
+                for name in (
+                    *("first_run", "duplicate_of", "corun"),
+                    *("declared_session", "session"),
+                )
             ),
         ]
 
@@ -160,21 +169,22 @@ class Run(models.Model):
 
     @cached_property
     def job(self) -> Job | None:
-        """What is still to be done with it."""
+        """The pending job that processes the run."""
         return Job.objects.filter(kind=Job.Kind.UPLOAD, subject_id=self.pk).first()
 
     @cached_property
     def upload(self) -> "RunOutput":
-        """What this run was read from, alone or with others."""
-        return RunOutput.objects.get(lab=self.lab_id, run=self.source_id or self.pk)
+        return RunOutput.objects.get(lab=self.lab_id, run=self.first_run_id or self.pk)
 
 
 class RunOutput(models.Model):
-    """The uploaded text of a run, unchanged; none for runs read from another's."""
+    """The uploaded text, unchanged, stored with the first run of the upload."""
 
     pk = models.CompositePrimaryKey("lab_id", "run_id")
-    lab = models.ForeignKey(Lab, models.CASCADE, related_name="+", **LOOSE)
-    run = models.ForeignKey(Run, models.CASCADE, related_name="outputs", **LOOSE)
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="+", **WITHOUT_CONSTRAINT)
+    run = models.ForeignKey(
+        Run, models.CASCADE, related_name="outputs", **WITHOUT_CONSTRAINT
+    )
     text = models.TextField()
 
     def __str__(self) -> str:
@@ -182,16 +192,20 @@ class RunOutput(models.Model):
 
 
 class Sample(models.Model):
-    """One measured number of a run, in the unit of its case's metric.
+    """One measured value of a run, in the unit of the case.
 
-    Without constraints, for speed; the key begins with the lab, for partitioning.
+    Without constraints, for speed. The key begins with the lab, for partitioning.
     """
 
     pk = models.CompositePrimaryKey("lab_id", "run_id", "sequence")
-    lab = models.ForeignKey(Lab, models.CASCADE, related_name="+", **LOOSE)
-    run = models.ForeignKey(Run, models.CASCADE, related_name="samples", **LOOSE)
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="+", **WITHOUT_CONSTRAINT)
+    run = models.ForeignKey(
+        Run, models.CASCADE, related_name="samples", **WITHOUT_CONSTRAINT
+    )
     sequence = models.PositiveIntegerField()
-    case = models.ForeignKey(Case, models.PROTECT, related_name="+", **LOOSE)
+    case = models.ForeignKey(
+        Case, models.PROTECT, related_name="+", **WITHOUT_CONSTRAINT
+    )
     repetition = models.PositiveIntegerField(default=1)
     value = models.FloatField()
 
@@ -200,23 +214,19 @@ class Sample(models.Model):
 
     @property
     def is_derived(self) -> bool:
-        """Whether it was made of the run's other samples, and never uploaded."""
         return self.sequence > self.run.sample_count - self.run.derived_count
 
 
 # The last bits of a mean depend on the order of its samples.
-MEAN_IN_ORDER = "avg(sample.value ORDER BY sample.sequence)"
-# The order of runs everywhere: by start, runs without one last.
-PLACE_OF_RUN = "run.started_at, run.id"
-IN_ORDER_OF_RUNS = ("run__started_at", "run_id")
-UPLOAD_OF_RUN = "coalesce(run.source_id, run.id)"
+ORDERED_MEAN_SQL = "avg(sample.value ORDER BY sample.sequence)"
+# Unknown times last.
+RUN_ORDER_SQL = "run.started_at, run.id"
+RUN_ORDERING = ("run__started_at", "run_id")
+UPLOAD_ID_SQL = "coalesce(run.first_run_id, run.id)"
 
 
-# Django's own mixin, as its own aggregates use it: the stubs give it another `as_sql`.
-class MeanInOrder(OrderableAggMixin, models.Avg):  # type: ignore[misc]
-    """`MEAN_IN_ORDER` for a query set of samples."""
-
-    # Avg's own template leaves out the order.
+# The type stubs differ in `as_sql`.
+class OrderedMean(OrderableAggMixin, models.Avg):  # type: ignore[misc]
     template = "%(function)s(%(distinct)s%(expressions)s %(order_by)s)"
 
     def __init__(self) -> None:
@@ -224,15 +234,19 @@ class MeanInOrder(OrderableAggMixin, models.Avg):  # type: ignore[misc]
 
 
 class RunMean(models.Model):
-    """The mean of a run's samples of a case, in the unit of the case.
+    """The mean of a run's samples of a case.
 
     ``decimals`` is the largest number of decimals of a sample.
     """
 
     pk = models.CompositePrimaryKey("lab_id", "run_id", "case_id")
-    lab = models.ForeignKey(Lab, models.CASCADE, related_name="+", **LOOSE)
-    run = models.ForeignKey(Run, models.CASCADE, related_name="means", **LOOSE)
-    case = models.ForeignKey(Case, models.PROTECT, related_name="+", **LOOSE)
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="+", **WITHOUT_CONSTRAINT)
+    run = models.ForeignKey(
+        Run, models.CASCADE, related_name="means", **WITHOUT_CONSTRAINT
+    )
+    case = models.ForeignKey(
+        Case, models.PROTECT, related_name="+", **WITHOUT_CONSTRAINT
+    )
     n = models.PositiveIntegerField()
     mean = models.FloatField()
     decimals = models.PositiveSmallIntegerField()
@@ -241,106 +255,105 @@ class RunMean(models.Model):
         return f"{self.mean} ({self.run})"
 
 
-# As numeric a double has 15 digits at most: the decimals that were printed.
-MEANS_OF_SAMPLES = f"""
+# A double cast to numeric has at most 15 digits, which are the printed decimals.
+INSERT_RUN_MEANS_SQL = f"""
     INSERT INTO {RunMean._meta.db_table} (lab_id, run_id, case_id, n, mean, decimals)
-    SELECT sample.lab_id, sample.run_id, sample.case_id, count(*), {MEAN_IN_ORDER},
+    SELECT sample.lab_id, sample.run_id, sample.case_id, count(*), {ORDERED_MEAN_SQL},
            max(scale(trim_scale(sample.value::numeric)))
     FROM {Sample._meta.db_table} AS sample
 """
-# The runs that count: parsed, and not uploaded twice.
-_COUNTS = f"run.duplicate_of_id IS NULL AND run.status = '{Run.Status.PARSED.value}'"
-PLACE = ("study_id", "system_id", "scenario", "vms", "slot", "load")
+_COUNTED_RUN_SQL = (
+    f"run.duplicate_of_id IS NULL AND run.status = '{Run.Status.PARSED.value}'"
+)
+CELL_KEY_COLUMNS = ("study_id", "system_id", "scenario", "vms", "slot", "load")
 
 
-def same_place(one: str, other: str) -> str:
-    """Say that two rows are of one place."""
+def same_cell_key_sql(left: str, right: str) -> str:
     return " AND ".join(
-        f"{one}.{name} IS NOT DISTINCT FROM {other}.{name}"
+        f"{left}.{name} IS NOT DISTINCT FROM {right}.{name}"
         if name == "vms"
-        else f"{one}.{name} = {other}.{name}"
-        for name in PLACE
+        else f"{left}.{name} = {right}.{name}"
+        for name in CELL_KEY_COLUMNS
     )
 
 
-def cells_of(which: str) -> str:
-    """Begin a statement about the cells of some runs; continue with `CELLS_OF_RUNS`."""
-    place = ", ".join(f"run.{name}" for name in PLACE)
+def cells_of_runs_sql(condition: str) -> str:
+    """Return a WITH clause for the cells of some runs; append `CELLS_OF_RUNS_SQL`."""
+    key_columns = ", ".join(f"run.{name}" for name in CELL_KEY_COLUMNS)
     return f"""
-    WITH placed AS MATERIALIZED (
-        SELECT run.id, run.key, run.lab_id, {place}
-        FROM {Run._meta.db_table} AS run WHERE {which} AND {_COUNTS}
-    ), said AS MATERIALIZED (
-        SELECT run.key, run.lab_id, {place}, mean.case_id
-        FROM placed AS run JOIN {RunMean._meta.db_table} AS mean
+    WITH counted_run AS MATERIALIZED (
+        SELECT run.id, run.key, run.lab_id, {key_columns}
+        FROM {Run._meta.db_table} AS run WHERE {condition} AND {_COUNTED_RUN_SQL}
+    ), run_case AS MATERIALIZED (
+        SELECT run.key, run.lab_id, {key_columns}, mean.case_id
+        FROM counted_run AS run JOIN {RunMean._meta.db_table} AS mean
           ON mean.lab_id = run.lab_id AND mean.run_id = run.id
     )
     """
 
 
-CELLS_OF_RUNS = f"""
-    FROM said JOIN {Cell._meta.db_table} AS cell
-      ON {same_place("said", "cell")} AND cell.case_id = said.case_id
+CELLS_OF_RUNS_SQL = f"""
+    FROM run_case JOIN {Cell._meta.db_table} AS cell
+      ON {same_cell_key_sql("run_case", "cell")} AND cell.case_id = run_case.case_id
 """
 
 
-def of_cells(which: str, *more: str) -> str:
-    """Begin a statement about the runs of many cells; continue with `RUNS_OF_CELLS`.
+def runs_of_cells_sql(condition: str, *columns: str) -> str:
+    """Return a WITH clause for the runs of many cells; append `RUNS_OF_CELLS_SQL`.
 
-    One row per run of each cell, with ``more`` columns of the run. Materialized steps
-    force the join order: with outdated statistics plans took 15 s for 2,000 cells.
+    Materialized CTEs force the join order: with outdated statistics, plans took 15 s
+    for 2,000 cells.
     """
-    place = ", ".join(PLACE)
-    columns = "".join(f", run.{name}" for name in (*_OF_EVERY_RUN, *more))
-    names = "".join(f", run.{name.split()[-1]}" for name in (*_OF_EVERY_RUN, *more))
+    key_columns = ", ".join(CELL_KEY_COLUMNS)
+    selected = "".join(f", run.{name}" for name in (*_RUN_COLUMNS, *columns))
+    aliases = "".join(f", run.{name.split()[-1]}" for name in (*_RUN_COLUMNS, *columns))
     return f"""
-    WITH place AS MATERIALIZED (
-        SELECT {place}, array_agg(case_id ORDER BY case_id) AS cases,
+    WITH cell_key AS MATERIALIZED (
+        SELECT {key_columns}, array_agg(case_id ORDER BY case_id) AS cases,
                array_agg(id ORDER BY case_id) AS cells
-        FROM {Cell._meta.db_table} AS cell WHERE {which} GROUP BY {place}
-    ), placed AS MATERIALIZED (
-        SELECT place.cases, place.cells{columns}
-        FROM place JOIN {Run._meta.db_table} AS run
-          ON {same_place("run", "place")} AND {_COUNTS}
+        FROM {Cell._meta.db_table} AS cell WHERE {condition} GROUP BY {key_columns}
+    ), keyed_run AS MATERIALIZED (
+        SELECT cell_key.cases, cell_key.cells{selected}
+        FROM cell_key JOIN {Run._meta.db_table} AS run
+          ON {same_cell_key_sql("run", "cell_key")} AND {_COUNTED_RUN_SQL}
     ), run_of_cell AS MATERIALIZED (
-        SELECT {CELL_OF_PLACED.format("said")} AS cell_id, said.case_id,
-               said.n, said.mean, said.decimals{names}
-        FROM placed AS run JOIN {RunMean._meta.db_table} AS said
-          ON said.lab_id = run.lab_id AND said.run_id = run.id
-         AND {OF_PLACED.format("said")}
+        SELECT {CELL_ID_SQL.format("run_mean")} AS cell_id, run_mean.case_id,
+               run_mean.n, run_mean.mean, run_mean.decimals{aliases}
+        FROM keyed_run AS run JOIN {RunMean._meta.db_table} AS run_mean
+          ON run_mean.lab_id = run.lab_id AND run_mean.run_id = run.id
+         AND {IS_CASE_OF_RUN_SQL.format("run_mean")}
     )
     """
 
 
-_OF_EVERY_RUN = ("id", "lab_id", "source_id", "started_at", "sitting_id")
-# By bisection: `= ANY` would compare each with all cases. The range uses the primary
-# key.
-OF_PLACED = """
+_RUN_COLUMNS = ("id", "lab_id", "first_run_id", "started_at", "session_id")
+# Bisection: `= ANY` would compare each row with all cases.
+IS_CASE_OF_RUN_SQL = """
     run.cases[width_bucket({0}.case_id, run.cases)] = {0}.case_id
     AND ({0}.lab_id, {0}.run_id, {0}.case_id) >= (run.lab_id, run.id, run.cases[1])
     AND ({0}.lab_id, {0}.run_id, {0}.case_id)
         <= (run.lab_id, run.id, run.cases[cardinality(run.cases)])
 """
-CELL_OF_PLACED = "run.cells[width_bucket({}.case_id, run.cases)]"
-RUNS_OF_CELLS = "FROM run_of_cell AS run"
-# Instead of it: a row for each of their samples, run by run.
-SAMPLES_OF_CELLS = f"""
-    FROM placed AS run JOIN {Sample._meta.db_table} AS sample
+CELL_ID_SQL = "run.cells[width_bucket({}.case_id, run.cases)]"
+RUNS_OF_CELLS_SQL = "FROM run_of_cell AS run"
+# One row per sample.
+SAMPLES_OF_CELLS_SQL = f"""
+    FROM keyed_run AS run JOIN {Sample._meta.db_table} AS sample
       ON sample.lab_id = run.lab_id AND sample.run_id = run.id
-     AND {OF_PLACED.format("sample")}
+     AND {IS_CASE_OF_RUN_SQL.format("sample")}
 """
-CELL_OF_SAMPLE = CELL_OF_PLACED.format("sample")
+CELL_ID_OF_SAMPLE_SQL = CELL_ID_SQL.format("sample")
 
 
-class Reread(models.Model):
-    """Reading old uploads with today's parsers, in resumable steps.
+class Reparse(models.Model):
+    """A request to parse old uploads with current parsers, in resumable steps.
 
-    ``cursor`` is the last upload done; three counts are of samples, ``failed`` of
-    uploads; ``changes`` and ``failures`` keep the first of each.
+    ``study`` is null for all studies. ``cursor`` is the id of the last upload done.
+    ``total``, ``done`` and ``failed`` count uploads, the other numbers count samples.
     """
 
     study = models.ForeignKey(
-        Study, models.CASCADE, null=True, blank=True, related_name="rereads"
+        Study, models.CASCADE, null=True, blank=True, related_name="reparses"
     )
     tool = models.CharField(max_length=101, blank=True)
     person = models.ForeignKey(
@@ -359,11 +372,11 @@ class Reread(models.Model):
     failures = models.JSONField(default=list)
 
     class Meta:
-        # The sweeper asks every second, and nearly all are finished.
+        # The sweeper queries every second, and nearly all rows are finished.
         indexes = [
             models.Index(
                 fields=["id"],
-                name="reread_unfinished",
+                name="reparse_unfinished",
                 condition=models.Q(finished_at=None),
             )
         ]

@@ -1,4 +1,4 @@
-"""What is studied: studies, the machines, and the systems under test."""
+"""Studies, machines, systems under test, sessions and co-runs."""
 
 from typing import Any, Self, TypeVar
 
@@ -8,19 +8,19 @@ from django.utils import timezone
 
 from benchmarks.models.lab import Lab
 from benchmarks.models.sentence import SentenceField
-from benchmarks.platforms import NATIVE, unknown
+from benchmarks.platforms import NATIVE, unknown_hypervisor_reason
 from benchmarks.viewer import Viewer
 
 
 def visible_studies(viewer: Viewer, prefix: str = "") -> Q:
-    """Return the condition under which a study may be seen, without a join."""
-    seen = Q(**{f"{prefix}visibility": Study.Visibility.PUBLIC})
-    seen |= Q(**{f"{prefix}lab_id__in": viewer.lab_ids})
+    """Return the condition that a study is visible to the viewer, without a join."""
+    visible = Q(**{f"{prefix}visibility": Study.Visibility.PUBLIC})
+    visible |= Q(**{f"{prefix}lab_id__in": viewer.lab_ids})
     if not viewer.lab_ids:
-        return seen
-    share = Study.shared_with.through
-    shared = share._default_manager.filter(lab_id__in=viewer.lab_ids)
-    return seen | Q(
+        return visible
+    links = Study.shared_with.through
+    shared = links._default_manager.filter(lab_id__in=viewer.lab_ids)
+    return visible | Q(
         **{
             f"{prefix}visibility": Study.Visibility.SHARED,
             f"{prefix}id__in": shared.values("study_id"),
@@ -28,22 +28,20 @@ def visible_studies(viewer: Viewer, prefix: str = "") -> Q:
     )
 
 
-def hidden_quotes(
+def links_to_hidden_studies(
     links: type[models.Model], name: str, viewer: Viewer
 ) -> models.QuerySet[models.Model]:
-    """Return links from the outer row (column ``name``) to studies that are hidden."""
+    """Return the outer row's links (by column ``name``) to hidden studies."""
     quoted = links._default_manager.filter(**{name: models.OuterRef("pk")})
-    # Not by a join: row-level security would hide the rows looked for.
-    seen = Study._default_manager.filter(visible_studies(viewer)).values("pk")
-    return quoted.exclude(study__in=seen)
+    # Not a join: row-level security would remove the hidden rows.
+    visible = Study._default_manager.filter(visible_studies(viewer)).values("pk")
+    return quoted.exclude(study__in=visible)
 
 
 M = TypeVar("M", bound=models.Model)
 
 
-class OfStudyQuerySet(models.QuerySet[M]):
-    """Rows of studies, by ``study``."""
-
+class StudyScopedQuerySet(models.QuerySet[M]):
     def visible_to(self, viewer: Viewer) -> Self:
         return self.filter(visible_studies(viewer, "study__"))
 
@@ -53,18 +51,15 @@ class StudyQuerySet(models.QuerySet["Study"]):
         return self.filter(visible_studies(viewer))
 
 
-EFFICIENCY_RULES = 5
-"""Raised when cells are compared with others by other rules: `manage.py prepare` then
-sets the cells of all studies against theirs once more."""
+CURRENT_EFFICIENCY_RULES = 5
+"""Increase to recompute all efficiencies by `manage.py prepare`."""
 
 
-def efficiency_rules() -> int:
-    return EFFICIENCY_RULES
+def current_efficiency_rules() -> int:
+    return CURRENT_EFFICIENCY_RULES
 
 
 class Study(models.Model):
-    """A study of a lab: its systems, runs, text and visibility."""
-
     class Visibility(models.TextChoices):
         PRIVATE = "private"
         SHARED = "shared"
@@ -83,21 +78,23 @@ class Study(models.Model):
         max_length=20, choices=Visibility, default=Visibility.PRIVATE
     )
     shared_with = models.ManyToManyField(Lab, related_name="+", blank=True)
-    """The labs that see it while it is ``shared``."""
+    """They can see the study if its visibility is ``shared``."""
     data_licence = models.CharField(max_length=100, blank=True)
-    """Under what others may use its data: an SPDX name, or words."""
+    """An SPDX identifier or free text."""
     archived_at = models.DateTimeField(null=True, blank=True)
-    """Since when nothing is added to it any more; null: open."""
+    """Archived studies accept no uploads."""
     equivalence_margin_percent = models.FloatField(default=2.0)
     baseline_max_age_days = models.PositiveIntegerField(default=30)
     reference_system = models.ForeignKey(
         "System", models.SET_NULL, null=True, blank=True, related_name="+"
     )
-    efficiency_rules = models.PositiveSmallIntegerField(default=efficiency_rules)
-    """Which rules its stored efficiencies are of."""
+    efficiency_rules = models.PositiveSmallIntegerField(
+        default=current_efficiency_rules
+    )
+    """The `CURRENT_EFFICIENCY_RULES` of its stored efficiencies."""
     created_at = models.DateTimeField(default=timezone.now)
     deleted_at = models.DateTimeField(null=True, blank=True)
-    """A tombstone: its data are gone, what was published of it is withdrawn."""
+    """Set for a tombstone: data deleted, publications withdrawn."""
 
     objects = StudyQuerySet.as_manager()
 
@@ -119,20 +116,18 @@ class Study(models.Model):
     def is_private(self) -> bool:
         return self.visibility == self.Visibility.PRIVATE
 
-    def may_rest_on(self, other: "Study") -> bool:
-        """Whether all who see this study of a lab see that one of the same lab, too."""
+    def may_use_baselines_of(self, other: "Study") -> bool:
+        """Return whether all viewers of this study can see the other one of the lab."""
         return self.is_private or other.is_public or other.pk == self.pk
 
 
 class HostQuerySet(models.QuerySet["Host"]):
     def visible_to(self, viewer: Viewer) -> "HostQuerySet":
-        seen = System.objects.visible_to(viewer).values("host_id")
-        return self.filter(Q(lab_id__in=viewer.lab_ids) | Q(id__in=seen))
+        visible = System.objects.visible_to(viewer).values("host_id")
+        return self.filter(Q(lab_id__in=viewer.lab_ids) | Q(id__in=visible))
 
 
 class Host(models.Model):
-    """A physical machine and its facts."""
-
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="hosts")
     slug = models.SlugField(max_length=100)
     title = models.CharField(max_length=300, blank=True)
@@ -153,13 +148,12 @@ class Host(models.Model):
 
 
 class SystemQuerySet(models.QuerySet["System"]):
-    """Systems, scoped: a lab's own, and those a visible study measured."""
+    """Systems, visible to members of their lab and with studies that measured them."""
 
     def visible_to(self, viewer: Viewer) -> "SystemQuerySet":
-        # Here, for cell.py imports this module.
         from benchmarks.models.cell import Cell
 
-        # Exists: a join would give a system once for each of its cells.
+        # A join would repeat a system for each cell.
         measured = Cell.objects.filter(
             visible_studies(viewer, "study__"), system_id=models.OuterRef("id")
         )
@@ -167,9 +161,9 @@ class SystemQuerySet(models.QuerySet["System"]):
 
 
 class System(models.Model):
-    """The system under test: host, platform, guest and options."""
+    """A system under test: host, platform, guest and options. Null: not stated."""
 
-    STATED = (
+    STATED_FIELDS = (
         *("hypervisor", "hypervisor_version", "virtualization"),
         *("guest_os", "guest_bits", "vcpus", "memory_bytes"),
     )
@@ -185,10 +179,10 @@ class System(models.Model):
     memory_bytes = models.PositiveBigIntegerField(null=True, blank=True)
     options = models.JSONField(default=dict, blank=True)
     fingerprint = models.CharField(max_length=64)
-    # A program emulates its processor: so it was stated, or an agent detected there.
+    # In software, as stated or as detected by an agent.
     is_emulated = models.BooleanField(default=False)
-    # Its Windows ran above its own hypervisor (VBS or the Hyper-V role), as agents saw.
-    is_above_hypervisor = models.BooleanField(default=False)
+    # Windows itself ran on Hyper-V (VBS or the Hyper-V role).
+    is_nested = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now)
 
     objects = SystemQuerySet.as_manager()
@@ -205,32 +199,29 @@ class System(models.Model):
 
     @property
     def is_native(self) -> bool:
-        """No hypervisor: the machine itself."""
         return self.hypervisor == NATIVE
 
     @property
-    def is_native_above_hypervisor(self) -> bool:
-        return self.is_native and self.is_above_hypervisor
+    def is_native_nested(self) -> bool:
+        return self.is_native and self.is_nested
 
     @property
-    def platform_note(self) -> str:
-        """That its hypervisor is none of the known ones; empty if it is."""
-        return unknown(self.hypervisor)
+    def platform_warning(self) -> str:
+        return unknown_hypervisor_reason(self.hypervisor)
 
     @property
-    def stated(self) -> dict[str, Any]:
-        """What was stated of it, by name, beside its host and its options."""
-        return {name: getattr(self, name) for name in self.STATED}
+    def stated_fields(self) -> dict[str, Any]:
+        """Without host and options."""
+        return {name: getattr(self, name) for name in self.STATED_FIELDS}
 
     @property
     def platform(self) -> str:
-        """The hypervisor, its version and the type of virtualization."""
+        """Hypervisor, version and type of virtualization."""
         parts = (self.hypervisor, self.hypervisor_version, self.virtualization)
         return " ".join(filter(None, parts))
 
     @property
     def label(self) -> str:
-        """A name for people, from what was stated."""
         bits = f"{self.guest_bits}-bit" if self.guest_bits else ""
         options = ", ".join(f"{name}={value}" for name, value in self.options.items())
         parts = [
@@ -243,9 +234,9 @@ class System(models.Model):
 
 
 class Session(models.Model):
-    """Runs made in one sitting: one day, kernel, firmware and microcode.
+    """Runs of one day with one kernel, firmware and microcode.
 
-    ``host`` is the machine of a derived session; a named one may have several.
+    ``host`` is set for a derived session; named sessions may have several.
     """
 
     class Origin(models.TextChoices):
@@ -262,7 +253,7 @@ class Session(models.Model):
         Host, models.SET_NULL, null=True, blank=True, related_name="+"
     )
 
-    objects = OfStudyQuerySet.as_manager()
+    objects = StudyScopedQuerySet.as_manager()
 
     class Meta:
         constraints = [
@@ -276,8 +267,6 @@ class Session(models.Model):
 
 
 class CoRun(models.Model):
-    """The group of runs that ran together; a run's slot is its place in it."""
-
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
     study = models.ForeignKey(Study, models.CASCADE, related_name="coruns")
     name = models.CharField(max_length=200)

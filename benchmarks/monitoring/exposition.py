@@ -1,4 +1,4 @@
-"""The text that Prometheus reads, and who may read it."""
+"""Prometheus metrics with access control."""
 
 import hmac
 from collections.abc import Callable, Iterable
@@ -17,43 +17,40 @@ from benchmarks.monitoring import counters
 CONTENT_TYPE: Final = CONTENT_TYPE_PLAIN_0_0_4
 
 
-def may_read(authorization: str) -> bool:
-    """Return whether a request carries the token; nobody does where none is set."""
+def is_authorized(authorization: str) -> bool:
+    """Return whether a request has the metrics token, if configured."""
     token = settings.METRICS_TOKEN
-    wanted = f"Bearer {token}".encode()
-    return bool(token) and hmac.compare_digest(wanted, authorization.encode())
+    expected = f"Bearer {token}".encode()
+    return bool(token) and hmac.compare_digest(expected, authorization.encode())
 
 
-def text(*more: Collector) -> bytes:
-    """Return the counters of all processes, and what is asked at the moment."""
+def render_metrics(*extra_collectors: Collector) -> bytes:
+    """Include all processes' counters."""
     registry = CollectorRegistry()
-    if counters.folder():
+    if counters.counter_folder():
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-        collectors: list[Collector] = [*more]
+        collectors: list[Collector] = [*extra_collectors]
     else:
-        collectors = [REGISTRY, *more]  # type: ignore[list-item]  # it has collect()
+        collectors = [REGISTRY, *extra_collectors]  # type: ignore[list-item]  # it has collect()
     for collector in collectors:
         registry.register(collector)
     return generate_latest(registry)
 
 
 def serve(port: int) -> None:
-    """Serve the counters of this process and its children over HTTP.
-
-    For workers and sweepers in containers of their own.
-    """
+    """Serve counters of this process and its children, for separate containers."""
     server = make_server("", port, _answer, handler_class=_Silent)
     Thread(target=server.serve_forever, name="metrics", daemon=True).start()
 
 
 def _answer(environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
-    if not may_read(environ.get("HTTP_AUTHORIZATION", "")):
+    if not is_authorized(environ.get("HTTP_AUTHORIZATION", "")):
         start("404 Not Found", [("Content-Type", "text/plain")])
         return [b""]
     start("200 OK", [("Content-Type", CONTENT_TYPE)])
-    return [text()]
+    return [render_metrics()]
 
 
 class _Silent(WSGIRequestHandler):
     def log_message(self, *args: Any) -> None:
-        """Write no line a scrape."""
+        """Log nothing."""

@@ -1,7 +1,4 @@
-"""What is asked at the moment of a scrape: work that waits, the servers, the disk.
-
-Asked where it is true, in the database, so every web process answers the same.
-"""
+"""Gauges computed at each scrape, equal in every web process."""
 
 import shutil
 from collections.abc import Iterable, Iterator
@@ -14,8 +11,14 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from benchmarks import broker
-from benchmarks.health import DueWork, Health, Standby, Stuck, health
-from benchmarks.keeping.doctor import backup_age_days
+from benchmarks.health import (
+    FailedJobs,
+    Health,
+    ReplicaStatus,
+    WaitingJobs,
+    check_health,
+)
+from benchmarks.maintenance.doctor import backup_age_days
 
 QUEUES: Final = ("interactive", "bulk")
 _DATABASE: Final = """
@@ -32,7 +35,7 @@ def _gauge(name: str, help_text: str, value: float) -> GaugeMetricFamily:
 
 
 def _by_kind(
-    name: str, help_text: str, field: str, rows: Iterable[DueWork | Stuck]
+    name: str, help_text: str, field: str, rows: Iterable[WaitingJobs | FailedJobs]
 ) -> GaugeMetricFamily:
     family = GaugeMetricFamily(f"virtlab_{name}", help_text, labels=["kind"])
     for row in rows:
@@ -40,12 +43,10 @@ def _by_kind(
     return family
 
 
-class State(Collector):
-    """The state of the whole installation as gauges."""
-
+class InstallationCollector(Collector):
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Yield what is known: of a database that is away, only that it is."""
-        state = health()
+        """Without a database, yield only gauges that do not need it."""
+        state = check_health()
         info = GaugeMetricFamily(
             "virtlab_info", "Which version runs; always 1.", labels=["version"]
         )
@@ -55,7 +56,7 @@ class State(Collector):
         yield _gauge("broker_up", "Whether Redis answers.", state.redis)
         yield from _work(state)
         if state.replica:
-            yield from of_standby(state.replica)
+            yield from replica_gauges(state.replica)
         if state.database:
             yield from _database()
             yield from _backups()
@@ -70,23 +71,32 @@ def _work(state: Health) -> Iterator[GaugeMetricFamily]:
     outbox = state.outbox
     yield _gauge("outbox_waiting", "Uploaded runs not yet processed.", outbox.waiting)
     yield _gauge(
-        "outbox_oldest_seconds", "How long the oldest of them waits.", outbox.oldest_s
+        "outbox_oldest_seconds",
+        "How long the oldest of them waits.",
+        outbox.oldest_age_s,
     )
     yield _gauge("runs_quarantined", "Runs that were set aside.", outbox.quarantined)
     for name, unit, rows, meaning in (
-        ("work_due", "waiting", state.due, "that wait for their turn."),
-        ("work_failing", "failing", state.stuck, "that failed and are tried again."),
-        ("work_quarantined", "quarantined", state.stuck, "that were set aside."),
+        ("work_due", "waiting", state.waiting_jobs, "that wait for their turn."),
+        (
+            "work_failing",
+            "retrying",
+            state.failed_jobs,
+            "that failed and are tried again.",
+        ),
+        ("work_quarantined", "quarantined", state.failed_jobs, "that were set aside."),
     ):
         yield _by_kind(name, f"Units of background work {meaning}", unit, rows)
     oldest = "How long the oldest of them waits."
-    yield _by_kind("work_due_oldest_seconds", oldest, "oldest_s", state.due)
+    yield _by_kind(
+        "work_due_oldest_seconds", oldest, "oldest_age_s", state.waiting_jobs
+    )
 
 
-def of_standby(standby: Standby) -> Iterator[GaugeMetricFamily]:
-    """Yield how far the standby is behind, where there is one."""
+def replica_gauges(standby: ReplicaStatus) -> Iterator[GaugeMetricFamily]:
+    """Yield the standby's lag, if any."""
     yield _gauge(
-        "replica_read", "Whether pages are read from the standby.", standby.is_read
+        "replica_read", "Whether pages are read from the standby.", standby.is_in_use
     )
     if standby.lag_s is not None and standby.lag_bytes is not None:
         yield _gauge(
@@ -101,13 +111,15 @@ def _database() -> Iterator[GaugeMetricFamily]:
     try:
         with connection.cursor() as cursor:
             cursor.execute(_DATABASE)
-            size, connections, most, longest_s = cursor.fetchone()
+            size, connections, max_connections, longest_s = cursor.fetchone()
     except DatabaseError:
         connection.close()
         return
     yield _gauge("database_size_bytes", "Of the database on its disk.", size)
     yield _gauge("database_connections", "Open sessions of PostgreSQL.", connections)
-    yield _gauge("database_connections_limit", "How many there may be.", most)
+    yield _gauge(
+        "database_connections_limit", "How many there may be.", max_connections
+    )
     yield _gauge(
         "database_transaction_seconds",
         "How long the longest transaction is open.",
@@ -144,7 +156,7 @@ def _broker() -> Iterator[GaugeMetricFamily]:
 
 
 def _disk() -> Iterator[GaugeMetricFamily]:
-    usage = shutil.disk_usage(settings.VAR if settings.VAR.exists() else "/")
+    usage = shutil.disk_usage(settings.VAR_DIR if settings.VAR_DIR.exists() else "/")
     yield _gauge(
         "disk_free_bytes", "Of the disk with the product's folder.", usage.free
     )

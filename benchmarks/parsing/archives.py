@@ -1,5 +1,4 @@
-"""Read the members of an uploaded file, zip or tar without trusting names or sizes.
-PURE."""
+"""Reading of uploaded files, zips and tars without trusting names or sizes. PURE."""
 
 import struct
 import zlib
@@ -18,27 +17,27 @@ from benchmarks.errors import BenchmarksError, InvalidError, TooLargeError, shor
 MIB: Final = 1024 * 1024
 MAX_MEMBERS: Final = 200
 MAX_ENTRIES: Final = 2_000
-"""Folders and what an operating system hides beside the files count here too."""
+"""Includes folders and hidden files."""
 MAX_TOTAL_BYTES: Final = 64 * MIB
-# Text packs ten to one; what packs far better was made to fill a memory.
+# Text is packed about ten to one.
 MAX_RATIO: Final = 100
 RATIO_COUNTS_FROM_BYTES: Final = MIB
-SHOWN_NAME: Final = 200
+MAX_SHOWN_NAME: Final = 200
 
-# A zip of no files begins with its end record.
-_BEGINS_ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
-_BEGINS_GZIP: Final = b"\x1f\x8b"
-_TAR_MARK: Final = b"ustar"
-_TAR_MARK_AT: Final = 257
-# So much the headers and the padding of its files take beside them.
+# A zip without files begins with its end record.
+_ZIP_SIGNATURES: Final = (b"PK\x03\x04", b"PK\x05\x06")
+_GZIP_SIGNATURE: Final = b"\x1f\x8b"
+_TAR_SIGNATURE: Final = b"ustar"
+_TAR_SIGNATURE_OFFSET: Final = 257
+# Headers and padding of the files.
 _TAR_MARGIN: Final = MAX_ENTRIES * 2048 + MIB
-# What Word, Excel, LibreOffice and the like begin their zips with.
-_OFFICE: Final = frozenset({"[Content_Types].xml", "mimetype"})
-_ENTRY: Final = b"PK\x01\x02"
+# First file of a zip by Word, Excel, LibreOffice and similar programs.
+_OFFICE_FILES: Final = frozenset({"[Content_Types].xml", "mimetype"})
+_ENTRY_SIGNATURE: Final = b"PK\x01\x02"
 _CHUNK: Final = 64 * 1024
 _ENCRYPTED: Final = 0x1
-# What zipfile and zlib raise for a file that somebody damaged, or made to hurt.
-_DAMAGE: Final = (
+# Damaged or malicious files.
+_DAMAGE_ERRORS: Final = (
     BadZipFile,
     EOFError,
     NotImplementedError,
@@ -53,8 +52,8 @@ _DAMAGE: Final = (
 
 
 @dataclass(frozen=True)
-class Member:
-    """A file, or the ``index``-th of an archive; without bytes if it was refused.
+class ArchiveMember:
+    """A file, or the ``index``-th file of an archive; without data if it was rejected.
 
     ``modified`` is naive in a zip, which has no time zone.
     """
@@ -67,51 +66,52 @@ class Member:
 
 
 Entry = tuple[str, datetime | None, Callable[[int], bytes]]
-"""A file of an archive: its name, its time, and a function that unpacks it.
-
-The function takes the largest size in bytes.
-"""
+"""Name, time, and a function that unpacks at most so many bytes."""
 
 
-def members(
+def read_members(
     name: str,
     file: IO[bytes],
     limit_bytes: int,
-    wanted: Callable[[int], bool] = lambda index: True,
-) -> Iterator[Member]:
-    """Yield a file's members, refused ones with the reason; unpack ``wanted`` ones."""
+    is_selected: Callable[[int], bool] = lambda index: True,
+) -> Iterator[ArchiveMember]:
+    """Yield members, or the reason for rejection; unpack ``is_selected`` ones."""
     head = file.read(512)
     file.seek(0)
-    is_tar = head[_TAR_MARK_AT:].startswith(_TAR_MARK)
+    is_tar = head[_TAR_SIGNATURE_OFFSET:].startswith(_TAR_SIGNATURE)
     try:
-        if is_tar or head.startswith(_BEGINS_GZIP):
+        if is_tar or head.startswith(_GZIP_SIGNATURE):
             entries = _tar_entries(file, is_packed=not is_tar)
-        elif head.startswith(_BEGINS_ZIP):
+        elif head.startswith(_ZIP_SIGNATURES):
             entries = _zip_entries(file)
         else:
-            yield Member(0, shorten(name, SHOWN_NAME), _read(file, limit_bytes))
+            yield ArchiveMember(
+                0, shorten(name, MAX_SHOWN_NAME), _read(file, limit_bytes)
+            )
             return
     except (InvalidError, TooLargeError) as error:
-        yield Member(0, shorten(name, SHOWN_NAME), refusal=error)
+        yield ArchiveMember(0, shorten(name, MAX_SHOWN_NAME), refusal=error)
         return
-    for index, (inner, modified, unpacked) in enumerate(entries):
-        if wanted(index):
-            shown = shorten(f"{name}/{inner}", SHOWN_NAME)
+    for index, (inner_name, modified, unpack) in enumerate(entries):
+        if is_selected(index):
+            shown = shorten(f"{name}/{inner_name}", MAX_SHOWN_NAME)
             try:
-                yield Member(index, shown, unpacked(limit_bytes), modified=modified)
+                yield ArchiveMember(
+                    index, shown, unpack(limit_bytes), modified=modified
+                )
             except (InvalidError, TooLargeError) as error:
-                yield Member(index, shown, refusal=error)
+                yield ArchiveMember(index, shown, refusal=error)
 
 
 class _Bounded:
-    """A stream of which at most ``most`` bytes are read."""
+    """A stream that reads up to ``limit_bytes``."""
 
-    def __init__(self, stream: IO[bytes] | GzipFile, most: int) -> None:
-        self.stream, self.most = stream, most
+    def __init__(self, stream: IO[bytes] | GzipFile, limit_bytes: int) -> None:
+        self.stream, self.limit_bytes = stream, limit_bytes
 
     def read(self, size: int = -1) -> bytes:
-        # Asked before it is read: a header may claim to be as long as a memory.
-        if size < 0 or self.stream.tell() + size > self.most:
+        # Check before reading: a header may claim the size of the whole memory.
+        if size < 0 or self.stream.tell() + size > self.limit_bytes:
             raise TooLargeError(
                 "too_large",
                 "The archive unpacks to more than {most} MiB. Split it.",
@@ -119,8 +119,8 @@ class _Bounded:
             )
         return self.stream.read(size)
 
-    def seek(self, place: int, whence: int = 0) -> int:
-        return self.stream.seek(place, whence)
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self.stream.seek(offset, whence)
 
     def tell(self) -> int:
         return self.stream.tell()
@@ -129,27 +129,29 @@ class _Bounded:
 def _tar_entries(file: IO[bytes], *, is_packed: bool) -> list[Entry]:
     packed = file.seek(0, 2)
     file.seek(0)
-    most = MAX_TOTAL_BYTES
+    limit_bytes = MAX_TOTAL_BYTES
     if is_packed:
-        most = min(most, max(RATIO_COUNTS_FROM_BYTES, MAX_RATIO * packed))
-    stream = _Bounded(GzipFile(fileobj=file) if is_packed else file, most + _TAR_MARGIN)
+        limit_bytes = min(limit_bytes, max(RATIO_COUNTS_FROM_BYTES, MAX_RATIO * packed))
+    stream = _Bounded(
+        GzipFile(fileobj=file) if is_packed else file, limit_bytes + _TAR_MARGIN
+    )
     try:
-        # It asks for no more of a stream than these three.
+        # TarFile uses only these three methods.
         archive = TarFile(fileobj=stream)  # type: ignore[arg-type]
         infos = []
         for info in archive:
             infos.append(info)
             if len(infos) > MAX_ENTRIES:
                 raise _too_many(len(infos))
-    except _DAMAGE:
+    except _DAMAGE_ERRORS:
         raise InvalidError(
-            "file_refused",
-            "This tar cannot be opened: it is damaged or packed in "
-            "another way. Make it again, or upload its files as they are.",
+            "file_rejected",
+            "This tar file cannot be opened because it is damaged or uses an "
+            "unknown format. Create it again, or upload its files directly.",
         ) from None
-    infos = [info for info in infos if not info.isdir() and not _hides(info.name)]
+    infos = [info for info in infos if not info.isdir() and not _is_hidden(info.name)]
     if not infos:
-        raise InvalidError("file_refused", "The archive holds no file.")
+        raise InvalidError("file_rejected", "The archive contains no files.")
     if len(infos) > MAX_MEMBERS:
         raise _too_many(len(infos))
     entries: list[Entry] = []
@@ -157,141 +159,144 @@ def _tar_entries(file: IO[bytes], *, is_packed: bool) -> list[Entry]:
         modified = None
         with suppress(OverflowError, OSError, ValueError):
             modified = datetime.fromtimestamp(info.mtime, UTC)
-        unpacked = partial(_of_tar_file, archive, info)
-        entries.append((info.name.removeprefix("./"), modified, unpacked))
+        unpack = partial(_unpack_tar_file, archive, info)
+        entries.append((info.name.removeprefix("./"), modified, unpack))
     return entries
 
 
-def _of_tar_file(archive: TarFile, info: TarInfo, limit_bytes: int) -> bytes:
+def _unpack_tar_file(archive: TarFile, info: TarInfo, limit_bytes: int) -> bytes:
     if not info.isreg() or info.sparse is not None:
         raise InvalidError(
-            "file_refused",
-            "This is a link or a device, not a file. Put the file itself there.",
+            "file_rejected",
+            "This is a link or a device, not a file. Add the file itself to the "
+            "archive.",
         )
     try:
         file = archive.extractfile(info)
         data = _read(file, limit_bytes) if file else b""
-    except _DAMAGE:
+    except _DAMAGE_ERRORS:
         raise InvalidError(
-            "file_refused",
-            "This file of the archive is damaged. Make the archive again.",
+            "file_rejected",
+            "This file in the archive is damaged. Create the archive again.",
         ) from None
-    if data.startswith((*_BEGINS_ZIP, _BEGINS_GZIP)):
+    if data.startswith((*_ZIP_SIGNATURES, _GZIP_SIGNATURE)):
         raise InvalidError(
-            "file_refused",
-            "An archive within an archive is not opened. Upload it by itself.",
+            "file_rejected",
+            "An archive inside an archive is not opened. Upload it separately.",
         )
     return data
 
 
 def _read(file: IO[bytes], limit_bytes: int) -> bytes:
-    # One byte more than allowed shows that a file is too large; the rest is not read.
     data = file.read(limit_bytes + 1)
     if len(data) > limit_bytes:
         raise TooLargeError(
             "too_large",
-            "A file may have {size:g} MiB. Upload only the part of "
-            "it that holds the results.",
+            "A file can have at most {size:g} MiB. Upload only the part that "
+            "contains the results.",
             size=limit_bytes / MIB,
         )
     return data
 
 
 def _zip_entries(file: IO[bytes]) -> list[Entry]:
-    """Return a zip's files; refuse a zip that holds or claims too much."""
-    # The entries are counted before anything is made of them: each begins with a mark.
+    """Raise an error if the zip contains or claims too much."""
     count, tail = 0, b""
     while chunk := file.read(_CHUNK):
-        count += (tail + chunk).count(_ENTRY)
-        # A mark may lie across the end of a chunk.
-        tail = chunk[-len(_ENTRY) + 1 :]
+        count += (tail + chunk).count(_ENTRY_SIGNATURE)
+        tail = chunk[-len(_ENTRY_SIGNATURE) + 1 :]
     file.seek(0)
     if count > MAX_ENTRIES:
         raise _too_many(count)
     try:
         archive = ZipFile(file)
-    except _DAMAGE:
+    except _DAMAGE_ERRORS:
         raise InvalidError(
-            "file_refused", "The zip is damaged: it cannot be opened. Make it again."
+            "file_rejected",
+            "The zip file is damaged and cannot be opened. Create it again.",
         ) from None
     infos = [
         info
         for info in archive.infolist()
-        if not info.is_dir() and not _hides(info.filename)
+        if not info.is_dir() and not _is_hidden(info.filename)
     ]
     if not infos:
-        raise InvalidError("file_refused", "The zip holds no file.")
-    if any(info.filename in _OFFICE for info in infos):
+        raise InvalidError("file_rejected", "The zip file contains no files.")
+    if any(info.filename in _OFFICE_FILES for info in infos):
         raise InvalidError(
-            "file_refused",
-            "This is an office document, not a text. Upload what the tool printed; "
-            "save a table as CSV.",
+            "file_rejected",
+            "This is an office document, not a text file. Upload what the tool "
+            "printed, or save tables as CSV.",
         )
     if len(infos) > MAX_MEMBERS:
         raise _too_many(len(infos))
-    # These are the sizes that the zip claims. One that claims too little fails later:
-    # zipfile reads no further than the claim, and the checksum is wrong.
+    # Claimed sizes. A claim that is too small fails later: zipfile reads no further,
+    # and the checksum is wrong.
     total, packed = sum(info.file_size for info in infos), file.seek(0, 2)
     if total > MAX_TOTAL_BYTES:
         raise TooLargeError(
             "too_large",
-            "The zip unpacks to {total:,.0f} MiB; {most} are the most. Split it.",
+            "The zip file unpacks to {total:,.0f} MiB; the maximum is {most} MiB. "
+            "Split it.",
             total=total / MIB,
             most=MAX_TOTAL_BYTES // MIB,
         )
     if total > RATIO_COUNTS_FROM_BYTES and total > MAX_RATIO * packed:
         raise TooLargeError(
             "too_large",
-            "The zip unpacks to more than {most} times its size. Send "
-            "its files as they are.",
+            "The zip file unpacks to more than {most} times its size. Upload its "
+            "files directly.",
             most=MAX_RATIO,
         )
     entries: list[Entry] = []
     for info in infos:
         modified = None
-        # A month of 0 is written where no time is known.
+        # A month of 0 means an unknown time.
         with suppress(ValueError):
             modified = datetime(*info.date_time)  # noqa: DTZ001 (it has no zone)
-        unpacked = partial(_of_zip_file, archive, info)
-        entries.append((info.filename, modified, unpacked))
+        unpack = partial(_unpack_zip_file, archive, info)
+        entries.append((info.filename, modified, unpack))
     return entries
 
 
 def _too_many(count: int) -> TooLargeError:
     return TooLargeError(
         "too_large",
-        "The archive holds {n:,} files; {most} are the most. Split it.",
+        "The archive contains {n:,} files; the maximum is {most}. Split it.",
         n=count,
         most=MAX_MEMBERS,
     )
 
 
-def _hides(name: str) -> bool:
-    """Whether an operating system put the file beside those of a person."""
+def _is_hidden(name: str) -> bool:
     parts = name.split("/")
     hidden = parts[-1].startswith(".") or parts[-1] == "Thumbs.db"
     return hidden or parts[0] == "__MACOSX"
 
 
-def _of_zip_file(archive: ZipFile, info: ZipInfo, limit_bytes: int) -> bytes:
+def _unpack_zip_file(archive: ZipFile, info: ZipInfo, limit_bytes: int) -> bytes:
     if info.flag_bits & _ENCRYPTED:
         raise InvalidError(
-            "file_refused", "This file is encrypted. Zip it without a password."
+            "file_rejected",
+            "This file is encrypted. Create the zip file without a password.",
         )
     if info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
         raise InvalidError(
-            "file_refused",
-            "This file is packed in a way that is not read here. Make an ordinary zip.",
+            "file_rejected",
+            "This file uses an unsupported compression method. Create a standard "
+            "zip file.",
         )
     try:
         with archive.open(info) as file:
             data = _read(file, limit_bytes)
-    except _DAMAGE:
+    except _DAMAGE_ERRORS:
         raise InvalidError(
-            "file_refused", "This file of the zip is damaged. Make the zip again."
+            "file_rejected",
+            "This file in the zip file is damaged. Create the zip file again.",
         ) from None
-    if data.startswith((*_BEGINS_ZIP, _BEGINS_GZIP)):
+    if data.startswith((*_ZIP_SIGNATURES, _GZIP_SIGNATURE)):
         raise InvalidError(
-            "file_refused", "A zip within a zip is not opened. Upload it by itself."
+            "file_rejected",
+            "A zip file inside a zip file is not opened. Upload it separately.",
         )
     return data

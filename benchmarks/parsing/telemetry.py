@@ -1,6 +1,6 @@
-"""Summarize logs of meters and hosts: mean, least and most of the samples.
+"""Summaries of logs of meters and hosts: mean, minimum and maximum of the samples.
 
-A log that was cut loses its last row, with a mark.
+A truncated log loses its last row, with a warning.
 """
 
 from array import array
@@ -10,7 +10,8 @@ from operator import add, mul, sub
 from statistics import median
 from typing import Final
 
-from benchmarks.parsing.contract import (
+from benchmarks.parsing.line_scanner import Draft, LineError, MatchedLine
+from benchmarks.parsing.tool import (
     ENERGY,
     Better,
     Component,
@@ -18,38 +19,38 @@ from benchmarks.parsing.contract import (
     Parameter,
     metrics,
 )
-from benchmarks.parsing.scanning import Draft, Found, LineError
 from benchmarks.sentences import Sentence
 
 _CHUNK: Final = 1 << 17
 _SECOND: Final = 1_000_000
-# Nothing was measured for so many of the usual steps: a gap.
+# In usual steps.
 _GAP: Final = 10
 FACTORS: Final = {"W": 1.0, "mW": 1e-3, "kW": 1e3}
-CUT: Final = Sentence("The text ends within its last row: left out.")
+TRUNCATED_ROW: Final = Sentence(
+    "The text ends within its last row, so the row was excluded."
+)
 
 
-class Summary:
-    """The samples of one case, of which mean, least and most are told."""
+class SampleSummary:
+    """The samples of one case."""
 
-    __slots__ = ("samples", "take", "take_all")
+    __slots__ = ("append", "extend", "samples")
 
     def __init__(self) -> None:
         self.samples = array("d")
-        # Bound once: they are called for every sample of a log.
-        self.take: Callable[[float], None] = self.samples.append
-        self.take_all: Callable[[Iterable[float]], None] = self.samples.extend
+        # Bound once: called for every sample.
+        self.append: Callable[[float], None] = self.samples.append
+        self.extend: Callable[[Iterable[float]], None] = self.samples.extend
 
     def add_to(self, run: Draft, name: str, unit: str, **parameters: Parameter) -> None:
-        """``name`` mean, min and max as readings of the run, if there were samples."""
         if not self.samples:
             return
-        least, most = min(self.samples), max(self.samples)
-        # Rounding must not put the mean outside of what was measured.
-        mean = min(max(fsum(self.samples) / len(self.samples), least), most)
+        smallest, largest = min(self.samples), max(self.samples)
+        # Rounding must not move the mean outside of the range.
+        mean = min(max(fsum(self.samples) / len(self.samples), smallest), largest)
         run.add(f"{name} mean", mean, unit, **parameters)
-        run.add(f"{name} min", least, unit, **parameters)
-        run.add(f"{name} max", most, unit, **parameters)
+        run.add(f"{name} min", smallest, unit, **parameters)
+        run.add(f"{name} max", largest, unit, **parameters)
 
 
 def summary_metrics(
@@ -57,52 +58,50 @@ def summary_metrics(
     unit: str,
     component: Component,
     better: Better = "lower",
-    zero_allowed: bool = False,
+    allows_zero: bool = False,
 ) -> tuple[Metric, ...]:
-    """The metrics of a summary."""
     return metrics(
         (f"{name} {which}" for which in ("mean", "min", "max")),
         unit=unit,
         better=better,
         component=component,
-        # The least of a log in which something happened can be 0.
-        zero_allowed=zero_allowed,
+        allows_zero=allows_zero,
     )
 
 
 ENERGY_METRICS: Final = (
-    Metric("energy", "J", "lower", "power", work=ENERGY),
-    # The window in which the meter ran, not the duration of the work.
+    Metric("energy", "J", "lower", "power", work_class=ENERGY),
+    # Not the duration of the work.
     Metric("meter time", "s", "neither", "power", kind="setting"),
     *summary_metrics("power", "W", "power"),
 )
 
 
-def take_chunks(text: str, take: Callable[[str], None], above: int = 0) -> int:
-    """Pass a text in pieces of whole lines; return ``above`` plus its lines."""
+def read_chunks(text: str, read: Callable[[str], None], above: int = 0) -> int:
+    """Pass a text in chunks of whole lines; return ``above`` plus its line count."""
     start = 0
     while start < len(text):
         end = text.find("\n", start + _CHUNK) + 1 or len(text)
         chunk = text[start:end]
         try:
-            take(chunk)
+            read(chunk)
         except LineError as error:
-            raise error.moved(above) from None
+            raise error.shifted(above) from None
         above += chunk.count("\n")
         start = end
     return above
 
 
-def lines_of(chunk: str) -> int:
-    """The number of its lines; -1 if the last one has no end."""
+def count_lines(chunk: str) -> int:
+    """Return -1 if the last line has no end."""
     return chunk.count("\n") if chunk.endswith("\n") else -1
 
 
-def refuse_other_width(line: Found, cells: Sequence[str], width: int) -> None:
-    """Refuse a row that has more or fewer cells than its header."""
+def check_row_width(line: MatchedLine, cells: Sequence[str], width: int) -> None:
+    """Raise an error if the number of cells differs from the header."""
     if len(cells) != width:
-        raise line.refused(
-            "it has {cells} columns, not {width}.", cells=len(cells), width=width
+        raise line.parse_error(
+            "the row has {cells} columns, not {width}.", cells=len(cells), width=width
         )
 
 
@@ -113,10 +112,10 @@ def summarize(
     unit: str = "W",
     has_holes: bool = False,
 ) -> None:
-    """Add mean, least and most power, and energy if time has passed.
+    """Add mean, minimum and maximum power, and energy if time has passed.
 
-    Times are microseconds. Power is linear between samples, also across a (marked) gap;
-    gaps of logs that ``has_holes`` have no energy.
+    Times are microseconds. Power is linear between samples, also across a gap (with a
+    warning); logs with gaps that ``has_holes`` have no energy.
     """
     if not watts:
         return
@@ -127,9 +126,9 @@ def summarize(
     is_gap = seconds > 0 and max(steps) > _GAP * median(steps)
     if is_gap:
         gap_s = max(steps) / _SECOND
-        run.mark("gap", "Nothing was measured for {gap:g} s.", gap=gap_s)
+        run.add_warning("gap", "Nothing was measured for {gap:g} s.", gap=gap_s)
     if seconds > 0 and not (is_gap and has_holes):
-        # In C instead of a loop: a log has a million samples.
+        # In C, because a log may have a million samples.
         area = fsum(map(mul, map(add, watts[1:], watts[:-1]), steps)) / 2 / _SECOND
         mean = area / seconds
         run.add("energy", area * FACTORS[unit], "J")

@@ -1,7 +1,7 @@
-"""What happens to a plan by itself: barriers time out, budgets end, plans are done.
+"""Automatic progress of plans: barrier timeouts, end of budgets, end of plans.
 
-Done by every agent's question and, for plans nobody asks about, by the sweeper. Where
-it fails the plan waits, and its agents are answered all the same (`unattended`).
+Runs with each request of an agent, else in the sweeper. If it fails, the plan waits,
+but requests are still answered (`jobs`).
 """
 
 from collections import Counter, defaultdict
@@ -13,16 +13,22 @@ from django.db import connection, transaction
 from django.db.models import F, Max, Q
 from django.utils import timezone
 
-from benchmarks.analysis.gates import runs_for_mean, runs_for_width, width_sentence
 from benchmarks.analysis.intervals import WELCH_RUNS
-from benchmarks.analysis.planning import (
+from benchmarks.analysis.plan_steps import (
     LOAD,
     MEASURED,
     further_round,
-    shared_part,
-    spread_us,
+    overlap_fraction,
+    start_spread_us,
 )
-from benchmarks.comparing.verdicts import rollups_of
+from benchmarks.analysis.verdict_gates import (
+    runs_for_mean,
+    runs_for_width,
+    width_sentence,
+)
+from benchmarks.comparison.study_verdicts import cell_statistics
+from benchmarks.jobs import queue
+from benchmarks.jobs.queue import JobKind, Jobs
 from benchmarks.models import (
     Cell,
     Job,
@@ -32,196 +38,206 @@ from benchmarks.models import (
     PlanStep,
     Run,
 )
-from benchmarks.models.run import CELLS_OF_RUNS, cells_of
-from benchmarks.plans.planning import add_steps, leave_undone, read_design
-from benchmarks.sentences import Sentence, joined, stored
-from benchmarks.unattended import queue
-from benchmarks.unattended.queue import Jobs, Kind
+from benchmarks.models.run import CELLS_OF_RUNS_SQL, cells_of_runs_sql
+from benchmarks.plans.planning import add_steps, read_design, skip_waiting_steps
+from benchmarks.sentences import Sentence, join_sentences, serialize
 
-# From the last arrival to the start: every agent asks several times in it.
-LEAD_S = 3.0
-# What a program may take beyond its own limit, for stamps and a slow connection.
-GRACE_S = 60.0
+# From the last arrival; every agent polls several times.
+START_LEAD_S = 3.0
+# For time stamps and slow connections.
+START_GRACE_S = 60.0
 
-# Load companions ask every second or so while they run.
-SILENT_AFTER = timedelta(seconds=30)
-# Who begins farther apart did not start together.
-MOST_SPREAD_US = 100_000
+# Running background loads poll about every second.
+SILENCE_TIMEOUT = timedelta(seconds=30)
+# Larger differences are not a common start.
+MAX_START_SPREAD_US = 100_000
 
-Part, Step = PlanPart.Status, PlanStep.Status
+PartStatus, StepStatus = PlanPart.Status, PlanStep.Status
 
-PLANNED_CELLS = f"""
-    {cells_of("run.study_id = %s AND run.lab_id = %s AND run.key = ANY(%s::uuid[])")}
-    SELECT DISTINCT cell.id, said.key::text {CELLS_OF_RUNS}
+PLANNED_RUNS_SQL = "run.study_id = %s AND run.lab_id = %s AND run.key = ANY(%s::uuid[])"
+PLANNED_CELLS_SQL = f"""
+    {cells_of_runs_sql(PLANNED_RUNS_SQL)}
+    SELECT DISTINCT cell.id, run_case.key::text {CELLS_OF_RUNS_SQL}
 """
 
 
 @dataclass(frozen=True)
-class Width:
-    """The widest interval of a treatment; ``wanted`` runs are needed, 0: impossible."""
+class IntervalWidth:
+    """A treatment's widest interval; ``required_runs`` is 0 if it cannot be reached."""
 
     treatment: int
     case: str
-    runs: int
-    wanted: int
-    sentence: Sentence
+    run_count: int
+    required_runs: int
+    message: Sentence
 
     @property
-    def more(self) -> int:
-        return max(0, self.wanted - self.runs)
+    def missing_runs(self) -> int:
+        return max(0, self.required_runs - self.run_count)
 
 
-def gather(plan: Plan, step: PlanStep, now: datetime) -> None:
-    """Begin an attempt: every slot is to arrive until the deadline."""
+def begin_attempt(plan: Plan, step: PlanStep, now: datetime) -> None:
+    """Begin an attempt; all slots must arrive before the deadline."""
     parts = list(step.parts.select_related("slot"))
-    # A guest that was never here may still be booting.
+    # A guest that has not joined may be booting.
     is_known = all(part.slot.joined_at for part in parts)
-    patience_s = plan.barrier_s if is_known else max(plan.join_s, plan.barrier_s)
-    step.status, step.attempt = Step.GATHERING, step.attempt + 1
-    step.deadline = now + timedelta(seconds=patience_s)
-    step.clock, step.starts_at_us, step.began_at = "", None, None
-    # A step keeps its place in the order of beginnings, however often it is tried.
-    if step.sequence is None:
-        last = plan.steps.aggregate(last=Max("sequence"))["last"]
-        step.sequence = (last or 0) + 1
+    timeout_s = (
+        plan.barrier_timeout_s
+        if is_known
+        else max(plan.join_timeout_s, plan.barrier_timeout_s)
+    )
+    step.status, step.attempt = StepStatus.AT_BARRIER, step.attempt + 1
+    step.deadline = now + timedelta(seconds=timeout_s)
+    step.clock, step.starts_at_us, step.started_at = "", None, None
+    # Retries keep their position.
+    if step.start_order is None:
+        last = plan.steps.aggregate(last=Max("start_order"))["last"]
+        step.start_order = (last or 0) + 1
     step.save()
     step.parts.update(
-        status=Part.WAITING,
+        status=PartStatus.WAITING,
         attempt=step.attempt,
         clock="",
         arrived_at=None,
-        began_us=None,
+        started_us=None,
         ended_us=None,
-        bound_us=None,
+        clock_error_us=None,
         rounds=None,
-        keys=[],
+        run_keys=[],
     )
     if plan.started_at is None:
         plan.started_at = now
         plan.save(update_fields=["started_at"])
 
 
-def start(step: PlanStep, now_us: int | None, now: datetime) -> None:
-    """Start all slots at one time, and a single slot at once.
+def start_step(step: PlanStep, now_us: int | None, now: datetime) -> None:
+    """Schedule a common start; start a single slot at once.
 
-    ``now_us`` is the time server's clock now.
+    ``now_us`` is of the time server's clock.
     """
-    alone = step.vms == 1
-    limits = step.parts.aggregate(longest=Max("limit_s"))
-    allowed_s = (limits["longest"] or 0.0) + GRACE_S + (0 if alone else LEAD_S)
-    step.status, step.began_at = Step.RUNNING, now
+    is_single = step.vms == 1
+    limits = step.parts.aggregate(longest=Max("timeout_s"))
+    allowed_s = (
+        (limits["longest"] or 0.0) + START_GRACE_S + (0 if is_single else START_LEAD_S)
+    )
+    step.status, step.started_at = StepStatus.RUNNING, now
     step.deadline = now + timedelta(seconds=allowed_s)
-    if not alone and now_us is not None:
-        step.starts_at_us = now_us + round(LEAD_S * 1e6)
+    if not is_single and now_us is not None:
+        step.starts_at_us = now_us + round(START_LEAD_S * 1e6)
     step.save()
-    step.parts.update(status=Part.STARTED, seen_at=now)
+    step.parts.update(status=PartStatus.STARTED, last_seen_at=now)
 
 
-def expect_others(step: PlanStep, now: datetime) -> None:
-    """Give the other slots as long again as the first slot took.
+def extend_deadline(step: PlanStep, now: datetime) -> None:
+    """Limit other slots to twice the time of the first one.
 
-    A slower slot would share less than half of the time.
+    A slower slot would overlap less than half of its time.
     """
-    if step.began_at is None or step.deadline is None:
+    if step.started_at is None or step.deadline is None:
         return
-    again = now + (now - step.began_at) + timedelta(seconds=GRACE_S)
-    if again < step.deadline:
-        step.deadline = again
+    deadline = now + (now - step.started_at) + timedelta(seconds=START_GRACE_S)
+    if deadline < step.deadline:
+        step.deadline = deadline
         step.save(update_fields=["deadline"])
 
 
-def settle(plan: Plan, step: PlanStep, now: datetime) -> None:
-    """End a step when all its slots have ended, and store the spread of their starts.
+def finish_step(plan: Plan, step: PlanStep, now: datetime) -> None:
+    """End a step whose slots have ended; store spread of starts and overlap.
 
-    Slots that began too far apart are tried again, except for the last attempt.
+    Too large a spread causes a retry.
     """
     parts = list(step.parts.all())
-    if any(part.status != Part.DONE for part in parts):
+    if any(part.status != PartStatus.DONE for part in parts):
         return
     measured = [part for part in parts if part.role == MEASURED]
-    spread = spread_us([part.began_us for part in parts])
-    if (spread or 0) > MOST_SPREAD_US and step.attempt < plan.most_attempts:
+    spread = start_spread_us([part.started_us for part in parts])
+    if (spread or 0) > MAX_START_SPREAD_US and step.attempt < plan.max_attempts:
         reason = Sentence(
-            "The slots began {apart:.0f} ms apart; {limit:.0f} ms are allowed.",
+            "The slots started {apart:.0f} ms apart; the limit is {limit:.0f} ms.",
             apart=(spread or 0) / 1000,
-            limit=MOST_SPREAD_US / 1000,
+            limit=MAX_START_SPREAD_US / 1000,
         )
-        break_attempt(plan, step, reason, now)
+        end_attempt(plan, step, reason, now)
         return
-    step.status, step.ended_at, step.reason = Step.DONE, now, ""
-    step.spread_us = spread
-    step.overlap = shared_part([(part.began_us, part.ended_us) for part in measured])
+    step.status, step.ended_at, step.reason = StepStatus.DONE, now, ""
+    step.start_spread_us = spread
+    step.overlap = overlap_fraction(
+        [(part.started_us, part.ended_us) for part in measured]
+    )
     step.deadline = None
     step.save()
 
 
-def capital(slot: PlanSlot) -> Sentence:
-    """Name a slot where a sentence begins."""
+def slot_name_capitalized(slot: PlanSlot) -> Sentence:
+    """Return a slot's name for the start of a sentence."""
     if slot.name:
         return Sentence("Slot {n} ({name})", n=slot.number, name=slot.name)
     return Sentence("Slot {n}", n=slot.number)
 
 
-def break_attempt(
-    plan: Plan, step: PlanStep, reason: str, now: datetime, *, hopeless: bool = False
+def end_attempt(
+    plan: Plan, step: PlanStep, reason: str, now: datetime, *, can_retry: bool = True
 ) -> None:
-    """End an attempt that came to nothing; the step waits again, or has failed."""
-    is_last = hopeless or step.attempt >= plan.most_attempts
-    step.status = Step.FAILED if is_last else Step.WAITING
+    """End a failed attempt; the step waits for a retry or fails."""
+    is_last = not can_retry or step.attempt >= plan.max_attempts
+    step.status = StepStatus.FAILED if is_last else StepStatus.WAITING
     step.reason, step.deadline = reason, None
     step.ended_at = now if is_last else None
     step.save()
-    # A failed part stays failed: pages name the slot that it was.
-    step.parts.exclude(status=Part.FAILED).update(status=Part.WAITING)
+    # Pages show which slot failed.
+    step.parts.exclude(status=PartStatus.FAILED).update(status=PartStatus.WAITING)
 
 
-def is_measured(step: PlanStep) -> bool:
-    """Whether all that is measured has ended: the load beside it may stop."""
+def has_finished_measuring(step: PlanStep) -> bool:
     measured = step.parts.filter(role=MEASURED)
-    return not measured.exclude(status=Part.DONE).exists()
+    return not measured.exclude(status=PartStatus.DONE).exists()
 
 
-def longest_s(plan: Plan) -> dict[int, float]:
-    """Return how long each treatment took at most until now, in seconds."""
-    done = plan.steps.filter(status=Step.DONE).order_by()
-    took = Max(F("ended_at") - F("began_at"))
+def longest_durations_s(plan: Plan) -> dict[int, float]:
+    done = plan.steps.filter(status=StepStatus.DONE).order_by()
+    took = Max(F("ended_at") - F("started_at"))
     rows = done.values_list("treatment").annotate(took=took)
     return {number: took.total_seconds() for number, took in rows if took}
 
 
 def _add_rounds(plan: Plan, now: datetime) -> bool:
-    """Add the rounds that the widths need; return whether the plan goes on.
+    """Add rounds for the target width.
 
-    It goes on while results are missing.
+    Return whether the plan goes on, as it does while results are missing.
     """
-    if plan.width_percent is None or (plan.ends_at and now >= plan.ends_at):
+    if plan.target_width_percent is None or (plan.ends_at and now >= plan.ends_at):
         return False
-    # Warm-ups are run and not kept: no result of theirs is awaited.
+    # Warm-ups are not uploaded.
     parts = PlanPart.objects.filter(
-        step__plan=plan, step__status=Step.DONE, step__repetition__gt=0, role=MEASURED
+        step__plan=plan,
+        step__status=StepStatus.DONE,
+        step__repetition__gt=0,
+        role=MEASURED,
     )
-    measured = parts.values_list("keys", "step__treatment")
+    measured = parts.values_list("run_keys", "step__treatment")
     treatments = {key: number for keys, number in measured for key in keys}
-    # Part 1 alone: further results of one output repeat its key.
-    arrived = Run.objects.filter(lab=plan.lab_id, key__in=set(treatments), part=1)
-    # Judged on half of the results, a plan would add rounds that nobody needs.
+    # Runs of one upload share its key.
+    arrived = Run.objects.filter(
+        lab=plan.lab_id, key__in=set(treatments), upload_position=1
+    )
+    # Incomplete results would cause unnecessary rounds.
     if arrived.exclude(status=Run.Status.RECEIVED).count() != len(treatments):
         return True
     done = Counter(
         plan.steps.filter(repetition__gt=0).values_list("treatment", flat=True)
     )
-    more: dict[int, int] = {}
+    rounds_by_treatment: dict[int, int] = {}
     plan.advice = []
     for number, width in _widths_of(plan, treatments).items():
-        rounds = min(width.more, (plan.most_repetitions or 0) - done[number])
+        rounds = min(width.missing_runs, (plan.max_repetitions or 0) - done[number])
         if rounds > 0:
-            more[number] = rounds
-        sentence = width.sentence
-        if width.more > more.get(number, 0):
+            rounds_by_treatment[number] = rounds
+        sentence = width.message
+        if width.missing_runs > rounds_by_treatment.get(number, 0):
             limit = Sentence(
-                "The plan ends at {n} repetitions.", n=plan.most_repetitions or 0
+                "The plan ends at {n} repetitions.", n=plan.max_repetitions or 0
             )
-            sentence = joined([sentence, limit])
+            sentence = join_sentences([sentence, limit])
         step = plan.steps.filter(treatment=number).select_related("system")[0]
         plan.advice.append(
             {
@@ -232,30 +248,36 @@ def _add_rounds(plan: Plan, now: datetime) -> bool:
                 "scenario": step.scenario,
                 "vms": step.vms,
                 "case": width.case,
-                "runs": width.runs,
-                "wanted": width.wanted,
+                "runs": width.run_count,
+                "wanted": width.required_runs,
                 "sentence": sentence,
-                "words": stored(sentence),
+                "words": serialize(sentence),
             }
         )
     plan.save(update_fields=["advice"])
     design = read_design(plan.design, plan.seed)
-    last = max(plan.steps.values_list("repetition", flat=True), default=0)
-    # Round by round, so that a drift over hours meets all systems alike.
-    for further in range(max(more.values(), default=0)):
-        numbers = [number for number, rounds in more.items() if rounds > further]
-        add_steps(plan, further_round(design, numbers, last + 1 + further))
-    return bool(more)
+    last_repetition = max(plan.steps.values_list("repetition", flat=True), default=0)
+    # Drift over hours affects all systems equally.
+    for round_index in range(max(rounds_by_treatment.values(), default=0)):
+        numbers = [
+            number
+            for number, rounds in rounds_by_treatment.items()
+            if rounds > round_index
+        ]
+        add_steps(
+            plan, further_round(design, numbers, last_repetition + 1 + round_index)
+        )
+    return bool(rounds_by_treatment)
 
 
-def _widths_of(plan: Plan, keys: Mapping[str, int]) -> dict[int, Width]:
-    """Return the widest interval of each treatment, in two queries.
+def _widths_of(plan: Plan, keys: Mapping[str, int]) -> dict[int, IntervalWidth]:
+    """Return each treatment's widest interval, with two queries.
 
-    The interval is of the ratio to a baseline, else of the mean. ``keys`` are of
-    uploads, with their treatments.
+    The interval is of the ratio to a baseline, else of the mean. ``keys`` maps upload
+    keys to treatments.
     """
     with connection.cursor() as cursor:
-        cursor.execute(PLANNED_CELLS, [plan.study_id, plan.lab_id, list(keys)])
+        cursor.execute(PLANNED_CELLS_SQL, [plan.study_id, plan.lab_id, list(keys)])
         treatments = {cell_id: keys[key] for cell_id, key in cursor.fetchall()}
     related = ("case", "system", "efficiency__baseline__case")
     directed = Cell.objects.filter(Q(pk__in=treatments), ~Q(case__better="neither"))
@@ -264,60 +286,68 @@ def _widths_of(plan: Plan, keys: Mapping[str, int]) -> dict[int, Width]:
         efficiency = getattr(cell, "efficiency", None)
         baseline = efficiency.baseline if efficiency else None
         pairs.append((cell, baseline))
-    leaned_on = {baseline.pk for _, baseline in pairs if baseline}
-    half_width = (plan.width_percent or 0.0) / 100
-    widths: dict[int, list[Width]] = defaultdict(list)
+    baseline_ids = {baseline.pk for _, baseline in pairs if baseline}
+    half_width = (plan.target_width_percent or 0.0) / 100
+    widths: dict[int, list[IntervalWidth]] = defaultdict(list)
     for cell, baseline in pairs:
-        if baseline is None and cell.pk in leaned_on:
+        if baseline is None and cell.pk in baseline_ids:
             continue
-        wanted = _wanted_runs(cell, baseline, half_width)
-        for side in (cell, baseline):
-            if side is not None and side.pk in treatments:
-                number, sides = treatments[side.pk], 2 if baseline else 1
-                sentence = width_sentence(side.n, wanted, half_width, sides=sides)
-                width = Width(number, side.case.label, side.n, wanted, sentence)
+        required = _required_runs(cell, baseline, half_width)
+        for member in (cell, baseline):
+            if member is not None and member.pk in treatments:
+                number, side_count = treatments[member.pk], 2 if baseline else 1
+                sentence = width_sentence(
+                    member.n, required, half_width, side_count=side_count
+                )
+                width = IntervalWidth(
+                    number, member.case.label, member.n, required, sentence
+                )
                 widths[number].append(width)
     return {
-        # One that no number of runs makes narrow enough needs the most.
-        number: max(several, key=lambda w: w.more if w.wanted else 1_000_000)
-        for number, several in sorted(widths.items())
+        # Impossible widths (0) rank highest.
+        number: max(
+            candidates, key=lambda w: w.missing_runs if w.required_runs else 1_000_000
+        )
+        for number, candidates in sorted(widths.items())
     }
 
 
-def _wanted_runs(cell: Cell, baseline: Cell | None, half_width: float) -> int:
-    """Return how many runs are needed; a spread that is not known needs some first."""
+def _required_runs(cell: Cell, baseline: Cell | None, half_width: float) -> int:
+    """Return the required runs; `WELCH_RUNS` for an unknown variance."""
     if cell.n < 2 or (baseline is not None and baseline.n < 2):
         return WELCH_RUNS
     if baseline is None:
-        return int(runs_for_mean(rollups_of([cell]), half_width)[0])
-    sides = rollups_of([cell]), rollups_of([baseline])
-    return int(runs_for_width(*sides, half_width)[0])
+        return int(runs_for_mean(cell_statistics([cell]), half_width)[0])
+    statistics = cell_statistics([cell]), cell_statistics([baseline])
+    return int(runs_for_width(*statistics, half_width)[0])
 
 
-def proceed_plans() -> int:
-    """Bring every open plan up to date that nobody has in hand; return how many."""
-    known = Job.objects.filter(kind=Kind.PLAN).values("subject_id")
+def advance_plans() -> int:
+    queued = Job.objects.filter(kind=JobKind.PLAN).values("subject_id")
     opened = Plan.objects.filter(status=Plan.Status.OPEN).order_by("pk")
-    queue.put(_job_of(plan) for plan in opened.exclude(pk__in=known))
-    due = queue.units(Kind.PLAN)
-    return sum(queue.run(Kind.PLAN, unit.subject_id) for unit in due)
+    queue.enqueue(_job_of(plan) for plan in opened.exclude(pk__in=queued))
+    due = queue.due_job_groups(JobKind.PLAN)
+    return sum(queue.run_due_jobs(JobKind.PLAN, unit.subject_id) for unit in due)
 
 
 def _job_of(plan: Plan) -> Job:
     return Job(
-        kind=Kind.PLAN, subject_id=plan.pk, study_id=plan.study_id, lab_id=plan.lab_id
+        kind=JobKind.PLAN,
+        subject_id=plan.pk,
+        study_id=plan.study_id,
+        lab_id=plan.lab_id,
     )
 
 
-@queue.job(Kind.PLAN)
+@queue.job_handler(JobKind.PLAN)
 @transaction.atomic
 def _proceed(jobs: Jobs) -> bool:
-    """Bring one plan up to date unless somebody has it in hand."""
-    # One transaction a plan: agents that ask wait for its lock.
-    locked = Plan.objects.filter(status=Plan.Status.OPEN).select_for_update(
+    """Advance one plan unless it is locked."""
+    # One transaction per plan: agents wait for the lock.
+    plans = Plan.objects.filter(status=Plan.Status.OPEN).select_for_update(
         skip_locked=True
     )
-    plan = locked.filter(pk=jobs[0].subject_id).first()
+    plan = plans.filter(pk=jobs[0].subject_id).first()
     if plan is None:
         return False
     advance(plan, timezone.now())
@@ -325,84 +355,84 @@ def _proceed(jobs: Jobs) -> bool:
     return True
 
 
-def try_to_advance(plan: Plan, now: datetime) -> bool:
-    """Do what is due before an agent is answered; the caller holds the plan's lock.
+def advance_or_record_error(plan: Plan, now: datetime) -> bool:
+    """Advance before answering an agent; the caller holds the plan's lock.
 
-    Errors are stored with the plan and return False. A plan that failed before is left
-    to the sweeper.
+    Store errors and return False. Plans with an earlier error are left to the sweeper.
     """
-    jobs = Job.objects.filter(kind=Kind.PLAN, subject_id=plan.pk)
-    if jobs.filter(failures__gt=0).exists() and not queue.units(
-        Kind.PLAN, subject_id=plan.pk
+    jobs = Job.objects.filter(kind=JobKind.PLAN, subject_id=plan.pk)
+    if jobs.filter(failures__gt=0).exists() and not queue.due_job_groups(
+        JobKind.PLAN, subject_id=plan.pk
     ):
         return False
     try:
         with transaction.atomic():
             advance(plan, now)
     except Exception as error:
-        if queue.is_nobodys_fault(error):
+        if queue.is_transient_error(error):
             raise
-        queue.note_error(Kind.PLAN, list(jobs) or queue.put([_job_of(plan)]), error)
-        # What was changed of it in memory was not stored.
+        queue.record_error(
+            JobKind.PLAN, list(jobs) or queue.enqueue([_job_of(plan)]), error
+        )
         plan.refresh_from_db()
         return False
     return True
 
 
 def advance(plan: Plan, now: datetime) -> None:
-    """Do what is due; the caller holds the plan's lock."""
-    # The budget first: a step that waits at its barrier ends with it, not as late.
+    """Apply deadlines and budget; the caller holds the plan's lock."""
+    # The budget first: steps at a barrier end for that reason.
     if plan.status == Plan.Status.OPEN and plan.ends_at and now >= plan.ends_at:
-        leave_undone(
+        skip_waiting_steps(
             plan,
             Sentence(
                 "Skipped: the time budget of {budget:,} s is used up.",
                 budget=plan.budget_s,
             ),
         )
-    for step in plan.steps.filter(status__in=PlanStep.BUSY):
-        if reason := _late_reason(plan, step, now):
-            break_attempt(plan, step, reason, now)
+    for step in plan.steps.filter(status__in=PlanStep.ACTIVE):
+        if reason := _delay_reason(plan, step, now):
+            end_attempt(plan, step, reason, now)
     unfinished = plan.steps.filter(status__in=PlanStep.UNFINISHED)
     if plan.status != Plan.Status.OPEN or unfinished.exists():
         return
-    # Nothing is left, unless the widths ask for more rounds.
+    # All steps have ended.
     if not _add_rounds(plan, now):
         plan.status, plan.finished_at = Plan.Status.DONE, now
         plan.save(update_fields=["status", "finished_at"])
 
 
-def _late_reason(plan: Plan, step: PlanStep, now: datetime) -> str:
-    """Say who keeps a step from going on; nothing while it is in time."""
+def _delay_reason(plan: Plan, step: PlanStep, now: datetime) -> str:
     parts = step.parts.select_related("slot").order_by("slot__number")
-    loads = parts.filter(role=LOAD, status=Part.STARTED)
-    if silent := loads.filter(seen_at__lt=now - SILENT_AFTER):
+    loads = parts.filter(role=LOAD, status=PartStatus.STARTED)
+    if silent := loads.filter(last_seen_at__lt=now - SILENCE_TIMEOUT):
         return Sentence(
-            "No sign of the load of {names} for {wait:.0f} s.",
-            names=joined([str(part.slot) for part in silent], ", "),
-            wait=SILENT_AFTER.total_seconds(),
+            "The load of {names} has not responded for {wait:.0f} s.",
+            names=join_sentences([str(part.slot) for part in silent], ", "),
+            wait=SILENCE_TIMEOUT.total_seconds(),
         )
     if not step.deadline or now <= step.deadline:
         return ""
-    if step.status != Step.GATHERING:
-        slots = [part.slot for part in parts if part.status == Part.STARTED]
+    if step.status != StepStatus.AT_BARRIER:
+        slots = [part.slot for part in parts if part.status == PartStatus.STARTED]
         return Sentence(
-            "{slots} began and did not report an end in time.", slots=_listed(slots)
+            "{slots} started but did not report an end in time.",
+            slots=_slot_names(slots),
         )
-    missing = [part.slot for part in parts if part.status != Part.ARRIVED]
+    missing = [part.slot for part in parts if part.status != PartStatus.ARRIVED]
     if never := [slot for slot in missing if not slot.joined_at]:
         return Sentence(
-            "{slots} never joined, for {wait} s.",
-            slots=_listed(never),
-            wait=plan.join_s,
+            "{slots} did not join within {wait} s.",
+            slots=_slot_names(never),
+            wait=plan.join_timeout_s,
         )
     return Sentence(
         "{slots} did not arrive within {wait} s.",
-        slots=_listed(missing),
-        wait=plan.barrier_s,
+        slots=_slot_names(missing),
+        wait=plan.barrier_timeout_s,
     )
 
 
-def _listed(slots: list[PlanSlot]) -> str:
-    first, *others = slots
-    return joined([capital(first), *map(str, others)], ", ")
+def _slot_names(slots: list[PlanSlot]) -> str:
+    first, *rest = slots
+    return join_sentences([slot_name_capitalized(first), *map(str, rest)], ", ")

@@ -1,7 +1,7 @@
 """Findings of plausibility rules, and the registry of rules.
 
-A rule is a pure function from a study to doubts; its docstring is its section in
-``docs/flags.md``.
+A rule is a pure function from the facts of a study to findings. Its docstring becomes
+its section in ``docs/flags.md``.
 """
 
 import hashlib
@@ -11,41 +11,39 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from benchmarks.plausibility.facts import CellFact, Id, StudyFacts
-from benchmarks.sentences import counted
+from benchmarks.plausibility.study_facts import CellFact, Id, StudyFacts
+from benchmarks.sentences import pluralized
 
-# A fingerprint says a rule by its first name: people have decided about those doubts.
-FIRST_NAMES: Final = {"slots-do-not-add-up": "seats-do-not-add-up"}
+# Decisions are stored by fingerprint, so renamed rules keep their original id.
+ORIGINAL_RULE_IDS: Final = {"slots-do-not-add-up": "seats-do-not-add-up"}
 Severity = Literal["impossible", "implausible", "check"]
-Kind = Literal["cell", "run", "system", "study"]
+SubjectKind = Literal["cell", "run", "system", "study"]
 Evidence = (
     bool | int | float | str | Sequence["Evidence"] | Mapping[str, "Evidence"] | None
 )
 
 SEVERITIES: Final[tuple[Severity, ...]] = ("impossible", "implausible", "check")
-"""From a number that cannot be right to one that needs a word of explanation. The
-first two withhold the verdict until a person decides; a check is only shown."""
+"""The first two withhold the verdict until a person dismisses the flag."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Subject:
-    """What a finding is about. ``id`` is the text of the row's id."""
+    """The row that a finding is about."""
 
-    kind: Kind
+    kind: SubjectKind
     id: str
 
 
-def subjects(kind: Kind, ids: Iterable[Id]) -> tuple[Subject, ...]:
-    """Subjects of one kind, each once, in the order of their first mention."""
+def unique_subjects(kind: SubjectKind, ids: Iterable[Id]) -> tuple[Subject, ...]:
     return tuple(Subject(kind, id) for id in dict.fromkeys(map(str, ids)))
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One doubt of one rule, to be confirmed or dismissed by a person.
+class RuleFinding:
+    """A finding of a rule, which a person confirms or dismisses.
 
-    ``evidence`` is JSON; ``values`` are the readings it rests on; only viewers of all
-    studies that it ``quotes`` see it.
+    ``evidence`` is JSON. Only people who may view all ``quoted_studies`` see the
+    finding.
     """
 
     rule: str
@@ -54,42 +52,42 @@ class Finding:
     subjects: tuple[Subject, ...]
     evidence: Mapping[str, Evidence] = field(default_factory=dict)
     values: tuple[float | str, ...] = ()
-    quotes: tuple[Id, ...] = ()
+    quoted_studies: tuple[Id, ...] = ()
 
     @property
     def fingerprint(self) -> str:
-        """Return a key of the doubt and its values, in any order."""
+        """A key of the finding and its values, independent of their order."""
         about = sorted([subject.kind, subject.id] for subject in self.subjects)
-        # Twelve digits: a mean summed in another order is the same value.
+        # The mean depends on the order of the sum.
         values = sorted(
             value if isinstance(value, str) else f"{value:.12g}"
             for value in self.values
         )
-        rule = FIRST_NAMES.get(self.rule, self.rule)
+        rule = ORIGINAL_RULE_IDS.get(self.rule, self.rule)
         text = json.dumps([rule, about, values], separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
-    """A finding without its rule; ``severity`` only if not the rule's."""
+class Finding:
+    """A finding before its rule is added; ``severity`` overrides that of the rule."""
 
     sentence: str
     subjects: tuple[Subject, ...]
     evidence: Mapping[str, Evidence] = field(default_factory=dict)
     values: tuple[float | str, ...] = ()
     severity: Severity | None = None
-    quotes: tuple[Id, ...] = ()
+    quoted_studies: tuple[Id, ...] = ()
 
 
-Check = Callable[[StudyFacts], Iterator[Doubt]]
+Check = Callable[[StudyFacts], Iterator[Finding]]
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule and its function, whose docstring is the ``documentation``.
+    """A plausibility rule.
 
-    ``looks_beside``: it reads cells of other studies or baselines, and no runs.
+    ``uses_other_studies``: the rule reads cells of other studies, but no runs.
     """
 
     id: str
@@ -97,34 +95,32 @@ class Rule:
     family: str
     severity: Severity
     check: Check = field(repr=False)
-    looks_beside: bool = False
+    uses_other_studies: bool = False
 
     @property
     def documentation(self) -> str:
         return inspect.getdoc(self.check) or ""
 
     @property
-    def place(self) -> tuple[str, str]:
-        """Where it stands among the others: by its family."""
+    def sort_key(self) -> tuple[str, str]:
         return (self.family, self.id)
 
-    def findings(self, study: StudyFacts) -> Iterator[Finding]:
-        """What this rule doubts about a study."""
-        # Any rule may look at an efficiency, and so at a baseline in another study.
-        leant_on = study.leant_on
-        for doubt in self.check(study):
-            yield Finding(
+    def findings(self, study: StudyFacts) -> Iterator[RuleFinding]:
+        # Any rule may use relative performance, and so a baseline in another study.
+        baseline_studies = study.baseline_studies
+        for finding in self.check(study):
+            yield RuleFinding(
                 rule=self.id,
-                severity=doubt.severity or self.severity,
-                sentence=doubt.sentence,
-                subjects=doubt.subjects,
-                evidence=doubt.evidence,
-                values=doubt.values,
-                quotes=tuple({*leant_on, *doubt.quotes}),
+                severity=finding.severity or self.severity,
+                sentence=finding.sentence,
+                subjects=finding.subjects,
+                evidence=finding.evidence,
+                values=finding.values,
+                quoted_studies=tuple({*baseline_studies, *finding.quoted_studies}),
             )
 
 
-REGISTERED: Final[dict[str, Rule]] = {}
+RULE_REGISTRY: Final[dict[str, Rule]] = {}
 
 
 def rule(
@@ -132,30 +128,28 @@ def rule(
     title: str,
     severity: Severity,
     *,
-    looks_beside: bool = False,
+    uses_other_studies: bool = False,
     family: str = "",
 ) -> Callable[[Check], Check]:
-    """Register a function as a rule; two rules of one id are a mistake.
+    """Register a function as a rule; raise ValueError if the id is taken.
 
-    ``family`` is what readers see; by default the name of the module.
+    ``family`` is the group shown to readers (default: the module).
     """
 
     def register(check: Check) -> Check:
-        # A copied rule that keeps its id would silently take the other one's place.
-        if id in REGISTERED:
+        if id in RULE_REGISTRY:
             raise ValueError(f'two rules are called "{id}"')
-        named = family or check.__module__.rpartition(".")[2]
-        REGISTERED[id] = Rule(id, title, named, severity, check, looks_beside)
+        group = family or check.__module__.rpartition(".")[2]
+        RULE_REGISTRY[id] = Rule(id, title, group, severity, check, uses_other_studies)
         return check
 
     return register
 
 
-def further(name: str, number: int) -> str:
-    """A case and how many more the sentence speaks of: "... and 2 more benchmarks"."""
+def name_and_more(name: str, number: int) -> str:
     if not number:
         return name
-    return counted(
+    return pluralized(
         "{name} and {n} more benchmark",
         "{name} and {n} more benchmarks",
         name=name,
@@ -163,20 +157,19 @@ def further(name: str, number: int) -> str:
     )
 
 
-def about_cells(
+def cell_finding(
     sentence: str,
     cells: Iterable[CellFact],
     severity: Severity | None = None,
-    quotes: tuple[Id, ...] = (),
+    quoted_studies: tuple[Id, ...] = (),
     **evidence: Evidence,
-) -> Doubt:
-    """A doubt about cells that rests on their means, beside those of other studies."""
+) -> Finding:
     members = tuple(cells)
-    return Doubt(
+    return Finding(
         sentence,
-        subjects("cell", (cell.id for cell in members)),
+        unique_subjects("cell", (cell.id for cell in members)),
         evidence,
         tuple(cell.mean for cell in members),
         severity,
-        quotes,
+        quoted_studies,
     )

@@ -1,4 +1,4 @@
-"""What each system of a study took for the work that power meters metered."""
+"""Energy that the systems of a study used for metered work."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -6,30 +6,29 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any, Protocol, TypeVar
 
-from benchmarks.analysis.energy import MeterTotal
+from benchmarks.analysis.energy_ratio import MeterTotal
 from benchmarks.models import Study, System
-from benchmarks.power.meters import MeterReading, meter_readings
+from benchmarks.power.meter_readings import MeterReading, meter_readings
 from benchmarks.sentences import Sentence
-from benchmarks.text import natural
+from benchmarks.text import natural_sort_key
 
 
 @dataclass(frozen=True, kw_only=True)
 class SystemEnergy:
     """Means over a system's runs of a workload.
 
-    ``energy_j`` is mean power times the work's time, ``less_wait_j`` the total without
-    idle power. Ratios are to the table's reference; ``reason`` says why there is no
-    energy.
+    ``energy_j`` is mean power times the work's time, ``without_idle_j`` the total
+    without idle power.
     """
 
     system: System
     run_ids: tuple[int, ...]
-    printed_j: float
+    meter_total_j: float
     meter_s: float
     mean_w: float
     work_s: float | None
     energy_j: float | None
-    less_wait_j: float | None
+    without_idle_j: float | None
     operations: float | None
     joules_per_operation: float | None
     operations_per_joule: float | None
@@ -37,15 +36,15 @@ class SystemEnergy:
     reason: str
     printed_ratio: float | None = None
     energy_ratio: float | None = None
-    less_wait_ratio: float | None = None
+    without_idle_ratio: float | None = None
 
     @property
     def overrun_s(self) -> float | None:
         return None if self.work_s is None else self.meter_s - self.work_s
 
     @property
-    def is_reversed(self) -> bool:
-        """Above the reference by the printed total, below it by the work, or so."""
+    def contradicts_total(self) -> bool:
+        """Whether the printed total ranks the system differently."""
         if self.printed_ratio is None or self.energy_ratio is None:
             return False
         return (self.printed_ratio - 1) * (self.energy_ratio - 1) < 0
@@ -53,7 +52,7 @@ class SystemEnergy:
 
 @dataclass(frozen=True)
 class EnergyTable:
-    """One workload on the systems it was metered on; ``reference`` comes first."""
+    """One workload on the systems on which it was metered."""
 
     workload: str
     unit: str
@@ -62,128 +61,129 @@ class EnergyTable:
 
 
 @dataclass(frozen=True)
-class NotAssessed:
+class UnassessedReading:
     reading: MeterReading
     reason: str
 
 
 @dataclass(frozen=True)
-class Energy:
+class StudyEnergy:
     tables: tuple[EnergyTable, ...]
-    not_assessed: tuple[NotAssessed, ...]
-    metered: tuple[MeterReading, ...]
+    not_assessed: tuple[UnassessedReading, ...]
+    readings: tuple[MeterReading, ...]
 
 
-class OfSystem(Protocol):
-    """What a table of energies has a row for."""
-
+class HasSystem(Protocol):
     @property
     def system(self) -> System: ...
 
 
-Row = TypeVar("Row", bound=OfSystem)
+Row = TypeVar("Row", bound=HasSystem)
 
 
-def study_energy(study: Study, waiting_w: float | None = None) -> Energy:
-    """Return the energy of every workload; ``waiting_w`` is the idle power."""
+def study_energy(study: Study, idle_w: float | None = None) -> StudyEnergy:
+    """Return the energy of every workload; ``idle_w`` is the idle power."""
     readings = meter_readings(study)
     not_assessed = []
     groups: dict[tuple[Any, ...], list[MeterReading]] = defaultdict(list)
     for reading in readings:
         if not (reading.meter_j or 0) > 0:
-            why = Sentence(
-                "The meter reported power, but no energy: over which time is not known."
+            reason = Sentence(
+                "The meter reported power but not energy, and the duration is not "
+                "known."
             )
-            not_assessed.append(NotAssessed(reading, why))
+            not_assessed.append(UnassessedReading(reading, reason))
         elif not (reading.meter_s or 0) > 0:
-            why = Sentence("The meter reported energy, but not how long it ran.")
-            not_assessed.append(NotAssessed(reading, why))
+            reason = Sentence("The meter reported energy but not how long it ran.")
+            not_assessed.append(UnassessedReading(reading, reason))
         else:
             run = reading.run
-            work = (reading.workload, reading.case.pk)
-            circumstances = (run.scenario, run.vms or 0, run.load)
-            groups[*work, *circumstances].append(reading)
+            workload_key = (reading.workload, reading.case.pk)
+            conditions = (run.scenario, run.vms or 0, run.load)
+            groups[*workload_key, *conditions].append(reading)
 
     def rank(group: tuple[tuple[Any, ...], list[MeterReading]]) -> tuple[float, str]:
-        """Works whose energy is known of most systems come first."""
+        """Workloads with known energy on most systems come first."""
         key, members = group
         unknown = sum(member.work.seconds is None for member in members)
         return unknown / len(members), str(key)
 
-    return Energy(
+    return StudyEnergy(
         tables=tuple(
-            _table(study, members, waiting_w)
+            _table(study, members, idle_w)
             for _, members in sorted(groups.items(), key=rank)
         ),
         not_assessed=tuple(not_assessed),
-        metered=readings,
+        readings=readings,
     )
 
 
 def _table(
-    study: Study, readings: Sequence[MeterReading], waiting_w: float | None
+    study: Study, readings: Sequence[MeterReading], idle_w: float | None
 ) -> EnergyTable:
     by_system: dict[int, list[MeterReading]] = defaultdict(list)
     for reading in readings:
         by_system[reading.run.system_id].append(reading)
-    systems = [_of_system(members, waiting_w) for members in by_system.values()]
-    systems.sort(key=lambda energy: natural(energy.system.label))
+    systems = [_system_energy(members, idle_w) for members in by_system.values()]
+    systems.sort(key=lambda energy: natural_sort_key(energy.system.label))
     ordered = reference_first(study, systems)
-    base = ordered[0]
+    reference = ordered[0]
     return EnergyTable(
         workload=readings[0].workload,
         unit=readings[0].case.unit,
-        reference=base.system,
+        reference=reference.system,
         systems=tuple(
             replace(
                 energy,
-                printed_ratio=_ratio(energy.printed_j, base.printed_j),
-                energy_ratio=_ratio(energy.energy_j, base.energy_j),
-                less_wait_ratio=_ratio(energy.less_wait_j, base.less_wait_j),
+                printed_ratio=_ratio(energy.meter_total_j, reference.meter_total_j),
+                energy_ratio=_ratio(energy.energy_j, reference.energy_j),
+                without_idle_ratio=_ratio(
+                    energy.without_idle_j, reference.without_idle_j
+                ),
             )
             for energy in ordered
         ),
     )
 
 
-def _ratio(value: float | None, other: float | None) -> float | None:
-    return value / other if value is not None and other else None
+def _ratio(value: float | None, reference: float | None) -> float | None:
+    return value / reference if value is not None and reference else None
 
 
-def _of_system(
-    readings: Sequence[MeterReading], waiting_w: float | None
+def _system_energy(
+    readings: Sequence[MeterReading], idle_w: float | None
 ) -> SystemEnergy:
     totals = [
         MeterTotal(
-            meter_j=reading.meter_j or 0.0,
-            meter_s=reading.meter_s or 0.0,
+            total_j=reading.meter_j or 0.0,
+            metered_s=reading.meter_s or 0.0,
             work_s=reading.work.seconds,
             operations=reading.work.operations,
         )
         for reading in readings
     ]
-    unknown = [total.meter_s for total in totals if total.work_s is None]
+    unknown = [total.metered_s for total in totals if total.work_s is None]
     works = [total.per_work for total in totals]
     return SystemEnergy(
         system=readings[0].run.system,
         run_ids=tuple(reading.run.pk for reading in readings),
-        printed_j=fmean(total.meter_j for total in totals),
-        meter_s=fmean(total.meter_s for total in totals),
+        meter_total_j=fmean(total.total_j for total in totals),
+        meter_s=fmean(total.metered_s for total in totals),
         mean_w=fmean(total.mean_w for total in totals),
-        work_s=known_mean(total.work_s for total in totals),
-        energy_j=known_mean(total.energy_j for total in totals),
-        less_wait_j=known_mean(total.less_wait_j(waiting_w) for total in totals),
-        operations=known_mean(total.operations for total in totals),
-        joules_per_operation=known_mean(
+        work_s=mean_of_known(total.work_s for total in totals),
+        energy_j=mean_of_known(total.energy_j for total in totals),
+        without_idle_j=mean_of_known(total.without_idle_j(idle_w) for total in totals),
+        operations=mean_of_known(total.operations for total in totals),
+        joules_per_operation=mean_of_known(
             w.joules_per_operation if w else None for w in works
         ),
-        operations_per_joule=known_mean(
+        operations_per_joule=mean_of_known(
             w.operations_per_joule if w else None for w in works
         ),
-        energy_delay_js=known_mean(w.energy_delay_js if w else None for w in works),
+        energy_delay_js=mean_of_known(w.energy_delay_js if w else None for w in works),
         reason=Sentence(
-            "The meter ran {ran:.6g} s, but how long the work took is not stated: "
-            "its energy is not known.",
+            "The meter ran {ran:.6g} s, but the duration of the work is not "
+            "reported, so its energy is not known.",
             ran=unknown[0],
         )
         if unknown
@@ -191,14 +191,17 @@ def _of_system(
     )
 
 
-def known_mean(values: Iterable[float | None]) -> float | None:
+def mean_of_known(values: Iterable[float | None]) -> float | None:
     numbers = list(values)
-    known = [number for number in numbers if number is not None]
-    return fmean(known) if known and len(known) == len(numbers) else None
+    known_numbers = [number for number in numbers if number is not None]
+    return (
+        fmean(known_numbers)
+        if known_numbers and len(known_numbers) == len(numbers)
+        else None
+    )
 
 
 def reference_first(study: Study, rows: Sequence[Row]) -> list[Row]:
-    """Move the study's reference, else the native machine, to the front."""
     chosen = (row for row in rows if row.system.pk == study.reference_system_id)
     native = (row for row in rows if row.system.is_native)
     first = next(chosen, None) or next(native, None) or rows[0]

@@ -1,4 +1,4 @@
-"""The energy of a study's work as its machines' meters logged it, by system."""
+"""Energy of a study's work by the logs of its machines' meters, by system."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -10,46 +10,45 @@ from typing import Any
 import numpy as np
 import orjson
 
-from benchmarks.analysis.energy import (
-    WORK_TIMES,
+from benchmarks.analysis.assessment import energy_ratio
+from benchmarks.analysis.energy_ratio import (
+    RUN_TIME_METRICS,
+    EnergyPerWork,
     EnergyRatio,
-    PerWork,
     per_work,
 )
-from benchmarks.analysis.judgement import energy_ratio
 from benchmarks.analysis.power_trace import (
     Span,
     WorkEnergy,
+    enclosing_span,
     energy_within,
-    hull,
     work_energy,
 )
 from benchmarks.analysis.sessions import UNKNOWN_TIME
+from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.errors import ParseError
 from benchmarks.models import Meter, Run, RunEnergy, RunMean, Study, System
-from benchmarks.own_tools.lookup import known_tool
 from benchmarks.parsing.decoding import decode
-from benchmarks.power.energy_tables import known_mean, reference_first
-from benchmarks.power.logs import power_of, window_of
-from benchmarks.power.meters import (
-    OPERATIONS,
+from benchmarks.power.energy_tables import mean_of_known, reference_first
+from benchmarks.power.meter_logs import measured_power, run_window
+from benchmarks.power.meter_readings import (
+    OPERATION_METRICS,
     MeterReading,
-    operations_of,
+    run_duration_s,
+    run_operations,
     samples_by_run,
-    took_s,
 )
-from benchmarks.sentences import Sentence, joined, template
+from benchmarks.sentences import Sentence, join_sentences, template
 from benchmarks.studies.cell_sessions import study_sessions
-from benchmarks.text import natural
-from benchmarks.tools.power_csv import tables_of
-from benchmarks.tools.watts_up import logs_of
+from benchmarks.text import natural_sort_key
+from benchmarks.tools.power_csv import read_tables
+from benchmarks.tools.watts_up import read_logs
 
-LONGEST_TEXT = 4_000_000
-FEWEST_IDLE = 3
-# So much is shown before and after the work: what the machine takes at rest. Not more,
-# for a log tells of all that a machine did.
-LEAST_AROUND_S, MOST_AROUND_S = 10.0, 120.0
-PART_AROUND = 0.2
+MAX_TEXT_LENGTH = 4_000_000
+MIN_IDLE_SAMPLES = 3
+# Shown before and after the work; a log covers everything a machine did.
+MIN_CONTEXT_S, MAX_CONTEXT_S = 10.0, 120.0
+CONTEXT_PART = 0.2
 _MICROSECONDS = 1e6
 # The year 2001: no log counts so many seconds from its own start.
 _FIRST_DATE_S = 1e9
@@ -57,8 +56,6 @@ _FIRST_DATE_S = 1e9
 
 @dataclass(frozen=True)
 class MeteredWork:
-    """The energy of one run's work, or of the work of runs that ran together."""
-
     runs: tuple[Run, ...]
     energy: RunEnergy
 
@@ -67,14 +64,13 @@ class MeteredWork:
         return self.energy.meter
 
     @property
-    def lead(self) -> Run:
+    def lead_run(self) -> Run:
         return self.runs[0]
 
     @property
     def sentence(self) -> str:
-        """What the reader must know of this figure, in numbers; may be empty."""
         energy = self.energy
-        missing_s = energy.duration_s - energy.covered_s
+        missing_s = energy.duration_s - energy.measured_s
         amounts = {
             "missing": f"{missing_s:.3g}",
             "all": f"{energy.duration_s:.6g}",
@@ -82,37 +78,39 @@ class MeteredWork:
         }
         remarks = []
         if energy.mean_w is None:
-            text = template("Of the {all} s of the work the meter measured nothing.")
+            text = template(
+                "The meter measured nothing during the {all} s of the work."
+            )
         elif not energy.is_covered:
             text = template(
-                "{missing} s of the {all} s ({share} %) were not measured: too much "
-                "for an energy."
+                "{missing} s of the {all} s ({share}%) were not measured, which is "
+                "too much to calculate the energy."
             )
         else:
-            text = template("{missing} s of the {all} s ({share} %) were not measured.")
+            text = template("{missing} s of the {all} s ({share}%) were not measured.")
         if not energy.is_covered or missing_s > 1e-6 * energy.duration_s:
             remarks.append(Sentence(text, **amounts))
         if energy.is_shared:
             shared = template(
-                "{n} runs overlapped on the machine: this is the energy of all "
-                "together."
+                "{n} runs overlapped on the machine; this is their combined energy."
             )
-            remarks.append(Sentence(shared, n=energy.together))
-        if not energy.is_external:
+            remarks.append(Sentence(shared, n=energy.overlapping_runs))
+        if not energy.is_external_clock:
             unchecked = Sentence(
-                "Its own clock says when it ran, and was not compared with the meter's."
+                "The times of the run come from its own clock, which was not "
+                "compared with the meter's clock."
             )
             remarks.append(unchecked)
-        return joined(remarks) if remarks else ""
+        return join_sentences(remarks) if remarks else ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LoggedSystem:
-    """What one system took for a workload by one meter, as J per operation or J."""
+    """One system's energy for a workload by one meter, in J per operation or J."""
 
     system: System
     meter: Meter
-    works: tuple[MeteredWork, ...]
+    metered_works: tuple[MeteredWork, ...]
     energy_j: float | None
     work_s: float | None
     mean_w: float | None
@@ -127,19 +125,17 @@ class LoggedSystem:
     ratio: EnergyRatio | None = None
 
     @property
-    def unmeasured(self) -> int:
-        """Of how many runs too little was measured."""
-        return sum(work.energy.energy_j is None for work in self.works)
+    def unmeasured_run_count(self) -> int:
+        """Runs of which too little was measured."""
+        return sum(work.energy.energy_j is None for work in self.metered_works)
 
     @property
     def n(self) -> int:
-        return len(self.works) - self.unmeasured
+        return len(self.metered_works) - self.unmeasured_run_count
 
 
 @dataclass(frozen=True)
 class LoggedTable:
-    """One workload on the systems it was metered on; the reference comes first."""
-
     workload: str
     is_cpu_only: bool
     systems: tuple[LoggedSystem, ...]
@@ -147,7 +143,7 @@ class LoggedTable:
 
 @dataclass(frozen=True, slots=True)
 class PowerLog:
-    """Power samples in order; times are since 1970 if ``is_absolute``."""
+    """Power samples; times are since 1970 if ``is_absolute``."""
 
     times_s: tuple[float, ...]
     watts: tuple[float, ...]
@@ -156,8 +152,7 @@ class PowerLog:
     def is_absolute(self) -> bool:
         return self.times_s[0] >= _FIRST_DATE_S
 
-    def started_at(self, start_s: float) -> "PowerLog":
-        """The log with its first sample at a moment that is known from elsewhere."""
+    def shift_to(self, start_s: float) -> "PowerLog":
         first = self.times_s[0]
         times = tuple(start_s + time - first for time in self.times_s)
         return PowerLog(times, self.watts)
@@ -165,20 +160,18 @@ class PowerLog:
 
 @dataclass(frozen=True)
 class LoggedWindow:
-    """The time of one run of work, and the energy in it or the reason for none."""
-
     run: Run
     start_s: float
     end_s: float
     energy: WorkEnergy | None
-    per_work: PerWork | None
+    per_work: EnergyPerWork | None
     above_idle_j: float | None
     reason: str = ""
 
 
 @dataclass(frozen=True)
 class MeteredRun:
-    """A log with its windows in seconds from the first sample, or its ``problem``."""
+    """Windows are in seconds from the first sample."""
 
     run: Run
     log: PowerLog | None = None
@@ -189,7 +182,7 @@ class MeteredRun:
 
 @dataclass(frozen=True)
 class WorkSpan:
-    """When a run of work ran, in seconds since 1970, and how much it did."""
+    """In seconds since 1970."""
 
     run: Run
     start_s: float
@@ -198,16 +191,15 @@ class WorkSpan:
 
 
 def run_energies(study: Study) -> tuple[MeteredWork, ...]:
-    """Return the energy of a study's work by each meter, in one query."""
     rows = (
         RunEnergy.objects.filter(run__study=study, run__status=Run.Status.PARSED)
         .select_related("run__system__host", "run__corun", "meter__host")
-        .order_by("lead", "meter__name", "meter", "run")
+        .order_by("lead_run", "meter__name", "meter", "run")
     )
     groups: dict[tuple[int, int], list[RunEnergy]] = defaultdict(list)
     for row in rows:
-        groups[row.lead_id, row.meter_id].append(row)
-    # Each member's row holds the energy of all, so any of them will do.
+        groups[row.lead_run_id, row.meter_id].append(row)
+    # Each member's row holds the energy of all.
     return tuple(
         MeteredWork(tuple(row.run for row in members), members[0])
         for members in groups.values()
@@ -215,31 +207,30 @@ def run_energies(study: Study) -> tuple[MeteredWork, ...]:
 
 
 def logged_energy(
-    study: Study, works: Sequence[MeteredWork]
+    study: Study, metered_works: Sequence[MeteredWork]
 ) -> tuple[LoggedTable, ...]:
-    """Return a table for each workload, in two queries; what ran together is none."""
-    alone = [work for work in works if not work.energy.is_shared]
-    leads = [work.lead for work in alone]
+    """Return a table for each workload, in two queries, without overlapping runs."""
+    single = [work for work in metered_works if not work.energy.is_shared]
+    leads = [work.lead_run for work in single]
     means = RunMean.objects.filter(
         lab__in={lead.lab_id for lead in leads}, run__in=[lead.pk for lead in leads]
     )
     cases: dict[int, set[int]] = defaultdict(set)
     for run_id, case_id in means.values_list("run", "case"):
         cases[run_id].add(case_id)
-    # Two runs are the same work by tool, step, circumstances and cases.
     groups: dict[tuple[Any, ...], list[MeteredWork]] = defaultdict(list)
-    for work in alone:
-        run = work.lead
-        done = tuple(sorted(cases[run.pk]))
-        place = (run.scenario, run.vms or 0, run.load)
-        key = (run.tool, _step(work), work.meter.is_cpu_only, place, done)
+    for work in single:
+        run = work.lead_run
+        case_ids = tuple(sorted(cases[run.pk]))
+        conditions = (run.scenario, run.vms or 0, run.load)
+        key = (run.tool, _step(work), work.meter.is_cpu_only, conditions, case_ids)
         groups[key].append(work)
     days = study_sessions(study).days
     return tuple(_table(study, groups[key], days) for key in sorted(groups, key=str))
 
 
 def _step(work: MeteredWork) -> str:
-    order = work.lead.facts.get("order")
+    order = work.lead_run.facts.get("order")
     step = order.get("step") if isinstance(order, dict) else None
     return step if isinstance(step, str) else ""
 
@@ -247,79 +238,84 @@ def _step(work: MeteredWork) -> str:
 def _table(
     study: Study, works: Sequence[MeteredWork], days: Mapping[int, str]
 ) -> LoggedTable:
-    by_place: dict[tuple[int, int], list[MeteredWork]] = defaultdict(list)
+    by_system: dict[tuple[int, int], list[MeteredWork]] = defaultdict(list)
     for work in works:
-        by_place[work.lead.system_id, work.meter.pk].append(work)
-    systems = [_system(members) for members in by_place.values()]
-    systems.sort(key=lambda row: (natural(row.system.label), row.meter.name))
-    base, *others = reference_first(study, systems)
-    against = base.meter.facts
+        by_system[work.lead_run.system_id, work.meter.pk].append(work)
+    systems = [_logged_system(members) for members in by_system.values()]
+    systems.sort(key=lambda row: (natural_sort_key(row.system.label), row.meter.name))
+    reference, *rest = reference_first(study, systems)
+    reference_facts = reference.meter.comparison_facts
     first = works[0]
-    title = known_tool(first.lead.tool).title
+    title = require_tool(first.lead_run.tool).title
     return LoggedTable(
         workload=", ".join(filter(None, [title, _step(first)])),
         is_cpu_only=first.meter.is_cpu_only,
         systems=(
-            base,
+            reference,
             *(
                 replace(
-                    own,
+                    system,
                     ratio=energy_ratio(
-                        own.per_work,
-                        base.per_work,
-                        (own.meter.facts, against),
-                        (own.sessions, base.sessions),
+                        system.per_work,
+                        reference.per_work,
+                        (system.meter.comparison_facts, reference_facts),
+                        (system.sessions, reference.sessions),
                         days,
                     ),
                 )
-                for own in others
+                for system in rest
             ),
         ),
     )
 
 
-def _system(works: Sequence[MeteredWork]) -> LoggedSystem:
+def _logged_system(works: Sequence[MeteredWork]) -> LoggedSystem:
     metered = [work for work in works if work.energy.energy_j is not None]
     measured = [work.energy for work in metered]
-    done = [energy.per_work for energy in measured]
-    per_operation = [work.joules_per_operation for work in done if work]
-    known = [joules for joules in per_operation if joules is not None]
-    # J per operation only where every run counted: the two cannot be compared.
-    if not known or len(known) < len(measured):
+    work_energies = [energy.per_work for energy in measured]
+    per_operation = [work.joules_per_operation for work in work_energies if work]
+    joules_per_work = [value for value in per_operation if value is not None]
+    # Only if every run counted operations: the units are not comparable.
+    if not joules_per_work or len(joules_per_work) < len(measured):
         metered = [work for work in metered if work.energy.energy_j]
-        known = [work.energy.energy_j or 0.0 for work in metered]
-    sittings = (work.lead.sitting_id for work in metered)
+        joules_per_work = [work.energy.energy_j or 0.0 for work in metered]
+    session_ids = (work.lead_run.session_id for work in metered)
     return LoggedSystem(
-        system=works[0].lead.system,
+        system=works[0].lead_run.system,
         meter=works[0].meter,
-        works=tuple(works),
-        energy_j=known_mean(energy.energy_j for energy in measured),
-        work_s=known_mean(energy.duration_s for energy in measured),
-        mean_w=known_mean(energy.mean_w for energy in measured),
-        idle_w=known_mean(energy.idle_w for energy in measured),
-        above_idle_j=known_mean(energy.above_idle_j for energy in measured),
-        operations=known_mean(energy.operations for energy in measured),
-        joules_per_operation=known_mean(per_operation),
-        operations_per_joule=known_mean(
-            w.operations_per_joule if w else None for w in done
+        metered_works=tuple(works),
+        energy_j=mean_of_known(energy.energy_j for energy in measured),
+        work_s=mean_of_known(energy.duration_s for energy in measured),
+        mean_w=mean_of_known(energy.mean_w for energy in measured),
+        idle_w=mean_of_known(energy.idle_w for energy in measured),
+        above_idle_j=mean_of_known(energy.above_idle_j for energy in measured),
+        operations=mean_of_known(energy.operations for energy in measured),
+        joules_per_operation=mean_of_known(per_operation),
+        operations_per_joule=mean_of_known(
+            w.operations_per_joule if w else None for w in work_energies
         ),
-        energy_delay_js=known_mean(w.energy_delay_js if w else None for w in done),
-        per_work=tuple(known),
-        sessions=tuple(UNKNOWN_TIME if pk is None else pk for pk in sittings),
+        energy_delay_js=mean_of_known(
+            w.energy_delay_js if w else None for w in work_energies
+        ),
+        per_work=tuple(joules_per_work),
+        sessions=tuple(UNKNOWN_TIME if pk is None else pk for pk in session_ids),
     )
 
 
 def metered_run(reading: MeterReading) -> MeteredRun:
-    """Read a meter's upload again and integrate it over the work, in three queries."""
+    """Integrate a meter's upload over the work, in three queries."""
     run = Run.objects.get(pk=reading.run.pk)
     try:
         log = power_log(run.tool, _text(run))
         if not log.is_absolute:
             if run.started_at is None:
                 raise ParseError(
-                    Sentence("The log counts from its own start, which is not known.")
+                    Sentence(
+                        "The log has times relative to its start, and the "
+                        "start is not known."
+                    )
                 )
-            log = log.started_at(run.started_at.timestamp())
+            log = log.shift_to(run.started_at.timestamp())
     except ParseError as error:
         return MeteredRun(run, problem=error.sentence)
     spans = _spans(reading.work.runs)
@@ -328,7 +324,7 @@ def metered_run(reading: MeterReading) -> MeteredRun:
         for time, watts in zip(log.times_s, log.watts, strict=True)
         if not any(span.start_s <= time <= span.end_s for span in spans)
     ]
-    idle_w = fmean(outside) if len(outside) >= FEWEST_IDLE else None
+    idle_w = fmean(outside) if len(outside) >= MIN_IDLE_SAMPLES else None
     first = log.times_s[0]
     measure = partial(work_energy, log.times_s, log.watts)
     windows = []
@@ -341,9 +337,7 @@ def metered_run(reading: MeterReading) -> MeteredRun:
         windows.append(window)
     problem = ""
     if not spans or len(spans) < len(reading.work.runs):
-        problem = Sentence(
-            "For one piece of work it is not known when it began or how long it took."
-        )
+        problem = Sentence("The start or duration of at least one run is not known.")
     return MeteredRun(
         run,
         PowerLog(tuple(time - first for time in log.times_s), log.watts),
@@ -354,34 +348,34 @@ def metered_run(reading: MeterReading) -> MeteredRun:
 
 
 def power_log(tool: str, output: str) -> PowerLog:
-    """Return the samples of the only log in a text; raise ParseError without times."""
+    """Return the samples of the only log in a text; ParseError without times."""
     if tool == "power-csv":
         logs = [
             PowerLog(
                 tuple(time / _MICROSECONDS for time in rows.times),
                 tuple(watts * rows.factor for watts in rows.watts),
             )
-            for rows in tables_of(decode(output))
+            for rows in read_tables(decode(output))
         ]
     elif tool == "watts-up":
         logs = []
-        for log in logs_of(decode(output)):
+        for log in read_logs(decode(output)):
             times = tuple(time / _MICROSECONDS for time in log.times)
             if not times and log.interval and not log.has_holes:
-                # No packet says when it was sent, but each stands for the interval that
-                # was asked for.
+                # Packets have no times, but each covers the requested interval.
                 steps = range(len(log.watts))
                 times = tuple(float(step * log.interval) for step in steps)
             logs.append(PowerLog(times, tuple(log.watts)))
     else:
-        raise ParseError("This meter's samples are not kept with their times.")
+        raise ParseError("The samples of this meter are not stored with times.")
     logs = [log for log in logs if log.watts]
     if len(logs) != 1:
         raise ParseError(
-            "This part of the upload holds {logs} logs, not one.", logs=len(logs)
+            "This part of the upload contains {logs} logs instead of one.",
+            logs=len(logs),
         )
     if len(logs[0].times_s) != len(logs[0].watts) or len(logs[0].watts) < 2:
-        raise ParseError("The log does not say when its samples were taken.")
+        raise ParseError("The log does not contain the times of its samples.")
     return logs[0]
 
 
@@ -389,64 +383,67 @@ def _text(run: Run) -> str:
     document = orjson.loads(run.upload.text)
     output = document.get("output") if isinstance(document, dict) else None
     if not isinstance(output, str):
-        raise ParseError(Sentence("Only figures were sent, not the meter's log."))
-    if len(output) > LONGEST_TEXT:
         raise ParseError(
-            Sentence("The log is too long to be drawn; its summary is above.")
+            Sentence("Only summary values were uploaded, not the meter's log.")
         )
-    # Ends lines where the reader does, or its line numbers would not fit.
+    if len(output) > MAX_TEXT_LENGTH:
+        raise ParseError(
+            Sentence("The log is too long for a chart. Its summary is shown above.")
+        )
+    # The line numbers must match the parser's.
     plain = output.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return "\n".join(plain[(run.first_line or 1) - 1 : run.last_line]) + "\n"
 
 
 def _spans(runs: Sequence[Run]) -> list[WorkSpan]:
-    """Return when those of the runs ran of which it is known."""
-    timed = samples_by_run(runs, (*WORK_TIMES, *OPERATIONS))
+    timed = samples_by_run(runs, (*RUN_TIME_METRICS, *OPERATION_METRICS))
     spans = []
     for run in runs:
         samples = timed[run.pk]
-        seconds = took_s(run, samples)
+        seconds = run_duration_s(run, samples)
         if run.started_at and seconds:
             begin = run.started_at.timestamp()
-            spans.append(WorkSpan(run, begin, begin + seconds, operations_of(samples)))
+            spans.append(WorkSpan(run, begin, begin + seconds, run_operations(samples)))
     return spans
 
 
 def work_power(work: MeteredWork) -> MeteredRun | None:
-    """Return the power around some work with its window; None if the log is gone."""
-    windows = [window for run in work.runs if (window := window_of(run))]
+    """Return the power around some work; None if the log is gone."""
+    windows = [window for run in work.runs if (window := run_window(run))]
     if not windows:
         return None
-    rough = hull([(w.begin_s, w.begin_s + w.duration_s) for w in windows])
-    around_s = (rough[1] - rough[0]) * PART_AROUND
-    around_s = min(max(around_s, LEAST_AROUND_S), MOST_AROUND_S)
-    power = power_of(work.meter, rough[0] - around_s, rough[1] + around_s)
+    approximate = enclosing_span(
+        [(w.begin_s, w.begin_s + w.duration_s) for w in windows]
+    )
+    context_s = (approximate[1] - approximate[0]) * CONTEXT_PART
+    context_s = min(max(context_s, MIN_CONTEXT_S), MAX_CONTEXT_S)
+    power = measured_power(
+        work.meter, approximate[0] - context_s, approximate[1] + context_s
+    )
     if power is None:
         return None
-    spans = [power.span_of(window) for window in windows]
-    whole = hull(spans)
-    shown = power.trace.within(whole[0] - around_s, whole[1] + around_s)
-    if not shown.starts_s.size:
+    spans = [power.window_span(window) for window in windows]
+    work_span = enclosing_span(spans)
+    visible = power.trace.within(work_span[0] - context_s, work_span[1] + context_s)
+    if not visible.starts_s.size:
         return None
-    first = float(shown.starts_s[0])
-    # Of a counter the middle of each step.
-    times, watts = (shown.starts_s + shown.ends_s) / 2, shown.first_w
-    # Power is linear between two samples, so the end of the last step is drawn too.
-    if not shown.is_counted:
-        times = np.append(shown.starts_s, shown.ends_s[-1])
-        watts = np.append(shown.first_w, shown.last_w[-1])
+    first = float(visible.starts_s[0])
+    times, watts = (visible.starts_s + visible.ends_s) / 2, visible.first_w
+    # Power is linear between two samples.
+    if not visible.is_from_counter:
+        times = np.append(visible.starts_s, visible.ends_s[-1])
+        watts = np.append(visible.first_w, visible.last_w[-1])
     stored = work.energy
     measure = partial(energy_within, power.trace)
-    seen = _window(stored.run, whole, first, measure, stored.operations)
-    is_covered = seen.energy is not None and seen.energy.is_covered
+    logged = _window(stored.run, work_span, first, measure, stored.operations)
+    is_covered = logged.energy is not None and logged.energy.is_covered
     return MeteredRun(
-        run=work.lead,
+        run=work.lead_run,
         log=PowerLog(tuple((times - first).tolist()), tuple(watts.tolist())),
         windows=(
             replace(
-                seen,
-                # Of less than 90 % of the window no energy is told.
-                per_work=seen.per_work if is_covered else None,
+                logged,
+                per_work=logged.per_work if is_covered else None,
                 above_idle_j=stored.above_idle_j,
             ),
         ),
@@ -462,14 +459,16 @@ def _window(
     operations: float | None,
 ) -> LoggedWindow:
     energy: WorkEnergy | None = None
-    done: PerWork | None = None
+    energy_per_work: EnergyPerWork | None = None
     reason = ""
     try:
         energy = measure(span)
     except ValueError as error:
         reason = str(error)
-    # A tool may have counted nothing: 0 transactions are no divisor.
+    # A tool may report 0 operations.
     if energy is not None and energy.energy_j > 0:
-        done = per_work(energy.energy_j, energy.duration_s, operations or None)
+        energy_per_work = per_work(
+            energy.energy_j, energy.duration_s, operations or None
+        )
     begin_s, end_s = span[0] - first_s, span[1] - first_s
-    return LoggedWindow(run, begin_s, end_s, energy, done, None, reason)
+    return LoggedWindow(run, begin_s, end_s, energy, energy_per_work, None, reason)

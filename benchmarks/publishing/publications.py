@@ -1,4 +1,4 @@
-"""What versions and reviews share: their files, how they are found and withdrawn."""
+"""Lookup, files and withdrawal of versions and reviews."""
 
 import hashlib
 from collections.abc import Mapping
@@ -8,45 +8,51 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from benchmarks.collaboration.events import notify_version_withdrawn
 from benchmarks.errors import InvalidError, NotFoundError
 from benchmarks.models import AuditEntry, Publication, Version
 from benchmarks.sentences import Sentence
 from benchmarks.text import clean_text
-from benchmarks.together.events import tell_withdrawn
 from benchmarks.viewer import Viewer
 
-P = TypeVar("P", bound=Publication)
+PublicationT = TypeVar("PublicationT", bound=Publication)
 
 
-def visible_publications(model: type[P], viewer: Viewer) -> QuerySet[P]:
-    """Return versions or reviews with their files, without the files' content."""
-    rows: QuerySet[P] = model.objects.visible_to(viewer).with_files()
+def visible_publications(
+    model: type[PublicationT], viewer: Viewer
+) -> QuerySet[PublicationT]:
+    """Return versions or reviews with their files, without content."""
+    rows: QuerySet[PublicationT] = model.objects.visible_to(viewer).with_files()
     return rows.order_by("-pk")
 
 
-def find_publication(model: type[P], viewer: Viewer, pk: int) -> P:
-    """Return a version or review; raise NotFoundError, also if it is not visible."""
+def find_publication(
+    model: type[PublicationT], viewer: Viewer, pk: int
+) -> PublicationT:
+    """Return a publication; raise NotFoundError, also if invisible."""
     publication = visible_publications(model, viewer).filter(pk=pk).first()
     if publication is None:
-        raise NotFoundError(model.KIND, pk)
+        raise NotFoundError(model.KIND_LABEL, pk)
     return publication
 
 
-def find_file(model: type[P], viewer: Viewer, pk: int, name: str) -> tuple[P, Any]:
-    """Return a publication and a file of it with its content; raise NotFoundError."""
+def find_file(
+    model: type[PublicationT], viewer: Viewer, pk: int, name: str
+) -> tuple[PublicationT, Any]:
+    """Return a publication and its file with content; raise NotFoundError."""
     publication = find_publication(model, viewer, pk)
     file = publication.files.model.objects.filter(
         **{publication.files.field.name: publication}, name=name
     ).first()
     if file is None:
-        raise NotFoundError(model.FILE, name)
+        raise NotFoundError(model.FILE_LABEL, name)
     return publication, file
 
 
-def new_files(publication: Publication, contents: Mapping[str, bytes]) -> list[Any]:
-    """Return the files of a publication, unsaved, and set its digest.
+def unsaved_files(publication: Publication, contents: Mapping[str, bytes]) -> list[Any]:
+    """Return unsaved files.
 
-    The digest is a SHA-256 of lines ``digest  name``, sorted by name.
+    Set the digest, a SHA-256 of lines ``digest  name``, sorted by name.
     """
     files = publication.files
     rows = [
@@ -66,29 +72,31 @@ def new_files(publication: Publication, contents: Mapping[str, bytes]) -> list[A
 
 
 @transaction.atomic
-def withdraw(publication: P, *, who: str, reason: str) -> P:
-    """Withdraw a publication; its page and its files keep their addresses."""
-    kind = publication.KIND
-    reason = clean_text(reason.strip(), what=Sentence("reason"), multiline=True)
+def withdraw(publication: PublicationT, *, actor: str, reason: str) -> PublicationT:
+    """Withdraw a publication; page and files stay available."""
+    kind = publication.KIND_LABEL
+    reason = clean_text(reason.strip(), label=Sentence("reason"), multiline=True)
     if not reason:
-        raise InvalidError(kind, "Give a reason: whoever follows the link will see it.")
+        raise InvalidError(
+            kind, "Give a reason. It is shown to everyone who follows the link."
+        )
     rows = type(publication).objects.select_for_update()
-    locked: P = rows.get(pk=publication.pk)
+    locked: PublicationT = rows.get(pk=publication.pk)
     if locked.withdrawn_at:
         raise InvalidError(
             kind,
-            "The {kind} was withdrawn before; the reason stays.",
+            "The {kind} was already withdrawn; the reason cannot be changed.",
             kind=kind,
         )
-    locked.withdrawn_at, locked.withdrawn_by = timezone.now(), who
-    locked.withdrawn_reason = reason
-    locked.save(update_fields=["withdrawn_at", "withdrawn_by", "withdrawn_reason"])
+    locked.withdrawn_at, locked.withdrawn_by = timezone.now(), actor
+    locked.withdrawal_reason = reason
+    locked.save(update_fields=["withdrawn_at", "withdrawn_by", "withdrawal_reason"])
     AuditEntry.log(
         locked.lab,
-        AuditEntry.Kind.WITHDREW_PUBLISHED,
+        AuditEntry.Kind.WITHDREW_PUBLICATION,
         f"{locked.audit_name}: {reason}",
-        agent=who,
+        agent=actor,
     )
     if isinstance(locked, Version):
-        tell_withdrawn(locked.study, locked.number, locked.pk)
+        notify_version_withdrawn(locked.study, locked.number, locked.pk)
     return locked

@@ -1,4 +1,4 @@
-"""Publish a review: the evidence of many studies, frozen; compare it with today."""
+"""Publication of reviews (frozen evidence of many studies), and later changes."""
 
 import hashlib
 import json
@@ -12,14 +12,16 @@ from django.db.models import Exists, OuterRef
 
 from benchmarks.analysis.verdicts import RULE_SET
 from benchmarks.errors import InvalidError
-from benchmarks.evidence.reading import Question, evidence_origins
-from benchmarks.evidence.records import (
-    Changes,
+from benchmarks.evidence.json_records import (
     Record,
-    changes,
+    ReviewChanges,
     question_record,
+    review_changes,
     study_records,
 )
+from benchmarks.evidence.queries import Question, study_averages_by_question
+from benchmarks.jobs import queue
+from benchmarks.jobs.queue import JobKind, Jobs
 from benchmarks.models import (
     AuditEntry,
     Lab,
@@ -31,29 +33,27 @@ from benchmarks.models import (
     Study,
     Version,
 )
-from benchmarks.publishing.making import Stage, note, order
-from benchmarks.publishing.publications import new_files
+from benchmarks.publishing.file_generation import Stage, request_generation, set_stage
+from benchmarks.publishing.publications import unsaved_files
 from benchmarks.publishing.versions import latest_versions
 from benchmarks.sentences import Sentence
 from benchmarks.studies.data_versions import study_version
 from benchmarks.text import clean_text
-from benchmarks.unattended import queue
-from benchmarks.unattended.queue import Jobs, Kind
 from benchmarks.viewer import ANYONE, Viewer
 from benchmarks.work_classes import WORK_CLASSES
 
-MOST_TITLE: Final = 300
-MOST_AUTHORS: Final = 500
-MOST_QUESTIONS: Final = 300
-WORKS: Final = list(WORK_CLASSES)
+MAX_TITLE: Final = 300
+MAX_AUTHORS_LENGTH: Final = 500
+MAX_QUESTIONS: Final = 300
+WORK_CLASS_ORDER: Final = list(WORK_CLASSES)
 
 
 def reviewable_studies(viewer: Viewer) -> set[int]:
-    """Return the ids of the studies that a review may cover: public or signed ones.
+    """Return ids of studies that a review may cover: public or signed ones.
 
     A signed study has not changed since a version that another lab signed.
     """
-    found = set(
+    ids = set(
         Study.objects.visible_to(ANYONE)
         .filter(deleted_at=None)
         .values_list("pk", flat=True)
@@ -63,17 +63,17 @@ def reviewable_studies(viewer: Viewer) -> set[int]:
         withdrawn_at=None,
         study__deleted_at=None,
     )
-    jobs = PublishingJob.objects.filter(version__in=signed.exclude(study__in=found))
+    jobs = PublishingJob.objects.filter(version__in=signed.exclude(study__in=ids))
     for job in jobs.select_related("study"):
         if study_version(job.study) == job.data_version:
-            found.add(job.study_id)
-    return found
+            ids.add(job.study_id)
+    return ids
 
 
 def reviewable_questions(viewer: Viewer) -> list[Question]:
-    """Return every question that a review of this viewer may include, in order."""
-    found = evidence_origins(viewer, studies=reviewable_studies(viewer))
-    return sorted(found, key=_order)
+    """Return this viewer's possible questions, in order."""
+    averages = study_averages_by_question(viewer, studies=reviewable_studies(viewer))
+    return sorted(averages, key=_order)
 
 
 @transaction.atomic
@@ -81,143 +81,156 @@ def publish_review(
     *,
     lab: Lab,
     viewer: Viewer,
-    who: str,
+    actor: str,
     person: User | None,
-    site: str,
+    site_url: str,
     title: str,
     authors: str,
     questions: Collection[Question],
     note: str = "",
     with_flagged: bool = False,
 ) -> tuple[Review, bool]:
-    """Freeze the current public or signed results; return whether the review is new.
+    """Freeze public or signed results; return whether the review is new.
 
     Raise InvalidError without a title, authors or any results.
     """
     stated = {
-        "title": clean_text(title.strip(), what=Sentence("title")),
-        "authors": clean_text(authors.strip(), what=Sentence("authors")),
-        "note": clean_text(note.strip(), what=Sentence("note"), multiline=True),
+        "title": clean_text(title.strip(), label=Sentence("title")),
+        "authors": clean_text(authors.strip(), label=Sentence("authors")),
+        "note": clean_text(note.strip(), label=Sentence("note"), multiline=True),
     }
     _check(stated, questions)
     studies = reviewable_studies(viewer)
-    found = evidence_origins(viewer, questions, studies)
-    if missing := sorted(set(questions) - found.keys(), key=_order):
+    averages = study_averages_by_question(viewer, questions, studies)
+    if missing := sorted(set(questions) - averages.keys(), key=_order):
         raise InvalidError(
-            "review",
-            "Nothing that is public or signed was measured of {hypervisor}, "
-            "{work}: leave it out.",
+            "invalid_review",
+            "No public or signed results exist for {hypervisor}, {work}. Leave out "
+            "this combination.",
             hypervisor=missing[0].hypervisor,
-            work=missing[0].work,
+            work=missing[0].work_class,
         )
-    ids = {each.study.pk for parts in found.values() for each in parts}
+    ids = {average.study.pk for parts in averages.values() for average in parts}
     versions = latest_versions(viewer, ids)
     content = {
         "with_flagged": with_flagged,
         "questions": [
-            question_record(question, found[question], with_flagged=with_flagged)
-            for question in sorted(found, key=_order)
+            question_record(question, averages[question], with_flagged=with_flagged)
+            for question in sorted(averages, key=_order)
         ],
-        "studies": study_records(found, versions),
+        "studies": study_records(averages, versions),
     }
     text = json.dumps([stated, content, RULE_SET], sort_keys=True)
     stamp = hashlib.sha256(text.encode()).hexdigest()
-    # The second of two simultaneous requests waits here and finds the first one's.
+    # Concurrent requests find the same review.
     Lab.objects.select_for_update(no_key=True).get(pk=lab.pk)
-    known = Review.objects.filter(lab=lab, stamp=stamp, withdrawn_at=None).first()
-    if known is not None:
-        return known, False
+    existing = Review.objects.filter(
+        lab=lab, request_digest=stamp, withdrawn_at=None
+    ).first()
+    if existing is not None:
+        return existing, False
     review = Review.objects.create(
         lab=lab,
         **stated,
         person=person,
-        published_by=who,
+        published_by=actor,
         product_version=settings.VERSION,
         rule_set=RULE_SET,
         content=content,
-        stamp=stamp,
-        site=site,
+        request_digest=stamp,
+        site_url=site_url,
     )
     ReviewedStudy.objects.bulk_create(
         ReviewedStudy(review=review, study_id=pk, version=versions.get(pk))
         for pk in sorted(ids)
     )
-    order(Kind.REVIEW, review)
+    request_generation(JobKind.REVIEW, review)
     AuditEntry.log(
-        lab, AuditEntry.Kind.PUBLISHED, stated["title"], person=person, agent=who
+        lab, AuditEntry.Kind.PUBLISHED, stated["title"], person=person, agent=actor
     )
     return review, True
 
 
-def _check(stated: Mapping[str, str], questions: Collection[Question]) -> None:
-    if not stated["title"]:
-        raise InvalidError("review", "Give the review a title.")
-    if not stated["authors"]:
-        raise InvalidError("review", "Name its authors: it will be cited.")
-    for name, most in (("title", MOST_TITLE), ("authors", MOST_AUTHORS)):
-        if len(stated[name]) > most:
+def _check(texts: Mapping[str, str], questions: Collection[Question]) -> None:
+    if not texts["title"]:
+        raise InvalidError("invalid_review", "Enter a title for the review.")
+    if not texts["authors"]:
+        raise InvalidError(
+            "invalid_review", "Enter the authors, because the review will be cited."
+        )
+    for name, limit in (("title", MAX_TITLE), ("authors", MAX_AUTHORS_LENGTH)):
+        if len(texts[name]) > limit:
             raise InvalidError(
-                "review", "The {field} has more than {n} letters.", field=name, n=most
+                "invalid_review",
+                "The {field} has more than {n} characters.",
+                field=name,
+                n=limit,
             )
     if not questions:
         raise InvalidError(
-            "review", "Choose at least one hypervisor and class of work."
+            "invalid_review", "Choose at least one hypervisor and one work class."
         )
-    if unknown := sorted({it.work for it in questions} - WORK_CLASSES.keys()):
+    if unknown := sorted(
+        {question.work_class for question in questions} - WORK_CLASSES.keys()
+    ):
         raise InvalidError(
-            "review", "There is no class of work called {name}.", name=unknown[0][:100]
+            "invalid_review", "Unknown work class: {name}.", name=unknown[0][:100]
         )
-    if len(questions) > MOST_QUESTIONS:
+    if len(questions) > MAX_QUESTIONS:
         raise InvalidError(
-            "review", "A review has at most {n} questions.", n=MOST_QUESTIONS
+            "invalid_review",
+            "A review can have at most {n} questions.",
+            n=MAX_QUESTIONS,
         )
 
 
 @transaction.atomic
 def store_review_files(*, review: Review, files: Mapping[str, bytes]) -> None:
-    """Store the files of a review, unless another worker has taken over."""
-    if not queue.are_mine(review.jobs):
+    """Store files, unless another worker has claimed the review."""
+    if not queue.are_claimed(review.claimed_jobs):
         return
-    ReviewFile.objects.bulk_create(new_files(review, files))
-    note(review, Stage.DONE, digest=review.digest)
-    queue.finish(review.jobs)
+    ReviewFile.objects.bulk_create(unsaved_files(review, files))
+    set_stage(review, Stage.DONE, digest=review.digest)
+    queue.finish(review.claimed_jobs)
 
 
-def note_review_failed(jobs: Jobs, error: str, is_final: bool) -> None:
-    """Show on its page that the files of a review could not be written."""
+def record_review_failure(jobs: Jobs, error: str, is_final: bool) -> None:
     rows = Review.objects.filter(pk=jobs[0].subject_id, stage__in=Review.UNFINISHED)
     rows.update(stage=Stage.FAILED)
 
 
-def changes_since(review: Review) -> Changes:
-    """Return the differences between a review and its studies and public ones now.
+def changes_since(review: Review) -> ReviewChanges:
+    """Compare a review with its studies and public ones now.
 
-    The caller checks that the viewer may see the review.
+    The caller checks visibility.
     """
-    own = set(review.studies.values_list("pk", flat=True))
+    reviewed = set(review.studies.values_list("pk", flat=True))
     public = set(Study.objects.visible_to(ANYONE).values_list("pk", flat=True))
     content = review.content
     questions = [
-        Question(it["hypervisor"], it["work_class"]) for it in questions_of(review)
+        Question(record["hypervisor"], record["work_class"])
+        for record in review_questions(review)
     ]
     labs = review.studies.values_list("lab_id", flat=True)
-    found = evidence_origins(Viewer(frozenset(labs)), questions, own | public)
+    averages = study_averages_by_question(
+        Viewer(frozenset(labs)), questions, reviewed | public
+    )
     now = [
         question_record(
-            question, found.get(question, []), with_flagged=content["with_flagged"]
+            question, averages.get(question, []), with_flagged=content["with_flagged"]
         )
         for question in questions
     ]
-    return changes(
-        content["questions"], now, content["studies"], study_records(found, {})
+    return review_changes(
+        content["questions"], now, content["studies"], study_records(averages, {})
     )
 
 
-def questions_of(review: Review) -> list[Record]:
-    """Return the questions of a review with their numbers."""
+def review_questions(review: Review) -> list[Record]:
+    """Return questions with numbers."""
     records: list[dict[str, Any]] = review.content["questions"]
     return records
 
 
 def _order(question: Question) -> tuple[str, int]:
-    return question.hypervisor, WORKS.index(question.work)
+    return question.hypervisor, WORK_CLASS_ORDER.index(question.work_class)

@@ -1,4 +1,4 @@
-"""Assess, publish and sign versions of a study; enter their DOI."""
+"""Assessment, publication and signatures of versions, and their DOIs."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -9,9 +9,17 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.db.models import Count, Max, Q
 
-from benchmarks.analysis.publishing import Assessment, MeasuredCell, assess
+from benchmarks.analysis.publication_level import (
+    CellPrecision,
+    LevelAssessment,
+    assess_publication_level,
+)
+from benchmarks.collaboration.events import notify_version_published
+from benchmarks.custom_tools.lookup import study_declarations
 from benchmarks.errors import InvalidError
 from benchmarks.evidence.replication import reproduced_by
+from benchmarks.jobs import queue
+from benchmarks.jobs.queue import JobKind, Jobs
 from benchmarks.models import (
     AuditEntry,
     Cell,
@@ -25,64 +33,67 @@ from benchmarks.models import (
     Version,
     VersionFile,
 )
-from benchmarks.own_tools.lookup import declarations_of
-from benchmarks.publishing.making import Stage, note, order
-from benchmarks.publishing.publications import new_files, visible_publications
+from benchmarks.publishing.file_generation import Stage, request_generation, set_stage
+from benchmarks.publishing.publications import unsaved_files, visible_publications
 from benchmarks.sentences import Sentence
 from benchmarks.studies.data_versions import study_version
 from benchmarks.studies.flags import studies_quoted
-from benchmarks.studies.lists import tally_of
+from benchmarks.studies.overview import count_study
 from benchmarks.text import clean_text
-from benchmarks.together.events import tell_published
-from benchmarks.unattended import queue
-from benchmarks.unattended.queue import Jobs, Kind
 from benchmarks.viewer import Viewer
 
-Write = Callable[[Version], Mapping[str, bytes]]
+WriteFiles = Callable[[Version], Mapping[str, bytes]]
 
 
 def request_version(
-    *, study: Study, person: User, site: str, licence: str, licence_note: str
+    *,
+    study: Study,
+    person: User,
+    site_url: str,
+    publishing_permission: str,
+    permission_note: str,
 ) -> tuple[PublishingJob, bool]:
-    """Request a version of a study as it is now; return whether the request is new.
+    """Request a version of a study; return whether the request is new.
 
-    A study has one unfinished request at most. Raise InvalidError if runs still wait,
-    or if the question about licences is not answered.
+    A study has one unfinished request at most. Raises InvalidError for waiting runs, or
+    without an answer about licenses.
     """
     answer = clean_text(
-        licence_note.strip(), what=Sentence("answer about the licence"), multiline=True
+        permission_note.strip(),
+        label=Sentence("answer about the license"),
+        multiline=True,
     )
-    if licence not in Version.Licence.values:
+    if publishing_permission not in Version.PublishingPermission.values:
         raise InvalidError(
-            "version",
-            "Say whether a licence of these hypervisors restricts publishing.",
+            "invalid_version",
+            "State whether a license of these hypervisors restricts publishing.",
         )
-    if licence == Version.Licence.PERMITTED and not answer:
+    if publishing_permission == Version.PublishingPermission.GRANTED and not answer:
         raise InvalidError(
-            "version", "Say who permitted it and when: the answer is kept."
+            "invalid_version",
+            "State who gave permission and when. The answer is stored.",
         )
-    check_settled(study)
+    check_is_processed(study)
     with transaction.atomic():
-        wanted, is_new = PublishingJob.objects.get_or_create(
+        request, is_new = PublishingJob.objects.get_or_create(
             study=study,
             stage__in=PublishingJob.UNFINISHED,
             defaults={
                 "person": person,
-                "site": site,
-                "licence": licence,
-                "licence_note": answer,
+                "site_url": site_url,
+                "publishing_permission": publishing_permission,
+                "permission_note": answer,
                 "data_version": study_version(study),
             },
         )
         if is_new:
-            # Replace jobs that failed.
-            Job.objects.filter(kind=Kind.PUBLISHING, study=study).delete()
-            order(Kind.PUBLISHING, wanted, study)
-    return wanted, is_new
+            # Replace failed jobs.
+            Job.objects.filter(kind=JobKind.PUBLISHING, study=study).delete()
+            request_generation(JobKind.PUBLISHING, request, study)
+    return request, is_new
 
 
-def note_publishing_failed(jobs: Jobs, error: str, is_final: bool) -> None:
-    """Show on its page why a version was not published."""
+def record_publishing_failure(jobs: Jobs, error: str, is_final: bool) -> None:
     rows = PublishingJob.objects.filter(
         pk=jobs[0].subject_id, stage__in=PublishingJob.UNFINISHED
     )
@@ -90,50 +101,50 @@ def note_publishing_failed(jobs: Jobs, error: str, is_final: bool) -> None:
         rows.update(stage=Stage.WAITING)
         return
     problem = Sentence("The files could not be written. See the log of the workers.")
-    if error == queue.STOPPED_ITS_WORKER:
+    if error == queue.KILLED_WORKER:
         problem = Sentence(
-            "It stopped its worker {n} times, so it is not tried again. "
-            "The reason is in the log of the workers.",
+            "The job stopped its worker {n} times, so it will not be retried. See "
+            "the log of the workers for the reason.",
             n=queue.QUARANTINE_AFTER,
         )
     rows.update(stage=Stage.FAILED, problem=problem)
 
 
-def check_settled(study: Study) -> None:
-    """Raise InvalidError if a study has no results or unprocessed runs."""
-    tally = tally_of(study)
+def check_is_processed(study: Study) -> None:
+    """Raise InvalidError without results, or with unprocessed runs."""
+    tally = count_study(study)
     if not tally.cells:
-        raise InvalidError("version", "The study has no results yet to be cited.")
-    if tally.stuck:
+        raise InvalidError("invalid_version", "The study has no results to cite yet.")
+    if tally.failed_jobs:
         raise InvalidError(
-            "version",
-            "The check of this study failed: its verdicts are out of date. "
-            "Try the check again on the page of the study, then publish it.",
+            "invalid_version",
+            "The check of this study failed, so its verdicts are out of date. "
+            "Retry the check on the study page, then publish the study.",
         )
-    if tally.waiting or tally.unchecked:
+    if tally.waiting_runs or tally.unchecked_runs:
         raise InvalidError(
-            "version",
-            "Runs of this study are still being processed. "
-            "Publish it when they are done.",
+            "invalid_version",
+            "Runs of this study are still being processed. Publish the study when "
+            "they are finished.",
         )
 
 
-def publish_version(*, job: PublishingJob, write: Write) -> Version:
-    """Publish a study with files that ``write`` makes of the new version.
+def publish_version(*, job: PublishingJob, write: WriteFiles) -> Version:
+    """Publish a version with the files from ``write``.
 
-    Files are written before the short transaction that stores the version. Raises
-    InvalidError if runs still wait or the study changed since the request.
+    Files are written before the short transaction. Raises InvalidError if runs are
+    waiting or the study changed.
     """
-    # Checked again below: uploads go on while files are written.
+    # Checked again below: uploads continue meanwhile.
     _check_unchanged(job)
-    check_settled(job.study)
+    check_is_processed(job.study)
     study, person = job.study, job.person
-    judged = study_assessment(study).reproduced(reproduced_by(study))
-    # The number is free: a study has one unfinished job at most.
-    others = Version.objects.filter(study=study)
-    latest = others.aggregate(latest=Max("number"))["latest"] or 0
+    judged = assess_study(study).with_reproducing_labs(reproduced_by(study))
+    # Free: a study has one unfinished job at most.
+    versions = Version.objects.filter(study=study)
+    latest = versions.aggregate(latest=Max("number"))["latest"] or 0
     version = Version(
-        pk=_next_address(),
+        pk=_reserve_id(),
         lab=study.lab,
         study=study,
         number=latest + 1,
@@ -142,39 +153,43 @@ def publish_version(*, job: PublishingJob, write: Write) -> Version:
         published_by=person.get_username(),
         product_version=settings.VERSION,
         rule_set=judged.rule_set,
-        judged=judged.level,
-        undisclosed={group: list(names) for group, names in judged.undisclosed.items()},
-        declarations=declarations_of(study),
-        licence=job.licence,
-        licence_note=job.licence_note,
+        assessed_level=judged.level,
+        undisclosed={
+            group: list(names) for group, names in judged.missing_facts.items()
+        },
+        custom_tools=study_declarations(study),
+        publishing_permission=job.publishing_permission,
+        permission_note=job.permission_note,
     )
     files = write(version)
     with transaction.atomic():
-        # Locked until the transaction ends: no other worker stores this version.
-        if not queue.are_mine(job.jobs):
-            raise InvalidError("version", "Another worker has taken it over.")
-        # A run that is stored refers to this row and waits for the commit.
+        # Locked: no other worker stores this version.
+        if not queue.are_claimed(job.claimed_jobs):
+            raise InvalidError(
+                "invalid_version", "Another worker has taken over this job."
+            )
+        # Storing a run waits for the commit.
         Study.objects.select_for_update().get(pk=job.study_id)
         _check_unchanged(job)
-        rows = new_files(version, files)
-        # It has an id already: without force Django would try an UPDATE first.
+        rows = unsaved_files(version, files)
+        # With an id, Django would try an UPDATE first.
         version.save(force_insert=True)
         VersionFile.objects.bulk_create(rows)
-        version.quotes.set(studies_quoted(study))
-        note(job, Stage.DONE, version=version)
-        queue.finish(job.jobs)
+        version.quoted_studies.set(studies_quoted(study))
+        set_stage(job, Stage.DONE, version=version)
+        queue.finish(job.claimed_jobs)
         AuditEntry.log(
             version.lab, AuditEntry.Kind.PUBLISHED, version.audit_name, person=person
         )
-        tell_published(study, version.number, version.pk)
+        notify_version_published(study, version.number, version.pk)
     return version
 
 
 DOI: Final = re.compile(r"10\.\d{4,9}/[!-~]{1,180}")
 
 
-def checked_doi(text: str) -> str:
-    """Return a DOI or the address of one in small letters."""
+def normalize_doi(text: str) -> str:
+    """Return a DOI or its URL in lower case."""
     text = text.strip()
     for before in (
         "https://doi.org/",
@@ -184,10 +199,11 @@ def checked_doi(text: str) -> str:
     ):
         if text.casefold().startswith(before):
             text = text[len(before) :].strip()
-    # No DOI in use contains characters that end a link, a BibTeX field or a tag.
+    # These end a link, a BibTeX field or a tag; no DOI uses them.
     if not DOI.fullmatch(text) or set(text) & set('<>"{}\\^`|'):
         raise InvalidError(
-            "version", "A DOI looks like 10.5281/zenodo.1234567; this does not."
+            "invalid_version",
+            "This is not a DOI. A DOI looks like 10.5281/zenodo.1234567.",
         )
     return text.lower()
 
@@ -196,15 +212,15 @@ def checked_doi(text: str) -> str:
 def set_doi(
     *, version: Version, doi: str, person: User | None, agent: str = ""
 ) -> Version:
-    """Store the DOI of a version that was registered elsewhere; "" removes it.
+    """Store a DOI registered elsewhere; "" removes it.
 
-    The caller checks that an admin of the version's lab enters it.
+    The caller checks for an admin of the version's lab.
     """
-    doi = checked_doi(doi) if doi.strip() else ""
+    doi = normalize_doi(doi) if doi.strip() else ""
     locked = Version.objects.select_for_update().get(pk=version.pk)
-    others = Version.objects.filter(doi=doi).exclude(pk=version.pk)
-    if doi and others.exists():
-        raise InvalidError("version", "Another version has this DOI.")
+    other_versions = Version.objects.filter(doi=doi).exclude(pk=version.pk)
+    if doi and other_versions.exists():
+        raise InvalidError("invalid_version", "Another version already has this DOI.")
     if locked.doi != doi:
         locked.doi = doi
         locked.save(update_fields=["doi"])
@@ -215,52 +231,54 @@ def set_doi(
 
 @transaction.atomic
 def sign_version(*, version: Version, lab: Lab, person: User, note: str) -> Signature:
-    """Sign another lab's version, with a note on what was reviewed or repeated."""
-    note = clean_text(note.strip(), what=Sentence("note"), multiline=True)
+    """Sign a version; ``note`` describes what was reviewed or repeated."""
+    note = clean_text(note.strip(), label=Sentence("note"), multiline=True)
     if not note:
-        raise InvalidError("version", "Describe what you reviewed or repeated.")
+        raise InvalidError("invalid_version", "Describe what you reviewed or repeated.")
     locked = Version.objects.select_for_update().get(pk=version.pk)
     if lab.pk == locked.lab_id:
         raise InvalidError(
-            "version", "A lab cannot sign its own version: another one must."
+            "invalid_version",
+            "A lab cannot sign its own version. Another lab must sign it.",
         )
-    # Signatures are independent: nobody who belongs to both labs can sign.
+    # Signatures must be independent.
     if locked.lab.memberships.filter(user=person).exists():
         raise InvalidError(
-            "version",
-            "You belong to {lab}, which published it: somebody of another lab "
-            "must sign.",
+            "invalid_version",
+            "You are a member of {lab}, which published this version. A member of "
+            "another lab must sign it.",
             lab=locked.lab.name,
         )
     if locked.withdrawn_at:
         raise InvalidError(
-            "version", "The version is withdrawn: there is nothing to sign."
+            "invalid_version", "The version was withdrawn, so it cannot be signed."
         )
     if locked.signatures.filter(lab=lab).exists():
         raise InvalidError(
-            "version", "{lab} has signed this version already.", lab=lab.name
+            "invalid_version", "{lab} has already signed this version.", lab=lab.name
         )
-    # Both labs read their own log.
-    for place in (lab, locked.lab):
+    for signing_lab in (lab, locked.lab):
         AuditEntry.log(
-            place,
-            AuditEntry.Kind.SIGNED,
+            signing_lab,
+            AuditEntry.Kind.SIGNED_VERSION,
             f"{locked.lab.slug}/{locked.audit_name} ({lab.slug})",
             person=person,
         )
-    who = person.get_username()
-    return locked.signatures.create(lab=lab, person=person, who=who, note=note)
+    username = person.get_username()
+    return locked.signatures.create(
+        lab=lab, person=person, signed_by=username, note=note
+    )
 
 
 def _check_unchanged(job: PublishingJob) -> None:
     if study_version(job.study) != job.data_version:
         raise InvalidError(
-            "version", "The study has changed. Look at it and publish it again."
+            "invalid_version", "The study has changed. Check it and publish it again."
         )
 
 
-def _next_address() -> int:
-    """Reserve an id: files contain the address of their version."""
+def _reserve_id() -> int:
+    """Reserve an id: files contain the URL of their version."""
     table = Version._meta.db_table
     with connection.cursor() as cursor:
         cursor.execute("SELECT nextval(pg_get_serial_sequence(%s, 'id'))", [table])
@@ -268,7 +286,7 @@ def _next_address() -> int:
 
 
 def latest_versions(viewer: Viewer, studies: Collection[int]) -> dict[int, Version]:
-    """Return the newest version of each of these studies that is not withdrawn."""
+    """Return newest versions that are not withdrawn, by study."""
     versions = visible_publications(Version, viewer).filter(
         study__in=studies, withdrawn_at=None
     )
@@ -276,12 +294,11 @@ def latest_versions(viewer: Viewer, studies: Collection[int]) -> dict[int, Versi
 
 
 def unfinished_publishing_job(study: Study) -> PublishingJob | None:
-    """Return the unfinished publishing job of a study."""
     unfinished = PublishingJob.objects.filter(stage__in=PublishingJob.UNFINISHED)
     return unfinished.filter(study=study).first()
 
 
-STATED_OF_SYSTEM = (
+REPORTED_SYSTEM_FIELDS = (
     "hypervisor",
     "hypervisor_version",
     "virtualization",
@@ -290,13 +307,13 @@ STATED_OF_SYSTEM = (
 )
 
 
-def study_assessment(study: Study) -> Assessment:
-    """Judge a study by rule set 1, in four queries."""
-    # From plain values: an object each would cost more than all else.
+def assess_study(study: Study) -> LevelAssessment:
+    """Return the evidence level by rule set 1, with four queries."""
+    # Model instances would dominate the run time.
     cells = Cell.objects.filter(study=study, n__gt=0).exclude(case__better="neither")
     names = ("pk", "case__label", "case__component", "n", "mean", "m2")
     measured = [
-        MeasuredCell(
+        CellPrecision(
             id=pk,
             label=label,
             component=component,
@@ -314,7 +331,7 @@ def study_assessment(study: Study) -> Assessment:
     guests = [system for system in systems if not system.is_native]
     hypervisors = [
         _names(guest.options)
-        | {name for name in STATED_OF_SYSTEM if getattr(guest, name)}
+        | {name for name in REPORTED_SYSTEM_FIELDS if getattr(guest, name)}
         for guest in guests
     ]
 
@@ -328,19 +345,20 @@ def study_assessment(study: Study) -> Assessment:
         **{name: count == 0 for name, count in silent.items()},
         "author": bool(study.author),
     }
-    return assess(
+    return assess_publication_level(
         measured,
         {
-            "host": _common(_names(system.host.facts) for system in systems) | of_runs,
-            "hypervisor": _common(hypervisors) | of_runs,
-            "guest": _common(_names(guest.options) for guest in guests) | of_runs,
+            "host": _intersection(_names(system.host.facts) for system in systems)
+            | of_runs,
+            "hypervisor": _intersection(hypervisors) | of_runs,
+            "guest": _intersection(_names(guest.options) for guest in guests) | of_runs,
             "benchmark": of_runs | {name for name, holds in of_study.items() if holds},
         },
     )
 
 
 def _stated_by_all_runs(study: Study) -> frozenset[str]:
-    """Return the facts that every run of the study states."""
+    """Return facts stated by every run."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT name FROM {Run._meta.db_table}, jsonb_object_keys(facts) AS name
@@ -354,11 +372,11 @@ def _stated_by_all_runs(study: Study) -> frozenset[str]:
 
 
 def _names(facts: Any) -> frozenset[str]:
-    # False and 0 are statements.
+    # False and 0 are stated values.
     return frozenset(name for name, value in facts.items() if value not in ("", None))
 
 
-def _common(stated: Iterable[frozenset[str]]) -> frozenset[str]:
-    """Return what all state; nothing is common to none."""
-    sets = list(stated)
+def _intersection(fact_sets: Iterable[frozenset[str]]) -> frozenset[str]:
+    """Return common facts; empty without sets."""
+    sets = list(fact_sets)
     return frozenset.intersection(*sets) if sets else frozenset()

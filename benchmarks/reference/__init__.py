@@ -1,1 +1,1 @@
-"""The published studies that every installation starts with, as uploads."""
+"""The published studies that every installation starts with."""

@@ -1,10 +1,7 @@
-"""The reference studies as the documents that the REST API takes.
+"""The reference studies as documents for the REST API.
 
-Rows of one execution of a tool become one run: all is equal but the parameters that a
-tool varies within an execution (``VARIED``). A ``repetition`` is a fresh start of the
-tool, so each is a run of its own.
-
-The results of our own lab (`make lab`) are raw outputs and facts with repeated runs.
+Rows of one execution of a tool become one run: they differ only in parameters that a
+tool varies within an execution (``VARIED_PARAMETERS``). Each ``repetition`` is a run.
 """
 
 from __future__ import annotations
@@ -24,7 +21,13 @@ from typing import Any, Final
 from uuid import UUID, uuid5
 
 from benchmarks import tools
-from benchmarks.reference.vocabulary import OWN_TOOLS, READ, Known, Parameter, known
+from benchmarks.reference.vocabulary import (
+    CUSTOM_TOOLS,
+    PARAMETER_READERS,
+    MetricMapping,
+    Parameter,
+    find_mapping,
+)
 
 DATA: Final = Path(__file__).parent / "data"
 HOST_TITLES: Final = {
@@ -44,41 +47,49 @@ HOST_TITLES: Final = {
     "inqbus-wan": "inqbus: two data centres",
 }
 
-# Any fixed value will do; another one would upload every run a second time.
+# Another value would upload every run again.
 NAMESPACE: Final = UUID("6a1f6c2e-6d0c-5c0b-9a53-2f0c5b7e4d11")
 
-VARIED: Final = {"ramspeed": {"level"}, "tiotest": {"size"}}
-# Printed among the parameters, but facts of the system, the run or its load.
+VARIED_PARAMETERS: Final = {"ramspeed": {"level"}, "tiotest": {"size"}}
+# Printed as parameters, but properties of the system, the run or its load.
 SYSTEM_OPTIONS: Final = (
     *("storage", "swap", "tuned", "bridge"),
     *("topology", "pinning", "scheduling"),
 )
 RUN_FIELDS: Final = ("elapsed_s", "load", "repetition", "iteration", "vcpus")
-# Its ten trials are of one start of the program, says the study: iterations.
-TRIALS: Final = "Intel LINPACK"
-STARTED: Final = re.compile(r"started ([^;]+)")
-# How the raw logs write when they began, and the zone of those that name none.
-STAMPS: Final = ("%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M:%S", "%a %b %d %H:%M:%S %Y")
+# According to the study, its ten trials are of one execution.
+TRIAL_TABLE: Final = "Intel LINPACK"
+START_PATTERN: Final = re.compile(r"started ([^;]+)")
+# In the raw logs, with zones of those without one.
+TIME_FORMATS: Final = (
+    "%Y-%m-%dT%H:%M:%S%z",
+    "%Y-%m-%dT%H:%M:%S",
+    "%a %b %d %H:%M:%S %Y",
+)
 ZONES: Final = {
     "ufcg-2026-power9": timezone(timedelta(hours=-3)),  # Campina Grande
     "ibm-2014-docker-kvm": timezone(timedelta(hours=-5)),  # Austin, CDT
 }
-# These name a kernel behind an operating system, which then is another one for each.
-KERNELS: Final = ("ufcg-2026-power9", "ibm-2014-docker-kvm", "memfault-2024-wsl2")
-KERNEL: Final = re.compile(r"(?P<os>.+) \((?P<kernel>\d[\w.-]+)\)")
+# These studies print the kernel after the operating system.
+KERNEL_STUDIES: Final = (
+    "ufcg-2026-power9",
+    "ibm-2014-docker-kvm",
+    "memfault-2024-wsl2",
+)
+KERNEL_PATTERN: Final = re.compile(r"(?P<os>.+) \((?P<kernel>\d[\w.-]+)\)")
 
-# What ran together in scenarios of several VMs. A meter reads for the tool it names.
-TOGETHER: Final = ("parallel", "disk and network combined")
+# Runs that ran together. A meter belongs to the tool that it names.
+CONCURRENT: Final = ("parallel", "disk and network combined")
 WORKLOADS: Final = {
     "watts-up": "{workload}",
     "httperf": "httperf wsess={wsess}",
     "sysbench": "sysbench {test}",
-    # The meter's single reading does not say which number of processes it covers.
+    # The reading does not say which number of processes it covers.
     "b_eff_io": "b_eff_io {processes} processes",
     "linpack": "LINPACK n={n}",
 }
 
-# vCPUs and memory of the guests, as studies.json states them in words.
+# As described in studies.json.
 GUEST_SIZES: Final[Mapping[str, Mapping[str, int]]] = {
     "lmu-2010-esxi": {"vcpus": 1},
     "lmu-2010-xen": {"vcpus": 1, "memory_bytes": 2**30},
@@ -93,8 +104,8 @@ SIZES_BY_HYPERVISOR: Final[Mapping[tuple[str, str], Mapping[str, int]]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One line of a reference file; ``data/README.md`` explains the columns."""
+class ReferenceRow:
+    """One line of a reference file (columns: ``data/README.md``)."""
 
     document: str
     table: str
@@ -121,24 +132,23 @@ class Row:
 
     @property
     def parameters(self) -> dict[str, str]:
-        """``params`` taken apart: ``key=value;...``, where a value may hold ``=``."""
+        """Parse ``params`` (``key=value;...``); values may contain ``=``."""
         pairs = (pair.partition("=") for pair in self.params.split(";") if pair)
         return {key.strip(): value.strip() for key, _, value in pairs}
 
 
-def read_rows(study: str) -> list[Row]:
-    """Every number of a study, in the file's order."""
-    columns = [column.name for column in fields(Row)]
+def read_rows(study: str) -> list[ReferenceRow]:
+    columns = [column.name for column in fields(ReferenceRow)]
     with (DATA / f"{study}.csv").open(encoding="utf-8", newline="") as file:
         lines = csv.DictReader(file)
         if lines.fieldnames != columns:
             raise ValueError(f"{file.name} has other columns than {', '.join(columns)}")
-        return [Row(**line) for line in lines]
+        return [ReferenceRow(**line) for line in lines]
 
 
 @cache
-def studies() -> Mapping[str, Any]:
-    """What the rows cannot hold: ``machines`` and ``studies`` by their slugs."""
+def published_studies() -> Mapping[str, Any]:
+    """Return ``machines`` and ``studies`` by slug."""
     text = (DATA / "studies.json").read_text(encoding="utf-8")
     content: Mapping[str, Any] = json.loads(text)
     return content
@@ -148,8 +158,7 @@ def studies() -> Mapping[str, Any]:
 class ReferenceStudy:
     """One study: send ``document``, ``own_tools``, ``hosts``, ``runs``, in this order.
 
-    ``reference_system`` describes the system that stands in for a native baseline where
-    the study has none; it is among the systems of the runs.
+    ``reference_system`` replaces a native baseline.
     """
 
     document: dict[str, Any]
@@ -160,12 +169,11 @@ class ReferenceStudy:
 
 
 def reference_studies() -> Iterator[ReferenceStudy]:
-    """All studies, in the order of ``studies.json``."""
-    return map(reference_study, studies()["studies"])
+    """Follow the order of ``studies.json``."""
+    return map(reference_study, published_studies()["studies"])
 
 
 def reference_study(slug: str) -> ReferenceStudy:
-    """One study by its slug."""
     rows = read_rows(slug)
     return ReferenceStudy(
         document=study_document(slug),
@@ -177,31 +185,31 @@ def reference_study(slug: str) -> ReferenceStudy:
 
 
 def study_document(slug: str) -> dict[str, Any]:
-    """Who published the study, when and what was varied."""
-    study = studies()["studies"][slug]
-    kept = ("title", "author", "institution", "language", "factors")
+    study = published_studies()["studies"][slug]
+    copied = ("title", "author", "institution", "language", "factors")
     attribution = (("attribution", "{}"), ("source", "Source: {}"))
     note = [study["note"]] if "note" in study else []
     note += [text.format(study[key]) for key, text in attribution if key in study]
     return {
         "slug": slug,
-        **{key: study[key] for key in kept if key in study},
-        **_stated(data_licence=study.get("license"), note="\n\n".join(note)),
+        **{key: study[key] for key in copied if key in study},
+        **_without_empty(data_licence=study.get("license"), note="\n\n".join(note)),
         "published": study["date"],
         "visibility": "public",
     }
 
 
 def host_document(slug: str) -> dict[str, Any]:
-    """A machine with its published facts; one without facts has only its title."""
-    facts = studies()["machines"].get(slug, {})
+    """Without published facts, return only the title."""
+    facts = published_studies()["machines"].get(slug, {})
     return {"slug": slug, "title": HOST_TITLES[slug], "facts": facts}
 
 
-def reference_system(slug: str, rows: list[Row]) -> dict[str, Any] | None:
-    """The UOC study compares with HDD and swap on HDD; the others have native runs.
+def reference_system(slug: str, rows: list[ReferenceRow]) -> dict[str, Any] | None:
+    """Return the system that replaces a native baseline.
 
-    The Heidelberg study has neither: nothing there says what to compare with.
+    The UOC study compares with HDD and swap on HDD; the others have native runs, except
+    the Heidelberg study, which does not say what to compare with.
     """
     if slug != "uoc-2012-kvm":
         return None
@@ -210,13 +218,13 @@ def reference_system(slug: str, rows: list[Row]) -> dict[str, Any] | None:
     return next(system for system in systems if system["options"] == reference)
 
 
-def run_documents(study: str, rows: list[Row]) -> Iterator[dict[str, Any]]:
-    """The uploads of a study, each with a key that is the same every time."""
-    executions: dict[str, list[Row]] = {}
+def run_documents(study: str, rows: list[ReferenceRow]) -> Iterator[dict[str, Any]]:
+    """Yield uploads with keys that never change."""
+    executions: dict[str, list[ReferenceRow]] = {}
     cloned = {row.hypervisor for row in rows if _is_clone(row)}
     for row in rows:
-        varied = {"iteration"} | VARIED.get(_tool_of(row), set())
-        if row.tool == TRIALS:
+        varied = {"iteration"} | VARIED_PARAMETERS.get(_tool_slug(row), set())
+        if row.tool == TRIAL_TABLE:
             varied |= {"repetition"}
         fixed = {name: row.parameters[name] for name in row.parameters.keys() - varied}
         identity = [
@@ -231,15 +239,15 @@ def run_documents(study: str, rows: list[Row]) -> Iterator[dict[str, Any]]:
         row = members[0]
         is_cloned = row.hypervisor in cloned
         started = _started_at(study, row)
-        stated = _stated(
+        document = _without_empty(
             study=study,
             system=system_document(study, row),
-            tool=_tool_of(row),
+            tool=_tool_slug(row),
             scenario=row.scenario,
             vms=int(row.vms) if row.vms else None,
             slot="1" if _is_clone(row) else row.vm,
             started_at=started,
-            # Runs of one clone depend on each other: each clone is a sitting.
+            # Runs of one clone depend on each other.
             session=f"VM {row.vm}, {row.hypervisor}" if is_cloned else None,
             load=row.parameters.get("load"),
             corun=_corun(row),
@@ -251,83 +259,88 @@ def run_documents(study: str, rows: list[Row]) -> Iterator[dict[str, Any]]:
         )
         key = uuid5(NAMESPACE, f"{study}\n{execution}")
         samples = [_sample(member) for member in members]
-        yield {"key": str(key), **stated, "samples": samples}
+        yield {"key": str(key), **document, "samples": samples}
 
 
-def _known(row: Row) -> Known | None:
-    return known(row.tool, row.metric, row.parameters.get("time", ""), row.operation)
+def _mapping(row: ReferenceRow) -> MetricMapping | None:
+    return find_mapping(
+        row.tool, row.metric, row.parameters.get("time", ""), row.operation
+    )
 
 
-def _tool_of(row: Row) -> str:
-    """Our name of a row's tool."""
-    found = _known(row)
-    return found.tool if found else tools.get(row.tool).slug
+def _tool_slug(row: ReferenceRow) -> str:
+    mapping = _mapping(row)
+    return mapping.tool if mapping else tools.get(row.tool).slug
 
 
-def _own_tools(rows: Iterable[Row]) -> Iterator[dict[str, Any]]:
-    """Yield what the lab declares of the tools that nobody else has."""
-    for slug in sorted({_tool_of(row) for row in rows} & OWN_TOOLS.keys()):
-        yield {"slug": slug, **OWN_TOOLS[slug]}
+def _own_tools(rows: Iterable[ReferenceRow]) -> Iterator[dict[str, Any]]:
+    for slug in sorted({_tool_slug(row) for row in rows} & CUSTOM_TOOLS.keys()):
+        yield {"slug": slug, **CUSTOM_TOOLS[slug]}
 
 
-def _is_clone(row: Row) -> bool:
-    """Whether it is of one of several cloned machines, each alone at its time."""
+def _is_clone(row: ReferenceRow) -> bool:
+    """Return whether the row is of a cloned machine, measured separately."""
     is_further = row.vm.isdecimal() and int(row.vm) > 1
     return row.scenario == "single" and row.vms == "1" and is_further
 
 
-def _started_at(study: str, row: Row) -> str | None:
-    """When a run began, or the series it is of; None where the log does not say."""
-    if not (stated := STARTED.match(row.note)):
+def _started_at(study: str, row: ReferenceRow) -> str | None:
+    """Return the start of a run or of its series."""
+    if not (match := START_PATTERN.match(row.note)):
         return None
-    # Python reads no names of zones.
-    text = re.sub(r" [A-Z]{3,4} (?=\d{4}$)", " ", stated[1].strip())
-    for stamp in STAMPS:
+    # strptime does not read names of zones.
+    text = re.sub(r" [A-Z]{3,4} (?=\d{4}$)", " ", match[1].strip())
+    for time_format in TIME_FORMATS:
         with suppress(ValueError):
-            moment = datetime.strptime(text, stamp)  # noqa: DTZ007 (below)
+            moment = datetime.strptime(text, time_format)  # noqa: DTZ007 (below)
             if moment.tzinfo is None:
                 moment = moment.replace(tzinfo=ZONES[study])
             return moment.isoformat()
-    raise ValueError(f'"{stated[1]}" is no time that is known')
+    raise ValueError(f'"{match[1]}" is not a known time')
 
 
-def _facts(row: Row) -> dict[str, Any]:
-    """What is stated of a run and is no part of its case."""
-    found = _known(row)
+def _facts(row: ReferenceRow) -> dict[str, Any]:
+    """Return facts that are not part of the case."""
+    mapping = _mapping(row)
     printed = dict(row.parameters)
     facts: dict[str, Any] = {}
     if elapsed := printed.get("elapsed_s"):
         facts["elapsed_s"] = float(elapsed)
-    if found:
-        names = (name for name in found.names if found.names[name] is None)
+    if mapping:
+        names = (name for name in mapping.names if mapping.names[name] is None)
         facts |= {name: printed[name] for name in names if name in printed}
     return facts
 
 
-def _sample(row: Row) -> dict[str, Any]:
-    elsewhere = {*SYSTEM_OPTIONS, *RUN_FIELDS}
-    printed = {k: v for k, v in row.parameters.items() if k not in elsewhere}
-    own: dict[str, Parameter] = {**printed}
-    found = _known(row)
-    if found:
-        own = dict(found.fixed)
+def _sample(row: ReferenceRow) -> dict[str, Any]:
+    excluded = {*SYSTEM_OPTIONS, *RUN_FIELDS}
+    printed = {k: v for k, v in row.parameters.items() if k not in excluded}
+    parameters: dict[str, Parameter] = {**printed}
+    mapping = _mapping(row)
+    if mapping:
+        parameters = dict(mapping.fixed)
         for name, text in printed.items():
-            ours = found.names.get(name, name)
-            if ours is not None:
-                own[ours] = READ[ours](text) if ours in READ else text
-    place = "repetition" if row.tool == TRIALS else "iteration"
-    again = row.parameters.get(place) or row.parameters.get("repetition", "1")
+            our_name = mapping.names.get(name, name)
+            if our_name is not None:
+                parameters[our_name] = (
+                    PARAMETER_READERS[our_name](text)
+                    if our_name in PARAMETER_READERS
+                    else text
+                )
+    counter = "repetition" if row.tool == TRIAL_TABLE else "iteration"
+    repetition = row.parameters.get(counter) or row.parameters.get("repetition", "1")
     return {
-        "metric": found.metric if found else row.metric,
-        "parameters": own | _stated(operation=row.operation, access=row.access),
+        "metric": mapping.metric if mapping else row.metric,
+        "parameters": parameters
+        | _without_empty(operation=row.operation, access=row.access),
         "value": float(row.value),
-        "unit": found.units.get(row.unit, row.unit) if found else row.unit,
-        "repetition": int(again),
+        "unit": mapping.units.get(row.unit, row.unit) if mapping else row.unit,
+        "repetition": int(repetition),
     }
 
 
-def system_document(study: str, row: Row) -> dict[str, Any]:
-    """The system under test; what the study does not state is left out."""
+def system_document(study: str, row: ReferenceRow) -> dict[str, Any]:
+    """Omit values that the study does not state."""
     sizes: Mapping[str, int] = {}
     if row.hypervisor != "native":
         by_hypervisor = SIZES_BY_HYPERVISOR.get((study, row.hypervisor), {})
@@ -335,9 +348,9 @@ def system_document(study: str, row: Row) -> dict[str, Any]:
         if vcpus := row.parameters.get("vcpus"):
             sizes = {**sizes, "vcpus": int(vcpus)}
     guest_os, options = row.guest_os, _options(row)
-    if study in KERNELS and (split := KERNEL.fullmatch(row.guest_os)):
+    if study in KERNEL_STUDIES and (split := KERNEL_PATTERN.fullmatch(row.guest_os)):
         guest_os, options = split["os"], {**options, "kernel": split["kernel"]}
-    return _stated(
+    return _without_empty(
         host=row.machine,
         hypervisor=row.hypervisor,
         hypervisor_version=row.hypervisor_version,
@@ -349,21 +362,21 @@ def system_document(study: str, row: Row) -> dict[str, Any]:
     )
 
 
-def _options(row: Row) -> dict[str, str]:
+def _options(row: ReferenceRow) -> dict[str, str]:
     printed = {key: row.parameters.get(key, "") for key in SYSTEM_OPTIONS}
-    return _stated(
+    return _without_empty(
         hw_virt=row.hw_virt,
         guest_tools=row.guest_tools,
         **printed,
     )
 
 
-def _corun(row: Row) -> str:
-    """A name for the runs that ran together, the same for each of them."""
-    if row.scenario not in TOGETHER:
+def _corun(row: ReferenceRow) -> str:
+    """Return a name that runs share if they ran together, else ""."""
+    if row.scenario not in CONCURRENT:
         return ""
-    if _tool_of(row) in OWN_TOOLS:
-        return _corun_of(row, row.tool)
+    if _tool_slug(row) in CUSTOM_TOOLS:
+        return _corun_name(row, row.tool)
     tool = tools.get(row.tool)
     if pattern := WORKLOADS.get(tool.slug):
         workload = pattern.format_map(row.parameters)
@@ -371,30 +384,30 @@ def _corun(row: Row) -> str:
         workload = f"{tool.title} {tool.metric(row.metric).component}"
     else:
         workload = tool.title
-    return _corun_of(row, workload)
+    return _corun_name(row, workload)
 
 
-def _corun_of(row: Row, workload: str) -> str:
+def _corun_name(row: ReferenceRow, workload: str) -> str:
     system = chain(
         (row.hypervisor, row.hypervisor_version, row.virtualization, row.guest_os),
         (f"{row.guest_bits}-bit" if row.guest_bits else "",),
         (f"{key}={value}" for key, value in _options(row).items()),
     )
-    named = " ".join(part for part in system if part)
-    return f"{workload}, {row.scenario}, {row.vms} VMs, {named}"
+    system_name = " ".join(part for part in system if part)
+    return f"{workload}, {row.scenario}, {row.vms} VMs, {system_name}"
 
 
-def _stated(**fields: Any) -> dict[str, Any]:
+def _without_empty(**fields: Any) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if value not in (None, "", {})}
 
 
 def recorded_studies() -> Iterator[ReferenceStudy]:
-    """All recorded results, in the order of their files' names."""
+    """Follow the order of the file names."""
     return map(recorded_study, sorted(DATA.glob("*.json.xz")))
 
 
 def recorded_study(path: Path) -> ReferenceStudy:
-    """One recorded result; the keys of its runs are those of its agents."""
+    """Keep the keys of the agents."""
     content = json.loads(lzma.decompress(path.read_bytes()))
     return ReferenceStudy(
         document=content["study"],

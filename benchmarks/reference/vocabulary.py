@@ -1,7 +1,4 @@
-"""The studies' tools, metrics and parameters in our names. PURE.
-
-A tool that nobody else has is declared with its study, like a lab's own benchmark.
-"""
+"""Our names of the studies' tools, metrics and parameters. PURE."""
 
 from __future__ import annotations
 
@@ -14,12 +11,12 @@ Parameter = str | int | bool
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """Our tool and metric for a printed one, and what its parameters become.
+class MetricMapping:
+    """Our tool and metric for a printed one, and the mapping of its parameters.
 
-    ``fixed`` is what the printed name says beside; ``names`` are ours for printed ones,
-    None: no part of the case, but a fact of the run. ``unit`` replaces one that means
-    something else there.
+    ``fixed`` are parameters that the printed name contains. ``names`` maps printed
+    names to ours, or to None for a fact. ``units`` replaces units with another meaning
+    in the study.
     """
 
     tool: str
@@ -30,101 +27,111 @@ class Known:
 
 
 def _size(text: str) -> str:
-    """Sizes as fio and sysbench are given them: of 2^10 B."""
+    """Parse the notation of fio and sysbench, in units of 2^10 B."""
     number, letter = text[:-1], text[-1].upper()
     return f"{number} {letter}iB"
 
 
-READ: Final[Mapping[str, Callable[[str], Parameter]]] = MappingProxyType(
+PARAMETER_READERS: Final[Mapping[str, Callable[[str], Parameter]]] = MappingProxyType(
     {
         "block": _size,
         "total": _size,
         "direct": lambda text: text == "1",
     }
 )
-"""How a value is read; others are texts."""
+"""Other values are texts."""
 
 _LENGTH: Final = {"seconds": None}
 _FIO: Final = {**_LENGTH, "bs": "block"}
-# One stream is what iperf3 does unless it is told.
+# One stream is the default of iperf3.
 _IPERF: Final = {**_LENGTH, "proto": "protocol", "streams": None, "rate": "bitrate"}
 _FILES: Final = {**_LENGTH, "bs": "block"}
 _STRESS: Final = {**_LENGTH, "workers": "instances", "time": None}
 WALL, CPU = "bogo op rate", "bogo op rate per CPU time"
 
-KNOWN: Final[Mapping[tuple[str, str, str], Known]] = MappingProxyType(
+METRIC_MAPPINGS: Final[Mapping[tuple[str, str, str], MetricMapping]] = MappingProxyType(
     {
         **{
-            ("stress-ng", f"{part} throughput", time): Known(
+            ("stress-ng", f"{part} throughput", time): MetricMapping(
                 "stress-ng", metric, names=_STRESS
             )
             for part in ("CPU", "memory", "cache")
             for time, metric in (("real", WALL), ("usr+sys", CPU))
         },
-        ("STREAM", "memory bandwidth", ""): Known(
+        ("STREAM", "memory bandwidth", ""): MetricMapping(
             "stream", "bandwidth", names={"best_of": None}
         ),
-        ("fio", "disk throughput", ""): Known(
+        ("fio", "disk throughput", ""): MetricMapping(
             # fio 2 counts KB of 1024 B.
             "fio",
             "throughput",
             names=_FIO,
             units={"KB/s": "KiB/s"},
         ),
-        ("fio", "disk operations", ""): Known("fio", "IOPS", names=_FIO),
-        ("fio", "completion latency", ""): Known(
+        ("fio", "disk operations", ""): MetricMapping("fio", "IOPS", names=_FIO),
+        ("fio", "completion latency", ""): MetricMapping(
             "fio", "completion latency mean", names=_FIO
         ),
-        ("sysbench cpu", "CPU events", ""): Known(
+        ("sysbench cpu", "CPU events", ""): MetricMapping(
             "sysbench",
             "CPU event rate",
             {"test": "cpu"},
             {**_LENGTH, "primes": "max_prime"},
         ),
         **{
-            ("sysbench fileio", "disk throughput", operation): Known(
+            ("sysbench fileio", "disk throughput", operation): MetricMapping(
                 "sysbench", f"{operation} throughput", {"test": "fileio"}, _FILES
             )
             for operation in ("read", "write")
         },
-        ("sysbench oltp", "transactions", ""): Known(
+        ("sysbench oltp", "transactions", ""): MetricMapping(
             "sysbench",
             "transaction rate",
             {"test": "oltp"},
             {**_LENGTH, "script": "workload"},
         ),
-        ("iperf3", "throughput", ""): Known("iperf3", "throughput", names=_IPERF),
-        ("iperf3", "jitter", ""): Known("iperf3", "jitter", names=_IPERF),
-        ("ab", "requests", ""): Known("ab", "request rate", names={"requests": None}),
-        ("Intel LINPACK", "CPU throughput", ""): Known("intel-linpack", "performance"),
-        ("RandomAccess", "memory updates", ""): Known("randomaccess", "update rate"),
-        ("nccl-tests", "GPU bus bandwidth", ""): Known("nccl-tests", "bus bandwidth"),
-        ("CUDA matrixMul", "GPU throughput", ""): Known(
+        ("iperf3", "throughput", ""): MetricMapping(
+            "iperf3", "throughput", names=_IPERF
+        ),
+        ("iperf3", "jitter", ""): MetricMapping("iperf3", "jitter", names=_IPERF),
+        ("ab", "requests", ""): MetricMapping(
+            "ab", "request rate", names={"requests": None}
+        ),
+        ("Intel LINPACK", "CPU throughput", ""): MetricMapping(
+            "intel-linpack", "performance"
+        ),
+        ("RandomAccess", "memory updates", ""): MetricMapping(
+            "randomaccess", "update rate"
+        ),
+        ("nccl-tests", "GPU bus bandwidth", ""): MetricMapping(
+            "nccl-tests", "bus bandwidth"
+        ),
+        ("CUDA matrixMul", "GPU throughput", ""): MetricMapping(
             "cuda-matrixmul", "performance"
         ),
-        ("boot timer", "time", ""): Known("boot-timer", "boot time"),
-        ("GitLab CI pipeline", "time", ""): Known("gitlab-ci", "pipeline time"),
-        ("twister", "time", ""): Known("twister", "time"),
-        ("twister", "time per build", ""): Known("twister", "time per build"),
-        ("stable-retro ppo", "training rate", ""): Known(
+        ("boot timer", "time", ""): MetricMapping("boot-timer", "boot time"),
+        ("GitLab CI pipeline", "time", ""): MetricMapping("gitlab-ci", "pipeline time"),
+        ("twister", "time", ""): MetricMapping("twister", "time"),
+        ("twister", "time per build", ""): MetricMapping("twister", "time per build"),
+        ("stable-retro ppo", "training rate", ""): MetricMapping(
             "stable-retro-ppo", "training rate"
         ),
-        ("pytorch benchmark", "inference time", ""): Known(
+        ("pytorch benchmark", "inference time", ""): MetricMapping(
             "pytorch-benchmark", "inference time"
         ),
-        ("ThreadContentionGenerator", "time", ""): Known(
+        ("ThreadContentionGenerator", "time", ""): MetricMapping(
             "thread-contention-generator", "time"
         ),
     }
 )
-"""By the printed tool and metric, and what tells metrics of one name apart."""
+"""By printed tool and metric, and what distinguishes metrics of the same name."""
 
 
-def known(tool: str, metric: str, *tells: str) -> Known | None:
-    """Return what a printed metric is; None for one that has our names."""
-    for each in (*tells, ""):
-        if found := KNOWN.get((tool, metric, each)):
-            return found
+def find_mapping(tool: str, metric: str, *distinctions: str) -> MetricMapping | None:
+    """Return None if the metric has our names."""
+    for distinction in (*distinctions, ""):
+        if mapping := METRIC_MAPPINGS.get((tool, metric, distinction)):
+            return mapping
     return None
 
 
@@ -137,12 +144,12 @@ def _metric(
         "better": better,
         "component": component,
         "work_class": work,
-        "primary": True,
+        "is_primary": True,
         **more,
     }
 
 
-OWN_TOOLS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
+CUSTOM_TOOLS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
     {
         "randomaccess": {
             "title": "RandomAccess",
@@ -179,7 +186,9 @@ OWN_TOOLS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
             "homepage": "https://docs.zephyrproject.org/latest/develop/test/twister.html",
             "metrics": [
                 _metric("time", "s", "lower", "application", "application-build"),
-                _metric("time per build", "s", "lower", "application", primary=False),
+                _metric(
+                    "time per build", "s", "lower", "application", is_primary=False
+                ),
             ],
         },
         "stable-retro-ppo": {
@@ -200,4 +209,4 @@ OWN_TOOLS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
         },
     }
 )
-"""Tools of single studies, as their lab declares them, by slug."""
+"""Tools that only one study used, by slug."""

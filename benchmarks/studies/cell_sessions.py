@@ -1,4 +1,4 @@
-"""Statistics of the sessions of cells: `shaping` writes them, verdicts read them."""
+"""Cell statistics per session, as arrays (stored by `cell_shapes`)."""
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ from benchmarks.analysis.intervals import Floats
 from benchmarks.analysis.sessions import UNKNOWN_TIME
 from benchmarks.models import Cell, CellSession, Efficiency, Study
 
-STATISTICS = ("n", "mean", "m2", "minimum", "maximum", "rho", "first")
+STATISTICS = ("n", "mean", "m2", "minimum", "maximum", "rho", "first_mean")
 
 
 @dataclass(frozen=True)
 class SessionColumns:
-    """Statistics of sessions of cells, a column each, ordered by ``cell``.
+    """Statistics by column, ordered by ``cell``.
 
-    ``session`` is `UNKNOWN_TIME` and ``first_at`` (seconds since 1970) NaN if unknown;
-    ``rho`` NaN for too few runs.
+    Unknown: `UNKNOWN_TIME` in ``session``, NaN in ``first_at`` (seconds since 1970) and
+    in ``rho`` (also for too few runs).
     """
 
     cell: NDArray[np.int64]
@@ -32,16 +32,18 @@ class SessionColumns:
     minimum: Floats
     maximum: Floats
     rho: Floats
-    first: Floats
+    first_mean: Floats
     first_at: Floats
 
     @property
     def days(self) -> dict[int, str]:
-        """The day on which each session that is known began: "2021-05-03"."""
-        known = ~np.isnan(self.first_at)
+        """First days of sessions of known time, as "2021-05-03"."""
+        has_start = ~np.isnan(self.first_at)
         starts: dict[int, float] = {}
         pairs = zip(
-            self.session[known].tolist(), self.first_at[known].tolist(), strict=True
+            self.session[has_start].tolist(),
+            self.first_at[has_start].tolist(),
+            strict=True,
         )
         for session, start in pairs:
             starts[session] = min(start, starts.get(session, start))
@@ -53,23 +55,23 @@ class SessionColumns:
     def of_cells(
         self, cell_ids: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], "SessionColumns"]:
-        """Return the entries of these cells in order, each with its cell's place."""
+        """Return the sessions of these cells, and the index of each one's cell."""
         first = np.searchsorted(self.cell, cell_ids, "left")
         counts = np.searchsorted(self.cell, cell_ids, "right") - first
         row = np.repeat(np.arange(len(cell_ids)), counts)
-        before = np.cumsum(counts) - counts
-        entries = np.arange(len(row)) + np.repeat(first - before, counts)
+        offsets = np.cumsum(counts) - counts
+        entries = np.arange(len(row)) + np.repeat(first - offsets, counts)
         return row, SessionColumns(*(column[entries] for column in vars(self).values()))
 
 
-# `array_send` writes five integers (dimensions, nulls, type, length, first index), then
-# each number after its own length in bytes. All big-endian.
+# Format of `array_send`, big-endian: dimensions, nulls, type, length, first index, then
+# byte length and value of each number.
 NUMBER = np.dtype([("length", ">i4"), ("value", ">f8")])
 ARRAY_HEAD_BYTES = 20
 
 
 def columns_sql(*numbers: str) -> str:
-    """Return SQL that aggregates each expression to one binary array of float8.
+    """Return SQL that aggregates expressions to binary float8 arrays.
 
     NULL becomes NaN. Ids are exact up to 2^53.
     """
@@ -80,7 +82,7 @@ def columns_sql(*numbers: str) -> str:
 
 
 def read_columns(arrays: Iterable[bytes | None]) -> Iterator[Floats]:
-    """Yield the arrays of `columns_sql`; an aggregate of no rows is empty."""
+    """Yield the arrays of `columns_sql`, empty without rows."""
     for array in arrays:
         if array is None:
             yield np.empty(0)
@@ -90,9 +92,9 @@ def read_columns(arrays: Iterable[bytes | None]) -> Iterator[Floats]:
 
 
 FIRST_AT = "EXTRACT(EPOCH FROM first_at)"
-COLUMNS = columns_sql("cell_id", "session_id", *STATISTICS, FIRST_AT)
-OF_STUDY = f"""
-    SELECT {COLUMNS} FROM {CellSession._meta.db_table}
+SESSION_COLUMNS_SQL = columns_sql("cell_id", "session_id", *STATISTICS, FIRST_AT)
+STUDY_SESSIONS_SQL = f"""
+    SELECT {SESSION_COLUMNS_SQL} FROM {CellSession._meta.db_table}
     WHERE cell_id IN (
         SELECT id FROM {Cell._meta.db_table} WHERE study_id = %(study)s
         UNION
@@ -101,24 +103,24 @@ OF_STUDY = f"""
         WHERE cell.study_id = %(study)s
     )
 """
-OF_CELLS = f"""
-    SELECT {COLUMNS} FROM {CellSession._meta.db_table}
+CELL_SESSIONS_SQL = f"""
+    SELECT {SESSION_COLUMNS_SQL} FROM {CellSession._meta.db_table}
     WHERE cell_id = ANY(%(cells)s)
 """
 
 
 def study_sessions(study: Study) -> SessionColumns:
-    """Return the sessions of a study's cells and of their baselines, in one query."""
-    return _columns(OF_STUDY, {"study": study.pk})
+    """Return a study's and its baselines' sessions, with one query."""
+    return _columns(STUDY_SESSIONS_SQL, {"study": study.pk})
 
 
 def cell_sessions(cell_ids: Collection[int]) -> SessionColumns:
-    return _columns(OF_CELLS, {"cells": list(cell_ids)})
+    return _columns(CELL_SESSIONS_SQL, {"cells": list(cell_ids)})
 
 
-def _columns(query: str, named: dict[str, Any]) -> SessionColumns:
+def _columns(query: str, parameters: dict[str, Any]) -> SessionColumns:
     with connection.cursor() as cursor:
-        cursor.execute(query, named)
+        cursor.execute(query, parameters)
         cell, session, n, *statistics = read_columns(cursor.fetchone())
     order = np.lexsort((session, cell))
     return SessionColumns(

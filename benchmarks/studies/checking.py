@@ -1,7 +1,4 @@
-"""Check changed studies: sessions of runs, shapes of cells, plausibility flags.
-
-A check runs a moment after the last upload, not with every run. Repeating is safe.
-"""
+"""Checks of changed studies, shortly after the last upload. Repeating is safe."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
@@ -12,132 +9,147 @@ from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.utils import timezone
 
-from benchmarks.evidence.effects import store_effects
+from benchmarks.collaboration.events import queue_events
+from benchmarks.evidence.stored_effects import store_effects
+from benchmarks.jobs import queue
+from benchmarks.jobs.queue import (
+    OTHERS_CHANGED,
+    JobKind,
+    Jobs,
+    enqueue_checks,
+    enqueue_energy,
+)
 from benchmarks.models import Cell, Flag, Job, Run, RunMean, RunWindow, Study
-from benchmarks.plausibility.facts import Id, StudyFacts
-from benchmarks.plausibility.findings import Finding
-from benchmarks.plausibility.rules import RULES, check
-from benchmarks.plausibility.rules.uploads import pairs_of
-from benchmarks.studies.facts import PLACE, study_facts
+from benchmarks.plausibility.findings import RuleFinding
+from benchmarks.plausibility.rules import RULES, apply_rules
+from benchmarks.plausibility.rules.repeated_uploads import repeated_run_ids
+from benchmarks.plausibility.study_facts import Id, StudyFacts
+from benchmarks.studies.cell_shapes import shape_cells
+from benchmarks.studies.plausibility_facts import RUN_GROUP_FIELDS, study_facts
 from benchmarks.studies.sessions import derive_study_sessions
-from benchmarks.studies.shaping import shape_cells
-from benchmarks.together.events import note_news
-from benchmarks.unattended import queue
-from benchmarks.unattended.queue import BESIDE, Jobs, Kind, put_checks, put_energies
-from benchmarks.uploads.efficiencies import cells_misjudged, normalise
-from benchmarks.uploads.summaries import lock_cases, summarise_cells, touched_cells
+from benchmarks.uploads.cell_summaries import (
+    affected_cells,
+    lock_cases,
+    summarize_cells,
+)
+from benchmarks.uploads.efficiencies import (
+    cells_with_outdated_state,
+    recompute_efficiencies,
+)
 
-QUIET = timedelta(seconds=0.5)
-LATELY = timedelta(seconds=5)
-LONGEST_WAIT = timedelta(seconds=30)
-# What a flag says of what was found, whatever becomes of it.
-SAID = ("severity", "sentence", "evidence", "subjects")
+QUIET_PERIOD = timedelta(seconds=0.5)
+RECENT_PERIOD = timedelta(seconds=5)
+MAX_WAIT = timedelta(seconds=30)
+FINDING_FIELDS = ("severity", "message", "evidence", "subjects")
 UPLOADED_TWICE = RULES["uploaded-twice"]
 
 
-def check_due_studies(quiet: timedelta = QUIET) -> int:
-    """Check studies that have been quiet for a moment; return how many.
+def check_due_studies(quiet: timedelta = QUIET_PERIOD) -> int:
+    """Check studies without changes for ``quiet``; return their number.
 
-    A study with waiting uploads is checked every half minute, as is an unchanged study
-    of a lab with waiting uploads.
+    Studies of a lab with waiting uploads are checked every half minute.
     """
     now = timezone.now()
     waiting = Job.objects.filter(
-        kind=Kind.UPLOAD, quarantined_at=None, due_at__lte=now + quiet
+        kind=JobKind.UPLOAD, quarantined_at=None, due_at__lte=now + quiet
     )
-    still_coming = set(waiting.values_list("study", flat=True).distinct())
-    checks = Job.objects.filter(kind=Kind.CHECK)
-    unchanged = checks.filter(lab__in=waiting.values("lab"), detail=BESIDE)
-    still_coming |= set(unchanged.values_list("study", flat=True)) - set(
-        checks.exclude(detail=BESIDE).values_list("study", flat=True)
+    busy_studies = set(waiting.values_list("study", flat=True).distinct())
+    checks = Job.objects.filter(kind=JobKind.CHECK)
+    unchanged = checks.filter(lab__in=waiting.values("lab"), detail=OTHERS_CHANGED)
+    busy_studies |= set(unchanged.values_list("study", flat=True)) - set(
+        checks.exclude(detail=OTHERS_CHANGED).values_list("study", flat=True)
     )
     checked = 0
-    for unit in queue.units(Kind.CHECK):
-        is_quiet = unit.last <= now - quiet and unit.subject_id not in still_coming
-        if is_quiet or unit.first <= now - LONGEST_WAIT:
-            checked += queue.run(Kind.CHECK, unit.subject_id)
+    for group in queue.due_job_groups(JobKind.CHECK):
+        is_quiet = (
+            group.last_created_at <= now - quiet
+            and group.subject_id not in busy_studies
+        )
+        if is_quiet or group.first_created_at <= now - MAX_WAIT:
+            checked += queue.run_due_jobs(JobKind.CHECK, group.subject_id)
     return checked
 
 
-def is_soon_due() -> bool:
-    lately = timezone.now() - LATELY
-    return Job.objects.filter(kind=Kind.CHECK, created_at__gt=lately).exists()
+def has_check_due_soon() -> bool:
+    cutoff = timezone.now() - RECENT_PERIOD
+    return Job.objects.filter(kind=JobKind.CHECK, created_at__gt=cutoff).exists()
 
 
-@queue.job(Kind.CHECK)
+@queue.job_handler(JobKind.CHECK)
 def _check(jobs: Jobs) -> None:
     with transaction.atomic():
-        # Locked against other checks only: storing a run refers to the study.
+        # no_key: runs, which refer to the study, are stored meanwhile.
         studies = Study.objects.select_for_update(no_key=True)
         study = studies.get(pk=jobs[0].subject_id)
-        if all(job.detail == BESIDE for job in jobs):
-            check_beside(study)
+        if all(job.detail == OTHERS_CHANGED for job in jobs):
+            check_against_others(study)
         else:
             check_study(study)
         queue.retry_plans_of([study.pk])
-        note_news(study)
+        queue_events(study)
         queue.finish(jobs)
-        if not cells_misjudged(study):
+        if not cells_with_outdated_state(study):
             return
-        # If killed before the next transaction ends, the study is checked again.
+        # If the process dies before the next commit, the check is repeated.
         last = max(job.created_at for job in jobs)
-        [again] = put_checks([study.pk], created_at=last)
+        [follow_up] = enqueue_checks([study.pk], created_at=last)
     with transaction.atomic():
-        # As whoever processes runs does, and before a cell is in hand.
-        cells = cells_misjudged(study)
+        # As in processing, lock cases before cells.
+        cells = cells_with_outdated_state(study)
         lock_cases({(cell.lab_id, cell.case_id) for cell in cells})
-        normalise(cells)
-        again.delete()
+        recompute_efficiencies(cells)
+        follow_up.delete()
 
 
 @transaction.atomic
 def check_study(study: Study) -> None:
-    """Update the sessions, shapes and flags of a study; count repeated uploads once."""
-    # First of all, for it takes cells in the order in which uploads take them.
+    """Update sessions, shapes and flags; count repeated uploads once."""
+    # First: locks cells in the same order as processing.
     facts = study_facts(study)
-    if count_once(study, facts):
-        facts = study_facts(study)  # the cells are others now
-    # Before a cell is written, for it takes long: who processes runs waits for cells.
-    findings = {finding.fingerprint: finding for finding in check(facts)}
-    # Then: cells whose runs count in another session now are looked at again.
+    if exclude_duplicate_runs(study, facts):
+        facts = study_facts(study)  # cells have changed
+    # Slow: processing must not wait for locked cells.
+    findings = {finding.fingerprint: finding for finding in apply_rules(facts)}
+    # Before shapes, which depend on sessions.
     derive_study_sessions(study)
     shape_cells(study)
-    _store_findings(study, findings, study.flags.all(), facts.leant_on)
+    _store_findings(study, findings, study.flags.all(), facts.baseline_studies)
     store_effects(study)
 
 
 @transaction.atomic
-def check_beside(study: Study) -> None:
-    """Update flags that depend on other studies, whose cells changed; read no runs."""
+def check_against_others(study: Study) -> None:
+    """Update flags that depend on other studies; read no runs."""
     facts = study_facts(study, with_runs=False)
-    rules = [rule for rule in RULES.values() if rule.looks_beside]
-    findings = {finding.fingerprint: finding for finding in check(facts, rules)}
-    looked_at = study.flags.filter(rule__in=[rule.id for rule in rules])
-    rows = looked_at.filter(gone_at=None).values_list("fingerprint", *SAID)
-    standing = {fingerprint: tuple(said) for fingerprint, *said in rows}
-    found = {key: _found(finding) for key, finding in findings.items()}
-    if facts.leant_on or standing != found:
-        _store_findings(study, findings, looked_at, facts.leant_on)
+    rules = [rule for rule in RULES.values() if rule.uses_other_studies]
+    findings = {finding.fingerprint: finding for finding in apply_rules(facts, rules)}
+    affected = study.flags.filter(rule__in=[rule.id for rule in rules])
+    rows = affected.filter(resolved_at=None).values_list("fingerprint", *FINDING_FIELDS)
+    stored = {fingerprint: tuple(values) for fingerprint, *values in rows}
+    current = {key: _finding_values(finding) for key, finding in findings.items()}
+    if facts.baseline_studies or stored != current:
+        _store_findings(study, findings, affected, facts.baseline_studies)
         store_effects(study)
 
 
-def _found(finding: Finding) -> tuple[object, ...]:
-    """Return what is stored of a finding: `SAID`."""
-    subjects = [{"kind": it.kind, "id": it.id} for it in finding.subjects]
+def _finding_values(finding: RuleFinding) -> tuple[object, ...]:
+    subjects = [
+        {"kind": subject.kind, "id": subject.id} for subject in finding.subjects
+    ]
     return (finding.severity, finding.sentence, dict(finding.evidence), subjects)
 
 
 def _store_findings(
     study: Study,
-    findings: Mapping[str, Finding],
-    looked_at: QuerySet[Flag],
-    leant_on: Collection[Id],
+    findings: Mapping[str, RuleFinding],
+    replaceable: QuerySet[Flag],
+    baseline_studies: Collection[Id],
 ) -> None:
-    """Replace the flags that were ``looked_at`` by these findings; others stay."""
-    # Flags that are no longer found go; a person's decision is kept all the same.
-    gone = looked_at.exclude(fingerprint__in=findings)
-    gone.filter(status=Flag.Status.OPEN).delete()
-    gone.filter(gone_at=None).update(gone_at=timezone.now())
+    """Replace the ``replaceable`` flags by findings."""
+    # Keep flags with a decision.
+    obsolete = replaceable.exclude(fingerprint__in=findings)
+    obsolete.filter(status=Flag.Status.OPEN).delete()
+    obsolete.filter(resolved_at=None).update(resolved_at=timezone.now())
     Flag.objects.bulk_create(
         [
             Flag(
@@ -145,126 +157,144 @@ def _store_findings(
                 study=study,
                 rule=finding.rule,
                 fingerprint=finding.fingerprint,
-                **dict(zip(SAID, _found(finding), strict=True)),
+                **dict(zip(FINDING_FIELDS, _finding_values(finding), strict=True)),
             )
             for finding in findings.values()
         ],
         update_conflicts=True,
         unique_fields=["study", "fingerprint"],
-        # Not the status: a doubt that comes back keeps what was decided about it.
-        update_fields=[*SAID, "gone_at"],
+        # A finding that returns keeps its decision.
+        update_fields=[*FINDING_FIELDS, "resolved_at"],
     )
-    others = set(study.flags.values_list("pk", flat=True))
-    others -= set(looked_at.values_list("pk", flat=True))
-    _link(study, findings, others, leant_on)
+    untouched = set(study.flags.values_list("pk", flat=True))
+    untouched -= set(replaceable.values_list("pk", flat=True))
+    _link(study, findings, untouched, baseline_studies)
 
 
 def _link(
     study: Study,
-    findings: Mapping[str, Finding],
-    others: Collection[int],
-    leant_on: Collection[Id],
+    findings: Mapping[str, RuleFinding],
+    untouched: Collection[int],
+    baseline_studies: Collection[Id],
 ) -> None:
-    """Link flags to their cells, or all cells of their runs; ``others`` keep theirs."""
+    """Link flags to cells, or to all cells of runs; skip ``untouched`` flags."""
     flags = dict(study.flags.values_list("fingerprint", "pk"))
     pairs: dict[str, set[tuple[int, int]]] = defaultdict(set)
     for key, finding in findings.items():
         for subject in finding.subjects:
             if subject.kind in {"cell", "run"}:
                 pairs[subject.kind].add((flags[key], int(subject.id)))
-    named = {flag for flag, _ in pairs["cell"]}
-    whole = {(flag, run) for flag, run in pairs["run"] if flag not in named}
-    cells_of_run = _cells_of_runs(study, {run for _, run in whole})
-    pairs["cell"] |= {(flag, cell) for flag, run in whole for cell in cells_of_run[run]}
-    quotes = {
+    flags_with_cells = {flag for flag, _ in pairs["cell"]}
+    run_links = {
+        (flag, run) for flag, run in pairs["run"] if flag not in flags_with_cells
+    }
+    cells_of_run = _cells_of_runs(study, {run for _, run in run_links})
+    pairs["cell"] |= {
+        (flag, cell) for flag, run in run_links for cell in cells_of_run[run]
+    }
+    quoted_pairs = {
         (flags[key], int(quoted))
         for key, finding in findings.items()
-        for quoted in finding.quotes
+        for quoted in finding.quoted_studies
     }
-    # A flag that is gone says what it said.
-    said = Flag.quotes.through._default_manager.filter(flag__study=study)
-    standing = study.flags.filter(pk__in=others, gone_at=None)
-    kept = set(standing.values_list("pk", flat=True))
-    gone = said.exclude(flag__fingerprint__in=findings).exclude(flag__in=kept)
-    quotes |= set(gone.values_list("flag_id", "study_id"))
-    # Of a flag that stands by itself, only what the study leans on may be another.
-    quotes |= {(flag, int(quoted)) for flag in kept for quoted in leant_on}
+    # Resolved flags keep their quoted studies.
+    stored_quotes = Flag.quoted_studies.through._default_manager.filter(
+        flag__study=study
+    )
+    current_flags = study.flags.filter(pk__in=untouched, resolved_at=None)
+    current_ids = set(current_flags.values_list("pk", flat=True))
+    resolved_quotes = stored_quotes.exclude(flag__fingerprint__in=findings).exclude(
+        flag__in=current_ids
+    )
+    quoted_pairs |= set(resolved_quotes.values_list("flag_id", "study_id"))
+    # Baseline studies of untouched flags may have changed.
+    quoted_pairs |= {
+        (flag, int(quoted)) for flag in current_ids for quoted in baseline_studies
+    }
     for kind, through in (("run", Flag.runs.through), ("cell", Flag.cells.through)):
-        links = through._default_manager.filter(flag__in=others)
+        links = through._default_manager.filter(flag__in=untouched)
         pairs[kind] |= set(links.values_list("flag_id", f"{kind}_id"))
-    _replace(Flag.quotes.through, "study_id", study, quotes)
+    _replace(Flag.quoted_studies.through, "study_id", study, quoted_pairs)
     _replace(Flag.runs.through, "run_id", study, pairs["run"])
     _replace(Flag.cells.through, "cell_id", study, pairs["cell"])
 
 
 def _cells_of_runs(study: Study, run_ids: set[int]) -> Mapping[int, set[int]]:
-    cells = study.cells.values_list(*PLACE, "case_id", "pk")
-    by_place = {tuple(row[:-1]): row[-1] for row in cells}
-    runs = Run.objects.filter(pk__in=run_ids).values_list("pk", *PLACE)
-    places = {pk: tuple(place) for pk, *place in runs}
-    means = RunMean.objects.filter(lab=study.lab_id, run__in=list(places))
+    cells = study.cells.values_list(*RUN_GROUP_FIELDS, "case_id", "pk")
+    cell_by_key = {tuple(row[:-1]): row[-1] for row in cells}
+    runs = Run.objects.filter(pk__in=run_ids).values_list("pk", *RUN_GROUP_FIELDS)
+    key_by_run = {pk: tuple(key) for pk, *key in runs}
+    means = RunMean.objects.filter(lab=study.lab_id, run__in=list(key_by_run))
     cells_of_run: dict[int, set[int]] = defaultdict(set)
     for run_id, case_id in means.values_list("run_id", "case_id"):
-        if (cell := by_place.get((*places[run_id], case_id))) is not None:
+        if (cell := cell_by_key.get((*key_by_run[run_id], case_id))) is not None:
             cells_of_run[run_id].add(cell)
     return cells_of_run
 
 
 def _replace(
-    through: type[Model], column: str, study: Study, wanted: set[tuple[int, int]]
+    through: type[Model], column: str, study: Study, new_links: set[tuple[int, int]]
 ) -> None:
-    """Make a study's links these and no others."""
     links = through._default_manager.filter(flag__study=study)
     present = {
-        (flag, other): pk
-        for pk, flag, other in links.values_list("pk", "flag_id", column)
+        (flag, target): pk
+        for pk, flag, target in links.values_list("pk", "flag_id", column)
     }
-    # Only what differs: a row that is written again is another version of its study.
-    surplus = [pk for pair, pk in present.items() if pair not in wanted]
-    through._default_manager.filter(pk__in=surplus).delete()
+    # Writing a row makes cached pages stale.
+    obsolete = [pk for pair, pk in present.items() if pair not in new_links]
+    through._default_manager.filter(pk__in=obsolete).delete()
     through._default_manager.bulk_create(
-        through(flag_id=flag, **{column: other})
-        for flag, other in sorted(wanted - present.keys())
+        through(flag_id=flag, **{column: target})
+        for flag, target in sorted(new_links - present.keys())
     )
 
 
 @transaction.atomic
-def count_once(study: Study, facts: StudyFacts) -> bool:
-    """Count repeated uploads once, unless dismissed; return whether a cell changed."""
+def exclude_duplicate_runs(study: Study, facts: StudyFacts) -> bool:
+    """Count repeated uploads once, unless dismissed; return whether cells changed."""
     flags = study.flags.filter(rule=UPLOADED_TWICE.id, status=Flag.Status.DISMISSED)
     dismissed = set(flags.values_list("fingerprint", flat=True))
-    wanted: dict[int, int] = {}
+    first_run_of: dict[int, int] = {}
     for finding in UPLOADED_TWICE.findings(facts):
         if finding.fingerprint not in dismissed:
-            wanted |= {int(again): int(one) for again, one in pairs_of(finding)}
+            first_run_of |= {
+                int(repeated): int(first_id)
+                for repeated, first_id in repeated_run_ids(finding)
+            }
     marked = Run.objects.filter(study=study).exclude(duplicate_of=None)
     present = dict(marked.values_list("pk", "duplicate_of_id"))
-    changed = {run for run, _ in wanted.items() ^ present.items()}
+    changed = {run for run, _ in first_run_of.items() ^ present.items()}
     if not changed:
         return False
-    # Whoever reads an upload again holds its runs before their cells: so does this.
-    involved = changed | {wanted[run] for run in changed if run in wanted}
+    # As in reparsing, lock runs before cells.
+    involved = changed | {first_run_of[run] for run in changed if run in first_run_of}
     locked = Run.objects.select_for_update(no_key=True).filter(pk__in=involved)
     runs = {run.pk: run for run in locked.order_by("pk")}
-    # One that is gone is nobody's first; its study is checked again at once.
+    # A deleted run cannot be the first.
     for run_id in sorted(changed & runs.keys()):
-        first = wanted.get(run_id)
+        first = first_run_of.get(run_id)
         runs[run_id].duplicate_of_id = first if first in runs else None
-    again = [runs[run_id] for run_id in sorted(changed & runs.keys())]
-    keys = touched_cells(again)
+    changed_runs = [runs[run_id] for run_id in sorted(changed & runs.keys())]
+    keys = affected_cells(changed_runs)
     lock_cases({(key.lab_id, key.case_id) for key in keys})
-    Run.objects.bulk_update(again, ["duplicate_of"], batch_size=500)
-    # Power is integrated once more over the windows of these runs.
-    windows = RunWindow.objects.filter(run__in=changed, begin_at__isnull=False)
-    spans = windows.values_list("host_id", "begin_at", "end_at").order_by().distinct()
-    put_energies(spans)
-    cells = summarise_cells(keys)
-    normalise(cells)
-    put_checks(studies_beside(study, {cell.case_id for cell in cells}), is_beside=True)
+    Run.objects.bulk_update(changed_runs, ["duplicate_of"], batch_size=500)
+    # Compute their energy again.
+    windows = RunWindow.objects.filter(run__in=changed, started_at__isnull=False)
+    spans = (
+        windows.values_list("host_id", "started_at", "ended_at").order_by().distinct()
+    )
+    enqueue_energy(spans)
+    cells = summarize_cells(keys)
+    recompute_efficiencies(cells)
+    enqueue_checks(
+        related_studies(study, {cell.case_id for cell in cells}), others_changed=True
+    )
     return True
 
 
-def studies_beside(study: Study, cases: Iterable[int] | QuerySet[Any]) -> QuerySet[Any]:
-    """Return the ids of the lab's other studies that measured one of these cases."""
+def related_studies(
+    study: Study, cases: Iterable[int] | QuerySet[Any]
+) -> QuerySet[Any]:
+    """Return ids of the lab's other studies with one of these cases."""
     cells = Cell.objects.filter(lab=study.lab_id, case__in=cases).exclude(study=study)
     return cells.order_by().values_list("study_id", flat=True).distinct()

@@ -1,4 +1,4 @@
-"""Flags as lists and pages show them, and what people decide about them."""
+"""Flags and decisions about them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,33 +9,33 @@ from django.db import connection, transaction
 from django.db.models import Model, Q, QuerySet
 
 from benchmarks.errors import InvalidError, NotFoundError
-from benchmarks.models import Decision, Efficiency, Flag, Study
+from benchmarks.jobs.queue import enqueue_checks
+from benchmarks.models import Efficiency, Flag, FlagDecision, Study
 from benchmarks.sentences import Sentence
 from benchmarks.text import clean_text
-from benchmarks.unattended.queue import put_checks
 from benchmarks.viewer import Viewer
 
 
 @dataclass(frozen=True)
-class Subjects:
-    """The first cells, or runs, that a flag is about, and how many there are."""
+class FlagSubjects:
+    """A flag's first cells or runs, and their total number."""
 
     ids: tuple[int, ...] = ()
     count: int = 0
 
 
-NO_SUBJECTS: Final = Subjects()
+NO_SUBJECTS: Final = FlagSubjects()
 
 
 def visible_flags(viewer: Viewer, **filters: Any) -> QuerySet[Flag]:
-    """Return the flags that stand and may be seen, with all that a list shows."""
+    """Return visible current flags with related objects."""
     flags = Flag.objects.visible_to(viewer).current().filter(**filters)
     related = flags.select_related("study__lab")
     return related.prefetch_related("decisions").order_by("pk")
 
 
 def find_flag(viewer: Viewer, flag_id: int) -> Flag:
-    """Return one flag, current or gone, or raise NotFoundError."""
+    """Return a current or resolved flag, or raise NotFoundError."""
     flags = Flag.objects.visible_to(viewer).select_related("study__lab")
     flag = flags.prefetch_related("decisions").filter(pk=flag_id).first()
     if flag is None:
@@ -43,45 +43,42 @@ def find_flag(viewer: Viewer, flag_id: int) -> Flag:
     return flag
 
 
-def cells_of_flags(flags: Iterable[Flag], most: int) -> dict[int, Subjects]:
-    """Return what cells each flag is about, the first ``most`` of them."""
-    return _subjects(Flag.cells.through, "cell_id", flags, most)
+def cells_of_flags(flags: Iterable[Flag], limit: int) -> dict[int, FlagSubjects]:
+    return _subjects(Flag.cells.through, "cell_id", flags, limit)
 
 
-def runs_of_flags(flags: Iterable[Flag], most: int) -> dict[int, Subjects]:
-    """Return what runs each flag is about, the first ``most`` of them."""
-    return _subjects(Flag.runs.through, "run_id", flags, most)
+def runs_of_flags(flags: Iterable[Flag], limit: int) -> dict[int, FlagSubjects]:
+    return _subjects(Flag.runs.through, "run_id", flags, limit)
 
 
 def _subjects(
-    links: type[Model], name: str, flags: Iterable[Flag], most: int
-) -> dict[int, Subjects]:
-    """Return the first subjects of each flag, cut in SQL."""
+    links: type[Model], name: str, flags: Iterable[Flag], limit: int
+) -> dict[int, FlagSubjects]:
+    """Return first subjects by flag, limited in SQL."""
     query = f"""
         SELECT flag_id, (array_agg({name} ORDER BY {name}))[:%s], count(*)
         FROM {links._meta.db_table} WHERE flag_id = ANY(%s) GROUP BY flag_id
     """
     with connection.cursor() as cursor:
-        cursor.execute(query, [most, [flag.pk for flag in flags]])
+        cursor.execute(query, [limit, [flag.pk for flag in flags]])
         rows = cursor.fetchall()
-    return {flag_id: Subjects(tuple(ids), count) for flag_id, ids, count in rows}
+    return {flag_id: FlagSubjects(tuple(ids), count) for flag_id, ids, count in rows}
 
 
-def impossible_results(study: Study) -> frozenset[int]:
-    """Return the cells of a study whose ratio cannot be: a flag says so of their
-    number, or of the one that they are compared with."""
-    flags = study.flags.withholding().filter(severity="impossible")
+def impossible_cells(study: Study) -> frozenset[int]:
+    """Return cells flagged as impossible, or whose baseline is."""
+    flags = study.flags.withholding_verdicts().filter(severity="impossible")
     links = Flag.cells.through._default_manager.filter(flag__in=flags)
-    named = links.values_list("cell_id", flat=True)
-    leaning = Efficiency.objects.filter(cell__study=study, baseline__in=named)
-    return frozenset({*named, *leaning.values_list("cell_id", flat=True)})
+    impossible = links.values_list("cell_id", flat=True)
+    dependents = Efficiency.objects.filter(cell__study=study, baseline__in=impossible)
+    return frozenset({*impossible, *dependents.values_list("cell_id", flat=True)})
 
 
 def studies_quoted(study: Study) -> QuerySet[Study]:
-    """Return the other studies of which the pages and files of one say values."""
-    own = Efficiency.objects.filter(cell__study=study)
-    baselines = own.values("baseline__study")
-    flagged = Flag.quotes.through._default_manager.filter(
+    """Return other studies with values in a study's pages and files."""
+    efficiencies = Efficiency.objects.filter(cell__study=study)
+    baselines = efficiencies.values("baseline__study")
+    flagged = Flag.quoted_studies.through._default_manager.filter(
         flag__in=study.flags.current()
     ).values("study")
     quoted = Q(pk__in=baselines) | Q(pk__in=flagged)
@@ -90,21 +87,21 @@ def studies_quoted(study: Study) -> QuerySet[Study]:
 
 @transaction.atomic
 def decide_flag(
-    *, flag: Flag, status: str, note: str, who: str, person: User | None = None
+    *, flag: Flag, status: str, note: str, actor: str, person: User | None = None
 ) -> Flag:
     """Confirm, dismiss or reopen a flag; raise InvalidError without a note."""
     if not note.strip():
         raise InvalidError(
-            "decision", "Give the reason in a note: others must be able to follow it."
+            "reason_missing", "Give the reason in a note so that others can follow it."
         )
-    note = clean_text(note.strip(), what=Sentence("note"), multiline=True)
-    # Locked, so that the decision noted last is the one that holds.
+    note = clean_text(note.strip(), label=Sentence("note"), multiline=True)
+    # Read the last stored decision.
     locked = Flag.objects.select_for_update().get(pk=flag.pk)
-    Decision.objects.create(
-        flag=locked, status=status, note=note, who=who, person=person
+    FlagDecision.objects.create(
+        flag=locked, status=status, note=note, decided_by=actor, person=person
     )
     locked.status = status
     locked.save(update_fields=["status"])
-    # Pools and repeated uploads depend on the decision.
-    put_checks([locked.study_id])
+    # Pooled evidence and repeated uploads depend on it.
+    enqueue_checks([locked.study_id])
     return locked

@@ -1,7 +1,7 @@
-"""Numbers of studies for pages that show all of them, stored with their version.
+"""Stored counts per study for pages that show all studies.
 
-A stored rollup is used while its version (`data_versions`) is current; the sweeper
-renews it, and until then it is counted on request.
+A rollup is used while its version (`data_versions`) is current, else counted on
+request. The sweeper refreshes outdated ones.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from django.db import connection
 from django.db.models import Count, F, Max, Min, Q, QuerySet
 from django.db.models.functions import Floor, Ln
 
-from benchmarks import sight
-from benchmarks.comparing.verdicts import primary_ids
+from benchmarks import rls
+from benchmarks.comparison.study_verdicts import primary_case_ids
 from benchmarks.models import (
     Case,
     Cell,
@@ -30,42 +30,42 @@ from benchmarks.models import (
     System,
 )
 from benchmarks.studies.data_versions import (
-    LeantOn,
-    RollupSums,
-    leant_on_by,
-    rollup_sums,
+    RollupBaselines,
+    RollupChangeCounts,
+    rollup_baseline_studies,
+    rollup_change_counts,
 )
 from benchmarks.viewer import Viewer
 
-# Closer lines are drawn as one, so that few are stored.
-STEPS_PER_E: Final = 50
-# What a band is of.
-BAND: Final = ("case__component", "platform", "hypervisor_version")
-# Another one whenever what is counted, or how, becomes another.
-FORMAT: Final = 2
-AT_MOST_S: Final = 2.0
-# The reference studies that a first visit is led through.
-XEN, ESXI, DISK = "lmu-2010-xen", "lmu-2010-esxi", "inqbus-2008-io"
-LED_THROUGH: Final = (XEN, ESXI, DISK)
-EXAMPLES: Final = {
-    "memory": (XEN, "memory"),
-    "single_run": (XEN, "single_run"),
-    "settings": (ESXI, "network"),
-    "mistake": (ESXI, "mistake"),
-    "bimodal": (DISK, "bimodal"),
-    "report": (XEN, "anything"),
+# On a log scale: closer ratios are drawn as one line.
+BINS_PER_E: Final = 50
+# Identify a series of bins.
+BIN_FIELDS: Final = ("case__component", "platform", "hypervisor_version")
+# Increase when the content changes.
+ROLLUP_FORMAT: Final = 3
+MAX_RENEWAL_S: Final = 2.0
+# Studies of the tour.
+XEN_SLUG, ESXI_SLUG, DISK_SLUG = "lmu-2010-xen", "lmu-2010-esxi", "inqbus-2008-io"
+TOUR_STUDIES: Final = (XEN_SLUG, ESXI_SLUG, DISK_SLUG)
+TOUR_EXAMPLES: Final = {
+    "memory": (XEN_SLUG, "memory"),
+    "single_run": (XEN_SLUG, "single_run"),
+    "settings": (ESXI_SLUG, "network"),
+    "mistake": (ESXI_SLUG, "mistake"),
+    "bimodal": (DISK_SLUG, "bimodal"),
+    "report": (XEN_SLUG, "anything"),
 }
-"""What a first visit is shown: in which study, at which of its `Rollup.places`."""
-Examples: TypeAlias = dict[str, tuple[Study, int]]
-"""Names of `EXAMPLES` with their study and the id of a cell or flag of it."""
+"""Study and key of `Rollup.example_ids`."""
+TourExamples: TypeAlias = dict[str, tuple[Study, int]]
+"""Study and id of a cell or flag."""
 _STUDY, _CELL, _RUN, _FLAG = (
     model._meta.db_table for model in (Study, Cell, Run, Flag)
 )
-COUNTED: Final = (
-    *("cells", "systems", "compared"),
-    *("runs", "waiting", "rejected", "quarantined", "flags"),
+COUNT_FIELDS: Final = (
+    *("cells", "systems", "compared_cells"),
+    *("runs", "waiting_runs", "rejected_runs", "quarantined_runs", "open_flags"),
 )
-NUMBERS = f"""
+STUDY_COUNTS_SQL = f"""
     SELECT study.id, cell.*, run.*, flag.*
     FROM {_STUDY} AS study
     CROSS JOIN LATERAL (
@@ -82,12 +82,12 @@ NUMBERS = f"""
     ) AS run
     CROSS JOIN LATERAL (
         SELECT count(*) FROM {_FLAG} AS flag
-        WHERE flag.study_id = study.id AND flag.gone_at IS NULL
+        WHERE flag.study_id = study.id AND flag.resolved_at IS NULL
           AND flag.status = '{Flag.Status.OPEN}'
     ) AS flag
     WHERE study.id = ANY(%s)
 """
-NAMES = f"""
+STUDY_NAMES_SQL = f"""
     SELECT study.id, study.slug, ARRAY(
         SELECT DISTINCT system.hypervisor
         FROM {_CELL} AS cell JOIN {System._meta.db_table} AS system
@@ -103,8 +103,11 @@ NAMES = f"""
 """
 
 
-class Bin(NamedTuple):
-    """How many pairs of a band lie at one step; a flag doubts some of them."""
+class RatioBin(NamedTuple):
+    """Numbers of cells and flagged ones.
+
+    ``step`` is ln(ratio) times `BINS_PER_E`, rounded.
+    """
 
     component: str
     platform: str
@@ -113,91 +116,95 @@ class Bin(NamedTuple):
     pairs: int
     lowest: float
     highest: float
-    doubted: int
+    flagged: int
 
 
 @dataclass(frozen=True)
 class Rollup:
-    """A study's numbers (as in `studies.lists.Tally`), names and bins.
+    """Counts (see `studies.overview.StudyCounts`), names and bins.
 
-    ``places`` are cells and flags for `EXAMPLES`; 0: there is none.
+    ``example_ids`` are cells and flags for `TOUR_EXAMPLES`; 0: none.
     """
 
-    numbers: Mapping[str, int]
+    counts: Mapping[str, int]
     hypervisors: tuple[str, ...]
     tools: tuple[str, ...]
     bins: tuple[tuple[Any, ...], ...]
-    places: Mapping[str, int]
+    example_ids: Mapping[str, int]
 
 
-def counted_studies(ids: Collection[int]) -> dict[int, Rollup]:
-    """Return current rollups, counting outdated ones, in a fixed number of queries."""
-    sums = rollup_sums()
-    found = {}
+def current_rollups(ids: Collection[int]) -> dict[int, Rollup]:
+    """Recount outdated ones, with a fixed number of queries."""
+    sums = rollup_change_counts()
+    rollups = {}
     for row in StudyRollup.objects.filter(study__in=list(ids)):
-        if row.version == _version(sums, row.leant_on):
+        if row.data_version == _version(sums, row.baseline_studies):
             numbers = dict(row.counts)
-            found[row.study_id] = Rollup(
+            rollups[row.study_id] = Rollup(
                 hypervisors=tuple(numbers.pop("hypervisors")),
                 tools=tuple(numbers.pop("tools")),
-                places=numbers.pop("places"),
-                numbers=numbers,
-                bins=tuple(tuple(each) for each in row.bins),
+                example_ids=numbers.pop("places"),
+                counts=numbers,
+                bins=tuple(tuple(bin_) for bin_ in row.bins),
             )
-    if changed := [pk for pk in ids if pk not in found]:
-        # The same for every reader, as what the sweeper stores.
-        with sight.everything():
-            found |= _count(changed)
-    return found
+    if changed := [pk for pk in ids if pk not in rollups]:
+        # The same for all readers.
+        with rls.allow_all():
+            rollups |= _count(changed)
+    return rollups
 
 
-class Renewal:
-    """Counts studies anew that were changed, and to which nothing happens any more."""
+class RollupRenewal:
+    """Renews outdated rollups of unchanged studies."""
 
     def __init__(self) -> None:
-        self.seen: RollupSums | None = None
+        self.last_counts: RollupChangeCounts | None = None
         self.is_done = False
 
     def __call__(self) -> int:
-        """Renew quiet outdated rollups for about two seconds; return how many."""
-        before, sums = self.seen, rollup_sums()
-        self.seen = sums
-        if before is None or (before == sums and self.is_done):
+        """Work for about two seconds; return the number renewed."""
+        previous, sums = self.last_counts, rollup_change_counts()
+        self.last_counts = sums
+        if previous is None or (previous == sums and self.is_done):
             return 0
-        end, renewed, are_left = time.monotonic() + AT_MOST_S, 0, False
-        rows = StudyRollup.objects.values_list("study", "version", "leant_on")
+        end, renewed, has_more = time.monotonic() + MAX_RENEWAL_S, 0, False
+        rows = StudyRollup.objects.values_list(
+            "study", "data_version", "baseline_studies"
+        )
         current = {
-            pk for pk, version, leant_on in rows if version == _version(sums, leant_on)
+            pk
+            for pk, version, baselines in rows
+            if version == _version(sums, baselines)
         }
         ids = Study.objects.order_by("pk").values_list("pk", flat=True)
         for pk in ids:
             if pk in current:
                 continue
-            is_quiet = before.of_study.get(pk) == sums.of_study.get(pk)
+            is_quiet = previous.by_study.get(pk) == sums.by_study.get(pk)
             if not is_quiet or time.monotonic() > end:
-                are_left = True
+                has_more = True
                 continue
             renewed += _renew(pk)
-        self.is_done = not are_left
+        self.is_done = not has_more
         return renewed
 
 
 def _renew(pk: int) -> bool:
-    # Before anything is counted: what is committed meanwhile makes another version.
-    sums, leant_on = rollup_sums(), leant_on_by(pk)
+    # Before counting: later commits change the version.
+    sums, baselines = rollup_change_counts(), rollup_baseline_studies(pk)
     counted = _count([pk])[pk]
     if not Study.objects.filter(pk=pk).exists():
         return False
     StudyRollup.objects.update_or_create(
         study_id=pk,
         defaults={
-            "version": _version(sums, leant_on),
-            "leant_on": leant_on,
+            "data_version": _version(sums, baselines),
+            "baseline_studies": baselines,
             "counts": {
-                **counted.numbers,
+                **counted.counts,
                 "hypervisors": counted.hypervisors,
                 "tools": counted.tools,
-                "places": counted.places,
+                "places": counted.example_ids,
             },
             "bins": counted.bins,
         },
@@ -205,33 +212,33 @@ def _renew(pk: int) -> bool:
     return True
 
 
-def _version(sums: RollupSums, leant_on: LeantOn) -> str:
-    return f"{settings.VERSION} {FORMAT} {sums.version(leant_on)}"
+def _version(sums: RollupChangeCounts, baseline_studies: RollupBaselines) -> str:
+    return f"{settings.VERSION} {ROLLUP_FORMAT} {sums.version(baseline_studies)}"
 
 
 def _count(ids: Collection[int]) -> dict[int, Rollup]:
-    numbers = numbers_of(ids)
+    numbers = rollup_counts(ids)
     bins: dict[int, list[tuple[Any, ...]]] = {pk: [] for pk in ids}
     for row in _binned_pairs(ids):
         bins[row.pop("study")].append(tuple(row.values()))
     counted = {}
-    named = _rows(NAMES, ids)
+    names = _rows(STUDY_NAMES_SQL, ids)
     for pk in ids:
-        slug, hypervisors, tools = named.get(pk, ("", (), ()))
+        slug, hypervisors, tools = names.get(pk, ("", (), ()))
         counted[pk] = Rollup(
-            numbers=numbers[pk],
+            counts=numbers[pk],
             hypervisors=tuple(sorted(hypervisors)),
             tools=tuple(sorted(tools)),
             bins=tuple(bins[pk]),
-            places=_places(pk) if slug in LED_THROUGH else {},
+            example_ids=_example_ids(pk) if slug in TOUR_STUDIES else {},
         )
     return counted
 
 
-def numbers_of(ids: Collection[int]) -> dict[int, dict[str, int]]:
+def rollup_counts(ids: Collection[int]) -> dict[int, dict[str, int]]:
     counted = {
-        pk: dict(zip(COUNTED, numbers, strict=True))
-        for pk, numbers in _rows(NUMBERS, ids).items()
+        pk: dict(zip(COUNT_FIELDS, numbers, strict=True))
+        for pk, numbers in _rows(STUDY_COUNTS_SQL, ids).items()
     }
     return {pk: counted.get(pk, {}) for pk in ids}
 
@@ -239,17 +246,17 @@ def numbers_of(ids: Collection[int]) -> dict[int, dict[str, int]]:
 def _rows(statement: str, ids: Collection[int]) -> dict[int, tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(statement, [list(ids)])
-        return {pk: tuple(rest) for pk, *rest in cursor.fetchall()}
+        return {pk: tuple(columns) for pk, *columns in cursor.fetchall()}
 
 
-def run_tallies(ids: Collection[int]) -> QuerySet[Run, dict[str, Any]]:
+def run_counts(ids: Collection[int]) -> QuerySet[Run, dict[str, Any]]:
     status = Run.Status
     rows = Run.objects.filter(study__in=list(ids)).values("study").order_by("study")
     return rows.annotate(
         runs=Count("pk"),
-        waiting=Count("pk", filter=Q(status=status.RECEIVED)),
-        rejected=Count("pk", filter=Q(status=status.REJECTED)),
-        quarantined=Count("pk", filter=Q(status=status.QUARANTINED)),
+        waiting_runs=Count("pk", filter=Q(status=status.RECEIVED)),
+        rejected_runs=Count("pk", filter=Q(status=status.REJECTED)),
+        quarantined_runs=Count("pk", filter=Q(status=status.QUARANTINED)),
     )
 
 
@@ -262,56 +269,59 @@ def _binned_pairs(ids: Collection[int]) -> QuerySet[Cell, dict[str, Any]]:
         efficiency__baseline__shape_codes="",
         scenario="single",
     )
-    # What a processor emulated in software costs is not what a hypervisor costs.
+    # CPU emulation is not the cost of a hypervisor.
     pairs = pairs.exclude(system__is_emulated=True)
-    counted = _primary(pairs)
-    # Not rounded: PostgreSQL would make decimals of a thousand digits of them first.
-    step = Floor(Ln("efficiency__ratio") * STEPS_PER_E + 0.5)
-    named = counted.annotate(
+    primary = _primary(pairs)
+    # Round would convert to numeric with a thousand digits.
+    step = Floor(Ln("efficiency__ratio") * BINS_PER_E + 0.5)
+    binned = primary.annotate(
         platform=F("system__hypervisor"),
         hypervisor_version=F("system__hypervisor_version"),
         step=step,
     )
-    # A cell's own study says what is doubtful of it: a rollup's version counts that.
+    # The version counts only changes of the cell's own study.
     links = Flag.cells.through._default_manager.filter(flag__study=F("cell__study"))
-    doubted = links.filter(flag__in=Flag.objects.withholding()).values("cell")
-    is_doubted = Q(pk__in=doubted) | Q(efficiency__baseline__in=doubted)
+    flagged_cells = links.filter(flag__in=Flag.objects.withholding_verdicts()).values(
+        "cell"
+    )
+    is_flagged = Q(pk__in=flagged_cells) | Q(efficiency__baseline__in=flagged_cells)
     return (
-        named.values("study", *BAND, "step")
+        binned.values("study", *BIN_FIELDS, "step")
         .annotate(
             pairs=Count("pk"),
             lowest=Min("efficiency__ratio"),
             highest=Max("efficiency__ratio"),
-            doubted=Count("pk", filter=is_doubted),
+            flagged=Count("pk", filter=is_flagged),
         )
-        # `groupby` needs sorted rows.
-        .order_by("study", *BAND, "step")
+        .order_by("study", *BIN_FIELDS, "step")
     )
 
 
 def _primary(pairs: QuerySet[Cell]) -> QuerySet[Cell]:
-    """Leave out what another case of the same study implies: it is no second pair."""
+    """Exclude cases that another case of the study implies."""
     measured = defaultdict(set)
     for study, case in pairs.values_list("study_id", "case_id").distinct():
         measured[study].add(case)
     cases = Case.objects.in_bulk(set().union(*measured.values()))
-    # Studies measure the same few sets of cases.
+    # By set of cases.
     studies = defaultdict(list)
     for study, ids in measured.items():
-        implied = frozenset(ids) - primary_ids({pk: cases[pk] for pk in ids})
+        implied = frozenset(ids) - primary_case_ids({pk: cases[pk] for pk in ids})
         studies[implied].append(study)
-    for implied, measuring in studies.items():
+    for implied, study_ids in studies.items():
         if implied:
-            pairs = pairs.exclude(study__in=measuring, case__in=implied)
+            pairs = pairs.exclude(study__in=study_ids, case__in=implied)
     return pairs
 
 
-def _places(study_id: int) -> dict[str, int]:
+def _example_ids(study_id: int) -> dict[str, int]:
     cells = Cell.objects.filter(study=study_id, n__gt=0).order_by("pk")
-    flags = Flag.objects.withholding().filter(study=study_id)
-    doubted = Flag.cells.through._default_manager.filter(flag__in=flags).values("cell")
-    # Ratios of two single runs, what looks most like a loss first.
-    single_runs = cells.exclude(pk__in=doubted).filter(
+    flags = Flag.objects.withholding_verdicts().filter(study=study_id)
+    flagged_cells = Flag.cells.through._default_manager.filter(flag__in=flags).values(
+        "cell"
+    )
+    # Two single runs, largest apparent loss first.
+    single_runs = cells.exclude(pk__in=flagged_cells).filter(
         n=1,
         scenario="single",
         case__component="CPU",
@@ -319,7 +329,7 @@ def _places(study_id: int) -> dict[str, int]:
         efficiency__baseline_n=1,
         efficiency__ratio__lt=1,
     )
-    found: dict[str, QuerySet[Any]] = {
+    examples: dict[str, QuerySet[Any]] = {
         "anything": cells,
         "memory": cells.filter(case__component="memory"),
         "network": cells.filter(case__component="network"),
@@ -329,23 +339,23 @@ def _places(study_id: int) -> dict[str, int]:
     }
     return {
         name: rows.values_list("pk", flat=True).first() or 0
-        for name, rows in found.items()
+        for name, rows in examples.items()
     }
 
 
-def visible_examples(viewer: Viewer) -> Examples:
-    """Return what a viewer can be shown on a first visit."""
-    visible = Study.objects.visible_to(viewer).filter(slug__in=LED_THROUGH)
+def visible_tour_examples(viewer: Viewer) -> TourExamples:
+    """Return steps whose studies are visible."""
+    visible = Study.objects.visible_to(viewer).filter(slug__in=TOUR_STUDIES)
     studies = list(visible.select_related("lab"))
-    rollups = counted_studies([study.pk for study in studies])
-    return examples((study, rollups[study.pk].places) for study in studies)
+    rollups = current_rollups([study.pk for study in studies])
+    return tour_examples((study, rollups[study.pk].example_ids) for study in studies)
 
 
-def examples(studies: Iterable[tuple[Study, Mapping[str, int]]]) -> Examples:
-    """Return what these studies have to show, given the places of each."""
-    known = {study.slug: (study, places) for study, places in studies}
+def tour_examples(studies: Iterable[tuple[Study, Mapping[str, int]]]) -> TourExamples:
+    """Return steps for studies with `Rollup.example_ids`."""
+    by_slug = {study.slug: (study, example_ids) for study, example_ids in studies}
     return {
-        name: (known[slug][0], pk)
-        for name, (slug, place) in EXAMPLES.items()
-        if slug in known and (pk := known[slug][1].get(place))
+        name: (by_slug[slug][0], pk)
+        for name, (slug, kind) in TOUR_EXAMPLES.items()
+        if slug in by_slug and (pk := by_slug[slug][1].get(kind))
     }

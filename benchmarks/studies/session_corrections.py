@@ -1,4 +1,4 @@
-"""What people say of sessions: which runs were one sitting. Kept for good."""
+"""People's corrections of sessions, which later checks keep."""
 
 from collections.abc import Collection
 
@@ -6,19 +6,19 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
-from benchmarks.analysis.sessions import is_named
+from benchmarks.analysis.sessions import is_declared_name
 from benchmarks.errors import InvalidError, shorten
+from benchmarks.jobs.queue import enqueue_checks
 from benchmarks.models import AuditEntry, Run, Session, Study
 from benchmarks.sentences import Sentence
-from benchmarks.studies.sessions import Origin, derive_study_sessions, look_again
+from benchmarks.studies.sessions import Origin, derive_study_sessions, queue_reshaping
 from benchmarks.text import clean_text
-from benchmarks.unattended.queue import put_checks
 
-MOST_LETTERS = 200
-IDS_TOLD = 20
+MAX_LENGTH = 200
+MAX_LISTED_IDS = 20
 
-Wanted = dict[int, int | None]
-"""Runs, each with the session it is in so far."""
+SessionByRun = dict[int, int | None]
+"""Current sessions."""
 
 
 @transaction.atomic
@@ -26,144 +26,157 @@ def correct_sessions(
     *,
     study: Study,
     name: str,
-    who: str,
+    actor: str,
     runs: Collection[int] = (),
     sessions: Collection[int] = (),
     note: str = "",
     person: User | None = None,
 ) -> Session | None:
-    """Put runs, and all runs of sessions, into the session called ``name``.
+    """Move runs, and all runs of sessions, to the session ``name``.
 
-    A session given whole is renamed. Without a name the runs return to their uploaded
-    or derived session. Raises InvalidError.
+    A completely selected session is renamed. Without a name, runs return to their
+    declared or derived session. Raises InvalidError.
     """
-    # As its check does: the two wait for each other.
+    # Shared with the study check.
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     name, note = _clean(name, Sentence("name")), _clean(note, Sentence("note"))
-    wanted = _wanted(study, runs, sessions)
-    losing = {sitting for sitting in wanted.values() if sitting}
-    target = _target(study, name, wanted) if name else None
+    selected = _selected_runs(study, runs, sessions)
+    source_sessions = {session_id for session_id in selected.values() if session_id}
+    target = _target(study, name, selected) if name else None
     if target is not None:
-        _say_corrected(target, who, note)
-        losing.discard(target.pk)
-        # What is left of these is not derived any more: somebody looked who is in it.
-        left = study.sessions.filter(pk__in=losing, origin=Origin.DERIVED)
-        left.update(origin=Origin.CORRECTED)
-        _move(wanted, target.pk)
+        _record_correction(target, actor, note)
+        source_sessions.discard(target.pk)
+        # Their remaining runs have been reviewed.
+        remaining = study.sessions.filter(pk__in=source_sessions, origin=Origin.DERIVED)
+        remaining.update(origin=Origin.CORRECTED)
+        _assign(selected, target.pk)
     else:
-        _give_back(wanted)
+        _clear_corrections(selected)
     derive_study_sessions(study)
-    # Sessions that are empty now go, unless somebody uploaded their name.
-    own = Run.objects.filter(session=OuterRef("pk"))
-    held = Run.objects.filter(sitting=OuterRef("pk"))
-    study.sessions.filter(~Exists(own), ~Exists(held), pk__in=losing).delete()
-    put_checks([study.pk])
-    ids = ", ".join(map(str, sorted(wanted)[:IDS_TOLD]))
-    more = ", ..." if len(wanted) > IDS_TOLD else ""
-    about = f"{study.slug}, {name or '-'}: {ids}{more}" + (f" ({note})" if note else "")
+    # Keep sessions that uploads declared.
+    declaring_runs = Run.objects.filter(declared_session=OuterRef("pk"))
+    session_runs = Run.objects.filter(session=OuterRef("pk"))
+    study.sessions.filter(
+        ~Exists(declaring_runs), ~Exists(session_runs), pk__in=source_sessions
+    ).delete()
+    enqueue_checks([study.pk])
+    ids = ", ".join(map(str, sorted(selected)[:MAX_LISTED_IDS]))
+    ellipsis = ", ..." if len(selected) > MAX_LISTED_IDS else ""
+    about = f"{study.slug}, {name or '-'}: {ids}{ellipsis}" + (
+        f" ({note})" if note else ""
+    )
     kind = AuditEntry.Kind.CORRECTED_SESSION
-    AuditEntry.log(study.lab, kind, about, person=person, agent=who)
+    AuditEntry.log(study.lab, kind, about, person=person, agent=actor)
     return target
 
 
-def _move(wanted: Wanted, session_id: int | None) -> None:
-    moved = [run for run, sitting in wanted.items() if sitting != session_id]
-    Run.objects.filter(pk__in=moved).update(sitting=session_id)
-    look_again(moved)
+def _assign(session_by_run: SessionByRun, session_id: int | None) -> None:
+    moved = [run for run, current in session_by_run.items() if current != session_id]
+    Run.objects.filter(pk__in=moved).update(session=session_id)
+    queue_reshaping(moved)
 
 
-def _give_back(wanted: Wanted) -> None:
-    """Let runs be where they were uploaded to, or for want of that be derived."""
-    uploaded = Run.objects.filter(pk__in=wanted).exclude(session=None)
-    by_session: dict[int | None, Wanted] = {}
-    named = {
+def _clear_corrections(session_by_run: SessionByRun) -> None:
+    """Return runs to their declared or derived session."""
+    uploaded = Run.objects.filter(pk__in=session_by_run).exclude(declared_session=None)
+    by_session: dict[int | None, SessionByRun] = {}
+    declared = {
         run: session
         for run, session, name in uploaded.values_list(
-            "pk", "session_id", "session__name"
+            "pk", "declared_session_id", "declared_session__name"
         )
-        if is_named(name)
+        if is_declared_name(name)
     }
-    for run, sitting in wanted.items():
-        by_session.setdefault(named.get(run), {})[run] = sitting
+    for run, current in session_by_run.items():
+        by_session.setdefault(declared.get(run), {})[run] = current
     for session_id, runs in by_session.items():
-        _move(runs, session_id)
+        _assign(runs, session_id)
 
 
-def _clean(text: str, what: str) -> str:
+def _clean(text: str, label: str) -> str:
     text = text.strip()
-    if len(text) > MOST_LETTERS:
+    if len(text) > MAX_LENGTH:
         raise InvalidError(
-            "session",
-            "The {what} has {n} letters; take at most {most}.",
-            what=what,
+            "invalid_session",
+            "The {what} has {n} characters; the maximum is {most}.",
+            what=label,
             n=len(text),
-            most=MOST_LETTERS,
+            most=MAX_LENGTH,
         )
     try:
-        return clean_text(text, what=what)
+        return clean_text(text, label=label)
     except InvalidError as error:
-        raise InvalidError("session", error.sentence) from None
+        raise InvalidError("invalid_session", error.sentence) from None
 
 
-def _wanted(study: Study, runs: Collection[int], sessions: Collection[int]) -> Wanted:
-    """Return the runs that are meant, each with the session it is in."""
-    own = Run.objects.filter(study=study).order_by("pk")
-    wanted: Wanted = dict(own.filter(pk__in=runs).values_list("pk", "sitting_id"))
-    if missing := sorted(set(runs) - wanted.keys()):
+def _selected_runs(
+    study: Study, runs: Collection[int], sessions: Collection[int]
+) -> SessionByRun:
+    """Return selected runs with current sessions."""
+    study_runs = Run.objects.filter(study=study).order_by("pk")
+    selected: SessionByRun = dict(
+        study_runs.filter(pk__in=runs).values_list("pk", "session_id")
+    )
+    if missing := sorted(set(runs) - selected.keys()):
         raise InvalidError(
-            "session",
+            "invalid_session",
             "The study {study} has no run {run}. Nothing was changed.",
             study=study.slug,
             run=missing[0],
         )
-    known = set(study.sessions.filter(pk__in=sessions).values_list("pk", flat=True))
-    if missing := sorted(set(sessions) - known):
+    session_ids = set(
+        study.sessions.filter(pk__in=sessions).values_list("pk", flat=True)
+    )
+    if missing := sorted(set(sessions) - session_ids):
         raise InvalidError(
-            "session",
+            "invalid_session",
             "The study {study} has no session {session}. Nothing was changed.",
             study=study.slug,
             session=missing[0],
         )
-    wanted |= dict(own.filter(sitting__in=known).values_list("pk", "sitting_id"))
-    if not wanted:
+    selected |= dict(
+        study_runs.filter(session__in=session_ids).values_list("pk", "session_id")
+    )
+    if not selected:
         raise InvalidError(
-            "session", "Name the runs, or a session that holds some: none are named."
+            "invalid_session",
+            "No runs are selected. Name the runs, or a session that contains runs.",
         )
-    return wanted
+    return selected
 
 
-def _target(study: Study, name: str, wanted: Wanted) -> Session:
-    """Return the session of that name; one that is meant as a whole is renamed."""
+def _target(study: Study, name: str, session_by_run: SessionByRun) -> Session:
+    """Return the named session; rename a completely selected one."""
     session = study.sessions.filter(name=name).first()
     if session is not None:
         return session
-    if not is_named(name):
+    if not is_declared_name(name):
         raise InvalidError(
-            "session",
-            'Agents call their own starts "{name}": choose another name.',
+            "invalid_session",
+            '"{name}" is reserved for sessions that agents start. Choose another name.',
             name=shorten(name),
         )
-    only = set(wanted.values())
-    if len(only) == 1 and (pk := only.pop()):
-        whole = study.sessions.get(pk=pk)
-        is_uploaded = Run.objects.filter(session=whole).exists()
-        held = whole.sitting_runs.count()
-        if held == len(wanted) and not is_uploaded:
-            whole.name = name
-            whole.save(update_fields=["name"])
-            return whole
+    session_ids = set(session_by_run.values())
+    if len(session_ids) == 1 and (pk := session_ids.pop()):
+        renamed = study.sessions.get(pk=pk)
+        is_uploaded = Run.objects.filter(declared_session=renamed).exists()
+        run_count = renamed.session_runs.count()
+        if run_count == len(session_by_run) and not is_uploaded:
+            renamed.name = name
+            renamed.save(update_fields=["name"])
+            return renamed
     return Session.objects.create(lab_id=study.lab_id, study=study, name=name)
 
 
-def _say_corrected(session: Session, who: str, note: str) -> None:
-    """Note who put a session together; one that an uploader named stays that."""
-    is_uploaded = is_named(session.name) and session.origin == Origin.NAMED
-    if is_uploaded and Run.objects.filter(session=session).exists():
+def _record_correction(session: Session, actor: str, note: str) -> None:
+    """Mark as corrected, unless uploads declared it."""
+    is_uploaded = is_declared_name(session.name) and session.origin == Origin.NAMED
+    if is_uploaded and Run.objects.filter(declared_session=session).exists():
         return
     session.origin, session.host = Origin.CORRECTED, None
     session.reason = (
-        Sentence("put together by {who}: {note}", who=who, note=note)
+        Sentence("combined by {who}: {note}", who=actor, note=note)
         if note
-        else Sentence("put together by {who}", who=who)
+        else Sentence("combined by {who}", who=actor)
     )
     session.save(update_fields=["origin", "host", "reason"])

@@ -1,4 +1,4 @@
-"""The sessions of a study: derived by its check, corrected by people."""
+"""Sessions of a study, derived by the study check and corrected by people."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -10,42 +10,40 @@ from django.db import connection
 from django.db.models import Count, Exists, Max, Min, OuterRef, QuerySet, Subquery
 
 from benchmarks.analysis.sessions import (
-    BOOT,
-    MACHINE,
+    BOOT_FACT,
+    MACHINE_STATES,
     DerivedSession,
     RunStart,
     derive_sessions,
-    followed,
     host_states,
-    is_named,
-    kept_sessions,
+    is_declared_name,
+    match_stored_sessions,
+    nearest_sessions,
 )
-from benchmarks.database import any_of
+from benchmarks.database import ids_subquery
 from benchmarks.models import Cell, Host, Run, Session, Study
-from benchmarks.models.run import CELLS_OF_RUNS, cells_of
+from benchmarks.models.run import CELLS_OF_RUNS_SQL, cells_of_runs_sql
 from benchmarks.viewer import Viewer
 
 Origin = Session.Origin
-STATES = (*MACHINE, BOOT)
-LOOK_AGAIN = f"""
-    {cells_of("run.id = ANY(%s)")}
-    SELECT DISTINCT cell.id {CELLS_OF_RUNS} WHERE cell.shaped_at IS NOT NULL
+MACHINE_STATE_FIELDS = (*MACHINE_STATES, BOOT_FACT)
+CELLS_TO_RESHAPE_SQL = f"""
+    {cells_of_runs_sql("run.id = ANY(%s)")}
+    SELECT DISTINCT cell.id {CELLS_OF_RUNS_SQL} WHERE cell.shaped_at IS NOT NULL
 """
 
 
-class RunRow(NamedTuple):
-    """What decides in which session a run counts; ``session_id`` was uploaded."""
-
+class SessionRun(NamedTuple):
     id: int
     host_id: int
     started_at: datetime | None
+    declared_session_id: int | None
     session_id: int | None
-    sitting_id: int | None
     states: Mapping[str, str]
 
 
-class Group(NamedTuple):
-    """The runs that a derived session of a host is to hold."""
+class DerivedGroup(NamedTuple):
+    """Future runs of a host's derived session."""
 
     host_id: int
     session: DerivedSession
@@ -53,131 +51,160 @@ class Group(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Places:
-    """The session of each run but ``free`` ones; later runs join ``followable``."""
+class SessionAssignments:
+    """Sessions by run.
 
-    sittings: dict[int, int | None]
-    free: set[int]
-    followable: dict[int, int]
+    ``unassigned`` runs will be derived, and join ``extendable`` runs near in time.
+    """
+
+    sessions: dict[int, int | None]
+    unassigned: set[int]
+    extendable: dict[int, int]
 
 
 def derive_study_sessions(study: Study) -> set[int]:
-    """Set the session of each run of a study, which is locked; return the moved runs.
+    """Set the session of each run of a locked study; return moved runs.
 
-    In order: a person's choice, the uploaded name, the start.
+    By priority: correction, declared session, start time.
     """
     derived = study.sessions.filter(origin=Origin.DERIVED)
-    # Held: an upload that names one of them waits, and finds it under its new name.
+    # Uploads that declare them wait for the new name.
     list(derived.select_for_update().order_by("pk"))
-    # Whoever names a derived session makes it a named one; what is in it stays there.
-    named = Run.objects.filter(session=OuterRef("pk"))
-    derived.filter(Exists(named)).update(origin=Origin.NAMED, reason="", host=None)
+    # A declared session becomes a named session with its runs.
+    declaring_runs = Run.objects.filter(declared_session=OuterRef("pk"))
+    derived.filter(Exists(declaring_runs)).update(
+        origin=Origin.NAMED, reason="", host=None
+    )
     sessions = study.sessions.in_bulk()
     rows = _rows(study)
-    places = _places(rows, sessions)
-    groups = _groups(rows, places)
-    old = {pk for pk, one in sessions.items() if one.origin == Origin.DERIVED}
-    so_far = {row.id: row.sitting_id for row in rows if row.sitting_id in old}
-    kept = kept_sessions([group.runs for group in groups], so_far)
-    empty = old - set(kept)
-    # One may get the name that another one loses.
-    _unname(empty)
-    stored = _store(study, groups, [sessions[pk] if pk else None for pk in kept])
+    assignments = _fixed_assignments(rows, sessions)
+    groups = _groups(rows, assignments)
+    derived_ids = {
+        pk
+        for pk, stored_session in sessions.items()
+        if stored_session.origin == Origin.DERIVED
+    }
+    previous = {row.id: row.session_id for row in rows if row.session_id in derived_ids}
+    matched = match_stored_sessions([group.runs for group in groups], previous)
+    empty = derived_ids - set(matched)
+    # Their names may be given to others.
+    _give_temporary_names(empty)
+    stored = _store(study, groups, [sessions[pk] if pk else None for pk in matched])
     for group, session in zip(groups, stored, strict=True):
-        places.sittings.update(dict.fromkeys(group.runs, session.pk))
+        assignments.sessions.update(dict.fromkeys(group.runs, session.pk))
     moved: dict[int | None, list[int]] = defaultdict(list)
     for row in rows:
-        if (wanted := places.sittings[row.id]) != row.sitting_id:
-            moved[wanted].append(row.id)
+        if (target := assignments.sessions[row.id]) != row.session_id:
+            moved[target].append(row.id)
     for session_id, runs in moved.items():
-        Run.objects.filter(pk__in=runs).update(sitting=session_id)
+        Run.objects.filter(pk__in=runs).update(session=session_id)
     Session.objects.filter(pk__in=empty).delete()
     changed = {run for runs in moved.values() for run in runs}
-    look_again(changed)
+    queue_reshaping(changed)
     return changed
 
 
-def look_again(run_ids: Collection[int]) -> None:
-    """Let the next check look at the cells of these runs."""
+def queue_reshaping(run_ids: Collection[int]) -> None:
+    """Mark the runs' cells for the next check."""
     if run_ids:
         with connection.cursor() as cursor:
-            cursor.execute(LOOK_AGAIN, [list(run_ids)])
+            cursor.execute(CELLS_TO_RESHAPE_SQL, [list(run_ids)])
             shaped = [pk for (pk,) in cursor.fetchall()]
-        Cell.objects.filter(pk__in=any_of(shaped)).update(shaped_at=None)
+        Cell.objects.filter(pk__in=ids_subquery(shaped)).update(shaped_at=None)
 
 
 def visible_sessions(viewer: Viewer, **filters: Any) -> QuerySet[Session]:
-    """Return sessions that hold runs, with counts and first and last start."""
-    held = Run.objects.filter(sitting=OuterRef("pk")).order_by().values("sitting")
-    sessions = Session.objects.visible_to(viewer).filter(**filters)
-    sittings = sessions.annotate(
-        run_count=Subquery(held.values(count=Count("pk"))),
-        system_count=Subquery(held.values(count=Count("system", distinct=True))),
-        first_at=Subquery(held.values(first=Min("started_at"))),
-        last_at=Subquery(held.values(last=Max("started_at"))),
+    """Return visible sessions with counts and first and last start."""
+    session_runs = (
+        Run.objects.filter(session=OuterRef("pk")).order_by().values("session")
     )
-    return sittings.filter(run_count__gt=0).select_related("study", "host")
+    sessions = Session.objects.visible_to(viewer).filter(**filters)
+    annotated = sessions.annotate(
+        run_count=Subquery(session_runs.values(count=Count("pk"))),
+        system_count=Subquery(
+            session_runs.values(count=Count("system", distinct=True))
+        ),
+        first_at=Subquery(session_runs.values(first=Min("started_at"))),
+        last_at=Subquery(session_runs.values(last=Max("started_at"))),
+    )
+    return annotated.filter(run_count__gt=0).select_related("study", "host")
 
 
-def _rows(study: Study) -> list[RunRow]:
-    # What was just received is processed in another transaction, and checked after it.
+def _rows(study: Study) -> list[SessionRun]:
+    # Received runs are checked after their processing.
     runs = Run.objects.filter(study=study).exclude(status=Run.Status.RECEIVED)
-    columns = ("id", "system__host_id", "started_at", "session_id", "sitting_id")
-    facts = [f"facts__{name}" for name in STATES]
+    columns = (
+        *("id", "system__host_id", "started_at"),
+        *("declared_session_id", "session_id"),
+    )
+    facts = [f"facts__{name}" for name in MACHINE_STATE_FIELDS]
     rows = []
     for row in runs.order_by("pk").values_list(*columns, *facts):
-        pk, host_id, started_at, session_id, sitting_id, *stated = row
-        states = host_states(dict(zip(STATES, stated, strict=True)))
-        rows.append(RunRow(pk, host_id, started_at, session_id, sitting_id, states))
+        pk, host_id, started_at, declared_id, session_id, *stated = row
+        states = host_states(dict(zip(MACHINE_STATE_FIELDS, stated, strict=True)))
+        rows.append(
+            SessionRun(pk, host_id, started_at, declared_id, session_id, states)
+        )
     return rows
 
 
-def _places(rows: Iterable[RunRow], sessions: Mapping[int, Session]) -> Places:
-    """Keep what people said; the rest is named, or free to be derived."""
+def _fixed_assignments(
+    rows: Iterable[SessionRun], sessions: Mapping[int, Session]
+) -> SessionAssignments:
+    """Assign corrected and declared sessions."""
     rows = list(rows)
     corrected: dict[int, int] = {}
     for row in rows:
-        session = sessions.get(row.sitting_id or 0)
+        session = sessions.get(row.session_id or 0)
         if session is None or session.origin == Origin.DERIVED:
             continue
-        if session.origin == Origin.CORRECTED or session.pk != row.session_id:
+        if session.origin == Origin.CORRECTED or session.pk != row.declared_session_id:
             corrected[row.id] = session.pk
-    elsewhere = _moved_as_a_whole(rows, corrected)
-    places = Places({}, set(), {})
+    moved = _moved_sessions(rows, corrected)
+    assignments = SessionAssignments({}, set(), {})
     for row in rows:
-        uploaded = sessions.get(row.session_id or 0)
-        is_anonymous = uploaded is None or not is_named(uploaded.name)
+        declared = sessions.get(row.declared_session_id or 0)
+        is_anonymous = declared is None or not is_declared_name(declared.name)
         if row.id in corrected:
-            places.sittings[row.id] = corrected[row.id]
+            assignments.sessions[row.id] = corrected[row.id]
             if is_anonymous:
-                places.followable[row.id] = corrected[row.id]
+                assignments.extendable[row.id] = corrected[row.id]
         elif is_anonymous and row.started_at:
-            places.free.add(row.id)
-        elif uploaded is None:
-            places.sittings[row.id] = None
+            assignments.unassigned.add(row.id)
+        elif declared is None:
+            assignments.sessions[row.id] = None
         else:
-            places.sittings[row.id] = elsewhere.get(uploaded.pk, uploaded.pk)
-    return places
+            assignments.sessions[row.id] = moved.get(declared.pk, declared.pk)
+    return assignments
 
 
-def _moved_as_a_whole(
-    rows: Iterable[RunRow], corrected: Mapping[int, int]
+def _moved_sessions(
+    rows: Iterable[SessionRun], corrected: Mapping[int, int]
 ) -> dict[int, int]:
-    """Return where a person put the runs of named sessions, for later uploads."""
-    places: dict[int, Counter[int]] = defaultdict(Counter)
+    """Map declared sessions to those to which a person moved all runs.
+
+    Later uploads follow.
+    """
+    targets: dict[int, Counter[int]] = defaultdict(Counter)
     for row in rows:
-        if row.session_id and row.sitting_id:
-            places[row.session_id][corrected.get(row.id, row.session_id)] += 1
+        if row.declared_session_id and row.session_id:
+            targets[row.declared_session_id][
+                corrected.get(row.id, row.declared_session_id)
+            ] += 1
     return {
-        named: min(places, key=lambda place: (-places[place], place))
-        for named, places in places.items()
-        if named not in places
+        declared: min(
+            targets, key=lambda session_id: (-targets[session_id], session_id)
+        )
+        for declared, targets in targets.items()
+        if declared not in targets
     }
 
 
-def _groups(rows: Iterable[RunRow], places: Places) -> list[Group]:
-    """Derive the free runs' sessions; those that follow a person's get their place."""
-    # Named and corrected runs count in time: they move no other boundary.
+def _groups(
+    rows: Iterable[SessionRun], assignments: SessionAssignments
+) -> list[DerivedGroup]:
+    """Derive sessions; runs near a corrected session join it."""
+    # Assigned runs must not change boundaries.
     starts: dict[int, list[RunStart]] = defaultdict(list)
     for row in rows:
         if row.started_at:
@@ -185,21 +212,23 @@ def _groups(rows: Iterable[RunRow], places: Places) -> list[Group]:
     groups = []
     for host_id in sorted(starts):
         for session in derive_sessions(starts[host_id]):
-            if following := followed(session, places.followable):
+            if following := nearest_sessions(session, assignments.extendable):
                 following = {
-                    run: place for run, place in following.items() if run in places.free
+                    run: session_id
+                    for run, session_id in following.items()
+                    if run in assignments.unassigned
                 }
-                places.sittings.update(following)
-                places.free.difference_update(following)
-            if runs := [run for run in session.runs if run in places.free]:
-                groups.append(Group(host_id, session, runs))
+                assignments.sessions.update(following)
+                assignments.unassigned.difference_update(following)
+            if runs := [run for run in session.runs if run in assignments.unassigned]:
+                groups.append(DerivedGroup(host_id, session, runs))
     return groups
 
 
 def _store(
-    study: Study, groups: Sequence[Group], kept: Sequence[Session | None]
+    study: Study, groups: Sequence[DerivedGroup], sessions: Sequence[Session | None]
 ) -> list[Session]:
-    """Return the derived session of each group, stored under its name and reason."""
+    """Store and return sessions with names and reasons."""
     names = _names(study, groups)
     stored = [
         session
@@ -209,42 +238,42 @@ def _store(
             origin=Origin.DERIVED,
             host_id=group.host_id,
         )
-        for group, session in zip(groups, kept, strict=True)
+        for group, session in zip(groups, sessions, strict=True)
     ]
     changed = []
     for group, name, session in zip(groups, names, stored, strict=True):
-        said = (name, group.session.reason)
-        if (session.name, session.reason) != said:
-            session.name, session.reason = said
+        values = (name, group.session.reason)
+        if (session.name, session.reason) != values:
+            session.name, session.reason = values
             if session.pk:
                 changed.append(session)
-    _unname(session.pk for session in changed)
+    _give_temporary_names(session.pk for session in changed)
     Session.objects.bulk_update(changed, ["name", "reason"], batch_size=500)
     Session.objects.bulk_create(session for session in stored if not session.pk)
     return stored
 
 
-def _names(study: Study, groups: Sequence[Group]) -> list[str]:
-    """Name each group by its first start; where two do so at once, by its host too."""
+def _names(study: Study, groups: Sequence[DerivedGroup]) -> list[str]:
+    """Name groups by first start, and host if needed."""
     hosts = Host.objects.in_bulk({group.host_id for group in groups})
-    others = study.sessions.exclude(origin=Origin.DERIVED)
-    taken = set(others.values_list("name", flat=True))
-    firsts = Counter(group.session.name_of(group.runs[0]) for group in groups)
+    other_sessions = study.sessions.exclude(origin=Origin.DERIVED)
+    taken = set(other_sessions.values_list("name", flat=True))
+    name_counts = Counter(group.session.session_name(group.runs[0]) for group in groups)
     names = []
     for group in groups:
-        name = group.session.name_of(group.runs[0])
-        if firsts[name] > 1 or name in taken:
+        name = group.session.session_name(group.runs[0])
+        if name_counts[name] > 1 or name in taken:
             name = f"{name} ({hosts[group.host_id].slug})"
-        place, base = 1, name
+        number, base = 1, name
         while name in taken:
-            place += 1
-            name = f"{base} {place}"
+            number += 1
+            name = f"{base} {number}"
         taken.add(name)
         names.append(name)
     return names
 
 
-def _unname(session_ids: Iterable[int]) -> None:
-    """Give sessions names that nobody has, so that others may have theirs."""
+def _give_temporary_names(session_ids: Iterable[int]) -> None:
+    """Free the names for other sessions."""
     for pk in session_ids:
         Session.objects.filter(pk=pk).update(name=f"\N{BULLET} {pk}")

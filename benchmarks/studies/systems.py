@@ -1,66 +1,68 @@
-"""Register and change machines; register and describe systems under test."""
+"""Machines and systems under test."""
 
 from collections.abc import Iterable
 from typing import Any
 
 from django.db import transaction
 
-from benchmarks.errors import UnknownNameError, exists_otherwise
+from benchmarks.errors import UnknownNameError, already_exists_error
 from benchmarks.fingerprints import (
     SystemDescription,
     display_parameters,
     system_fingerprint,
 )
+from benchmarks.jobs.queue import enqueue_checks
 from benchmarks.models import Host, Lab, Study, System
 from benchmarks.platforms import canonical_platform, is_emulation
 from benchmarks.sentences import Sentence
-from benchmarks.text import collapse
-from benchmarks.unattended.queue import put_checks
+from benchmarks.text import normalize_whitespace
 
 
 @transaction.atomic
 def register_host(
     *, lab: Lab, slug: str, title: str = "", facts: dict[str, Any] | None = None
 ) -> tuple[Host, bool]:
-    """Store a machine, or return the same one; raise ConflictError if it differs."""
+    """Store or return a machine; ConflictError if it differs."""
     stated = {"title": title, "facts": facts or {}}
     host, created = Host.objects.get_or_create(lab=lab, slug=slug, defaults=stated)
     differing = [name for name, value in stated.items() if getattr(host, name) != value]
     if differing:
-        raise exists_otherwise(
+        raise already_exists_error(
             "host_exists",
             Sentence("host"),
             slug,
             differing,
-            Sentence("A changed machine is another host: give it another slug."),
+            Sentence("A changed machine is a different host. Use another slug."),
         )
     return host, created
 
 
 @transaction.atomic
 def update_host(*, host: Host, **changes: Any) -> Host:
-    """Correct a machine's facts, and check the studies that measured on it."""
+    """Change facts, and queue checks of affected studies."""
     changed = [name for name, value in changes.items() if getattr(host, name) != value]
     for name in changed:
         setattr(host, name, changes[name])
     host.save(update_fields=changed)
     if "facts" in changed:
         measured = Study.objects.filter(cells__system__host=host)
-        put_checks(measured.values_list("pk", flat=True))
+        enqueue_checks(measured.values_list("pk", flat=True))
     return host
 
 
 @transaction.atomic
 def register_system(*, lab: Lab, description: dict[str, Any]) -> tuple[System, bool]:
-    """Store a system under test, or find the one with the same fingerprint."""
+    """Store a system, or find the one with its fingerprint."""
     hosts = hosts_by_slug(lab, [description["host"]])
-    wanted = describe_system(lab, hosts, description)
-    # Asked first: afterwards nothing tells who stored the row.
-    known = set(
-        System.objects.filter(lab=lab, fingerprint=wanted.fingerprint).values_list("pk")
+    system_description = describe_system(lab, hosts, description)
+    # Afterwards new and old rows look the same.
+    existing = set(
+        System.objects.filter(
+            lab=lab, fingerprint=system_description.fingerprint
+        ).values_list("pk")
     )
-    system = store_systems(lab, [wanted])[wanted.fingerprint]
-    return system, not known
+    system = store_systems(lab, [system_description])[system_description.fingerprint]
+    return system, not existing
 
 
 def hosts_by_slug(lab: Lab, slugs: Iterable[str]) -> dict[str, Host]:
@@ -70,7 +72,7 @@ def hosts_by_slug(lab: Lab, slugs: Iterable[str]) -> dict[str, Host]:
 def describe_system(
     lab: Lab, hosts: dict[str, Host], description: dict[str, Any]
 ) -> System:
-    """Return an unsaved system in canonical words, with its fingerprint."""
+    """Return an unsaved system with canonical names and fingerprint."""
     host = hosts.get(description["host"])
     if host is None:
         raise UnknownNameError("host", description["host"], sorted(hosts))
@@ -84,7 +86,7 @@ def describe_system(
         hypervisor=platform.hypervisor,
         hypervisor_version=platform.version,
         virtualization=platform.virtualization,
-        guest_os=collapse(stated.guest_os),
+        guest_os=normalize_whitespace(stated.guest_os),
         guest_bits=stated.guest_bits,
         vcpus=stated.vcpus,
         memory_bytes=stated.memory_bytes,
@@ -95,13 +97,17 @@ def describe_system(
 
 
 def store_systems(lab: Lab, systems: Iterable[System]) -> dict[str, System]:
-    """Store those not yet known; return all by fingerprint."""
-    wanted = {system.fingerprint: system for system in systems}
-    rows = System.objects.filter(lab=lab, fingerprint__in=wanted).select_related("host")
+    """Store missing systems; return all by fingerprint."""
+    by_fingerprint = {system.fingerprint: system for system in systems}
+    rows = System.objects.filter(
+        lab=lab, fingerprint__in=by_fingerprint
+    ).select_related("host")
     stored = {system.fingerprint: system for system in rows}
-    if new := [wanted[key] for key in sorted(wanted.keys() - stored.keys())]:
-        # Another upload may store the same ones: whose they are is read afterwards.
+    if new := [
+        by_fingerprint[key] for key in sorted(by_fingerprint.keys() - stored.keys())
+    ]:
+        # Another upload may store the same systems: read afterwards.
         System.objects.bulk_create(new, ignore_conflicts=True)
-        # all() asks once more; `rows` itself would answer what it found before.
+        # `rows` has cached results.
         stored = {system.fingerprint: system for system in rows.all()}
     return stored

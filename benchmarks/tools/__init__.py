@@ -1,41 +1,30 @@
-"""The benchmark tools that Virtlab reads: a module for each, or for a family.
+"""Benchmark tools: one module per tool or family of tools.
 
-To add a tool: one module here, two saved outputs under ``tests/data/<slug>/``, a line
-for each in ``tests/data/README.md`` (machine, command), ``make golden``. The tests find
-it: nothing else is edited. The module holds
+To add a tool, write one module here, save two outputs under ``tests/data/<slug>/``,
+describe each in ``tests/data/README.md`` (machine, command), and run ``make golden``.
+Nothing else is edited. The module contains
 
-- a docstring with one real line of output, and what its units mean;
-- ``LINES = Scanner(kind=pattern, ...)``: the lines that matter, or ``documents(...)``
-  for JSON (both in ``parsing/scanning.py``);
-- ``@parser("It printed no result.") def parse(output) -> list[Draft]``: a loop over
-  these lines that fills a ``Draft`` for each execution (``parsing/scanning.py``), or
-  a subclass of it whose ``close`` makes readings of lines that were kept;
-- ``TOOL = Tool(slug, title, homepage, metrics, labels, version=1, parse=parse,
-  signatures, programs)``; ``parsing/contract.py`` explains each field. ``signatures``
-  are lines that no other saved output has. Units are those of ``benchmarks/units.py``.
-  A metric that stands for a test states its class of ``work`` (``work_classes.py``;
-  ``NO_CLASS`` for work of none), one that follows from it ``implied_by``. A tool that
-  only watches others has neither: it is among the observers of
-  ``tests/benchmarks/comparing/test_primaries.py``.
+- a docstring with one real line of output, and the meaning of its units;
+- ``LINES = LineScanner(kind=pattern, ...)`` or ``json_documents(...)``
+  (``parsing/line_scanner.py``);
+- ``@parser("It printed no result.") def parse(output) -> list[Draft]``, which fills a
+  ``Draft`` per execution; a subclass can convert collected lines in ``close``;
+- ``TOOL = Tool(...)``; ``parsing/tool.py`` explains the fields.
 
-The rules of a parser:
+Rules for parsers:
 
-- It takes text only; nothing is stored, looked up or guessed. It is linear in the text.
-- A reading is the number as printed, with the exact unit that the tool means: MiB/s if
-  its "MB" are 2^20 B. ``contract.check_value`` converts it where it is stored.
-- ``line.number("group")`` refuses what is not a number, with the line. A 0 of a metric
-  that cannot be 0, NaN and a cut line never become a reading.
-- Parameters are what makes two cases different and is the same natively and in a VM
-  (block size, threads); everything else (times, peers, devices) is a fact.
-- Options that people may send as parameters, too, are in ``options`` of the tool:
-  ``-t``, ``--threads`` and ours are then one case (``contract.Options``).
-- Text for people is a ``Sentence``: pages show it in their reader's language.
-- What a tool says against its own result is a mark (``draft.mark(code, sentence)``): a
-  failed check, errors counted, a run too short. A run without readings is refused, also
-  beside good ones: with the sentence of ``@parser`` and those of its marks.
-- Raise ``version`` with every change of what a parser reads: history is read anew.
-
-``benchmarks.parsing.reading.read`` decodes a text, cuts logs, and calls the parsers.
+- A parser uses its text only and guesses nothing. It is linear in the length of the
+  text.
+- A reading is the number as printed, with the exact unit: MiB/s if "MB" means 2^20 B.
+- NaN, a truncated line, and a 0 of a metric that cannot be 0 never become a reading.
+- Parameters distinguish cases and are the same natively and in a VM (block size,
+  threads); everything else (times, peers, devices) is a fact.
+- If a tool reports a problem with its own result (a failed check, errors, a run that is
+  too short), call ``draft.add_warning(code, sentence)``. A run without readings is
+  rejected.
+- Messages are ``Sentence`` objects, which pages translate.
+- Increase ``version`` with every change of the readings: stored outputs are parsed
+  again.
 """
 
 from collections.abc import Iterable, Mapping
@@ -45,7 +34,7 @@ from types import MappingProxyType
 from typing import Final
 
 from benchmarks.errors import UnknownNameError
-from benchmarks.parsing.contract import Metric, Tool, folded
+from benchmarks.parsing.tool import Metric, Tool, normalize_name
 
 __all__ = ["TOOLS", "Metric", "Tool", "get", "register"]
 
@@ -54,21 +43,20 @@ def register(tools: Iterable[Tool]) -> dict[str, Tool]:
     """Map each name to its tool; raise ValueError if two tools share one."""
     by_name: dict[str, Tool] = {}
     for tool in tools:
-        for name in map(folded, tool.names):
-            if (other := by_name.setdefault(name, tool)) is not tool:
-                raise ValueError(f'{other.slug} and {tool.slug} are both "{name}"')
+        for name in map(normalize_name, tool.names):
+            if (existing := by_name.setdefault(name, tool)) is not tool:
+                raise ValueError(f'{existing.slug} and {tool.slug} are both "{name}"')
     return by_name
 
 
 def get(name: str) -> Tool:
-    """Return the tool of a slug, title or alias in any case, or raise an error."""
-    if tool := _BY_NAME.get(folded(name)):
+    """Raise UnknownNameError unless the name is a slug, title or alias."""
+    if tool := _BY_NAME.get(normalize_name(name)):
         return tool
-    known = (known for tool in TOOLS.values() for known in tool.names)
-    raise UnknownNameError("tool", name, known)
+    known_names = (alias for tool in TOOLS.values() for alias in tool.names)
+    raise UnknownNameError("tool", name, known_names)
 
 
-# Every module of this folder is imported, and each `Tool` that it names is a tool.
 _SCANNED: Final[list[Tool]] = [
     tool
     for module in sorted(module.name for module in iter_modules(__path__))

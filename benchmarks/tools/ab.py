@@ -4,7 +4,8 @@ One result row, as printed by ab 2.3::
 
     Requests per second:    1999.78 [#/sec] (mean)
 
-Its Kbytes are 2^10 B, in ab 1.3 (as its kb) 10^3 B. With ``-e`` it writes percentiles::
+Kbytes are 2^10 B; in ab 1.3 Kbytes and kb are 10^3 B. With ``-e`` ab writes
+percentiles::
 
     50,0.901
 """
@@ -12,19 +13,25 @@ Its Kbytes are 2^10 B, in ab 1.3 (as its kb) 10^3 B. With ``-e`` it writes perce
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.parsing.contract import (
-    SET_AMOUNTS,
-    SET_LENGTHS,
+from benchmarks.parsing.line_scanner import (
+    Draft,
+    LineScanner,
+    MatchedLine,
+    append_limited,
+    parser,
+)
+from benchmarks.parsing.tool import (
+    AMOUNT_OPTIONS,
+    DURATION_OPTIONS,
     WEB,
     Better,
     Metric,
     Options,
     Tool,
 )
-from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 from benchmarks.sentences import template
 
-LINES = Scanner(
+LINES = LineScanner(
     banner=r"This is ApacheBench, Version (?P<version>\S+)",
     csv=r"Percentage served,Time in ms\b",
     fact=r"(?P<fact>Server Software|Server Hostname|Server Port|Document Length|"
@@ -53,36 +60,33 @@ LINES = Scanner(
     doubt=r"(?:ERROR|WARNING): The median and mean for the (?P<doubt>[\w ]{1,40}) time",
 )
 PHASES = ("Connect", "Processing", "Waiting", "Total")
-# The columns of the table of times, by their number; sd is no result.
+# Columns of the table of times; sd is not a result.
 COLUMNS = {
     5: ("min", "mean", "sd", "median", "max"),
     3: ("min", "mean", "max"),
     4: ("min", "mean", "sd", "max"),
 }
-# What tells lines of one kind apart.
-TELLING = ("fact", "phase", "percent", "share", "doubt")
-BEGIN = frozenset({"banner", "csv"})
-# What comes behind the line that tells whether connections were kept.
-BEHIND = frozenset({"moved", "rate", "each", "transfer", "timesTotal"})
-# What must be 0, and the code of the mark if it is not.
-DOUBTS = {
+RESULT_LINES = ("fact", "phase", "percent", "share", "doubt")
+FIRST_LINES = frozenset({"banner", "csv"})
+FOLLOWING_LINES = frozenset({"moved", "rate", "each", "transfer", "timesTotal"})
+# Counts that should be 0, and the warning codes.
+WARNING_CODES = {
     "failed": "errors",
     "broken": "errors",
     "written": "errors",
     "status": "http_errors",
 }
-TOLD = {
+WARNING_TEXTS = {
     "failed": template("{n} requests failed{why}."),
     "broken": template("{n} broken pipes."),
-    "written": template("{n} errors of writing."),
-    "status": template("{n} answers were not 2xx."),
+    "written": template("{n} write errors."),
+    "status": template("{n} responses were not 2xx."),
 }
-# The group of a percentile's rank and of its time, and how many decimals that has.
+# Groups of rank and time, and the decimals of the time.
 PERCENTILES: dict[str, tuple[str, str, int | None]] = {
     "percent": ("percent", "at", None),
     "cell": ("share", "ms", 3),
 }
-# What is read from a line of its own; counts have no unit.
 NUMBERS = {
     "complete": ("requests", ""),
     "failed": ("failed requests", ""),
@@ -95,10 +99,10 @@ NUMBERS = {
 
 
 @dataclass
-class Report(Draft):
-    """The lines of one start, by their kind."""
+class AbReport(Draft):
+    """One execution."""
 
-    lines: dict[str, Found] = field(default_factory=dict)
+    lines: dict[str, MatchedLine] = field(default_factory=dict)
 
     def close(self) -> None:
         self.facts.update(
@@ -111,58 +115,65 @@ class Report(Draft):
         if path := self.lines.get("path"):
             self.parameters["path"] = path["path"]
         if concurrency := self.lines.get("concurrency"):
-            self.parameters["concurrency"] = concurrency.whole("concurrency")
-        if kept := self.lines.get("keep"):
-            # The line is there with -k only.
+            self.parameters["concurrency"] = concurrency.integer("concurrency")
+        if keep := self.lines.get("keep"):
+            # The line exists only with -k.
             self.parameters["keep_alive"] = True
-            self.facts["keep-alive requests"] = kept.whole("keep")
-        self._mark_doubts()
+            self.facts["keep-alive requests"] = keep.integer("keep")
+        self._add_warnings()
 
         complete, moved = self.lines.get("complete"), self.lines.get("moved")
         if "csv" in self.lines:
             self._add_percentiles("cell")
             if self and "cell100" not in self.lines:
-                self.mark("cut", "The table of percentiles ends before 100 %.")
-        # A text that ends before them does not tell whether connections were kept.
-        elif complete and complete.whole("complete") and self.lines.keys() & BEHIND:
-            if moved and moved.whole("moved") == 0:
-                self.mark("errors", "No server sent a byte: nothing was answered.")
+                self.add_warning("cut", "The table of percentiles ends before 100%.")
+        # Truncated text does not show whether connections were kept.
+        elif (
+            complete
+            and complete.integer("complete")
+            and self.lines.keys() & FOLLOWING_LINES
+        ):
+            if moved and moved.integer("moved") == 0:
+                self.add_warning(
+                    "errors", "No bytes were received, so no request was answered."
+                )
             else:
                 self._read_results()
                 self._add_percentiles("percent")
 
-    def _mark_doubts(self) -> None:
-        for kind, code in DOUBTS.items():
-            if (line := self.lines.get(kind)) and (count := line.whole(kind)):
+    def _add_warnings(self) -> None:
+        for kind, code in WARNING_CODES.items():
+            if (line := self.lines.get(kind)) and (count := line.integer(kind)):
                 why = self.lines.get("why")
                 reason = f" ({why['why']})" if why and kind == "failed" else ""
-                self.mark(code, TOLD[kind], n=count, why=reason)
+                self.add_warning(code, WARNING_TEXTS[kind], n=count, why=reason)
         for line in self.lines.values():
             if line.kind == "doubt":
-                self.mark(
+                self.add_warning(
                     "unreliable",
-                    "ab does not trust its {which} times: they scatter.",
+                    "ab reports that its {which} times are not reliable because "
+                    "they scatter.",
                     which=line["doubt"],
                 )
         if trouble := self.lines.get("trouble"):
             printed = trouble["trouble"].strip()
-            self.mark("failed", "ab printed: {trouble}.", trouble=printed)
+            self.add_warning("failed", "ab printed: {trouble}.", trouble=printed)
         if "complete" in self.lines and "rate" not in self.lines:
-            self.mark("cut", "The text ends before the rates of ab.")
+            self.add_warning("cut", "The text ends before the rates of ab.")
 
     def _read_results(self) -> None:
         for kind in (kind for kind in NUMBERS if kind in self.lines):
             (metric, unit), line = NUMBERS[kind], self.lines[kind]
-            self.add(metric, line.number(kind) if unit else line.whole(kind), unit)
+            self.add(metric, line.number(kind) if unit else line.integer(kind), unit)
 
         duration, moved = self.lines.get("duration"), self.lines.get("moved")
         if transfer := self.lines.get("transfer"):
             rate = transfer.number("transfer")
             unit = "kB/s" if transfer["unit"] == "kb/s" else "KiB/s"
             if unit == "KiB/s" and duration and moved:
-                # Old versions print 10^3 B under the same name: the bytes and the time
-                # show it, beyond what the two decimals of the rate and the three of the
-                # time leave open.
+                # Old versions print 10^3 B under the same name. Bytes and time show
+                # this, beyond the rounding of the rate (two decimals) and of the time
+                # (three).
                 seconds, total = duration.number("duration"), moved.number("moved")
                 slack = 6 * seconds + 0.005 * total
                 thousands = rate * seconds
@@ -177,10 +188,10 @@ class Report(Draft):
         rows = {phase: self.lines.get(f"times{phase}") for phase in PHASES}
         for phase, row in ((phase, row) for phase, row in rows.items() if row):
             times = row.numbers("times", 0)
-            if row.is_open("times") or len(times) not in COLUMNS:
-                raise row.refused("this row is cut or has other columns.")
+            if row.may_be_truncated("times") or len(times) not in COLUMNS:
+                raise row.parse_error("this row is truncated or has different columns.")
             if min(times) < 0:
-                raise row.refused("a time of this row is negative.")
+                raise row.parse_error("a time in this row is negative.")
             for which, value in zip(COLUMNS[len(times)], times, strict=True):
                 # 0 is less than the whole millisecond that ab prints.
                 if which != "sd" and value:
@@ -190,29 +201,29 @@ class Report(Draft):
         rank, time, decimals = PERCENTILES[kind]
         for line in self.lines.values():
             if line.kind == kind:
-                percent, value = line.whole(rank), line.number(time, decimals)
+                percent, value = line.integer(rank), line.number(time, decimals)
                 if percent > 100:
-                    raise line.refused("there is no such percentile.")
+                    raise line.parse_error("a percentile cannot be above 100.")
                 self.add("response time percentile", value, "ms", percentile=percent)
 
 
 @parser("ab completed no request.")
-def parse(output: str) -> list[Report]:
-    """Return one run for each start, and for each table of percentiles."""
-    reports = [Report()]
+def parse(output: str) -> list[AbReport]:
+    """Return one run for each execution and each table of percentiles."""
+    reports = [AbReport()]
     for line in LINES(output):
-        key = line.kind + "".join(line[group] for group in TELLING)
+        key = line.kind + "".join(line[group] for group in RESULT_LINES)
         lines = reports[-1].lines
-        # A copied report may lack its banner: a line that returns begins another one.
-        if key in lines or (line.kind in BEGIN and lines):
-            keep(reports, Report())
+        # A repeated line begins another report: a copy may lack its banner.
+        if key in lines or (line.kind in FIRST_LINES and lines):
+            append_limited(reports, AbReport())
         reports[-1].lines[key] = line
     return reports
 
 
 def _metric(name: str, unit: str, better: Better, **options: Any) -> Metric:
     is_count = not unit
-    return Metric(name, unit, better, "application", zero_allowed=is_count, **options)
+    return Metric(name, unit, better, "application", allows_zero=is_count, **options)
 
 
 TOOL = Tool(
@@ -221,7 +232,7 @@ TOOL = Tool(
     homepage="https://httpd.apache.org/docs/current/programs/ab.html",
     options=Options({"-c": "concurrency"}),
     metrics=(
-        _metric("request rate", "1/s", "higher", work=WEB),
+        _metric("request rate", "1/s", "higher", work_class=WEB),
         _metric("transfer rate", "KiB/s", "higher", implied_by=("request rate",)),
         _metric("time per request", "ms", "lower", implied_by=("request rate",)),
         _metric(
@@ -238,8 +249,8 @@ TOOL = Tool(
             "s",
             "lower",
             "application",
-            fixed_by=("t", *SET_LENGTHS),
-            unless=SET_AMOUNTS,
+            fixed_by_parameters=("t", *DURATION_OPTIONS),
+            amount_options=AMOUNT_OPTIONS,
             implied_by=("request rate", "time per request"),
         ),
         *(
@@ -259,6 +270,5 @@ TOOL = Tool(
         r"Percentage of the requests served within a certain time",
     ),
     programs=("ab", "ab2"),
-    # The comma of a table of percentiles is none of a number.
-    localized=False,
+    is_localized=False,
 )

@@ -4,15 +4,20 @@ The result row, as printed by dbench 4.00::
 
     Throughput 108.759 MB/sec  1 clients  1 procs  max_latency=20.202 ms
 
-Since 2.0 an MB is 10^6 B (``1.0e-6 * total_bytes``). Version 1, known by ``(NB=``,
-counts the nominal 132 MB of its load file and no bytes: its rate is marked. The rows
-of every second are progress, no results.
+Since 2.0 an MB is 10^6 B (``1.0e-6 * total_bytes``). Version 1, recognized by ``(NB=``,
+uses the nominal 132 MB of its load file: its rate gets a warning.
 """
 
-from benchmarks.parsing.contract import NO_CLASS, Cap, Metric, Tool
-from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
+from benchmarks.parsing.line_scanner import (
+    Draft,
+    LineScanner,
+    MatchedLine,
+    append_limited,
+    parser,
+)
+from benchmarks.parsing.tool import NO_WORK_CLASS, Metric, RateOption, Tool
 
-LINES = Scanner(
+LINES = LineScanner(
     banner=r"[dt]bench version (?P<version>\d[\w.]*+)",
     load=r"Running for (?P<seconds>\d+) seconds with load '(?P<load>[^'\n]*)' and "
     r"minimum warmup (?P<warmup>\d+) secs",
@@ -28,41 +33,42 @@ LINES = Scanner(
 )
 
 
-@parser("dbench printed no throughput: it did not come to its end.")
+@parser("dbench printed no throughput, so it did not finish.")
 def parse(output: str) -> list[Draft]:
-    """Return one run for each line of throughput."""
     runs = [Draft()]
     is_over = per_client = False
     for line in LINES(output):
         if is_over and line.kind in {"banner", "load", "result"}:
-            keep(runs, Draft())
+            append_limited(runs, Draft())
             is_over = False
         run = runs[-1]
         if line.kind in {"banner", "load", "client"}:
-            # The same operations stand once more below it, for each client.
+            # The same operations are repeated below, for each client.
             per_client = line.kind == "client"
         if line.kind == "banner":
             run.tool_version = line["version"]
         elif line.kind == "load":
             run.facts["load"] = line["load"]
-            run.facts["seconds"] = line.whole("seconds")
-            run.facts["warmup seconds"] = line.whole("warmup")
+            run.facts["seconds"] = line.integer("seconds")
+            run.facts["warmup seconds"] = line.integer("warmup")
         elif line.kind == "operation" and not per_client:
             run.facts[f"{line['name']} mean ms"] = line.number("mean")
             run.facts[f"{line['name']} max ms"] = line.number("max", decimals=3)
         elif line.kind == "failed":
-            run.mark("failed", 'dbench printed "{text}".', text=line.text.strip())
+            run.add_warning(
+                "failed", 'dbench printed "{text}".', text=line.text.strip()
+            )
         elif line.kind == "result":
             _read_result(line, run)
             is_over = True
     return runs
 
 
-def _read_result(line: Found, run: Draft) -> None:
-    # What stands last: the latency since version 4, the processes before it.
+def _read_result(line: MatchedLine, run: Draft) -> None:
+    # The last field is the latency since version 4, the processes before.
     is_whole = line["unit"] or (line["procs"] and not line["clients"])
     if line["rest"].strip() or not (is_whole or line["nominal"]):
-        raise line.refused("this line is cut.")
+        raise line.parse_error("this line is truncated.")
     if line["procs"]:
         # Version 3 had one client in each process.
         run.parameters["clients"] = int(line["clients"] or line["procs"])
@@ -70,7 +76,9 @@ def _read_result(line: Found, run: Draft) -> None:
     if sync := line["sync"].replace("(", "").replace(")", "").split():
         run.parameters["sync"] = " and ".join(word for word in sync if word != "sync")
     if line["nominal"]:
-        run.mark("nominal", "This version computes its MB from the time alone.")
+        run.add_warning(
+            "nominal", "This version calculates its MB from the time alone."
+        )
     run.add("throughput", line.number("rate"), "MB/s")
     if line["unit"]:
         run.add("latency max", line.number("latency"), "ms")
@@ -86,8 +94,8 @@ TOOL = Tool(
             "MB/s",
             "higher",
             "disk",
-            capped_by=(Cap("target_rate", "MB/s"), Cap("R", "MB/s")),
-            work=NO_CLASS,
+            rate_options=(RateOption("target_rate", "MB/s"), RateOption("R", "MB/s")),
+            work_class=NO_WORK_CLASS,
         ),
         Metric("latency max", "ms", "lower", "disk"),
     ),
@@ -99,5 +107,5 @@ TOOL = Tool(
         r"Throughput \S+ MB/sec ",
     ),
     programs=("dbench",),
-    localized=False,
+    is_localized=False,
 )

@@ -1,17 +1,16 @@
 """hackbench: groups of senders and receivers that load the scheduler.
 
-The result row, as printed by the hackbench of rt-tests 2.4::
+The result row, in seconds, as printed by the hackbench of rt-tests 2.4::
 
     Time: 0.721
 
-It is in seconds, of all the messages together. The older programs print their header
-as ``Running with 10*40 (== 400) tasks.``
+Older programs print their header as ``Running with 10*40 (== 400) tasks.``
 """
 
-from benchmarks.parsing.contract import Metric, Options, Tool, always
-from benchmarks.parsing.scanning import Draft, Scanner, keep, parser
+from benchmarks.parsing.line_scanner import Draft, LineScanner, append_limited, parser
+from benchmarks.parsing.tool import Metric, Options, Tool, always
 
-LINES = Scanner(
+LINES = LineScanner(
     header=r"Running in (?P<mode>\w+) mode with (?P<groups>\d+) groups using "
     r"(?P<descriptors>\d+) file descriptors each \(== (?P<tasks>\d+) tasks\)",
     old=r"Running with (?P<old_groups>\d+)\*(?P<old_descriptors>\d+) "
@@ -24,28 +23,30 @@ LINES = Scanner(
 )
 
 
-@parser("hackbench printed no time: it did not come to its end.")
+@parser("hackbench printed no time, so it did not finish.")
 def parse(output: str) -> list[Draft]:
     """Return one run for each header; without one, for each time."""
     runs = [Draft()]
     for line in LINES(output):
         if line.kind in {"header", "old"} or (line.kind == "time" and runs[-1]):
-            keep(runs, Draft())
+            append_limited(runs, Draft())
         run = runs[-1]
         if line.kind == "time":
             run.add("time", line.number("time", decimals=3), "s")
         elif line.kind == "each":
-            run.parameters["messages"] = line.whole("messages")
-            run.parameters["message size"] = f"{line.whole('size')} B"
+            run.parameters["messages"] = line.integer("messages")
+            run.parameters["message size"] = f"{line.integer('size')} B"
         elif line.kind == "failed":
-            run.mark("failed", 'hackbench printed "{text}".', text=line.text.strip())
+            run.add_warning(
+                "failed", 'hackbench printed "{text}".', text=line.text.strip()
+            )
         else:
             old = "old_" if line.kind == "old" else ""
             if not old:
                 run.parameters["mode"] = line["mode"].casefold()
             for name in ("groups", "descriptors"):
-                run.parameters[name] = line.whole(f"{old}{name}")
-            run.facts["tasks"] = line.whole(f"{old}tasks")
+                run.parameters[name] = line.integer(f"{old}{name}")
+            run.facts["tasks"] = line.integer(f"{old}tasks")
     return runs
 
 
@@ -55,7 +56,9 @@ TOOL = Tool(
     homepage="https://wiki.linuxfoundation.org/realtime/documentation/howto/tools/hackbench",
     options=Options(dict.fromkeys(("-g", "--groups"), "groups")),
     metrics=(
-        Metric("time", "s", "lower", "CPU", work=always("system: context switch")),
+        Metric(
+            "time", "s", "lower", "CPU", work_class=always("system: context switch")
+        ),
     ),
     labels=("{mode}", "{groups} groups"),
     version=1,
@@ -65,5 +68,5 @@ TOOL = Tool(
         r"Running with \d+\*\d+ \(== \d+\) tasks",
     ),
     programs=("hackbench",),
-    localized=False,
+    is_localized=False,
 )

@@ -1,16 +1,22 @@
-"""hdparm: sequential reads from a disk, and from the cache above it.
+"""hdparm: sequential reads from a disk, and from its cache.
 
 One result row, as printed with ``-tT``::
 
      Timing buffered disk reads: 760 MB in  3.00 seconds = 252.92 MB/sec
 
-Its source counts MB of 2^20 B and kB of 2^10 B (``TIMING_BUF_BYTES``).
+MB are 2^20 B and kB 2^10 B according to the source (``TIMING_BUF_BYTES``).
 """
 
-from benchmarks.parsing.contract import NO_CLASS, SEQUENTIAL_READ, Metric, Tool, always
-from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
+from benchmarks.parsing.line_scanner import (
+    Draft,
+    LineScanner,
+    MatchedLine,
+    append_limited,
+    parser,
+)
+from benchmarks.parsing.tool import NO_WORK_CLASS, SEQUENTIAL_READ, Metric, Tool, always
 
-LINES = Scanner(
+LINES = LineScanner(
     device=r"(?P<path>/dev/[^\s:]++):(?P<trouble> [^\n]*)?$",
     row=r"Timing (?P<what>cached|buffer-cache|buffered disk|O_DIRECT disk|"
     r"O_DIRECT cached) reads(?: \(offset (?P<offset>\d+) GB\))?: +(?P<size>\S+) MB in +"
@@ -28,25 +34,26 @@ METRICS = {
 UNITS = {"kB": "KiB/s", "MB": "MiB/s"}
 
 
-@parser("hdparm timed no reads.")
+@parser("hdparm did not time any reads.")
 def parse(output: str) -> list[Draft]:
-    """Return one run for each device that was timed."""
     runs = [Draft()]
     for line in LINES(output):
         if line.kind == "row":
-            runs[-1].attempt(_read, line, runs[-1])
+            runs[-1].read_line(_read, line, runs[-1])
         elif line.kind == "failed" or line["trouble"].strip():
-            runs[-1].mark("failed", 'hdparm printed "{text}".', text=line.text.strip())
+            runs[-1].add_warning(
+                "failed", 'hdparm printed "{text}".', text=line.text.strip()
+            )
         else:
-            # What is said before the first device is named belongs to it.
+            # Messages before the first device name.
             if runs[-1] or runs[-1].facts:
-                keep(runs, Draft())
+                append_limited(runs, Draft())
             runs[-1].facts["device"] = line["path"]
     return runs
 
 
-def _read(line: Found, run: Draft) -> None:
-    # A disk is slower towards its end: an offset is another case.
+def _read(line: MatchedLine, run: Draft) -> None:
+    # A disk is slower towards its end.
     case = {"offset": f"{line['offset']} GiB"} if line["offset"] else {}
     unit = UNITS[line["unit"]]
     run.add(METRICS[line["what"]], line.number("rate"), unit, operation="read", **case)
@@ -57,11 +64,15 @@ TOOL = Tool(
     title="hdparm",
     homepage="https://sourceforge.net/projects/hdparm/",
     metrics=(
-        Metric("buffered read", "MB/s", "higher", "disk", work=SEQUENTIAL_READ),
+        Metric("buffered read", "MB/s", "higher", "disk", work_class=SEQUENTIAL_READ),
         # Served from RAM: no disk is read.
-        Metric("cached read", "MB/s", "higher", "memory", work=always("memory: read")),
-        Metric("direct read", "MB/s", "higher", "disk", work=SEQUENTIAL_READ),
-        Metric("direct cached read", "MB/s", "higher", "disk", work=NO_CLASS),
+        Metric(
+            "cached read", "MB/s", "higher", "memory", work_class=always("memory: read")
+        ),
+        Metric("direct read", "MB/s", "higher", "disk", work_class=SEQUENTIAL_READ),
+        Metric(
+            "direct cached read", "MB/s", "higher", "disk", work_class=NO_WORK_CLASS
+        ),
     ),
     version=2,
     parse=parse,

@@ -1,11 +1,12 @@
-"""HPL (High-Performance Linpack), and HPC Challenge, which runs it among seven tests.
+"""HPL (High-Performance Linpack), and HPC Challenge, which contains it among seven
+tests.
 
 One result row of HPC Challenge's summary, as printed by HPCC 1.5.0::
 
     HPL_Tflops=0.00993528
 
 ``hpccoutf.txt`` is appended to: each summary is a run. GB and GBytes are 10^9 B, GUP/s
-are 10^9 updates a second; -1 is a test that was not done.
+are 10^9 updates per second; -1 is a test that was not done.
 
 One result row of HPL, a dense system over MPI processes, as printed by HPL 2.0::
 
@@ -14,23 +15,29 @@ One result row of HPL, a dense system over MPI processes, as printed by HPL 2.0:
 
 from typing import Final
 
-from benchmarks.parsing.contract import (
+from benchmarks.parsing.line_scanner import (
+    Draft,
+    LineScanner,
+    MatchedLine,
+    append_limited,
+    parser,
+)
+from benchmarks.parsing.tool import (
     COPY,
     FLOATING_POINT,
-    NO_CLASS,
+    NO_WORK_CLASS,
     Metric,
     Parameter,
     Tool,
     always,
 )
-from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 
-HPCC_LINES = Scanner(
+HPCC_LINES = LineScanner(
     begin=r"Begin of Summary section\.",
     value=r"(?P<key>[A-Za-z]\w*+)=(?P<value>\S+)[ \t]*+$",
     end=r"End of Summary section\.",
 )
-KINDS: Final = {
+METRICS_BY_SUFFIX: Final = {
     "Tflops": ("performance", "Tflop/s"),
     "Gflops": ("performance", "Gflop/s"),
     "GUPs": ("update rate", "1/s"),
@@ -42,7 +49,6 @@ KINDS: Final = {
     "usec": ("network latency", "us"),
     "GBytes": ("bandwidth", "GB/s"),
 }
-# The size of a test's problem, where its own name does not lead to it.
 SIZES = {
     "DGEMM": "DGEMM_N",
     "STREAM": "STREAM_VectorSize",
@@ -51,53 +57,53 @@ SIZES = {
 UPDATES = 10**9
 
 
-@parser("HPCC printed no whole summary section.")
+@parser("HPCC printed no complete summary section.")
 def parse_hpcc(output: str) -> list[Draft]:
-    """Return one run for each whole summary."""
     runs: list[Draft] = []
-    summary: dict[str, Found] | None = None
+    summary: dict[str, MatchedLine] | None = None
     for line in HPCC_LINES(output):
         if line.kind == "begin":
             summary = {}
         elif line.kind == "value" and summary is not None:
             summary[line["key"]] = line
         elif line.kind == "end" and summary is not None:
-            keep(runs, Draft())
-            runs[-1].attempt(_read_hpcc, summary, runs[-1])
+            append_limited(runs, Draft())
+            runs[-1].read_line(_read_hpcc, summary, runs[-1])
             summary = None
     return runs
 
 
-def _read_hpcc(summary: dict[str, Found], run: Draft) -> None:
+def _read_hpcc(summary: dict[str, MatchedLine], run: Draft) -> None:
     versions = (summary.get(f"Version{part}") for part in ("Major", "Minor", "Micro"))
     run.tool_version = ".".join(line["value"] for line in versions if line)
     if processes := summary.get("CommWorldProcs"):
-        run.parameters["processes"] = processes.whole("value")
+        run.parameters["processes"] = processes.integer("value")
 
     for key, line in summary.items():
         test, _, kind = key.rpartition("_")
         if (
-            kind not in KINDS
+            kind not in METRICS_BY_SUFFIX
             or not test
-            or (value := line.number_of(line["value"])) < 0
+            or (value := line.parse_number(line["value"])) < 0
         ):
             continue
-        metric, unit = KINDS[kind]
+        metric, unit = METRICS_BY_SUFFIX[kind]
         case: dict[str, Parameter] = {"test": test}
         if metric == "memory bandwidth":
             case["operation"] = kind.casefold()
-        # StarSTREAM and SingleSTREAM have the size of STREAM.
-        alone = test.removeprefix("Star").removeprefix("Single")
-        if size := summary.get(SIZES.get(alone, f"{alone}_N")):
-            case["size"] = size.whole("value")
+        base_name = test.removeprefix("Star").removeprefix("Single")
+        if size := summary.get(SIZES.get(base_name, f"{base_name}_N")):
+            case["size"] = size.integer("value")
         run.add(metric, value * UPDATES if kind == "GUPs" else value, unit, **case)
 
     success = summary.get("Success")
     if success is None or success["value"] != "1":
-        run.mark("failed", "The summary does not say Success=1: a test failed.")
+        run.add_warning(
+            "failed", "The summary does not contain Success=1, so a test failed."
+        )
     for key, line in summary.items():
         if key.endswith("_Errors") and line.number("value") > 0:
-            run.mark("errors", "{key} is {value}.", key=key, value=line["value"])
+            run.add_warning("errors", "{key} is {value}.", key=key, value=line["value"])
 
 
 HPCC = Tool(
@@ -105,18 +111,22 @@ HPCC = Tool(
     title="HPC Challenge",
     homepage="https://hpcchallenge.org/hpcc/",
     metrics=(
-        Metric("performance", "Gflop/s", "higher", "CPU", work=FLOATING_POINT),
+        Metric("performance", "Gflop/s", "higher", "CPU", work_class=FLOATING_POINT),
         Metric(
-            "update rate", "1/s", "higher", "memory", work=always("memory: latency")
+            "update rate",
+            "1/s",
+            "higher",
+            "memory",
+            work_class=always("memory: latency"),
         ),
-        Metric("bandwidth", "GB/s", "higher", "network", work=NO_CLASS),
-        Metric("memory bandwidth", "GB/s", "higher", "memory", work=COPY),
+        Metric("bandwidth", "GB/s", "higher", "network", work_class=NO_WORK_CLASS),
+        Metric("memory bandwidth", "GB/s", "higher", "memory", work_class=COPY),
         Metric(
             "network latency",
             "us",
             "lower",
             "network",
-            work=always("network: round trip"),
+            work_class=always("network: round trip"),
         ),
     ),
     aliases=("hpcc",),
@@ -128,12 +138,12 @@ HPCC = Tool(
         r"Begin of Summary section\.",
     ),
     programs=("hpcc",),
-    localized=False,
-    encloses=("hpl",),
+    is_localized=False,
+    enclosed_tools=("hpl",),
     last_line="End of HPC Challenge tests.",
 )
 
-HPL_LINES = Scanner(
+HPL_LINES = LineScanner(
     banner=r"(?:HPLinpack|HPL-\w+) +v?(?P<version>\d+(?:\.\d+)*) ",
     row=r"(?P<variant>W[RC]\d\w{0,15}) +(?P<n>\d+) +(?P<nb>\d+) +(?P<p>\d+) +"
     r"(?P<q>\d+) +(?P<time>\S+) +(?P<rate>\S+)",
@@ -146,37 +156,41 @@ HPL_LINES = Scanner(
 
 @parser("HPL printed no result row.")
 def parse_hpl(output: str) -> list[Draft]:
-    """Return one run for each start of the program; its tests are the run's cases."""
     runs = [Draft()]
     checks: list[int] = [0]
     for line in HPL_LINES(output):
         run = runs[-1]
         if line.kind == "banner":
-            keep(runs, Draft(tool_version=line["version"]))
-            keep(checks, 0)
+            append_limited(runs, Draft(tool_version=line["version"]))
+            append_limited(checks, 0)
         elif line.kind == "row":
-            run.attempt(_read_hpl, line, run)
+            run.read_line(_read_hpl, line, run)
         elif line.kind == "skipped":
-            run.mark("skipped", "HPL skipped {skipped} tests.", skipped=line["skipped"])
+            run.add_warning(
+                "skipped", "HPL skipped {skipped} tests.", skipped=line["skipped"]
+            )
         elif line.kind == "error":
-            run.mark("failed", "{said}", said=line["error"].strip())
+            run.add_warning("failed", "{said}", said=line["error"].strip())
         else:
             checks[-1] += line.kind == "residual"
             if line["check"] == "FAILED" or line["failed"] not in {"", "0"}:
-                run.mark("residual_check", "A residual check of HPL FAILED.")
+                run.add_warning("residual_check", "A residual check of HPL FAILED.")
     for run, done in zip(runs, checks, strict=True):
         if run and not done:
-            run.mark("unchecked", "HPL printed no residual check: is the output cut?")
+            run.add_warning(
+                "unchecked",
+                "HPL printed no residual check. The output may be truncated.",
+            )
     return runs
 
 
-def _read_hpl(line: Found, run: Draft) -> None:
-    sizes = {name: line.whole(name) for name in ("n", "nb", "p", "q")}
+def _read_hpl(line: MatchedLine, run: Draft) -> None:
+    sizes = {name: line.integer(name) for name in ("n", "nb", "p", "q")}
     variant = line["variant"]
     run.add("time", line.number("time"), "s", variant=variant, **sizes)
-    # The mantissa always has the same digits: a cut number lacks its exponent.
+    # A truncated number lacks its exponent.
     if "e" not in line["rate"].casefold():
-        raise line.refused("the rate has no exponent: is the line cut?")
+        raise line.parse_error("the rate has no exponent. The line may be truncated.")
     run.add("performance", line.number("rate"), "Gflop/s", variant=variant, **sizes)
 
 
@@ -186,7 +200,7 @@ HPL = Tool(
     homepage="https://www.netlib.org/benchmark/hpl/",
     metrics=(
         Metric("time", "s", "lower", "CPU", implied_by=("performance",)),
-        Metric("performance", "Gflop/s", "higher", "CPU", work=FLOATING_POINT),
+        Metric("performance", "Gflop/s", "higher", "CPU", work_class=FLOATING_POINT),
     ),
     aliases=("HPLinpack", "High-Performance Linpack"),
     labels=("n={n}", "{p}x{q}"),

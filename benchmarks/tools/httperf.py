@@ -4,17 +4,23 @@ One result row, as printed by httperf 0.9.0::
 
     Total: connections 300 requests 300 replies 300 test-duration 2.991 s
 
-It ends with 0 though every connection was refused: a run without a reply is none. The
-KB of its net I/O are 2^10 B. The rate of replies is sampled every 5 s.
+The exit code is 0 even if every connection was refused. KB of net I/O are 2^10 B. The
+rate of replies is sampled every 5 s.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.parsing.contract import WEB, Better, Cap, Metric, Tool
-from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
+from benchmarks.parsing.line_scanner import (
+    Draft,
+    LineScanner,
+    MatchedLine,
+    append_limited,
+    parser,
+)
+from benchmarks.parsing.tool import WEB, Better, Metric, RateOption, Tool
 
-LINES = Scanner(
+LINES = LineScanner(
     version=r"httperf: httperf-(?P<version>\S+) compiled ",
     command=r"httperf(?P<options>(?: +--?[a-z][^\n]*)?)$",
     total=r"Total: connections \S+ requests (?P<requests>\S+) replies (?P<replies>\S+) "
@@ -30,14 +36,13 @@ LINES = Scanner(
     status=r"Reply status: (?P<status>[^\n]*\b5xx=\d+)$",
     cpu=r"CPU time \[s\]: user (?P<user>\S+) system (?P<system>\S+) \(",
     net=r"Net I/O: (?P<net>\S+) KB/s\b",
-    # Whole lines only: the last count of a cut one would be another number.
+    # Complete lines only.
     errors=r"Errors: total (?P<errors>\S+) (?P<why>[^\n]+)(?=\n)",
     more=r"Errors: (?P<more>fd-unavail [^\n]+)(?=\n)",
     sessions=r"Session rate \[sess/s\]: min \S+ avg (?P<session>\S+) max \S+ "
     r"stddev \S+ \((?P<done>\d+)/(?P<all>\d+)\)",
     lifetime=r"Session lifetime \[s\]: (?P<lifetime>\S+)$",
 )
-# What is read from a line with one decimal: the group, its metric and unit.
 NUMBERS = {
     "connection": (("connection", "connection rate", "1/s"),),
     "life": tuple(
@@ -52,115 +57,124 @@ NUMBERS = {
     "lifetime": (("lifetime", "session lifetime", "s"),),
 }
 OPTIONS = {"rate": "rate", "num-conns": "connections", "num-calls": "calls"}
-# How the load is shaped otherwise, as it was asked for.
 SHAPES = ("uri", "period", "burst-length", "wsesslog", "wset", "wlog", "method")
 FACTS = ("server", "port", "timeout", "client")
-# What sets when it asks, and so how long a test lasts: connections a second, the time
-# between two, or the time that a session thinks (the last number of `wsess`).
-PACES = ("rate", "period", "wsess")
-# The rate is that of connections, or of sessions: each makes so many calls.
-CALLS = (Cap("rate", times=("calls", "wsess.1")),)
+# Options that determine the times of requests, and so the length of a test: connections
+# per second, the time between two, or the think time of a session (the last of
+# `wsess`).
+PACE_OPTIONS = ("rate", "period", "wsess")
+# Each connection or session makes this many calls.
+CALLS = (RateOption("rate", multipliers=("calls", "wsess.1")),)
 COUNTS = ("requests", "replies", "errors")
 
 
 @dataclass
-class Run(Draft):
-    """One run; ``replies`` is None until its total was read."""
+class HttperfRun(Draft):
+    """One run; ``replies`` is None until its total is read."""
 
     replies: int | None = None
     has_errors: bool = False
 
-    def read(self, line: Found) -> None:
+    def read(self, line: MatchedLine) -> None:
         if line.kind == "command":
             self._read_options(line)
         elif line.kind == "total":
-            self.replies = line.whole("replies")
+            self.replies = line.integer("replies")
             if self.replies:
                 self.add("test duration", line.number("duration"), "s")
-                self.add("requests", line.whole("requests"), "")
+                self.add("requests", line.integer("requests"), "")
                 self.add("replies", self.replies, "")
-            if 0 < self.replies < line.whole("requests"):
-                self.mark(
+            if 0 < self.replies < line.integer("requests"):
+                self.add_warning(
                     "errors",
-                    "Only {replies} of {requests} requests were replied.",
+                    "Only {replies} of {requests} requests received a reply.",
                     replies=self.replies,
                     requests=line["requests"],
                 )
         elif line.kind == "errors":
             self.has_errors = True
-            errors = line.whole("errors")
+            errors = line.integer("errors")
             if self.replies:
                 self.add("errors", errors, "")
             if errors:
-                told = f"{line['errors']} ({line['why'].strip()})"
-                self.mark("errors", "httperf counted errors: {told}.", told=told)
+                errors_text = f"{line['errors']} ({line['why'].strip()})"
+                self.add_warning(
+                    "errors", "httperf counted errors: {errors}.", errors=errors_text
+                )
         elif line.kind in {"more", "status"}:
-            self._mark_trouble(line)
+            self._warn_about_trouble(line)
         elif self.replies:
             self._read_numbers(line)
 
-    def _read_options(self, line: Found) -> None:
-        given = dict(
+    def _read_options(self, line: MatchedLine) -> None:
+        options = dict(
             option.removeprefix("--").split("=", 1)
             for option in line["options"].split()
             if option.startswith("--") and "=" in option
         )
-        if session := given.get("wsess"):
-            # 4,15,10.000 is the 4,15,10 that was asked for.
-            parts = [f"{line.number_of(part):g}" for part in session.split(",")]
+        if session := options.get("wsess"):
+            # httperf prints 4,15,10.000 if 4,15,10 was requested.
+            parts = [f"{line.parse_number(part):g}" for part in session.split(",")]
             self.parameters["wsess"] = ",".join(parts)
         for option, name in OPTIONS.items():
-            # A session makes its own connections and calls, whatever their options say.
-            if option in given and not (session and option != "rate"):
-                value = line.number_of(given[option])
+            # A session makes its own connections and calls, regardless of their
+            # options.
+            if option in options and not (session and option != "rate"):
+                value = line.parse_number(options[option])
                 self.parameters[name] = int(value) if value.is_integer() else value
-        self.parameters.update({name: given[name] for name in SHAPES if name in given})
-        self.facts.update({name: given[name] for name in FACTS if name in given})
+        self.parameters.update(
+            {name: options[name] for name in SHAPES if name in options}
+        )
+        self.facts.update({name: options[name] for name in FACTS if name in options})
 
-    def _mark_trouble(self, line: Found) -> None:
+    def _warn_about_trouble(self, line: MatchedLine) -> None:
         if line.kind == "more":
             counts = line["more"].split()
             if any(count.isdigit() and int(count) for count in counts):
-                self.mark(
+                self.add_warning(
                     "client_limit",
-                    "The client met its limits: {told}.",
-                    told=line["more"].strip(),
+                    "The client reached its limits: {limits}.",
+                    limits=line["more"].strip(),
                 )
             return
         for answer in line["status"].split():
             status, _, count = answer.partition("=")
-            if status in {"4xx", "5xx"} and line.number_of(count) > 0:
-                self.mark(
+            if status in {"4xx", "5xx"} and line.parse_number(count) > 0:
+                self.add_warning(
                     "http_errors",
-                    "{count} replies were {status}.",
+                    "{count} replies had the status {status}.",
                     count=count,
                     status=status,
                 )
 
-    def _read_numbers(self, line: Found) -> None:
+    def _read_numbers(self, line: MatchedLine) -> None:
         for group, metric, unit in NUMBERS.get(line.kind, ()):
-            # What is printed as 0.0 is below the resolution of the tool.
+            # 0.0 is below the resolution of the tool.
             if value := line.number(group, 1):
                 self.add(metric, value, unit)
         if line.kind == "cpu":
             for mode in ("user", "system"):
                 self.add(f"client CPU {mode}", line.number(mode), "s")
         elif line.kind == "reply":
-            if line.whole("samples"):
+            if line.integer("samples"):
                 self.add("reply rate", line.number("reply"), "1/s")
             else:
-                self.mark(
-                    "too_short", "It ran less than 5 s: the reply rate has no sample."
+                self.add_warning(
+                    "too_short",
+                    "The test ran less than 5 s, so the reply rate has no sample.",
                 )
         elif line.kind == "sessions" and line["done"] != line["all"]:
-            told = f"{line['done']} of {line['all']}"
-            self.mark("errors", "Only {told} sessions were completed.", told=told)
+            sessions = f"{line['done']} of {line['all']}"
+            self.add_warning(
+                "errors",
+                "Only {sessions} sessions were completed.",
+                sessions=sessions,
+            )
 
 
-@parser("httperf got no reply.")
-def parse(output: str) -> list[Run]:
-    """Return one run for each command that httperf repeats above its numbers."""
-    runs = [Run()]
+@parser("httperf received no replies.")
+def parse(output: str) -> list[HttperfRun]:
+    runs = [HttperfRun()]
     version = ""
     for line in LINES(output):
         if line.kind == "version":
@@ -168,32 +182,36 @@ def parse(output: str) -> list[Run]:
             continue
         is_next = line.kind == "total" and runs[-1].replies is not None
         if line.kind == "command" or is_next:
-            keep(runs, Run(tool_version=version))
+            append_limited(runs, HttperfRun(tool_version=version))
             version = ""
-        runs[-1].attempt(runs[-1].read, line)
+        runs[-1].read_line(runs[-1].read, line)
     for run in runs:
         if run.replies and not run.has_errors:
-            run.mark("cut", "The text ends before httperf counted its errors.")
+            run.add_warning("cut", "The text ends before the error counts of httperf.")
     return runs
 
 
 def _metric(name: str, unit: str, better: Better, **options: Any) -> Metric:
     is_count = better == "neither"
-    return Metric(name, unit, better, "application", zero_allowed=is_count, **options)
+    return Metric(name, unit, better, "application", allows_zero=is_count, **options)
 
 
-# A metric that these imply stands for a test where none of them was measured.
-BY_RATE = ("reply rate",)
-BY_BOTH = ("reply rate", "reply time")
+IMPLYING_RATE = ("reply rate",)
+IMPLYING_RATE_AND_TIME = ("reply rate", "reply time")
 TOOL = Tool(
     slug="httperf",
     title="httperf",
     homepage="https://github.com/httperf/httperf",
     metrics=(
-        _metric("test duration", "s", "lower", fixed_by=PACES, implied_by=BY_BOTH),
-        _metric("reply time", "ms", "lower", implied_by=BY_RATE),
-        # httperf polls in a busy loop: its CPU time follows the duration of the test
-        # and says nothing about the server or the client.
+        _metric(
+            "test duration",
+            "s",
+            "lower",
+            fixed_by_parameters=PACE_OPTIONS,
+            implied_by=IMPLYING_RATE_AND_TIME,
+        ),
+        _metric("reply time", "ms", "lower", implied_by=IMPLYING_RATE),
+        # httperf polls in a busy loop: its CPU time follows the duration of the test.
         *(
             _metric(f"client CPU {mode}", "s", "neither", kind="amount")
             for mode in ("user", "system")
@@ -204,27 +222,35 @@ TOOL = Tool(
                 f"{what} rate",
                 "1/s",
                 "higher",
-                capped_by=(Cap("rate"),),
-                implied_by=BY_RATE,
+                rate_options=(RateOption("rate"),),
+                implied_by=IMPLYING_RATE,
             )
             for what in ("connection", "session")
         ),
-        _metric("request rate", "1/s", "higher", capped_by=CALLS, implied_by=BY_RATE),
-        _metric("reply rate", "1/s", "higher", capped_by=CALLS, work=WEB),
-        _metric("connection time mean", "ms", "lower", implied_by=BY_BOTH),
+        _metric(
+            "request rate",
+            "1/s",
+            "higher",
+            rate_options=CALLS,
+            implied_by=IMPLYING_RATE,
+        ),
+        _metric("reply rate", "1/s", "higher", rate_options=CALLS, work_class=WEB),
+        _metric(
+            "connection time mean", "ms", "lower", implied_by=IMPLYING_RATE_AND_TIME
+        ),
         *(
             _metric(f"connection time {which}", "ms", "lower")
             for which in ("min", "median", "max")
         ),
         _metric("connect time", "ms", "lower"),
         _metric("transfer time", "ms", "lower"),
-        _metric("session lifetime", "s", "lower", fixed_by=PACES),
+        _metric("session lifetime", "s", "lower", fixed_by_parameters=PACE_OPTIONS),
         _metric(
             "network throughput",
             "KiB/s",
             "higher",
-            capped_by=(Cap("rate", ""),),
-            implied_by=BY_BOTH,
+            rate_options=(RateOption("rate", ""),),
+            implied_by=IMPLYING_RATE_AND_TIME,
         ),
     ),
     labels=("wsess={wsess}",),

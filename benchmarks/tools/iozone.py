@@ -4,20 +4,26 @@ One result row, as printed by iozone 3.471 with ``-a``::
 
             4096       4  1295830  4244242  4315676  5083093  5475122  2758132
 
-kB (KB, Kbytes in older versions) are 2^10 B. Tests that were not run leave blanks, so
-a number belongs to the heading above its last digit. Without ``-I`` and with a file
-smaller than the memory these are figures of the page cache.
+kB (KB, Kbytes in older versions) are 2^10 B. A number belongs to the heading above its
+last digit, because tests that were not run leave blanks. Without ``-I``, and with a
+file smaller than the memory, these are results of the page cache.
 """
 
 import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from benchmarks.parsing.contract import DISK, Metric, Options, Parameter, Tool, metrics
-from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
+from benchmarks.parsing.line_scanner import (
+    Draft,
+    LineScanner,
+    MatchedLine,
+    append_limited,
+    parser,
+)
+from benchmarks.parsing.tool import DISK, Metric, Options, Parameter, Tool, metrics
 from benchmarks.sentences import Sentence
 
-LINES: Final = Scanner(
+LINES: Final = LineScanner(
     banner=r"Iozone: Performance Test of File I/O",
     version=r"Version \$Revision: (?P<version>\S+) \$",
     option=r"(?P<option>O_DIRECT feature enabled|SYNC Mode|Using mmap|"
@@ -54,7 +60,7 @@ def _case(operation: str, access: str = "") -> Case:
     return {"operation": operation, **({"access": access} if access else {})}
 
 
-# In the order of the headings, then as throughput mode and spreadsheets call each.
+# In the order of the headings.
 _TESTS: Final = (
     (_case("write", "sequential"), "initial writers", "writer"),
     (_case("rewrite", "sequential"), "rewriters", "re-writer"),
@@ -84,24 +90,23 @@ _SHARES: Final = {"Min": "min", "Avg": "mean", "Max": "max"}
 
 
 @dataclass
-class Log(Draft):
-    """One start; ``sheet`` is the spreadsheet of -R, with the same numbers again."""
+class IozoneLog(Draft):
+    """One execution; ``sheet`` is the spreadsheet of -R, which repeats the numbers."""
 
     unit: str = ""
-    head: Found | None = None
+    head: MatchedLine | None = None
     seen: Case = field(default_factory=dict)
     report: str = ""
     records: list[str] = field(default_factory=list)
-    sheet: list[tuple[Found, str, list[str]]] = field(default_factory=list)
+    sheet: list[tuple[MatchedLine, str, list[str]]] = field(default_factory=list)
     complete: bool = False
 
-    def read(self, line: Found) -> None:
+    def read(self, line: MatchedLine) -> None:
         if line.kind == "row":
             self._read_row(line)
         elif line.kind == "seen":
             self._read_sum(line)
         elif line.kind == "share" and self.seen:
-            # What the slowest, fastest and mean process did.
             metric = f"process throughput {_SHARES[line['which']]}"
             self._add_rate("share", line, metric)
         elif line.kind == "report":
@@ -109,7 +114,7 @@ class Log(Draft):
         elif line.kind == "records":
             self.records = line["records"].replace('"', "").split()
         elif line.kind == "sheet":
-            keep(self.sheet, (line, self.report, self.records))
+            append_limited(self.sheet, (line, self.report, self.records))
         elif line.kind == "complete":
             self.complete = True
         elif line.kind == "unit":
@@ -119,7 +124,7 @@ class Log(Draft):
         else:
             self._read_about(line)
 
-    def _read_about(self, line: Found) -> None:
+    def _read_about(self, line: MatchedLine) -> None:
         if line.kind == "version":
             self.tool_version = line["version"]
         elif line.kind == "option":
@@ -129,86 +134,91 @@ class Log(Draft):
             self.parameters.update(_sizes(line["file"], line["each_record"]))
         elif line.kind == "doubt":
             printed = Sentence("iozone printed: {doubt}.", doubt=line["doubt"])
-            self.mark("too_short", printed)
+            self.add_warning("too_short", printed)
         elif line.kind == "trouble":
             trouble = line["trouble"].strip()[:200]
             printed = Sentence("iozone printed: {trouble}", trouble=trouble)
-            self.mark("failed", printed)
+            self.add_warning("failed", printed)
 
-    def _read_row(self, line: Found) -> None:
-        # Each number of a table belongs to the nearest heading above it.
-        if self.head is None or not (meaning := _meaning(self.unit)):
-            raise line.refused(
-                Sentence("no heading above it says what its columns are.")
+    def _read_row(self, line: MatchedLine) -> None:
+        if self.head is None or not (metric_and_unit := _metric_and_unit(self.unit)):
+            raise line.parse_error(
+                Sentence("no heading above this line names its columns.")
                 if self.head is None
-                else Sentence('"{unit}" is not a known unit of iozone.', unit=self.unit)
+                else Sentence('"{unit}" is not a known iozone unit.', unit=self.unit)
             )
-        metric, symbol = meaning
+        metric, symbol = metric_and_unit
         file = _sizes(line["size"], line["record"])
-        for case, cell in _placed(self.head, line):
-            self.add(metric, line.number_of(cell), symbol, **case, **file)
-        line.refuse_open("cells")
+        for case, cell in _cells_by_heading(self.head, line):
+            self.add(metric, line.parse_number(cell), symbol, **case, **file)
+        line.reject_if_truncated("cells")
 
-    def _read_sum(self, line: Found) -> None:
-        # What all processes did together: also the case of the lines below.
+    def _read_sum(self, line: MatchedLine) -> None:
+        # The sum of all processes; the lines below share its case.
         what = line["what"].strip()
         self.seen = {
-            "processes": line.whole("count"),
+            "processes": line.integer("count"),
             **_WORKERS.get(what, _case(what.removesuffix("s"))),
         }
         self._add_rate("rate", line, _SEEN[line["who"]])
 
-    def _add_rate(self, group: str, line: Found, metric: str) -> None:
-        # With -O all are operations: only what the children see is kept of them.
+    def _add_rate(self, group: str, line: MatchedLine, metric: str) -> None:
+        # With -O, rates are operations; only those seen by the children are used.
         unit = line[f"{group}_unit"].casefold()
         if unit in _KIB:
             self.add(metric, line.number(group), "KiB/s", **self.seen)
         elif unit != "ops":
-            raise line.refused(
-                '"{unit}/sec" is not a unit of iozone.', unit=line[f"{group}_unit"]
+            raise line.parse_error(
+                '"{unit}/sec" is not a known iozone unit.', unit=line[f"{group}_unit"]
             )
         elif metric == "throughput":
             self.add("operation rate", line.number(group), "1/s", **self.seen)
 
     def close(self) -> None:
-        """Read the spreadsheet where the text above it was not read."""
         if not self:
             for line, report, records in self.sheet:
                 self._read_sheet(line, report, records)
         if not self:
             return
         if not self.unit and not self.seen:
-            self.mark(
+            self.add_warning(
                 "unit_assumed",
-                'The line "Output is in ..." is missing: kBytes/sec are assumed.',
+                'The line "Output is in ..." is missing, so kBytes/sec is assumed.',
             )
         if not self.complete:
-            self.mark("unfinished", '"iozone test complete" is missing: cut?')
+            self.add_warning(
+                "unfinished",
+                'The line "iozone test complete" is '
+                "missing. The output may be truncated.",
+            )
 
-    def _read_sheet(self, line: Found, report: str, records: list[str]) -> None:
-        # A row is one file size, with a column for each record size.
-        meaning, case = _meaning(self.unit), _REPORTS.get(report.casefold())
+    def _read_sheet(self, line: MatchedLine, report: str, records: list[str]) -> None:
+        metric_and_unit, case = (
+            _metric_and_unit(self.unit),
+            _REPORTS.get(report.casefold()),
+        )
         values = line["sheet"].split()
-        if meaning is None or case is None:
+        if metric_and_unit is None or case is None:
             return
         if len(values) > len(records):
-            raise line.refused("it has more numbers than the record sizes above it.")
-        line.refuse_open("sheet")
-        metric, symbol = meaning
+            raise line.parse_error(
+                "the row has more numbers than the record sizes above it."
+            )
+        line.reject_if_truncated("sheet")
+        metric, symbol = metric_and_unit
         for record, value in zip(records, values, strict=False):
             file = _sizes(line["sheet_size"], record)
-            self.add(metric, line.number_of(value), symbol, **case, **file)
+            self.add(metric, line.parse_number(value), symbol, **case, **file)
 
 
 @parser("iozone printed no result.")
-def parse(output: str) -> list[Log]:
-    """Return one run for each start of the program."""
-    logs = [Log()]
+def parse(output: str) -> list[IozoneLog]:
+    logs = [IozoneLog()]
     for line in LINES(output):
         if line.kind == "banner":
-            keep(logs, Log())
+            append_limited(logs, IozoneLog())
         else:
-            logs[-1].attempt(logs[-1].read, line)
+            logs[-1].read_line(logs[-1].read, line)
     return logs
 
 
@@ -216,7 +226,7 @@ def _sizes(file: str, record: str) -> Case:
     return {"file_size": f"{file} KiB", "record": f"{record} KiB"}
 
 
-def _meaning(unit: str) -> tuple[str, str] | None:
+def _metric_and_unit(unit: str) -> tuple[str, str] | None:
     word = unit.casefold().removesuffix("/sec")
     if word in {"", *_KIB}:
         return "throughput", "KiB/s"
@@ -227,16 +237,16 @@ def _meaning(unit: str) -> tuple[str, str] | None:
     return None
 
 
-def _placed(head: Found, line: Found) -> list[tuple[Case, str]]:
-    """Return case and text of each number; too wide ones shift those behind."""
-    heads, cells = _ends(head, "reclen"), _ends(line, line["record"])
+def _cells_by_heading(head: MatchedLine, line: MatchedLine) -> list[tuple[Case, str]]:
+    """Return case and text of each number; wide numbers shift those after them."""
+    heads, cells = _word_ends(head, "reclen"), _word_ends(line, line["record"])
     placed: list[tuple[Case, str]] = []
     first = 0
     for end, text in cells:
         free = range(first, len(heads))
         if not free:
-            raise line.refused(
-                "it has more numbers than the {heads} headings.", heads=len(heads)
+            raise line.parse_error(
+                "the row has more numbers than the {heads} headings.", heads=len(heads)
             )
         column = min(free, key=lambda column: abs(heads[column][0] - end))
         placed.append((_TESTS[column][0], text))
@@ -244,10 +254,10 @@ def _placed(head: Found, line: Found) -> list[tuple[Case, str]]:
     return placed
 
 
-def _ends(line: Found, anchor: str) -> list[tuple[int, str]]:
-    """Return where each word ends, counted from the end of the second."""
+def _word_ends(line: MatchedLine, anchor: str) -> list[tuple[int, str]]:
+    """Return the end of each word, counted from the end of the second word."""
     words = list(re.finditer(r"\S+", line.text.expandtabs()))
-    # The first word may be the same number: a file of one record.
+    # The first word may be the same number, for a file of one record.
     index = next(
         number for number, word in enumerate(words) if number and word[0] == anchor
     )
@@ -264,9 +274,9 @@ TOOL = Tool(
         sizes=frozenset({"record", "file_size"}),
     ),
     metrics=(
-        # In throughput mode (-t): the sum over all processes.
-        Metric("throughput", "MB/s", "higher", "disk", work=DISK),
-        # The same over the time from the first start to the last end.
+        # The sum over all processes (-t).
+        Metric("throughput", "MB/s", "higher", "disk", work_class=DISK),
+        # The same sum, over the time from the first start to the last end.
         Metric(
             "parent throughput", "MB/s", "higher", "disk", implied_by=("throughput",)
         ),

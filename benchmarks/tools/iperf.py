@@ -4,25 +4,30 @@ One result row, as printed by iperf 2.0.13::
 
     [  3]  0.0-10.0 sec  1.10 GBytes   941 Mbits/sec
 
-Mbits are 10^6 bit, the GBytes beside them 2^30 B. The row of a stream that begins at
-0.0 and ends last is its total; a UDP client's own row is what it sent, the server's
-report what arrived. A star before the number of a stream is its way back; where both
-ways are loaded at once, SUM is the sum of both.
+Mbits are 10^6 bit, GBytes are 2^30 B. The row of a stream that begins at 0.0 and ends
+last is its total. A UDP client's own row is what was sent; the server's report is what
+arrived. A star before the stream marks the reverse direction.
 """
 
 import re
 from dataclasses import dataclass, field
 
-from benchmarks.parsing.contract import (
+from benchmarks.parsing.line_scanner import (
+    Draft,
+    LineScanner,
+    MatchedLine,
+    append_limited,
+    parser,
+)
+from benchmarks.parsing.tool import (
     NETWORK,
-    Cap,
     Metric,
     Options,
     Parameter,
+    RateOption,
     Tool,
     metrics,
 )
-from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 from benchmarks.units import convert
 
 UNITS = {
@@ -37,9 +42,10 @@ UNITS = {
     "GBytes/sec": "GiB/s",
     "TBytes/sec": "TiB/s",
 }
-# What each stream is told to send: datagrams are sent at no other rate.
+# The requested rate: datagrams are sent at no other rate.
 BITRATE = tuple(
-    Cap(option, "bit/s", times=("streams",)) for option in ("bitrate", "bandwidth", "b")
+    RateOption(option, "bit/s", multipliers=("streams",))
+    for option in ("bitrate", "bandwidth", "b")
 )
 OPTIONS = Options(
     {
@@ -49,20 +55,20 @@ OPTIONS = Options(
     bit_rates=frozenset({"bitrate"}),
 )
 THROUGHPUTS = metrics(
-    # What left the sender of datagrams, whether it arrived or not.
+    # Whether or not the datagrams arrived.
     ("throughput", "sent throughput"),
     "Mbit/s",
     "higher",
     "network",
-    capped_by=BITRATE,
-    work={"throughput": NETWORK},
+    rate_options=BITRATE,
+    work_class={"throughput": NETWORK},
     implied_by={"sent throughput": ("throughput",)},
 )
 LOSSES = (
-    Metric("jitter", "ms", "lower", "network", zero_allowed=True),
-    Metric("packet loss", "%", "lower", "network", zero_allowed=True),
+    Metric("jitter", "ms", "lower", "network", allows_zero=True),
+    Metric("packet loss", "%", "lower", "network", allows_zero=True),
 )
-LINES = Scanner(
+LINES = LineScanner(
     role=r"(?P<role>Client connecting to|Server listening on) (?:(?P<host>[^,\n]*), )?"
     r"(?P<protocol>TCP|UDP) port (?P<port>\d+)",
     size=r"Sending (?P<size>\d+) byte datagrams(?:, IPG target: (?P<gap>\d+\.\d+) us)?",
@@ -81,7 +87,6 @@ LINES = Scanner(
     r"out-of-order)",
     version=r"iperf version (?P<version>2\.\S+)",
 )
-# A row of the same stream that does not begin at 0.0.
 INTERVALS = {
     "row": r"\[ *{stream}\] +(?!0\.0+ *-)\d+\.\d+ *-",
     "csv": r"\d{{14}}[\d.+-]*,(?:[^,\n]*,){{4}}{stream},(?!0\.0+-)\d+\.\d+-",
@@ -92,8 +97,8 @@ FORWARD, REVERSE = "forward", "reverse"
 
 
 @dataclass
-class Test(Draft):
-    """One start of the client, or simultaneous connections of a server.
+class IperfTest(Draft):
+    """One execution of the client, or simultaneous connections of a server.
 
     ``totals`` are each stream's last rows from 0.0; ``until`` begins the next test.
     """
@@ -103,26 +108,25 @@ class Test(Draft):
     ports: set[str] = field(default_factory=lambda: {DEFAULT_PORT})
     streams: set[str] = field(default_factory=set)
     reverse: set[str] = field(default_factory=set)
-    totals: dict[tuple[str, bool], Found] = field(default_factory=dict)
-    until: Found | None = None
+    totals: dict[tuple[str, bool], MatchedLine] = field(default_factory=dict)
+    until: MatchedLine | None = None
 
-    def ends_before(self, line: Found) -> bool:
-        """Whether a line begins another test."""
+    def ends_before(self, line: MatchedLine) -> bool:
         if line.kind == "connected":
             return not self.is_client
-        # CSV has no headings: a second total of a stream without intervals between is
-        # of another test.
+        # CSV has no headings: a second total without intervals in between begins
+        # another test.
         if line.kind == "csv":
             return not self._is_interval(*_total_of(line), line)
         return line.kind == "role" and line["role"].startswith("Client")
 
-    def take(self, line: Found) -> None:
+    def read(self, line: MatchedLine) -> None:
         if line.kind == "role":
             self.is_client |= line["role"].startswith("Client")
             self.ports.add(line["port"])
             self.parameters["protocol"] = line["protocol"]
         elif line.kind == "size":
-            self.parameters["datagram"] = line.whole("size")
+            self.parameters["datagram"] = line.integer("size")
             if line["gap"] and (gap_us := line.number("gap")):
                 rate = 8 * line.number("size") / gap_us
                 self.parameters["bitrate"] = f"{rate:.3g} Mbit/s"
@@ -133,16 +137,17 @@ class Test(Draft):
         elif line.kind == "connected":
             self._connect(line)
         elif line.kind == "doubt":
-            self.mark("trouble", "iperf printed: {doubt}.", doubt=line["doubt"].strip())
+            self.add_warning(
+                "trouble", "iperf printed: {doubt}.", doubt=line["doubt"].strip()
+            )
         else:
-            self._take_row(line)
+            self._read_row(line)
 
-    def _connect(self, line: Found) -> None:
-        # A stream, and which way its data go.
+    def _connect(self, line: MatchedLine) -> None:
         stream = line["stream"].removeprefix("*")
         self.streams.add(stream)
         self.is_duplex |= "(full-duplex)" in line["flags"]
-        # A client that was connected to on the test's port: the other end sends (-d).
+        # A connection to the client on the test's port: the other end sends (-d).
         is_back = self.is_client and line["here"] in self.ports
         is_back = is_back and line["there"] not in self.ports
         if "(reverse)" in line["flags"] or is_back:
@@ -150,7 +155,7 @@ class Test(Draft):
         if "(bb " in line["flags"]:
             self.parameters["test"] = "bounce-back"
 
-    def _take_row(self, line: Found) -> None:
+    def _read_row(self, line: MatchedLine) -> None:
         stream, reported = _total_of(line)
         self.totals[stream, reported] = line
         if stream.startswith("*") and stream.removeprefix("*") not in self.streams:
@@ -160,59 +165,62 @@ class Test(Draft):
         elif line.kind == "csv" and line["from_port"] == DEFAULT_PORT:
             self.reverse.add(stream)
 
-    def _is_interval(self, stream: str, reported: bool, until: Found | None) -> bool:
-        # Whether the row from 0.0 on was but the first of several.
+    def _is_interval(
+        self, stream: str, reported: bool, until: MatchedLine | None
+    ) -> bool:
         if (line := self.totals.get((stream, reported))) is None:
             return True
         name = "-1" if line.kind == "csv" and stream == SUM else re.escape(stream)
-        return line.precedes(INTERVALS[line.kind].format(stream=name), until)
+        return line.is_followed_by(INTERVALS[line.kind].format(stream=name), until)
 
     def close(self) -> None:
         for stream, reported in list(self.totals):
             if self._is_interval(stream, reported, self.until):
                 del self.totals[stream, reported]
-        ways = self._ways()
+        directions = self._rows_by_direction()
         for reported in (False, True):
             sums = [
                 key for key in self.totals if key[0][:3] == SUM and key[1] == reported
             ]
-            if sums and not any(ways.values()):
-                # With --sum-only no stream is told apart: SUM-3 is the sum of three.
+            if sums and not any(directions.values()):
+                # With --sum-only no stream is listed: SUM-3 is the sum of three.
                 streams = int(count) if (count := sums[0][0][4:]).isdigit() else 1
                 self._add([self.totals[sums[0]]], FORWARD, streams)
             else:
-                self._close_ways(ways, reported)
+                self._close_directions(directions, reported)
 
-    def _ways(self) -> dict[str, set[str]]:
-        # The names of the rows of each way.
+    def _rows_by_direction(self) -> dict[str, set[str]]:
         rows = {stream for stream, _ in self.totals if stream[:2] not in {"SU", "FD"}}
         names = self.streams | {row.removeprefix("*") for row in rows}
         if self.is_duplex:
             return {FORWARD: names, REVERSE: {f"*{name}" for name in names}}
-        back = {
+        reverse_rows = {
             f"*{name}" if f"*{name}" in rows else name for name in self.reverse & names
         }
-        return {FORWARD: names - self.reverse, REVERSE: back}
+        return {FORWARD: names - self.reverse, REVERSE: reverse_rows}
 
-    def _close_ways(self, ways: dict[str, set[str]], reported: bool) -> None:
-        # The total of each way; where both are loaded, SUM is that of both.
-        has_both = all(ways.values())
+    def _close_directions(
+        self, directions: dict[str, set[str]], reported: bool
+    ) -> None:
+        # If both directions are loaded, SUM is that of both.
+        has_both = all(directions.values())
         is_csv = any(row.kind == "csv" for row in self.totals.values())
         is_never_summed = not is_csv and (has_both or (reported and self.is_client))
-        for way, ids in ways.items():
+        for direction, ids in directions.items():
             sums = self.totals.get((SUM, reported))
             keys = [(stream, reported) for stream in sorted(ids)]
             rows = [self.totals[key] for key in keys if key in self.totals]
             if len(ids) > 1 and sums and not has_both:
-                self._add([sums], way, len(ids))
+                self._add([sums], direction, len(ids))
             elif len(rows) == len(ids) > 0 and (len(ids) == 1 or is_never_summed):
-                self._add(rows, way, len(ids))
+                self._add(rows, direction, len(ids))
             elif rows:
-                self.mark("no_sum", "The sum of its parallel streams is missing.")
+                self.add_warning(
+                    "no_sum", "The sum of the parallel streams is missing."
+                )
 
-    def _add(self, lines: list[Found], way: str, streams: int) -> None:
-        # A total: of one stream, of a printed sum, or of streams that no one summed.
-        case: dict[str, Parameter] = {"operation": way}
+    def _add(self, lines: list[MatchedLine], direction: str, streams: int) -> None:
+        case: dict[str, Parameter] = {"operation": direction}
         if streams > 1:
             case["streams"] = streams
         line = lines[0]
@@ -225,46 +233,44 @@ class Test(Draft):
             rates = [
                 convert(row.number("rate"), UNITS[row["unit"]], unit) for row in lines
             ]
-            # Binary fractions add up to digits that nobody printed.
+            # Sums of binary fractions have digits that were never printed.
             rate = round(sum(rates), 9)
-            self.mark(
+            self.add_warning(
                 "summed",
-                "iperf printed no sum: {lines} streams were added up.",
+                "iperf printed no sum, so {lines} streams were added up.",
                 lines=len(lines),
             )
         name = "sent throughput" if is_sent else "throughput"
         self.add(name, rate, unit, **case)
         if reported and len(lines) == 1:
-            jitter, share = (
+            jitter, loss = (
                 ("csv_jitter", "csv_share") if is_csv else ("jitter", "share")
             )
             if line[jitter]:
                 self.add("jitter", line.number(jitter), "ms", **case)
-            if line[share].strip("+-") == "nan":
-                self.mark("not_measured", "iperf counted no datagrams.")
+            if line[loss].strip("+-") == "nan":
+                self.add_warning("not_measured", "iperf counted no datagrams.")
             else:
-                self.add("packet loss", line.number(share), "%", **case)
+                self.add("packet loss", line.number(loss), "%", **case)
 
 
 @parser("iperf printed no total.")
-def parse(output: str) -> list[Test]:
-    """Return one run for each test."""
-    tests = [Test()]
+def parse(output: str) -> list[IperfTest]:
+    tests = [IperfTest()]
     for line in LINES(output):
         last = tests[-1]
         if last.totals and last.ends_before(line):
             last.until = line
-            following = Test()
+            next_test = IperfTest()
             if line.kind != "role":
-                # A connection of the same server.
                 parameters = dict(last.parameters)
-                following = Test(parameters=parameters, ports=last.ports)
-            keep(tests, following)
-        tests[-1].take(line)
+                next_test = IperfTest(parameters=parameters, ports=last.ports)
+            append_limited(tests, next_test)
+        tests[-1].read(line)
     return tests
 
 
-def _total_of(line: Found) -> tuple[str, bool]:
+def _total_of(line: MatchedLine) -> tuple[str, bool]:
     """Return the stream of a row, and whether it is the receiver's."""
     if line.kind == "csv":
         stream = SUM if line["csv_id"] == "-1" else line["csv_id"]

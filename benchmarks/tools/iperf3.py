@@ -4,35 +4,35 @@ One result row, as printed by iperf 3.12::
 
     [  5]   0.00-4.00   sec  11.9 GBytes  25.6 Gbits/sec                  receiver
 
-Gbits are 10^9 bit, the GBytes beside them 2^30 B. What the receiver counts is the
-throughput; with several streams it is the row (or object) of their sum.
+Gbits are 10^9 bit, GBytes 2^30 B. Throughput is what the receiver counts; with several
+streams, the row (or object) of their sum.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from benchmarks.parsing.contract import (
+from benchmarks.parsing.line_scanner import (
+    Draft,
+    LineScanner,
+    MatchedLine,
+    Pairs,
+    append_limited,
+    finish_drafts,
+    json_documents,
+    json_number,
+    json_section,
+)
+from benchmarks.parsing.tool import (
     Metric,
     ParsedRun,
     Tool,
     cost_metric,
     metrics,
 )
-from benchmarks.parsing.scanning import (
-    Draft,
-    Found,
-    Pairs,
-    Scanner,
-    documents,
-    finished,
-    keep,
-    number,
-    section,
-)
 from benchmarks.tools.iperf import LOSSES, OPTIONS, THROUGHPUTS, UNITS
 
-LINES: Final = Scanner(
+LINES: Final = LineScanner(
     begin=r"(?:Connecting to host (?P<host>[^\n]{1,200}), port|"
     r"Accepted connection from)",
     version=r"iperf (?P<version>3\.\S+)",
@@ -50,19 +50,19 @@ LINES: Final = Scanner(
     r"(?P<remote>\S+)%",
     trouble=r"iperf3: (?P<trouble>(?:error|interrupt|the \w+ has)[^\n]*)",
 )
-# TX of the client and RX of the server are the way forward.
+# TX of the client and RX of the server are the forward direction.
 ROLES: Final = {
     "TX-C": "forward",
     "RX-S": "forward",
     "RX-C": "reverse",
     "TX-S": "reverse",
 }
-# The JSON of -J, and of --json-stream (3.17 and later).
+# -J, and --json-stream (3.17 and later).
 _REPORT: Final = r"\{\s*\"(?:start\"\s*:\s*\{|event\"\s*:)"
 
 
 @dataclass
-class Test(Draft):
+class Iperf3Test(Draft):
     """One test; ``is_echo``: the server's report, repeated by its client."""
 
     operation: str = "forward"
@@ -72,16 +72,15 @@ class Test(Draft):
     is_ruled: bool = False
     is_summary: bool = False
     ids: dict[str, set[str]] = field(default_factory=dict)
-    totals: list[Found] = field(default_factory=list)
-    cpu: Found | None = None
+    totals: list[MatchedLine] = field(default_factory=list)
+    cpu: MatchedLine | None = None
 
-    def begin(self, line: Found) -> None:
-        # Only a client names a host: the one that it connects to.
+    def begin(self, line: MatchedLine) -> None:
         self.is_server = not line["host"]
         if line["host"]:
             self.facts["to"] = line["host"]
 
-    def take(self, line: Found) -> None:
+    def read(self, line: MatchedLine) -> None:
         if line.kind == "done":
             self.is_done = True
         elif line.kind == "reverse":
@@ -100,13 +99,13 @@ class Test(Draft):
             self.is_ruled = False
             is_named = line["rest"].strip() in {"sender", "receiver"}
             if not is_named:
-                line.refuse_open("rest")
+                line.reject_if_truncated("rest")
             if is_named or self.is_summary:
-                keep(self.totals, line)
+                append_limited(self.totals, line)
 
     def close(self) -> None:
         if self.is_server:
-            # It knows its own end only; where it sent, the way was back.
+            # If a server sent, the direction was reverse.
             received = [row for row in self.totals if row["rest"].strip() != "sender"]
             if self.totals and not received:
                 self.operation = "reverse"
@@ -120,75 +119,73 @@ class Test(Draft):
             self.parameters["streams"] = streams
         rows = [row for row in self.totals if streams == 1 or row["id"] == "SUM"]
         if self.totals and not rows:
-            self.mark("no_sum", "The sum of its parallel streams is missing.")
+            self.add_warning("no_sum", "The sum of the parallel streams is missing.")
         for row in rows:
             self._add(row, is_udp)
         for end in ("local", "remote"):
-            # 0.0 is what the other end did not send.
-            if rows and self.cpu and (share := self.cpu.number(end)):
-                self.add(f"CPU utilization {end}", share, "%")
+            # 0.0 means that the other end did not send a value.
+            if rows and self.cpu and (utilization := self.cpu.number(end)):
+                self.add(f"CPU utilization {end}", utilization, "%")
 
-    def _add(self, row: Found, is_udp: bool) -> None:
-        way = ROLES.get(row["role"], self.operation)
+    def _add(self, row: MatchedLine, is_udp: bool) -> None:
+        direction = ROLES.get(row["role"], self.operation)
         end = row["rest"].strip()
         name = "throughput" if end == "receiver" else "sent throughput"
-        self.add(name, row.number("rate"), UNITS[row["unit"]], operation=way)
+        self.add(name, row.number("rate"), UNITS[row["unit"]], operation=direction)
         if row["retransmits"]:
             count = row.number("retransmits")
-            self.add("retransmits", count, "", operation=way)
+            self.add("retransmits", count, "", operation=direction)
         # The sender's own row shows neither; before 3.2 the only row shows both.
         if is_udp and row["jitter"] and end != "sender":
-            self.add("jitter", row.number("jitter"), "ms", operation=way)
+            self.add("jitter", row.number("jitter"), "ms", operation=direction)
             if row["share"] == "nan" or row["share"].startswith("-"):
-                self.mark(
+                self.add_warning(
                     "not_measured",
                     "iperf3 printed a packet loss of {share}%.",
                     share=row["share"],
                 )
             else:
-                self.add("packet loss", row.number("share"), "%", operation=way)
+                self.add("packet loss", row.number("share"), "%", operation=direction)
 
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
-    """Return one run for each test, from its JSON if there is any."""
-    if reported := [_of_report(report) for report in _reports(output)]:
-        return finished(reported, "iperf3 reports no total.")
-    tests = [Test()]
+    if reported := [_run_of_report(report) for report in _reports(output)]:
+        return finish_drafts(reported, "iperf3 reports no total.")
+    tests = [Iperf3Test()]
     version = ""
     for line in LINES(output):
         if line.kind == "version":
             version = line["version"]
         elif line.kind == "begin":
-            # What is said before it belongs to it: errors are not buffered.
+            # Errors are not buffered: messages before a test belong to it.
             if tests[-1].is_done or tests[-1].ids:
-                keep(tests, Test())
+                append_limited(tests, Iperf3Test())
             tests[-1].begin(line)
         elif line.kind == "trouble":
-            # One before any connection is a run of its own.
             is_alone = "unable to connect" in line["trouble"]
-            if tests[-1].is_done or (is_alone and tests[-1].is_told):
-                keep(tests, Test())
+            if tests[-1].is_done or (is_alone and tests[-1].has_content):
+                append_limited(tests, Iperf3Test())
             trouble = line["trouble"].strip()[:200]
-            tests[-1].mark("failed", "iperf3 printed: {told}.", told=trouble)
+            tests[-1].add_warning("failed", "iperf3 printed: {text}.", text=trouble)
             tests[-1].is_done = is_alone
         elif line["echo"]:
-            keep(tests, Test(is_echo=True))
+            append_limited(tests, Iperf3Test(is_echo=True))
         else:
-            tests[-1].attempt(tests[-1].take, line)
-    own = [test for test in tests if not test.is_echo]
-    for test in own:
+            tests[-1].read_line(tests[-1].read, line)
+    own_tests = [test for test in tests if not test.is_echo]
+    for test in own_tests:
         test.tool_version = version
-    return finished(own, "iperf3 printed no total.")
+    return finish_drafts(own_tests, "iperf3 printed no total.")
 
 
 def _reports(output: str) -> Iterator[dict[str, Any]]:
     def without_intervals(pairs: Pairs) -> dict[str, Any]:
-        # Only the rows of intervals say whether they were omitted from the total.
+        # Only rows of intervals contain "omitted".
         row = dict(pairs)
         return {} if "omitted" in row else row
 
     events: dict[str, Any] = {}
-    for document in documents(output, _REPORT, without_intervals):
+    for document in json_documents(output, _REPORT, without_intervals):
         if "event" not in document:
             yield document
             continue
@@ -201,50 +198,58 @@ def _reports(output: str) -> Iterator[dict[str, Any]]:
         yield events
 
 
-def _of_report(report: Mapping[str, Any]) -> Draft:
-    start, end = section(report, "start"), section(report, "end")
-    test = section(start, "test_start")
+def _run_of_report(report: Mapping[str, Any]) -> Draft:
+    start, end = json_section(report, "start"), json_section(report, "end")
+    test = json_section(start, "test_start")
     version = str(start.get("version", "")).removeprefix("iperf ")
     run = Draft(tool_version=version[:40])
     run.parameters["protocol"] = str(test.get("protocol", "TCP"))[:20]
     if (streams := test.get("num_streams")) and streams != 1:
-        run.parameters["streams"] = int(number(streams, "num_streams"))
-    if rate := number(test.get("target_bitrate", 0), "target_bitrate"):
+        run.parameters["streams"] = int(json_number(streams, "num_streams"))
+    if rate := json_number(test.get("target_bitrate", 0), "target_bitrate"):
         run.parameters["bitrate"] = f"{rate / 1e6:.12g} Mbit/s"
-    if peer := section(start, "connecting_to").get("host"):
+    if peer := json_section(start, "connecting_to").get("host"):
         run.facts["to"] = str(peer)
     if error := report.get("error"):
-        run.mark("failed", "iperf3 reports: {error}.", error=str(error)[:200])
+        run.add_warning("failed", "iperf3 reports: {error}.", error=str(error)[:200])
     _add_sums(run, end, "reverse" if test.get("reverse") else "forward")
     if "sum_sent_bidir_reverse" in end:
         suffix = "_bidir_reverse"
-        other = {key.removesuffix(suffix): end[key] for key in end if suffix in key}
-        _add_sums(run, other, "reverse")
-    shares = section(end, "cpu_utilization_percent")
-    for which, key in (("local", "host_total"), ("remote", "remote_total")):
-        # A share of exactly 0 is one that the other end never sent.
-        if run and (share := number(shares.get(key, 0), key)):
-            run.add(f"CPU utilization {which}", share, "%")
+        reverse_sums = {
+            key.removesuffix(suffix): end[key] for key in end if suffix in key
+        }
+        _add_sums(run, reverse_sums, "reverse")
+    utilizations = json_section(end, "cpu_utilization_percent")
+    for end_name, key in (("local", "host_total"), ("remote", "remote_total")):
+        if run and (utilization := json_number(utilizations.get(key, 0), key)):
+            run.add(f"CPU utilization {end_name}", utilization, "%")
     return run
 
 
-def _add_sums(run: Draft, end: Mapping[str, Any], way: str) -> None:
-    sent, received = section(end, "sum_sent"), section(end, "sum_received")
-    whole = section(end, "sum")
-    for metric, total in (("throughput", received), ("sent throughput", sent or whole)):
-        # A total of nothing is one that the other end never sent.
-        if rate := number(total.get("bits_per_second", 0), "bits_per_second"):
-            run.add(metric, rate, "bit/s", operation=way)
+def _add_sums(run: Draft, end: Mapping[str, Any], direction: str) -> None:
+    sent, received = json_section(end, "sum_sent"), json_section(end, "sum_received")
+    combined = json_section(end, "sum")
+    for metric, total in (
+        ("throughput", received),
+        ("sent throughput", sent or combined),
+    ):
+        if rate := json_number(total.get("bits_per_second", 0), "bits_per_second"):
+            run.add(metric, rate, "bit/s", operation=direction)
     if "retransmits" in sent:
-        count = number(sent["retransmits"], "retransmits")
-        run.add("retransmits", count, "", operation=way)
-    # A sender whom the receiver told nothing prints 0 for both.
-    is_told = not received or received.get("bits_per_second", 0) != 0
-    has_packets = number(whole.get("packets", 0), "packets") > 0
-    if "jitter_ms" in whole and has_packets and is_told:
-        run.add("jitter", number(whole["jitter_ms"], "jitter_ms"), "ms", operation=way)
-        share = number(whole["lost_percent"], "lost_percent")
-        run.add("packet loss", share, "%", operation=way)
+        count = json_number(sent["retransmits"], "retransmits")
+        run.add("retransmits", count, "", operation=direction)
+    # A sender without a report from the receiver prints 0 for both.
+    has_report = not received or received.get("bits_per_second", 0) != 0
+    has_packets = json_number(combined.get("packets", 0), "packets") > 0
+    if "jitter_ms" in combined and has_packets and has_report:
+        run.add(
+            "jitter",
+            json_number(combined["jitter_ms"], "jitter_ms"),
+            "ms",
+            operation=direction,
+        )
+        loss = json_number(combined["lost_percent"], "lost_percent")
+        run.add("packet loss", loss, "%", operation=direction)
 
 
 TOOL = Tool(
@@ -254,14 +259,14 @@ TOOL = Tool(
     options=OPTIONS,
     metrics=(
         *THROUGHPUTS,
-        Metric("retransmits", "", "neither", "network", zero_allowed=True),
+        Metric("retransmits", "", "neither", "network", allows_zero=True),
         *LOSSES,
         *metrics(
             (f"CPU utilization {end}" for end in ("local", "remote")),
             "%",
             "lower",
             "network",
-            zero_allowed=True,
+            allows_zero=True,
         ),
         cost_metric(
             "CPU time per data local",
@@ -289,5 +294,5 @@ TOOL = Tool(
         r"\{\s*\"event\"\s*:\s*\"start\"",
     ),
     programs=("iperf3",),
-    localized=False,
+    is_localized=False,
 )

@@ -1,30 +1,28 @@
-"""IPMI DCMI: the power that the machine's management controller (BMC) reads.
+"""IPMI DCMI: power readings of the machine's management controller (BMC).
 
 One line of ``ipmitool dcmi power reading``::
 
     Instantaneous power reading:                   332 Watts
 
 FreeIPMI's ``ipmi-dcmi --get-system-power-statistics`` and ``ipmiutil dcmi`` are read
-too. Whole watts. Minimum, maximum and mean are those of the BMC's own window
-(``sampling period``), which is not the benchmark's. A deactivated reading prints
-numbers that mean nothing, and 0 W is not the power of a running machine. A log of
-readings is summarized.
+too. Minimum, maximum and mean are those of the BMC's own window (``sampling period``),
+which is not the benchmark's. A deactivated reading has meaningless numbers.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from statistics import fmean
 
-from benchmarks.parsing.contract import Metric, Tool
-from benchmarks.parsing.scanning import Draft, Found, Scanner, parser
-from benchmarks.parsing.telemetry import Summary, summary_metrics
+from benchmarks.parsing.line_scanner import Draft, LineScanner, MatchedLine, parser
+from benchmarks.parsing.telemetry import SampleSummary, summary_metrics
+from benchmarks.parsing.tool import Metric, Tool
 
 _W = r"(?P<{0}>\S+)(?: +[Ww]atts?\b)?"
 _WINDOW = (
     r"(?:during sampling period|power reading over sample period"
     r"|[Pp]ower over sampl(?:e|ing) duration)"
 )
-LINES = Scanner(
+LINES = LineScanner(
     now=rf"(?:Instantaneous power reading|Current Power) *: *{_W.format('power')}",
     least=rf"Min(?:imum)? {_WINDOW} *: *" + _W.format("window_min"),
     most=rf"Max(?:imum)? {_WINDOW} *: *" + _W.format("window_max"),
@@ -49,33 +47,34 @@ WINDOWS: dict[str, tuple[str, Callable[[Iterable[float]], float]]] = {
 }
 
 
-@parser("The BMC gave no power reading.")
+@parser("The BMC returned no power reading.")
 def parse(output: str) -> list[Draft]:
-    """Return one run, which summarizes the readings of the BMC."""
     run = Draft()
-    log: dict[str, Summary] = defaultdict(Summary)
-    block: dict[str, Found] = {}
+    log: dict[str, SampleSummary] = defaultdict(SampleSummary)
+    block: dict[str, MatchedLine] = {}
     for line in LINES(output):
         if line.kind == "failed":
-            run.mark("failed", 'It printed "{text}".', text=line.text.strip())
+            run.add_warning(
+                "failed", 'The tool printed "{text}".', text=line.text.strip()
+            )
         elif line.kind == "period":
             run.facts["sampling period"] = line["period"].strip().rstrip(".")
         elif line.kind == "state":
             _read(line, block, run, log)
             block = {}
         else:
-            # The state of the reading above was not printed.
             if line.kind == "now" and block:
                 first = next(iter(block.values()))
-                raise first.refused("the reading that begins here has no state.")
+                raise first.parse_error("the reading that starts here has no state.")
             block[line.kind] = line
     if block:
-        run.mark("cut", "The last reading has no state: it is cut, and left out.")
+        run.add_warning(
+            "cut", "The last reading has no state. It is truncated and was excluded."
+        )
 
     log["now"].add_to(run, "power", "W")
     if samples := len(log["now"].samples):
         run.facts["samples"] = samples
-    # The window's own mean of means, least of its leasts, most of its mosts.
     for kind, (name, chosen) in WINDOWS.items():
         if windows := log[kind].samples:
             run.add(f"window power {name}", chosen(windows), "W")
@@ -83,25 +82,29 @@ def parse(output: str) -> list[Draft]:
 
 
 def _read(
-    line: Found, block: dict[str, Found], run: Draft, log: dict[str, Summary]
+    line: MatchedLine,
+    block: dict[str, MatchedLine],
+    run: Draft,
+    log: dict[str, SampleSummary],
 ) -> None:
-    """Add a whole reading: its state is printed last."""
+    """Add a complete reading, whose state is printed last."""
     state = line["state"].strip().rstrip(".").casefold()
     if state not in ON:
-        line.refuse_open("state")
-        run.mark(
+        line.reject_if_truncated("state")
+        run.add_warning(
             "deactivated",
-            'The BMC says that its power reading is "{said}": left out.',
-            said=state,
+            'The BMC reports that its power reading is "{state}", so the reading '
+            "was excluded.",
+            state=state,
         )
         return
     if "now" not in block:
-        raise line.refused("the reading that ends here has no beginning.")
+        raise line.parse_error("the start of the reading that ends here is missing.")
     for kind, reading in block.items():
         if watts := reading.number(GROUPS[kind]):
-            log[kind].take(watts)
+            log[kind].append(watts)
         elif kind == "now":
-            run.mark("not_measured", "There are readings of 0 W: left out.")
+            run.add_warning("not_measured", "Readings of 0 W were excluded.")
 
 
 TOOL = Tool(
@@ -130,5 +133,5 @@ TOOL = Tool(
         r"Could not open device at /dev/ipmi",
     ),
     programs=("ipmi-dcmi",),
-    localized=False,
+    is_localized=False,
 )

@@ -1,19 +1,19 @@
-"""libvirt: what the host knows of its virtual machines (``virsh domstats``).
+"""libvirt: the host's statistics of its virtual machines (``virsh domstats``).
 
 One line of a machine's block::
 
     vcpu.0.delay=4225229820
 
-Counters run since the machine was started: a reading is what they grew by from the
-first sample of a log to its last. Times are ns, memory is KiB. ``delay`` is the time a
-virtual CPU waited for a real one: what the guest calls steal.
+A reading is the increase of a counter from the first to the last sample. Times are ns,
+memory is KiB. ``delay`` is the time a virtual CPU waited for a real one, which the
+guest calls steal.
 """
 
-from benchmarks.parsing.contract import Component, Metric, Tool
-from benchmarks.parsing.scanning import Draft, Found, Scanner, parser
-from benchmarks.parsing.telemetry import Summary, summary_metrics
+from benchmarks.parsing.line_scanner import Draft, LineScanner, MatchedLine, parser
+from benchmarks.parsing.telemetry import SampleSummary, summary_metrics
+from benchmarks.parsing.tool import Component, Metric, Tool
 
-LINES = Scanner(
+LINES = LineScanner(
     domain=r"Domain: '(?P<name>[^\n]*)'[ \t]*+$",
     gauge=r"balloon\.(?P<gauge>current|rss)=(?P<kibibytes>\S*)[ \t]*+$",
     label=r"(?P<labelled>block|net)\.(?P<number>\d+)\.name=(?P<label>[^\n]*)$",
@@ -48,14 +48,12 @@ COMPONENTS: dict[str, Component] = {"block": "disk", "net": "network"}
 PARAMETERS = {"vcpu": "vCPU", "block": "disk", "net": "interface"}
 
 
-class Domain:
-    """A virtual machine and its samples so far."""
-
+class LibvirtDomain:
     def __init__(self, name: str) -> None:
         self.name = name
         self.samples = 0
         self.has_restarted = False
-        self.gauges: dict[str, Summary] = {}
+        self.gauges: dict[str, SampleSummary] = {}
         self.counters: dict[tuple[str, str, str], int] = {}
         self.grown: dict[tuple[str, str, str], int] = {}
         self.labels: dict[str, str] = {}
@@ -64,31 +62,30 @@ class Domain:
         self.samples += 1
         self.labels = {}
 
-    def read(self, line: Found) -> None:
+    def read(self, line: MatchedLine) -> None:
         if line.kind == "label":
             self.labels[f"{line['labelled']}.{line['number']}"] = line["label"].strip()
         elif line.kind == "gauge":
-            gauge = self.gauges.setdefault(GAUGES[line["gauge"]], Summary())
-            gauge.take(line.whole("kibibytes"))
+            gauge = self.gauges.setdefault(GAUGES[line["gauge"]], SampleSummary())
+            gauge.append(line.integer("kibibytes"))
         elif f"{line['group']}.{line['key']}" in COUNTERS:
             self._count(line)
 
-    def _count(self, line: Found) -> None:
+    def _count(self, line: MatchedLine) -> None:
         group, index = line["group"], line["index"]
-        # A device keeps its name when another one before it is taken away.
+        # A device keeps its name when another device is removed before it.
         label = self.labels.get(f"{group}.{index}", index)
         key = (group, label, line["key"])
-        value = line.whole("value")
+        value = line.integer("value")
         before = self.counters.get(key)
         self.counters[key] = value
         if before is not None and value >= before:
             self.grown[key] = self.grown.get(key, 0) + value - before
         elif before is not None:
-            # It fell: it counts since another start of the machine.
+            # A lower counter means a restart.
             self.has_restarted = True
 
     def add_to(self, run: Draft) -> None:
-        """Add the growth of its counters, and its gauges."""
         for name, gauge in self.gauges.items():
             gauge.add_to(run, name, "KiB", domain=self.name)
         for (group, label, key), grown in self.grown.items():
@@ -96,29 +93,30 @@ class Domain:
             part = {PARAMETERS[group]: label} if label else {}
             run.add(metric, grown, unit, domain=self.name, **part)
         if self.has_restarted:
-            run.mark(
+            run.add_warning(
                 "restarted",
-                "A counter of {name} fell between two samples: the machine was "
-                "restarted, and what it did between them is not known.",
+                "A counter of {name} decreased between two samples. The machine "
+                "was restarted, and its activity between the samples is not known.",
                 name=self.name,
             )
         if self.samples == 1:
-            run.mark(
+            run.add_warning(
                 "one_sample",
-                "There is one sample of {name}: its counters run since its "
-                "start, and are left out. Put two samples into one text.",
+                "Only one sample of {name} exists. Its counters run from the start "
+                "of the machine, so they were excluded. Put two samples into one "
+                "text.",
                 name=self.name,
             )
 
 
-@parser("virsh domstats reported no machine.")
+@parser("virsh domstats reported no machines.")
 def parse(output: str) -> list[Draft]:
-    """Return one run; each machine is a case of its own."""
-    domains: dict[str, Domain] = {}
-    current: Domain | None = None
+    """Return one run; each machine is a case."""
+    domains: dict[str, LibvirtDomain] = {}
+    current: LibvirtDomain | None = None
     for line in LINES(output):
         if line.kind == "domain":
-            current = domains.setdefault(line["name"], Domain(line["name"]))
+            current = domains.setdefault(line["name"], LibvirtDomain(line["name"]))
             current.begin()
         elif current:
             current.read(line)
@@ -144,11 +142,9 @@ TOOL = Tool(
                 name=name,
                 unit={"ns": "s"}.get(unit, unit),
                 better="lower" if unit else "neither",
-                # Grown over the time that somebody looked on, whatever was done in it.
                 kind="amount" if unit else "count",
                 component=COMPONENTS.get(key.partition(".")[0], "CPU"),
-                # A difference: 0 is a machine that did nothing, or did not wait.
-                zero_allowed=True,
+                allows_zero=True,
             )
             for key, (name, unit) in COUNTERS.items()
         ),
@@ -158,5 +154,5 @@ TOOL = Tool(
     version=2,
     parse=parse,
     signatures=(r"Domain: '[^\n]*'[ \t]*+$",),
-    localized=False,
+    is_localized=False,
 )

@@ -4,11 +4,11 @@ One result row, as printed by netlib's ``linpack.c``::
 
         16384  15.02  88.94%   2.95%   8.11%  1630594.203
 
-The last column is in KFLOPS, 1000 floating-point operations a second; the last row is
-the result, after at least 10 s. "Array size 200" is n = 100. The older programs
+The last column is in KFLOPS (1000 floating-point operations per second); the last row
+is the result, after at least 10 s. "Array size 200" is n = 100. The older programs
 (``clinpack.c``, ``linpackd.f``, LINPACK_BENCH) print a row of ``dgefa dgesl total
-mflops unit ratio`` or ``Factor Solve Total MFLOPS`` for each time they solved it, the
-Java one a single line ``Mflops/s: ... Time: ... Norm Res: ... Precision: ...``.
+mflops unit ratio`` or ``Factor Solve Total MFLOPS`` for each solution. The Java program
+prints ``Mflops/s: ... Time: ... Norm Res: ... Precision: ...``.
 
 One row of Intel's ``xlinpack_xeon64``, which solves each of many sizes several times::
 
@@ -17,10 +17,16 @@ One row of Intel's ``xlinpack_xeon64``, which solves each of many sizes several 
 
 from dataclasses import dataclass
 
-from benchmarks.parsing.contract import FLOATING_POINT, Metric, Parameter, Tool
-from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
+from benchmarks.parsing.line_scanner import (
+    Draft,
+    LineScanner,
+    MatchedLine,
+    append_limited,
+    parser,
+)
+from benchmarks.parsing.tool import FLOATING_POINT, Metric, Parameter, Tool
 
-NETLIB_LINES = Scanner(
+NETLIB_LINES = LineScanner(
     banner=r"LINPACK benchmark, (?P<precision>Double|Single) precision",
     size=r"Array size +(?P<size>\S+) +X",
     variant=r"(?P<variant>Average rolled and unrolled|Rolled|Unrolled) performance:",
@@ -40,26 +46,25 @@ NETLIB_LINES = Scanner(
     compiled=r"(?P<what>Compiler|Optimisation|CFLAGS|Options)[ :=]++(?P<flags>\S.*+)",
 )
 UNITS = {"KFLOPS": "kflop/s", "MFLOPS": "Mflop/s"}
-LONG_ENOUGH_S = 10
+MIN_DURATION_S = 10
 
 
 @dataclass
-class Table(Draft):
+class LinpackTable(Draft):
     """The rows of one array size."""
 
     unit: str = ""
-    last: Found | None = None
+    last: MatchedLine | None = None
 
-    def read(self, line: Found) -> None:
+    def read(self, line: MatchedLine) -> None:
         if line.kind in {"head", "classic"}:
             self.unit = UNITS[(line["unit"] or line["flops"]).upper()]
         elif line.kind == "row":
             self.last = line
         elif line.kind == "variant" and not line["variant"].startswith("Average"):
-            # The average of both is what it usually prints: no case of its own.
             self.parameters["variant"] = line["variant"].casefold()
         elif line.kind == "lead":
-            self.parameters["leading_dimension"] = line.whole("lead")
+            self.parameters["leading_dimension"] = line.integer("lead")
         elif line.kind == "compiled":
             self.facts[line["what"].casefold()] = line["flags"].strip()
         elif line.kind == "times" and self.unit:
@@ -74,26 +79,27 @@ class Table(Draft):
         if not (row := self.last):
             if "array size" in self.facts and not self:
                 size = self.facts["array size"]
-                self.mark("unfinished", "It printed no row for {size}.", size=size)
+                self.add_warning(
+                    "unfinished", "No row was printed for {size}.", size=size
+                )
             return
         if not self.unit:
-            raise row.refused("no line above it says what its columns are.")
+            raise row.parse_error("no line above this row names its columns.")
         self.add("performance", row.number("rate", decimals=3), self.unit)
-        self.facts["repetitions"] = row.whole("reps")
-        if (time := row.number("time")) < LONG_ENOUGH_S:
-            self.mark(
+        self.facts["repetitions"] = row.integer("reps")
+        if (time := row.number("time")) < MIN_DURATION_S:
+            self.add_warning(
                 "unfinished",
-                "The last row took {time:g} s: LINPACK goes on until a row "
-                "takes {least} s, so rows may be missing.",
+                "The last row took {time:g} s. LINPACK continues until a row takes "
+                "{least} s, so rows may be missing.",
                 time=time,
-                least=LONG_ENOUGH_S,
+                least=MIN_DURATION_S,
             )
 
 
 @parser("LINPACK printed no result row.")
-def parse_netlib(output: str) -> list[Table]:
-    """Return one run for each array size that was solved."""
-    tables = [Table()]
+def parse_netlib(output: str) -> list[LinpackTable]:
+    tables = [LinpackTable()]
     precision: dict[str, Parameter] = {}
     for line in NETLIB_LINES(output):
         if line.kind == "banner":
@@ -104,20 +110,19 @@ def parse_netlib(output: str) -> list[Table]:
                 "variant": line["rolling"].casefold(),
             }
         elif line.kind == "java":
-            # Its one row does not tell the order of its system.
-            run = Table(parameters={"variant": "java"})
+            run = LinpackTable(parameters={"variant": "java"})
             run.add("performance", line.number("java"), "Mflop/s")
             run.add("time", line.number("java_time"), "s")
-            keep(tables, run)
+            append_limited(tables, run)
         elif line.kind == "order":
-            n = line.whole("order")
-            keep(tables, Table(parameters={"n": n, **precision}))
+            n = line.integer("order")
+            append_limited(tables, LinpackTable(parameters={"n": n, **precision}))
         elif line.kind == "size":
-            # The array is twice as wide as the system that is solved in it.
-            size = line.whole("size")
-            run = Table(parameters={"n": size // 2, **precision})
+            # The array is twice as wide as the system.
+            size = line.integer("size")
+            run = LinpackTable(parameters={"n": size // 2, **precision})
             run.facts["array size"] = size
-            keep(tables, run)
+            append_limited(tables, run)
         else:
             tables[-1].read(line)
     return tables
@@ -129,7 +134,7 @@ NETLIB = Tool(
     homepage="https://www.netlib.org/benchmark/",
     metrics=(
         Metric("time", "s", "lower", "CPU", implied_by=("performance",)),
-        Metric("performance", "Mflop/s", "higher", "CPU", work=FLOATING_POINT),
+        Metric("performance", "Mflop/s", "higher", "CPU", work_class=FLOATING_POINT),
     ),
     aliases=("netlib LINPACK",),
     labels=("n={n}",),
@@ -148,7 +153,7 @@ NETLIB = Tool(
     programs=("linpack", "linpackc", "linpackd", "clinpack"),
 )
 
-INTEL_LINES = Scanner(
+INTEL_LINES = LineScanner(
     started=r"Current date/time: *+(?P<date>[^\n]*)",
     fact=r"(?P<what>CPU frequency|Number of (?:CPUs|cores|threads)): *+(?P<fact>\S.*+)",
     head=r"Size +LDA +Align\. +Time\(s\) +GFlops +Residual",
@@ -161,24 +166,25 @@ INTEL_LINES = Scanner(
 
 @parser("Intel LINPACK printed no result row.")
 def parse_intel(output: str) -> list[Draft]:
-    """Return one run for each start of the program."""
     runs = [Draft()]
     for line in INTEL_LINES(output):
         run = runs[-1]
         if line.kind == "started":
-            keep(runs, Draft(facts={"started": line["date"].strip()}))
+            append_limited(runs, Draft(facts={"started": line["date"].strip()}))
         elif line.kind == "fact":
             run.facts[line["what"]] = line["fact"].strip()
         # A copied table may lack the lines above it.
         elif line.kind == "head" and run and not run.facts:
-            keep(runs, Draft())
+            append_limited(runs, Draft())
         elif line.kind == "row":
-            run.attempt(_read_intel, line, run)
+            run.read_line(_read_intel, line, run)
         elif line["verdict"] == "FAILED":
-            # It stands below all rows and says nothing about which.
-            run.mark("residual_check", "LINPACK printed: Residual checks FAILED.")
+            # The line is below all rows and does not show which one failed.
+            run.add_warning(
+                "residual_check", "LINPACK printed: Residual checks FAILED."
+            )
         elif line.kind == "stopped":
-            run.mark(
+            run.add_warning(
                 "failed",
                 "LINPACK printed: {error}",
                 error=line["error"].strip(),
@@ -186,13 +192,13 @@ def parse_intel(output: str) -> list[Draft]:
     return runs
 
 
-def _read_intel(line: Found, run: Draft) -> None:
-    size = line.whole("n")
-    parameters = {"n": size, "lda": line.whole("lda"), "align": line.whole("align")}
+def _read_intel(line: MatchedLine, run: Draft) -> None:
+    size = line.integer("n")
+    parameters = {"n": size, "lda": line.integer("lda"), "align": line.integer("align")}
     run.add("time", line.number("time"), "s", **parameters)
     run.add("performance", line.number("rate"), "Gflop/s", **parameters)
     if line["check"] == "fail":
-        run.mark(
+        run.add_warning(
             "residual_check",
             "The residual check of n = {size} failed.",
             size=size,
@@ -206,7 +212,7 @@ INTEL = Tool(
     "onemkl-benchmarks-suite.html",
     metrics=(
         Metric("time", "s", "lower", "CPU", implied_by=("performance",)),
-        Metric("performance", "Gflop/s", "higher", "CPU", work=FLOATING_POINT),
+        Metric("performance", "Gflop/s", "higher", "CPU", work_class=FLOATING_POINT),
     ),
     aliases=("Intel LINPACK", "xlinpack"),
     labels=("n={n}",),

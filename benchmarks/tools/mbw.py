@@ -1,17 +1,23 @@
-"""mbw: how fast memory is copied, in three ways.
+"""mbw: how fast memory is copied, by three methods.
 
 One result row, as printed by mbw 1.2.2::
 
     0	Method: MEMCPY	Elapsed: 0.01757	MiB: 128.00000	Copy: 7285.145 MiB/s
 
-All sizes are of 2^20 B, also where an old version writes MB. ``AVG`` rows are the size
-over the mean time; ``TOT`` rows (3.0) add up the threads.
+All sizes are of 2^20 B, also if an old version writes MB. ``AVG`` rows are the size
+over the mean time; ``TOT`` rows (3.0) sum the threads.
 """
 
-from benchmarks.parsing.contract import COPY, Metric, Parameter, Tool
-from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
+from benchmarks.parsing.line_scanner import (
+    Draft,
+    LineScanner,
+    MatchedLine,
+    append_limited,
+    parser,
+)
+from benchmarks.parsing.tool import COPY, Metric, Parameter, Tool
 
-LINES = Scanner(
+LINES = LineScanner(
     header=r"Long uses \d+ bytes\.(?: Will start (?P<threads>\d+) threads\.)?",
     block=r"Using (?P<block>\d+) bytes as blocks for memcpy block copy test",
     count=r"Getting down to business\.\.\. Doing (?P<count>\d+) runs per test",
@@ -24,19 +30,19 @@ LINES = Scanner(
 BLOCKS = "MCBLOCK"
 
 
-@parser("mbw printed no copy.")
+@parser("mbw printed no copy result.")
 def parse(output: str) -> list[Draft]:
-    """Return one run for each header, or for each return to an earlier row."""
+    """Return one run for each header, or for each repetition of an earlier row."""
     runs = [Draft()]
     header: dict[str, int] = {}
     seen: set[tuple[str, str]] = set()
     for line in LINES(output):
         if line.kind == "cut":
-            raise line.refused("this row is not whole.")
+            raise line.parse_error("this row is incomplete.")
         row = line["number"], line["method"] or line["total_method"]
         if line.kind == "header" or row in seen:
-            # With -q no header is printed: a row that returns is of another start.
-            keep(runs, Draft())
+            # With -q there is no header: a repeated row is of another execution.
+            append_limited(runs, Draft())
             seen.clear()
         if line.kind == "header":
             header.clear()
@@ -45,18 +51,17 @@ def parse(output: str) -> list[Draft]:
             _read(line, runs[-1], header)
         else:
             names = ("threads", "block", "count")
-            header.update({name: line.whole(name) for name in names if line[name]})
+            header.update({name: line.integer(name) for name in names if line[name]})
     return runs
 
 
-def _read(line: Found, run: Draft, header: dict[str, int]) -> None:
+def _read(line: MatchedLine, run: Draft, header: dict[str, int]) -> None:
     if count := header.get("count"):
         run.facts["runs"] = count
     total = "total_" if line.kind == "total" else ""
     method = line[f"{total}method"]
     size = f"{line.number(f'{total}size'):.15g} MiB"
     case: dict[str, Parameter] = {"method": method, "size": size}
-    # Only this method copies block by block.
     if (block := header.get("block")) and method == BLOCKS:
         case["block"] = f"{block} B"
     if threads := header.get("threads"):
@@ -64,7 +69,6 @@ def _read(line: Found, run: Draft, header: dict[str, int]) -> None:
     if total:
         run.add("total copy rate", line.number("total"), "MiB/s", **case)
     elif line["number"] == "AVG":
-        # It repeats the rows above it.
         run.facts[f"mean {method} MiB/s"] = line.number("rate")
     else:
         run.add("copy rate", line.number("rate"), "MiB/s", **case)
@@ -75,7 +79,7 @@ TOOL = Tool(
     title="mbw",
     homepage="https://github.com/raas/mbw",
     metrics=(
-        Metric("copy rate", "MiB/s", "higher", "memory", work=COPY),
+        Metric("copy rate", "MiB/s", "higher", "memory", work_class=COPY),
         Metric(
             "total copy rate", "MiB/s", "higher", "memory", implied_by=("copy rate",)
         ),
@@ -88,5 +92,5 @@ TOOL = Tool(
         r"(?:\d{1,9}|AVG|TOT)[ \t]++Method: \w+[ \t]++Elapsed",
     ),
     programs=("mbw",),
-    localized=False,
+    is_localized=False,
 )

@@ -5,19 +5,24 @@ Its two result rows, as its source prints them::
     Write bandwidth = 62.417215 Mbytes/sec
     Read bandwidth = 96.038117 Mbytes/sec
 
-Mbytes are 10^6 B, divided by the time of the slowest process. The program goes on after
-errors and exits with 0: they stand on lines of their own, which may come before its
-first line.
+Mbytes are 10^6 B, divided by the time of the slowest process. The program continues
+after errors and exits with 0; errors may precede the first line of a run.
 """
 
 from typing import Final
 
 from benchmarks.errors import shorten
-from benchmarks.parsing.contract import DISK, Metric, Tool
-from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
-from benchmarks.units import whole_size
+from benchmarks.parsing.line_scanner import (
+    Draft,
+    LineScanner,
+    MatchedLine,
+    append_limited,
+    parser,
+)
+from benchmarks.parsing.tool import DISK, Metric, Tool
+from benchmarks.units import format_whole_size
 
-LINES = Scanner(
+LINES = LineScanner(
     head=r"nr_procs = (?P<processes>\S+?), nr_iter = (?P<iterations>\S+?), "
     r"blk_sz = (?P<block>[^\s,]+)(?:, nr_files = (?P<files>\S+))?"
     r"(?:, nr_blks = (?P<blocks>[^\s,]+))?(?:, dist = (?P<distance>\S+))?",
@@ -34,33 +39,33 @@ MOST_ERRORS: Final = 5
 
 @parser("mpi-io-test printed no bandwidth.")
 def parse(output: str) -> list[Draft]:
-    """Return one run for each line that tells of processes and blocks."""
     runs: list[Draft] = []
     errors: dict[str, None] = {}
     for line in LINES(output):
         if line.kind == "head":
-            keep(runs, _begun(line))
-            _mark(errors, runs[-1])
+            append_limited(runs, _new_run(line))
+            _warn_errors(errors, runs[-1])
             errors = {}
         elif line.kind in {"error", "mismatch"}:
-            # Each process prints its own, for every block.
+            # Each process prints its errors for every block.
             if len(errors) < MOST_ERRORS:
                 errors[line[line.kind]] = None
         elif not runs:
-            raise line.refused('no line "nr_procs = ..." is above it.')
+            raise line.parse_error('the "nr_procs = ..." line above it is missing.')
         elif line.kind == "failed":
-            runs[-1].mark(
-                "failed", "The correctness test failed: other data were read."
+            runs[-1].add_warning(
+                "failed",
+                "The correctness test failed: the data read back are different.",
             )
         elif line.kind == "total":
-            # Its products are 32 bits wide in some versions, its rates made of them.
+            # Products have 32 bits in some versions, and rates are computed from them.
             moved = runs[-1].facts["bytes"]
             if "files" not in runs[-1].parameters and line["total"] != str(moved):
-                runs[-1].mark(
+                runs[-1].add_warning(
                     "wrong_total",
-                    "It computed with {told} bytes, but {moved} were moved: its "
-                    "bandwidths are wrong.",
-                    told=line["total"],
+                    "The tool computed its bandwidths from {printed} bytes, but "
+                    "{moved} bytes were transferred, so the bandwidths are wrong.",
+                    printed=line["total"],
                     moved=moved,
                 )
         elif line.kind == "times":
@@ -72,38 +77,38 @@ def parse(output: str) -> list[Draft]:
                 }
             )
         else:
-            way = line["way"].casefold()
-            runs[-1].add("bandwidth", line.number("rate"), "MB/s", operation=way)
+            direction = line["way"].casefold()
+            runs[-1].add("bandwidth", line.number("rate"), "MB/s", operation=direction)
     runs = runs or [Draft()]
-    _mark(errors, runs[-1])
+    _warn_errors(errors, runs[-1])
     return runs
 
 
-def _begun(line: Found) -> Draft:
-    processes, block = line.whole("processes"), line.whole("block")
+def _new_run(line: MatchedLine) -> Draft:
+    processes, block = line.integer("processes"), line.integer("block")
     run = Draft()
     run.parameters["processes"] = processes
-    run.parameters["iterations"] = line.whole("iterations")
-    run.parameters["block"] = whole_size(block)
+    run.parameters["iterations"] = line.integer("iterations")
+    run.parameters["block"] = format_whole_size(block)
     for name in ("files", "blocks", "distance"):
         if line[name]:
-            run.parameters[name] = line.whole(name)
-    blocks = line.whole("blocks" if line["blocks"] else "iterations")
+            run.parameters[name] = line.integer(name)
+    blocks = line.integer("blocks" if line["blocks"] else "iterations")
     run.facts["bytes"] = processes * block * blocks
     return run
 
 
-def _mark(errors: dict[str, None], run: Draft) -> None:
+def _warn_errors(errors: dict[str, None], run: Draft) -> None:
     for error in errors:
         printed = shorten(error.strip(), 100)
-        run.mark("errors", 'mpi-io-test printed "{error}".', error=printed)
+        run.add_warning("errors", 'mpi-io-test printed "{error}".', error=printed)
 
 
 TOOL = Tool(
     slug="mpi-io-test",
     title="mpi-io-test (PVFS2)",
     homepage="https://github.com/waltligon/orangefs",
-    metrics=(Metric("bandwidth", "MB/s", "higher", "disk", work=DISK),),
+    metrics=(Metric("bandwidth", "MB/s", "higher", "disk", work_class=DISK),),
     aliases=("mpi_io_test", "PVFS2 mpi-io-test", "OrangeFS mpi-io-test"),
     labels=("{client} → {server}",),
     version=2,
@@ -114,5 +119,5 @@ TOOL = Tool(
         r"(?:Write|Read) bandwidth = \S+ Mbytes/sec",
     ),
     programs=("mpi-io-test",),
-    localized=False,
+    is_localized=False,
 )

@@ -1,12 +1,12 @@
-"""netperf: throughput of a network path and the CPU time it costs at both ends.
+"""netperf: throughput of a network path, and its CPU time at both ends.
 
 One result row, as printed by netperf 2.7.1 with ``-c -C``::
 
     131072  16384  16384    2.00       34245.91   71.36    71.36    0.341   0.341
 
-Its KBytes, MBytes and GBytes (``-f``) are powers of 1024 bytes, its 10^6bits are not.
-Service demand is in microseconds of CPU per KB, which is 1024 B here, or per
-transaction. Of the two rows of a UDP stream the second is what arrived.
+KBytes, MBytes and GBytes (``-f``) are powers of 1024 bytes; 10^6bits are not. Service
+demand is in microseconds of CPU per KB (1024 B) or per transaction. The second row of a
+UDP stream is what arrived.
 """
 
 from __future__ import annotations
@@ -17,14 +17,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from benchmarks.parsing.contract import NETWORK, Metric, Tool, metrics, when, works
-from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
+from benchmarks.parsing.line_scanner import (
+    Draft,
+    LineScanner,
+    MatchedLine,
+    append_limited,
+    parser,
+)
+from benchmarks.parsing.tool import NETWORK, Metric, Tool, first_match, metrics, when
 from benchmarks.sentences import Sentence
 
-LINES: Final = Scanner(
+LINES: Final = LineScanner(
     banner=r"(?:MIGRATED )?(?P<test>(?:TCP|UDP|SCTP|DCCP|UDPLITE|OMNI)[ \w/|]{0,50}) "
     r"T(?:EST|est) (?:from\b|(?=to\b))(?:[^\n]*?\bto (?P<to>\S+))?"
-    # What -O prints: names that are several lines high, and values below them.
+    # Output of -O: column names of several lines above the values.
     r"(?:[^\n]*+(?P<heads>(?:\n[ \t]*+[A-Z][^\n,=]*+){1,8}?)\n"
     r"(?P<cells>[ \t]*+\d[^\n]*+)$)?",
     doubt=r"!!! (?P<doubt>Desired confidence was not achieved|"
@@ -55,8 +61,8 @@ _TESTS: Final = {
     "UDP UNIDIRECTIONAL SEND": "UDP_STREAM",
 }
 _DEFAULT_UNIT: Final = "Mbit/s"
-# The classic tables: sizes, seconds and a rate in fixed columns; with -c -C the CPU of
-# both ends and what it cost behind them.
+# Sizes, seconds and a rate in fixed columns; with -c -C the CPU utilization and cost of
+# both ends.
 _CLASSIC: Final = {
     "stream": (
         ("recv_socket", "send_socket", "message"),
@@ -69,7 +75,7 @@ _CLASSIC: Final = {
         ("CPU time per transaction", "us"),
     ),
 }
-# Rows without any header (-P 0): sockets, sizes, seconds, rate; CPU at both ends.
+# Rows without headers (-P 0): sockets, sizes, seconds, rate; CPU at both ends.
 _CPU: Final = r"(?: +-?\d+\.\d\d +-?\d+\.\d\d +-?\d+\.\d{3} +-?\d+\.\d{3})?"
 _CPU_OF_ONE: Final = r"(?: +-?\d+\.\d\d +-?\d+\.\d{3})?"
 _BARE: Final = re.compile(
@@ -81,9 +87,9 @@ _BARE: Final = re.compile(
     r")?[ \t]*(?:\n|\Z))+",
     re.ASCII,
 )
-# Such rows alone make no long text: the pattern is not tried on one.
+# The pattern is not tried on longer text.
 _LONGEST_BARE: Final = 20_000
-# What -o and -O write above a column, where it does not spell the key of -k.
+# Column names of -o and -O that differ from the key of -k.
 _KEYS: Final = {
     "local_service_demand": "local_sd",
     "remote_service_demand": "remote_sd",
@@ -104,57 +110,56 @@ _SIZES: Final = {
     "response_size": "response",
 }
 _LATENCIES: Final = ("min", "mean", "max", "p50", "p90", "p99")
-_CUT_VALUES: Final = Sentence("the text ends within the values below it.")
+_TRUNCATED_VALUES: Final = Sentence(
+    "the output is truncated within the values below this line."
+)
 
 
 @parser("netperf printed no result.")
 def parse(output: str) -> Sequence[Draft]:
-    """Return one run for each test."""
-    # Rows without headers, also below the line of the command.
     if has_bare_rows(output) or has_bare_rows(output.partition("\n")[2]):
         rows = [line for line in LINES(output) if line.kind == "row"]
         runs: list[Draft] = []
         while rows:
-            kind = _kind_of("", rows)
+            kind = _test_kind("", rows)
             used = 1 if kind == "stream" else 2
-            # A row is so wide only with the columns of -c or -C.
             cpu = len(rows[0]["row"].split()) >= {"stream": 9, "rr": 10, "udp": 8}[kind]
             run = Draft()
             _read_classic(run, kind, _DEFAULT_UNIT, rows[:used], cpu)
-            run.mark(
+            run.add_warning(
                 "no_header",
-                "Printed without headers (-P 0): the unit is taken to be 10^6 "
-                "bits/s, and the test is not known.",
+                "The output has no headers (-P 0), so the unit is assumed to be "
+                "10^6 bits/s and the test is unknown.",
             )
-            keep(runs, run)
+            append_limited(runs, run)
             del rows[:used]
         return runs
 
-    tables = [Table()]
+    tables = [NetperfTable()]
     for line in LINES(output):
         if line.kind == "banner":
-            keep(tables, Table())
+            append_limited(tables, NetperfTable())
             tables[-1].open(line)
         elif line.kind == "key" and line["key"].casefold() in tables[-1].keys:
-            # -k prints no banner in between: a key that returns begins another.
-            keep(tables, Table(test=tables[-1].test))
-        tables[-1].attempt(tables[-1].take, line)
+            # -k prints no banner: a repeated key begins another test.
+            append_limited(tables, NetperfTable(test=tables[-1].test))
+        tables[-1].read_line(tables[-1].read, line)
     return tables
 
 
 @dataclass
-class Table(Draft):
-    """One test; ``wanted``: how many rows may still be its result."""
+class NetperfTable(Draft):
+    """One test."""
 
     test: str = ""
     unit: str = ""
     cpu: bool = False
-    wanted: int = 0
-    rows: list[Found] = field(default_factory=list)
+    rows_left: int = 0
+    rows: list[MatchedLine] = field(default_factory=list)
     keys: dict[str, str] = field(default_factory=dict)
-    last_key: Found | None = None
+    last_key: MatchedLine | None = None
 
-    def open(self, line: Found) -> None:
+    def open(self, line: MatchedLine) -> None:
         test = line["test"].upper()
         self.test = _TESTS.get(test, test.replace(" ", "_"))
         self.parameters["test"] = self.test
@@ -165,61 +170,60 @@ class Table(Draft):
         elif self.test.endswith("MAERTS"):
             self.parameters["operation"] = "receive"
 
-    def take(self, line: Found) -> None:
+    def read(self, line: MatchedLine) -> None:
         if line.kind == "units":
             self.unit = UNITS.get(line["unit"], "")
             self.cpu = bool(line["cpu"])
-            self.wanted = 0 if self.rows else 2
-        elif line.kind == "row" and self.wanted:
+            self.rows_left = 0 if self.rows else 2
+        elif line.kind == "row" and self.rows_left:
             self.rows.append(line)
-            self.wanted -= 1
+            self.rows_left -= 1
         elif line.kind == "csv":
-            Values.from_csv(line).add_to(self)
+            OmniResult.from_csv(line).add_to(self)
         elif line.kind == "banner" and line["cells"]:
-            Values.from_columns(line).add_to(self)
+            OmniResult.from_columns(line).add_to(self)
         elif line.kind == "key":
             self.keys[line["key"].casefold()] = line["value"].strip()
             self.last_key = line
         elif line.kind == "doubt":
             printed = Sentence("netperf printed: {doubt}.", doubt=line["doubt"])
-            self.mark("confidence", printed)
+            self.add_warning("confidence", printed)
         elif line.kind == "trouble":
             trouble = line["trouble"].strip()[:200]
             printed = Sentence("netperf printed: {trouble}", trouble=trouble)
-            self.mark("failed", printed)
+            self.add_warning("failed", printed)
 
     def close(self) -> None:
         if self.rows:
-            kind = _kind_of(self.test, self.rows)
+            kind = _test_kind(self.test, self.rows)
             rows = self.rows[:1] if kind == "stream" else self.rows
             _read_classic(self, kind, self.unit, rows, self.cpu)
         if (last := self.last_key) is not None:
-            # Only a number can have been cut without being seen.
+            # Only a number can be truncated without notice.
             if last["value"][-1:].isdigit():
-                last.refuse_open("value")
-            Values(last, self.keys).add_to(self)
+                last.reject_if_truncated("value")
+            OmniResult(last, self.keys).add_to(self)
 
 
 def has_bare_rows(output: str) -> bool:
-    """Whether a text is nothing but rows without headers."""
     if len(output) > _LONGEST_BARE or not output.strip():
         return False
     return _BARE.fullmatch(output) is not None
 
 
-def _kind_of(test: str, rows: list[Found]) -> str:
+def _test_kind(test: str, rows: list[MatchedLine]) -> str:
     """Return ``stream``, ``rr`` or ``udp``, by the test's name or else by its rows."""
     if test.endswith("RR"):
         return "rr"
     if test:
         return "udp" if test.startswith("UDP") else "stream"
-    # RR repeats two sizes; UDP tells what arrived, in 4 cells or with the CPU in 6.
+    # RR repeats two sizes; UDP prints what arrived, in 4 cells or, with CPU, in 6.
     following = len(rows[1]["row"].split()) if len(rows) > 1 else 0
     return {2: "rr", 4: "udp", 6: "udp"}.get(following, "stream")
 
 
 def _read_classic(
-    run: Draft, kind: str, unit: str, rows: list[Found], cpu: bool
+    run: Draft, kind: str, unit: str, rows: list[MatchedLine], cpu: bool
 ) -> None:
     if kind == "udp":
         _read_udp(run, unit, rows, cpu)
@@ -233,32 +237,32 @@ def _read_classic(
     _add_cpu(run, cells[width : width + 2], cells[width + 2 :], demand)
 
 
-def _read_udp(run: Draft, unit: str, rows: list[Found], cpu: bool) -> None:
-    """Add two rows: what was sent, and what arrived."""
+def _read_udp(run: Draft, unit: str, rows: list[MatchedLine], cpu: bool) -> None:
     sent = _cells(rows[0], 8 if cpu else 6, cpu)
     run.parameters.update(send_socket=int(sent[0]), message=int(sent[1]))
     run.facts["elapsed_s"] = sent[2]
     run.add("sent throughput", sent[5], unit)
     if sent[4]:
-        run.mark("send_errors", "netperf counted {n:g} errors of sending.", n=sent[4])
+        run.add_warning("send_errors", "netperf counted {n:g} send errors.", n=sent[4])
     if len(rows) < 2:
-        run.mark("no_receiver", "The receiver's row is missing: is the output cut?")
+        run.add_warning(
+            "no_receiver", "The receiver's row is missing. The output may be truncated."
+        )
         return
-    got = _cells(rows[1], 6 if cpu else 4, cpu)
-    run.add("throughput", got[3], unit)
+    received = _cells(rows[1], 6 if cpu else 4, cpu)
+    run.add("throughput", received[3], unit)
     if cpu:
         demand = ("service demand", "us/KB")
-        _add_cpu(run, [sent[6], got[4]], [sent[7], got[5]], demand)
+        _add_cpu(run, [sent[6], received[4]], [sent[7], received[5]], demand)
 
 
-def _cells(row: Found, columns: int, cpu: bool) -> list[float]:
-    """Return the numbers of a row, without those that ``-B`` adds."""
+def _cells(row: MatchedLine, columns: int, cpu: bool) -> list[float]:
     cells = row["row"].split()
     if len(cells) > columns and not re.match(r"[-+.\d]", cells[columns]):
-        return [row.number_of(cell) for cell in cells[:columns]]
+        return [row.parse_number(cell) for cell in cells[:columns]]
     if len(cells) != columns:
-        raise row.refused(
-            "it has {cells} columns instead of {columns}.",
+        raise row.parse_error(
+            "this row has {cells} columns instead of {columns}.",
             cells=len(cells),
             columns=columns,
         )
@@ -266,43 +270,43 @@ def _cells(row: Found, columns: int, cpu: bool) -> list[float]:
 
 
 def _add_cpu(
-    run: Draft, shares: list[float], costs: list[float], demand: tuple[str, str]
+    run: Draft, utilizations: list[float], costs: list[float], demand: tuple[str, str]
 ) -> None:
-    """Add CPU shares; a negative one was not measured."""
+    """Add CPU utilizations; a negative one was not measured."""
     name, unit = demand
-    for end, share, cost in zip(ENDS, shares, costs, strict=False):
-        if share >= 0 and cost >= 0:
-            run.add(f"CPU utilization {end}", share, "%")
+    for end, utilization, cost in zip(ENDS, utilizations, costs, strict=False):
+        if utilization >= 0 and cost >= 0:
+            run.add(f"CPU utilization {end}", utilization, "%")
             run.add(f"{name} {end}", cost, unit)
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
-    """One result of an omni test, by the keys of ``-k`` in small letters."""
+class OmniResult:
+    """One result of an omni test, by the keys of ``-k`` in lower case."""
 
-    line: Found
+    line: MatchedLine
     texts: Mapping[str, str]
 
     @classmethod
-    def from_csv(cls, line: Found) -> Values:
-        """Return the values of a line below a line of names (``-o``)."""
+    def from_csv(cls, line: MatchedLine) -> OmniResult:
+        """Parse a line below a line of names (``-o``)."""
         names, values = csv.reader([line["names"], line["values"]])
         if len(names) != len(values):
-            raise line.refused(
-                "There are {names} names for {values} values.",
+            raise line.parse_error(
+                "there are {names} names but {values} values.",
                 names=len(names),
                 values=len(values),
             )
-        if line.is_open("values") and values[-1][-1:].isdigit():
-            raise line.refused(_CUT_VALUES)
+        if line.may_be_truncated("values") and values[-1][-1:].isdigit():
+            raise line.parse_error(_TRUNCATED_VALUES)
         pairs = zip(names, values, strict=True)
         return cls(line, {_key(name): value for name, value in pairs})
 
     @classmethod
-    def from_columns(cls, line: Found) -> Values:
-        """Return values below names that are several lines high (``-O``)."""
-        if line.is_open("cells"):
-            raise line.refused(_CUT_VALUES)
+    def from_columns(cls, line: MatchedLine) -> OmniResult:
+        """Parse values below names of several lines (``-O``)."""
+        if line.may_be_truncated("cells"):
+            raise line.parse_error(_TRUNCATED_VALUES)
         heads = line["heads"].split("\n")[1:]
         cells = list(re.finditer(r"\S+", line["cells"]))
         ends = [*(cell.start() for cell in cells[1:]), None]
@@ -313,11 +317,11 @@ class Values:
         return cls(line, texts)
 
     def number(self, key: str) -> float | None:
-        """Return a number; None if it is absent or negative (not measured)."""
+        """Return None if the value is absent or negative (not measured)."""
         text = self.texts.get(key, "")
         if text in {"", "(null)"}:
             return None
-        number = self.line.number_of(text)
+        number = self.line.parse_number(text)
         return number if number >= 0 else None
 
     def add_to(self, run: Draft) -> None:
@@ -327,29 +331,29 @@ class Values:
         if elapsed := self.number("elapsed_time"):
             run.facts["elapsed_s"] = elapsed
         if (rate := self.number("throughput")) is not None:
-            metric, unit = self._rate_meant()
+            metric, unit = self._rate_metric()
             run.add(metric, rate, unit)
 
         per_transaction = "tran" in self.texts.get("sd_units", "").casefold()
         demand, unit = _CLASSIC["rr" if per_transaction else "stream"][2]
         for end in ENDS:
-            if (share := self.number(f"{end}_cpu_util")) is not None:
-                run.add(f"CPU utilization {end}", share, "%")
+            if (utilization := self.number(f"{end}_cpu_util")) is not None:
+                run.add(f"CPU utilization {end}", utilization, "%")
             if (cost := self.number(f"{end}_sd")) is not None:
                 run.add(f"{demand} {end}", cost, unit)
         for which in _LATENCIES:
             if (latency := self.number(f"{which}_latency")) is not None:
                 run.add(f"latency {which}", latency, "us")
 
-    def _rate_meant(self) -> tuple[str, str]:
+    def _rate_metric(self) -> tuple[str, str]:
         unit = self.texts.get("throughput_units", "").strip()
         if unit == "Trans/s":
             return "transaction rate", "1/s"
-        if known := UNITS.get(unit.partition("/")[0].strip()):
-            return "throughput", known
-        raise self.line.refused(
-            "nothing says the unit of its throughput: let netperf print "
-            "THROUGHPUT_UNITS too."
+        if known_unit := UNITS.get(unit.partition("/")[0].strip()):
+            return "throughput", known_unit
+        raise self.line.parse_error(
+            "the unit of the throughput is missing. Add THROUGHPUT_UNITS to the "
+            "netperf output selection."
         )
 
 
@@ -358,7 +362,7 @@ def _key(name: str) -> str:
     return _KEYS.get(key, key)
 
 
-TRANSACTIONS: Final = works(
+TRANSACTIONS: Final = first_match(
     when("network: requests", test=".*_CRR"), when("network: round trip")
 )
 TOOL = Tool(
@@ -366,8 +370,8 @@ TOOL = Tool(
     title="netperf",
     homepage="https://github.com/HewlettPackard/netperf",
     metrics=(
-        Metric("throughput", "MB/s", "higher", "network", work=NETWORK),
-        # What left the sender of datagrams, whether it arrived or not.
+        Metric("throughput", "MB/s", "higher", "network", work_class=NETWORK),
+        # Whether or not the datagrams arrived.
         Metric(
             "sent throughput", "MB/s", "higher", "network", implied_by=("throughput",)
         ),
@@ -376,7 +380,7 @@ TOOL = Tool(
             "%",
             "lower",
             "network",
-            zero_allowed=True,
+            allows_zero=True,
         ),
         *metrics(
             (f"service demand {end}" for end in ENDS),
@@ -392,7 +396,7 @@ TOOL = Tool(
             "network",
             kind="cost",
         ),
-        Metric("transaction rate", "1/s", "higher", "network", work=TRANSACTIONS),
+        Metric("transaction rate", "1/s", "higher", "network", work_class=TRANSACTIONS),
         *metrics(
             (f"latency {which}" for which in _LATENCIES),
             "us",
@@ -413,6 +417,6 @@ TOOL = Tool(
         r"(?:THROUGHPUT|THROUGHPUT_UNITS|ELAPSED_TIME|LOCAL_SEND_SIZE|PROTOCOL)=",
         r"establish[ _]control\b",
     ),
-    shape=has_bare_rows,
+    recognizes=has_bare_rows,
     programs=("netperf",),
 )

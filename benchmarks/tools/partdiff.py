@@ -5,20 +5,26 @@ One result row, in English and in German::
     Calculation time:       0.082096 s
     Berechnungszeit:    0.082096 s
 
-The residuum is the check of the answer: the same case ends with the same one wherever
-it runs. How many threads or processes worked is told by the command alone.
+The residuum of a case is the same on every machine. Only the command contains the
+number of threads or processes.
 """
 
 import re
 from typing import Final
 
-from benchmarks.parsing.contract import FLOATING_POINT, Metric, Parameter, Tool
-from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
+from benchmarks.parsing.line_scanner import (
+    Draft,
+    LineScanner,
+    MatchedLine,
+    append_limited,
+    parser,
+)
+from benchmarks.parsing.tool import FLOATING_POINT, Metric, Parameter, Tool
 
 _TIME: Final = r"(?:Calculation time|Calculating time|Berechnungszeit)"
 _MEMORY: Final = r"Memory usage|Memory requirement|Speicherbedarf"
 _METHOD: Final = r"Calculation method|Calculating method|Berechnungsmethode"
-LINES = Scanner(
+LINES = LineScanner(
     command=r"[^\n]{0,200}?\bpartdiff[\w.-]{0,30} +(?P<threads>\d+) +[12] +\d+ +[12] "
     r"+(?P<term>[12]) +(?P<limit>\S+)",
     time=rf"{_TIME}: +(?P<time>\S+) s\b",
@@ -38,26 +44,23 @@ _MPI: Final = re.compile(r"\s-(?:np|n|-np) +(\d{1,6})\s", re.ASCII)
 _BEHIND_POINT: Final = len("544251e-03")
 
 
-@parser("partdiff printed no time with a residuum below it.")
+@parser("partdiff printed no time followed by a residual.")
 def parse(output: str) -> list[Draft]:
-    """Return one run for each calculation whose residuum is printed."""
     runs = [Draft()]
-    called: dict[str, Parameter] = {}
-    lines: dict[str, Found] = {}
+    command_parameters: dict[str, Parameter] = {}
+    lines: dict[str, MatchedLine] = {}
     for line in LINES(output):
         if line.kind == "command":
-            # What only the command tells.
-            called = {}
-            if threads := line.whole("threads"):
-                called["threads"] = threads
+            command_parameters = {}
+            if threads := line.integer("threads"):
+                command_parameters["threads"] = threads
             if processes := _MPI.search(line.text):
-                called["processes"] = int(processes[1])
+                command_parameters["processes"] = int(processes[1])
             if line["term"] == "1":
-                called["accuracy"] = line["limit"]
+                command_parameters["accuracy"] = line["limit"]
         elif line.kind == "residuum":
-            # It is the last line: without it nothing tells that the answer is right.
-            keep(runs, Draft(parameters=dict(called)))
-            runs[-1].attempt(_read, lines | {"residuum": line}, runs[-1])
+            append_limited(runs, Draft(parameters=dict(command_parameters)))
+            runs[-1].read_line(_read, lines | {"residuum": line}, runs[-1])
             lines = {}
         else:
             lines = {} if line.kind == "time" else lines
@@ -65,7 +68,7 @@ def parse(output: str) -> list[Draft]:
     return runs
 
 
-def _read(lines: dict[str, Found], run: Draft) -> None:
+def _read(lines: dict[str, MatchedLine], run: Draft) -> None:
     if "time" not in lines:
         return
     time = lines["time"].number("time")
@@ -73,25 +76,24 @@ def _read(lines: dict[str, Found], run: Draft) -> None:
     if memory := lines.get("memory"):
         run.facts["memory MiB"] = memory.number("memory")
     if method := lines.get("method"):
-        # Gauß is spelled in several ways, and in several encodings.
+        # Gauß has several spellings and encodings.
         is_jacobi = method["method"] == "Jacobi"
         run.parameters["method"] = "Jacobi" if is_jacobi else "Gauss-Seidel"
     if interlines := lines.get("interlines"):
-        run.parameters["interlines"] = interlines.whole("interlines")
+        run.parameters["interlines"] = interlines.integer("interlines")
     if function := lines.get("function"):
-        # f(x,y) = 2pi^2*sin(pi*x)sin(pi*y), however it is spaced.
+        # f(x,y) = 2pi^2*sin(pi*x)sin(pi*y), with any spacing.
         text = function["function"]
-        named = text.partition("=")[2].strip() or text
-        run.parameters["function"] = "sine" if "sin(" in text else named
+        formula = text.partition("=")[2].strip() or text
+        run.parameters["function"] = "sine" if "sin(" in text else formula
     is_by_iterations = True
     if termination := lines.get("termination"):
         is_by_iterations = "iteration" in termination["termination"].casefold()
-        by = "iterations" if is_by_iterations else "accuracy"
-        run.parameters["termination"] = by
+        criterion = "iterations" if is_by_iterations else "accuracy"
+        run.parameters["termination"] = criterion
     if iterations := lines.get("iterations"):
-        # They are a part of the case only if they were asked for.
-        kept = run.parameters if is_by_iterations else run.facts
-        kept["iterations"] = iterations.whole("iterations")
+        target = run.parameters if is_by_iterations else run.facts
+        target["iterations"] = iterations.integer("iterations")
     run.add("time", time, "s")
 
 
@@ -99,7 +101,7 @@ TOOL = Tool(
     slug="partdiff",
     title="partdiff",
     homepage="https://github.com/parcio/partdiff",
-    metrics=(Metric("time", "s", "lower", "CPU", work=FLOATING_POINT),),
+    metrics=(Metric("time", "s", "lower", "CPU", work_class=FLOATING_POINT),),
     aliases=("partdiff-seq", "partdiff-par"),
     labels=("{method}", "{interlines} interlines"),
     version=2,

@@ -4,17 +4,14 @@ One row, below a header of ``"\\\\HOST\\object(instance)\\counter"``::
 
     "07/23/2026 06:04:44.000","10.5","3.25"
 
-The CPU counters of hosts and virtual machines are read, in % of one CPU (ESXi adds up
-the virtual CPUs: more than 100 is possible). The first sample of a rate is blank. The
-group number of ESXi changes whenever a machine is started: only its name is kept. The
-rows of a log are summarized.
+CPU counters are read, in % of one CPU (ESXi adds up the virtual CPUs: more than 100 is
+possible). The first sample of a rate is blank. ESXi changes the group number whenever a
+machine starts, so only the name is used.
 
-A German Windows translates the names, each version in another way, and writes decimal
-commas within the quotes, or semicolons between the cells::
+German Windows translates the names, differently in each version, and writes decimal
+commas, or semicolons between the cells::
 
     "07/23/2026 06:04:44.000","10,5","3,25"
-
-What it counted is told by its English name, so that it is the same case.
 """
 
 import csv
@@ -22,18 +19,24 @@ import re
 from dataclasses import dataclass, field
 from functools import partial
 
-from benchmarks.parsing.contract import Parameter, Tool
-from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
-from benchmarks.parsing.telemetry import (
-    CUT,
-    Summary,
-    lines_of,
-    refuse_other_width,
-    summary_metrics,
-    take_chunks,
+from benchmarks.parsing.line_scanner import (
+    Draft,
+    LineScanner,
+    MatchedLine,
+    append_limited,
+    parser,
 )
+from benchmarks.parsing.telemetry import (
+    TRUNCATED_ROW,
+    SampleSummary,
+    check_row_width,
+    count_lines,
+    read_chunks,
+    summary_metrics,
+)
+from benchmarks.parsing.tool import Parameter, Tool
 
-LINES = Scanner(
+LINES = LineScanner(
     header=r'"\(PDH-CSV 4\.0\)(?P<zone>[^"\n]*)"(?P<columns>[^\n]*)$',
     row=r'(?P<cells>"\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4} [^\n]*)$',
 )
@@ -51,7 +54,7 @@ _PATH = re.compile(
     rf"\\% (?P<counter>{_COUNTERS})",
     re.ASCII,
 )
-# Of German objects only these words are the same in all versions: `Logischer Prozessor
+# Only these words of German objects are the same in all versions: `Logischer Prozessor
 # für Hyper-V-Hypervisor`, `Hyper-V-Hypervisor - logischer Prozessor`, `Hyper-V
 # Hypervisor: virtueller Prozessor`, `... - Stamm des virtuellen Prozessors`.
 _GERMAN_PATH = re.compile(
@@ -65,27 +68,25 @@ _GERMAN_COUNTERS = (
     (r"%? ?Hypervisor-?(?:lauf|ausführungs)zeit(?: \(%\))?", "Hypervisor Run Time"),
     (r"%? ?Prozessorzeit(?: \(%\))?", "Processor Time"),
 )
-# One search over a whole column finds a cell that is no plain number.
+# Find cells that are not plain numbers in one search over a column.
 _NOT_PLAIN = re.compile(r"\n(?!\d{1,15}(?:\.\d{1,15})?(?:\n|\Z))", re.ASCII)
 _GROUP = re.compile(r"\A\d+:(?=.)")
-# Of the machine's own CPUs only the sum is read, of virtual machines each.
 _OF_THE_HOST = ("Hyper-V Hypervisor Logical Processor", "Processor", "Physical Cpu")
 
 
 @dataclass
-class Table(Draft):
-    """A header, the columns that are read, and the run of its rows."""
+class PdhTable(Draft):
+    """A header and the rows below."""
 
     width: int = 0
     separator: str = ","
-    # Its names are German: so are its numbers.
+    # German names imply German numbers.
     is_german: bool = False
     columns: dict[int, dict[str, Parameter]] = field(default_factory=dict)
     rows: int = 0
-    summaries: dict[int, Summary] = field(default_factory=dict)
+    summaries: dict[int, SampleSummary] = field(default_factory=dict)
 
-    def begin(self, line: Found) -> None:
-        """Choose the columns of a header that are counters of CPUs."""
+    def begin(self, line: MatchedLine) -> None:
         self.separator = ";" if line["columns"].lstrip().startswith(";") else ","
         names = self.cells_of(line)
         self.width = len(names)
@@ -104,54 +105,53 @@ class Table(Draft):
                 "instance": instance,
                 "counter": counter,
             }
-            self.summaries[index] = Summary()
+            self.summaries[index] = SampleSummary()
 
-    def take_alike(self, chunk: str) -> bool:
-        """Take rows at once if each is whole and its numbers are plain."""
-        between = f'"{self.separator}"'
-        rows = [line[1:-1].split(between) for line in chunk.split("\n")[:-1]]
-        # The first row may be blank: it is taken by itself.
-        if lines_of(chunk) < 0 or not self.rows or {*map(len, rows)} != {self.width}:
+    def read_uniform_chunk(self, chunk: str) -> bool:
+        delimiter = f'"{self.separator}"'
+        rows = [line[1:-1].split(delimiter) for line in chunk.split("\n")[:-1]]
+        # The first row may be blank.
+        if count_lines(chunk) < 0 or not self.rows or {*map(len, rows)} != {self.width}:
             return False
         picked = {
             index: [self.plain(row[index]) for row in rows] for index in self.columns
         }
         if any(_NOT_PLAIN.search("\n".join(["", *cells])) for cells in picked.values()):
             return False
-        # A quote within a cell would have cut it at the wrong place.
         if chunk.count('"') != 2 * self.width * len(rows):
             return False
         for index, cells in picked.items():
-            self.summaries[index].take_all(map(float, cells))
+            self.summaries[index].extend(map(float, cells))
         self.rows += len(rows)
         return True
 
-    def take_row(self, line: Found) -> None:
+    def read_row(self, line: MatchedLine) -> None:
         cells = self.cells_of(line)
-        if len(cells) != self.width and line.is_open("cells"):
-            self.mark("cut", CUT)
+        if len(cells) != self.width and line.may_be_truncated("cells"):
+            self.add_warning("cut", TRUNCATED_ROW)
             return
-        refuse_other_width(line, cells, self.width)
+        check_row_width(line, cells, self.width)
         for index, summary in self.summaries.items():
             cell = self.plain(cells[index].strip())
-            # -1 is written where a counter gave nothing.
+            # -1 means that the counter gave no value.
             if cell and cell != "-1":
-                summary.take(line.amount_of(cell))
+                summary.append(line.parse_amount(cell))
             elif self.rows:
-                self.mark("not_measured", "There are blank samples: left out.")
+                self.add_warning("not_measured", "Blank samples were excluded.")
         self.rows += 1
 
     def plain(self, cell: str) -> str:
-        """Return a number with a decimal point."""
         return cell.replace(",", ".") if self.is_german else cell
 
-    def cells_of(self, line: Found) -> list[str]:
-        # A list ends with a separator in some versions.
+    def cells_of(self, line: MatchedLine) -> list[str]:
+        # Some versions end each row with a separator.
         text = line.text.strip().removesuffix(self.separator)
         try:
             return next(csv.reader([text], delimiter=self.separator, strict=True))
         except csv.Error:
-            raise line.refused("this row is cut or damaged: a quote is open.") from None
+            raise line.parse_error(
+                "this row is truncated or damaged: a quotation mark is not closed."
+            ) from None
 
     def close(self) -> None:
         self.facts["samples"] = self.rows
@@ -160,20 +160,20 @@ class Table(Draft):
 
 
 def _counter_of(name: str) -> tuple[str, str, str, str] | None:
-    """Return host, object, instance and counter of a column in English, or None."""
+    """Return host, object, instance and counter of a column in English."""
     if path := _PATH.fullmatch(name):
         return path["host"], path["object"], path["instance"], path["counter"]
     if not (path := _GERMAN_PATH.fullmatch(name)):
         return None
-    found = [
+    counters = [
         english
         for pattern, english in _GERMAN_COUNTERS
         if re.fullmatch(pattern, path["counter"].strip(), re.IGNORECASE)
     ]
     counted = _english_object(path["object"].casefold())
-    if not found or not counted:
+    if not counters or not counted:
         return None
-    return path["host"], counted, path["instance"], found[0]
+    return path["host"], counted, path["instance"], counters[0]
 
 
 def _english_object(german: str) -> str:
@@ -189,28 +189,31 @@ def _english_object(german: str) -> str:
 
 
 @parser(
-    "There is no sample of a CPU counter with an English or a German name: "
-    "of the counters only those of processors are read."
+    "No samples of a CPU counter with an English or German name found. Only "
+    "processor counters are read."
 )
-def parse(output: str) -> list[Table]:
-    """Return one run for each header; the rows below it are summarized."""
-    tables: list[Table] = []
-    take_chunks(output, partial(_take, tables))
+def parse(output: str) -> list[PdhTable]:
+    tables: list[PdhTable] = []
+    read_chunks(output, partial(_read_chunk, tables))
     return tables
 
 
-def _take(tables: list[Table], chunk: str) -> None:
-    if tables and tables[-1].take_alike(chunk):
+def _read_chunk(tables: list[PdhTable], chunk: str) -> None:
+    if tables and tables[-1].read_uniform_chunk(chunk):
         return
     for line in LINES(chunk):
         if line.kind == "header":
-            table = Table()
+            table = PdhTable()
             table.begin(line)
-            keep(tables, table)
-        elif tables and line.is_open("cells") and not line["cells"].endswith('"'):
-            tables[-1].mark("cut", CUT)
+            append_limited(tables, table)
+        elif (
+            tables
+            and line.may_be_truncated("cells")
+            and not line["cells"].endswith('"')
+        ):
+            tables[-1].add_warning("cut", TRUNCATED_ROW)
         elif tables:
-            tables[-1].take_row(line)
+            tables[-1].read_row(line)
 
 
 TOOL = Tool(
@@ -218,7 +221,7 @@ TOOL = Tool(
     title="PDH CSV",
     homepage="https://learn.microsoft.com/windows-server/administration/"
     "windows-commands/typeperf",
-    metrics=summary_metrics("CPU utilization", "%", "CPU", zero_allowed=True),
+    metrics=summary_metrics("CPU utilization", "%", "CPU", allows_zero=True),
     aliases=("typeperf", "relog", "Hyper-V counters", "esxtop", "resxtop"),
     labels=("{object}", "{instance}", "{counter}"),
     version=3,

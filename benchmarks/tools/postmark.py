@@ -4,16 +4,21 @@ One result row, as printed by PostMark 1.51::
 
     500 created (500 per second)
 
-It counts whole seconds, and one where none has passed. kilobytes and megabytes are
-2^10 B and 2^20 B; the amount and the rate (in brackets) have each their own.
+Times are whole seconds, at least one. kilobytes and megabytes are 2^10 B and 2^20 B.
 """
 
-from benchmarks.parsing.contract import NO_CLASS, Metric, Tool, metrics
-from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
+from benchmarks.parsing.line_scanner import (
+    Draft,
+    LineScanner,
+    MatchedLine,
+    append_limited,
+    parser,
+)
+from benchmarks.parsing.tool import NO_WORK_CLASS, Metric, Tool, metrics
 
-# It stands before what is printed where the commands were piped into it.
+# The commands may be piped into the program.
 _PROMPT = r"(?:pm>[ \t]*+){0,99}"
-LINES = Scanner(
+LINES = LineScanner(
     banner=rf"{_PROMPT}PostMark v(?P<version>\d[\w.]*+)",
     time=rf"{_PROMPT}Time:[ \t]*+$",
     total=r"(?P<total>\S+) seconds total[ \t]*+$",
@@ -40,18 +45,17 @@ RATES = {
     "deleted": "file deletion rate",
 }
 DATA = {"read": "read throughput", "written": "write throughput"}
-SHORT = 10
+MIN_RUN_S = 10
 
 
 @parser("PostMark printed no result.")
 def parse(output: str) -> list[Draft]:
-    """Return one run for each ``Time:``."""
-    reports: list[list[Found]] = [[]]
+    reports: list[list[MatchedLine]] = [[]]
     for line in LINES(output):
         # A report ends with two lines of data.
         is_over = any(above.kind == "data" for above in reports[-1][-3:])
         if line.kind == "banner" or (line.kind == "time" and is_over):
-            keep(reports, [])
+            append_limited(reports, [])
         reports[-1].append(line)
     runs: list[Draft] = []
     version = ""
@@ -60,35 +64,37 @@ def parse(output: str) -> list[Draft]:
             version = lines[0]["version"]
         run = Draft(tool_version=version)
         runs.append(run)
-        alone = [line for line in lines if line["part"] == "Creation alone"]
-        if alone:
-            run.parameters["files"] = alone[0].whole("size")
+        creation = [line for line in lines if line["part"] == "Creation alone"]
+        if creation:
+            run.parameters["files"] = creation[0].integer("size")
         elif any(line.kind == "total" for line in lines):
-            run.mark("cut", "Its report has no number of files: it is cut.")
+            run.add_warning(
+                "cut", "The report is truncated: the number of files is missing."
+            )
         for line in lines:
-            if alone or line.kind == "failed":
+            if creation or line.kind == "failed":
                 _read(line, run)
     return runs
 
 
-def _read(line: Found, run: Draft) -> None:
+def _read(line: MatchedLine, run: Draft) -> None:
     if line.kind == "total":
         seconds = line.number("total")
         run.add("total time", seconds, "s")
-        if seconds < SHORT:
-            run.mark(
+        if seconds < MIN_RUN_S:
+            run.add_warning(
                 "short",
-                "{seconds:g} whole seconds are too short a run.",
+                "The run is too short: {seconds:g} s, measured in whole seconds.",
                 seconds=seconds,
             )
     elif line.kind == "transactions":
         run.facts["transaction seconds"] = line.number("seconds")
         run.add("transaction rate", line.number("transactions"), "1/s")
     elif line.kind == "files":
-        run.facts[f"files {line['what']}"] = line.whole("count")
+        run.facts[f"files {line['what']}"] = line.integer("count")
         run.add(RATES[line["what"]], line.number("rate"), "1/s", phase="all")
     elif line.kind == "part":
-        # "Mixed with transactions" stands below creation, and again below deletion.
+        # "Mixed with transactions" occurs below creation and below deletion.
         is_deletion = "files deleted" in run.facts
         if line["part"] != "Mixed with transactions":
             is_deletion = line["part"] == "Deletion alone"
@@ -99,7 +105,7 @@ def _read(line: Found, run: Draft) -> None:
         unit = UNITS[line["unit"] or "bytes"]
         run.add(DATA[line["way"]], line.number("data"), unit)
     elif line.kind == "failed":
-        run.mark("failed", 'PostMark printed "{text}".', text=line.text.strip())
+        run.add_warning("failed", 'PostMark printed "{text}".', text=line.text.strip())
 
 
 TOOL = Tool(
@@ -108,7 +114,7 @@ TOOL = Tool(
     homepage="https://packages.debian.org/stable/postmark",
     metrics=(
         Metric("total time", "s", "lower", "disk", implied_by=("transaction rate",)),
-        Metric("transaction rate", "1/s", "higher", "disk", work=NO_CLASS),
+        Metric("transaction rate", "1/s", "higher", "disk", work_class=NO_WORK_CLASS),
         *metrics(RATES.values(), "1/s", "higher", "disk"),
         *metrics(DATA.values(), "MiB/s", "higher", "disk"),
     ),
@@ -120,5 +126,5 @@ TOOL = Tool(
         r"\S+ seconds of transactions \(",
     ),
     programs=("postmark",),
-    localized=False,
+    is_localized=False,
 )

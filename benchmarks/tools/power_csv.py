@@ -1,12 +1,12 @@
-"""Power as plain CSV: a column of times, a column of watts, from any meter.
+"""Power as plain CSV from any meter: a column of times and a column of watts.
 
 One row, after an optional header such as ``time,watts``::
 
     2026-11-20T21:44:36.120Z,97.2
 
 Times are ISO 8601, a clock, seconds, or milliseconds (named so in the header, or since
-1970); watts are W unless the header says mW or kW. Power between two rows is taken as a
-straight line: energy is the area below it, and the mean is energy by time.
+1970); watts are W unless the header says mW or kW. Power is interpolated linearly
+between rows: energy is the area below the line, and the mean is energy by time.
 """
 
 from __future__ import annotations
@@ -18,17 +18,23 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import pairwise
 
-from benchmarks.parsing.contract import Tool
-from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
+from benchmarks.parsing.line_scanner import (
+    Draft,
+    LineScanner,
+    MatchedLine,
+    append_limited,
+    parser,
+)
 from benchmarks.parsing.telemetry import (
-    CUT,
     ENERGY_METRICS,
     FACTORS,
-    lines_of,
-    refuse_other_width,
+    TRUNCATED_ROW,
+    check_row_width,
+    count_lines,
+    read_chunks,
     summarize,
-    take_chunks,
 )
+from benchmarks.parsing.tool import Tool
 from benchmarks.sentences import Sentence
 
 _TIME = r"(?:time|timestamp|date|datetime|date_time|seconds|secs?|elapsed|epoch|t)"
@@ -42,7 +48,7 @@ HEADER = rf'(?i:"?{_TIME}{_UNIT}"? *+[,;\t] *+"?{_POWER}"? *+(?:[,;\t]|$))'
 _HEADER = re.compile(
     rf"^[ \t]*+(?P<names>(?={HEADER})[^\n]+)$", re.ASCII | re.MULTILINE
 )
-LINES = Scanner(row=r"(?P<cells>[^#\n][^\n]*)$")
+LINES = LineScanner(row=r"(?P<cells>[^#\n][^\n]*)$")
 _CELL = r'"?[^\s,;"][^,;\t\n"]{0,38}"?'
 _ROW = re.compile(
     rf"[ \t]*+({_CELL})(?: *[;\t] *\"?[\d.]++(?:,\d++)?\"?| *, *\"?[\d.]++\"?)[ \t]*+"
@@ -60,10 +66,9 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def is_rows(text: str) -> bool:
-    """Whether a text without header is rows of a time and a number, in order."""
     head = [line for line in text[:2000].split("\n")[:8] if line.strip()][:5]
     cells = [_ROW.fullmatch(line) for line in head]
-    # A table of anything else would do for one row.
+    # A single row may be of any other table.
     if len(cells) < 2 or not all(cells):
         return False
     times = [cell[1].strip('" ') for cell in cells if cell]
@@ -72,14 +77,14 @@ def is_rows(text: str) -> bool:
     if not all(map(_NUMBER.fullmatch, times)):
         return False
     seconds = [float(time.replace(",", ".")) for time in times]
-    # Plain numbers need a third row: two may well rise by chance.
-    return all(one < other for one, other in pairwise(seconds)) and len(times) > 2
+    # Two plain numbers may increase by chance.
+    return (
+        all(earlier < later for earlier, later in pairwise(seconds)) and len(times) > 2
+    )
 
 
 @dataclass
-class Rows(Draft):
-    """The rows below one header."""
-
+class PowerRows(Draft):
     names: list[str]
     times: array[int] = field(default_factory=lambda: array("q"))
     watts: array[float] = field(default_factory=lambda: array("d"))
@@ -87,70 +92,66 @@ class Rows(Draft):
 
     @property
     def is_ms(self) -> bool:
-        """Whether times are milliseconds."""
         return bool(re.search(r"[ _(\[]ms[)\]]?$", self.names[0].casefold()))
 
-    def take(self, chunk: str) -> None:
-        """Take lines of the log: at once if all are alike, else one by one."""
-        if self._take_alike(chunk):
+    def read(self, chunk: str) -> None:
+        if self._read_uniform_chunk(chunk):
             return
         rows = list(LINES(chunk))
         for row in rows:
-            if row.is_open("cells") and self._is_cut(row, rows):
-                self.mark("cut", CUT)
+            if row.may_be_truncated("cells") and self._is_cut(row, rows):
+                self.add_warning("cut", TRUNCATED_ROW)
                 continue
-            # Before the first row a line may be a prompt or a word.
             is_row = any(separator in row["cells"] for separator in ",;\t")
             if is_row or self.times or self.has_holes:
-                self._take_row(row)
+                self._read_row(row)
 
-    def _is_cut(self, last: Found, rows: list[Found]) -> bool:
-        # Without a line end it is whole if it has the decimals of the others.
+    def _is_cut(self, last: MatchedLine, rows: list[MatchedLine]) -> bool:
+        # Without a line end, a row is complete if it has the decimals of the others.
         cells = split(last["cells"])
         decimals = {len(split(row["cells"])[-1].partition(".")[2]) for row in rows[-9:]}
         is_narrow = len(cells) != len(self.names)
         return is_narrow or "." not in cells[-1] or len(decimals) > 1
 
-    def _take_alike(self, chunk: str) -> bool:
-        # The times and powers of a chunk in which every row looks like its first.
+    def _read_uniform_chunk(self, chunk: str) -> bool:
         columns = len(self.names)
         first = chunk[: chunk.find("\n")]
-        separator = next((mark for mark in ";\t" if mark in first), ",")
+        separator = next((candidate for candidate in ";\t" if candidate in first), ",")
         cell = first.partition(separator)[0].strip(' "')
         is_number = bool(_NUMBER.fullmatch(cell))
         rows = _row(separator, columns, is_number).findall(chunk)
-        if len(rows) != lines_of(chunk):
+        if len(rows) != count_lines(chunk):
             return False
         cells, powers = zip(*rows, strict=True)
         watts = list(map(float, powers))
         times = _all_microseconds(cells, self.is_ms)
         last = self.times[-1:].tolist()
-        # What is wrong with a row is said where each is read by itself.
         if not times or min(watts) <= 0 or [*last, *times] != sorted([*last, *times]):
             return False
         self.times.extend(times)
         self.watts.extend(watts)
         return True
 
-    def _take_row(self, row: Found) -> None:
+    def _read_row(self, row: MatchedLine) -> None:
         cells = split(row["cells"])
-        refuse_other_width(row, cells, len(self.names))
-        watts = row.number_of(cells[1]) if cells[1] else 0
+        check_row_width(row, cells, len(self.names))
+        watts = row.parse_number(cells[1]) if cells[1] else 0
         if watts < 0:
-            raise row.refused(
-                "{watts} W is not the power of a running machine.", watts=cells[1]
+            raise row.parse_error(
+                "{watts} W is not a valid power reading of a running machine.",
+                watts=cells[1],
             )
         time = microseconds(row, cells[0], self.is_ms)
         if self.times and time < self.times[-1]:
-            raise row.refused("its time is before that of the row above.")
+            raise row.parse_error("its time is earlier than the time of the row above.")
         if watts:
             self.times.append(time)
             self.watts.append(watts)
         else:
-            what = "0 W" if cells[1] else Sentence("no watts")
-            self.mark(
+            what = "0 W" if cells[1] else Sentence("no power value")
+            self.add_warning(
                 "not_measured",
-                "There are rows with {what}: left out.",
+                "Rows with {what} were excluded.",
                 what=what,
             )
             self.has_holes = True
@@ -161,45 +162,43 @@ class Rows(Draft):
 
     @property
     def factor(self) -> float:
-        """Watts per unit of its numbers."""
         return FACTORS[_unit(self.names[1])]
 
 
-def tables_of(output: str) -> list[Rows]:
-    """Return one run for each header, or for all rows if there is none."""
-    tables = [Rows(["time", "watts"])]
+def read_tables(output: str) -> list[PowerRows]:
+    tables = [PowerRows(["time", "watts"])]
     line = position = 0
     for header in [*_HEADER.finditer(output), None]:
         end = header.start() if header else len(output)
-        line = take_chunks(output[position:end], tables[-1].take, line)
+        line = read_chunks(output[position:end], tables[-1].read, line)
         if header:
             line += 1
             position = header.end() + 1
-            keep(tables, Rows(split(header["names"])))
+            append_limited(tables, PowerRows(split(header["names"])))
     return tables
 
 
-parse = parser("There are no rows of a time and watts.")(tables_of)
+parse = parser("No rows with a time and a power value found.")(read_tables)
 
 
 def split(text: str) -> list[str]:
-    separator = next((mark for mark in ";\t" if mark in text), ",")
+    separator = next((candidate for candidate in ";\t" if candidate in text), ",")
     return [cell.strip(' "\t') for cell in text.split(separator)]
 
 
 @cache
 def _row(separator: str, columns: int, is_number: bool) -> re.Pattern[str]:
     time = r"\d{1,13}(?:\.\d{1,9})?" if is_number else _DATE_PATTERN
-    others = rf"(?:{separator}[^,;\t\n]*){{{columns - 2}}}"
+    other_columns = rf"(?:{separator}[^,;\t\n]*){{{columns - 2}}}"
     watts = r"\d{1,15}(?:\.\d{1,15})?"
     return re.compile(
-        rf'^ *"?({time})"? *{separator} *"?({watts})"? *{others}\n',
+        rf'^ *"?({time})"? *{separator} *"?({watts})"? *{other_columns}\n',
         re.ASCII | re.MULTILINE,
     )
 
 
 def _all_microseconds(cells: tuple[str, ...], is_ms: bool) -> list[int]:
-    """Apply :func:`microseconds` to each cell; [] if they are not alike."""
+    """Return [] if the cells are not alike."""
     if _NUMBER.fullmatch(cells[0]):
         numbers = list(map(float, cells))
         is_milli = is_ms or min(numbers) > _FIRST_MILLISECOND
@@ -224,20 +223,20 @@ def _unit(name: str) -> str:
     return {"m": "mW", "k": "kW"}[prefix[1][0]] if prefix else "W"
 
 
-def microseconds(row: Found, cell: str, is_ms: bool) -> int:
+def microseconds(row: MatchedLine, cell: str, is_ms: bool) -> int:
     if _DATE.fullmatch(cell):
         try:
             time = datetime.fromisoformat(cell.replace("/", "-"))
         except ValueError:
-            raise row.refused('"{cell}" is not a time.', cell=cell) from None
+            raise row.parse_error('"{cell}" is not a time.', cell=cell) from None
         aware = time if time.tzinfo else time.replace(tzinfo=UTC)
         return (aware - _EPOCH) // _MICROSECOND
     if clock := _CLOCK.fullmatch(cell):
         minutes = int(clock[1]) * 60 + int(clock[2])
         return minutes * 60 * _SECOND + round(float(clock[3]) * _SECOND)
-    number = row.number_of(cell)
+    number = row.parse_number(cell)
     if not 0 <= number < _LARGEST:
-        raise row.refused("{cell} is not a time.", cell=cell)
+        raise row.parse_error("{cell} is not a time.", cell=cell)
     return round(number * (1000 if is_ms or number > _FIRST_MILLISECOND else _SECOND))
 
 
@@ -250,5 +249,5 @@ TOOL = Tool(
     version=2,
     parse=parse,
     signatures=(HEADER,),
-    shape=is_rows,
+    recognizes=is_rows,
 )

@@ -8,12 +8,18 @@ One result row, as printed by RAMspeed/SMP 3.5.0::
 A Kb is 2^10 B.
 """
 
-from benchmarks.parsing.contract import MEMORY, Metric, Tool
-from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
+from benchmarks.parsing.line_scanner import (
+    Draft,
+    LineScanner,
+    MatchedLine,
+    append_limited,
+    parser,
+)
+from benchmarks.parsing.tool import MEMORY, Metric, Tool
 
 _KIND = r"(?:INTEGER|FL-POINT|MMX|SSE)(?: \(nt\))?"
 _RATE = r"(?P<{0}>\S+) (?P<{0}_unit>M[Bb])/s"
-LINES = Scanner(
+LINES = LineScanner(
     banner=r"RAMspeed(?:/\w+)?(?: \((?P<system>[^)\n]*)\))? v(?P<version>[\w.-]+)",
     mode=r"(?P<pass>\d+)Gb per pass mode(?:, (?P<processes>\d+) process)?",
     batch=r"(?P<runs>\d+)-benchmark \S+ BatchRun mode",
@@ -23,7 +29,7 @@ LINES = Scanner(
     mean=rf"(?:{_KIND}) +BatchRun +(?P<mean_of>\w+): +{_RATE.format('mean_rate')}",
     mem=rf"(?P<mem_kind>{_KIND}) +(?P<kernel>Copy|Scale|Add|Triad|AVERAGE): +"
     rf"{_RATE.format('mem_rate')}",
-    # A row that is none of the above, or but its beginning at the end of the text.
+    # An unknown or truncated row.
     lost=r"(?P<lost>(?:INTEGER|FL-POINT|MMX|SSE)\b[^\n]*|[IFMS][A-Z-]{0,7}\Z)",
 )
 UNITS = {"MB": "MB/s", "Mb": "MiB/s"}
@@ -43,30 +49,30 @@ def parse(output: str) -> list[Draft]:
             if line["system"]:
                 header.facts["system"] = line["system"]
         elif line.kind == "batch":
-            header.facts["runs"] = line.whole("runs")
+            header.facts["runs"] = line.integer("runs")
         elif line.kind == "mode":
-            header.facts["GiB per pass"] = line.whole("pass")
+            header.facts["GiB per pass"] = line.integer("pass")
             if line["processes"]:
-                header.parameters["processes"] = line.whole("processes")
+                header.parameters["processes"] = line.integer("processes")
         elif line.kind == "lost":
-            runs[-1].mark(
+            runs[-1].add_warning(
                 "cut",
-                'The line "{row}" is cut: left out.',
+                'The line "{row}" is truncated and was excluded.',
                 row=line["lost"].strip()[:80],
             )
         else:
-            once = line.text.partition(":")[0]
+            label = line.text.partition(":")[0]
             # A batch prints the same row for each of its numbered benchmarks.
             is_repeated = line.kind == "mem" and any("#" in kind for kind in seen)
-            if once in seen and not is_repeated:
-                keep(runs, Draft())
+            if label in seen and not is_repeated:
+                append_limited(runs, Draft())
                 seen.clear()
-            seen.add(once)
+            seen.add(label)
             _read(line, runs[-1], header)
     return runs
 
 
-def _read(line: Found, run: Draft, header: Draft) -> None:
+def _read(line: MatchedLine, run: Draft, header: Draft) -> None:
     run.tool_version = header.tool_version
     run.parameters.update(header.parameters)
     run.facts.update(header.facts)
@@ -75,7 +81,7 @@ def _read(line: Found, run: Draft, header: Draft) -> None:
         case = {
             "type": TYPES.get(kind, kind),
             "operation": WAYS[line["way"]],
-            "block": f"{line.whole('block')} {line['prefix']}iB",
+            "block": f"{line.integer('block')} {line['prefix']}iB",
         }
         run.add("bandwidth", line.number("rate"), UNITS[line["rate_unit"]], **case)
     elif line.kind == "mem":
@@ -95,7 +101,7 @@ TOOL = Tool(
     slug="ramspeed",
     title="RAMspeed",
     homepage="https://github.com/cruvolo/ramspeed-smp",
-    metrics=(Metric("bandwidth", "MB/s", "higher", "memory", work=MEMORY),),
+    metrics=(Metric("bandwidth", "MB/s", "higher", "memory", work_class=MEMORY),),
     aliases=("ramsmp", "RAMspeed/SMP"),
     labels=("{type}", "{level}", "{block}"),
     version=2,

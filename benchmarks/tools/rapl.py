@@ -1,25 +1,31 @@
-"""RAPL: the energy that a processor counts of itself, its memory and graphics.
+"""RAPL: the energy counted by a processor for itself, its memory and graphics.
 
 One line of ``perf stat -a -e power/energy-pkg/``::
 
              12.74 Joules power/energy-pkg/
 
-``turbostat`` (its PkgWatt column), a CSV of times and ``energy_uj`` counters, and two
-snapshots of ``grep . /sys/class/powercap/*/*`` are read too. It is the processor alone:
-no supply, no disk, no fan. The counter wraps at ``max_energy_range_uj``.
+Other supported formats are ``turbostat`` (PkgWatt), a CSV of times and ``energy_uj``
+counters, and two snapshots of ``grep . /sys/class/powercap/*/*``. RAPL covers the
+processor alone. The counter wraps at ``max_energy_range_uj``.
 """
 
 from dataclasses import dataclass, field
 from typing import Final
 
-from benchmarks.parsing.contract import Parameter, Tool
-from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
-from benchmarks.parsing.telemetry import (
-    CUT,
-    ENERGY_METRICS,
-    Summary,
-    refuse_other_width,
+from benchmarks.parsing.line_scanner import (
+    Draft,
+    LineScanner,
+    MatchedLine,
+    append_limited,
+    parser,
 )
+from benchmarks.parsing.telemetry import (
+    ENERGY_METRICS,
+    TRUNCATED_ROW,
+    SampleSummary,
+    check_row_width,
+)
+from benchmarks.parsing.tool import Parameter, Tool
 from benchmarks.tools.power_csv import microseconds, split
 
 _TURBOSTAT: Final = (
@@ -29,10 +35,10 @@ _COUNTERS: Final = (
     r'(?i:"?(?:time|timestamp|seconds|epoch|date|t)[\w ()]{0,12}"?[,;\t] ?"?'
     r"[\w:. -]{0,60}energy_uj)"
 )
-# Of six decimals is what a logger puts before a line (``ts %.s``).
+# Times with six decimals are from a logger that prefixes lines (``ts %.s``).
 _AT: Final = r"\d{1,9}\.(?!\d{6} )\d+"
 _SYSFS: Final = r"/sys/(?:class|devices)/[\w/:.-]{1,200}"
-LINES: Final = Scanner(
+LINES: Final = LineScanner(
     stats=r"Performance counter stats for [^\n]*$",
     joules=rf"(?:(?P<at>{_AT}) +)?(?:S(?P<socket>\d+)\S* +\d+ +)?"
     r"(?P<joules><not \w+>|\S+) +Joules +power/energy-(?P<part>[\w-]+)/",
@@ -54,21 +60,21 @@ _OF_ONE_CPU: Final = {"Core", "CPU", "Package", "Node", "Die"}
 
 
 @dataclass(slots=True)
-class Counter:
-    """A counter of microjoules and its growth."""
+class EnergyCounter:
+    """A counter of microjoules."""
 
     label: str
     limit: int = 0
     before: int | None = None
     total: int = 0
 
-    def take(self, value: int, line: Found) -> None:
-        """Take the next value; a smaller one has wrapped once."""
+    def update(self, value: int, line: MatchedLine) -> None:
+        """A smaller value has wrapped once."""
         if self.before is not None:
             if value < self.before and not self.limit:
-                raise line.refused(
-                    "the counter fell: it wraps at max_energy_range_uj, which must "
-                    "be in the log."
+                raise line.parse_error(
+                    "the counter decreased. It wraps around at "
+                    "max_energy_range_uj, so the log must contain that value."
                 )
             self.total += value - self.before
             self.total += self.limit if value < self.before else 0
@@ -76,47 +82,46 @@ class Counter:
 
 
 @dataclass(slots=True)
-class Log:
-    """One call or one log."""
-
+class RaplLog:
     run: Draft = field(default_factory=Draft)
     joules: dict[tuple[str, str], float] = field(default_factory=dict)
     elapsed_s: float = 0.0
-    counters: dict[str, Counter] = field(default_factory=dict)
+    counters: dict[str, EnergyCounter] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
     is_ms: bool = False
-    columns: list[tuple[int, int, Counter]] = field(default_factory=list)
+    columns: list[tuple[int, int, EnergyCounter]] = field(default_factory=list)
     times: list[int] = field(default_factory=list)
-    watts: dict[str, Summary] = field(default_factory=dict)
+    watts: dict[str, SampleSummary] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.joules or self.counters or self.watts)
 
-    def take_joules(self, line: Found) -> None:
+    def read_joules(self, line: MatchedLine) -> None:
         part = PARTS.get(line["part"], line["part"])
         if line["joules"].startswith("<"):
-            self.run.mark(
-                "not_measured", "perf could not count {part}: left out.", part=part
+            self.run.add_warning(
+                "not_measured",
+                "perf could not count {part}; it was excluded.",
+                part=part,
             )
             return
         key = (part, line["socket"])
-        # With -I there is a row for each interval: they are added up.
+        # With -I there is a row for each interval.
         self.joules[key] = self.joules.get(key, 0.0) + line.number("joules", 2)
         if line["at"]:
             self.elapsed_s = line.number("at")
 
-    def take_file(self, line: Found) -> None:
+    def read_file(self, line: MatchedLine) -> None:
         zone, content = line["zone"].rpartition("/")[2], line["content"].strip()
-        counter = self.counters.setdefault(zone, Counter(zone))
+        counter = self.counters.setdefault(zone, EnergyCounter(zone))
         if line["file"] == "name":
             counter.label = PARTS.get(content, content)
         elif line["file"] == _RANGE:
-            counter.limit = line.whole("content")
+            counter.limit = line.integer("content")
         else:
-            counter.take(line.whole("content"), line)
+            counter.update(line.integer("content"), line)
 
     def begin_counters(self, names: str) -> None:
-        """Take the heading of a CSV of counters and, maybe, their ranges."""
         self.names = split(names)
         self.is_ms = self.names[0].casefold().endswith("ms")
         columns = list(enumerate(self.names))
@@ -124,55 +129,54 @@ class Log:
         for index, name in columns:
             if _is(name, _ENERGY):
                 part = _part(name, _ENERGY)
-                counter = Counter(PARTS.get(part, part) or "package")
+                counter = EnergyCounter(PARTS.get(part, part) or "package")
                 self.counters[name] = counter
                 limit = ranges.get(part, ranges.get("", 0))
                 self.columns.append((index, limit, counter))
 
-    def take_row(self, line: Found) -> None:
+    def read_row(self, line: MatchedLine) -> None:
         if self.watts:
-            self._take_watts(line)
+            self._read_watts(line)
         elif self.counters and self.names:
-            self._take_counts(line)
+            self._read_counts(line)
 
-    def _take_counts(self, line: Found) -> None:
+    def _read_counts(self, line: MatchedLine) -> None:
         cells = split(line["cells"])
-        if line.is_open("cells"):
-            # Nothing tells whether the last counter has all its digits.
-            self.run.mark("cut", CUT)
+        if line.may_be_truncated("cells"):
+            # The last counter may lack digits.
+            self.run.add_warning("cut", TRUNCATED_ROW)
             return
-        refuse_other_width(line, cells, len(self.names))
+        check_row_width(line, cells, len(self.names))
         time = microseconds(line, cells[0], self.is_ms)
         if self.times and time < self.times[-1]:
-            raise line.refused("its time is before that of the row above.")
-        # The first and the last are all that is needed.
+            raise line.parse_error(
+                "its time is earlier than the time of the row above."
+            )
         self.times = [*self.times[:1], time]
         for index, limit, counter in self.columns:
             counter.limit = _whole(line, cells[limit]) if limit else 0
-            counter.take(_whole(line, cells[index]), line)
+            counter.update(_whole(line, cells[index]), line)
 
     def begin_turbostat(self, columns: str) -> None:
         self.names = columns.rstrip().split("\t")
         for name in self.names:
             if name.endswith("Watt") and name in PARTS:
-                self.watts.setdefault(PARTS[name], Summary())
+                self.watts.setdefault(PARTS[name], SampleSummary())
 
-    def _take_watts(self, line: Found) -> None:
-        # Of all CPUs together, which has a line in the columns of one.
+    def _read_watts(self, line: MatchedLine) -> None:
+        # The sum of all CPUs has dashes in the columns of single CPUs.
         cells = line["cells"].rstrip().split("\t")
-        # Some rows of one CPU are shorter than the heading: none of them is read.
-        named = dict(zip(self.names, cells, strict=False))
-        if any(named.get(name, "-") != "-" for name in _OF_ONE_CPU):
+        cells_by_name = dict(zip(self.names, cells, strict=False))
+        if any(cells_by_name.get(name, "-") != "-" for name in _OF_ONE_CPU):
             return
-        if len(cells) != len(self.names) or line.is_open("cells"):
-            self.run.mark("cut", CUT)
+        if len(cells) != len(self.names) or line.may_be_truncated("cells"):
+            self.run.add_warning("cut", TRUNCATED_ROW)
             return
-        for name, cell in named.items():
+        for name, cell in cells_by_name.items():
             if name in PARTS:
-                self.watts[PARTS[name]].take(line.amount_of(cell))
+                self.watts[PARTS[name]].append(line.parse_amount(cell))
 
-    def done(self) -> Draft:
-        """Return the run: energy, time, and power."""
+    def finish(self) -> Draft:
         if self.times:
             self.elapsed_s = (max(self.times) - min(self.times)) / 1_000_000
         for (part, socket), joules in self.joules.items():
@@ -181,7 +185,7 @@ class Log:
             if counter.total:
                 self._add(counter.total / 1_000_000, part=counter.label)
         for part, watts in self.watts.items():
-            # A part that is not there is 0.00 in every row.
+            # A missing part is 0.00 in every row.
             if any(watts.samples):
                 watts.add_to(self.run, "power", "W", part=part)
         if self.run and self.elapsed_s:
@@ -194,29 +198,28 @@ class Log:
             self.run.add("power mean", joules / self.elapsed_s, "W", **case)
 
 
-@parser("There are no joules or watts.")
+@parser("No values in joules or watts found.")
 def parse(output: str) -> list[Draft]:
-    """Return one run for each call of perf, for each CSV, for all rows of turbostat."""
-    logs = [Log()]
+    logs = [RaplLog()]
     for line in LINES(output):
         if line.kind in {"stats", "counters"} and logs[-1]:
-            keep(logs, Log())
+            append_limited(logs, RaplLog())
         log = logs[-1]
         if line.kind == "stats":
             log.run.facts["measured"] = line.text.strip().rstrip(":")
         elif line.kind == "joules":
-            log.take_joules(line)
+            log.read_joules(line)
         elif line.kind == "elapsed":
             log.elapsed_s = line.number("elapsed")
         elif line.kind == "file":
-            log.take_file(line)
+            log.read_file(line)
         elif line.kind == "turbostat":
             log.begin_turbostat(line["columns"])
         elif line.kind == "counters":
             log.begin_counters(line["names"])
         else:
-            log.take_row(line)
-    return [log.done() for log in logs]
+            log.read_row(line)
+    return [log.finish() for log in logs]
 
 
 def _is(name: str, ending: str) -> bool:
@@ -224,17 +227,18 @@ def _is(name: str, ending: str) -> bool:
 
 
 def _part(name: str, ending: str) -> str:
-    """Return ``package-0`` of ``package-0 energy_uj``; "" if no part is named."""
     return name[: -len(ending)].strip(" _.:-")
 
 
-def _whole(line: Found, cell: str) -> int:
-    # A float holds no counter of more than 15 digits: whole numbers are read as such.
+def _whole(line: MatchedLine, cell: str) -> int:
+    # A float holds only 15 digits exactly.
     if cell.isascii() and cell.isdecimal() and len(cell) < 18:
         return int(cell)
-    value = line.number_of(cell)
+    value = line.parse_number(cell)
     if value < 0 or not value.is_integer():
-        raise line.refused('"{cell}" is not a counter of microjoules.', cell=cell)
+        raise line.parse_error(
+            '"{cell}" is not a valid counter of microjoules.', cell=cell
+        )
     return int(value)
 
 

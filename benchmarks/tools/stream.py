@@ -4,17 +4,23 @@ One result row, as printed by version 5.10::
 
     Triad:           6886.6     0.049161     0.034850     0.090943
 
-The rate is that of the best of several passes within one start of the program, in MB/s
-of 10^6 B. A run whose result does not validate computed something else: it is refused.
+The rate is that of the best of several passes, in MB/s of 10^6 B. A run whose results
+fail validation is rejected.
 """
 
 from benchmarks.errors import ParseError
-from benchmarks.parsing.contract import MEMORY, Metric, Tool
-from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
+from benchmarks.parsing.line_scanner import (
+    Draft,
+    LineScanner,
+    MatchedLine,
+    append_limited,
+    parser,
+)
+from benchmarks.parsing.tool import MEMORY, Metric, Tool
 
 KERNELS = ("copy", "scale", "add", "triad")
-DOUBLE = 8  # B, of an element
-LINES = Scanner(
+DOUBLE = 8  # B per element
+LINES = LineScanner(
     version=r"STREAM version \$Revision: (?P<version>[\d.]+)",
     element=r"This system uses (?P<element>\d+) bytes per (?:array element|"
     r"DOUBLE PRECISION word)",
@@ -29,34 +35,33 @@ LINES = Scanner(
 
 @parser("STREAM printed no bandwidth.")
 def parse(output: str) -> list[Draft]:
-    """Return one run for each start; refuse one that lacks a kernel."""
     runs = [Draft()]
     rows: list[str] = []
     for line in LINES(output):
         if line.kind in ("version", "element") and rows:
-            runs[-1].attempt(_refuse_missing, rows)
-            keep(runs, Draft())
+            runs[-1].read_line(_refuse_missing, rows)
+            append_limited(runs, Draft())
             rows = []
         if line.kind == "row":
             rows.append(line["kernel"].casefold())
-        runs[-1].attempt(_read, line, runs[-1])
+        runs[-1].read_line(_read, line, runs[-1])
     if rows:
-        runs[-1].attempt(_refuse_missing, rows)
+        runs[-1].read_line(_refuse_missing, rows)
     return runs
 
 
-def _read(line: Found, run: Draft) -> None:
+def _read(line: MatchedLine, run: Draft) -> None:
     if line.kind == "cut":
-        raise line.refused("this row is not whole.")
+        raise line.parse_error("this row is incomplete.")
     if line.kind == "failed":
-        raise line.refused("the results do not validate.")
+        raise line.parse_error("the results failed validation.")
     if line.kind == "version":
         run.tool_version = line["version"]
     elif line.kind == "element":
-        if (size := line.whole("element")) != DOUBLE:
+        if (size := line.integer("element")) != DOUBLE:
             run.parameters["element"] = f"{size} B"
     elif line.kind == "passes":
-        run.facts["passes"] = line.whole("passes")
+        run.facts["passes"] = line.integer("passes")
     elif line.kind == "row":
         line.numbers("times", 6)
         run.add(
@@ -66,7 +71,7 @@ def _read(line: Found, run: Draft) -> None:
             operation=line["kernel"].casefold(),
         )
     else:
-        run.parameters[line.kind] = line.whole(line.kind)
+        run.parameters[line.kind] = line.integer(line.kind)
 
 
 def _refuse_missing(rows: list[str]) -> None:
@@ -81,7 +86,7 @@ TOOL = Tool(
     slug="stream",
     title="STREAM",
     homepage="https://www.cs.virginia.edu/stream/",
-    metrics=(Metric("bandwidth", "MB/s", "higher", "memory", work=MEMORY),),
+    metrics=(Metric("bandwidth", "MB/s", "higher", "memory", work_class=MEMORY),),
     labels=("{threads} threads", "{sockets} sockets"),
     version=1,
     parse=parse,
@@ -90,5 +95,5 @@ TOOL = Tool(
         r"Function[ \t]++(?:Best )?Rate (?:MB/s|\(MB/s\))",
     ),
     programs=("stream", "stream_c.exe", "stream_omp"),
-    localized=False,
+    is_localized=False,
 )

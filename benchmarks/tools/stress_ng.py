@@ -4,20 +4,26 @@ One result row, as printed by stress-ng 0.15.06 (on stderr)::
 
     stress-ng: metrc: [21804] cpu    3488   4.00   2.82   0.02   871.19   1229.60
 
-The two lines above tell what its columns are. ``--yaml`` writes the same as
-``bogo-ops-per-second-real-time: 871.190000``: where both are there, the rows are read.
+The two lines above name its columns. ``--yaml`` writes ``bogo-ops-per-second-real-time:
+871.190000``; if both exist, the rows are read.
 """
 
 import re
 from dataclasses import dataclass, field
 
-from benchmarks.parsing.contract import Metric, Parameter, Tool, when, works
-from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
+from benchmarks.parsing.line_scanner import (
+    Draft,
+    LineScanner,
+    MatchedLine,
+    append_limited,
+    parser,
+)
+from benchmarks.parsing.tool import Metric, Parameter, Tool, first_match, when
 
 _SAYS = r"stress-ng: (?:[\d:.]++ )?(?:{0}): ++(?:\[\d++\] ++)?"
 _INFO = rf"(?:{_SAYS.format('info|metrc')})?"
 _NAME = r"[A-Za-z][\w-]*+"
-LINES = Scanner(
+LINES = LineScanner(
     hogs=rf"{_INFO}dispatching hogs: (?P<hogs>[^\n]*)$",
     head=rf"{_INFO}stressor +(?P<head>bogo ops [^\n]*)$",
     under=rf"{_INFO}(?P<under>\(secs\) [^\n]*)$",
@@ -44,7 +50,7 @@ _HOGS = re.compile(rf"(\d{{1,9}}) ({_NAME})")
 
 
 @dataclass(slots=True)
-class Report:
+class StressNgReport:
     is_yaml: bool = False
     run: Draft = field(default_factory=Draft)
     instances: dict[str, int] = field(default_factory=dict)
@@ -53,7 +59,6 @@ class Report:
     stressor: str = ""
 
     def add(self, metric: str, value: float, stressor: str) -> None:
-        """Add a number of a stressor; its instances are part of the case."""
         if metric == OPS:
             self.ops[stressor] = value
         case: dict[str, Parameter] = {"stressor": stressor}
@@ -61,29 +66,35 @@ class Report:
             case["instances"] = instances
         self.run.add(metric, value, "" if metric == OPS else "1/s", **case)
 
-    def read_row(self, line: Found) -> None:
+    def read_row(self, line: MatchedLine) -> None:
         cells = line["cells"].split()
-        # What it says in prose looks like a row, but not all its words are numbers.
+        # Prose may look like a row.
         if not self.columns or not all(map(_CELL.fullmatch, cells)):
             return
-        known = [name for name in self.columns if name != "others"]
-        is_all = known == self.columns
-        if len(cells) < len(known) or (is_all and len(cells) > len(known)):
+        known_columns = [name for name in self.columns if name != "others"]
+        is_all = known_columns == self.columns
+        if len(cells) < len(known_columns) or (
+            is_all and len(cells) > len(known_columns)
+        ):
             if line["prefix"]:
-                columns = len(known)
-                raise line.refused(
-                    "its heading has {known} columns or more.", known=columns
+                columns = len(known_columns)
+                raise line.parse_error(
+                    "this row does not match its heading, which has {known} "
+                    "columns or more.",
+                    known=columns,
                 )
             return
-        # Columns that are unknown may be missing from an open end: -1 is never met.
+        # Unknown columns may be missing from an open end: -1 never matches.
         values = line.numbers("cells", decimals=2 if is_all else -1)
         if min(values) < 0:
-            raise line.refused("a number of it is negative.")
-        row = dict(zip(known, values[: len(known)], strict=True))
+            raise line.parse_error("this row contains a negative number.")
+        row = dict(zip(known_columns, values[: len(known_columns)], strict=True))
 
         name = line["name"].replace("_", "-")
         if row.get("real time") == 0:
-            self.run.mark("not_run", "{name} did not run: left out.", name=name)
+            self.run.add_warning(
+                "not_run", "{name} did not run and was excluded.", name=name
+            )
             return
         for metric in (OPS, WALL, CPU):
             if metric in row:
@@ -91,19 +102,21 @@ class Report:
         if "real time" in row:
             self.run.facts[f"{name} real time s"] = row["real time"]
 
-    def read_yaml(self, line: Found) -> None:
+    def read_yaml(self, line: MatchedLine) -> None:
         if line.kind == "stressor":
             self.stressor = line["stressor"].replace("_", "-")
         elif line.kind == "value" and self.stressor:
             if line["key"] == "bogo-ops":
-                self.add(OPS, float(line.whole("value")), self.stressor)
+                self.add(OPS, float(line.integer("value")), self.stressor)
             elif metric := KEYS.get(line["key"]):
                 self.add(metric, line.number("value", decimals=6), self.stressor)
 
-    def read_text(self, line: Found) -> None:
+    def read_text(self, line: MatchedLine) -> None:
         if line.kind == "hogs":
             hogs = _HOGS.findall(line["hogs"])
-            self.instances = {name.replace("_", "-"): int(many) for many, name in hogs}
+            self.instances = {
+                name.replace("_", "-"): int(count) for count, name in hogs
+            }
         elif line.kind == "head":
             self.columns = _columns(line["head"], ("real", "usr+sys"))
         elif line.kind == "under" and self.columns:
@@ -112,52 +125,53 @@ class Report:
         elif line.kind == "row":
             self.read_row(line)
         elif line.kind == "failed":
-            if line.whole("count"):
-                _mark_printed(line, self.run)
+            if line.integer("count"):
+                _warn_printed(line, self.run)
         elif line.kind == "trouble" or line["result"]:
-            _mark_printed(line, self.run)
+            _warn_printed(line, self.run)
 
 
-@parser('stress-ng printed no metrics: call it "--metrics".')
+@parser('stress-ng printed no metrics. Run it with "--metrics".')
 def parse(output: str) -> list[Draft]:
-    """Return one run for each table, or for each YAML file without its table."""
-    reports = [Report()]
+    reports = [StressNgReport()]
     for line in LINES(output):
         report = reports[-1]
         if line.kind in {"yaml", "stressor", "value"}:
             if line.kind == "yaml" or not report.is_yaml:
-                keep(reports, Report(is_yaml=True))
+                append_limited(reports, StressNgReport(is_yaml=True))
             reports[-1].read_yaml(line)
         elif line.kind == "version":
             report.run.tool_version = line["version"]
         else:
             is_begun = report.is_yaml or report.run
             if line.kind == "hogs" or (line.kind == "head" and is_begun):
-                # The hogs were dispatched above the heading.
+                # Hogs are dispatched above the heading.
                 instances = report.instances if line.kind == "head" else {}
-                keep(reports, Report(instances=instances))
+                append_limited(reports, StressNgReport(instances=instances))
             reports[-1].read_text(line)
 
     runs: list[Draft] = []
-    table: Report | None = None
-    for report, behind in zip(reports, [*reports[1:], Report()], strict=True):
-        same: Report | None = None
-        # YAML that repeats the table beside it is no run of its own.
+    table: StressNgReport | None = None
+    for report, following in zip(
+        reports, [*reports[1:], StressNgReport()], strict=True
+    ):
+        repeated: StressNgReport | None = None
+        # YAML that repeats the table next to it is not a run of its own.
         if report.is_yaml and table and report.ops.items() <= table.ops.items():
-            same = table
-        elif report.is_yaml and report.ops == behind.ops:
-            same = behind
-        if same:
-            same.run.tool_version = report.run.tool_version
+            repeated = table
+        elif report.is_yaml and report.ops == following.ops:
+            repeated = following
+        if repeated:
+            repeated.run.tool_version = report.run.tool_version
         else:
             runs.append(report.run)
         table = None if report.is_yaml else report
     return runs
 
 
-def _mark_printed(line: Found, run: Draft) -> None:
+def _warn_printed(line: MatchedLine, run: Draft) -> None:
     is_doubt = line["what"] in {"metrics untrustworthy", "skipped"}
-    run.mark(
+    run.add_warning(
         "doubtful" if is_doubt else "failed",
         'stress-ng printed "{text}".',
         text=line.text.strip(),
@@ -165,9 +179,8 @@ def _mark_printed(line: Found, run: Draft) -> None:
 
 
 def _columns(head: str, order: tuple[str, ...]) -> list[str]:
-    """Return the names of the columns, up to the first unknown one."""
     rates = iter([WALL if clock == "real" else CPU for clock in order])
-    # Called with its own names again, when the line below tells their order.
+    # Called again with its own names.
     head = head.replace(CPU, "bogo ops/s").replace(WALL, "bogo ops/s")
     names: list[str] = []
     for name in _COLUMN.findall(head):
@@ -177,7 +190,7 @@ def _columns(head: str, order: tuple[str, ...]) -> list[str]:
     return names
 
 
-STRESSED = works(
+STRESSOR_WORK = first_match(
     when("CPU: floating point", stressor="matrix|matrix-3d|fp|trig"),
     when("CPU: integer", stressor="prime|hash|crc16|bitops|factor"),
     when("memory: copy", stressor="memcpy|stream|memmove"),
@@ -192,9 +205,9 @@ TOOL = Tool(
     title="stress-ng",
     homepage="https://github.com/ColinIanKing/stress-ng",
     metrics=(
-        Metric(OPS, "", "neither", "CPU", zero_allowed=True),
-        Metric(WALL, "1/s", "higher", "CPU", work=STRESSED),
-        # For a second of CPU time that the guest counts.
+        Metric(OPS, "", "neither", "CPU", allows_zero=True),
+        Metric(WALL, "1/s", "higher", "CPU", work_class=STRESSOR_WORK),
+        # Per second of CPU time, as counted by the guest.
         Metric(CPU, "1/s", "higher", "CPU", kind="cost"),
     ),
     labels=("{stressor}", "{instances} instances"),
@@ -207,5 +220,5 @@ TOOL = Tool(
         r"stressor +bogo ops ",
     ),
     programs=("stress-ng",),
-    localized=False,
+    is_localized=False,
 )

@@ -4,28 +4,34 @@ One result row, as printed by sysbench 1.0.20::
 
         transactions:                        3317   (1103.92 per sec.)
 
-Versions 0.4 and 0.5 say "per-request statistics" or "response time" where 1.0 says
-"Latency (ms)", and write KB, MB, Kb, Mb and Gb for powers of 1024 bytes.
+Versions 0.4 and 0.5 print "per-request statistics" or "response time" instead of
+"Latency (ms)", and use KB, MB, Kb, Mb and Gb for powers of 1024 bytes.
 """
 
 import re
 from collections.abc import Callable
 from typing import Final
 
-from benchmarks.parsing.contract import (
-    NO_CLASS,
-    SET_AMOUNTS,
-    SET_LENGTHS,
-    Cap,
+from benchmarks.parsing.line_scanner import (
+    Draft,
+    LineScanner,
+    MatchedLine,
+    append_limited,
+    parser,
+)
+from benchmarks.parsing.tool import (
+    AMOUNT_OPTIONS,
+    DURATION_OPTIONS,
+    NO_WORK_CLASS,
     Metric,
     Options,
     Parameter,
+    RateOption,
     Tool,
+    first_match,
     metrics,
     when,
-    works,
 )
-from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 
 COUNTS = (
     "transactions",
@@ -42,11 +48,11 @@ QUERY_RATES = ("read/write request rate", "query rate")
 LATENCIES = ("min", "mean", "max", "p95", "percentile")
 FILE_RATES = ("read rate", "write rate", "fsync rate", "file request rate")
 FILE_THROUGHPUTS = ("read throughput", "write throughput", "file throughput")
-# A rate of events may be asked for: what one of them asks or moves follows.
-ASKED = (Cap("target_rate"), Cap("rate"))
-FOLLOWING = (Cap("target_rate", ""), Cap("rate", ""))
+# Requests and data per event follow from the requested rate of events.
+RATE_OPTIONS = (RateOption("target_rate"), RateOption("rate"))
+DERIVED_RATE_OPTIONS = (RateOption("target_rate", ""), RateOption("rate", ""))
 
-# Any of these tells what the time of a set amount of work tells.
+# Each of these gives the same information as the time of a set amount of work.
 SPEEDS = (
     *RATES,
     *QUERY_RATES,
@@ -56,28 +62,26 @@ SPEEDS = (
     *FILE_THROUGHPUTS,
     "file request rate",
 )
-# Files that are read and written in one test are both.
-FILES_READ = works(
+# A test that reads and writes files counts for both.
+FILE_READ_WORK = first_match(
     when("disk: random read", test="fileio", access="random"),
     when("disk: sequential read", test="fileio", access="sequential"),
 )
-FILES_WRITTEN = works(
+FILE_WRITE_WORK = first_match(
     when("disk: random write", test="fileio", access="random"),
     when("disk: sequential write", test="fileio", access="sequential"),
 )
-# Its metrics are many tests' at once: which it was says the test alone, but of
-# transactions and of the events of the CPU.
-QUERIED = works(when("application: database", test="|oltp"))
-COUNTED = works(when("CPU: integer", test="|cpu"))
-MOVED = works(
+# Many tests share these metrics, so a work class requires the test parameter.
+DATABASE_WORK = first_match(when("application: database", test="|oltp"))
+CPU_WORK = first_match(when("CPU: integer", test="|cpu"))
+MEMORY_WORK = first_match(
     when("memory: read", test="memory", operation="read"),
     when("memory: write", test="memory", operation="write"),
 )
 
-# The lines of versions 0.3 to 1.1.
 _END: Final = r"[ \t]*+$"
 
-LINES: Final = Scanner(
+LINES: Final = LineScanner(
     banner=rf"sysbench v?(?P<version>\d[\w.-]*+)(?:: | \(|{_END})",
     start=r"Running the test with following options:",
     checkpoint=r"\[ *\d+s *\] Checkpoint report:",
@@ -118,8 +122,7 @@ LINES: Final = Scanner(
     requests=r"(?P<requests>\S+) Requests/sec executed",
     trouble=r"(?P<trouble>(?:FATAL|ALERT|ERROR|invalid option|Unknown option)\b.*+)",
 )
-# Nothing in the output of 1.0 tells its tests "threads" and "mutex" apart: only the
-# command does, where a log holds it.
+# Only the command distinguishes the tests "threads" and "mutex" of 1.0.
 _COMMAND: Final = re.compile(
     r"\bsysbench\b[^\n]*?[ =/]"
     r"(?:(?P<test>cpu|memory|threads|mutex|fileio|oltp)\b"
@@ -145,26 +148,23 @@ _RATES: Final = {
     "queries": "query rate",
 }
 _LATENCIES: Final = {"min": "min", "avg": "mean", "max": "max", "95": "p95"}
-_DOUBTS: Final = {"ignored errors", "reconnects"}
+_PROBLEM_COUNTS: Final = {"ignored errors", "reconnects"}
 
 
 def _size(text: str) -> str:
-    """Return ``16Kb``, ``16KiB`` or ``16K`` as 16 KiB."""
     if not (size := _SIZE.fullmatch(text)):
         return text
     return f"{size[1]} {size[2]}iB" if size[2] else f"{size[1]} B"
 
 
-# What one line tells of the case: its name there, and how it is read.
-SETTINGS: Final[dict[str, tuple[str, Callable[[Found], Parameter]]]] = {
-    "target": ("target rate", lambda line: line.whole("target")),
-    "threads": ("threads", lambda line: line.whole("threads")),
+SETTINGS: Final[dict[str, tuple[str, Callable[[MatchedLine], Parameter]]]] = {
+    "target": ("target rate", lambda line: line.integer("target")),
+    "threads": ("threads", lambda line: line.integer("threads")),
     "each_write": ("fsync", lambda line: "each write"),
     "block": ("block", lambda line: _size(line["block"])),
     "total": ("total", lambda line: _size(line["total"])),
     "io": ("io", lambda line: line["io"]),
 }
-# What one line tells as a number: its group, its decimals, its metric and unit.
 NUMBERS: Final[dict[str, tuple[str, int | None, str, str]]] = {
     "events": ("events", None, "events", ""),
     "cpu_eps": ("cpu_eps", 2, "CPU event rate", "1/s"),
@@ -173,7 +173,7 @@ NUMBERS: Final[dict[str, tuple[str, int | None, str, str]]] = {
     "transferred": ("mib", None, "memory throughput", "MiB/s"),
     "requests": ("requests", None, "file request rate", "1/s"),
 }
-# The same of files, where 0 is a way that was not tested.
+# For files, 0 is an operation that was not tested.
 FILE_NUMBERS: Final[dict[str, tuple[tuple[str, int | None, str, str], ...]]] = {
     "each": (("each_rate", 2, "{each} rate", "1/s"),),
     "moved": (("moved_rate", 2, "{moved} throughput", "MiB/s"),),
@@ -186,51 +186,53 @@ FILE_NUMBERS: Final[dict[str, tuple[tuple[str, int | None, str, str], ...]]] = {
 
 @parser("sysbench printed no result.")
 def parse(output: str) -> list[Draft]:
-    """Return one run for each start of the program."""
-    called = _called(output[:_LONGEST_COMMAND].lstrip().partition("\n")[0])
-    runs = [Draft(parameters={**called})]
+    command_parameters = _command_parameters(
+        output[:_LONGEST_COMMAND].lstrip().partition("\n")[0]
+    )
+    runs = [Draft(parameters={**command_parameters})]
     for line in LINES(output):
         if line.kind in {"banner", "start"} and runs[-1]:
             version = runs[-1].tool_version
-            keep(runs, Draft(tool_version=version, parameters={**called}))
+            append_limited(
+                runs, Draft(tool_version=version, parameters={**command_parameters})
+            )
         run = runs[-1]
         if line.kind == "banner":
             run.tool_version = line["version"].rstrip(":")
         elif line.kind == "checkpoint":
             run.facts["checkpoints"] = True
-            run.mark(
+            run.add_warning(
                 "checkpoints",
-                "Its counters were reset at checkpoints: each report is of its "
-                "own interval.",
+                "The counters were reset at checkpoints, so each report covers "
+                "only its own interval.",
             )
         elif line.kind == "trouble":
             trouble = line["trouble"].strip()[:200]
-            run.mark("failed", 'sysbench printed "{trouble}".', trouble=trouble)
+            run.add_warning("failed", 'sysbench printed "{trouble}".', trouble=trouble)
         else:
             _read_setting(line, run)
             _read_result(line, run)
     for run in runs:
         if run and "test" not in run.parameters:
-            run.mark(
+            run.add_warning(
                 "unknown_test",
-                "sysbench does not print whether this was its threads or its "
-                "mutex test: put the command above its output.",
+                "sysbench does not print whether this was the threads test or the "
+                "mutex test. Put the command above the output.",
             )
     return runs
 
 
-def _called(command: str) -> dict[str, Parameter]:
-    """Return what only the command tells: test, script, random access."""
-    called = _COMMAND.search(command)
-    if called is None:
+def _command_parameters(command: str) -> dict[str, Parameter]:
+    match = _COMMAND.search(command)
+    if match is None:
         return {}
-    if called["script"]:
-        return {"test": "oltp", "script": called["script"]}
-    is_random = called["test"] == "memory" and _RANDOM.search(command)
-    return {"test": called["test"]} | ({"access": "random"} if is_random else {})
+    if match["script"]:
+        return {"test": "oltp", "script": match["script"]}
+    is_random = match["test"] == "memory" and _RANDOM.search(command)
+    return {"test": match["test"]} | ({"access": "random"} if is_random else {})
 
 
-def _read_setting(line: Found, run: Draft) -> None:
+def _read_setting(line: MatchedLine, run: Draft) -> None:
     case = run.parameters
     if line.kind in SETTINGS:
         name, read = SETTINGS[line.kind]
@@ -238,11 +240,11 @@ def _read_setting(line: Found, run: Draft) -> None:
     elif line.kind == "flags" and line["flags"] not in {"(none)", "none", "0"}:
         case["flags"] = line["flags"]
     elif line.kind == "limit":
-        case.update(test="cpu", max_prime=line.whole("limit"))
+        case.update(test="cpu", max_prime=line.integer("limit"))
     elif line.kind == "doing":
         mode, _, name = line["doing"].casefold().rpartition(" ")
         case["test"] = _NAMES.get(name, name)
-        # A simple transaction of 0.4 is one query, where the usual one is twenty.
+        # A simple transaction of 0.4 is one query; the usual one is twenty.
         if mode not in {"", "mixed"}:
             case["mode"] = mode
     elif line.kind == "files":
@@ -254,12 +256,12 @@ def _read_setting(line: Found, run: Draft) -> None:
         case["test"] = "memory"
     elif line.kind == "queries":
         case.setdefault("test", "oltp")
-        if line.whole("count") == 0:
+        if line.integer("count") == 0:
             missing = {"read": "write only", "write": "read only"}
             case["workload"] = missing[line["kind"]]
 
 
-def _read_result(line: Found, run: Draft) -> None:
+def _read_result(line: MatchedLine, run: Draft) -> None:
     for group, decimals, pattern, unit in FILE_NUMBERS.get(line.kind, ()):
         if line[group] and (value := line.number(group, decimals)):
             metric = pattern.format_map(line).replace("written", "write")
@@ -268,10 +270,10 @@ def _read_result(line: Found, run: Draft) -> None:
         group, decimals, metric, unit = NUMBERS[line.kind]
         run.add(metric, line.number(group, decimals), unit)
     elif line.kind == "time" and "checkpoints" not in run.facts:
-        # It runs since the start, also where the counters do not.
+        # The total time runs from the start, even if counters are reset.
         run.add("total time", line.number("time"), "s")
     elif line.kind == "latency":
-        # The 95th percentile is what is printed unless another one is asked for.
+        # Options can request another percentile.
         percentile = re.search(r"\d+", line["which"])
         rank = percentile[0] if percentile else line["which"]
         name = _LATENCIES.get(rank, "percentile")
@@ -283,8 +285,8 @@ def _read_result(line: Found, run: Draft) -> None:
         run.add(what, count, "")
         if what in _RATES:
             run.add(_RATES[what], line.number("rate"), "1/s")
-        if what in _DOUBTS and count:
-            run.mark(
+        if what in _PROBLEM_COUNTS and count:
+            run.add_warning(
                 what.replace(" ", "_"),
                 "sysbench counted {count:g} {what}.",
                 count=count,
@@ -314,25 +316,25 @@ TOOL = Tool(
             "s",
             "lower",
             "application",
-            fixed_by=SET_LENGTHS,
-            unless=SET_AMOUNTS,
+            fixed_by_parameters=DURATION_OPTIONS,
+            amount_options=AMOUNT_OPTIONS,
             implied_by=SPEEDS,
         ),
-        *metrics(COUNTS, "", "neither", "application", zero_allowed=True),
+        *metrics(COUNTS, "", "neither", "application", allows_zero=True),
         *metrics(
             RATES,
             "1/s",
             "higher",
             "application",
-            capped_by=ASKED,
-            work={"transaction rate": QUERIED, "event rate": NO_CLASS},
+            rate_options=RATE_OPTIONS,
+            work_class={"transaction rate": DATABASE_WORK, "event rate": NO_WORK_CLASS},
         ),
         *metrics(
             QUERY_RATES,
             "1/s",
             "higher",
             "application",
-            capped_by=FOLLOWING,
+            rate_options=DERIVED_RATE_OPTIONS,
             implied_by={
                 "query rate": ("transaction rate",),
                 "read/write request rate": ("transaction rate", "query rate"),
@@ -345,21 +347,28 @@ TOOL = Tool(
             "application",
             implied_by={"request latency mean": (*SPEEDS, "total time")},
         ),
-        Metric("CPU event rate", "1/s", "higher", "CPU", capped_by=ASKED, work=COUNTED),
+        Metric(
+            "CPU event rate",
+            "1/s",
+            "higher",
+            "CPU",
+            rate_options=RATE_OPTIONS,
+            work_class=CPU_WORK,
+        ),
         Metric(
             "memory throughput",
             "MiB/s",
             "higher",
             "memory",
-            capped_by=FOLLOWING,
-            work=MOVED,
+            rate_options=DERIVED_RATE_OPTIONS,
+            work_class=MEMORY_WORK,
         ),
         Metric(
             "memory operation rate",
             "1/s",
             "higher",
             "memory",
-            capped_by=FOLLOWING,
+            rate_options=DERIVED_RATE_OPTIONS,
             implied_by=("memory throughput",),
         ),
         *metrics(
@@ -367,7 +376,7 @@ TOOL = Tool(
             "1/s",
             "higher",
             "disk",
-            capped_by=FOLLOWING,
+            rate_options=DERIVED_RATE_OPTIONS,
             implied_by={
                 "read rate": ("read throughput",),
                 "write rate": ("write throughput",),
@@ -384,8 +393,11 @@ TOOL = Tool(
             "MiB/s",
             "higher",
             "disk",
-            capped_by=FOLLOWING,
-            work={"read throughput": FILES_READ, "write throughput": FILES_WRITTEN},
+            rate_options=DERIVED_RATE_OPTIONS,
+            work_class={
+                "read throughput": FILE_READ_WORK,
+                "write throughput": FILE_WRITE_WORK,
+            },
             implied_by={"file throughput": FILE_THROUGHPUTS[:2]},
         ),
     ),
@@ -397,6 +409,6 @@ TOOL = Tool(
         r"Running the test with following options:",
     ),
     programs=("sysbench",),
-    localized=False,
+    is_localized=False,
     needs_command=True,
 )

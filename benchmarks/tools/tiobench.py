@@ -1,29 +1,34 @@
-"""tiotest: threaded reads and writes of a file; tiobench calls it for several sizes.
+"""tiotest: threaded reads and writes of a file; tiobench runs it for several sizes.
 
 One result row, as printed by tiobench.pl of 2016 under "Sequential Reads"::
 
-    6.18.44-fc-v657                64    4096    1         55.22 35.56%     0.071  \
-      7.79   0.00000  0.00000     155
+    6.18.44-fc-v657                64    4096    1         55.22 35.56%     0.071        7.79   0.00000  0.00000     155
 
-Sizes and rates are in MB of 2^20 B, latencies in ms. The identifier is the release of
-the kernel, or what it was called with. A number wider than its column is printed as
-``####``: it is missing.
+Sizes and rates are in MB of 2^20 B, latencies in ms. The identifier is the kernel
+release, or a given name. A number wider than its column is printed as ``####``.
 
 One result row, as printed by tiotest 0.5::
 
     | Write          64 MBs |    0.1 s | 589.590 MB/s |   0.0 %  |  66.4 % |
 
-Its MB are 2^20 B. With ``-T`` a row is amount, times and latencies without titles::
+With ``-T`` a row is amount, times and latencies without titles::
 
     write:64.00000,0.10855,0.00012,0.07208,0.00712,8.08100,0.00000,0.00000
 
-The boxes break where a number is wider than its column. The CPU columns of old
-versions add up the threads: they pass 100 %.
-"""
+The boxes break if a number is wider than its column. The CPU columns of old versions
+add up the threads and may exceed 100 %.
+"""  # noqa: E501
 
 from dataclasses import dataclass, field
 
-from benchmarks.parsing.contract import (
+from benchmarks.parsing.line_scanner import (
+    Draft,
+    LineScanner,
+    MatchedLine,
+    append_limited,
+    parser,
+)
+from benchmarks.parsing.tool import (
     DISK,
     Metric,
     Parameter,
@@ -31,12 +36,11 @@ from benchmarks.parsing.contract import (
     cost_metric,
     metrics,
 )
-from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 from benchmarks.sentences import Sentence
 
 SHARES = {"over2": "requests over 2 s", "over10": "requests over 10 s"}
 
-TIOBENCH_LINES = Scanner(
+TIOBENCH_LINES = LineScanner(
     begin=r"Unit information[ \t]*+$",
     title=r"(?P<access>Sequential|Random) (?P<operation>Reads|Writes)[ \t]*+$",
     wide=r"Dir +Size +Size +Thr +Rate +\(CPU%\) +Rate +\(CPU%\) +Rate +\(CPU%\) ",
@@ -46,7 +50,7 @@ TIOBENCH_LINES = Scanner(
 )
 OPERATIONS = {"Reads": "read", "Writes": "write"}
 COLUMNS = 10
-# Where a row has its percent signs, counted from its end.
+# Positions of the percent signs, counted from the end of the row.
 PERCENTS = [-6]
 WIDE_PERCENTS = [-7, -5, -3, -1]
 WIDE = (
@@ -55,7 +59,7 @@ WIDE = (
     ("sequential", "write"),
     ("random", "write"),
 )
-# The columns behind size, block and threads; the last is computed of two of them.
+# The columns after size, block and threads.
 METRICS = (
     ("rate", "MiB/s"),
     ("CPU", "%"),
@@ -67,8 +71,8 @@ METRICS = (
 
 
 @dataclass
-class Report:
-    """The output of one call: a run for each identifier, mostly one."""
+class TiobenchReport:
+    """The output of one call."""
 
     drafts: dict[str, Draft] = field(default_factory=dict)
     sections: set[str] = field(default_factory=set)
@@ -76,14 +80,14 @@ class Report:
     trouble: list[str] = field(default_factory=list)
     is_wide: bool = False
 
-    def read(self, line: Found) -> None:
+    def read(self, line: MatchedLine) -> None:
         cells = line["row"].split()
         if not any(cell.endswith("%") for cell in cells):
             return
         percents = [-i for i in range(len(cells), 0, -1) if cells[-i][-1] == "%"]
         is_known = percents == (WIDE_PERCENTS if self.is_wide else PERCENTS)
-        if not is_known or len(cells) <= COLUMNS or line.is_open("row"):
-            raise line.refused("this row is cut or has other columns.")
+        if not is_known or len(cells) <= COLUMNS or line.may_be_truncated("row"):
+            raise line.parse_error("this row is truncated or has different columns.")
 
         width = COLUMNS + self.is_wide
         name = " ".join(cells[:-width])
@@ -108,14 +112,13 @@ class Report:
 
 @parser("tiobench printed no rates.")
 def parse_tiobench(output: str) -> list[Draft]:
-    """Return one run for each report."""
-    reports = [Report()]
+    reports = [TiobenchReport()]
     for line in TIOBENCH_LINES(output):
         section = line["access"] + line["operation"]
         if line.kind == "begin" or section in reports[-1].sections:
-            keep(reports, Report())
+            append_limited(reports, TiobenchReport())
         if line.kind == "wide":
-            keep(reports, Report(is_wide=True))
+            append_limited(reports, TiobenchReport(is_wide=True))
         elif line.kind == "title":
             reports[-1].sections.add(section)
             reports[-1].case = {
@@ -135,8 +138,8 @@ def parse_tiobench(output: str) -> list[Draft]:
         ]
         for run in report.drafts.values():
             for trouble in troubles:
-                run.mark("failed", trouble)
-            keep(runs, run)
+                run.add_warning("failed", trouble)
+            append_limited(runs, run)
     return runs
 
 
@@ -144,23 +147,25 @@ def _add(
     metric: str,
     value: str,
     unit: str,
-    line: Found,
+    line: MatchedLine,
     draft: Draft,
     case: dict[str, Parameter],
 ) -> None:
     value = value.removesuffix("%")
     if value.strip("#.") == "":
-        draft.mark(
-            "not_measured", "A {metric} was too wide for its column.", metric=metric
+        draft.add_warning(
+            "not_measured",
+            "A {metric} value was too wide for its column.",
+            metric=metric,
         )
         return
-    draft.add(metric, line.amount_of(value), unit, **case)
+    draft.add(metric, line.parse_amount(value), unit, **case)
 
 
-def _whole(cell: str, line: Found) -> int:
-    # A text of thousands of digits must not become a number.
+def _whole(cell: str, line: MatchedLine) -> int:
+    # Text with thousands of digits must not become a number.
     if not (cell.isascii() and cell.isdigit() and len(cell) < 19):
-        raise line.refused('"{text}" is not a whole number.', text=cell)
+        raise line.parse_error('"{text}" is not a whole number.', text=cell)
     return int(cell)
 
 
@@ -169,8 +174,8 @@ TIOBENCH = Tool(
     title="tiobench",
     homepage="https://github.com/mkuoppal/tiobench",
     metrics=(
-        Metric("rate", "MiB/s", "higher", "disk", work=DISK),
-        Metric("CPU", "%", "lower", "disk", zero_allowed=True),
+        Metric("rate", "MiB/s", "higher", "disk", work_class=DISK),
+        Metric("CPU", "%", "lower", "disk", allows_zero=True),
         Metric("latency mean", "ms", "lower", "disk", implied_by=("rate",)),
         Metric("latency max", "ms", "lower", "disk"),
         *metrics(
@@ -178,7 +183,7 @@ TIOBENCH = Tool(
             "%",
             "lower",
             "disk",
-            zero_allowed=True,
+            allows_zero=True,
         ),
         cost_metric("CPU time per data", "disk", ("CPU",), "rate"),
     ),
@@ -197,7 +202,7 @@ TIOBENCH = Tool(
 
 
 _ITEM = r"\| *+(?P<{0}>(?:Random )?(?:Write|Read))\b"
-TIOTEST_LINES = Scanner(
+TIOTEST_LINES = LineScanner(
     head=r"Tiotest results for (?P<threads>\S+) concurrent io threads",
     rate=rf"{_ITEM.format('item')} *+(?P<size>[^\s|]+) MBs *\| *(?P<time>[^\s|]+) s *\|"
     r" *(?P<rate>[^\s|]+) MB/s *\| *(?P<user>[^\s|]+) *% *\| *(?P<system>[^\s|]+) *% "
@@ -219,13 +224,13 @@ FIELDS = {
 
 
 @dataclass
-class Run(Draft):
-    """One start: its sizes by operation, and the rows that were read."""
+class TiotestRun(Draft):
+    """One execution: its sizes by operation, and the rows already read."""
 
     sizes: dict[str, str] = field(default_factory=dict)
     seen: set[tuple[str, str]] = field(default_factory=set)
 
-    def read(self, line: Found) -> None:
+    def read(self, line: MatchedLine) -> None:
         if line.kind == "terse":
             self._read_terse(line)
             return
@@ -246,25 +251,26 @@ class Run(Draft):
             for group, metric in SHARES.items():
                 self.add(metric, line.number(group), "%", **case)
 
-    def _read_terse(self, line: Found) -> None:
+    def _read_terse(self, line: MatchedLine) -> None:
         cells = line["cells"].split(",")
-        # Up to version 0.3.1 there are no latencies. All have five decimals: less than
-        # 7 characters were cut.
-        if len(cells) not in {4, 8} or (line.is_open("cells") and len(cells[-1]) < 7):
-            raise line.refused("a row of eight (or four) numbers was expected.")
-        numbers = [line.number_of(cell) for cell in cells]
+        # Versions up to 0.3.1 have no latencies. All numbers have five decimals.
+        if len(cells) not in {4, 8} or (
+            line.may_be_truncated("cells") and len(cells[-1]) < 7
+        ):
+            raise line.parse_error("a row of eight (or four) numbers is expected.")
+        numbers = [line.parse_number(cell) for cell in cells]
         if min(numbers) < 0:
-            raise line.refused("a number of this row is negative.")
+            raise line.parse_error("this row contains a negative number.")
         amount, time, user, system, *latencies = numbers
         if amount == 0:
-            return  # the test was not asked for
+            return
         if time == 0:
-            raise line.refused("data were moved in no time.")
+            raise line.parse_error("data were transferred in a time of 0 s.")
         case: dict[str, Parameter] = {
             "operation": FIELDS[line["field"]],
             "size": f"{amount:.0f} MiB",
         }
-        # It prints neither rates nor shares: both follow from its times.
+        # Rates and shares are not printed; both follow from the times.
         self.add("rate", amount / time, "MiB/s", **case)
         self.add("time", time, "s", **case)
         self.add("CPU user", 100 * user / time, "%", **case)
@@ -278,23 +284,24 @@ class Run(Draft):
 
 
 @parser("tiotest printed no rates.")
-def parse_tiotest(output: str) -> list[Run]:
-    """Return one run for each start."""
-    runs = [Run()]
+def parse_tiotest(output: str) -> list[TiotestRun]:
+    runs = [TiotestRun()]
     for line in TIOTEST_LINES(output):
         if line.kind == "cut":
-            raise line.refused("this row is cut or has other columns.")
+            raise line.parse_error("this row is truncated or has different columns.")
         row = (line.kind, line["item"] or line["of"] or line["field"])
         if line.kind == "head" or row in runs[-1].seen:
-            keep(runs, Run())
+            append_limited(runs, TiotestRun())
         run = runs[-1]
         if line.kind == "head":
-            run.parameters["threads"] = line.whole("threads")
+            run.parameters["threads"] = line.integer("threads")
         elif line.kind == "trouble":
-            run.mark("failed", 'tiotest printed "{trouble}".', trouble=line["trouble"])
+            run.add_warning(
+                "failed", 'tiotest printed "{trouble}".', trouble=line["trouble"]
+            )
         else:
             run.seen.add(row)
-            run.attempt(run.read, line)
+            run.read_line(run.read, line)
     return runs
 
 
@@ -303,14 +310,14 @@ TIOTEST = Tool(
     title="tiotest",
     homepage="https://sourceforge.net/projects/tiobench/",
     metrics=(
-        Metric("rate", "MB/s", "higher", "disk", work=DISK),
+        Metric("rate", "MB/s", "higher", "disk", work_class=DISK),
         Metric("time", "s", "lower", "disk", implied_by=("rate",)),
         *metrics(
             ("CPU user", "CPU system", *SHARES.values()),
             "%",
             "lower",
             "disk",
-            zero_allowed=True,
+            allows_zero=True,
         ),
         Metric("latency mean", "ms", "lower", "disk", implied_by=("rate", "time")),
         Metric("latency max", "ms", "lower", "disk"),

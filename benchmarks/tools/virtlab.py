@@ -1,4 +1,4 @@
-"""Our own kernels, which the agent brings along: LINPACK, memory and system.
+"""Virtlab's own kernels, shipped with the agent: LINPACK, memory and system.
 
 Their outputs begin and end alike::
 
@@ -10,24 +10,24 @@ Their outputs begin and end alike::
     ...
     end
 
-An output without its last line ``end`` was cut. One result row of each, version 1.0::
+One result row of each, version 1.0::
 
     row double   1000          1       0.512345       0.512401   0.000092  ...
     row copy  integer    67108864   1   0.124817   0.124923   0.000072   1075.3 ...
     row context-switch      0    512   1    0.025866    -    -    39588.906    - right
 
-- LINPACK: precision, n, repetition, times, Mflop/s (10^6), the normalized residual.
-- memory: operation, type of the numbers, bytes of a block (read, write) or of each
-  array (copy, scale, add, triad), repetition, times, MB/s (10^6 B read and written), a
-  checksum, and whether it was right.
-- system: operation, bytes of its block, how often it was done, repetition, times,
-  operations/s (for pipe, send and receive MB/s of 10^6 B), and whether every answer was
+- LINPACK: precision, n, repetition, times, Mflop/s (10^6), normalized residual.
+- memory: operation, number type, bytes of a block (read, write) or of each array (copy,
+  scale, add, triad), repetition, times, MB/s (10^6 B read and written), checksum, and
+  whether the checksum was right.
+- system: operation, bytes of its block, number of operations, repetition, times,
+  operations/s (MB/s of 10^6 B for pipe, send and receive), and whether every answer was
   right. An operation with a wrong answer has no number.
 
-Times are seconds by the machine's clock, and by the time server with its bound (``-``
-where it did not time the row); rates follow by each clock. The time server's are read
-where it timed all rows of a case to within 2 %, else the machine's. A machine's clock
-with steps of more than 1 % of the shortest row is marked.
+Times are in seconds by the machine's clock and by the time server, with an error bound
+(``-`` if the server did not time the row). Rates of the time server are used if it
+timed all rows of a case to within 2 %, else those of the machine. A machine clock with
+steps of more than 1 % of the shortest row gets a warning.
 """
 
 from abc import ABC, abstractmethod
@@ -35,24 +35,30 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from benchmarks.errors import ParseError
-from benchmarks.parsing.contract import (
+from benchmarks.parsing.line_scanner import (
+    Draft,
+    LineScanner,
+    MatchedLine,
+    append_limited,
+    parser,
+)
+from benchmarks.parsing.tool import (
     FLOATING_POINT,
     MEMORY,
-    NO_CLASS,
+    NO_WORK_CLASS,
     Metric,
     Parameter,
     Tool,
+    first_match,
     when,
-    works,
 )
-from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
 from benchmarks.sentences import Sentence
-from benchmarks.units import whole_size
+from benchmarks.units import format_whole_size
 
-# Another main version may mean something else by the same rows.
-KNOWN: Final = "1."
-BAND: Final = 0.02
-COARSE: Final = BAND / 2
+# Rows of other major versions may have another meaning.
+KNOWN_VERSIONS: Final = "1."
+MAX_CLOCK_DEVIATION: Final = 0.02
+MAX_CLOCK_STEP: Final = MAX_CLOCK_DEVIATION / 2
 WARM_UP: Final = "warm-up"
 CLOCKS: Final = {"external": "time server", "local": "the machine's own"}
 _TIMES: Final = (
@@ -65,12 +71,11 @@ Size = tuple[str, int]
 Sweep = tuple[str, str, int]
 
 
-def _lines(title: str, facts: str, **own: str) -> Scanner:
-    """Return the lines of a kernel: common ones, its further facts, and its own.
-
-    ``row`` is among its own, and ``cut``, which matches rows that are not whole.
+def _lines(title: str, facts: str, **own: str) -> LineScanner:
+    """Return the scanner of a kernel; ``own`` contains ``row`` and ``cut`` (incomplete
+    rows).
     """
-    return Scanner(
+    return LineScanner(
         title=rf"Virtlab {title} (?P<version>\S+)[ \t]*+$",
         fact=r"(?P<what>compiler|flags|built|clock|time server|repetitions|"
         rf"{facts}): *+(?P<fact>\S[^\n]*+)",
@@ -111,7 +116,6 @@ SYSTEM_LINES: Final = _lines(
 
 TYPES: Final = {"integer": "integer", "floating": "floating point"}
 BLOCKS: Final = {"read": "block", "write": "block"}
-# The metric, its unit, and which lines of the head tell its cases apart.
 OPERATIONS: Final = {
     "system-call": ("rate", "1/s", ()),
     "context-switch": (
@@ -137,131 +141,136 @@ PARAMETERS: Final = {
 
 
 @dataclass
-class Output(Draft, ABC, Generic[Case]):
-    """One start of a kernel, and its rows case by case."""
+class KernelOutput(Draft, ABC, Generic[Case]):
+    """One execution of a kernel, with its rows by case."""
 
-    subject: ClassVar[str] = Sentence("The kernel")
+    subject: ClassVar[str] = Sentence("The program")
 
-    rows: dict[Case, list[Found]] = field(default_factory=dict)
-    is_whole: bool = False
+    rows: dict[Case, list[MatchedLine]] = field(default_factory=dict)
+    is_complete: bool = False
     step_s: float = 0.0
 
     @abstractmethod
-    def read_own(self, line: Found) -> None:
-        """Take a line that only this kernel prints."""
+    def read_kernel_line(self, line: MatchedLine) -> None:
+        """Read a line that only this kernel prints."""
 
     @abstractmethod
-    def take_rows(self) -> None:
-        """Make readings of the rows; the output is whole."""
+    def read_rows(self) -> None:
+        """Convert the rows of a complete output to readings."""
 
-    def read(self, line: Found) -> None:
+    def read(self, line: MatchedLine) -> None:
         if line.kind == "title":
-            if not line["version"].startswith(KNOWN):
-                raise line.refused("this version is not known here: update Virtlab.")
+            if not line["version"].startswith(KNOWN_VERSIONS):
+                raise line.parse_error("this version is not supported. Update Virtlab.")
             self.tool_version = line["version"]
         elif line.kind == "fact":
             self.facts[line["what"]] = line["fact"].strip()
         elif line.kind == "bits":
-            self.parameters["bits"] = line.whole("bits")
+            self.parameters["bits"] = line.integer("bits")
         elif line.kind == "steps":
             self.step_s = line.number("steps")
             self.facts["clock steps s"] = line["steps"]
         elif line.kind == "lost":
-            self.mark(
-                "time_server", "{kernel} lost its time server.", kernel=self.subject
+            self.add_warning(
+                "time_server",
+                "{kernel} lost its connection to the time server.",
+                kernel=self.subject,
             )
         elif line.kind == "end":
-            self.is_whole = True
+            self.is_complete = True
         elif line.kind == "cut":
-            raise line.refused("this line is not whole.")
+            raise line.parse_error("this line is incomplete.")
         else:
-            self.read_own(line)
+            self.read_kernel_line(line)
 
     def close(self) -> None:
-        """Take the rows of a whole output; nothing of one that was cut."""
-        # What stands before the first title: a prompt, or nothing.
+        """Raise ParseError if the output was truncated."""
         if not (self.rows or self.tool_version):
             return
         if not (self.tool_version and "bits" in self.parameters):
             raise ParseError(
-                "The output's head is missing: upload it from its first line."
+                "The beginning of the output is missing. Upload the output from "
+                "its first line."
             )
-        if not self.is_whole:
-            raise ParseError("The output has no last line `end`: it was cut.")
-        self.take_rows()
-        self._mark_a_coarse_clock()
+        if not self.is_complete:
+            raise ParseError(
+                "The output is truncated: the last line, `end`, is missing."
+            )
+        self.read_rows()
+        self._warn_about_coarse_clock()
 
-    def _mark_a_coarse_clock(self) -> None:
-        own = [rows for rows in self.rows.values() if not is_timed_outside(rows)]
-        if not own:
+    def _warn_about_coarse_clock(self) -> None:
+        local_cases = [
+            rows for rows in self.rows.values() if not is_externally_timed(rows)
+        ]
+        if not local_cases:
             return
-        shortest_s = min(row.number("local") for rows in own for row in rows)
-        if self.step_s > COARSE * shortest_s:
-            self.mark(
+        shortest_s = min(row.number("local") for rows in local_cases for row in rows)
+        if self.step_s > MAX_CLOCK_STEP * shortest_s:
+            self.add_warning(
                 "coarse_clock",
-                "The clock moves in steps of {steps:.3g} s, and the shortest row took "
-                "{shortest:.3g} s.",
+                "The resolution of the clock is {steps:.3g} s, and the shortest "
+                "row took only {shortest:.3g} s.",
                 steps=self.step_s,
                 shortest=shortest_s,
             )
 
     def add_rates(
-        self, rows: list[Found], metric: str, unit: str, **case: Parameter
+        self, rows: list[MatchedLine], metric: str, unit: str, **case: Parameter
     ) -> None:
-        """Add the rate of each row, by the time server's clock or the machine's."""
-        rate = "external_rate" if is_timed_outside(rows) else "local_rate"
+        rate = "external_rate" if is_externally_timed(rows) else "local_rate"
         for row in rows:
             self.add(metric, row.number(rate), unit, **case)
 
-    def mark_missed(self) -> None:
-        """Mark once how many cases the time server missed: a sweep has dozens."""
-        if missed := sum(map(is_missed, self.rows.values())):
-            self.mark(
+    def warn_rejected_times(self) -> None:
+        """Warn once about all cases that the time server missed."""
+        if missed := sum(map(is_external_time_rejected, self.rows.values())):
+            self.add_warning(
                 "time_server",
-                "The time server did not time all of {n} cases to {band:.0%}: their "
-                "times are the machine's own.",
+                "Benchmarks that the time server did not time to within "
+                "{band:.0%}: {n}. Their times come from the machine's own clock.",
                 n=missed,
-                band=BAND,
+                band=MAX_CLOCK_DEVIATION,
             )
 
 
-def is_timed_outside(rows: list[Found]) -> bool:
-    """Whether the time server timed every row, and each within the band."""
+def is_externally_timed(rows: list[MatchedLine]) -> bool:
     return all(
-        row["external"] != "-" and row.number("bound") <= BAND * row.number("external")
+        row["external"] != "-"
+        and row.number("bound") <= MAX_CLOCK_DEVIATION * row.number("external")
         for row in rows
     )
 
 
-def is_missed(rows: list[Found]) -> bool:
-    """Whether a time server was asked, and is not believed."""
-    return not is_timed_outside(rows) and any(row["external"] != "-" for row in rows)
+def is_external_time_rejected(rows: list[MatchedLine]) -> bool:
+    return not is_externally_timed(rows) and any(row["external"] != "-" for row in rows)
 
 
 @dataclass
-class Solutions(Output[Size]):
-    """LINPACK: rows by precision and n, and which were checked."""
+class LinpackOutput(KernelOutput[Size]):
+    """LINPACK rows by precision and n."""
 
     subject = "LINPACK"
 
     checked: set[Size] = field(default_factory=set)
 
-    def read_own(self, line: Found) -> None:
+    def read_kernel_line(self, line: MatchedLine) -> None:
         if line.kind == "row":
-            size = line["precision"], line.whole("n")
+            size = line["precision"], line.integer("n")
             self.rows.setdefault(size, []).append(line)
             return
         if line.kind == "skipped":
             skipped = line["skipped"]
-            self.mark("unfinished", "LINPACK skipped {skipped}.", skipped=skipped)
+            self.add_warning(
+                "unfinished", "LINPACK skipped {skipped}.", skipped=skipped
+            )
             return
-        # The program's own check of its numbers.
-        precision, n = size = line["of"], line.whole("order")
+        precision, n = size = line["of"], line.integer("order")
         self.checked.add(size)
         if line["check"] == "failed":
-            self.mark(
+            self.add_warning(
                 "residual_check",
-                "The residual check of n = {size} in {precision} precision failed.",
+                "The residual check for n = {size} in {precision} precision failed.",
                 size=n,
                 precision=precision,
             )
@@ -269,127 +278,128 @@ class Solutions(Output[Size]):
             worst = line.number("worst", decimals=6)
             self.facts[f"residual, {precision}, n={n}"] = worst
 
-    def take_rows(self) -> None:
+    def read_rows(self) -> None:
         columns = str(self.facts.get("columns at once", "all"))
         if columns != "all":
             self.parameters["columns_at_once"] = columns
         for size, rows in self.rows.items():
             if size not in self.checked:
-                raise rows[-1].refused("its residual was not checked.")
-            self._take_size(size, rows)
+                raise rows[-1].parse_error("its residual was not checked.")
+            self._read_size(size, rows)
 
-    def _take_size(self, size: Size, rows: list[Found]) -> None:
-        # Warm-ups and the other clock's times are facts, no readings.
+    def _read_size(self, size: Size, rows: list[MatchedLine]) -> None:
+        # Warm-ups and times of the other clock are facts, not readings.
         precision, n = size
         name = f"{precision}, n={n}"
         warm_ups = [row for row in rows if row["repetition"] == WARM_UP]
         counted = [row for row in rows if row["repetition"] != WARM_UP]
         clocks = ("external", "local")
-        clock, other = clocks if is_timed_outside(counted) else clocks[::-1]
+        clock, other_clock = clocks if is_externally_timed(counted) else clocks[::-1]
         for row in counted:
             time, rate = row.number(clock), row.number(f"{clock}_rate")
             self.add("time", time, "s", precision=precision, n=n)
             self.add("performance", rate, "Mflop/s", precision=precision, n=n)
 
         self.facts[f"clock, {name}"] = CLOCKS[clock]
-        for fact, which, group in (
+        for fact, selected, group in (
             ("warm-up s", warm_ups, clock),
-            (f"{other} s", counted, other),
+            (f"{other_clock} s", counted, other_clock),
             ("bound s", counted, "bound"),
         ):
-            if times := [row[group] for row in which if row[group] != "-"]:
+            if times := [row[group] for row in selected if row[group] != "-"]:
                 self.facts[f"{fact}, {name}"] = " ".join(times)
-        if is_missed(counted):
-            self.mark(
+        if is_external_time_rejected(counted):
+            self.add_warning(
                 "time_server",
-                "The time server did not time all of {size} to {band:.0%}: its times "
-                "are the machine's own.",
+                "The time server did not time every repetition of {size} to within "
+                "{band:.0%}, so the times come from the machine's own clock.",
                 size=name,
-                band=BAND,
+                band=MAX_CLOCK_DEVIATION,
             )
 
 
 @dataclass
-class Sweeps(Output[Sweep]):
-    """Memory: rows by operation, type and bytes."""
+class MemoryOutput(KernelOutput[Sweep]):
+    """Memory rows by operation, type and bytes."""
 
-    def read_own(self, line: Found) -> None:
-        sweep = line["operation"], line["type"], line.whole("bytes")
+    def read_kernel_line(self, line: MatchedLine) -> None:
+        sweep = line["operation"], line["type"], line.integer("bytes")
         self.rows.setdefault(sweep, []).append(line)
 
-    def take_rows(self) -> None:
+    def read_rows(self) -> None:
         for (operation, kind, size), rows in self.rows.items():
             case: dict[str, Parameter] = {
                 "operation": operation,
                 "type": TYPES.get(kind, kind),
-                BLOCKS.get(operation, "array"): whole_size(size, "MK"),
+                BLOCKS.get(operation, "array"): format_whole_size(size, "MK"),
             }
             self.add_rates(rows, "bandwidth", "MB/s", **case)
             if any(row["check"] == "WRONG" for row in rows):
-                self.mark(
+                self.add_warning(
                     "wrong_result",
-                    "{operation} of {kind} numbers left wrong ones in memory.",
+                    "{operation} of {kind} numbers left incorrect values in memory.",
                     operation=operation,
                     kind=kind,
                 )
-        self.mark_missed()
+        self.warn_rejected_times()
 
 
 @dataclass
-class Operations(Output[tuple[str, str]]):
-    """System: rows by operation and block."""
+class SystemOutput(KernelOutput[tuple[str, str]]):
+    """System rows by operation and block."""
 
     failed: set[str] = field(default_factory=set)
 
-    def read_own(self, line: Found) -> None:
+    def read_kernel_line(self, line: MatchedLine) -> None:
         if line.kind == "skipped":
             self.facts[f"skipped, {line['skipped']}"] = line["why"]
         elif line.kind == "failed":
             self.failed.add(line["failed"])
         elif line["operation"] not in OPERATIONS:
-            raise line.refused("this operation is not known here.")
+            raise line.parse_error("this operation is unknown.")
         else:
-            case = line["operation"], whole_size(line.whole("bytes"), "MK")
+            case = line["operation"], format_whole_size(line.integer("bytes"), "MK")
             self.rows.setdefault(case, []).append(line)
 
-    def take_rows(self) -> None:
+    def read_rows(self) -> None:
         for (operation, block), rows in self.rows.items():
             if any(row["check"] == "WRONG" for row in rows):
                 self.failed.add(operation)
                 continue
-            metric, unit, told = OPERATIONS[operation]
+            metric, unit, header_names = OPERATIONS[operation]
             case: dict[str, Parameter] = {"operation": operation.replace("-", " ")}
             if metric in ("blocks", "throughput", "pipe bandwidth"):
                 case["block"] = block
-            for name in told:
-                case[PARAMETERS.get(name, name)] = self._stated(name)
+            for name in header_names:
+                case[PARAMETERS.get(name, name)] = self._header_fact(name)
             self.add_rates(rows, metric, unit, **case)
         for operation in sorted(self.failed):
-            self.mark(
+            self.add_warning(
                 "wrong_result",
-                "{operation} gave a wrong answer: none of its rows is a result.",
+                "{operation} returned an incorrect result. None of its rows count "
+                "as results.",
                 operation=operation,
             )
-        self.mark_missed()
+        self.warn_rejected_times()
 
-    def _stated(self, name: str) -> str:
-        """Return a fact of the head; for the network, only whether it is loopback."""
-        stated = str(self.facts.get(name, "not stated"))
-        if name == "network" and stated not in ("loopback", "not stated"):
+    def _header_fact(self, name: str) -> str:
+        """For the network, return only whether it is loopback."""
+        fact = str(self.facts.get(name, "not stated"))
+        if name == "network" and fact not in ("loopback", "not stated"):
             return "another machine"
-        return stated
+        return fact
 
 
-def _kernel(name: str, lines: Scanner, kind: type[Output[Any]], **more: Any) -> Tool:
-    """Return the tool of a kernel; each start of the program is a run."""
-
+def _kernel(
+    name: str, lines: LineScanner, kind: type[KernelOutput[Any]], **more: Any
+) -> Tool:
     @parser(Sentence("Virtlab {kernel} printed no result row.", kernel=name))
-    def parse(output: str) -> list[Output[Any]]:
+    def parse(output: str) -> list[KernelOutput[Any]]:
         outputs = [kind()]
         for line in lines(output):
             if line.kind == "title":
-                keep(outputs, kind())
-            outputs[-1].attempt(outputs[-1].read, line)
+                append_limited(outputs, kind())
+            outputs[-1].read_line(outputs[-1].read, line)
         return outputs
 
     slug = f"virtlab-{name.lower()}"
@@ -400,59 +410,58 @@ def _kernel(name: str, lines: Scanner, kind: type[Output[Any]], **more: Any) -> 
         parse=parse,
         signatures=(rf"Virtlab {name} \d",),
         programs=(slug,),
-        localized=False,
+        is_localized=False,
         **more,
     )
 
 
-CALLS: Final = works(
+SYSTEM_CALL_WORK: Final = first_match(
     when("system: system call", operation="system call"),
     when("system: context switch", operation="context switch"),
     when("system: process creation", operation="fork|spawn"),
 )
-# What the page cache answers says nothing about the disk.
-BLOCKS_ON_DISK: Final = works(
+# Results from the page cache say nothing about the disk.
+DISK_WORK: Final = first_match(
     when("disk: random read", operation="random read", page_cache="no"),
     when("disk: random write", operation="random write", page_cache="no"),
 )
-# No network is behind loopback.
 REMOTE: Final = {"network": "another machine"}
-ROUND_TRIPS: Final = works(when("network: round trip", **REMOTE))
-SENT: Final = works(
+ROUND_TRIP_WORK: Final = first_match(when("network: round trip", **REMOTE))
+NETWORK_WORK: Final = first_match(
     when("network: throughput out", operation="send", **REMOTE),
     when("network: throughput in", operation="receive", **REMOTE),
 )
 LINPACK: Final = _kernel(
     "LINPACK",
     LINPACK_LINES,
-    Solutions,
+    LinpackOutput,
     homepage="https://www.netlib.org/linpack/",
     metrics=(
         Metric("time", "s", "lower", "CPU", implied_by=("performance",)),
-        Metric("performance", "Mflop/s", "higher", "CPU", work=FLOATING_POINT),
+        Metric("performance", "Mflop/s", "higher", "CPU", work_class=FLOATING_POINT),
     ),
     labels=("n={n}", "{precision}"),
 )
 MEMORY_KERNEL: Final = _kernel(
     "memory",
     MEMORY_LINES,
-    Sweeps,
+    MemoryOutput,
     homepage="https://github.com/cruvolo/ramspeed-smp",
-    metrics=(Metric("bandwidth", "MB/s", "higher", "memory", work=MEMORY),),
+    metrics=(Metric("bandwidth", "MB/s", "higher", "memory", work_class=MEMORY),),
     labels=("{type}", "{block}", "{array}"),
 )
 SYSTEM: Final = _kernel(
     "system",
     SYSTEM_LINES,
-    Operations,
+    SystemOutput,
     homepage="https://lmbench.sourceforge.net/",
     metrics=(
-        Metric("rate", "1/s", "higher", "CPU", work=CALLS),
-        Metric("pipe bandwidth", "MB/s", "higher", "CPU", work=NO_CLASS),
-        Metric("files", "1/s", "higher", "disk", work=NO_CLASS),
-        Metric("blocks", "1/s", "higher", "disk", work=BLOCKS_ON_DISK),
-        Metric("round trips", "1/s", "higher", "network", work=ROUND_TRIPS),
-        Metric("throughput", "MB/s", "higher", "network", work=SENT),
+        Metric("rate", "1/s", "higher", "CPU", work_class=SYSTEM_CALL_WORK),
+        Metric("pipe bandwidth", "MB/s", "higher", "CPU", work_class=NO_WORK_CLASS),
+        Metric("files", "1/s", "higher", "disk", work_class=NO_WORK_CLASS),
+        Metric("blocks", "1/s", "higher", "disk", work_class=DISK_WORK),
+        Metric("round trips", "1/s", "higher", "network", work_class=ROUND_TRIP_WORK),
+        Metric("throughput", "MB/s", "higher", "network", work_class=NETWORK_WORK),
     ),
     labels=("{block}", "{network}"),
 )

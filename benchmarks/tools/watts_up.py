@@ -4,9 +4,9 @@ One packet, power first and in tenths of a watt::
 
     #d,-,18,972,2277,433,5,0,70035,5602,973,2280,435,972,2274,432,95,0,0,500,1020;
 
-Meters before USB send 16 fields; ``_`` is a field that is switched off. V is in tenths
-too, A in thousandths. No packet says when it was sent: there is energy only if the
-interval was asked for (``#L,W,3,E,0,1;``) or seconds since 1970 stand before packets.
+Meters before USB send 16 fields; ``_`` is a field that is switched off. V is in tenths,
+A in thousandths. Energy is known only if the interval was set (``#L,W,3,E,0,1;``) or
+packets are preceded by seconds since 1970.
 """
 
 from __future__ import annotations
@@ -17,19 +17,25 @@ from dataclasses import dataclass, field
 from functools import partial
 from math import fsum
 
-from benchmarks.parsing.contract import Tool
-from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
-from benchmarks.parsing.telemetry import (
-    CUT,
-    ENERGY_METRICS,
-    lines_of,
-    summarize,
-    take_chunks,
+from benchmarks.parsing.line_scanner import (
+    Draft,
+    LineScanner,
+    MatchedLine,
+    append_limited,
+    parser,
 )
+from benchmarks.parsing.telemetry import (
+    ENERGY_METRICS,
+    TRUNCATED_ROW,
+    count_lines,
+    read_chunks,
+    summarize,
+)
+from benchmarks.parsing.tool import Tool
 from benchmarks.sentences import Sentence
 
 _AT = r"(?:(?P<at>\d{9,10}(?:\.\d{1,9})?)[ ,;:\t]+)?"
-LINES = Scanner(
+LINES = LineScanner(
     packet=rf"(?P<packet>{_AT}#d,(?P<way>[^,;\n]?),(?P<fields>[^,;\n]*),(?P<cells>[^;\n]*)"
     r"(?P<end>;?))",
     cut=r"(?P<cut>(?:\d{9,10}(?:\.\d{1,9})?[ ,;:\t]+)?#d[^\n]*)$",
@@ -39,7 +45,7 @@ LINES = Scanner(
 FIELDS = ("W", "V", "A")
 TENTHS = 10
 OFF = "_"
-# A whole packet whose first field is a power; blanks only in front.
+# A complete packet whose first field is a power; blanks only in front.
 _ALIKE = re.compile(
     r"^[ \t]*+(\d{9,10}(?:\.\d{1,9})?[ ,;:\t]+)?#d,[^,;\n]?,(\d{1,2}),"
     r"([1-9]\d{0,6}),([-\d_,]*);[^\n]*\n",
@@ -48,7 +54,7 @@ _ALIKE = re.compile(
 
 
 @dataclass
-class Log(Draft):
+class WattsUpLog(Draft):
     watts: array[float] = field(default_factory=lambda: array("d"))
     times: array[int] = field(default_factory=lambda: array("q"))
     names: tuple[str, ...] = FIELDS
@@ -56,23 +62,21 @@ class Log(Draft):
     has_holes: bool = False
 
     def close(self) -> None:
-        # Times that only some packets have are of no use.
+        # Times are ignored if only some packets have one.
         if len(self.times) == len(self.watts):
             summarize(self, self.times, self.watts, has_holes=self.has_holes)
             return
         summarize(self, (), self.watts)
         if self.interval and self.watts and not self.has_holes:
-            # Each packet stands for the interval before it.
+            # A packet covers the interval before it.
             self.facts["interval s"] = self.interval
             self.add("energy", fsum(self.watts) * self.interval, "J")
             self.add("meter time", len(self.watts) * self.interval, "s")
 
-    def take_alike(self, chunk: str) -> bool:
-        """Take a chunk at once if every line is a packet with a power."""
+    def read_uniform_chunk(self, chunk: str) -> bool:
         packets = _ALIKE.findall(chunk)
-        if self.names[0] != "W" or len(packets) != lines_of(chunk):
+        if self.names[0] != "W" or len(packets) != count_lines(chunk):
             return False
-        # The power and what the commas of the rest part are as many as it names.
         if any(rest.count(",") + 2 != int(many) for _, many, _, rest in packets):
             return False
         if any(time for time, *_ in packets):
@@ -80,22 +84,24 @@ class Log(Draft):
         self.watts.extend(int(power) / TENTHS for _, _, power, _ in packets)
         return True
 
-    def take_packet(self, line: Found) -> None:
+    def read_packet(self, line: MatchedLine) -> None:
         cells = [cell.strip() for cell in line["cells"].split(",")]
-        if len(cells) != line.whole("fields"):
-            raise line.refused(
-                "this packet is damaged: it names {fields} fields and has {cells}.",
+        if len(cells) != line.integer("fields"):
+            raise line.parse_error(
+                "this packet is damaged: it declares {fields} fields but has {cells}.",
                 fields=line["fields"],
                 cells=len(cells),
             )
         power = dict(zip(self.names, cells, strict=False)).get("W", OFF)
-        value = 0.0 if power == OFF else line.number_of(power)
+        value = 0.0 if power == OFF else line.parse_number(power)
         if value < 0 or not value.is_integer():
-            raise line.refused("W is {power}: not whole tenths.", power=power)
+            raise line.parse_error(
+                "W is {power}, which is not a whole number of tenths.", power=power
+            )
         if not value:
             what = Sentence("power switched off") if power == OFF else "0 W"
-            self.mark(
-                "not_measured", "There are packets with {what}: left out.", what=what
+            self.add_warning(
+                "not_measured", "Packets with {what} were excluded.", what=what
             )
             self.has_holes = True
             return
@@ -103,36 +109,37 @@ class Log(Draft):
         if line["at"]:
             self.times.append(round(line.number("at") * 1_000_000))
             if self.times[-1] < max(self.times[-2:]):
-                raise line.refused("its time is before that of the packet above.")
+                raise line.parse_error(
+                    "its time is earlier than the time of the packet above."
+                )
 
 
-def logs_of(output: str) -> list[Log]:
-    """Return one run for each logging."""
-    logs = [Log()]
-    take_chunks(output, partial(_take, logs))
+def read_logs(output: str) -> list[WattsUpLog]:
+    logs = [WattsUpLog()]
+    read_chunks(output, partial(_read_chunk, logs))
     return logs
 
 
-parse = parser("No packet has watts.")(logs_of)
+parse = parser("No packet contains a power value.")(read_logs)
 
 
-def _take(logs: list[Log], chunk: str) -> None:
-    if logs[-1].take_alike(chunk):
+def _read_chunk(logs: list[WattsUpLog], chunk: str) -> None:
+    if logs[-1].read_uniform_chunk(chunk):
         return
     for line in LINES(chunk):
         if line.kind == "logging":
             if logs[-1].watts:
-                keep(logs, Log(names=logs[-1].names))
-            logs[-1].interval = line.whole("interval")
+                append_limited(logs, WattsUpLog(names=logs[-1].names))
+            logs[-1].interval = line.integer("interval")
         elif line.kind == "header":
             names = line["names"].split(",")
             logs[-1].names = tuple(name.strip() for name in names)
         elif line.kind == "cut" or not line["end"]:
-            if not line.is_open(line.kind):
-                raise line.refused("this packet is cut.")
-            logs[-1].mark("cut", CUT)
+            if not line.may_be_truncated(line.kind):
+                raise line.parse_error("this packet is truncated.")
+            logs[-1].add_warning("cut", TRUNCATED_ROW)
         else:
-            logs[-1].take_packet(line)
+            logs[-1].read_packet(line)
 
 
 TOOL = Tool(
@@ -144,11 +151,10 @@ TOOL = Tool(
     labels=("{workload}",),
     version=2,
     parse=parse,
-    # Seconds since 1970 may stand before the packet.
     signatures=(
         r"(?:\d{9,10}(?:\.\d{1,9})?[ ,;:\t]+)?#d,[-RWrw]?,\d",
         r"#h,[-RWrw]?,\d+,W,",
         r"#L,W,3,[EI],",
     ),
-    localized=False,
+    is_localized=False,
 )

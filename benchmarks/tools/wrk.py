@@ -4,25 +4,31 @@ One result row, as printed by wrk 4.1.0::
 
     Requests/sec:   2153.37
 
-Its k and M of requests are 10^3 and 10^6, the KB and MB of data 2^10 and 2^20 B.
+k and M of requests are 10^3 and 10^6, KB and MB of data 2^10 and 2^20 B.
 """
 
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.parsing.contract import WEB, Cap, Metric, Options, Parameter, Tool
-from benchmarks.parsing.scanning import Draft, Found, Scanner, keep, parser
+from benchmarks.parsing.line_scanner import (
+    Draft,
+    LineScanner,
+    MatchedLine,
+    append_limited,
+    parser,
+)
+from benchmarks.parsing.tool import WEB, Metric, Options, Parameter, RateOption, Tool
 
 _TIME = r"(?P<{0}>[^\s]+?)(?P<{0}_unit>us|ms|s|m|h)"
 _RATE = r"(?P<{0}>[^\s]+?)(?P<{0}_unit>[kMGTP]?)"
-LINES = Scanner(
+LINES = LineScanner(
     begin=r"Running (?P<planned>\S+) test @ (?P<url>\S+)[ \t]*+$",
     load=r"(?P<threads>\S+) threads? and (?P<connections>\S+) connections?[ \t]*+$",
     columns=r"Thread Stats +Avg +Stdev +(?P<third>\S+)",
     latency=rf"Latency +{_TIME.format('mean')} +\S+ +{_TIME.format('max')} +\S+%",
     thread=rf"Req/Sec +{_RATE.format('thread')} +\S+ +\S+ +\S+%",
     spectrum=r"Latency Distribution(?P<spectrum>[^\n]*)$",
-    # Whole lines only, here and below: the number in a cut one may lack its end.
+    # Complete lines only: a truncated number may lack digits.
     percentile=rf"(?P<percent>\d+(?:\.\d+)?)% +{_TIME.format('at')}[ \t]*+(?=\n)",
     total=rf"(?P<requests>\S+) requests in {_TIME.format('duration')}, \S+B read"
     r"[ \t]*+$",
@@ -39,63 +45,71 @@ PEBI = 1024
 
 
 @dataclass
-class Run(Draft):
-    """The lines of one run by kind; percentiles of each distribution."""
+class WrkRun(Draft):
+    """The lines of one run by kind."""
 
-    lines: dict[str, Found] = field(default_factory=dict)
-    spectra: list[tuple[str, list[Found]]] = field(default_factory=list)
+    lines: dict[str, MatchedLine] = field(default_factory=dict)
+    distributions: list[tuple[str, list[MatchedLine]]] = field(default_factory=list)
 
     def close(self) -> None:
-        self._mark_doubts()
+        self._add_warnings()
         total = self.lines.get("total")
-        if total is None or total.whole("requests") == 0:
+        if total is None or total.integer("requests") == 0:
             return
         if line := self.lines.get("begin"):
             self.facts |= {"planned": line["planned"], "url": line["url"]}
-            # What is asked for is a part of the case, who is asked is not.
+            # The path is part of the case, the host is not.
             path = line["url"].partition("://")[2].partition("/")[2]
             self.parameters["path"] = f"/{path}"
         if line := self.lines.get("load"):
             for name in ("threads", "connections"):
-                self.parameters[name] = line.whole(name)
-        self.add("requests", total.whole("requests"), "")
+                self.parameters[name] = line.integer(name)
+        self.add("requests", total.integer("requests"), "")
         self._add_time(total, "duration", "test duration")
         self._read_rates()
-        for title, lines in self.spectra:
+        for title, lines in self.distributions:
             case: dict[str, Parameter] = {}
             if "Uncorrected" in title:
                 case["uncorrected"] = True
             for line in lines:
-                percent = line.number_of(line["percent"])
+                percent = line.parse_number(line["percent"])
                 case["percentile"] = int(percent) if percent.is_integer() else percent
                 self._add_time(line, "at", "latency percentile", **case)
 
-    def _mark_doubts(self) -> None:
+    def _add_warnings(self) -> None:
         if line := self.lines.get("trouble"):
-            self.mark("failed", "wrk printed: {trouble}.", trouble=line["trouble"])
+            self.add_warning(
+                "failed", "wrk printed: {trouble}.", trouble=line["trouble"]
+            )
         if line := self.lines.get("socket"):
-            self.mark(
+            self.add_warning(
                 "errors", "Socket errors: {socket}.", socket=line["socket"].strip()
             )
         if line := self.lines.get("status"):
-            count = line.whole("status")
-            self.mark(
-                "http_errors", "{count} answers were neither 2xx nor 3xx.", count=count
+            count = line.integer("status")
+            self.add_warning(
+                "http_errors",
+                "{count} responses were neither 2xx nor 3xx.",
+                count=count,
             )
         if "total" in self.lines and "transfer" not in self.lines:
-            self.mark("cut", "The text ends before the rates of wrk.")
+            self.add_warning(
+                "cut", "The output is truncated: the final rates of wrk are missing."
+            )
 
     def _read_rates(self) -> None:
         if line := self.lines.get("rate"):
             self.add("request rate", line.number("rate", 2), "1/s")
         if line := self.lines.get("transfer"):
             value, prefix = line.number("transfer"), line["prefix"]
-            if prefix == "P":  # there is no unit for it
+            if prefix == "P":
                 value, prefix = value * PEBI, "T"
             self.add("transfer rate", value, SIZES[prefix])
         line = self.lines.get("thread")
         if line and line["thread"].strip("+-") == "nan":
-            self.mark("not_measured", "Too short for a rate of each thread.")
+            self.add_warning(
+                "not_measured", "The run is too short for per-thread rates."
+            )
         elif line:
             value = line.number("thread") * FACTORS[line["thread_unit"]]
             self.add("thread request rate", value, "1/s")
@@ -106,30 +120,27 @@ class Run(Draft):
             third = columns["third"] if columns else "Max"
             if third == "Max":
                 self._add_time(line, "max", "latency max")
-            elif third == "99%" and not self.spectra:
-                # wrk2 has the 99th percentile in the column of wrk's maximum, and once
-                # more in its distribution if it prints one.
+            elif third == "99%" and not self.distributions:
+                # wrk2 prints the 99th percentile instead of wrk's maximum.
                 self._add_time(line, "max", "latency percentile", percentile=99)
 
     def _add_time(
-        self, line: Found, group: str, metric: str, **case: Parameter
+        self, line: MatchedLine, group: str, metric: str, **case: Parameter
     ) -> None:
         self.add(metric, line.number(group), TIMES[line[f"{group}_unit"]], **case)
 
 
-@parser("wrk got no answer.")
-def parse(output: str) -> list[Run]:
-    """Return one run for each "Running ... test"."""
-    runs = [Run()]
+@parser("wrk received no response.")
+def parse(output: str) -> list[WrkRun]:
+    runs = [WrkRun()]
     for line in LINES(output):
-        # The rates stand last: what follows is of another test.
         if line.kind == "begin" or "transfer" in runs[-1].lines:
-            keep(runs, Run())
+            append_limited(runs, WrkRun())
         if line.kind == "spectrum":
-            runs[-1].spectra.append((line["spectrum"], []))
+            runs[-1].distributions.append((line["spectrum"], []))
         elif line.kind == "percentile":
-            if runs[-1].spectra:
-                runs[-1].spectra[-1][1].append(line)
+            if runs[-1].distributions:
+                runs[-1].distributions[-1][1].append(line)
         else:
             runs[-1].lines[line.kind] = line
     return runs
@@ -142,8 +153,8 @@ def _metric(name: str, unit: str, **options: Any) -> Metric:
         unit=unit,
         better="higher" if is_rate else "lower",
         component="application",
-        # What moves follows the rate of requests, which wrk2 is told.
-        capped_by=(Cap("rate", ""), Cap("R", "")) if is_rate else (),
+        # Transferred data follow the rate of requests, which may be requested in wrk2.
+        rate_options=(RateOption("rate", ""), RateOption("R", "")) if is_rate else (),
         **options,
     )
 
@@ -164,17 +175,16 @@ TOOL = Tool(
             "1/s",
             "higher",
             "application",
-            capped_by=(Cap("rate"), Cap("R")),
-            work=WEB,
+            rate_options=(RateOption("rate"), RateOption("R")),
+            work_class=WEB,
         ),
         _metric("transfer rate", "MiB/s", implied_by=("request rate",)),
         _metric("thread request rate", "1/s"),
         _metric("latency mean", "ms", implied_by=("request rate",)),
         _metric("latency max", "ms"),
         _metric("latency percentile", "ms"),
-        # Always as long as its option says, or as the 10 s that stand for it.
         Metric("test duration", "s", "lower", "application", kind="setting"),
-        Metric("requests", "", "neither", "application", zero_allowed=True),
+        Metric("requests", "", "neither", "application", allows_zero=True),
     ),
     aliases=("wrk2",),
     labels=("{connections} connections", "p{percentile}"),
@@ -186,5 +196,5 @@ TOOL = Tool(
         r"Thread Stats   Avg ",
     ),
     programs=("wrk", "wrk2"),
-    localized=False,
+    is_localized=False,
 )

@@ -1,19 +1,17 @@
-"""xentop -b and xl info: what Xen gives to each domain, and the host below it.
+"""xentop -b and xl info: the resources of each Xen domain, and of the host.
 
 One row of xentop, CPU(%) of one physical CPU in its fourth column (100 % is one CPU)::
 
-      du-pv ------         12   78.6     327680   20.8     328704      20.9     1 ...
+    du-pv ------         12   78.6     327680   20.8     328704      20.9     1 ...
 
-MEM(k) is KiB. A table has no time. CPU(%) is the difference to the table before: the
-first table of each call, and the first row of a domain, say 0.0 and are left out. The
-other tables are summarized.
+MEM(k) is KiB. CPU(%) is the difference from the previous table: the first table of each
+call, and the first row of a domain, are 0.0 and are omitted.
 
 One line of xl info, MiB::
 
     free_memory            : 128
 
-It is mostly facts of a host (processors, version, scheduler, command line); the one
-sample is the memory that Xen and its domains hold: ``total_memory`` without
+The one sample is the memory of Xen and its domains: ``total_memory`` minus
 ``free_memory``. ``xm info`` prints the same.
 """
 
@@ -21,24 +19,28 @@ import re
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 
-from benchmarks.parsing.contract import Metric, Tool
-from benchmarks.parsing.scanning import (
+from benchmarks.parsing.line_scanner import (
     Draft,
-    Found,
     LineError,
-    Scanner,
-    keep,
+    LineScanner,
+    MatchedLine,
+    append_limited,
     parser,
 )
-from benchmarks.parsing.telemetry import CUT, Summary, lines_of, summary_metrics
+from benchmarks.parsing.telemetry import (
+    TRUNCATED_ROW,
+    SampleSummary,
+    count_lines,
+    summary_metrics,
+)
+from benchmarks.parsing.tool import Metric, Tool
 
 HEADER = r"NAME +STATE +CPU\(sec\) +CPU\(%\)"
 _TABLE = re.compile(rf"^[ \t]*+(?:{HEADER})[^\n]*\n?", re.ASCII | re.MULTILINE)
-XENTOP_LINES = Scanner(
+XENTOP_LINES = LineScanner(
     row=r"(?P<name>[^\s:]\S*(?: \S+){0,9}?) +(?P<state>[-dsbcpr]{6}) +(?P<seconds>\S+)"
     r" +(?P<cpu>\S+) +(?P<memory>\S+)(?P<rest>[^\n]*)$",
 )
-# Names that hold a blank are left to the slower pattern.
 _ALIKE = re.compile(
     r"^ *([^\s:]\S*) +[-dsbcpr]{6} +(\d{1,15}) +(\d{1,9}\.\d) +(\d{1,15}) [^\n]*\n",
     re.ASCII | re.MULTILINE,
@@ -47,24 +49,20 @@ Row = tuple[str, int, float, int]
 
 
 @dataclass(slots=True)
-class Domain:
+class XenDomain:
     seconds: int
-    cpu: Summary = field(default_factory=Summary)
-    memory: Summary = field(default_factory=Summary)
+    cpu: SampleSummary = field(default_factory=SampleSummary)
+    memory: SampleSummary = field(default_factory=SampleSummary)
 
 
 @dataclass
-class Log(Draft):
-    """The domains of one part, in their order."""
-
-    domains: dict[str, Domain] = field(default_factory=dict)
+class XentopLog(Draft):
+    domains: dict[str, XenDomain] = field(default_factory=dict)
 
     def read(self, table: str) -> None:
-        """Take a table: at once if it has nothing else, else row by row."""
         alike = _ALIKE.findall(table)
-        # Every line was matched: no row of the table is of another form.
-        if alike and len(alike) == lines_of(table):
-            self._take(
+        if alike and len(alike) == count_lines(table):
+            self._add_rows(
                 [
                     (name, int(seconds), float(cpu), int(memory))
                     for name, seconds, cpu, memory in alike
@@ -73,27 +71,27 @@ class Log(Draft):
             return
         rows: list[Row] = []
         for line in XENTOP_LINES(table):
-            if line.is_open("memory"):
-                self.mark("cut", CUT)
+            if line.may_be_truncated("memory"):
+                self.add_warning("cut", TRUNCATED_ROW)
                 continue
-            memory = line.whole("memory")
-            row = line["name"], line.whole("seconds"), line.number("cpu"), memory
+            memory = line.integer("memory")
+            row = line["name"], line.integer("seconds"), line.number("cpu"), memory
             rows.append(row)
-        self._take(rows)
+        self._add_rows(rows)
 
-    def _take(self, rows: list[Row]) -> None:
-        # The first table of a call has no time before it: every CPU is at 0.
+    def _add_rows(self, rows: list[Row]) -> None:
+        # The first table of a call has no previous one.
         is_first = all(cpu == 0 for _, _, cpu, _ in rows)
         for name, seconds, cpu, memory in rows:
             domain = self.domains.get(name)
-            # A domain that was started anew has used less than before.
+            # A restarted domain has used less CPU time than before.
             is_new = domain is None or seconds < domain.seconds
             if domain is None:
-                domain = self.domains[name] = Domain(seconds)
+                domain = self.domains[name] = XenDomain(seconds)
             domain.seconds = seconds
             if not is_first and (cpu or not is_new):
-                domain.cpu.take(cpu)
-                domain.memory.take(memory)
+                domain.cpu.append(cpu)
+                domain.memory.append(memory)
 
     def close(self) -> None:
         for name, domain in self.domains.items():
@@ -104,18 +102,17 @@ class Log(Draft):
 
 
 @parser(
-    "xentop printed no table behind its first, which has no CPU "
-    "times: call it with -i 2 or more."
+    "xentop printed no table after the first one, which has no CPU times. Run it "
+    "with -i 2 or more."
 )
 def parse_xentop(output: str) -> list[Draft]:
-    """Return one run; each domain is a case of its own."""
-    log = Log()
+    log = XentopLog()
     headers = chain(map(re.Match.span, _TABLE.finditer(output)), [(len(output), 0)])
     for (_, start), (end, _) in pairwise(headers):
         try:
             log.read(output[start:end])
         except LineError as error:
-            raise error.moved(output.count("\n", 0, start)) from None
+            raise error.shifted(output.count("\n", 0, start)) from None
     return [log]
 
 
@@ -124,7 +121,7 @@ XENTOP = Tool(
     title="xentop",
     homepage="https://xenbits.xen.org/docs/unstable/man/xentop.1.html",
     metrics=(
-        *summary_metrics("CPU utilization", "%", "CPU", zero_allowed=True),
+        *summary_metrics("CPU utilization", "%", "CPU", allows_zero=True),
         *summary_metrics("memory", "KiB", "memory"),
     ),
     labels=("{domain}",),
@@ -132,7 +129,7 @@ XENTOP = Tool(
     parse=parse_xentop,
     signatures=(HEADER,),
     programs=("xentop",),
-    localized=False,
+    is_localized=False,
 )
 
 
@@ -141,23 +138,21 @@ _FACTS = (
     "|virt_caps|total_memory|free_memory|xen_major|xen_minor|xen_extra|xen_version"
     "|xen_caps|xen_scheduler|xen_commandline|cc_compiler"
 )
-XL_INFO_LINES = Scanner(fact=rf"(?P<name>{_FACTS}) +: ?(?P<value>[^\n]*)$")
+XL_INFO_LINES = LineScanner(fact=rf"(?P<name>{_FACTS}) +: ?(?P<value>[^\n]*)$")
 MEMORY = ("total_memory", "free_memory")
 
 
-@parser("xl info reported no total_memory and free_memory.")
+@parser("xl info did not report total_memory and free_memory.")
 def parse_xl_info(output: str) -> list[Draft]:
-    """Return one run for each host that is described."""
-    hosts: list[dict[str, Found]] = [{}]
+    hosts: list[dict[str, MatchedLine]] = [{}]
     for line in XL_INFO_LINES(output):
         if line["name"] in hosts[-1]:
-            keep(hosts, {})
+            append_limited(hosts, {})
         hosts[-1][line["name"]] = line
 
     runs: list[Draft] = []
     for host in hosts:
         facts = {name: line["value"].strip() for name, line in host.items()}
-        # xm info prints its parts only.
         numbered = ".".join(filter(None, map(facts.get, ("xen_major", "xen_minor"))))
         version = facts.get("xen_version") or numbered + facts.get("xen_extra", "")
         run = Draft(tool_version=version, facts={**facts})
@@ -166,14 +161,16 @@ def parse_xl_info(output: str) -> list[Draft]:
         if len(lines) < len(MEMORY):
             continue
         for line in lines:
-            line.refuse_open("value")
+            line.reject_if_truncated("value")
             size = line["value"].strip()
             if not size.isdecimal() or len(size) > 15:
-                raise line.refused("this is not a whole number of MiB.")
+                raise line.parse_error("this is not a whole number of MiB.")
         total, free = (int(facts[name]) for name in MEMORY)
         if free > total:
-            raise host["free_memory"].refused(
-                "of {total} MiB, {free} are not free.", total=total, free=free
+            raise host["free_memory"].parse_error(
+                "free memory ({free} MiB) is larger than total memory ({total} MiB).",
+                total=total,
+                free=free,
             )
         run.add("memory in use", total - free, "MiB")
     return runs
@@ -188,5 +185,5 @@ XL_INFO = Tool(
     version=1,
     parse=parse_xl_info,
     signatures=(r"(?:virt_caps|hw_caps|xen_(?:major|version|caps)) +: ",),
-    localized=False,
+    is_localized=False,
 )

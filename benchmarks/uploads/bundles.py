@@ -1,6 +1,6 @@
-"""Bundles: what a machine without a network measured, carried here and signed.
+"""Import of bundles: signed files with the uploads of a machine without a network.
 
-A bundle is a gzip of lines (`agents/commands/bundle.py` writes it):
+A bundle is a gzip file of lines, written by `agents/commands/bundle.py`:
 
     virtlab-bundle 1 PREFIX SIGNATURE
     {"made_at": "2026-11-24T04:00:00Z", "documents": 3}
@@ -8,13 +8,9 @@ A bundle is a gzip of lines (`agents/commands/bundle.py` writes it):
     run {...}
     power {...}
 
-PREFIX names a token of the lab; SIGNATURE is the HMAC-SHA256 of all that follows its
-line, by the SHA-256 of the token's secret, which is what is stored of it. So nothing is
-enrolled but the token, and revoking it ends its bundles. Nothing is read before the
-signature fits.
-
-The documents go the way of all uploads, in the name of the token's agent: imported
-twice, or sent besides, they are here once.
+PREFIX identifies a token of the lab. SIGNATURE is the HMAC-SHA256 of the lines after
+the first one, by the SHA-256 of the token's secret: revoking the token invalidates its
+bundles. It is verified before anything else is parsed.
 """
 
 import hmac
@@ -35,17 +31,17 @@ from benchmarks.errors import InvalidError
 from benchmarks.models import Agent, AuditEntry, Lab, Token
 
 FORMAT: Final = 1
-FIRST_LINE: Final = re.compile(
+HEADER_PATTERN: Final = re.compile(
     rb"virtlab-bundle (\d{1,6})(?: (\w{1,16}) ([0-9a-f]{64}))?"
 )
 KINDS: Final = (b"host", b"run", b"power")
-# To zlib, 16 more than the largest window means: gzip's head and checksum.
+# Select the gzip format.
 GZIP: Final = 16 + zlib.MAX_WBITS
 
 
 @dataclass(frozen=True)
-class Document:
-    """One line: where it stands, counted from 1, what it is, and its JSON."""
+class BundleDocument:
+    """A line of a bundle: its number from 1, kind and JSON."""
 
     line: int
     kind: str
@@ -53,148 +49,149 @@ class Document:
 
 
 @dataclass(frozen=True)
-class Counts:
-    """What became of the documents: new ones, those that were here, and machines."""
-
+class ImportCounts:
     accepted: int
     repeated: int
     hosts: int
 
 
 @dataclass(frozen=True)
-class Imported:
-    """A bundle that was taken: by which token it is signed, when it was made."""
-
+class ImportedBundle:
     token: Token
-    made_at: datetime
-    counts: Counts
+    created_at: datetime
+    counts: ImportCounts
 
 
 def import_bundle(
-    *, packed: bytes, lab: Lab | None, person: User | None = None, by: str = ""
-) -> Imported:
-    """Check a bundle and store its documents; ``lab`` limits the tokens that count.
+    *, content: bytes, lab: Lab | None, person: User | None = None, actor: str = ""
+) -> ImportedBundle:
+    """Verify a bundle and store its documents; ``lab`` restricts the accepted tokens.
 
     Raises InvalidError, and the errors of uploads (quotas).
     """
-    prefix, signature, signed = _opened(packed)
-    token = _signer(lab, prefix, signature, signed)
-    made_at, documents = _documents(signed)
-    # What a document may hold is the API's to say: it is named, not called.
-    store: Callable[[Agent, Sequence[Document]], Counts] = import_string(
-        settings.BUNDLE_DOCUMENTS
+    prefix, signature, signed = _read_header(content)
+    token = _signing_token(lab, prefix, signature, signed)
+    made_at, documents = _parse_documents(signed)
+    # The API validates documents; an import here would reverse the dependency.
+    store: Callable[[Agent, Sequence[BundleDocument]], ImportCounts] = import_string(
+        settings.BUNDLE_IMPORTER
     )
     counts = store(token.agent, documents)
     AuditEntry.log(
         token.lab,
-        AuditEntry.Kind.IMPORTED,
+        AuditEntry.Kind.IMPORTED_BUNDLE,
         f"{token} ({token.agent}), {made_at:%Y-%m-%d %H:%M} UTC: "
         f"{counts.accepted} + {counts.repeated}",
         person=person,
-        agent=by,
+        agent=actor,
     )
-    return Imported(token, made_at, counts)
+    return ImportedBundle(token, made_at, counts)
 
 
-def refused(text: str, **values: Any) -> InvalidError:
-    return InvalidError("bundle_refused", text, **values)
+def bundle_error(text: str, **values: Any) -> InvalidError:
+    return InvalidError("bundle_rejected", text, **values)
 
 
-def _opened(packed: bytes) -> tuple[str, str, bytes]:
-    """Return whose it says it is, the signature, and what is signed."""
-    reader, most = zlib.decompressobj(GZIP), settings.UPLOAD_LIMIT_BYTES
+def _read_header(archive: bytes) -> tuple[str, str, bytes]:
+    """Return the token's prefix, the signature and the signed bytes."""
+    reader, limit = zlib.decompressobj(GZIP), settings.UPLOAD_LIMIT_BYTES
     try:
-        content = reader.decompress(packed, most + 1)
+        content = reader.decompress(archive, limit + 1)
     except zlib.error:
-        # What begins as gzip does was one.
-        raise _damaged() if packed.startswith(b"\x1f\x8b") else _no_bundle() from None
-    if len(content) > most:
-        raise refused(
-            "The bundle unpacks to more than {most} bytes. The agent writes smaller"
-            " ones: write it again.",
-            most=f"{most:,}",
+        # The magic bytes of gzip: a damaged bundle.
+        raise (
+            _damaged() if archive.startswith(b"\x1f\x8b") else _not_a_bundle()
+        ) from None
+    if len(content) > limit:
+        raise bundle_error(
+            "The unpacked bundle is larger than {most} bytes. Write it again with "
+            "the agent, which writes smaller bundles.",
+            most=f"{limit:,}",
         )
-    first, _, signed = content.partition(b"\n")
-    found = FIRST_LINE.fullmatch(first)
-    if found is None:
-        raise _no_bundle()
-    if int(found[1]) != FORMAT or found[2] is None:
-        raise refused(
-            "The bundle is of the kind {kind}, and this portal reads {known}:"
-            " update the older of the two, portal or agent.",
-            kind=found[1].decode(),
+    header, _, signed = content.partition(b"\n")
+    match = HEADER_PATTERN.fullmatch(header)
+    if match is None:
+        raise _not_a_bundle()
+    if int(match[1]) != FORMAT or match[2] is None:
+        raise bundle_error(
+            "The bundle has format {kind}, but this server reads format {known}. "
+            "Update the server or the agent, whichever is older.",
+            kind=match[1].decode(),
             known=str(FORMAT),
         )
     if not reader.eof or reader.unused_data:
         raise _damaged()
-    return found[2].decode("ascii", "replace"), found[3].decode(), signed
+    return match[2].decode("ascii", "replace"), match[3].decode(), signed
 
 
-def _no_bundle() -> InvalidError:
-    return refused(
-        "This is not a bundle. Choose a file that the agent wrote (bundle write), "
-        "as it is: packed, and ending in .virtlab."
+def _not_a_bundle() -> InvalidError:
+    return bundle_error(
+        "This is not a bundle. Choose an unmodified file that the agent wrote "
+        "(bundle write): it is compressed and its name ends in .virtlab."
     )
 
 
 def _damaged() -> InvalidError:
-    return refused("The bundle is cut off or damaged. Copy it once more.")
+    return bundle_error("The bundle is truncated or damaged. Copy it again.")
 
 
-def _signer(lab: Lab | None, prefix: str, signature: str, signed: bytes) -> Token:
-    """Return the token that signed it, or say why its word does not count."""
+def _signing_token(
+    lab: Lab | None, prefix: str, signature: str, signed: bytes
+) -> Token:
     tokens = Token.objects.select_related("agent__lab", "lab").filter(prefix=prefix)
     token = tokens.filter(lab=lab).first() if lab else tokens.first()
-    # Compared in any case, and another lab's token is as good as none.
+    # Always compared: the time does not reveal whether the token exists.
     key = bytes.fromhex(token.digest) if token else bytes(32)
-    fits = hmac.compare_digest(hmac.new(key, signed, sha256).hexdigest(), signature)
+    is_valid_signature = hmac.compare_digest(
+        hmac.new(key, signed, sha256).hexdigest(), signature
+    )
     name = f"vl_{prefix}_..."
     if token is None:
-        raise refused(
+        raise bundle_error(
             "The bundle is signed by {token}, which is not a token of this lab. "
-            "Import it where that token was made.",
+            "Import the bundle in the lab where the token was created.",
             token=name,
         )
-    if not fits:
-        raise refused(
-            "The signature of {token} does not fit: the bundle was changed after it"
-            " was written, or somebody else wrote it.",
+    if not is_valid_signature:
+        raise bundle_error(
+            "The signature of {token} is not valid: the bundle was changed after "
+            "it was written, or someone else wrote it.",
             token=name,
         )
     if not token.is_valid():
-        raise refused(
-            "The token {token}, which signed the bundle, is revoked or has expired."
-            " Enrol the agent with a new one, and write the bundle again.",
+        raise bundle_error(
+            "The token {token}, which signed the bundle, is revoked or has "
+            "expired. Enroll the agent with a new token and write the bundle again.",
             token=name,
         )
     if not token.can_upload:
-        raise refused(
-            "The token {token}, which signed the bundle, may read but not upload."
-            " Enrol the agent with one that may, and write the bundle again.",
+        raise bundle_error(
+            "The token {token}, which signed the bundle, can read but not upload. "
+            "Enroll the agent with a token that can upload, and write the bundle "
+            "again.",
             token=name,
         )
     return token
 
 
-def _documents(signed: bytes) -> tuple[datetime, list[Document]]:
-    """Return when it was made and its documents; whoever signed it wrote them well."""
-    head, *lines = signed.removesuffix(b"\n").split(b"\n")
+def _parse_documents(signed: bytes) -> tuple[datetime, list[BundleDocument]]:
+    first_line, *lines = signed.removesuffix(b"\n").split(b"\n")
     try:
-        said: dict[str, Any] = orjson.loads(head)
-        made_at = datetime.fromisoformat(said["made_at"])
-        is_whole = said["documents"] == len(lines) and made_at.tzinfo is not None
+        header: dict[str, Any] = orjson.loads(first_line)
+        made_at = datetime.fromisoformat(header["made_at"])
+        is_complete = header["documents"] == len(lines) and made_at.tzinfo is not None
     except (ValueError, KeyError, TypeError):
-        is_whole = False
-    if not is_whole:
-        raise refused("The head of the bundle does not say what is in it.")
+        is_complete = False
+    if not is_complete:
+        raise bundle_error("The header of the bundle does not describe its contents.")
     documents = []
     for number, line in enumerate(lines, start=3):
         kind, _, raw = line.partition(b" ")
         if kind not in KINDS:
-            raise refused(
-                "Line {number} of the bundle is of a kind that this portal does not"
-                " know: update it.",
+            raise bundle_error(
+                "Line {number} of the bundle has a type that this server does not "
+                "support. Update the server.",
                 number=str(number),
             )
-        documents.append(Document(number, kind.decode(), raw))
+        documents.append(BundleDocument(number, kind.decode(), raw))
     return made_at, documents

@@ -1,4 +1,4 @@
-"""Set cells against their baselines and store the efficiency with the baseline used."""
+"""Choice and storage of the efficiencies of cells."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,15 +9,17 @@ from typing import Any, cast
 from django.db import connection, transaction
 
 from benchmarks.analysis.baselines import (
-    PATHS,
+    PATH_SCENARIOS,
     CellConditions,
+    candidate_native_keys,
     choose_baseline,
-    place_of,
+    native_key,
     same_os,
-    wanted_places,
 )
-from benchmarks.analysis.comparability import MeasuredCase, nearest
-from benchmarks.database import any_of
+from benchmarks.analysis.comparability import MeasuredCase, nearest_case
+from benchmarks.custom_tools.lookup import require_tool
+from benchmarks.database import ids_subquery
+from benchmarks.jobs.queue import enqueue_checks
 from benchmarks.models import (
     Cell,
     CellSession,
@@ -27,40 +29,36 @@ from benchmarks.models import (
     Study,
 )
 from benchmarks.models.cell import ratio_of_means
-from benchmarks.models.study import EFFICIENCY_RULES
-from benchmarks.own_tools.lookup import known_tool
-from benchmarks.parsing.cases import no_speed
-from benchmarks.parsing.contract import Better
+from benchmarks.models.study import CURRENT_EFFICIENCY_RULES
+from benchmarks.parsing.case_labels import no_ratio_reason
+from benchmarks.parsing.tool import Better
 from benchmarks.platforms import NATIVE
-from benchmarks.sentences import Sentence, counted, joined, stored
-from benchmarks.studies.writing import insert_or_replace
+from benchmarks.sentences import Sentence, join_sentences, pluralized, serialize
+from benchmarks.studies.bulk_writes import insert_or_replace
 from benchmarks.tools import TOOLS
-from benchmarks.unattended.queue import put_checks
-from benchmarks.uploads.neighbourhoods import (
-    PlacedCell,
-    cells_of_others,
+from benchmarks.uploads.baseline_candidates import (
+    CandidateCell,
+    cells_of_other_studies,
     cells_of_studies,
-    placed,
+    load_candidates,
 )
-from benchmarks.uploads.summaries import lock_cases
+from benchmarks.uploads.cell_summaries import lock_cases
 
 State = Efficiency.State
 SUM = "sum"
-# States of cells without a partner: the reason names the nearest native case.
-UNPAIRED = (State.MISSING, State.OTHER_PARAMETERS, State.UNIT_MISMATCH)
-# Native cases by tool and place: of all studies, public ones, each study.
-ALL, PUBLIC = "all", "public"
+# The reason names the most similar native case.
+STATES_WITHOUT_NATIVE = (State.MISSING, State.OTHER_PARAMETERS, State.UNIT_MISMATCH)
+# Native cases of all studies, of public ones, or of each study.
+ALL_STUDIES, PUBLIC_STUDIES = "all", "public"
 NativeCases = Mapping[tuple[Any, ...], Mapping[int, MeasuredCase]]
-# The scenario in which nothing else runs.
-ALONE = "single"
+SINGLE = "single"
+# Sessions differ if both cells have known sessions and no common one. Before the first
+# ANALYZE, a join of every cell of the study with every other one was planned.
 _SESSIONS = f"""(
     SELECT array_agg(session_id) FROM {CellSession._meta.db_table} WHERE cell_id = %s
     HAVING bool_and(session_id IS NOT NULL)
 )"""
-# Sessions differ if they are known on both sides and none is shared, as in
-# `analysis.baselines`. Subqueries instead of joins: before the first ANALYZE,
-# PostgreSQL joined every cell of the study with every other cell.
-MISJUDGED = f"""
+OUTDATED_STATES_SQL = f"""
     SELECT cell.id
     FROM {Cell._meta.db_table} AS cell
     JOIN {Efficiency._meta.db_table} AS against ON against.cell_id = cell.id
@@ -73,260 +71,291 @@ MISJUDGED = f"""
           NOT {_SESSIONS % "cell.id"} && {_SESSIONS % "against.baseline_id"}, false
       )
 """
-KEPT = ("baseline_id", "state", "ratio", "baseline_mean", "baseline_n", "reason")
-# As it is stored: a reason is compared with its template and parts.
-STORED = f"""
-    SELECT cell_id, {", ".join(KEPT)} FROM {Efficiency._meta.db_table}
+STORED_FIELDS = (
+    "baseline_id",
+    "state",
+    "ratio",
+    "baseline_mean",
+    "baseline_n",
+    "reason",
+)
+# Raw SQL returns serialized reasons.
+STORED_EFFICIENCIES_SQL = f"""
+    SELECT cell_id, {", ".join(STORED_FIELDS)} FROM {Efficiency._meta.db_table}
     WHERE cell_id = ANY(%s)
 """
 
 
 @dataclass(slots=True)
-class Found:
-    """How a cell stands to its baseline, before it is stored."""
-
-    cell: PlacedCell
+class ComputedEfficiency:
+    cell: CandidateCell
     state: str
     reason: str
-    baseline: PlacedCell | None = None
+    baseline: CandidateCell | None = None
     ratio: float | None = None
 
     @property
-    def kept(self) -> tuple[Any, ...]:
-        """What is stored of it, in the order of `KEPT`."""
-        leant_on: tuple[Any, ...] = (None, None, None)
+    def stored_values(self) -> tuple[Any, ...]:
+        baseline_values: tuple[Any, ...] = (None, None, None)
         if self.baseline is not None:
-            leant_on = (self.baseline.pk, self.baseline.mean, self.baseline.n)
-        baseline_id, *side = leant_on
-        return (baseline_id, str(self.state), self.ratio, *side, stored(self.reason))
+            baseline_values = (self.baseline.pk, self.baseline.mean, self.baseline.n)
+        baseline_id, *statistics = baseline_values
+        return (
+            baseline_id,
+            str(self.state),
+            self.ratio,
+            *statistics,
+            serialize(self.reason),
+        )
 
 
-def normalise_study(study: Study) -> None:
-    """Set every cell of a study against its baseline again."""
-    normalise(list(study.cells.all()))
+def recompute_study_efficiencies(study: Study) -> None:
+    recompute_efficiencies(list(study.cells.all()))
 
 
-def normalise_around(study: Study) -> None:
-    """Recompute the efficiencies of a study whose visibility changed, and of cells
-    without a native partner that may use its native runs."""
+def recompute_affected_efficiencies(study: Study) -> None:
+    """Recompute a study with a new visibility, and cells that may use its natives."""
     cells = Cell.objects.filter(study=study)
     lock_cases(cells.order_by().values_list("lab_id", "case_id").distinct())
-    places = cells.filter(system__hypervisor=NATIVE).order_by()
-    unpaired = _unpaired(places.values_list("lab_id", "system__host_id", "case__tool"))
-    normalise([*cells, *Cell.objects.filter(pk__in=unpaired)])
+    natives = cells.filter(system__hypervisor=NATIVE).order_by()
+    unpaired = _unpaired(natives.values_list("lab_id", "system__host_id", "case__tool"))
+    recompute_efficiencies([*cells, *Cell.objects.filter(pk__in=unpaired)])
 
 
-def renew_efficiencies() -> int:
-    """Recompute studies of older rules, with their flags; return how many.
+def recompute_outdated() -> int:
+    """Recompute studies with outdated `efficiency_rules`; return their number.
 
-    Uploads that state CPU time costs are processed again.
+    Also process uploads with CPU time costs again.
     """
-    older = Study.objects.filter(efficiency_rules__lt=EFFICIENCY_RULES)
-    ids = list(older.order_by("pk").values_list("pk", flat=True))
+    outdated = Study.objects.filter(efficiency_rules__lt=CURRENT_EFFICIENCY_RULES)
+    ids = list(outdated.order_by("pk").values_list("pk", flat=True))
     for study_id in ids:
-        # One by one: a large study takes seconds, and what is done stays done.
+        # A large study takes seconds: one transaction each.
         with transaction.atomic():
             study = Study.objects.select_for_update(no_key=True).get(pk=study_id)
-            normalise_study(study)
-            study.efficiency_rules = EFFICIENCY_RULES
+            recompute_study_efficiencies(study)
+            study.efficiency_rules = CURRENT_EFFICIENCY_RULES
             study.save(update_fields=["efficiency_rules"])
-            put_checks([study.pk])
-            _read_again(study)
+            enqueue_checks([study.pk])
+            _queue_reprocessing(study)
     return len(ids)
 
 
-def cells_misjudged(study: Study) -> list[Cell]:
-    """Return the cells whose state contradicts the sessions derived since."""
+def cells_with_outdated_state(study: Study) -> list[Cell]:
+    """Return the cells whose state contradicts the sessions of the last check."""
     with connection.cursor() as cursor:
-        cursor.execute(MISJUDGED, {"study": study.pk})
+        cursor.execute(OUTDATED_STATES_SQL, {"study": study.pk})
         ids = [pk for (pk,) in cursor.fetchall()]
     return list(Cell.objects.filter(pk__in=ids).order_by("pk"))
 
 
-def _read_again(study: Study) -> None:
-    """Have the uploads processed once more that say what data cost in CPU time."""
-    with_costs = [tool.slug for tool in TOOLS.values() if tool.costs]
+def _queue_reprocessing(study: Study) -> None:
+    """Queue the processing of uploads that may have costs in CPU time."""
+    tools = [tool.slug for tool in TOOLS.values() if tool.derived_costs]
     uploads = Run.objects.filter(
-        study=study, tool__in=with_costs, source=None, status=Run.Status.PARSED
+        study=study, tool__in=tools, first_run=None, status=Run.Status.PARSED
     )
-    # Imported here: processing makes efficiencies.
-    from benchmarks.uploads.processing import jobs_of
+    from benchmarks.uploads.processing import reprocessing_jobs
 
     Job.objects.bulk_create(
-        jobs_of(uploads.only("pk", "lab", "study", "tool")), ignore_conflicts=True
+        reprocessing_jobs(uploads.only("pk", "lab", "study", "tool")),
+        ignore_conflicts=True,
     )
 
 
-def normalise(touched: Sequence[Cell]) -> None:
-    """Recompute the efficiency of these cells and of all cells that use them.
+def recompute_efficiencies(changed_cells: Sequence[Cell]) -> None:
+    """Recompute the efficiencies of these cells and of the cells that may use them.
 
-    Other studies whose efficiencies changed are checked again.
+    Queue checks of other studies whose efficiencies changed.
     """
-    ids = {cell.pk for cell in touched}
-    places = {(cell.lab_id, cell.case_id, cell.study_id) for cell in touched}
-    if others := _looking_for_near_ones(ids) - ids:
+    ids = {cell.pk for cell in changed_cells}
+    keys = {(cell.lab_id, cell.case_id, cell.study_id) for cell in changed_cells}
+    if unpaired := _unpaired_near_new_natives(ids) - ids:
         columns = ("lab_id", "case_id", "study_id")
-        places.update(Cell.objects.filter(pk__in=any_of(others)).values_list(*columns))
-        ids |= others
-    near = cells_of_studies(places, ids)
-    given = [cell for cell in near if cell.pk in ids]
-    near += cells_of_others(
-        _lacking_natives(near),
-        [cell for cell in given if cell.system.is_native],
-        {study_id for _, _, study_id in places},
+        keys.update(
+            Cell.objects.filter(pk__in=ids_subquery(unpaired)).values_list(*columns)
+        )
+        ids |= unpaired
+    candidates = cells_of_studies(keys, ids)
+    changed_candidates = [cell for cell in candidates if cell.pk in ids]
+    candidates += cells_of_other_studies(
+        _cells_without_native(candidates),
+        [cell for cell in changed_candidates if cell.system.is_native],
+        {study_id for _, _, study_id in keys},
     )
-    # For these groups of cells a changed one is, or may be, the baseline.
-    leant_on = (
-        {_partners(cell) for cell in given if cell.system.is_native}
+    # A changed cell may be their baseline.
+    baseline_groups = (
+        {_native_group(cell) for cell in changed_candidates if cell.system.is_native}
         | {
-            _study_case(cell)
-            for cell in given
+            _reference_group(cell)
+            for cell in changed_candidates
             if cell.system_id == cell.study.reference_system_id
         }
-        | {_same_system(cell) for cell in given if cell.scenario == ALONE}
-        | {_seats(cell) for cell in given if not _is_slot(cell)}
+        | {
+            _single_run_group(cell)
+            for cell in changed_candidates
+            if cell.scenario == SINGLE
+        }
+        | {_slot_group(cell) for cell in changed_candidates if not _is_slot(cell)}
     )
-    of_studies = {
+    own_native_cases = {
         (cell.study_id, cell.lab_id, cell.case_id)
-        for cell in given
+        for cell in changed_candidates
         if cell.system.is_native
     }
     efficiencies = []
-    for case, cells in _by_case(near).items():
-        natives = _Natives(cells)
+    for case, cells in _by_case(candidates).items():
+        natives = _NativeCells(cells)
         efficiencies += [
-            _efficiency_of(cell, cells, natives.seen_by(cell))
+            _choose_efficiency(cell, cells, natives.visible_to(cell))
             for cell in cells
             if cell.pk in ids
-            or leant_on & {_study_case(cell), _same_system(cell)}
-            or (_is_slot(cell) and _seats(cell) in leant_on)
+            or baseline_groups & {_reference_group(cell), _single_run_group(cell)}
+            or (_is_slot(cell) and _slot_group(cell) in baseline_groups)
             or (
-                _partners(cell) in leant_on
-                # Others' native runs are nothing to whose study has its own.
-                and ((cell.study_id, *case) in of_studies or not natives.has_own(cell))
+                _native_group(cell) in baseline_groups
+                # A study with own native cells does not use those of other studies.
+                and (
+                    (cell.study_id, *case) in own_native_cases
+                    or not natives.is_measured_by_study(cell)
+                )
             )
         ]
-    # Slots lack the same system alone, not a native partner.
-    missing = [each for each in efficiencies if each.state == State.MISSING]
-    _name_near_cases([each for each in missing if not _is_slot(each.cell)])
-    # Only those that differ are written: twice changes nothing.
+    # The baseline of a slot is a single run of the same system.
+    missing = [
+        efficiency for efficiency in efficiencies if efficiency.state == State.MISSING
+    ]
+    _store_near_case_reasons(
+        [efficiency for efficiency in missing if not _is_slot(efficiency.cell)]
+    )
     with connection.cursor() as cursor:
-        cursor.execute(STORED, [[each.cell.pk for each in efficiencies]])
-        kept = {cell_id: tuple(rest) for cell_id, *rest in cursor.fetchall()}
-    changed = [each for each in efficiencies if each.kept != kept.get(each.cell.pk)]
-    rows = [(each.cell.pk, each.cell.lab_id, *each.kept) for each in changed]
-    insert_or_replace(Efficiency, ("cell_id", "lab_id", *KEPT), rows)
-    # Of the cells' own studies a check is due anyway.
-    leaning = {each.cell.study_id for each in changed}
-    leaning -= {cell.study_id for cell in touched}
-    put_checks(leaning)
+        cursor.execute(
+            STORED_EFFICIENCIES_SQL,
+            [[efficiency.cell.pk for efficiency in efficiencies]],
+        )
+        stored = {cell_id: tuple(values) for cell_id, *values in cursor.fetchall()}
+    changed = [
+        efficiency
+        for efficiency in efficiencies
+        if efficiency.stored_values != stored.get(efficiency.cell.pk)
+    ]
+    rows = [
+        (efficiency.cell.pk, efficiency.cell.lab_id, *efficiency.stored_values)
+        for efficiency in changed
+    ]
+    insert_or_replace(Efficiency, ("cell_id", "lab_id", *STORED_FIELDS), rows)
+    # The caller queues checks of the changed cells' own studies.
+    dependent_studies = {efficiency.cell.study_id for efficiency in changed}
+    dependent_studies -= {cell.study_id for cell in changed_cells}
+    enqueue_checks(dependent_studies)
 
 
 def _by_case(
-    cells: Iterable[PlacedCell],
-) -> Mapping[tuple[int, int], Sequence[PlacedCell]]:
-    """Return the cells that have runs by lab and case, in the order of their ids.
+    cells: Iterable[CandidateCell],
+) -> Mapping[tuple[int, int], Sequence[CandidateCell]]:
+    """Group the cells that have runs by lab and case, ordered by id.
 
-    By lab, too: another lab may use the name of a machine for another machine.
+    Two labs may use the same name for different machines.
     """
-    by_case: dict[tuple[int, int], list[PlacedCell]] = defaultdict(list)
+    by_case: dict[tuple[int, int], list[CandidateCell]] = defaultdict(list)
     for cell in sorted(cells, key=attrgetter("pk")):
         if cell.n:
             by_case[cell.lab_id, cell.case_id].append(cell)
     return by_case
 
 
-def _lacking_natives(cells: Iterable[PlacedCell]) -> list[PlacedCell]:
-    """Return those of the cells for which another study's native runs may count."""
-    lacking = []
+def _cells_without_native(cells: Iterable[CandidateCell]) -> list[CandidateCell]:
+    unpaired = []
     for same_case in _by_case(cells).values():
-        natives = _Natives(same_case)
-        lacking += [
+        natives = _NativeCells(same_case)
+        unpaired += [
             cell
             for cell in same_case
-            if not (cell.system.is_native or _is_slot(cell) or natives.has_own(cell))
+            if not (
+                cell.system.is_native
+                or _is_slot(cell)
+                or natives.is_measured_by_study(cell)
+            )
         ]
-    return lacking
+    return unpaired
 
 
-class _Natives:
-    """The native cells of a case, by where they were measured."""
-
-    def __init__(self, cells: Iterable[PlacedCell]) -> None:
-        self.at: dict[tuple[Any, ...], list[PlacedCell]] = defaultdict(list)
+class _NativeCells:
+    def __init__(self, cells: Iterable[CandidateCell]) -> None:
+        self.at: dict[tuple[Any, ...], list[CandidateCell]] = defaultdict(list)
         self.seen: dict[tuple[Any, ...], list[CellConditions]] = {}
         for cell in cells:
             if cell.system.is_native:
-                self.at[place_of(cell.conditions)].append(cell)
+                self.at[native_key(cell.conditions)].append(cell)
 
-    def seen_by(self, cell: PlacedCell) -> Sequence[CellConditions]:
-        """Those that a cell may be compared with: who sees its study sees them, too."""
-        places = wanted_places(cell.conditions)
-        key = (cell.study_id, places)
+    def visible_to(self, cell: CandidateCell) -> Sequence[CellConditions]:
+        """Return the possible baselines that all viewers of the cell can see."""
+        keys = candidate_native_keys(cell.conditions)
+        key = (cell.study_id, keys)
         if key not in self.seen:
             self.seen[key] = [
                 native.conditions
-                for place in places
-                for native in self.at.get(place, ())
-                if cell.study.may_rest_on(native.study)
+                for location in keys
+                for native in self.at.get(location, ())
+                if cell.study.may_use_baselines_of(native.study)
             ]
         return self.seen[key]
 
-    def has_own(self, cell: PlacedCell) -> bool:
-        """Return whether its study has the same OS and bits there: no other counts."""
+    def is_measured_by_study(self, cell: CandidateCell) -> bool:
+        """Return whether the cell's study has a native cell with the same OS."""
         return any(
             native.study_id == cell.study_id
             and same_os(cell.conditions, native.conditions)
-            for native in self.at.get(wanted_places(cell.conditions)[0], ())
+            for native in self.at.get(candidate_native_keys(cell.conditions)[0], ())
         )
 
 
-def _looking_for_near_ones(ids: set[int]) -> set[int]:
-    """Return the cells without a partner that may be near a native case that is new, or
-    that lost its runs."""
-    Efficiency.objects.filter(cell__in=any_of(ids), cell__n=0).delete()
-    new = Cell.objects.filter(pk__in=any_of(ids), efficiency=None)
-    places = new.filter(system__hypervisor=NATIVE).values_list(
+def _unpaired_near_new_natives(ids: set[int]) -> set[int]:
+    """Return unpaired cells where native cells are new or have no runs."""
+    Efficiency.objects.filter(cell__in=ids_subquery(ids), cell__n=0).delete()
+    new = Cell.objects.filter(pk__in=ids_subquery(ids), efficiency=None)
+    locations = new.filter(system__hypervisor=NATIVE).values_list(
         "lab_id", "system__host_id", "case__tool"
     )
-    return _unpaired(places)
+    return _unpaired(locations)
 
 
-def _unpaired(places: Iterable[tuple[int, int, str]]) -> set[int]:
-    """Return the cells without a partner at these labs, hosts and tools."""
-    found: set[int] = set()
-    for lab, host, tool in set(places):
+def _unpaired(locations: Iterable[tuple[int, int, str]]) -> set[int]:
+    cell_ids: set[int] = set()
+    for lab, host, tool in set(locations):
         unpaired = Efficiency.objects.filter(
-            state__in=UNPAIRED,
+            state__in=STATES_WITHOUT_NATIVE,
             lab=lab,
             cell__system__host=host,
             cell__case__tool=tool,
             cell__n__gt=0,
         )
-        found.update(unpaired.values_list("cell_id", flat=True))
-    return found
+        cell_ids.update(unpaired.values_list("cell_id", flat=True))
+    return cell_ids
 
 
-def _name_near_cases(missing: Sequence[Found]) -> None:
-    """Say of cells without a native partner which near case was measured natively."""
+def _store_near_case_reasons(missing: Sequence[ComputedEfficiency]) -> None:
+    """Set the reason to the most similar case that was measured natively."""
     if not missing:
         return
     natives = _native_cases([efficiency.cell for efficiency in missing])
     for efficiency in missing:
         cell = efficiency.cell
-        # Of public studies, and of its own: what `may_rest_on` says.
-        seen = (ALL,) if cell.study.is_private else (PUBLIC, cell.study_id)
-        near_ones: dict[int, MeasuredCase] = {}
-        for place in wanted_places(cell.conditions):
-            for studies in seen:
-                key = (studies, cell.lab_id, cell.case.tool, *place)
-                near_ones |= natives.get(key, {})
-        near = nearest(cell.case.measured, near_ones.values())
-        if near is not None:
-            efficiency.state, efficiency.reason = near.kind, near.sentence()
+        # As in `Study.may_use_baselines_of`.
+        visible = (
+            (ALL_STUDIES,) if cell.study.is_private else (PUBLIC_STUDIES, cell.study_id)
+        )
+        native_cases: dict[int, MeasuredCase] = {}
+        for location in candidate_native_keys(cell.conditions):
+            for studies in visible:
+                key = (studies, cell.lab_id, cell.case.tool, *location)
+                native_cases |= natives.get(key, {})
+        nearest = nearest_case(cell.case.measured_case, native_cases.values())
+        if nearest is not None:
+            efficiency.state, efficiency.reason = nearest.kind, nearest.sentence()
 
 
-def _native_cases(cells: Sequence[PlacedCell]) -> NativeCases:
+def _native_cases(cells: Sequence[CandidateCell]) -> NativeCases:
     natives = Cell.objects.filter(
         lab__in={cell.lab_id for cell in cells},
         system__host__in={cell.system.host_id for cell in cells},
@@ -335,47 +364,45 @@ def _native_cases(cells: Sequence[PlacedCell]) -> NativeCases:
         n__gt=0,
     )
     cases: dict[tuple[Any, ...], dict[int, MeasuredCase]] = defaultdict(dict)
-    known: dict[int, MeasuredCase] = {}
-    for native in placed(natives):
+    measured_cases: dict[int, MeasuredCase] = {}
+    for native in load_candidates(natives):
         case = native.case
-        place = (native.lab_id, case.tool, *place_of(native.conditions))
-        if case.pk not in known:
-            known[case.pk] = case.measured
-        measured = known[case.pk]
-        cases[ALL, *place][case.pk] = measured
-        cases[native.study_id, *place][case.pk] = measured
+        location = (native.lab_id, case.tool, *native_key(native.conditions))
+        if case.pk not in measured_cases:
+            measured_cases[case.pk] = case.measured_case
+        measured_case = measured_cases[case.pk]
+        cases[ALL_STUDIES, *location][case.pk] = measured_case
+        cases[native.study_id, *location][case.pk] = measured_case
         if native.study.is_public:
-            cases[PUBLIC, *place][case.pk] = measured
+            cases[PUBLIC_STUDIES, *location][case.pk] = measured_case
     return cases
 
 
-def _partners(cell: PlacedCell) -> tuple[Any, ...]:
-    """The cells that a native one may be the baseline of."""
+def _native_group(cell: CandidateCell) -> tuple[Any, ...]:
     return ("native", cell.lab_id, cell.case_id, cell.system.host_id)
 
 
-def _study_case(cell: PlacedCell) -> tuple[Any, ...]:
-    """The cells that one of the study's reference system may be the baseline of."""
+def _reference_group(cell: CandidateCell) -> tuple[Any, ...]:
     return ("reference", cell.study_id, cell.case_id)
 
 
-def _same_system(cell: PlacedCell) -> tuple[Any, ...]:
-    """The cells that what one system did alone may be the baseline of."""
+def _single_run_group(cell: CandidateCell) -> tuple[Any, ...]:
     return ("alone", cell.study_id, cell.system_id, cell.case_id)
 
 
-def _seats(cell: PlacedCell) -> tuple[Any, ...]:
-    """The slots whose reason may name this cell: the sum, or one that ran alone."""
-    return ("seats", cell.study_id, cell.case_id)
+def _slot_group(cell: CandidateCell) -> tuple[Any, ...]:
+    """The reason of these slots may mention this sum or single run."""
+    return ("slots", cell.study_id, cell.case_id)
 
 
-def _efficiency_of(
-    cell: PlacedCell, same_case: Sequence[PlacedCell], natives: Sequence[CellConditions]
-) -> Found:
-    """Return the cell's efficiency, given all cells of its case around it."""
+def _choose_efficiency(
+    cell: CandidateCell,
+    same_case: Sequence[CandidateCell],
+    natives: Sequence[CellConditions],
+) -> ComputedEfficiency:
     study = cell.study
     if _is_slot(cell):
-        return _slowdown_of(cell, same_case)
+        return _slowdown_efficiency(cell, same_case)
     choice = choose_baseline(
         cell.conditions,
         natives,
@@ -384,124 +411,156 @@ def _efficiency_of(
     )
     reference = study.reference_system_id
     if choice.state != "missing" or not reference:
-        baseline = next((one for one in same_case if one.pk == choice.chosen), None)
-        return _against(cell, baseline, choice.state, choice.reason)
+        baseline = next(
+            (native for native in same_case if native.pk == choice.baseline_id), None
+        )
+        return _compute_efficiency(cell, baseline, choice.state, choice.reason)
     # Without native runs a study is compared with its reference system.
     if cell.system_id == reference:
-        return _against(cell, None, State.REFERENCE, "")
-    wanted = (cell.study_id, reference, *_circumstances(cell))
-    for other in same_case:
-        if wanted == (other.study_id, other.system_id, *_circumstances(other)):
-            return _against(cell, other, State.RELATIVE, "")
-    nor = Sentence("The reference system does not have this benchmark either.")
-    return _against(cell, None, State.MISSING, joined([choice.reason, nor]))
+        return _compute_efficiency(cell, None, State.REFERENCE, "")
+    reference_key = (cell.study_id, reference, *_setup(cell))
+    for candidate in same_case:
+        if reference_key == (
+            candidate.study_id,
+            candidate.system_id,
+            *_setup(candidate),
+        ):
+            return _compute_efficiency(cell, candidate, State.AGAINST_REFERENCE, "")
+    no_reference = Sentence(
+        "The reference system has no result for this benchmark either."
+    )
+    return _compute_efficiency(
+        cell, None, State.MISSING, join_sentences([choice.reason, no_reference])
+    )
 
 
-def _is_slot(cell: PlacedCell) -> bool:
-    """Whether it is one VM of several, or their mean: not their sum, not a path.
+def _is_slot(cell: CandidateCell) -> bool:
+    """Return whether the cell is one of several VMs or their mean.
 
-    The load of the other VMs is not a cost of the hypervisor.
+    The load of the other VMs is not a cost of the hypervisor. Network paths between VMs
+    are not slots.
     """
-    is_alone = cell.scenario == ALONE or cell.vms == 1
-    is_path = cell.scenario in PATHS
+    is_alone = cell.scenario == SINGLE or cell.vms == 1
+    is_path = cell.scenario in PATH_SCENARIOS
     return not (is_alone or is_path or cell.slot == SUM or cell.system.is_native)
 
 
-def _slowdown_of(cell: PlacedCell, same_case: Sequence[PlacedCell]) -> Found:
-    """Set one VM of several against the same system with one VM alone."""
-    alone = [
-        other
-        for other in same_case
-        if _same_system(other) == _same_system(cell) and other.scenario == ALONE
+def _slowdown_efficiency(
+    cell: CandidateCell, same_case: Sequence[CandidateCell]
+) -> ComputedEfficiency:
+    """Return the efficiency of one of several VMs relative to one VM alone."""
+    single_runs = [
+        candidate
+        for candidate in same_case
+        if _single_run_group(candidate) == _single_run_group(cell)
+        and candidate.scenario == SINGLE
     ]
-    if alone:
-        # Mostly there is one; one VM alone may be stated as the first of one.
-        best = min(alone, key=lambda other: (other.slot not in ("1", ""), other.pk))
+    if single_runs:
+        # A single VM may be stated as slot 1 of 1.
+        baseline = min(
+            single_runs,
+            key=lambda candidate: (candidate.slot not in ("1", ""), candidate.pk),
+        )
         reason = Sentence(
-            "One of {n} VMs that ran together, beside the same system with one alone.",
+            "One of {n} VMs running together, relative to the same system with one "
+            "VM alone.",
             n=cell.vms or Sentence("several"),
         )
-        return _against(cell, best, State.SLOWDOWN, reason)
+        return _compute_efficiency(cell, baseline, State.SLOWDOWN, reason)
     reference = cell.study.reference_system_id
     if cell.system_id == reference:
-        return _against(cell, None, State.REFERENCE, "")
-    wanted = (cell.study_id, reference, *_circumstances(cell))
-    for other in same_case if reference else ():
-        if wanted == (other.study_id, other.system_id, *_circumstances(other)):
-            return _against(cell, other, State.RELATIVE, "")
-    return _against(cell, None, State.MISSING, _nothing_alone(cell, same_case))
+        return _compute_efficiency(cell, None, State.REFERENCE, "")
+    reference_key = (cell.study_id, reference, *_setup(cell))
+    for candidate in same_case if reference else ():
+        if reference_key == (
+            candidate.study_id,
+            candidate.system_id,
+            *_setup(candidate),
+        ):
+            return _compute_efficiency(cell, candidate, State.AGAINST_REFERENCE, "")
+    return _compute_efficiency(
+        cell, None, State.MISSING, _no_single_run_reason(cell, same_case)
+    )
 
 
-def _nothing_alone(cell: PlacedCell, same_case: Sequence[PlacedCell]) -> Sentence:
-    """Say why one of several VMs has no ratio, and what has one."""
-    parts = [
+def _no_single_run_reason(
+    cell: CandidateCell, same_case: Sequence[CandidateCell]
+) -> Sentence:
+    """Return why one of several VMs has no ratio, and which result has one."""
+    sentences = [
         Sentence(
-            "One of several VMs is compared with the same system running alone: "
-            "there is no such run of this benchmark."
+            "One of several VMs is compared with the same system running alone, "
+            "but no such run of this benchmark exists."
         )
     ]
-    alike = {
-        other.system_id
-        for other in same_case
-        if other.scenario == ALONE
-        and other.study_id == cell.study_id
-        and _product(other) == _product(cell)
+    similar_systems = {
+        candidate.system_id
+        for candidate in same_case
+        if candidate.scenario == SINGLE
+        and candidate.study_id == cell.study_id
+        and _platform_and_guest(candidate) == _platform_and_guest(cell)
     }
-    if alike:
-        parts.append(
-            counted(
-                "{n} system of the same hypervisor and guest ran it alone, with "
-                "options that this one does not state.",
-                "{n} systems of the same hypervisor and guest ran it alone, with "
-                "options that this one does not state.",
-                n=len(alike),
+    if similar_systems:
+        sentences.append(
+            pluralized(
+                "{n} system with the same hypervisor and guest ran it alone, with "
+                "options that are not reported for this system.",
+                "{n} systems with the same hypervisor and guest ran it alone, with "
+                "options that are not reported for this system.",
+                n=len(similar_systems),
             )
         )
-    wanted = (cell.system_id, cell.study_id, cell.scenario, cell.vms, cell.load)
-    together = (
-        (other.system_id, other.study_id, other.scenario, other.vms, other.load)
-        for other in same_case
-        if other.slot == SUM
-    )
-    if wanted in together:
-        parts.append(
-            Sentence("The sum of all of them is shown beside the native machine.")
+    key = (cell.system_id, cell.study_id, cell.scenario, cell.vms, cell.load)
+    sum_keys = (
+        (
+            candidate.system_id,
+            candidate.study_id,
+            candidate.scenario,
+            candidate.vms,
+            candidate.load,
         )
-    return joined(parts)
+        for candidate in same_case
+        if candidate.slot == SUM
+    )
+    if key in sum_keys:
+        sentences.append(
+            Sentence("The sum over all VMs is shown relative to the native machine.")
+        )
+    return join_sentences(sentences)
 
 
-def _product(cell: PlacedCell) -> tuple[Any, ...]:
-    """What is the same whatever the options of a system are."""
+def _platform_and_guest(cell: CandidateCell) -> tuple[Any, ...]:
+    """Return host, hypervisor with version, and guest OS with bits."""
     system = cell.system
     names = ("host_id", "hypervisor", "hypervisor_version", "guest_os", "guest_bits")
     return tuple(getattr(system, name) for name in names)
 
 
-def _circumstances(cell: PlacedCell) -> tuple[Any, ...]:
+def _setup(cell: CandidateCell) -> tuple[Any, ...]:
     return (cell.scenario, cell.vms, cell.slot, cell.load)
 
 
-def _against(
-    cell: PlacedCell, baseline: PlacedCell | None, state: str, reason: str
-) -> Found:
-    found = Found(cell, state, reason)
-    metric = known_tool(cell.case.tool).metric(cell.case.metric)
-    why_not = no_speed(
+def _compute_efficiency(
+    cell: CandidateCell, baseline: CandidateCell | None, state: str, reason: str
+) -> ComputedEfficiency:
+    efficiency = ComputedEfficiency(cell, state, reason)
+    metric = require_tool(cell.case.tool).metric(cell.case.metric)
+    why_not = no_ratio_reason(
         metric,
         cell.case.parameters,
-        *(side.extremes for side in (cell, baseline) if side is not None),
+        *(member.extremes for member in (cell, baseline) if member is not None),
         is_guest=not cell.system.is_native,
     )
     if cell.case.better == "neither":
-        found.state, found.reason = State.UNDIRECTED, why_not or ""
+        efficiency.state, efficiency.reason = State.UNDIRECTED, why_not or ""
     elif why_not:
-        found.state, found.reason = State.NO_SPEED, why_not
+        efficiency.state, efficiency.reason = State.NO_SPEED, why_not
     elif baseline is not None:
-        found.baseline = baseline
+        efficiency.baseline = baseline
         better = cast(Better, cell.case.better)
-        found.ratio, problem = ratio_of_means(cell.mean, baseline.mean, better)
-        found.reason = problem or reason
-        # Several VMs together against one machine: that is scaling, no efficiency.
-        if cell.slot == SUM != baseline.slot and found.ratio is not None:
-            found.state = State.SCALING
-    return found
+        efficiency.ratio, problem = ratio_of_means(cell.mean, baseline.mean, better)
+        efficiency.reason = problem or reason
+        # The sum over several VMs relative to one machine is scaling, not efficiency.
+        if cell.slot == SUM != baseline.slot and efficiency.ratio is not None:
+            efficiency.state = State.SCALING
+    return efficiency

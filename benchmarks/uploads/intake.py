@@ -1,8 +1,6 @@
-"""Check uploads, store them unchanged, and queue their processing.
+"""Intake of uploads: validate, store unchanged, and queue processing.
 
-Everything is committed on return; one bad document refuses a batch. Most uploads are
-single and name only what exists: one statement looks it up, another stores the run
-(`_submit_known`).
+Everything is committed on return. One invalid document rejects its batch.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,28 +18,35 @@ import orjson
 from django.db import IntegrityError, connection, transaction
 from django.db.backends.signals import connection_created
 
-from benchmarks import sight, tools
-from benchmarks.database import despite_others, rows_of
+from benchmarks import rls, tools
+from benchmarks.custom_tools.lookup import (
+    DeclaredTool,
+    declared_tools,
+    is_custom,
+    match_name,
+    resolve_tool,
+)
+from benchmarks.database import fetch_prepared, retry_on_conflict
 from benchmarks.errors import (
     BatchRefusedError,
     BenchmarksError,
     ConflictError,
     InvalidError,
     UnknownNameError,
-    key_reused,
+    key_reused_error,
     shorten,
 )
 from benchmarks.fingerprints import SystemDescription, system_fingerprint
 from benchmarks.labs.quotas import admit_uploads
-from benchmarks.labs.tokens import IS_VALID, TOKEN, note_use, still_valid
+from benchmarks.labs.tokens import TOKEN_TABLE, VALID_TOKEN_SQL, record_use, revalidate
 from benchmarks.models import (
     Agent,
     Case,
     CoRun,
+    CustomTool,
+    CustomToolVersion,
     Host,
     Lab,
-    OwnTool,
-    OwnToolVersion,
     Run,
     Session,
     Study,
@@ -49,55 +54,60 @@ from benchmarks.models import (
     Token,
 )
 from benchmarks.monitoring.counters import ACCEPTED, REPEATED
-from benchmarks.own_tools.lookup import (
-    DeclaredTool,
-    declared_tools,
-    is_own,
-    named,
-    tool_named,
-)
-from benchmarks.parsing.contract import Tool
-from benchmarks.parsing.decoding import writes_comma
-from benchmarks.platforms import shows_emulation, shows_hypervisor_beneath
+from benchmarks.parsing.decoding import uses_decimal_comma
+from benchmarks.parsing.tool import Tool
+from benchmarks.platforms import reports_emulation, reports_nested_virtualization
 from benchmarks.studies.systems import describe_system, hosts_by_slug, store_systems
-from benchmarks.uploads.results import (
-    ReadSamples,
-    SampleCase,
-    read_samples,
-    store_cases,
-)
-from benchmarks.uploads.storing import (
+from benchmarks.uploads.run_storage import (
     NewRun,
-    StoredSamples,
-    array,
-    moment,
+    StoredSampleColumns,
+    array_literal,
+    parse_timestamp,
     store_uploads,
 )
-from benchmarks.wake import wake
+from benchmarks.uploads.uploaded_runs import (
+    SampleCase,
+    SampleColumns,
+    parse_samples,
+    store_cases,
+)
+from benchmarks.worker_wakeup import wake_worker
 
-CASES_CACHED: Final = 50_000
-SYSTEMS_CACHED: Final = 1024
+CASE_ID_CACHE_SIZE: Final = 50_000
+SYSTEM_CACHE_SIZE: Final = 1024
 
-LAB, STUDY, HOST, SYSTEM, RUN, SESSION, CORUN, CASE, OWN, VERSION = (
+(
+    LAB_TABLE,
+    STUDY,
+    HOST,
+    SYSTEM,
+    RUN,
+    SESSION,
+    CORUN,
+    CASE,
+    CUSTOM_TOOL_TABLE,
+    CUSTOM_TOOL_VERSION_TABLE,
+) = (
     model._meta.db_table
     for model in (
         *(Lab, Study, Host, System, Run, Session, CoRun, Case),
-        *(OwnTool, OwnToolVersion),
+        *(CustomTool, CustomToolVersion),
     )
 )
-LOOK_UP = f"""
+LOOKUP_SQL = f"""
     SELECT study.id, host.id, system.id, system.is_emulated,
-           system.is_above_hypervisor,
+           system.is_nested,
            session.id, session.origin, corun.id, known.id, known.digest, known.status,
-           {TOKEN}.last_used_at,
+           {TOKEN_TABLE}.last_used_at,
            (SELECT string_agg(concat_ws('.', own.id, own.xmin, (
-                       SELECT max(version.id) FROM {VERSION} AS version
+                       SELECT max(version.id)
+                       FROM {CUSTOM_TOOL_VERSION_TABLE} AS version
                        WHERE version.tool_id = own.id
                    )), ' ' ORDER BY own.id)
-            FROM {OWN} AS own WHERE own.lab_id = lab.id),
+            FROM {CUSTOM_TOOL_TABLE} AS own WHERE own.lab_id = lab.id),
            (SELECT bit_xor(hashtextextended(fingerprint, 0)) FROM {CASE}
             WHERE id = ANY(%(cases)s::bigint[]))
-    FROM {LAB} AS lab
+    FROM {LAB_TABLE} AS lab
     LEFT JOIN {STUDY} AS study
       ON study.lab_id = lab.id AND study.slug = %(study)s
      AND study.deleted_at IS NULL AND study.archived_at IS NULL
@@ -110,50 +120,52 @@ LOOK_UP = f"""
       ON corun.study_id = study.id AND corun.name = %(corun)s
     LEFT JOIN {RUN} AS known
       ON known.lab_id = lab.id AND known.agent_id = %(agent)s::bigint
-     AND known.key = %(key)s::uuid AND known.part = 1
-    LEFT JOIN {TOKEN} ON {IS_VALID}
+     AND known.key = %(key)s::uuid AND known.upload_position = 1
+    LEFT JOIN {TOKEN_TABLE} ON {VALID_TOKEN_SQL}
     WHERE lab.id = %(lab)s::bigint
-      AND (%(token)s::bigint IS NULL OR {TOKEN}.id IS NOT NULL)
+      AND (%(token)s::bigint IS NULL OR {TOKEN_TABLE}.id IS NOT NULL)
 """
-CASES = f"""
+CASE_IDS_SQL = f"""
     SELECT fingerprint, id, hashtextextended(fingerprint, 0) FROM {CASE}
     WHERE fingerprint = ANY(%(fingerprints)s::text[])
 """
 
 
-COPIED = ("tool_version", "load", "clock", "document", "table", "note")
+COPIED_FIELDS = ("tool_version", "load", "clock", "document", "table", "note")
 
 Named = TypeVar("Named", Session, CoRun)
 
 
 @dataclass(frozen=True)
 class Upload:
-    """One document, its key, and its stored text; ``read`` are its samples if read
-    already."""
+    """A document with its key and stored text."""
 
     document: dict[str, Any]
     key: UUID
     text: str
     digest: str
-    read: ReadSamples | None = None
+    parsed_samples: SampleColumns | None = None
 
     @classmethod
-    def of(cls, document: dict[str, Any], read: ReadSamples | None = None) -> "Upload":
-        # Sorted, so that the same content is the same digest.
+    def from_document(
+        cls, document: dict[str, Any], parsed_samples: SampleColumns | None = None
+    ) -> "Upload":
+        # Equal documents have equal digests.
         text = orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
         digest = sha256(text).hexdigest()
-        return cls(document, UUID(document["key"]), text.decode(), digest, read)
+        return cls(
+            document, UUID(document["key"]), text.decode(), digest, parsed_samples
+        )
 
-    def samples_of(self, tool: Tool) -> ReadSamples:
-        """Return its samples; errors name the sample they are about."""
-        if self.read is not None and not is_own(tool.slug):
-            return self.read
-        return ReadSamples.of(read_samples(tool, self.document["samples"]))
+    def read_samples(self, tool: Tool) -> SampleColumns:
+        if self.parsed_samples is not None and not is_custom(tool.slug):
+            return self.parsed_samples
+        return SampleColumns.from_samples(parse_samples(tool, self.document["samples"]))
 
 
 @dataclass(frozen=True)
-class Submission:
-    """What became of one document."""
+class UploadReceipt:
+    """The stored run of one document; ``repeated`` if it was stored before."""
 
     run_id: int
     key: UUID
@@ -162,38 +174,36 @@ class Submission:
 
 
 @dataclass(frozen=True)
-class RunDraft:
-    """A run that can be stored: everything it names exists or can be created.
+class PreparedRun:
+    """A valid run: every object it refers to exists or can be created.
 
-    ``samples`` is None if a worker reads them: raw output, and a lab's own tool. The
-    last ``derived`` samples were computed from the others.
+    ``samples`` is None if a worker reads them. The last ``derived_count`` samples were
+    computed from the others.
     """
 
     upload: Upload
     study: Study
     system: System
-    session: str
+    declared_session: str
     corun: str
     fields: dict[str, Any]
-    samples: ReadSamples | None
-    derived: int
+    samples: SampleColumns | None
+    derived_count: int
 
 
 @dataclass(frozen=True)
 class Resolver:
-    """A lab's studies, machines and systems that a batch of documents names."""
-
     lab: Lab
     studies: dict[str, Study]
     hosts: dict[str, Host]
     systems: dict[int, System]
-    own_tools: tuple[DeclaredTool, ...]
-    described: dict[bytes, System] = field(default_factory=dict)
+    custom_tools: tuple[DeclaredTool, ...]
+    described_systems: dict[bytes, System] = field(default_factory=dict)
     tools: dict[str, Tool] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, lab: Lab, documents: Sequence[dict[str, Any]]) -> "Resolver":
-        """Look up all names of a batch, in one query a kind."""
+    def for_documents(cls, lab: Lab, documents: Sequence[dict[str, Any]]) -> "Resolver":
+        """Look up all names of a batch, with one query per model."""
         slugs = {document["study"] for document in documents}
         described = [document["system"] for document in documents]
         ids = [system for system in described if isinstance(system, int)]
@@ -204,11 +214,10 @@ class Resolver:
             studies={study.slug: study for study in studies},
             hosts=hosts_by_slug(lab, hosts),
             systems=System.objects.filter(lab=lab).in_bulk(ids),
-            own_tools=tuple(declared_tools(lab.slug).values()),
+            custom_tools=tuple(declared_tools(lab.slug).values()),
         )
 
-    def draft(self, upload: Upload) -> RunDraft:
-        """Return what a document means, or raise the error that says what is wrong."""
+    def prepare(self, upload: Upload) -> PreparedRun:
         document = upload.document
         study = self.studies.get(document["study"])
         if study is None:
@@ -216,160 +225,160 @@ class Resolver:
         if study.archived_at is not None:
             raise ConflictError(
                 "study_archived",
-                'The study "{study}" is archived: nothing is added to it. Take it out '
-                "of the archive first, in its settings.",
+                'The study "{study}" is archived, so nothing can be added to it. '
+                "Unarchive it in its settings first.",
                 study=shorten(document["study"]),
             )
-        # Raw output is read after it was stored; its tool may be unknown ("").
+        # The tool of raw output may be unknown ("") until a worker reads it.
         tool = self._tool(document["tool"]) if "tool" in document else None
-        samples: ReadSamples | None = None
+        samples: SampleColumns | None = None
         derived = 0
         if "output" in document:
-            writes_comma(document.get("locale"))
+            uses_decimal_comma(document.get("locale"))
         elif tool:
-            read = upload.samples_of(tool)
-            if not is_own(tool.slug):
-                samples, derived = read.with_derived(tool)
-        return RunDraft(
+            uploaded = upload.read_samples(tool)
+            if not is_custom(tool.slug):
+                samples, derived = uploaded.with_derived(tool)
+        return PreparedRun(
             upload=upload,
             study=study,
             system=self._system(document["system"]),
-            session=document.get("session", ""),
+            declared_session=document.get("session", ""),
             corun=document.get("corun", ""),
-            fields=stated_fields(document, tool),
+            fields=run_fields(document, tool),
             samples=samples,
-            derived=derived,
+            derived_count=derived,
         )
 
-    def _system(self, described: Any) -> System:
-        if not isinstance(described, dict):
-            if described not in self.systems:
-                raise UnknownNameError("system", described)
-            return self.systems[described]
-        # Runs of a batch are of a few systems.
-        words = orjson.dumps(described)
-        if words not in self.described:
-            system = describe_system(self.lab, self.hosts, described)
-            self.described[words] = system
-        return self.described[words]
+    def _system(self, description: Any) -> System:
+        if not isinstance(description, dict):
+            if description not in self.systems:
+                raise UnknownNameError("system", description)
+            return self.systems[description]
+        # Runs of a batch share few systems.
+        key = orjson.dumps(description)
+        if key not in self.described_systems:
+            system = describe_system(self.lab, self.hosts, description)
+            self.described_systems[key] = system
+        return self.described_systems[key]
 
     def _tool(self, name: str) -> Tool:
-        """Return the tool that this lab calls so, if it takes uploads."""
+        """Return the tool of this name; raise InvalidError if it is retired."""
         if name not in self.tools:
-            tool, own = tool_named(self.own_tools, name)
-            if own and own.is_retired:
+            tool, declared = resolve_tool(self.custom_tools, name)
+            if declared and declared.is_retired:
                 raise InvalidError(
                     "tool_retired",
-                    'Your lab has retired the tool "{name}": its results stay, new '
-                    "ones are not taken. Reactivate it on its page, or declare "
-                    "another.",
+                    'Your lab has retired the tool "{name}". Its results are '
+                    "kept, but new ones are not accepted. Reactivate the tool on "
+                    "its page, or declare another one.",
                     name=name,
                 )
             self.tools[name] = tool
         return self.tools[name]
 
 
-def stated_fields(document: Mapping[str, Any], tool: Tool | None) -> dict[str, Any]:
-    """Return what a document says of its run, as it is stored."""
+def run_fields(document: Mapping[str, Any], tool: Tool | None) -> dict[str, Any]:
     scenario = document.get("scenario", "single")
-    # One VM alone is slot 1 of 1, whether the upload says so or not.
-    alone = scenario == "single"
+    # One VM alone is slot 1 of 1, even if not stated.
+    is_single = scenario == "single"
     return {
         "tool": tool.slug if tool else "",
         "scenario": scenario,
-        "vms": document.get("vms", 1 if alone else None),
-        "slot": document.get("slot", "1" if alone else ""),
-        "started_at": moment(document.get("started_at")),
+        "vms": document.get("vms", 1 if is_single else None),
+        "slot": document.get("slot", "1" if is_single else ""),
+        "started_at": parse_timestamp(document.get("started_at")),
         "facts": document.get("facts", {}),
-        **{name: document.get(name, "") for name in COPIED},
+        **{name: document.get(name, "") for name in COPIED_FIELDS},
     }
 
 
 def submit_runs(
     *, agent: Agent, documents: Sequence[dict[str, Any]]
-) -> list[Submission]:
+) -> list[UploadReceipt]:
     """Store every document as a run and queue its processing; repeating is safe.
 
-    Raises BatchRefusedError with the problem of each bad document, or TooFastError;
-    nothing is stored then.
+    Raises BatchRefusedError with the problem of each invalid document, or
+    RateLimitError; nothing is stored then.
     """
-    return submit_uploads(agent=agent, uploads=[Upload.of(each) for each in documents])
+    return submit_uploads(
+        agent=agent, uploads=[Upload.from_document(document) for document in documents]
+    )
 
 
 def submit_uploads(
     *, agent: Agent, uploads: Sequence[Upload], token: Token | None = None
-) -> list[Submission]:
-    """Store uploads that were read already.
+) -> list[UploadReceipt]:
+    """Store parsed uploads like `submit_runs`.
 
-    ``token`` is from `tokens.known`; raises UnauthenticatedError if it is not valid any
-    more.
+    Raises UnauthenticatedError if ``token`` is no longer valid.
     """
-    if len(uploads) == 1 and (known := _submit_known(agent, uploads[0], token)):
-        return [known]
+    if len(uploads) == 1 and (receipt := _submit_fast(agent, uploads[0], token)):
+        return [receipt]
     if token is not None:
-        agent = still_valid(token).agent
-        sight.see_labs(agent.lab_id)
+        agent = revalidate(token).agent
+        rls.allow_labs(agent.lab_id)
     size = sum(len(upload.text) for upload in uploads)
     admit_uploads(agent.lab_id, runs=len(uploads), size=size)
-    return despite_others(partial(_submit, agent, uploads))
+    return retry_on_conflict(partial(_submit, agent, uploads))
 
 
 @dataclass(frozen=True, slots=True)
-class _Named:
-    """What an upload names, as `LOOK_UP` returns it; None: it is not there."""
+class _NamedObjects:
+    """A row of `LOOKUP_SQL`; None: missing."""
 
     study_id: int | None
     host_id: int | None
     system_id: int | None
     is_emulated: bool | None
-    is_above_hypervisor: bool | None
-    session_id: int | None
+    is_nested: bool | None
+    declared_session_id: int | None
     session_origin: str | None
     corun_id: int | None
     run_id: int | None
     run_digest: str | None
     run_status: str | None
     token_used_at: datetime | None
-    own_tools: str | None
+    custom_tools: str | None
     cases: int | None
 
 
-# Ids of our own tools' cases, which stay the same once stored, with their hash; and
-# labs' own tools. `LOOK_UP` proves both: a database may have been set back.
+# By fingerprint, and custom tools by lab. `LOOKUP_SQL` verifies both: the database may
+# have been restored from a backup.
 _case_ids: dict[str, tuple[int, int]] = {}
 _own_tools: dict[int, tuple[str, tuple[DeclaredTool, ...]]] = {}
 
 
-def forget(**_signal: Any) -> None:
-    """Empty the caches: a new connection may lead to another state of the database."""
+def clear_caches(**_signal: Any) -> None:
+    """A new connection may see another state of the database."""
     _case_ids.clear()
     _own_tools.clear()
 
 
-connection_created.connect(forget, dispatch_uid="intake caches ids")
+connection_created.connect(clear_caches, dispatch_uid="intake caches ids")
 
 
-@sight.everything()  # each of its statements names the lab
-def _submit_known(
+@rls.allow_all()  # each statement names the lab
+def _submit_fast(
     agent: Agent, upload: Upload, token: Token | None
-) -> Submission | None:
-    """Store a run that names only what exists; None if `_submit` must do it."""
+) -> UploadReceipt | None:
+    """Store a run that needs no new objects in two statements, else return None."""
     document, lab_id = upload.document, agent.lab_id
     system = document["system"]
     if "samples" not in document or not isinstance(system, dict):
         return None
     try:
         tool = tools.get(document["tool"])
-        read = upload.samples_of(tool)
+        uploaded = upload.read_samples(tool)
         fingerprint = _system_fingerprint(orjson.dumps(system))
     except BenchmarksError:
         return None
-    samples, derived = read.with_derived(tool)
-    cases = _ids_of(samples.cases)
+    samples, derived = uploaded.with_derived(tool)
+    cases = _find_case_ids(samples.cases)
     if cases is None:
         return None
-    rows = rows_of(
-        LOOK_UP,
+    rows = fetch_prepared(
+        LOOKUP_SQL,
         {
             "lab": str(lab_id),
             "agent": str(agent.pk),
@@ -381,31 +390,31 @@ def _submit_known(
             "key": str(upload.key),
             "token": token and str(token.pk),
             "token_digest": token and token.digest,
-            "cases": array([pk for pk, _ in cases.values()]),
+            "cases": array_literal([pk for pk, _ in cases.values()]),
         },
     )
-    found = _Named(*rows[0]) if rows else None
-    if found is None or not _is_all_there(found, agent.lab, document, cases):
+    objects = _NamedObjects(*rows[0]) if rows else None
+    if objects is None or not _can_store_directly(objects, agent.lab, document, cases):
         return None
     if token is not None:
-        note_use(token.pk, found.token_used_at)
-    if found.run_id is not None:
-        if found.run_digest != upload.digest:
+        record_use(token.pk, objects.token_used_at)
+    if objects.run_id is not None:
+        if objects.run_digest != upload.digest:
             return None
         REPEATED.inc(1)
-        return Submission(found.run_id, upload.key, str(found.run_status), True)
-    assert found.study_id is not None
-    assert found.system_id is not None
+        return UploadReceipt(objects.run_id, upload.key, str(objects.run_status), True)
+    assert objects.study_id is not None
+    assert objects.system_id is not None
     run = NewRun(
         key=upload.key,
         digest=upload.digest,
         text=upload.text,
-        study_id=found.study_id,
-        system_id=found.system_id,
-        session_id=found.session_id,
-        corun_id=found.corun_id,
-        fields=stated_fields(document, tool),
-        samples=StoredSamples(
+        study_id=objects.study_id,
+        system_id=objects.system_id,
+        declared_session_id=objects.declared_session_id,
+        corun_id=objects.corun_id,
+        fields=run_fields(document, tool),
+        samples=StoredSampleColumns(
             [cases[case.fingerprint][0] for case in samples.cases],
             samples.repetitions,
             samples.values,
@@ -418,171 +427,188 @@ def _submit_known(
         with transaction.atomic() if connection.in_atomic_block else nullcontext():
             stored = store_uploads(lab_id=lab_id, agent_id=agent.pk, runs=[run])
     except IntegrityError:
-        return None  # another request stored the same, or deleted what it names
+        return None  # a concurrent request stored the same or deleted an object
     _wake_and_count(1)
-    return Submission(stored[run.key], upload.key, Run.Status.RECEIVED, False)
+    return UploadReceipt(stored[run.key], upload.key, Run.Status.RECEIVED, False)
 
 
-def _is_all_there(
-    found: _Named,
+def _can_store_directly(
+    objects: _NamedObjects,
     lab: Lab,
     document: Mapping[str, Any],
     cases: Mapping[str, tuple[int, int]],
 ) -> bool:
-    """Return whether nothing is to be made, changed or refused."""
+    """Return whether no object must be created or changed, and nothing refused."""
     facts = document.get("facts", {})
-    # A check may be about to rename a derived session.
+    # A study check may be about to rename a derived session.
     is_session_there = not document.get("session") or (
-        found.session_id is not None and found.session_origin != Session.Origin.DERIVED
+        objects.declared_session_id is not None
+        and objects.session_origin != Session.Origin.DERIVED
     )
     if (
-        None in (found.study_id, found.host_id, found.system_id)
+        None in (objects.study_id, objects.host_id, objects.system_id)
         or not is_session_there
-        or (document.get("corun") and found.corun_id is None)
-        or (shows_emulation(facts) and not found.is_emulated)
-        or (shows_hypervisor_beneath(facts) and not found.is_above_hypervisor)
+        or (document.get("corun") and objects.corun_id is None)
+        or (reports_emulation(facts) and not objects.is_emulated)
+        or (reports_nested_virtualization(facts) and not objects.is_nested)
     ):
         return False
-    if found.own_tools:
-        proof, own = _own_tools.get(lab.pk, ("", ()))
-        if proof != found.own_tools:
-            own = tuple(declared_tools(lab.slug).values())
-            _own_tools[lab.pk] = found.own_tools, own
-        if named(own, document["tool"]) is not None:
+    if objects.custom_tools:
+        signature, lab_tools = _own_tools.get(lab.pk, ("", ()))
+        if signature != objects.custom_tools:
+            lab_tools = tuple(declared_tools(lab.slug).values())
+            _own_tools[lab.pk] = objects.custom_tools, lab_tools
+        if match_name(lab_tools, document["tool"]) is not None:
             return False
-    if found.cases != reduce(xor, (mark for _, mark in cases.values()), 0):
-        forget()
+    if objects.cases != reduce(xor, (digest for _, digest in cases.values()), 0):
+        clear_caches()
         return False
     return True
 
 
-def _ids_of(cases: Sequence[SampleCase]) -> dict[str, tuple[int, int]] | None:
-    """Return the ids of cases by fingerprint; None if one is not stored yet."""
-    wanted = {case.fingerprint for case in cases}
-    if missing := [key for key in wanted if key not in _case_ids]:
-        if len(_case_ids) > CASES_CACHED:
+def _find_case_ids(cases: Sequence[SampleCase]) -> dict[str, tuple[int, int]] | None:
+    """Return ids and hashes by fingerprint; None if a case is not stored."""
+    fingerprints = {case.fingerprint for case in cases}
+    if missing := [key for key in fingerprints if key not in _case_ids]:
+        if len(_case_ids) > CASE_ID_CACHE_SIZE:
             _case_ids.clear()
-        for key, pk, mark in rows_of(CASES, {"fingerprints": missing}):
-            _case_ids[key] = pk, mark
-    ids = {key: _case_ids.get(key) for key in wanted}
-    known = {key: found for key, found in ids.items() if found is not None}
-    return known if len(known) == len(wanted) else None
+        for key, pk, digest in fetch_prepared(CASE_IDS_SQL, {"fingerprints": missing}):
+            _case_ids[key] = pk, digest
+    ids = {key: _case_ids.get(key) for key in fingerprints}
+    known_ids = {key: case_id for key, case_id in ids.items() if case_id is not None}
+    return known_ids if len(known_ids) == len(fingerprints) else None
 
 
-@lru_cache(SYSTEMS_CACHED)
-def _system_fingerprint(described: bytes) -> str:
-    return system_fingerprint(SystemDescription(**orjson.loads(described)))
+@lru_cache(SYSTEM_CACHE_SIZE)
+def _system_fingerprint(description: bytes) -> str:
+    return system_fingerprint(SystemDescription(**orjson.loads(description)))
 
 
-def _submit(agent: Agent, uploads: Sequence[Upload]) -> list[Submission]:
+def _submit(agent: Agent, uploads: Sequence[Upload]) -> list[UploadReceipt]:
     keys = [upload.key for upload in uploads]
-    # Further results of an output repeat its key: part 1 is the upload itself.
-    same = Run.objects.filter(agent=agent, key__in=keys, part=1)
-    known = {run.key: (run.pk, run.status) for run in same}
-    digests = {run.key: run.digest for run in same}
-    fresh: dict[int, Upload] = {}
+    # Position 1 is the upload itself.
+    uploaded = Run.objects.filter(agent=agent, key__in=keys, upload_position=1)
+    runs = {run.key: (run.pk, run.status) for run in uploaded}
+    digests = {run.key: run.digest for run in uploaded}
+    new_uploads: dict[int, Upload] = {}
     problems: dict[int, BenchmarksError] = {}
     for index, upload in enumerate(uploads):
-        # Keys of this batch count too: one document may stand in it twice.
+        # A batch may contain the same key twice.
         if upload.key not in digests:
             digests[upload.key] = upload.digest
-            fresh[index] = upload
+            new_uploads[index] = upload
         elif digests[upload.key] != upload.digest:
-            problems[index] = key_reused(upload.key)
-    resolver = Resolver.of(agent.lab, [upload.document for upload in fresh.values()])
-    drafts: list[RunDraft] = []
-    for index, upload in fresh.items():
+            problems[index] = key_reused_error(upload.key)
+    resolver = Resolver.for_documents(
+        agent.lab, [upload.document for upload in new_uploads.values()]
+    )
+    prepared: list[PreparedRun] = []
+    for index, upload in new_uploads.items():
         try:
-            drafts.append(resolver.draft(upload))
+            prepared.append(resolver.prepare(upload))
         except BenchmarksError as error:
             problems[index] = error
     if problems:
         raise BatchRefusedError(problems)
-    if drafts:
-        for key, run_id in _store(agent, drafts).items():
-            known[key] = run_id, Run.Status.RECEIVED
-        _wake_and_count(len(drafts))
-    if repeated := len(uploads) - len(fresh):
+    if prepared:
+        for key, run_id in _store(agent, prepared).items():
+            runs[key] = run_id, Run.Status.RECEIVED
+        _wake_and_count(len(prepared))
+    if repeated := len(uploads) - len(new_uploads):
         REPEATED.inc(repeated)
     return [
-        Submission(known[key][0], key, known[key][1], repeated=index not in fresh)
+        UploadReceipt(
+            runs[key][0], key, runs[key][1], repeated=index not in new_uploads
+        )
         for index, key in enumerate(keys)
     ]
 
 
 def _wake_and_count(runs: int) -> None:
-    """Wake a worker and count runs after the commit; errors do not fail the upload."""
+    """Wake a worker and count runs; errors do not fail the upload."""
 
     # Not partials: Django logs a failing callback by its name.
-    def hint() -> None:
-        wake(runs)
+    def wake() -> None:
+        wake_worker(runs)
 
     def count() -> None:
         ACCEPTED.inc(runs)
 
-    # A hint that overtakes its commit would find an empty outbox.
-    transaction.on_commit(hint, robust=True)
+    # A worker woken before the commit would find no jobs.
+    transaction.on_commit(wake, robust=True)
     transaction.on_commit(count, robust=True)
 
 
-def _store(agent: Agent, drafts: Sequence[RunDraft]) -> dict[UUID, int]:
-    """Store runs, their texts, samples, and the work that they make; return the ids."""
+def _store(agent: Agent, prepared: Sequence[PreparedRun]) -> dict[UUID, int]:
+    """Store runs with texts, samples and jobs; return the run ids by key."""
     lab = agent.lab
-    unsaved = [draft.system for draft in drafts if draft.system.pk is None]
+    unsaved = [
+        prepared_run.system
+        for prepared_run in prepared
+        if prepared_run.system.pk is None
+    ]
     systems = store_systems(lab, unsaved)
-    sessions = _named(lab, Session, ((d.study, d.session) for d in drafts))
-    coruns = _named(lab, CoRun, ((d.study, d.corun) for d in drafts))
-    measured = (draft.samples.cases for draft in drafts if draft.samples)
+    sessions = _store_by_name(
+        lab, Session, ((d.study, d.declared_session) for d in prepared)
+    )
+    coruns = _store_by_name(lab, CoRun, ((d.study, d.corun) for d in prepared))
+    measured = (
+        prepared_run.samples.cases for prepared_run in prepared if prepared_run.samples
+    )
     cases = store_cases(chain.from_iterable(measured))
     runs = []
-    for draft in drafts:
-        session = sessions.get((draft.study.pk, draft.session))
-        corun = coruns.get((draft.study.pk, draft.corun))
-        samples = draft.samples and StoredSamples(
-            [cases[case.fingerprint] for case in draft.samples.cases],
-            draft.samples.repetitions,
-            draft.samples.values,
+    for prepared_run in prepared:
+        session = sessions.get((prepared_run.study.pk, prepared_run.declared_session))
+        corun = coruns.get((prepared_run.study.pk, prepared_run.corun))
+        samples = prepared_run.samples and StoredSampleColumns(
+            [cases[case.fingerprint] for case in prepared_run.samples.cases],
+            prepared_run.samples.repetitions,
+            prepared_run.samples.values,
         )
         runs.append(
             NewRun(
-                key=draft.upload.key,
-                digest=draft.upload.digest,
-                text=draft.upload.text,
-                study_id=draft.study.pk,
-                system_id=systems.get(draft.system.fingerprint, draft.system).pk,
-                session_id=session.pk if session else None,
+                key=prepared_run.upload.key,
+                digest=prepared_run.upload.digest,
+                text=prepared_run.upload.text,
+                study_id=prepared_run.study.pk,
+                system_id=systems.get(
+                    prepared_run.system.fingerprint, prepared_run.system
+                ).pk,
+                declared_session_id=session.pk if session else None,
                 corun_id=corun.pk if corun else None,
-                fields=draft.fields,
+                fields=prepared_run.fields,
                 samples=samples,
-                derived_count=draft.derived,
+                derived_count=prepared_run.derived_count,
             )
         )
     stored = store_uploads(lab_id=lab.pk, agent_id=agent.pk, runs=runs)
-    # Whatever a person calls the system: its agent saw what emulates the processor.
-    emulated = {run.system_id for run in runs if shows_emulation(run.fields["facts"])}
+    # Detection by agents overrides the description of the system.
+    emulated = {run.system_id for run in runs if reports_emulation(run.fields["facts"])}
     if emulated:
         System.objects.filter(pk__in=emulated).update(is_emulated=True)
-    above = {
-        run.system_id for run in runs if shows_hypervisor_beneath(run.fields["facts"])
+    nested = {
+        run.system_id
+        for run in runs
+        if reports_nested_virtualization(run.fields["facts"])
     }
-    if above:
-        System.objects.filter(pk__in=above).update(is_above_hypervisor=True)
+    if nested:
+        System.objects.filter(pk__in=nested).update(is_nested=True)
     return stored
 
 
-def _named(
+def _store_by_name(
     lab: Lab, model: type[Named], names: Iterable[tuple[Study, str]]
 ) -> dict[tuple[int, str], Named]:
-    """Return a study's sessions or co-runs by name, new ones stored."""
-    # Sorted: two uploads of the same new names then wait for each other in one order.
-    wanted = sorted({(study.pk, name) for study, name in names if name})
-    if not wanted:
+    """Return sessions or co-runs by study and name; create missing ones."""
+    # Concurrent uploads of the same new names lock in the same order.
+    keys = sorted({(study.pk, name) for study, name in names if name})
+    if not keys:
         return {}
     manager = model._default_manager
     manager.bulk_create(
-        [model(lab=lab, study_id=pk, name=name) for pk, name in wanted],
+        [model(lab=lab, study_id=pk, name=name) for pk, name in keys],
         ignore_conflicts=True,
     )
-    # Rows that met a conflict come back without ids, so all are read.
-    rows = manager.filter(study_id__in={pk for pk, _ in wanted})
+    # bulk_create does not return the ids of conflicting rows.
+    rows = manager.filter(study_id__in={pk for pk, _ in keys})
     return {(row.study_id, row.name): row for row in rows}

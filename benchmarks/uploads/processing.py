@@ -1,7 +1,6 @@
-"""Turn stored uploads into samples, cells and efficiencies.
+"""Processing of stored uploads into samples, cells and efficiencies.
 
-Jobs are claimed with SKIP LOCKED, many together, by any number of workers and sweepers,
-and deleted in the transaction that stores their results.
+A job is deleted in the transaction that stores its results.
 """
 
 import logging
@@ -15,7 +14,16 @@ from django.db import DatabaseError, InterfaceError, connection, transaction
 from django.db.models import Func, Max, Min, Sum, Value
 from django.utils import timezone
 
-from benchmarks.database import any_of
+from benchmarks.custom_tools.lookup import (
+    DeclaredTool,
+    declared_tools,
+    is_custom,
+    lab_slug_from_name,
+)
+from benchmarks.custom_tools.registration import lock_declarations
+from benchmarks.database import ids_subquery
+from benchmarks.jobs import queue
+from benchmarks.jobs.queue import JobKind, Jobs, enqueue_checks, enqueue_energy
 from benchmarks.models import (
     Cell,
     Job,
@@ -25,48 +33,41 @@ from benchmarks.models import (
     RunWindow,
 )
 from benchmarks.monitoring.counters import PROCESSED, QUARANTINED
-from benchmarks.monitoring.tracing import traced
-from benchmarks.own_tools.declaring import lock_tools
-from benchmarks.own_tools.lookup import (
-    DeclaredTool,
-    declared_tools,
-    is_own,
-    lab_of,
-)
+from benchmarks.monitoring.request_ids import use_request_id
 from benchmarks.sentences import Sentence, template
-from benchmarks.unattended import queue
-from benchmarks.unattended.queue import Jobs, Kind, put_checks, put_energies
-from benchmarks.uploads.efficiencies import normalise
-from benchmarks.uploads.results import (
-    read_upload,
+from benchmarks.uploads.cell_summaries import (
+    affected_cells,
+    lock_cases,
+    store_run_means,
+    summarize_cells,
+)
+from benchmarks.uploads.efficiencies import recompute_efficiencies
+from benchmarks.uploads.uploaded_runs import (
+    parse_stored_upload,
     replace_samples,
     store_cases,
     store_runs,
 )
-from benchmarks.uploads.summaries import (
-    lock_cases,
-    store_run_means,
-    summarise_cells,
-    touched_cells,
-)
 
 logger = logging.getLogger(__name__)
 
-# Runs at once, and texts to be read among them.
-BATCH, TEXTS = 1000, 200
-# A lab with so many waiting samples sends a study piece by piece: wait for more, as
-# each piece recomputes the same cells.
-FLOOD_SAMPLES = 20_000
-NEXT_RUN, NEXT_PIECE = timedelta(seconds=0.5), timedelta(seconds=2.5)
-FLOOD_AT_MOST = timedelta(seconds=10)
-# Uploads that never end must not keep the sweeper from all else that it does.
-BATCHES_A_CALL = 200
+# Runs per batch, and how many of them may need parsing.
+BATCH_RUNS, BATCH_TEXTS = 1000, 200
+# A lab with this many waiting samples is uploading a study in pieces: wait, because
+# each batch recomputes the same cells.
+BURST_SAMPLES = 20_000
+RUN_GAP, PIECE_GAP = timedelta(seconds=0.5), timedelta(seconds=2.5)
+MAX_BURST_WAIT = timedelta(seconds=10)
+# The sweeper has other work.
+MAX_BATCHES = 200
 RETRY_DELAY = timedelta(seconds=2)
-STOPPED_ITS_WORKER: Final = template("It stopped its worker every time.")
-# Lease duration: the gap between claiming rows and locking them.
-IN_HAND = timedelta(seconds=2)
-UPLOADS = Job.objects.filter(kind=Kind.UPLOAD)
-FREE_SHARES = f"""
+ALWAYS_KILLED_WORKER: Final = template(
+    "The worker stopped each time while processing it."
+)
+# The gap between claiming rows and locking them.
+CLAIM_LEASE = timedelta(seconds=2)
+UPLOADS = Job.objects.filter(kind=JobKind.UPLOAD)
+LOCK_DUE_PARTITIONS_SQL = f"""
     WITH due AS MATERIALIZED (
         SELECT DISTINCT partition AS share FROM {Job._meta.db_table}
         WHERE kind = 'upload' AND quarantined_at IS NULL
@@ -74,108 +75,113 @@ FREE_SHARES = f"""
     )
     SELECT share FROM due WHERE pg_try_advisory_lock(share)
 """
-LET_GO = "SELECT pg_advisory_unlock(share) FROM unnest(%s::bigint[]) AS held(share)"
+UNLOCK_PARTITIONS_SQL = (
+    "SELECT pg_advisory_unlock(share) FROM unnest(%s::bigint[]) AS held(share)"
+)
 
 
-def drain(limit: int = BATCH, older_than_s: float = 0, is_bulk: bool = True) -> int:
-    """Process the uploads that wait by now; return how many runs were finished.
+def process_due_uploads(
+    limit: int = BATCH_RUNS, min_age_s: float = 0, is_bulk: bool = True
+) -> int:
+    """Process the waiting uploads that are due; return the number of finished runs.
 
-    Single uploads come before bulk ones, which are left without ``is_bulk``. Uploads
-    that arrive meanwhile have a hint of their own.
+    Single uploads come before bulk uploads, which are not processed without
+    ``is_bulk``.
     """
-    finished, until = 0, timezone.now() - timedelta(seconds=older_than_s)
-    for _ in range(BATCHES_A_CALL):
-        with _free_shares(until, is_bulk) as shares:
-            batch = _next_batch(limit, until, shares, is_bulk) if shares else []
+    finished, until = 0, timezone.now() - timedelta(seconds=min_age_s)
+    for _ in range(MAX_BATCHES):
+        with _locked_partitions(until, is_bulk) as partitions:
+            batch = _next_batch(limit, until, partitions, is_bulk) if partitions else []
             if not batch:
                 break
-            finished += queue.process(Kind.UPLOAD, batch)
+            finished += queue.run_claimed(JobKind.UPLOAD, batch)
     return finished
 
 
-def is_left(until: datetime, is_bulk: bool) -> bool:
-    """Return whether something that came until then is due and in nobody's hands."""
-    due = UPLOADS.filter(batch=None, quarantined_at=None, is_bulk=is_bulk)
-    return due.filter(created_at__lte=until, due_at__lte=timezone.now()).exists()
+def has_due_uploads(created_before: datetime, is_bulk: bool) -> bool:
+    due = UPLOADS.filter(claim_id=None, quarantined_at=None, is_bulk=is_bulk)
+    return due.filter(
+        created_at__lte=created_before, due_at__lte=timezone.now()
+    ).exists()
 
 
 @contextmanager
-def _free_shares(until: datetime, is_bulk: bool) -> Iterator[list[int]]:
-    """Yield the due shares that no other worker holds, and hold them meanwhile.
+def _locked_partitions(created_before: datetime, is_bulk: bool) -> Iterator[list[int]]:
+    """Lock the due partitions that no other worker has locked, and yield them.
 
-    A share is what a lab measured with one tool; shares have no cells in common. The
-    session holds the locks, so a dead worker releases them.
+    Partitions (the runs of one lab and tool) have no cells in common. A dying worker's
+    database session releases the locks.
     """
     with connection.cursor() as cursor:
-        cursor.execute(FREE_SHARES, [timezone.now(), until, is_bulk])
-        shares = [share for (share,) in cursor.fetchall()]
+        cursor.execute(
+            LOCK_DUE_PARTITIONS_SQL, [timezone.now(), created_before, is_bulk]
+        )
+        partitions = [partition for (partition,) in cursor.fetchall()]
     try:
-        yield shares
+        yield partitions
     finally:
-        # A session that is no more holds nothing.
-        if shares:
+        # A closed session has released its locks.
+        if partitions:
             with suppress(DatabaseError, InterfaceError), connection.cursor() as cursor:
-                cursor.execute(LET_GO, [shares])
+                cursor.execute(UNLOCK_PARTITIONS_SQL, [partitions])
 
 
 @transaction.atomic
 def _next_batch(
-    limit: int, until: datetime, shares: list[int], is_bulk: bool
+    limit: int, created_before: datetime, partitions: list[int], is_bulk: bool
 ) -> list[Job]:
-    """Take the next uploads of these shares that are due in hand, and return them."""
     due = (
         UPLOADS.filter(
-            partition__in=shares,
+            partition__in=partitions,
             due_at__lte=timezone.now(),
-            # Young work is left to the worker that its hint woke.
-            created_at__lte=until,
+            # Newer jobs are left to the worker that they woke.
+            created_at__lte=created_before,
             quarantined_at=None,
         )
-        .exclude(is_bulk=False, lab__in=flooded_labs(is_bulk=False))
-        .exclude(is_bulk=True, lab__in=flooded_labs(is_bulk=True))
+        .exclude(is_bulk=False, lab__in=labs_in_burst(is_bulk=False))
+        .exclude(is_bulk=True, lab__in=labs_in_burst(is_bulk=True))
     )
     if not is_bulk:
         due = due.filter(is_bulk=False)
-    free = due.select_for_update(skip_locked=True, of=("self",))
-    items = list(free.order_by("is_bulk", "due_at")[:limit])
-    items = [item for item in items if not item.is_bulk] or items
-    texts = [place for place, item in enumerate(items) if not item.is_read]
-    if len(texts) > TEXTS:
-        items = items[: texts[TEXTS]]
-    return queue.claim_some(Kind.UPLOAD, items, for_at_least=IN_HAND)
+    unlocked = due.select_for_update(skip_locked=True, of=("self",))
+    jobs = list(unlocked.order_by("is_bulk", "due_at")[:limit])
+    jobs = [job for job in jobs if not job.is_bulk] or jobs
+    texts = [index for index, job in enumerate(jobs) if not job.is_preparsed]
+    if len(texts) > BATCH_TEXTS:
+        jobs = jobs[: texts[BATCH_TEXTS]]
+    return queue.claim_jobs(JobKind.UPLOAD, jobs, lease=CLAIM_LEASE)
 
 
-def flooded_labs(is_bulk: bool) -> list[int]:
-    """Return the labs of which more of a large study is still to come."""
+def labs_in_burst(is_bulk: bool) -> list[int]:
+    """Return the labs that are uploading a large study right now."""
     now = timezone.now()
     waiting = UPLOADS.filter(
-        is_read=True, is_bulk=is_bulk, batch=None, quarantined_at=None
+        is_preparsed=True, is_bulk=is_bulk, claim_id=None, quarantined_at=None
     )
-    floods = waiting.values("lab").annotate(
-        size=Sum("samples"),
+    backlogs = waiting.values("lab").annotate(
+        size=Sum("sample_count"),
         first=Min("created_at"),
         last=Max("created_at"),
     )
-    coming = floods.filter(
-        size__gte=FLOOD_SAMPLES,
-        first__gt=now - FLOOD_AT_MOST,
-        last__gt=now - (NEXT_PIECE if is_bulk else NEXT_RUN),
+    bursts = backlogs.filter(
+        size__gte=BURST_SAMPLES,
+        first__gt=now - MAX_BURST_WAIT,
+        last__gt=now - (PIECE_GAP if is_bulk else RUN_GAP),
     )
-    return list(coming.order_by().values_list("lab", flat=True))
+    return list(bursts.order_by().values_list("lab", flat=True))
 
 
-def is_still_coming(within_s: float) -> bool:
-    """Return whether something was uploaded that lately, which nobody has in hand."""
-    lately = timezone.now() - timedelta(seconds=within_s)
-    return UPLOADS.filter(batch=None, created_at__gt=lately).exists()
+def has_recent_uploads(within_s: float) -> bool:
+    cutoff = timezone.now() - timedelta(seconds=within_s)
+    return UPLOADS.filter(claim_id=None, created_at__gt=cutoff).exists()
 
 
-def _note_failure(jobs: Jobs, error: str, is_final: bool) -> None:
-    """Say of a run that was set aside why; it keeps its upload."""
+def _record_failure(jobs: Jobs, error: str, is_final: bool) -> None:
+    """Log the failure and quarantine the run if final."""
     [job] = jobs
-    if error == queue.STOPPED_ITS_WORKER:
-        error = Sentence(STOPPED_ITS_WORKER)
-    with traced(job.request_id):
+    if error == queue.KILLED_WORKER:
+        error = Sentence(ALWAYS_KILLED_WORKER)
+    with use_request_id(job.request_id):
         logger.warning("Run %s failed alone: %s", job.subject_id, error)
     if is_final:
         Run.objects.filter(pk=job.subject_id).update(
@@ -184,124 +190,120 @@ def _note_failure(jobs: Jobs, error: str, is_final: bool) -> None:
         transaction.on_commit(QUARANTINED.inc, robust=True)
 
 
-def _note_retry(run_ids: Collection[int]) -> None:
-    """Say of runs that were set aside that they are tried again."""
-    aside = Run.objects.filter(pk__in=run_ids, status=Run.Status.QUARANTINED)
-    aside.update(status=Run.Status.RECEIVED, reason="")
+def _record_retry(run_ids: Collection[int]) -> None:
+    quarantined = Run.objects.filter(pk__in=run_ids, status=Run.Status.QUARANTINED)
+    quarantined.update(status=Run.Status.RECEIVED, reason="")
 
 
-@queue.job(
-    Kind.UPLOAD,
+@queue.job_handler(
+    JobKind.UPLOAD,
     is_divisible=True,
     first_delay=RETRY_DELAY,
-    failed=_note_failure,
-    retried=_note_retry,
+    on_failure=_record_failure,
+    on_retry=_record_retry,
 )
 def _process(jobs: Jobs) -> None:
-    """Process uploads that are in hand."""
     with transaction.atomic():
-        # Blocks instead of skipping locked rows: another worker may hold them briefly.
-        # In one order, so that nobody deadlocks.
-        mine = queue.lock(jobs)
-        runs = list(Run.objects.filter(pk__in=[job.subject_id for job in mine]))
+        # Block instead of skipping locked rows: another worker may lock them briefly.
+        # Rows are locked in a fixed order to avoid deadlocks.
+        locked = queue.lock_claimed(jobs)
+        runs = list(Run.objects.filter(pk__in=[job.subject_id for job in locked]))
         runs.sort(key=attrgetter("pk"))
-        process_runs(runs, are_read={job.subject_id for job in mine if job.is_read})
+        process_runs(
+            runs, are_preparsed={job.subject_id for job in locked if job.is_preparsed}
+        )
         queue.finish(jobs)
-    if not mine:
+    if not locked:
         return
-    PROCESSED.inc(len(mine))
-    requests = {job.subject_id: job.request_id for job in mine}
-    senders = sorted(set(requests.values()))
-    # In the name of the request that brought them, where there was only one.
-    with traced(senders[0]) if len(senders) == 1 else nullcontext():
+    PROCESSED.inc(len(locked))
+    requests = {job.subject_id: job.request_id for job in locked}
+    request_ids = sorted(set(requests.values()))
+    with use_request_id(request_ids[0]) if len(request_ids) == 1 else nullcontext():
         logger.info(
             "Processed %s runs, %s to %s",
             *(len(requests), min(requests), max(requests)),
-            extra={"runs": list(requests), "requests": senders},
+            extra={"runs": list(requests), "requests": request_ids},
         )
 
 
 @transaction.atomic
 def process_runs(
-    uploads: Sequence[Run], are_read: Collection[int] = frozenset()
+    uploads: Sequence[Run], are_preparsed: Collection[int] = frozenset()
 ) -> None:
-    """Read these uploads and update runs, cells and efficiencies.
+    """Read uploads and update their runs, cells and efficiencies.
 
-    Given are the first runs of each; samples of those in ``are_read`` were stored at
-    intake.
+    The samples of ``are_preparsed`` were stored at intake.
     """
-    stored = [upload for upload in uploads if upload.pk in are_read]
-    uploads = [upload for upload in uploads if upload.pk not in are_read]
-    Run.objects.filter(pk__in=are_read).update(status=Run.Status.PARSED)
-    own = _own_tools(uploads)
+    stored = [upload for upload in uploads if upload.pk in are_preparsed]
+    uploads = [upload for upload in uploads if upload.pk not in are_preparsed]
+    Run.objects.filter(pk__in=are_preparsed).update(status=Run.Status.PARSED)
+    custom_tools = _declared_tools(uploads)
     labs = {upload.lab_id for upload in uploads}
     outputs = RunOutput.objects.filter(lab__in=labs, run__in=uploads)
     texts = dict(outputs.values_list("run_id", "text"))
-    read = {
-        upload: read_upload(texts[upload.pk], own.get(upload.tool))
+    results = {
+        upload: parse_stored_upload(texts[upload.pk], custom_tools.get(upload.tool))
         for upload in uploads
     }
-    known = [*uploads, *Run.objects.filter(source__in=uploads).order_by("pk")]
-    # Asked while the old means still stand: cells that lose a run change as well.
-    before = touched_cells(known)
+    existing = [*uploads, *Run.objects.filter(first_run__in=uploads).order_by("pk")]
+    # Before the means change: cells that lose a run are affected, too.
+    cells = affected_cells(existing)
     store_run_means(stored)
-    before |= touched_cells(stored)
-    samples = store_runs(read, known)
+    cells |= affected_cells(stored)
+    samples = store_runs(results, existing)
     cases = store_cases(row.case for rows in samples.values() for row in rows)
-    # Before any write, for old and new cells: a reread may move a run.
+    # Lock old and new cells before any write: parsing again may move a run.
     lock_cases(
-        {(key.lab_id, key.case_id) for key in before}
+        {(key.lab_id, key.case_id) for key in cells}
         | {
             (run.lab_id, cases[row.case.fingerprint])
             for run, rows in samples.items()
             for row in rows
         }
     )
-    # What a better reader no longer finds; its text is kept.
-    vanished = {run.pk for run in known} - {run.pk for run in samples}
+    # The current parser no longer finds these runs.
+    vanished = {run.pk for run in existing} - {run.pk for run in samples}
     Run.objects.filter(pk__in=vanished).delete()
     replace_samples(samples, cases)
     store_run_means(list(samples))
-    touched = summarise_cells(before | touched_cells(samples))
-    normalise(touched)
-    note_due_work(touched, [run.pk for run in (*stored, *samples)])
-    # Last, for only now has every efficiency turned to another baseline.
-    Cell.objects.filter(pk__in=[cell.pk for cell in touched if not cell.n]).delete()
+    changed = summarize_cells(cells | affected_cells(samples))
+    recompute_efficiencies(changed)
+    queue_follow_ups(changed, [run.pk for run in (*stored, *samples)])
+    # Until here, efficiencies may refer to these cells as baselines.
+    Cell.objects.filter(pk__in=[cell.pk for cell in changed if not cell.n]).delete()
 
 
-def _own_tools(uploads: Sequence[Run]) -> dict[str, DeclaredTool]:
-    """Return what labs declare of their tools; it stays so until all is stored."""
-    names = {run.tool for run in uploads if is_own(run.tool)}
+def _declared_tools(uploads: Sequence[Run]) -> dict[str, DeclaredTool]:
+    """Return the custom tools of the uploads; lock them until the transaction ends."""
+    names = {run.tool for run in uploads if is_custom(run.tool)}
     if not names:
         return {}
-    lock_tools(names)
-    labs = {lab_of(name) for name in names}
-    return {name: it for lab in labs for name, it in declared_tools(lab).items()}
+    lock_declarations(names)
+    labs = {lab_slug_from_name(name) for name in names}
+    return {name: tool for lab in labs for name, tool in declared_tools(lab).items()}
 
 
-def note_due_work(cells: Sequence[Cell], run_ids: Sequence[int]) -> None:
-    """Note what is done a moment later: checks of studies, energy of metered runs."""
-    near = Cell.objects.filter(
+def queue_follow_ups(cells: Sequence[Cell], run_ids: Sequence[int]) -> None:
+    cells_of_cases = Cell.objects.filter(
         lab__in={cell.lab_id for cell in cells},
-        case__in=any_of({cell.case_id for cell in cells}),
+        case__in=ids_subquery({cell.case_id for cell in cells}),
     )
-    # The lab's other studies that share a case too: some rules look across.
-    shared = near.order_by().values_list("study_id", flat=True).distinct()
+    # Some rules compare studies of the same lab and case.
+    shared = cells_of_cases.order_by().values_list("study_id", flat=True).distinct()
     changed = {cell.study_id for cell in cells}
-    put_checks(changed)
-    put_checks(set(shared) - changed, is_beside=True)
-    # A run's window is worked out anew with its energy.
+    enqueue_checks(changed)
+    enqueue_checks(set(shared) - changed, others_changed=True)
+    # The energy job computes the windows again.
     RunWindow.objects.filter(run__in=run_ids).delete()
     meters = Meter.objects.filter(host__systems__runs__in=run_ids)
     hosts = sorted(set(meters.values_list("host", flat=True)))
-    put_energies((host, None, None) for host in hosts)
+    enqueue_energy((host, None, None) for host in hosts)
 
 
-def jobs_of(runs: Iterable[Run]) -> list[Job]:
-    """Return jobs that process these uploads once more, to be stored."""
+def reprocessing_jobs(runs: Iterable[Run]) -> list[Job]:
     return [
         Job(
-            kind=Kind.UPLOAD,
+            kind=JobKind.UPLOAD,
             subject_id=run.pk,
             partition=Func(
                 Value(f"share {run.lab_id} {run.tool}"),

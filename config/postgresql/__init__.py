@@ -1,1 +1,1 @@
-"""Django's PostgreSQL, with sessions that know whose rows they may show."""
+"""Django's PostgreSQL backend with row-level security."""

@@ -1,19 +1,19 @@
-"""A connection whose session says, before any statement, whose rows are shown."""
+"""A database connection with a row-level security context."""
 
 import psycopg
 from django.db.backends.postgresql import base
 from psycopg.pq import TransactionStatus
 
-from benchmarks import sight
+from benchmarks import rls
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Sets the thread's sight in the session wherever it is not what was set last."""
+    """Sets the thread's context in the session before statements, if it has changed."""
 
-    shown: sight.Sight | None = None
-    """What the session shows; None where that is not known."""
-    told: sight.Sight | None = None
-    """What its settings say, though it may work as the role that sees all."""
+    applied_context: rls.RlsContext | None = None
+    """None if unknown."""
+    stored_context: rls.RlsContext | None = None
+    """The context in the session's settings, which remain in ALL_ROWS."""
     is_connecting = False
 
     def connect(self) -> None:
@@ -22,42 +22,42 @@ class DatabaseWrapper(base.DatabaseWrapper):
             super().connect()
         finally:
             self.is_connecting = False
-        self.shown = self.told = None
+        self.applied_context = self.stored_context = None
 
     def ensure_connection(self) -> None:
-        # Asked for by all that is about to send a statement, or to begin a transaction,
-        # in which nothing may come before its isolation is chosen.
+        # Django calls this before every statement and transaction. In a transaction,
+        # nothing may precede the choice of its isolation level.
         super().ensure_connection()
-        if not self.is_connecting and self.shown is not sight.current():
-            self._show(sight.current())
+        if not self.is_connecting and self.applied_context is not rls.current_context():
+            self._apply_context(rls.current_context())
 
     def get_autocommit(self) -> bool:
-        # Asked for at both ends of a request, of a connection that may be lost.
+        # Called at both ends of a request, when the connection may be lost.
         super().ensure_connection()
         return bool(self.autocommit)
 
-    def _show(self, wanted: sight.Sight) -> None:
+    def _apply_context(self, context: rls.RlsContext) -> None:
         session = self.connection
-        # A transaction that failed takes nothing but its end, and after its end nothing
-        # may begin another one.
+        # A failed transaction accepts only its end, after which no new transaction may
+        # begin.
         has_failed = session.info.transaction_status == TransactionStatus.INERROR
         if has_failed or not (session.autocommit or self.in_atomic_block):
             return
         with self.wrap_database_errors, psycopg.Cursor(session) as cursor:
-            if wanted is self.told:
-                cursor.execute(sight.BOUND, prepare=True)
+            if context is self.stored_context:
+                cursor.execute(rls.RESET_ROLE, prepare=True)
             else:
-                cursor.execute(wanted.statement, wanted.parameters, prepare=True)
-        self.shown = wanted
-        if wanted is not sight.EVERYTHING:
-            self.told = wanted
+                cursor.execute(context.statement, context.parameters, prepare=True)
+        self.applied_context = context
+        if context is not rls.ALL_ROWS:
+            self.stored_context = context
 
-    # PostgreSQL undoes with a transaction what was set in it.
+    # PostgreSQL reverts the settings with the transaction.
 
     def _rollback(self) -> None:
-        self.shown = self.told = None
+        self.applied_context = self.stored_context = None
         super()._rollback()  # type: ignore[misc]  # no stub
 
     def _savepoint_rollback(self, sid: str) -> None:
         super()._savepoint_rollback(sid)  # type: ignore[misc]  # no stub
-        self.shown = self.told = None
+        self.applied_context = self.stored_context = None

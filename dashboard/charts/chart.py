@@ -1,8 +1,7 @@
-"""What a chart shows, whoever draws it. PURE: frozen plain values.
+"""Renderer-independent chart model: frozen dataclasses of plain values. PURE.
 
-Renderers: `plotly` for pages, `sketch` for pages without script (reports and frames of
-other sites), `paper` for PDF and files. Texts are plain; each renderer escapes them.
-Colours are tokens of the style sheet (``series-1``, ``ink``).
+Texts are unescaped; each renderer escapes them. Colors are names of CSS variables
+(``series-1``, ``ink``).
 """
 
 import re
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Final, Literal
 
-# Their order matters: `sketch` has four forms, and chooses one by a place here.
+# `render_svg` derives one of four shapes from the index.
 SYMBOLS: Final = (
     "circle",
     "square",
@@ -25,74 +24,70 @@ SYMBOLS: Final = (
     "star",
     "hexagon",
 )
-SERIES: Final = 7
-OPEN: Final = "-open"
-"""The end of a symbol that is drawn as a ring."""
-FAINT: Final = 0.45
-"""The opacity of what says hardly anything."""
-STROKE: Final = "line-ns"
-"""An upright stroke as a mark."""
-FRAME_PX: Final = 96
-"""What the names and the title of the axes take of a chart's height."""
-FLAT_PX: Final = 360
-ROW_LETTERS: Final = 42
-"""As many letters of a row's name stand in a line: a phone has no room for more."""
-NAME_PX: Final = 15
-"""What a line of a row's name takes of the row's height."""
-PX_A_REM: Final = 16
-LABEL_PX: Final = 16
-"""A line of a row's name above its dots, on a phone (`LABEL` of `chart.js`)."""
-FEW: Final = 3
-LANES: Final = 0.7
-"""The share of a row that its bars take."""
+SERIES_COLORS: Final = 7
+HOLLOW_SUFFIX: Final = "-open"
+"""Suffix of the name of an outlined symbol."""
+FAINT_OPACITY: Final = 0.45
+VERTICAL_STROKE: Final = "line-ns"
+AXES_HEIGHT_PX: Final = 96
+"""Tick labels and axis titles."""
+PANEL_HEIGHT_PX: Final = 360
+ROW_NAME_CHARACTERS: Final = 42
+"""Maximum per line."""
+NAME_LINE_PX: Final = 15
+PX_PER_REM: Final = 16
+NARROW_LABEL_PX: Final = 16
+"""Line height of labels above rows on a phone (`LABEL_LINE_PX` in chart.js)."""
+TOGGLE_ALL_FROM: Final = 3
+BAR_SHARE: Final = 0.7
+"""Part of the row height."""
 
-# What no XML document may hold, however it is written.
-FORBIDDEN: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# Characters that XML does not allow, not even escaped.
+FORBIDDEN_CHARACTERS: Final = re.compile(
+    r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+)
 
-# A space before a dot between parts of a name, or before a unit: no line begins there.
-HELD: Final = re.compile(r" (?=\u00b7)|(?<=\d) (?=(?:[kKMGT]?i?B|[mun]?s|%)(?!\w))")
+# Keep a middle dot or a unit with the word before.
+NONBREAKING_SPACES: Final = re.compile(
+    r" (?=\u00b7)|(?<=\d) (?=(?:[kKMGT]?i?B|[mun]?s|%)(?!\w))"
+)
 
 Numbers = Sequence[float | None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Axis:
-    """What places mean, across or upwards.
+class ChartAxis:
+    """Axis of a panel.
 
-    ``ends`` are values (None: as wide as the series need); the first may be the
-    greater. ``ticks`` are values with their names; an empty name is the value itself.
+    ``limits`` may be descending and default to the range of the series. ``ticks`` are
+    (value, label).
     """
 
     title: str = ""
     scale: Literal["linear", "log", "date", "category"] = "linear"
-    ends: tuple[float, float] | None = None
+    limits: tuple[float, float] | None = None
     ticks: tuple[tuple[float, str], ...] = ()
     tick_step: float | Literal["1-2-5"] | None = None
-    most_ticks: int | None = None
-    has_full_ticks: bool = False
-    """Each tick is written in full: left alone, Plotly writes 2 and 5 for 20 and 50."""
+    max_ticks: int | None = None
+    has_full_tick_labels: bool = False
+    """Otherwise Plotly prints 2 and 5 for 20 and 50 on log axes."""
     suffix: str = ""
     is_from_zero: bool = False
     has_grid: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stroke:
-    """How a line looks; ``colour`` is empty for that of its series."""
+class LineStyle:
+    """Style of a line; an empty ``color`` means the color of the series."""
 
     width: float = 2
     dash: Literal["", "dash", "dot"] = ""
     is_stepped: bool = False
-    colour: str = ""
+    color: str = ""
 
 
 @dataclass(frozen=True)
-class Reading:
-    """The number that hovering tells of a point, as a format of Python writes it.
-
-    It stands after the point's text, or after its series' name; or before a ``unit``.
-    """
-
+class HoverValue:
     axis: Literal["x", "y"]
     spec: str = ""
     unit: str | None = None
@@ -100,64 +95,59 @@ class Reading:
 
 @dataclass(frozen=True, kw_only=True)
 class Points:
-    """Marks at places, joined by a line, or the line alone (no ``symbol``).
+    """Markers, optionally joined by a line; or only a line (without ``symbol``).
 
-    A line stops where a place is None. ``low`` and ``high`` are the ends of intervals
-    along ``along`` (None: there is none); ``values`` what the points stand for that are
-    drawn elsewhere. Hovering tells ``texts``, or the ``reading``, or nothing at all;
-    ``names`` are what points are called, written beside them if ``side`` says where.
+    A line is interrupted at None. ``low`` and ``high`` are interval ends along
+    ``interval_axis``. ``values`` are the original numbers of points drawn at a clamped
+    position.
     """
 
     name: str = ""
     group: str = ""
     x: Numbers
     y: Numbers
-    colour: str | tuple[str, ...] = "ink"
+    color: str | tuple[str, ...] = "ink"
     symbol: str | tuple[str, ...] = ""
     size: float = 9
     opacity: float | tuple[float, ...] = 1
-    line: Stroke | None = None
+    line: LineStyle | None = None
     low: Numbers = ()
     high: Numbers = ()
-    along: Literal["x", "y"] = "y"
+    interval_axis: Literal["x", "y"] = "y"
     interval_width: float = 1.5
     values: Sequence[float] = ()
-    texts: Sequence[str] = ()
-    reading: Reading | None = None
+    hover_texts: Sequence[str] = ()
+    hover_value: HoverValue | None = None
     names: Sequence[str] = ()
-    side: Literal["", "left", "right"] = ""
-    is_listed: bool = True
-    """Whether the legend names it."""
+    label_side: Literal["", "left", "right"] = ""
+    is_in_legend: bool = True
 
     @property
-    def key(self) -> str:
+    def legend_symbol(self) -> str:
         if isinstance(self.symbol, str):
             return self.symbol
-        full = (symbol for symbol in self.symbol if not symbol.endswith(OPEN))
+        full = (symbol for symbol in self.symbol if not symbol.endswith(HOLLOW_SUFFIX))
         return next(full, self.symbol[0] if self.symbol else "")
 
-    def opacity_at(self, at: int) -> float:
-        return self.opacity[at] if isinstance(self.opacity, tuple) else self.opacity
+    def opacity_at(self, index: int) -> float:
+        return self.opacity[index] if isinstance(self.opacity, tuple) else self.opacity
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bars:
-    """A bar for each place: across from the left, or upright from the bottom.
-
-    ``base`` is where they begin; ``widths`` are those of upright ones.
-    """
+    """Bars from ``base``; ``widths`` apply to vertical bars."""
 
     name: str
-    places: Sequence[float]
+    positions: Sequence[float]
     values: Numbers
-    colour: str
+    color: str
     is_upright: bool = False
-    is_open: bool = False
+    is_hollow: bool = False
     base: float = 0
     widths: Sequence[float] = ()
     texts: Sequence[str] = ()
-    reading: Reading | None = None
-    is_listed: bool = True
+    hover_value: HoverValue | None = None
+    is_in_legend: bool = True
 
 
 @dataclass(frozen=True)
@@ -171,19 +161,19 @@ class Box:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rule:
-    """A straight line at a value of an axis, through the field or between ``ends``."""
+class ReferenceLine:
+    """Straight line across the panel or between ``ends``."""
 
-    at: float
+    value: float
     axis: Literal["x", "y"]
     ends: tuple[float, float] | None = None
     label: str = ""
-    stroke: Stroke | None = None
+    stroke: LineStyle | None = None
     is_above: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class Band:
+class ChartBand:
     axis: Literal["x", "y"]
     low: float
     high: float
@@ -191,130 +181,129 @@ class Band:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Note:
-    """Words above the field, or ``beside`` a line at its top, to its left or right."""
+class ChartNote:
+    """Text above the panel, or beside the top of a line."""
 
     text: str
     x: float
     anchor: Literal["left", "middle"] = "middle"
-    beside: Literal["", "left", "right"] = ""
+    line_side: Literal["", "left", "right"] = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    x: Axis
-    y: Axis
+    x: ChartAxis
+    y: ChartAxis
     series: tuple[Points | Bars | Box, ...] = ()
-    bands: tuple[Band, ...] = ()
-    rules: tuple[Rule, ...] = ()
-    notes: tuple[Note, ...] = ()
+    bands: tuple[ChartBand, ...] = ()
+    reference_lines: tuple[ReferenceLine, ...] = ()
+    notes: tuple[ChartNote, ...] = ()
     title: str = ""
-    """Written above the field where panels stand side by side."""
-    beside: tuple[str, ...] = ()
-    """Words right of each row, on paper: on a screen they are in the table below."""
+    """Printed above the panel if panels are side by side."""
+    row_texts: tuple[str, ...] = ()
+    """Texts to the right of rows, only in files."""
 
     def bar_boxes(self, mode: str) -> Iterator["BarBox"]:
-        """Yield each bar where it stands: end to end, or beside each other in lanes."""
+        """Yield the rectangle of each bar."""
         bars = [series for series in self.series if isinstance(series, Bars)]
-        lane = LANES / (1 if mode == "stack" else max(len(bars), 1))
-        reached: dict[float, float] = {}
+        lane = BAR_SHARE / (1 if mode == "stack" else max(len(bars), 1))
+        stack_tops: dict[float, float] = {}
         for number, series in enumerate(bars):
             shift = 0 if mode == "stack" else (number - (len(bars) - 1) / 2) * lane
-            for at, value in enumerate(series.values):
+            for index, value in enumerate(series.values):
                 if value is None:
                     continue
-                place = series.places[at]
-                start = reached.get(place, series.base)
-                # Of what begins at 1 a value is where it ends, not how long it is.
+                position = series.positions[index]
+                start = stack_tops.get(position, series.base)
+                # Bars with a base end at their value; other bars have that length.
                 end = value if series.base else start + value
                 if mode == "stack" and not series.base:
-                    reached[place] = end
-                half = series.widths[at] / 2 if series.widths else lane / 2
-                middle = place + shift
+                    stack_tops[position] = end
+                half = series.widths[index] / 2 if series.widths else lane / 2
+                middle = position + shift
                 yield BarBox(series, (middle - half, middle + half), (start, end))
 
 
 @dataclass(frozen=True)
 class BarBox:
-    """A bar with its edges: along the axis of its places, and of its values."""
-
     series: Bars
-    places: tuple[float, float]
+    positions: tuple[float, float]
     values: tuple[float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Chart:
-    """One field or several: below each other, or ``across`` of them side by side.
+    """Panels below each other, or in ``columns``.
 
-    ``height`` is in pixels. ``gap`` is the part of the height between panels;
-    ``has_legend`` None: where there is more than one name.
+    ``height`` is in pixels; ``gap`` is a fraction of it.
     """
 
     panels: tuple[Panel, ...]
     height: float
     bars: Literal["", "stack", "group"] = ""
     legend: Literal["beside", "above", "lines"] = "beside"
-    """``lines``: above, each name in a line of its own."""
+    """``lines``: above, one name per line."""
     has_legend: bool | None = None
     has_outlines: bool = True
-    """Whether marks have an outline in the colour of the page."""
-    names_above: bool = True
-    """Whether names of rows are above them on a phone."""
+    has_names_above: bool = True
+    """Whether a phone shows row labels above their rows."""
     gap: float = 0
-    shares_x: bool = False
-    across: int = 1
+    shares_x_axis: bool = False
+    columns: int = 1
 
     @property
     def series(self) -> Iterator[Points | Bars | Box]:
         return (series for panel in self.panels for series in panel.series)
 
     @property
-    def listed(self) -> list[tuple[int, Points | Bars]]:
-        named = [
-            (at, series)
-            for at, series in enumerate(self.series)
-            if not isinstance(series, Box) and series.name and series.is_listed
+    def legend_series(self) -> list[tuple[int, Points | Bars]]:
+        named_series = [
+            (index, series)
+            for index, series in enumerate(self.series)
+            if not isinstance(series, Box) and series.name and series.is_in_legend
         ]
-        has_legend = len(named) > 1 if self.has_legend is None else self.has_legend
-        return named if has_legend else []
+        has_legend = (
+            len(named_series) > 1 if self.has_legend is None else self.has_legend
+        )
+        return named_series if has_legend else []
 
     @property
-    def room(self) -> str:
-        """Height as a CSS length."""
-        return f"{self.height / PX_A_REM:g}rem"
+    def css_height(self) -> str:
+        return f"{self.height / PX_PER_REM:g}rem"
 
     @property
-    def narrow_room(self) -> str:
-        """Height on a phone, where row names are above their rows."""
-        # Like `narrowed` in chart.js, so that nothing moves when Plotly draws.
+    def narrow_css_height(self) -> str:
+        # Same as `narrowLayout` in chart.js, so that Plotly does not shift the page.
         rows = self.panels[0].y
-        labels = len(rows.ticks) * lines_of(rows) * LABEL_PX * self.names_above
-        return f"{(self.height + labels) / PX_A_REM:g}rem"
+        labels = (
+            len(rows.ticks)
+            * name_line_count(rows)
+            * NARROW_LABEL_PX
+            * self.has_names_above
+        )
+        return f"{(self.height + labels) / PX_PER_REM:g}rem"
 
     @property
     def series_groups(self) -> list[tuple[str, list[tuple[int, str]]]]:
-        """Series that can be hidden (place, name) by group; a group of one has none."""
+        """Toggles for series: (index, label) by group."""
 
         def group_of(series: Points | Bars) -> str:
             return "" if isinstance(series, Bars) else series.group
 
-        counts = Counter(group_of(series) for _at, series in self.listed)
+        counts = Counter(group_of(series) for _index, series in self.legend_series)
         groups: dict[str, list[tuple[int, str]]] = {}
-        for at, series in self.listed:
+        for index, series in self.legend_series:
             group = group_of(series) if counts[group_of(series)] > 1 else ""
-            name = series.name if group else full_name(series)
-            groups.setdefault(group, []).append((at, name))
+            name = series.name if group else series_full_name(series)
+            groups.setdefault(group, []).append((index, name))
         return list(groups.items())
 
     @property
-    def has_many(self) -> bool:
-        """Whether there are enough series for a button that hides all."""
-        return len(self.listed) >= FEW
+    def has_toggle_all(self) -> bool:
+        return len(self.legend_series) >= TOGGLE_ALL_FROM
 
     @property
     def is_zoomable(self) -> bool:
-        """Whether an axis can be enlarged: bars need their length, rows their place."""
         for panel in self.panels:
             bars = [series for series in panel.series if isinstance(series, Bars)]
             has_upright = any(series.is_upright for series in bars)
@@ -325,61 +314,52 @@ class Chart:
         return False
 
 
-NOTHING: Final = Chart(panels=(Panel(x=Axis(), y=Axis()),), height=0)
+EMPTY_CHART: Final = Chart(panels=(Panel(x=ChartAxis(), y=ChartAxis()),), height=0)
 
 
-def marked(symbol: str, strength: str) -> tuple[str, float]:
-    """Return the mark and the opacity of a ratio, by the strength of its interval.
-
-    Hollow is what gives no verdict by its design, faint what hardly gives one.
-    """
-    is_hollow = strength == "hollow" and not symbol.endswith(OPEN)
-    opacity = FAINT if strength == "faint" else 1.0
-    return f"{symbol}{OPEN}" if is_hollow else symbol, opacity
+def symbol_style(symbol: str, strength: str) -> tuple[str, float]:
+    """Return symbol and opacity: ``hollow`` has no verdict, ``faint`` weak evidence."""
+    is_hollow = strength == "hollow" and not symbol.endswith(HOLLOW_SUFFIX)
+    opacity = FAINT_OPACITY if strength == "faint" else 1.0
+    return f"{symbol}{HOLLOW_SUFFIX}" if is_hollow else symbol, opacity
 
 
-def series_colour(at: int) -> str:
-    return f"series-{at % SERIES + 1}"
+def series_color(index: int) -> str:
+    return f"series-{index % SERIES_COLORS + 1}"
 
 
-def symbol_at(at: int) -> str:
-    return SYMBOLS[at % len(SYMBOLS)]
+def series_symbol(index: int) -> str:
+    return SYMBOLS[index % len(SYMBOLS)]
 
 
-def row_axis(rows: Sequence[str]) -> Axis:
-    """Return an axis with a line for each row, the first one on top.
-
-    A long name is folded into lines, never cut.
-    """
-    return Axis(
+def row_axis(rows: Sequence[str]) -> ChartAxis:
+    """Return an axis with one wrapped label per row, the first at the top."""
+    return ChartAxis(
         scale="category",
-        ends=(len(rows) - 0.5, -0.5),
-        ticks=tuple(enumerate(map(folded, rows))),
+        limits=(len(rows) - 0.5, -0.5),
+        ticks=tuple(enumerate(map(wrap_name, rows))),
         has_grid=False,
     )
 
 
-def full_name(series: Points | Bars) -> str:
+def series_full_name(series: Points | Bars) -> str:
     group = series.group if isinstance(series, Points) else ""
     return series.name if group in ("", series.name) else f"{group}, {series.name}"
 
 
-def folded(name: str) -> str:
-    """Return a name in lines that leave most of the width to what is drawn."""
-    # No line begins with a dot or with a unit.
-    held = HELD.sub("\N{NO-BREAK SPACE}", name)
-    parts = (wrap(part, ROW_LETTERS) for part in held.split("\n"))
+def wrap_name(name: str) -> str:
+    nonbreaking = NONBREAKING_SPACES.sub("\N{NO-BREAK SPACE}", name)
+    parts = (wrap(part, ROW_NAME_CHARACTERS) for part in nonbreaking.split("\n"))
     return "\n".join(line for lines in parts for line in lines)
 
 
-def lines_of(axis: Axis) -> int:
+def name_line_count(axis: ChartAxis) -> int:
     return max((name.count("\n") + 1 for _value, name in axis.ticks), default=1)
 
 
-def row_px(axis: Axis, least: float) -> float:
-    """Return how high a row is: the longest name has room beside it."""
-    return max(least, NAME_PX * lines_of(axis))
+def row_height_px(axis: ChartAxis, minimum: float) -> float:
+    return max(minimum, NAME_LINE_PX * name_line_count(axis))
 
 
-def legible(text: str) -> str:
-    return FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
+def replace_forbidden(text: str) -> str:
+    return FORBIDDEN_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -1,4 +1,4 @@
-"""A forest plot: machines with intervals and weights, and what is pooled. PURE."""
+"""Forest plot of machines' ratios and pooled ratios. PURE."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,42 +6,42 @@ from typing import Final, Literal
 
 from django.utils.translation import gettext as _
 
-from benchmarks.analysis.pooling import FEWEST_RANKED
-from benchmarks.evidence.records import Record
+from benchmarks.analysis.meta_analysis import MIN_STRONG_LABS
+from benchmarks.evidence.json_records import Record
 from dashboard.charts.chart import (
-    FAINT,
-    FRAME_PX,
-    Axis,
+    AXES_HEIGHT_PX,
+    FAINT_OPACITY,
     Chart,
+    ChartAxis,
     Panel,
     Points,
-    Rule,
+    ReferenceLine,
     row_axis,
-    row_px,
+    row_height_px,
 )
-from dashboard.kit import figures
-from dashboard.wording import NONE, evidence
+from dashboard.kit import formatting
+from dashboard.wording import DASH, evidence
 
-MOST_MACHINES: Final = 40
-"""Of more only those that weigh most are drawn: the API and the files have all."""
+MAX_MACHINES: Final = 40
+"""Only those with the largest weights are drawn."""
 ROW_PX: Final = 28
 SMALLEST_PX: Final = 6
 LARGEST_PX: Final = 16
-Kind = Literal["unit", "single", "pooled", "predicted"]
-WIDEST: Final = (0.5, 1.25)
-"""What the axis always shows, so that a small difference looks small."""
-ROOM: Final = 1.05
+ForestKind = Literal["unit", "single", "pooled", "predicted"]
+ALWAYS_SHOWN_RANGE: Final = (0.5, 1.25)
+"""The axis always includes this range, so that small differences look small."""
+RANGE_MARGIN: Final = 1.05
 TICKS: Final = (
     *(0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8),
     *(0.9, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0),
 )
-FAR_TICKS: Final = (
+WIDE_RANGE_TICKS: Final = (
     *(0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7),
     *(1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0),
 )
-FAR: Final = 4
-"""An axis to so many times its beginning has fewer ticks: a phone has no room."""
-SYMBOLS: Final[dict[Kind, str]] = {
+WIDE_RANGE_FROM: Final = 4
+"""Use fewer ticks from this ratio of the axis limits."""
+FOREST_SYMBOLS: Final[dict[ForestKind, str]] = {
     "unit": "square",
     "single": "square-open",
     "pooled": "diamond",
@@ -50,86 +50,79 @@ SYMBOLS: Final[dict[Kind, str]] = {
 
 
 @dataclass(frozen=True)
-class ForestMark:
-    """A ratio in a row of its own; its interval may be missing.
-
-    ``weight`` is its share of the pool, which its size shows.
-    """
+class ForestRow:
+    """Row of a forest plot; ``weight`` is a fraction of the pool's total weight."""
 
     name: str
     ratio: float
     low: float | None
     high: float | None
     weight: float
-    kind: Kind
+    kind: ForestKind
     ratio_text: str
     interval_text: str
-    is_weighed: bool = False
+    is_weighted: bool = False
     is_faint: bool = False
-    """Of a pool of so few machines that it is indicative."""
+    """The pool has too few machines for more than an indication."""
 
     @property
-    def numbers(self) -> str:
-        """What stands beside its row on paper: ratio, interval, share of the pool."""
-        interval = f" ({self.interval_text})" if self.interval_text != NONE else ""
-        share = ""
-        if self.kind in ("unit", "single") and self.is_weighed:
-            share = f"  {figures.percent(self.weight)}"
-        return f"{self.ratio_text}{interval}{share}"
+    def paper_texts(self) -> str:
+        interval = f" ({self.interval_text})" if self.interval_text != DASH else ""
+        weight = ""
+        if self.kind in ("unit", "single") and self.is_weighted:
+            weight = f"  {formatting.percent(self.weight)}"
+        return f"{self.ratio_text}{interval}{weight}"
 
 
-def forest_marks(record: Record) -> list[ForestMark]:
-    """Return the rows of a question's plot: machines, their pool, those of single runs.
-
-    Of each kind the heaviest, in their own order.
-    """
-    marks = []
+def forest_rows(record: Record) -> list[ForestRow]:
+    """Return machines and pool, then single runs; `MAX_MACHINES` of each by weight."""
+    rows = []
     for is_hollow, name in ((False, "pool"), (True, "single_runs")):
-        own = [it for it in record["units"] if it["is_single_run"] == is_hollow]
-        places = sorted(range(len(own)), key=lambda place: -own[place]["weight"])
-        marks += [_unit_mark(own[place]) for place in sorted(places[:MOST_MACHINES])]
-        marks += _pool_marks(record[name], is_hollow=is_hollow)
-    return marks
+        units = [unit for unit in record["units"] if unit["is_single_run"] == is_hollow]
+        indexes = sorted(range(len(units)), key=lambda index: -units[index]["weight"])
+        rows += [_unit_row(units[index]) for index in sorted(indexes[:MAX_MACHINES])]
+        rows += _pool_rows(record[name], is_hollow=is_hollow)
+    return rows
 
 
-def _unit_mark(unit: Record) -> ForestMark:
+def _unit_row(unit: Record) -> ForestRow:
     low, high = unit["interval"] or (None, None)
     lab, year = unit["lab"], unit["year"]
-    return ForestMark(
+    return ForestRow(
         name=", ".join(filter(None, (lab, year))),
         ratio=unit["ratio"],
         low=low,
         high=high,
         weight=unit["weight"],
         kind="single" if unit["is_single_run"] else "unit",
-        ratio_text=figures.ratio(unit["ratio"], unit["interval"]),
+        ratio_text=formatting.ratio(unit["ratio"], unit["interval"]),
         interval_text=evidence.pooled_interval(unit["interval"]),
-        is_weighed=unit["is_pooled"],
+        is_weighted=unit["is_pooled"],
     )
 
 
-def _pool_marks(pool: Record, *, is_hollow: bool) -> list[ForestMark]:
+def _pool_rows(pool: Record, *, is_hollow: bool) -> list[ForestRow]:
     if pool["mean"] is None or pool["interval"] is None or pool["predicted"] is None:
         return []
-    is_faint = pool["machines"] < FEWEST_RANKED
-    mean, another = (
-        (_("single runs pooled"), _("another lab's single runs"))
+    is_faint = pool["machines"] < MIN_STRONG_LABS
+    mean, prediction = (
+        (_("pooled, single runs"), _("another lab, single runs"))
         if is_hollow
         else (_("pooled, indicative") if is_faint else _("pooled"), _("another lab"))
     )
-    rows: tuple[tuple[str, Kind, Sequence[float]], ...] = (
+    rows: tuple[tuple[str, ForestKind, Sequence[float]], ...] = (
         (mean, "pooled", pool["interval"]),
-        (another, "predicted", pool["predicted"]),
+        (prediction, "predicted", pool["predicted"]),
     )
     return [
-        ForestMark(
+        ForestRow(
             name=name,
             ratio=pool["mean"],
             low=ends[0],
             high=ends[1],
             weight=1.0,
             kind=kind,
-            ratio_text=figures.ratio(pool["mean"], pool["interval"]),
+            ratio_text=formatting.ratio(pool["mean"], pool["interval"]),
             interval_text=evidence.pooled_interval(ends),
             is_faint=is_faint,
         )
@@ -137,25 +130,33 @@ def _pool_marks(pool: Record, *, is_hollow: bool) -> list[ForestMark]:
     ]
 
 
-def forest_chart(marks: Sequence[ForestMark], *, axis_title: str) -> Chart:
-    """Return ratios on a logarithmic axis with native speed, one row each."""
-    ends = [end for mark in marks for end in (mark.low, mark.high, mark.ratio) if end]
-    low, high = min(*ends, WIDEST[0]) / ROOM, max(*ends, WIDEST[1]) * ROOM
-    heaviest = max(mark.weight for mark in marks if mark.kind != "predicted")
-    ticks = FAR_TICKS if high > FAR * low else TICKS
+def forest_chart(rows: Sequence[ForestRow], *, axis_title: str) -> Chart:
+    ends = [end for row in rows for end in (row.low, row.high, row.ratio) if end]
+    low, high = (
+        min(*ends, ALWAYS_SHOWN_RANGE[0]) / RANGE_MARGIN,
+        max(*ends, ALWAYS_SHOWN_RANGE[1]) * RANGE_MARGIN,
+    )
+    heaviest = max(row.weight for row in rows if row.kind != "predicted")
+    ticks = WIDE_RANGE_TICKS if high > WIDE_RANGE_FROM * low else TICKS
     panel = Panel(
-        x=Axis(
+        x=ChartAxis(
             title=axis_title,
             scale="log",
-            ends=(low, high),
-            ticks=tuple((at, figures.number(at)) for at in ticks if low <= at <= high),
+            limits=(low, high),
+            ticks=tuple(
+                (tick, formatting.number(tick)) for tick in ticks if low <= tick <= high
+            ),
         ),
-        y=row_axis([mark.name for mark in marks]),
-        beside=tuple(mark.numbers for mark in marks),
-        series=tuple(_points(row, mark, heaviest) for row, mark in enumerate(marks)),
-        rules=(Rule(at=1, axis="x", ends=(-0.5, len(marks) - 0.5), is_above=True),),
+        y=row_axis([row.name for row in rows]),
+        row_texts=tuple(row.paper_texts for row in rows),
+        series=tuple(_points(index, row, heaviest) for index, row in enumerate(rows)),
+        reference_lines=(
+            ReferenceLine(
+                value=1, axis="x", ends=(-0.5, len(rows) - 0.5), is_above=True
+            ),
+        ),
     )
-    height = FRAME_PX + row_px(panel.y, ROW_PX) * len(marks)
+    height = AXES_HEIGHT_PX + row_height_px(panel.y, ROW_PX) * len(rows)
     return Chart(
         panels=(panel,),
         height=height,
@@ -164,22 +165,21 @@ def forest_chart(marks: Sequence[ForestMark], *, axis_title: str) -> Chart:
     )
 
 
-def _points(row: int, mark: ForestMark, heaviest: float) -> Points:
-    is_pool = mark.kind in ("pooled", "predicted")
-    # A mark without an interval has no bar, not one of no length.
-    low, high = ([], []) if mark.low is None else ([mark.low], [mark.high])
-    share = mark.weight / heaviest if heaviest else 1.0
-    size = SMALLEST_PX + (LARGEST_PX - SMALLEST_PX) * share**0.5
+def _points(row_index: int, row: ForestRow, heaviest: float) -> Points:
+    is_pool = row.kind in ("pooled", "predicted")
+    low, high = ([], []) if row.low is None else ([row.low], [row.high])
+    relative_weight = row.weight / heaviest if heaviest else 1.0
+    size = SMALLEST_PX + (LARGEST_PX - SMALLEST_PX) * relative_weight**0.5
     return Points(
-        x=[mark.ratio],
-        y=[row],
+        x=[row.ratio],
+        y=[row_index],
         low=low,
         high=high,
-        along="x",
-        interval_width=4 if mark.kind == "predicted" else 1.5,
-        colour="ink" if is_pool else "series-1",
-        symbol=SYMBOLS[mark.kind],
-        opacity=FAINT if mark.is_faint else 1,
+        interval_axis="x",
+        interval_width=4 if row.kind == "predicted" else 1.5,
+        color="ink" if is_pool else "series-1",
+        symbol=FOREST_SYMBOLS[row.kind],
+        opacity=FAINT_OPACITY if row.is_faint else 1,
         size=LARGEST_PX if is_pool else size,
-        texts=[f"{mark.name}: {mark.ratio_text} ({mark.interval_text})"],
+        hover_texts=[f"{row.name}: {row.ratio_text} ({row.interval_text})"],
     )

@@ -1,4 +1,4 @@
-"""Where a value lies between the ends of an axis, and which values are named. PURE."""
+"""Scales and ticks of chart axes. PURE."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,22 +6,21 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from math import ceil, floor, isfinite, log10
 
-from dashboard.charts.chart import Axis, Box, Numbers, Panel, Points
-from dashboard.kit.figures import number
+from dashboard.charts.chart import Box, ChartAxis, Numbers, Panel, Points
+from dashboard.kit.formatting import number
 
-STEPS = (1, 2, 5, 10)
-NAMED = 6
-# An axis goes no farther, and tells nothing nearer from 0 (FAR's reciprocal): beyond,
-# the room beside its values would be no number.
-FAR = 1e250
-LEAST_RATIO = 1.01
-ROOM = 0.05
-DAY_MS = 86_400_000  # dates are counted in milliseconds since 1970
+TICK_STEPS = (1, 2, 5, 10)
+TICK_COUNT = 6
+# Keeps the margins around the values finite.
+MAX_AXIS_VALUE = 1e250
+MIN_LOG_RANGE = 1.01
+SCALE_MARGIN = 0.05
+DAY_MS = 86_400_000  # dates are milliseconds since 1970
 
 
 @dataclass(frozen=True)
-class Scale:
-    """From ``first`` to ``last``, which may be the lower one; even or logarithmic."""
+class AxisScale:
+    """Linear or logarithmic scale, possibly descending."""
 
     first: float
     last: float
@@ -35,7 +34,7 @@ class Scale:
     def high(self) -> float:
         return max(self.first, self.last)
 
-    def share(self, value: float) -> float:
+    def position(self, value: float) -> float:
         value = min(max(value, self.low), self.high)
         if self.is_log:
             first = log10(self.first)
@@ -45,20 +44,20 @@ class Scale:
     def ticks(self) -> list[float]:
         if self.is_log:
             powers = range(floor(log10(self.low)), ceil(log10(self.high)) + 1)
-            steps = STEPS[:3] if len(powers) <= 4 else STEPS[:1]
-            known = (step * 10.0**power for power in powers for step in steps)
-            inside = [value for value in known if self.low <= value <= self.high]
+            steps = TICK_STEPS[:3] if len(powers) <= 4 else TICK_STEPS[:1]
+            candidates = (step * 10.0**power for power in powers for step in steps)
+            inside = [value for value in candidates if self.low <= value <= self.high]
             is_close = any(b / a < 1.2 for a, b in pairwise(inside))
             if len(inside) > 2 and not is_close:
                 return inside
         even = _even_ticks(self.low, self.high)
-        # On a short stretch of a log axis, even ticks above 0.
+        # Short log axes get evenly spaced ticks above 0.
         above = [value for value in even if value > 0] if self.is_log else even
         return above if len(above) > 1 else even
 
     def days(self) -> list[tuple[float, str]]:
         first, last = ceil(self.low / DAY_MS), floor(self.high / DAY_MS)
-        step = ceil((last - first + 1) / NAMED) or 1
+        step = ceil((last - first + 1) / TICK_COUNT) or 1
         midnights = [day * DAY_MS for day in range(first, last + 1, step)]
         return [
             (float(ms), f"{datetime.fromtimestamp(ms / 1000, UTC):%Y-%m-%d}")
@@ -66,74 +65,71 @@ class Scale:
         ]
 
 
-def scales_of(panel: Panel, mode: str) -> tuple[Scale, Scale]:
-    """Return scales across and upwards that hold all that a panel draws."""
-    x = [rule.at for rule in panel.rules if rule.axis == "x"]
-    y = [rule.at for rule in panel.rules if rule.axis == "y"]
+def panel_scales(panel: Panel, mode: str) -> tuple[AxisScale, AxisScale]:
+    x = [line.value for line in panel.reference_lines if line.axis == "x"]
+    y = [line.value for line in panel.reference_lines if line.axis == "y"]
     for series in panel.series:
         if isinstance(series, Points):
             ends = [*series.low, *series.high]
-            x += _known([*series.x, *(ends if series.along == "x" else ())])
-            y += _known([*series.y, *(ends if series.along == "y" else ())])
+            x += _finite([*series.x, *(ends if series.interval_axis == "x" else ())])
+            y += _finite([*series.y, *(ends if series.interval_axis == "y" else ())])
         elif isinstance(series, Box):
             x += [series.low, series.high]
     for box in panel.bar_boxes(mode):
-        across, upwards = box.values, box.places
+        x_range, y_range = box.values, box.positions
         if box.series.is_upright:
-            across, upwards = upwards, across
-        x += across
-        y += upwards
-    return scale_of(panel.x, x), scale_of(panel.y, y)
+            x_range, y_range = y_range, x_range
+        x += x_range
+        y += y_range
+    return scale_for_axis(panel.x, x), scale_for_axis(panel.y, y)
 
 
-def _known(values: Numbers) -> list[float]:
+def _finite(values: Numbers) -> list[float]:
     return [value for value in values if value is not None and isfinite(value)]
 
 
-def scale_of(axis: Axis, values: Sequence[float]) -> Scale:
-    """Return the scale of an axis: its own ends, or ones that hold the values."""
+def scale_for_axis(axis: ChartAxis, values: Sequence[float]) -> AxisScale:
     is_log = axis.scale == "log"
-    if axis.ends:
-        return Scale(*axis.ends, is_log)
-    values = [max(-FAR, min(value, FAR)) for value in values]
+    if axis.limits:
+        return AxisScale(*axis.limits, is_log)
+    values = [max(-MAX_AXIS_VALUE, min(value, MAX_AXIS_VALUE)) for value in values]
     if is_log:
         return _log_scale(values)
-    values = [value if abs(value) > 1 / FAR else 0.0 for value in values]
+    values = [value if abs(value) > 1 / MAX_AXIS_VALUE else 0.0 for value in values]
     low, high = min(values, default=0.0), max(values, default=1.0)
     if axis.is_from_zero:
         low, high = min(low, 0.0), max(high, 0.0)
-        room = (high - low or 1.0) * ROOM
-        return Scale(low - (room if low < 0 else 0), high + room)
-    room = (high - low or abs(high) or 1.0) * ROOM
-    return Scale(low - room, high + room)
+        margin = (high - low or 1.0) * SCALE_MARGIN
+        return AxisScale(low - (margin if low < 0 else 0), high + margin)
+    margin = (high - low or abs(high) or 1.0) * SCALE_MARGIN
+    return AxisScale(low - margin, high + margin)
 
 
-def _log_scale(values: Sequence[float]) -> Scale:
-    """Return a log scale that holds those of the values that are above 0."""
-    positive = [max(value, 1 / FAR) for value in values if value > 0] or [1.0]
+def _log_scale(values: Sequence[float]) -> AxisScale:
+    positive = [max(value, 1 / MAX_AXIS_VALUE) for value in values if value > 0] or [
+        1.0
+    ]
     low, high = min(positive), max(positive)
-    # Of each: their ratio may be more than a float holds.
-    room = max(high**ROOM / low**ROOM, 1.02)
-    low, high = low / room, high * room
-    # Values that are all alike would leave the axis without a length.
-    if high / low < LEAST_RATIO:
+    # Compute both powers first: the ratio of the values may overflow.
+    margin = max(high**SCALE_MARGIN / low**SCALE_MARGIN, 1.02)
+    low, high = low / margin, high * margin
+    if high / low < MIN_LOG_RANGE:
         middle = (low * high) ** 0.5
-        low, high = middle / LEAST_RATIO**0.5, middle * LEAST_RATIO**0.5
-    return Scale(low, high, is_log=True)
+        low, high = middle / MIN_LOG_RANGE**0.5, middle * MIN_LOG_RANGE**0.5
+    return AxisScale(low, high, is_log=True)
 
 
 def _even_ticks(low: float, high: float) -> list[float]:
-    rough = (high - low) / NAMED
+    rough = (high - low) / TICK_COUNT
     power = 10.0 ** floor(log10(rough))
-    # A hair less, so that rounding does not cost the step that just fits.
-    step = next(step * power for step in STEPS if step * power >= rough * 0.999)
-    # An end that misses a round value by its rounding is named, too.
+    step = next(step * power for step in TICK_STEPS if step * power >= rough * 0.999)
+    # Include ticks at an axis end that is off by a rounding error.
     first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
-    return [at * step for at in range(first, last + 1)]
+    return [index * step for index in range(first, last + 1)]
 
 
-def ticks_of(axis: Axis, scale: Scale) -> list[tuple[float, str]]:
-    """Return the values that an axis names, as far as they are on it, with names."""
+def axis_ticks(axis: ChartAxis, scale: AxisScale) -> list[tuple[float, str]]:
+    """Return (value, label) ticks."""
     ticks = list(axis.ticks)
     if axis.scale == "date":
         ticks = scale.days()

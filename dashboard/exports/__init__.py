@@ -1,4 +1,4 @@
-"""A comparison, a citation and a report in the forms that leave the site."""
+"""Export of comparisons, citations and reports as files."""
 
 from collections.abc import Mapping
 

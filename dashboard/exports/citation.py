@@ -1,7 +1,4 @@
-"""Citations of a study: BibTeX, CSL-JSON, and schema.org's Dataset.
-
-Cells may be added later, so a citation has the day on which its numbers were read.
-"""
+"""Citations of a study: BibTeX, CSL-JSON, and schema.org Dataset."""
 
 import json
 import re
@@ -16,11 +13,11 @@ from django.utils import timezone
 from django.utils.safestring import SafeString, mark_safe
 
 from benchmarks.models import Study, Version
-from dashboard.exports.escaping import OTHER_CHARACTER, tex
+from dashboard.exports.latex_escaping import CHARACTER_COMMAND, escape_latex
 
 DAY = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?", re.ASCII)
-# A comma stands within a name ("Doe, Jane"), so it never parts two of them.
-BETWEEN_AUTHORS = re.compile(r"\s*;\s*|\s+(?:and|&)\s+")
+# Names may contain commas ("Doe, Jane").
+AUTHOR_SEPARATOR = re.compile(r"\s*;\s*|\s+(?:and|&)\s+")
 MONTHS = (
     *("jan", "feb", "mar", "apr", "may", "jun"),
     *("jul", "aug", "sep", "oct", "nov", "dec"),
@@ -29,7 +26,7 @@ MONTHS = (
 
 @dataclass(frozen=True)
 class Citation:
-    """The bibliographic fields of a study, version or review; "" is not stated."""
+    """Bibliographic fields; empty if not reported."""
 
     key: str
     title: str
@@ -37,33 +34,30 @@ class Citation:
     institution: str
     published: str
     language: str
-    address: str
+    url: str
     note: str
-    read_on: date
+    accessed_on: date
 
     @property
     def authors(self) -> list[str]:
-        """The names, split at semicolons, "and" and "&"."""
-        return [name for name in BETWEEN_AUTHORS.split(self.author.strip()) if name]
+        return [name for name in AUTHOR_SEPARATOR.split(self.author.strip()) if name]
 
     @property
     def day(self) -> list[int]:
-        """The stated ones of year, month and day of publication."""
         day = DAY.fullmatch(self.published.strip())
         return [int(part) for part in day.groups() if part] if day else []
 
 
-def site_of(request: HttpRequest) -> str:
+def site_url(request: HttpRequest) -> str:
     return request.build_absolute_uri("/").rstrip("/")
 
 
 def citation_of(request: HttpRequest, study: Study) -> Citation:
-    """Return the citation of a study, read today."""
-    return citation_at(site_of(request), study)
+    return citation_at(site_url(request), study)
 
 
 def citation_at(site: str, study: Study) -> Citation:
-    """Return the citation of a study at a site, read today."""
+    """Return the citation with today's date of access."""
     page = reverse("dashboard:study", args=[study.lab.slug, study.slug])
     name = f"{study.lab.slug}/{study.slug}"
     return Citation(
@@ -73,21 +67,20 @@ def citation_at(site: str, study: Study) -> Citation:
         institution=study.institution,
         published=study.published,
         language=study.language,
-        address=f"{site}{page}",
+        url=f"{site}{page}",
         note=f"Study {name} in Virtlab {settings.VERSION}",
-        read_on=timezone.now().date(),
+        accessed_on=timezone.now().date(),
     )
 
 
 def dataset_script(citation: Citation, study: Study) -> SafeString:
-    """Return a public study as a script element with JSON-LD."""
-    stated = {
+    values = {
         "@context": "https://schema.org/",
         "@type": "Dataset",
         "name": citation.title,
         "description": study.note or citation.title,
-        "url": citation.address,
-        "identifier": citation.address,
+        "url": citation.url,
+        "identifier": citation.url,
         "creator": [{"@type": "Person", "name": name} for name in citation.authors],
         "publisher": {"@type": "Organization", "name": study.lab.name},
         "datePublished": "-".join(f"{part:02}" for part in citation.day),
@@ -96,17 +89,17 @@ def dataset_script(citation: Citation, study: Study) -> SafeString:
         "distribution": {
             "@type": "DataDownload",
             "encodingFormat": "text/csv",
-            "contentUrl": f"{citation.address}compare.csv",
+            "contentUrl": f"{citation.url}compare.csv",
         },
     }
-    return _ld_script(stated)
+    return _ld_script(values)
 
 
 def version_script(request: HttpRequest, version: Version) -> SafeString:
-    """Return a public version as JSON-LD, without the study's changeable fields."""
-    page = f"{site_of(request)}{reverse('dashboard:version', args=[version.pk])}"
+    """Return JSON-LD of a public version, without the study's editable fields."""
+    page = f"{site_url(request)}{reverse('dashboard:version', args=[version.pk])}"
     doi = f"https://doi.org/{version.doi}" if version.doi else ""
-    stated = {
+    values = {
         "@context": "https://schema.org/",
         "@type": "Dataset",
         "name": version.title,
@@ -117,7 +110,7 @@ def version_script(request: HttpRequest, version: Version) -> SafeString:
         "publisher": {"@type": "Organization", "name": version.lab.name},
         "datePublished": version.published_at.date().isoformat(),
         "license": version.study.data_licence,
-        "isPartOf": citation_of(request, version.study).address,
+        "isPartOf": citation_of(request, version.study).url,
         "distribution": [
             {
                 "@type": "DataDownload",
@@ -127,64 +120,63 @@ def version_script(request: HttpRequest, version: Version) -> SafeString:
             for form, kind in (("csv", "text/csv"), ("json", "application/json"))
         ],
     }
-    return _ld_script(stated)
+    return _ld_script(values)
 
 
-def _ld_script(stated: dict[str, Any]) -> SafeString:
-    text = json.dumps({name: value for name, value in stated.items() if value})
-    # No text may end the element or start another one.
+def _ld_script(values: dict[str, Any]) -> SafeString:
+    text = json.dumps({name: value for name, value in values.items() if value})
+    # Prevent the text from ending the script element.
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return mark_safe(f'<script type="application/ld+json">{text}</script>')
 
 
 def bibtex(citation: Citation) -> str:
-    """Return a BibTeX entry: a ``techreport`` where an institution is stated."""
     kind = "techreport" if citation.institution else "misc"
     year, month = (*citation.day, None, None)[:2]
-    read_on = citation.read_on.isoformat()
+    accessed_on = citation.accessed_on.isoformat()
     # BibTeX splits names; protect other texts with braces.
-    people = (
-        tex(name) if re.fullmatch(r"[\w.' -]+(, [\w.' -]+)?", name) else _whole(name)
+    authors = (
+        escape_latex(name)
+        if re.fullmatch(r"[\w.' -]+(, [\w.' -]+)?", name)
+        else _braced(name)
         for name in citation.authors
     )
     fields = {
-        "author": " and ".join(people) or _whole(citation.institution),
-        "title": _whole(citation.title),
-        "institution": tex(citation.institution),
-        "year": str(year) if year else tex(citation.published),
-        "language": tex(citation.language),
-        "howpublished": tex(citation.address) if kind == "misc" else "",
-        "note": tex(f"{citation.note}, {citation.address}, {read_on}"),
-        # The url package takes every character but braces, percents and backslashes.
-        "url": re.sub(r"[{}\\%\s]", "", citation.address),
-        "urldate": read_on,
+        "author": " and ".join(authors) or _braced(citation.institution),
+        "title": _braced(citation.title),
+        "institution": escape_latex(citation.institution),
+        "year": str(year) if year else escape_latex(citation.published),
+        "language": escape_latex(citation.language),
+        "howpublished": escape_latex(citation.url) if kind == "misc" else "",
+        "note": escape_latex(f"{citation.note}, {citation.url}, {accessed_on}"),
+        # The url package accepts all other characters.
+        "url": re.sub(r"[{}\\%\s]", "", citation.url),
+        "urldate": accessed_on,
     }
     lines = [f"  {name} = {{{text}}}," for name, text in fields.items() if text]
     if month and 1 <= month <= len(MONTHS):
         lines.append(f"  month = {MONTHS[month - 1]},")
     entry = "\n".join([f"@{kind}{{{citation.key},", *lines, "}"]) + "\n"
     if r"\virtlabchar" in entry:
-        return f'@preamble{{ "{OTHER_CHARACTER}" }}\n{entry}'
+        return f'@preamble{{ "{CHARACTER_COMMAND}" }}\n{entry}'
     return entry
 
 
-def with_doi(entry: str, doi: str) -> str:
-    """Return a BibTeX entry with a DOI, which a version gets after its files."""
+def add_doi(entry: str, doi: str) -> str:
+    """Return a BibTeX entry with a DOI."""
     if not doi:
         return entry
     before = entry.rstrip().removesuffix("}").rstrip().removesuffix(",")
     return f"{before},\n  doi = {{{doi}}},\n}}\n"
 
 
-def _whole(text: str) -> str:
-    """Protect capitals and the word "and"."""
-    return f"{{{tex(text)}}}" if text else ""
+def _braced(text: str) -> str:
+    return f"{{{escape_latex(text)}}}" if text else ""
 
 
 def csl_json(citation: Citation) -> str:
-    """Return a citation as CSL-JSON, the format of citation managers."""
-    read_on = citation.read_on
+    accessed_on = citation.accessed_on
     item: dict[str, Any] = {
         "id": citation.key,
         "type": "report",
@@ -192,20 +184,21 @@ def csl_json(citation: Citation) -> str:
         "author": [_csl_name(name) for name in citation.authors],
         "publisher": citation.institution,
         "language": citation.language,
-        "URL": citation.address,
+        "URL": citation.url,
         "note": citation.note,
-        "accessed": {"date-parts": [[read_on.year, read_on.month, read_on.day]]},
+        "accessed": {
+            "date-parts": [[accessed_on.year, accessed_on.month, accessed_on.day]]
+        },
     }
     if citation.day:
         item["issued"] = {"date-parts": [citation.day]}
     elif citation.published:
         item["issued"] = {"raw": citation.published}
-    stated = {name: value for name, value in item.items() if value}
-    return json.dumps([stated], ensure_ascii=False, indent=2) + "\n"
+    values = {name: value for name, value in item.items() if value}
+    return json.dumps([values], ensure_ascii=False, indent=2) + "\n"
 
 
 def _csl_name(name: str) -> dict[str, str]:
-    """Split a name at its comma or before its last word."""
     last, comma, first = name.partition(",")
     if not comma:
         first, _, last = name.rpartition(" ")

@@ -1,61 +1,62 @@
-"""Comments as the pages of studies, cells and runs show them."""
+"""Comments on the pages of studies, cells and runs."""
 
 from typing import Any, Final
 
 from django.http import HttpRequest
 from django.urls import reverse
 
-from benchmarks.models import Comment
-from benchmarks.together.comments import (
-    Thing,
+from benchmarks.collaboration.comments import (
+    CommentTarget,
     author_of,
-    earlier_texts,
+    revisions_of_comments,
     visible_comments,
 )
-from dashboard.kit.viewers import person_of, viewer_of
+from benchmarks.models import Comment
+from dashboard.kit.viewers import signed_in_user, viewer_of
 
-MOST_SHOWN: Final = 100
-MOST_ELSEWHERE: Final = 8
+MAX_COMMENTS: Final = 100
+MAX_PART_COMMENTS: Final = 8
 
 
-def comment_thread(request: HttpRequest, about: Thing) -> dict[str, Any]:
-    """Return the comments on a visible thing; ``elsewhere`` are those on its parts."""
-    viewer, author = viewer_of(request), author_of(person_of(request))
-    comments = visible_comments(viewer, **about.keys)
-    newest = list(comments.order_by("-pk")[: MOST_SHOWN + 1])
-    shown = newest[MOST_SHOWN - 1 :: -1] if newest[MOST_SHOWN:] else newest[::-1]
-    earlier = earlier_texts(author, shown)
+def comment_thread(request: HttpRequest, target: CommentTarget) -> dict[str, Any]:
+    """Return the comments on an object; ``part_comments`` are on parts of a study."""
+    viewer, author = viewer_of(request), author_of(signed_in_user(request))
+    comments = visible_comments(viewer, **target.filters)
+    newest = list(comments.order_by("-pk")[: MAX_COMMENTS + 1])
+    displayed = (
+        newest[MAX_COMMENTS - 1 :: -1] if newest[MAX_COMMENTS:] else newest[::-1]
+    )
+    earlier = revisions_of_comments(author, displayed)
     elsewhere: list[Comment] = []
-    if about.cell is None and about.run is None:
-        parts = visible_comments(viewer, study=about.study, removed_at=None)
+    if target.cell is None and target.run is None:
+        parts = visible_comments(viewer, study=target.study, removed_at=None)
         parts = parts.exclude(cell=None, run=None)
-        elsewhere = list(parts.order_by("-pk")[:MOST_ELSEWHERE])
+        elsewhere = list(parts.order_by("-pk")[:MAX_PART_COMMENTS])
     return {
-        "about": about,
+        "about": target,
         "comments": [
             {
                 "comment": comment,
                 "is_removed": comment.removed_at is not None,
-                "may_edit": author.wrote(comment) and comment.removed_at is None,
-                "may_remove": author.may_remove(comment) and comment.removed_at is None,
+                "can_edit": author.is_author_of(comment) and comment.removed_at is None,
+                "can_remove": author.may_remove(comment) and comment.removed_at is None,
                 "earlier": earlier.get(comment.pk, ()),
             }
-            for comment in shown
+            for comment in displayed
         ],
-        "has_older": len(newest) > MOST_SHOWN,
-        "may_write": author.may_write,
-        "elsewhere": [(place_of(comment), comment) for comment in elsewhere],
+        "has_older": len(newest) > MAX_COMMENTS,
+        "can_write": author.may_write,
+        "part_comments": [(comment_url(comment), comment) for comment in elsewhere],
     }
 
 
-def place_of(comment: Comment) -> str:
-    """Return the address of a comment on its page."""
+def comment_url(comment: Comment) -> str:
     study = comment.study
     if comment.run_id:
         page = reverse("dashboard:run-detail", args=[comment.run_id])
     elif comment.cell_id:
-        place = [study.lab.slug, study.slug, comment.cell_id]
-        page = reverse("dashboard:cell", args=place)
+        arguments = [study.lab.slug, study.slug, comment.cell_id]
+        page = reverse("dashboard:cell", args=arguments)
     else:
         page = reverse("dashboard:study", args=[study.lab.slug, study.slug])
     return f"{page}#comment-{comment.pk}"

@@ -1,4 +1,4 @@
-"""The matrix of evidence: work classes by hypervisors."""
+"""Evidence matrix: work classes by hypervisors."""
 
 from __future__ import annotations
 
@@ -11,47 +11,53 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
-from benchmarks.analysis.pooling import EvidenceStrength
-from benchmarks.evidence.reading import Question
-from benchmarks.evidence.synthesis import NOTHING, Synthesis
-from benchmarks.platforms import ASKED_FOR
+from benchmarks.analysis.meta_analysis import EvidenceStrength
+from benchmarks.evidence.queries import Question
+from benchmarks.evidence.synthesis import NO_EVIDENCE, Synthesis
+from benchmarks.platforms import MAIN_HYPERVISORS
 from benchmarks.work_classes import WORK_CLASSES
-from dashboard.kit import figures
+from dashboard.kit import formatting
 from dashboard.wording import evidence
 
 
-def question_address(question: Question, **choices: str) -> str:
-    chosen = {"hypervisor": question.hypervisor, "work": question.work, **choices}
-    return f"{reverse('dashboard:forest')}?{urlencode(chosen)}"
+def question_url(question: Question, **choices: str) -> str:
+    query = {"hypervisor": question.hypervisor, "work": question.work_class, **choices}
+    return f"{reverse('dashboard:evidence-question')}?{urlencode(query)}"
 
 
-def matrix_of(
-    found: Mapping[Question, Synthesis], *, with_flagged: bool = False
+def matrix_context(
+    syntheses: Mapping[Question, Synthesis], *, with_flagged: bool = False
 ) -> dict[str, Any]:
-    """Return the matrix; ``measured`` is the same without unmeasured work classes."""
-    weight: dict[str, int] = dict.fromkeys(ASKED_FOR, 0)
-    for question, synthesis in found.items():
-        known = synthesis.pool.k + synthesis.single.k
-        weight[question.hypervisor] = weight.get(question.hypervisor, 0) + known
-    # The usual hypervisors in their order, then others by how much was measured.
-    others = sorted(weight.keys() - set(ASKED_FOR), key=lambda it: (-weight[it], it))
-    hypervisors = [*ASKED_FOR, *others]
-    chosen = {"flagged": "with"} if with_flagged else {}
-    # Addresses are put together once, not for each of some hundred cells.
-    place = reverse("dashboard:forest")
-    beginnings = {name: urlencode({"hypervisor": name}) for name in hypervisors}
+    """Return the matrix; ``measured`` omits unmeasured work classes."""
+    machine_counts: dict[str, int] = dict.fromkeys(MAIN_HYPERVISORS, 0)
+    for question, synthesis in syntheses.items():
+        machine_count = (
+            synthesis.pool.machine_count + synthesis.single_run_pool.machine_count
+        )
+        machine_counts[question.hypervisor] = (
+            machine_counts.get(question.hypervisor, 0) + machine_count
+        )
+    # The main hypervisors come first.
+    other_hypervisors = sorted(
+        machine_counts.keys() - set(MAIN_HYPERVISORS),
+        key=lambda name: (-machine_counts[name], name),
+    )
+    hypervisors = [*MAIN_HYPERVISORS, *other_hypervisors]
+    options = {"flagged": "include"} if with_flagged else {}
+    page_url = reverse("dashboard:evidence-question")
+    hypervisor_queries = {name: urlencode({"hypervisor": name}) for name in hypervisors}
     areas: list[dict[str, Any]] = []
-    for _area, members in groupby(WORK_CLASSES.values(), key=lambda it: it.area):
+    for _area, members in groupby(WORK_CLASSES.values(), key=lambda work: work.area):
         rows = []
         for work in members:
             name = evidence.work_name(work.slug)
-            ending = urlencode({"work": work.slug, **chosen})
+            work_query = urlencode({"work": work.slug, **options})
             cells = [
                 _cell(
                     _("%(hypervisor)s, %(work)s")
                     % {"hypervisor": hypervisor, "work": name},
-                    found.get(Question(hypervisor, work.slug), NOTHING),
-                    f"{place}?{beginnings[hypervisor]}&{ending}",
+                    syntheses.get(Question(hypervisor, work.slug), NO_EVIDENCE),
+                    f"{page_url}?{hypervisor_queries[hypervisor]}&{work_query}",
                 )
                 for hypervisor in hypervisors
             ]
@@ -78,33 +84,43 @@ def matrix_of(
     }
 
 
-def _cell(label: str, found: Synthesis, address: str) -> dict[str, Any]:
-    """Return what is known of one question.
+def _exclusion_text(counts: Mapping[str, int]) -> str:
+    if not counts:
+        return ""
+    reason = max(counts, key=lambda exclusion: counts[exclusion])
+    return _("excluded (%(reason)s)") % {"reason": evidence.EXCLUSION_TEXTS[reason]}
 
-    ``figure`` is the pooled ratio, or a range where nothing is pooled; ``beside`` what
-    to expect in another lab; ``screened`` counts results that were left out.
+
+def _cell(label: str, synthesis: Synthesis, url: str) -> dict[str, Any]:
+    """Return the cell of one question.
+
+    ``detail`` is the range expected in another lab, ``excluded`` the most frequent
+    reason for exclusions.
     """
-    figure, beside = evidence.headline(found)
-    mean, screened = found.counted.mean, sum(found.screened.values())
-    if found is NOTHING:
-        # What to measure, with the forms for it filled in.
-        address, why = f"{address}#fill", _("Not measured: how to add it")
+    value, detail = evidence.matrix_entry(synthesis)
+    mean, excluded_count = (
+        synthesis.main_pool.mean,
+        sum(synthesis.excluded_counts.values()),
+    )
+    if synthesis is NO_EVIDENCE:
+        url, why = f"{url}#add-data", _("Not measured. Show how to add it.")
     else:
-        why = str(evidence.WHY[found.strength])
-    heard = _("measured, but not pooled") if screened else ""
-    is_graded = found.strength != EvidenceStrength.NONE
+        why = str(evidence.STRENGTH_REASONS[synthesis.strength])
+    excluded = _exclusion_text(synthesis.excluded_counts)
+    has_strength = synthesis.strength != EvidenceStrength.NONE
     return {
         "label": label,
-        "address": address,
-        "figure": figure,
-        "beside": beside,
-        "labs": evidence.labs_text(found.labs) if found.labs else "",
-        "strength": str(evidence.STRENGTHS[found.strength]) if is_graded else "",
+        "url": url,
+        "value": value,
+        "detail": detail,
+        "labs": evidence.labs_text(synthesis.lab_count) if synthesis.lab_count else "",
+        "strength": str(evidence.EVIDENCE_STRENGTHS[synthesis.strength])
+        if has_strength
+        else "",
         "why": why,
-        "shade": figures.heat(exp(mean)) if mean is not None else "",
-        "is_hollow": found.is_hollow,
-        "screened": screened,
-        "is_empty": not (figure or screened),
-        # For screen readers.
-        "heard": figure or heard or _("not measured: how to add it"),
+        "shade": formatting.ratio_shade(exp(mean)) if mean is not None else "",
+        "is_hollow": synthesis.is_single_runs,
+        "excluded": excluded,
+        "is_empty": not (value or excluded_count),
+        "aria_label": value or excluded or _("not measured, show how to add it"),
     }

@@ -1,4 +1,4 @@
-"""Fields, validation and messages that forms of several pages share."""
+"""Form fields and messages shared by several pages."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,26 +10,28 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from benchmarks.errors import BenchmarksError, InvalidError
-from benchmarks.text import clean_text, collapse
+from benchmarks.text import clean_text, normalize_whitespace
 from dashboard import wording
 
-Made = TypeVar("Made")
+ServiceResult = TypeVar("ServiceResult")
 UNPROCESSABLE = 422
 
 
-class LineField(forms.CharField):
-    """A short text on one line, without invisible characters."""
+class SingleLineField(forms.CharField):
+    """Text field for one line, without invisible characters."""
 
     def clean(self, value: Any) -> str:
-        text = collapse(super().clean(value))
+        text = normalize_whitespace(super().clean(value))
         try:
             return clean_text(text)
         except InvalidError as error:
-            raise forms.ValidationError(wording.said(error.sentence)) from None
+            raise forms.ValidationError(
+                wording.translate_text(error.sentence)
+            ) from None
 
 
 class ShortNameField(forms.SlugField):
-    """What a new thing is called in addresses; it may follow from its name."""
+    """Slug of a new object, by default derived from the title."""
 
     def __init__(self, *, max_length: int = 100) -> None:
         super().__init__(
@@ -37,39 +39,39 @@ class ShortNameField(forms.SlugField):
             required=False,
             max_length=max_length,
             help_text=_(
-                "For addresses: letters, digits, - and _. It cannot be changed "
-                "later. Left empty, it is made from the title or name."
+                "Used in URLs: letters, digits, - and _. It cannot be changed "
+                "later. If empty, it is derived from the title or name."
             ),
             error_messages={
-                "invalid": _("Use letters a-z, digits, - and _ only, like rack-7.")
+                "invalid": _(
+                    "Use only letters a-z, digits, - and _, for example rack-7."
+                )
             },
         )
 
 
-def cleaned(form: forms.Form) -> dict[str, Any]:
-    """Return a form's values, or raise what is wrong with the first of them."""
+def cleaned_data_or_error(form: forms.Form) -> dict[str, Any]:
     for field, errors in form.errors.get_json_data().items():
         text = f"{form[field].label}: {errors[0]['message']}"
-        raise InvalidError("not_chosen", text).at(field)
+        raise InvalidError("choice_required", text).for_field(field)
     return form.cleaned_data
 
 
 def add_error(form: forms.Form, error: BenchmarksError) -> None:
-    """Add an error to the field that it names, or to the whole form.
+    """Add an error to its field, or to the whole form.
 
-    ``form.renamed`` has the form's names of fields that a service calls otherwise.
+    ``form.field_aliases`` maps field names of services.
     """
-    name = getattr(form, "renamed", {}).get(error.field, error.field)
-    form.add_error(name if name in form.fields else None, wording.said(error.sentence))
+    name = getattr(form, "field_aliases", {}).get(error.field, error.field)
+    form.add_error(
+        name if name in form.fields else None, wording.translate_text(error.sentence)
+    )
 
 
-def submit(
-    form: forms.Form, service: Callable[..., Made], **fixed: Any
-) -> tuple[Made | None, int]:
-    """Call a service with the values of a valid form; return its result and a status.
-
-    Without a result the form has the errors.
-    """
+def submit_form(
+    form: forms.Form, service: Callable[..., ServiceResult], **fixed: Any
+) -> tuple[ServiceResult | None, int]:
+    """Call a service with a form's values; return result and status code."""
     if not form.is_valid():
         return None, UNPROCESSABLE
     try:
@@ -81,11 +83,11 @@ def submit(
 
 @contextmanager
 def outcome_message(request: HttpRequest, success: str = "") -> Iterator[None]:
-    """Show a message of success, or the error that the block raised."""
+    """Show a success message, or the error that the block raised."""
     try:
         yield
     except BenchmarksError as error:
-        messages.error(request, wording.said(error.sentence))
+        messages.error(request, wording.translate_text(error.sentence))
     else:
         if success:
             messages.success(request, success)

@@ -1,4 +1,4 @@
-"""One comparison row as one cell of the page: its texts, shade, and interval's bar."""
+"""Comparison row as a table cell."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -8,189 +8,198 @@ from typing import cast
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmarks.analysis.judgement import Judgement
-from benchmarks.comparing.row import ENERGY_PER_WORK, ComparisonRow, Shown
-from benchmarks.comparing.table import CaseGroup, CaseRow, ComparisonTable
-from benchmarks.comparing.verdicts import VerdictMark
+from benchmarks.analysis.assessment import CellAssessment
+from benchmarks.comparison.comparison_row import (
+    ENERGY_PER_WORK,
+    ComparisonRow,
+    FigureLike,
+)
+from benchmarks.comparison.comparison_table import CaseGroup, CaseRow, ComparisonTable
+from benchmarks.comparison.study_verdicts import CellVerdict
 from dashboard import wording
-from dashboard.kit import figures
-from dashboard.wording import Text, states, verdicts
+from dashboard.kit import formatting
+from dashboard.wording import Text, state_names, verdicts
 from dashboard.wording.verdicts import (
-    VALUE,
+    MEASURED_VALUE,
+    energy_cell_texts,
     energy_sentence,
-    energy_texts,
     ratio_text,
 )
 
-# States that say nothing beyond the number; all others are spelled out in the cell.
-SILENT = {"paired", "native", "metered"}
-VALUES = {"native", "reference"}
-# Of the axis of an interval's bar: room beside the widest interval, and no end of it.
-BAR_ROOM = 1.15
-BAR_WIDEST = log(64)
-OF_REFERENCE: Text = gettext_lazy(
-    "%(ratio)s of the reference: %(value)s against %(baseline)s, "
-    "%(runs)s against %(baseline_runs)s."
+UNLABELLED_STATES = {"paired", "native", "metered"}
+VALUE_STATES = {"native", "reference"}
+# Margin around the widest interval, and maximum (log), of interval bars.
+BAR_MARGIN_FACTOR = 1.15
+MAX_BAR_LOG = log(64)
+REFERENCE_SENTENCE: Text = gettext_lazy(
+    "%(percent)s of the reference: %(value)s vs. %(baseline)s, %(runs)s vs. "
+    "%(baseline_runs)s."
 )
-AGAINST: dict[str, Text] = {
+RATIO_SENTENCES: dict[str, Text] = {
     "scaling": gettext_lazy(
-        "%(ratio)s times one machine alone: %(value)s in sum against "
-        "%(baseline)s, %(runs)s against %(baseline_runs)s."
+        "%(ratio)s times one machine alone: total %(value)s vs. %(baseline)s, "
+        "%(runs)s vs. %(baseline_runs)s."
     ),
     "slowdown": gettext_lazy(
-        "%(slot)s: slowdown %(ratio)s of this system alone: %(value)s against "
-        "%(baseline)s, %(runs)s against %(baseline_runs)s."
+        "%(slot)s: %(percent)s of this system alone: %(value)s vs. %(baseline)s, "
+        "%(runs)s vs. %(baseline_runs)s."
     ),
     "efficiency": gettext_lazy(
-        "%(ratio)s of native: %(value)s against %(baseline)s, "
-        "%(runs)s against %(baseline_runs)s."
+        "%(percent)s of native: %(value)s vs. %(baseline)s, %(runs)s vs. "
+        "%(baseline_runs)s."
     ),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class CellView:
-    """What a cell shows. ``shade`` is empty where there is no ratio to shade."""
-
     id: int
     kind: str
     shade: str
     main: str
-    sub: str
+    subtext: str
     n: str
     state: str
     interval: str = ""
-    sign: str = ""
+    verdict_sign: str = ""
     is_withheld: bool = False
-    """Whether there is a ratio of which a flag lets nothing be said."""
+    """A flag withholds the verdict."""
 
     @property
-    def look(self) -> str:
-        """The CSS classes of the background."""
+    def css_classes(self) -> str:
         shade = f"heat-{self.shade}" if self.shade else f"cell-{self.kind}"
         return f"{shade} withheld" if self.is_withheld else shade
 
 
 @dataclass(frozen=True)
 class IntervalBar:
-    """Places in percent of a log axis of ratios whose middle is 1."""
+    """Positions in percent on a log axis of ratios centered at 1."""
 
     margin: tuple[str, str]
     interval: tuple[str, str]
     ratio: str
     ends: tuple[str, str]
     middle: str = "1"
-    strength: str = ""
+    interval_style: str = ""
 
 
 def cell_view(
     row: ComparisonRow,
-    mark: VerdictMark | None = None,
+    cell_verdict: CellVerdict | None = None,
     show: str = "efficiency",
     *,
-    is_n_told: bool = True,
+    shows_n: bool = True,
     decimals: int | None = None,
 ) -> CellView:
-    """Return the texts of a cell; ``mark`` is its verdict if it has no judgement."""
-    seen = row.shown
+    """Return a cell for display; ``cell_verdict`` is used without an assessment."""
+    result = row.result
     kind, shade = "plain", ""
-    # What may not be compared is a number without a colour.
-    if seen.ratio is not None and seen.light != "red":
-        kind, shade = "ratio", figures.heat(seen.ratio)
-    elif seen.full_state in VALUES:
+    # Results that cannot be compared have no background color.
+    if result.ratio is not None and result.comparability != "none":
+        kind, shade = "ratio", formatting.ratio_shade(result.ratio)
+    elif result.display_state in VALUE_STATES:
         kind = "value"
 
     verdict, is_weak = "", False
-    if mark:
-        verdict, is_weak = mark.verdict, mark.is_weak
-    elif seen.judgement:
-        verdict, is_weak = seen.judgement.verdict, seen.judgement.is_weak
-    is_withheld = bool(mark and mark.is_flagged and shade)
+    if cell_verdict:
+        verdict, is_weak = cell_verdict.verdict, cell_verdict.is_weak
+    elif result.assessment:
+        verdict, is_weak = result.assessment.verdict, result.assessment.is_weak
+    is_withheld = bool(cell_verdict and cell_verdict.is_flagged and shade)
 
-    interval, value = "", row_figure(seen, decimals=decimals)
-    if seen.measure is ENERGY_PER_WORK:
-        main, sub = energy_texts(row)
-    elif seen.ratio_range is not None and show != VALUE:
+    interval, value = "", value_text(result, decimals=decimals)
+    if result.measure is ENERGY_PER_WORK:
+        main, sub = energy_cell_texts(row)
+    elif result.ratio_range is not None and show != MEASURED_VALUE:
         main, sub = verdicts.ratio_range_text(row, show), value
-    elif seen.ratio is None or show == VALUE:
+    elif result.ratio is None or show == MEASURED_VALUE:
         main, sub = value, ""
     else:
         main, sub = ratio_text(row, show), value
-        interval = verdicts.shown_interval(row, show)
+        interval = verdicts.displayed_interval(row, show)
 
-    state = states.state_name(seen.full_state)
-    if seen.speeds:
+    state = state_names.state_name(result.display_state)
+    if result.mode_medians:
         state = _("bimodal")
-    # The name of this state promises a ratio; it is silent where there is one.
-    elif seen.full_state == "paired":
+    # "Matched baseline" implies a ratio: say "no ratio" if there is none.
+    elif result.display_state == "paired":
         state = _("no ratio")
-    is_silent = seen.full_state in SILENT and bool(seen.ratio or kind == "value")
+    is_unlabeled = result.display_state in UNLABELLED_STATES and bool(
+        result.ratio or kind == "value"
+    )
     return CellView(
         id=row.id,
         kind=kind,
         shade=shade,
         main=main,
-        sub=sub,
-        n=f"n {seen.n}" if is_n_told else "",
-        state="" if is_silent else state,
+        subtext=sub,
+        n=f"n {result.n}" if shows_n else "",
+        state="" if is_unlabeled else state,
         interval=interval,
-        sign=verdicts.FLAGGED
+        verdict_sign=verdicts.FLAG_SIGN
         if is_withheld
         else verdicts.verdict_sign(verdict, is_weak=is_weak),
         is_withheld=is_withheld,
     )
 
 
-def full_figure(row: ComparisonRow) -> str:
-    """Return a row's mean with its unit; a single run with all its digits."""
-    is_whole = row.shown.n == 1 and row.shown.energy is None
+def full_value_text(row: ComparisonRow) -> str:
+    is_exact = row.result.n == 1 and row.result.energy is None
     figure = wording.quantity(
-        row.shown.value, row.shown.unit, whole=is_whole, within=row.shown.within
+        row.result.value,
+        row.result.unit,
+        exact=is_exact,
+        interval=row.result.value_interval,
     )
-    return figure or row_figure(row.shown, row.shown.unit)
+    return figure or value_text(row.result, row.result.unit)
 
 
-def baseline_figure(row: ComparisonRow) -> str:
-    """Return the mean that a row is compared with, with its unit."""
-    is_whole = row.shown.baseline_n == 1 and row.shown.energy is None
-    return wording.quantity(row.shown.baseline_value, row.shown.unit, whole=is_whole)
+def baseline_value_text(row: ComparisonRow) -> str:
+    is_exact = row.result.baseline_n == 1 and row.result.energy is None
+    return wording.quantity(row.result.baseline_value, row.result.unit, exact=is_exact)
 
 
-def row_figure(shown: Shown, unit: str = "", *, decimals: int | None = None) -> str:
-    """Return a row's mean, both speeds or its range, with given ``decimals``."""
-    if shown.value is not None:
-        value, within = shown.value, shown.within
-        return wording.quantity(value, unit, within=within, decimals=decimals)
-    ends = both_ends(shown)
+def value_text(
+    figure: FigureLike, unit: str = "", *, decimals: int | None = None
+) -> str:
+    """Return a row's mean, the medians of both modes, or its range."""
+    if figure.value is not None:
+        value, interval = figure.value, figure.value_interval
+        return wording.quantity(value, unit, interval=interval, decimals=decimals)
+    ends = speeds_or_range(figure)
     if ends is None:
         return ""
-    text = " | ".join(ends) if shown.speeds else wording.span_text(*ends)
-    return f"{text}\N{NO-BREAK SPACE}{unit}" if unit else text
+    text = " | ".join(ends) if figure.mode_medians else wording.range_text(*ends)
+    return formatting.with_unit(text, unit)
 
 
-def both_ends(shown: Shown) -> tuple[str, str] | None:
-    """Return both speeds, or the ends of a range; None where there is one figure."""
-    if shown.speeds:
-        low, high = figures.told_apart(*shown.speeds)
-        return figures.exact(low), figures.exact(high)
-    if shown.range is not None:
-        low, high = shown.range
-        return figures.brief(low), figures.brief(high)
+def speeds_or_range(figure: FigureLike) -> tuple[str, str] | None:
+    """Return both mode medians or range ends; None for a single value."""
+    if figure.mode_medians:
+        low, high = formatting.round_to_difference(*figure.mode_medians)
+        return formatting.exact(low), formatting.exact(high)
+    if figure.range is not None:
+        low, high = figure.range
+        return formatting.measurement(low), formatting.measurement(high)
     return None
 
 
-def in_legible_units(group: CaseGroup) -> CaseGroup:
-    """Return rows in readable units, stated once if all rows share one."""
+def with_readable_units(group: CaseGroup) -> CaseGroup:
+    """Return readable units, stated once if all rows share one unit."""
     rows = []
     for row in group.rows:
-        shown = [cell.shown for cell in row.cells if cell]
-        values = [it.value for it in shown]
-        values += [end for it in shown for end in (*it.speeds, *(it.range or ()))]
-        factor, unit = figures.legible(row.unit or group.unit, values)
+        results = [cell.result for cell in row.cells if cell]
+        values = [result.value for result in results]
+        values += [
+            end
+            for result in results
+            for end in (*result.mode_medians, *(result.range or ()))
+        ]
+        factor, unit = formatting.readable_unit(row.unit or group.unit, values)
         metric = next(cell.case.metric for cell in row.cells if cell)
         cells = row.cells
         if factor != 1:
-            cells = tuple(cell and _times(cell, factor) for cell in cells)
+            cells = tuple(cell and _scaled_row(cell, factor) for cell in cells)
         rows.append(replace(row, unit=wording.rate_unit(metric, unit), cells=cells))
     units = {row.unit for row in rows}
     if len(units) > 1:
@@ -199,114 +208,127 @@ def in_legible_units(group: CaseGroup) -> CaseGroup:
     return replace(group, unit=units.pop(), rows=shared)
 
 
-def _times(row: ComparisonRow, factor: float) -> ComparisonRow:
-    def many(values: Iterable[float]) -> tuple[float, ...]:
-        return tuple(figures.times(value, factor) for value in values)
+def _scaled_row(row: ComparisonRow, factor: float) -> ComparisonRow:
+    def scale_all(values: Iterable[float]) -> tuple[float, ...]:
+        return tuple(formatting.scaled(value, factor) for value in values)
 
-    shown = row.shown
-    finer = replace(
-        shown,
-        value=None if shown.value is None else figures.times(shown.value, factor),
-        speeds=many(shown.speeds),
-        range=cast(figures.Interval, many(shown.range)) if shown.range else None,
-        within=cast(figures.Interval, many(shown.within)) if shown.within else None,
+    result = row.result
+    scaled_result = replace(
+        result,
+        value=None if result.value is None else formatting.scaled(result.value, factor),
+        mode_medians=scale_all(result.mode_medians),
+        range=cast(formatting.Interval, scale_all(result.range))
+        if result.range
+        else None,
+        value_interval=cast(formatting.Interval, scale_all(result.value_interval))
+        if result.value_interval
+        else None,
     )
-    return replace(row, shown=finer)
+    return replace(row, result=scaled_result)
 
 
 def row_decimals(cells: Iterable[ComparisonRow | None]) -> int:
-    """Return the decimals that all values of a row have which have no interval."""
-    shown = (cell.shown for cell in cells if cell)
-    return figures.decimals_beside(it.value for it in shown if it.within is None)
+    results = (cell.result for cell in cells if cell)
+    return formatting.shared_decimals(
+        result.value for result in results if result.value_interval is None
+    )
 
 
-def drawn_rows(
+def charted_rows(
     table: ComparisonTable,
 ) -> tuple[list[tuple[CaseGroup, CaseRow]], list[int]]:
-    """Return the rows with a drawn ratio, and the places of the columns with one."""
+    """Return rows with a ratio in the chart, and the indexes of such columns."""
     rows = [
         (group, row)
         for group in table.groups
         for row in group.rows
-        if any(cell and cell.shown.is_drawn for cell in row.cells)
+        if any(cell and cell.result.is_chartable for cell in row.cells)
     ]
-    places = {
-        place
+    columns = {
+        index
         for _group, row in rows
-        for place, cell in enumerate(row.cells)
-        if cell and cell.shown.is_drawn
+        for index, cell in enumerate(row.cells)
+        if cell and cell.result.is_chartable
     }
-    return rows, sorted(places)
+    return rows, sorted(columns)
 
 
-def sentence(row: ComparisonRow) -> str:
-    """Return the cell in full: for the tooltip and for those who hear the page."""
-    seen = row.shown
-    if seen.measure is ENERGY_PER_WORK:
+def cell_sentence(row: ComparisonRow) -> str:
+    """Return everything a cell shows, for screen readers."""
+    result = row.result
+    if result.measure is ENERGY_PER_WORK:
         return energy_sentence(row)
-    runs = wording.runs_text(seen.n)
-    if seen.ratio is None:
-        state = seen.full_state
-        meaning = wording.said(seen.reason) or states.state_meaning(state)
-        text = f"{full_figure(row)}, {runs}. {states.state_name(state)}: {meaning}"
-        if seen.ratio_range is None:
+    runs = wording.runs_text(result.n)
+    if result.ratio is None:
+        state = result.display_state
+        name, meaning = state_names.state_name(state), state_names.state_meaning(state)
+        reason = wording.translate_text(result.reason) or meaning
+        text = f"{full_value_text(row)}, {runs}. {name}: {reason}"
+        if result.ratio_range is None:
             return text.rstrip(": ")
         extremes = verdicts.ratio_range_text(row, "")
-        ratios = _("Ratios of the extremes: %(range)s.") % {"range": extremes}
-        judged = verdicts.judgement_sentence(seen.judgement)
-        return " ".join(filter(None, (text.rstrip(": "), ratios, judged)))
-    against = str(AGAINST.get(seen.kind, OF_REFERENCE))
-    against %= {
-        "slot": wording.slot_of_vms(row.slot, row.vms),
-        "ratio": figures.ratio(seen.ratio, seen.interval),
-        "value": full_figure(row),
-        "baseline": baseline_figure(row),
+        ratios = _("Range of ratios: %(range)s.") % {"range": extremes}
+        assessment_text = verdicts.assessment_sentence(result.assessment)
+        return " ".join(filter(None, (text.rstrip(": "), ratios, assessment_text)))
+    sentence = str(RATIO_SENTENCES.get(result.ratio_kind, REFERENCE_SENTENCE))
+    sentence %= {
+        "slot": wording.slot_of_total(row.slot, row.vms),
+        "ratio": formatting.ratio(result.ratio, result.interval),
+        "percent": formatting.ratio_percent(result.ratio, result.interval),
+        "value": full_value_text(row),
+        "baseline": baseline_value_text(row),
         "runs": runs,
-        "baseline_runs": wording.runs_text(seen.baseline_n or 0),
+        "baseline_runs": wording.runs_text(result.baseline_n or 0),
     }
-    is_plain = seen.state in {"paired", "relative", "slowdown"}
-    caution = "" if is_plain else wording.said(seen.reason)
-    if seen.light == "amber":
-        care = wording.said(seen.light_sentence)
-        caution = caution if care in caution else f"{caution} {care}".strip()
-    parts = (against, verdicts.judgement_sentence(seen.judgement), caution)
+    is_plain = result.state in {"paired", "relative", "slowdown"}
+    caution = "" if is_plain else wording.translate_text(result.reason)
+    if result.comparability == "limited":
+        comparability_note = wording.translate_text(result.comparability_reason)
+        caution = (
+            caution
+            if comparability_note in caution
+            else f"{caution} {comparability_note}".strip()
+        )
+    parts = (sentence, verdicts.assessment_sentence(result.assessment), caution)
     return " ".join(filter(None, parts))
 
 
-def reach(judgements: list[Judgement], margin: float) -> float:
-    """Return how far from 1 an axis must go to hold these intervals, as a log."""
+def bar_axis_limit(assessments: list[CellAssessment], margin: float) -> float:
     ratios = [
         ratio
-        for judgement in judgements
-        for ratio in (judgement.low, judgement.high, judgement.ratio)
+        for assessment in assessments
+        for ratio in (assessment.low, assessment.high, assessment.ratio)
         if ratio and ratio > 0
     ]
-    # The margin takes at most half of the axis.
+    # Reserve at least twice the equivalence margin.
     farthest = max([2 * log1p(margin), *(abs(log(ratio)) for ratio in ratios)])
-    return min(farthest * BAR_ROOM, BAR_WIDEST)
+    return min(farthest * BAR_MARGIN_FACTOR, MAX_BAR_LOG)
 
 
 def interval_bar(
-    judgement: Judgement, margin: float, reach: float, *, is_overhead: bool = False
+    assessment: CellAssessment,
+    margin: float,
+    axis_limit: float,
+    *,
+    is_overhead: bool = False,
 ) -> IntervalBar | None:
-    """Return the bar of a judgement; None where there is no interval."""
-    low, high, ratio = judgement.low, judgement.high, judgement.ratio
+    """Return the bar of an assessment; None without an interval."""
+    low, high, ratio = assessment.low, assessment.high, assessment.ratio
     if low is None or high is None or ratio is None:
         return None
-    ends = (exp(-reach), exp(reach))
-    write = figures.overhead if is_overhead else figures.ratio
+    ends = (exp(-axis_limit), exp(axis_limit))
+    write = formatting.overhead if is_overhead else formatting.ratio
     return IntervalBar(
-        margin=_ends(1 - margin, 1 + margin, ends),
-        interval=_ends(low, high, ends),
-        ratio=f"{100 * figures.place(ratio, *ends):.2f}%",
+        margin=_bar_span(1 - margin, 1 + margin, ends),
+        interval=_bar_span(low, high, ends),
+        ratio=f"{100 * formatting.axis_position(ratio, *ends):.2f}%",
         ends=(write(ends[0]), write(ends[1])),
         middle=write(1) if is_overhead else "1",
-        strength=judgement.strength,
+        interval_style=assessment.interval_style,
     )
 
 
-def _ends(low: float, high: float, ends: tuple[float, float]) -> tuple[str, str]:
-    """Return where a bar begins and how wide it is."""
-    begin, end = (100 * figures.place(edge, *ends) for edge in (low, high))
-    # What is narrower would not be seen.
+def _bar_span(low: float, high: float, ends: tuple[float, float]) -> tuple[str, str]:
+    begin, end = (100 * formatting.axis_position(edge, *ends) for edge in (low, high))
+    # Minimum visible width.
     return f"{begin:.2f}%", f"{max(end - begin, 0.6):.2f}%"

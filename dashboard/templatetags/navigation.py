@@ -1,4 +1,4 @@
-"""Where a reader is: the sections of the site and the tabs of a study."""
+"""Navigation: sections of the site and tabs of a study."""
 
 from typing import Final
 
@@ -8,18 +8,18 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
+from benchmarks.collaboration.saved_views import can_be_saved
 from benchmarks.models import Study
-from benchmarks.together.saved_views import can_be_saved
 from dashboard.kit import routes
 from dashboard.wording import Text
 
 register = template.Library()
 
-# The first part of an address -> the item of the main navigation it belongs to.
+# First part of a URL path -> navigation item.
 SECTIONS: Final = {
-    **dict.fromkeys(("", "studies", "runs", "rereads", "flags"), "overview"),
-    **dict.fromkeys(("versions", "publishing", "reports", "plans"), "overview"),
-    "compare": "across",
+    **dict.fromkeys(("", "studies", "runs", "reparses", "flags"), "home"),
+    **dict.fromkeys(("versions", "publishing", "reports", "plans"), "home"),
+    "compare": "cross-study",
     **dict.fromkeys(("evidence", "reviews"), "evidence"),
     **dict.fromkeys(("docs", "glossary"), "docs"),
     "upload": "upload",
@@ -29,48 +29,52 @@ SECTIONS: Final = {
 
 @register.simple_tag(takes_context=True)
 def main_link(
-    context: RequestContext, name: str, text: Text, heard: Text = ""
+    context: RequestContext, name: str, text: Text, aria_label: Text = ""
 ) -> SafeString:
-    """Return a link of the main navigation; ``heard`` is its accessible name."""
-    request, address = context.get("request"), reverse(f"dashboard:{name}")
+    request, url = context.get("request"), reverse(f"dashboard:{name}")
     path = request.path if request else ""
-    is_here = path == address
-    is_within = SECTIONS.get(path.strip("/").partition("/")[0]) == name
-    # "page" is the page itself; of the section around it ARIA says "true".
+    is_current_page = path == url
+    is_current_section = SECTIONS.get(path.strip("/").partition("/")[0]) == name
+    # aria-current is "page" for the page itself, "true" for its section.
     return _link(
-        address, text, "page" if is_here else "true" if is_within else "", heard
+        url,
+        text,
+        "page" if is_current_page else "true" if is_current_section else "",
+        aria_label,
     )
 
 
 @register.simple_tag
-def study_tabs(study: Study, chosen: str) -> SafeString:
-    """Return the tabs of a study's pages; the chosen one is always shown."""
-    place = [study.lab.slug, study.slug]
+def study_tab_links(study: Study, current: str) -> SafeString:
+    arguments = [study.lab.slug, study.slug]
     return format_html_join(
         "\n",
         "{}",
         (
             (
                 _link(
-                    reverse(f"dashboard:{name}", args=place),
+                    reverse(f"dashboard:{name}", args=arguments),
                     tab.title,
-                    "page" if name == chosen else "",
+                    "page" if name == current else "",
                 ),
             )
             for name, tab in routes.study_tabs()
-            if not tab.needs or name == chosen or getattr(study, tab.needs, False)
+            if not tab.required_attribute
+            or name == current
+            or getattr(study, tab.required_attribute, False)
         ),
     )
 
 
 @register.simple_tag(takes_context=True)
-def may_save_view(context: RequestContext) -> bool:
-    """Return whether the page is one that is saved with its choice."""
+def can_save_view(context: RequestContext) -> bool:
     request = context.get("request")
     return request is not None and can_be_saved(request.path)
 
 
-def _link(address: str, text: Text, current: str, heard: Text = "") -> SafeString:
-    mark = mark_safe(f' aria-current="{current}"') if current else ""
-    name = format_html(' aria-label="{}"', heard) if heard else ""
-    return format_html('<a href="{}"{}{}>{}</a>', address, mark, name, text)
+def _link(url: str, text: Text, current: str, aria_label: Text = "") -> SafeString:
+    current_attribute = mark_safe(f' aria-current="{current}"') if current else ""
+    label_attribute = format_html(' aria-label="{}"', aria_label) if aria_label else ""
+    return format_html(
+        '<a href="{}"{}{}>{}</a>', url, current_attribute, label_attribute, text
+    )

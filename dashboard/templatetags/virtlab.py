@@ -1,4 +1,4 @@
-"""Filters and tags of the pages: words, figures, charts; nothing that queries."""
+"""Template filters and tags; none runs queries."""
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -13,226 +13,217 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext
 
-from benchmarks.comparing.table import Fact
-from benchmarks.labs.pages import AuditLine
+from benchmarks.comparison.comparison_table import Fact
+from benchmarks.custom_tools.lookup import find_tool
+from benchmarks.labs.overview import AuditLine
 from benchmarks.models import Case, Study, System
-from benchmarks.own_tools.lookup import find_tool
-from benchmarks.parsing.cases import case_details
-from benchmarks.sentences import kept_words
+from benchmarks.parsing.case_labels import case_details
+from benchmarks.sentences import sentence_from_json
 from dashboard import wording
-from dashboard.charts import plotly
+from dashboard.charts import plotly_renderer
 from dashboard.charts.chart import Chart
-from dashboard.charts.sketch import sketch
-from dashboard.kit import figures, table_cells
-from dashboard.wording import Text, glossary, states, verdicts
+from dashboard.charts.svg_renderer import render_svg
+from dashboard.kit import formatting, table_cells
+from dashboard.wording import Text, glossary, state_names, verdicts
 
 register = template.Library()
-EXPORT_FORMS = (("csv", "CSV"), ("json", "JSON"), ("tex", "LaTeX"))
+EXPORT_FORMATS = (("csv", "CSV"), ("json", "JSON"), ("tex", "LaTeX"))
 
-FILTERS: dict[str, Callable[..., object]] = {
-    "on_screen": plotly.figure,
-    "row_figure": table_cells.full_figure,
-    "exact": figures.exact,
-    "file_size": figures.size,
-    "localized": figures.localized,
-    "said": wording.said,
-    "kept_words": kept_words,
-    "ratio": figures.ratio,
-    "shade": figures.heat,
+FUNCTION_FILTERS: dict[str, Callable[..., object]] = {
+    "plotly_figure": plotly_renderer.plotly_figure,
+    "full_value": table_cells.full_value_text,
+    "exact": formatting.exact,
+    "file_size": formatting.file_size,
+    "localize_number": formatting.localize_number,
+    "translate_text": wording.translate_text,
+    "sentence_from_json": sentence_from_json,
+    "ratio": formatting.ratio,
+    "shade": formatting.ratio_shade,
     "property_name": wording.property_name,
     "fact_text": wording.fact_text,
     "component_name": wording.component_name,
     "scenario_name": wording.scenario_name,
-    "state_name": states.state_name,
-    "state_meaning": states.state_meaning,
+    "state_name": state_names.state_name,
+    "state_meaning": state_names.state_meaning,
     "system_name": wording.system_name,
     "runs_text": wording.runs_text,
-    "verdict_words": verdicts.verdict_words,
+    "verdict_text": verdicts.verdict_text,
     "interval_text": verdicts.interval_text,
     "verdict_name": verdicts.verdict_name,
-    "strength_note": lambda strength: verdicts.strength_notes({strength}),
+    "interval_style_note": lambda strength: verdicts.interval_style_notes({strength}),
     "verdict_sign": verdicts.verdict_sign,
-    "sign_words": verdicts.sign_words,
-    "role_powers": states.role_powers,
-    "work_class_name": states.work_class_name,
-    "round_name": states.round_name,
-    "order_text": states.order_text,
-    "budget_text": states.budget_text,
+    "sign_meaning": verdicts.sign_meaning,
+    "role_permissions": state_names.role_permissions,
+    "work_class_name": state_names.work_class_name,
+    "round_name": state_names.round_name,
+    "order_text": state_names.step_order_text,
+    "budget_text": state_names.budget_text,
     "in_ms": lambda microseconds: f"{microseconds / 1000:.1f}",
-    "share": states.share,
-    "join_command": states.join_command,
-    "circumstance": lambda name, value: wording.fact_text(Fact(name, str(value))),
-    "evidence_of": states.evidence_words,
-    "fact_texts": lambda facts: " · ".join(map(wording.fact_text, facts)),
-    "in_brief": wording.quantity,
-    "in_unit": lambda value, unit: wording.quantity(value, unit, whole=True),
-    "in_words": wording.system_name,
-    "own_slug": lambda name: name.partition(":")[2],
-    "property_of": wording.property_value,
-    "words": lambda text: text.split(),
+    "rounded_percent": state_names.rounded_percent,
+    "join_command": state_names.join_command,
+    "circumstance_text": lambda name, value: wording.fact_text(Fact(name, str(value))),
+    "flag_evidence": state_names.evidence_items,
+    "joined_facts": lambda facts: " · ".join(map(wording.fact_text, facts)),
+    "quantity": wording.quantity,
+    "exact_quantity": lambda value, unit: wording.quantity(value, unit, exact=True),
+    "custom_tool_slug": lambda name: name.partition(":")[2],
+    "property_value": wording.property_value,
+    "split_words": lambda text: text.split(),
 }
-# Filters that look up a stored word.
-WORDS: dict[str, Mapping[str, Text]] = {
-    "better_name": wording.BETTER,
-    "change_name": states.CHANGES,
-    "clock_name": states.CLOCKS,
-    "flag_status_name": states.FLAG_STATUSES,
-    "number_kind_name": states.NUMBER_KINDS,
-    "origin_name": states.ORIGINS,
-    "plan_state_name": states.PLAN_STATES,
-    "role_meaning": states.ROLE_MEANINGS,
-    "role_name": states.ROLES,
-    "severity_name": states.SEVERITIES,
-    "status_name": states.STATUSES,
-    "step_state_name": states.STEP_STATES,
-    "trust_name": states.TRUSTS,
+LABEL_FILTERS: dict[str, Mapping[str, Text]] = {
+    "better_name": wording.DIRECTION_NAMES,
+    "change_name": state_names.REPARSE_CHANGES,
+    "clock_name": state_names.CLOCK_NAMES,
+    "flag_status_name": state_names.FLAG_STATUSES,
+    "number_kind_name": state_names.NUMBER_KINDS,
+    "origin_name": state_names.SESSION_ORIGINS,
+    "plan_state_name": state_names.PLAN_STATES,
+    "role_meaning": state_names.ROLE_MEANINGS,
+    "role_name": state_names.ROLE_NAMES,
+    "severity_name": state_names.SEVERITY_NAMES,
+    "status_name": state_names.RUN_STATUSES,
+    "step_state_name": state_names.STEP_STATES,
+    "trust_name": state_names.CLOCK_TRUSTS,
 }
 
 
-def _named(known: Mapping[str, Text]) -> Callable[[str], str]:
-    return lambda stored: str(known.get(stored, stored))
+def _label_filter(labels: Mapping[str, Text]) -> Callable[[str], str]:
+    return lambda stored: str(labels.get(stored, stored))
 
 
-for name, function in FILTERS.items():
+for name, function in FUNCTION_FILTERS.items():
     register.filter(name, function)
-for name, known in WORDS.items():
-    register.filter(name, _named(known))
+for name, labels in LABEL_FILTERS.items():
+    register.filter(name, _label_filter(labels))
 
 
-register.simple_tag(wording.emulation_words)
-
-
-@register.filter
-def day_text(at: date) -> SafeString:
-    """Return a day, for programs as well."""
-    return _time(figures.day_text(at), figures.day_text(at))
+register.simple_tag(wording.emulation_note)
 
 
 @register.filter
-def moment_text(at: datetime | None) -> str:
-    """Return a day and its time, for programs as well; nothing for None."""
-    if at is None:
+def day_tag(day: date) -> SafeString:
+    return _time_element(formatting.day_text(day), formatting.day_text(day))
+
+
+@register.filter
+def moment_tag(moment: datetime | None) -> str:
+    if moment is None:
         return ""
-    return _time(at.isoformat(timespec="seconds"), figures.moment_text(at))
+    return _time_element(
+        moment.isoformat(timespec="seconds"), formatting.moment_text(moment)
+    )
 
 
 @register.filter
-def published_time(published: str) -> str:
-    """Return when a study was published; for programs too if it is a day or a month."""
+def published_tag(published: str) -> str:
+    """Return a publication date, as a time element if it is a date or month."""
     for form in ("%Y-%m-%d", "%Y-%m"):
         with suppress(ValueError):
             datetime.strptime(published, form)  # noqa: DTZ007 (no zone in it)
-            return _time(published, published)
+            return _time_element(published, published)
     return published
 
 
-def _time(stamp: str, text: str) -> SafeString:
+def _time_element(stamp: str, text: str) -> SafeString:
     return format_html('<time datetime="{}">{}</time>', stamp, text)
 
 
 @register.filter
-def name_in(system: System, names: Mapping[int, str]) -> str:
-    """Return what a system is called among the others of its study."""
+def system_name_in(system: System, names: Mapping[int, str]) -> str:
     return names.get(system.pk) or wording.system_name(system)
 
 
 @register.filter
-def all_said(sentences: Iterable[str], between: str = " ") -> str:
-    """Return sentences of the core in a row."""
-    return between.join(map(wording.said, sentences))
+def join_translated(sentences: Iterable[str], separator: str = " ") -> str:
+    return separator.join(map(wording.translate_text, sentences))
 
 
 @register.filter
-def links(places: Iterable[tuple[str, str]]) -> SafeString:
-    """Return links in a row; ``format_html_join`` would take five times as long."""
+def join_links(links: Iterable[tuple[str, str]]) -> SafeString:
+    """Return joined links; five times as fast as ``format_html_join``."""
     return SafeString(
-        " · ".join(f'<a href="{escape(to)}">{escape(name)}</a>' for to, name in places)
+        " · ".join(f'<a href="{escape(url)}">{escape(name)}</a>' for url, name in links)
     )
 
 
 @register.filter
 def options_text(system: System) -> str:
-    """Return a system's options and sizes on one line."""
-    stated = {
+    values = {
         **system.options,
         "vcpus": system.vcpus,
         "memory_bytes": system.memory_bytes,
     }
-    facts = (Fact(name, str(value)) for name, value in stated.items() if value)
-    return " · ".join(map(wording.fact_in_brief, facts))
+    facts = (Fact(name, str(value)) for name, value in values.items() if value)
+    return " · ".join(map(wording.short_fact_text, facts))
 
 
 @register.filter
 def audit_text(line: AuditLine) -> str:
-    """Return what somebody did, as the rest of a sentence that begins with a name."""
-    return str(states.ACTIONS.get(line.kind, line.kind)) % {"about": line.about}
+    return str(state_names.AUDIT_ACTIONS.get(line.kind, line.kind)) % {
+        "about": line.about
+    }
 
 
 @register.filter
-def details(case: Case) -> list[Fact]:
-    """Return the parameters that a case's label leaves out."""
+def case_parameters(case: Case) -> list[Fact]:
+    """Return the parameters that a benchmark's label omits."""
     tool = find_tool(case.tool)
-    stated = case_details(tool, case.parameters) if tool else case.parameters
-    return [Fact(name, str(value)) for name, value in stated.items()]
+    parameters = case_details(tool, case.parameters) if tool else case.parameters
+    return [Fact(name, str(value)) for name, value in parameters.items()]
 
 
 @register.filter
 def tool_title(slug: str) -> str:
-    """Return a tool's name; of one that is gone, its slug."""
     tool = find_tool(slug)
     return tool.title if tool else slug or gettext("unknown tool")
 
 
 @register.filter
-def facts_of(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return facts as lines: a name and a text each."""
-    order = list(wording.FACTS)
-    known = [name for name in order if name in facts]
-    names = [*known, *sorted(set(facts).difference(order))]
-    return [wording.stated_fact(wording.fact_name(it), facts[it]) for it in names]
+def fact_rows(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return facts as (name, text), usual ones first."""
+    order = list(wording.FACT_NAMES)
+    usual_names = [name for name in order if name in facts]
+    names = [*usual_names, *sorted(set(facts).difference(order))]
+    return [wording.fact_row(wording.fact_name(name), facts[name]) for name in names]
 
 
 @register.filter
-def levels(stated: Any) -> list[str]:
-    """Return the levels of a factor, which may be one text or a list of them."""
-    several = stated if isinstance(stated, list) else [stated]
-    return [wording.stated_text(level) for level in several]
+def factor_level_texts(value: Any) -> list[str]:
+    """Return the levels from a single value or a list."""
+    levels = value if isinstance(value, list) else [value]
+    return [wording.format_stated_value(level) for level in levels]
 
 
 @register.simple_tag
 def separators() -> str:
-    """Return the page's decimal sign and thousands sign, for the charts."""
-    return figures.locale().separators
+    return formatting.current_number_format().separators
 
 
 @register.simple_tag
-def heat_legend(show: str) -> list[tuple[str, str]]:
-    """Return the steps of the scale, slowest first, in the numbers of the cells."""
-    return verdicts.legend(show)
+def shade_legend_for(show: str) -> list[tuple[str, str]]:
+    return verdicts.shade_legend(show)
 
 
 @register.filter
-def picture(chart: Chart, alt: str) -> SafeString:
-    """Return a chart as SVG, for pages without script."""
-    return mark_safe(sketch(chart, alt))  # which escapes every text
+def svg_chart(chart: Chart, alt: str) -> SafeString:
+    return mark_safe(render_svg(chart, alt))  # render_svg escapes every text
 
 
 @register.inclusion_tag("kit/_export.html", takes_context=True)
 def export_links(context: RequestContext, study: Study) -> dict[str, Any]:
-    """Offer the comparison of the present query in every form."""
-    place = [study.lab.slug, study.slug]
+    arguments = [study.lab.slug, study.slug]
     return {
         "files": [
-            (reverse("dashboard:export", args=[*place, form]), form, name)
-            for form, name in EXPORT_FORMS
+            (reverse("dashboard:comparison-file", args=[*arguments, form]), form, name)
+            for form, name in EXPORT_FORMATS
         ],
-        "paper": reverse("dashboard:paper", args=place),
+        "paper": reverse("dashboard:paper", args=arguments),
         "query": context.request.GET.urlencode(),
     }
 
 
-@register.inclusion_tag("kit/_word.html")
-def word(slug: str, place: str, shown: Text = "") -> dict[str, object]:
-    """Show a word as a button that explains it; ``place`` keeps ids on a page apart."""
-    known = glossary.WORDS[slug]
-    return {"word": known, "id": f"word-{slug}-{place}", "shown": shown}
+@register.inclusion_tag("kit/_glossary_term.html")
+def glossary_term(slug: str, id_suffix: str, text: Text = "") -> dict[str, object]:
+    """Show a term as a button with its definition; ``id_suffix`` makes IDs unique."""
+    term = glossary.TERMS_BY_SLUG[slug]
+    return {"term": term, "id": f"term-{slug}-{id_suffix}", "text": text}

@@ -1,4 +1,4 @@
-"""How far two sides may be compared, in words."""
+"""Comparability of two systems as text."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -8,83 +8,94 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from benchmarks.analysis.comparability import Comparability
-from benchmarks.comparing.row import Compared
+from benchmarks.comparison.comparison_row import ComparisonResult
 from benchmarks.models import Study
 from dashboard import wording
 from dashboard.wording import Text
 
-LIGHTS: dict[str, tuple[Text, Text]] = {
-    "green": (
+COMPARABILITY_TEXTS: dict[str, tuple[Text, Text]] = {
+    "full": (
         gettext_lazy("comparable"),
         gettext_lazy("Only factors of the study differ: %(what)s."),
     ),
-    "amber": (
-        gettext_lazy("comparable with care"),
-        gettext_lazy("More than the factors of the study differs: %(what)s."),
+    "limited": (
+        gettext_lazy("comparable with caution"),
+        gettext_lazy("Also different: %(what)s."),
     ),
-    # Another host, other parameters, another unit: the core says which.
-    "red": (gettext_lazy("not comparable"), "%(why)s"),
+    "none": (gettext_lazy("not comparable"), "%(why)s"),
 }
-MOST_TOLD = 5
-NOT_SAID: Text = gettext_lazy(
-    "The study does not say what it varies. Besides hypervisor, version and type "
-    "this differs: %(what)s."
+MAX_LISTED_REASONS = 5
+FACTORS_NOT_DECLARED: Text = gettext_lazy(
+    "The study does not declare its factors. Besides hypervisor, version and type, "
+    "these differ: %(what)s."
 )
 
 
-def light_words(shown: Iterable[Compared]) -> tuple[dict[str, Any], ...]:
-    """Return the lights of cells as a legend: the weightiest first."""
-    counts = Counter((it.light, it.light_sentence) for it in shown if it.light)
+def comparability_legend(
+    results: Iterable[ComparisonResult],
+) -> tuple[dict[str, Any], ...]:
+    """Return the ratings for the legend, the worst first."""
+    counts = Counter(
+        (result.comparability, result.comparability_reason)
+        for result in results
+        if result.comparability
+    )
     legend = []
-    for light, (word, _sentence) in reversed(LIGHTS.items()):
-        found = {said: n for (colour, said), n in counts.items() if colour == light}
-        if not found:
+    for rating, (label, _sentence) in reversed(COMPARABILITY_TEXTS.items()):
+        counts_by_reason = {
+            reason: n
+            for (result_rating, reason), n in counts.items()
+            if result_rating == rating
+        }
+        if not counts_by_reason:
             continue
-        ordered = sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))
-        # What is comparable differs in what is studied: the columns say in what.
-        told = ordered[:MOST_TOLD] if light != "green" else []
+        ordered = sorted(counts_by_reason.items(), key=lambda pair: (-pair[1], pair[0]))
+        listed = ordered[:MAX_LISTED_REASONS] if rating != "full" else []
         legend.append(
             {
-                "light": light,
-                "word": str(word),
-                "count": sum(found.values()),
-                "sentences": tuple((n, wording.said(said)) for said, n in told),
-                "more": len(ordered) - len(told) if told else 0,
+                "rating": rating,
+                "word": str(label),
+                "count": sum(counts_by_reason.values()),
+                "sentences": tuple(
+                    (n, wording.translate_text(reason)) for reason, n in listed
+                ),
+                "more": len(ordered) - len(listed) if listed else 0,
             }
         )
     return tuple(legend)
 
 
-def comparability_words(study: Study, compared: Comparability) -> dict[str, Any]:
-    """Return a light as a colour, a word and a sentence, and all differences.
-
-    Unwanted differences come first.
-    """
-    light, unwanted, studied = compared.light, compared.unwanted, compared.studied
-    word, sentence = LIGHTS[light]
-    if light == "amber" and unwanted and not study.factors:
-        sentence = NOT_SAID
-    if light == "amber" and not unwanted:
-        sentence = _("Several factors of the study differ together: %(what)s.")
-    named = unwanted or studied
-    what = ", ".join(wording.property_name(it.name) for it in named)
-    facts = {"what": what, "why": wording.said(compared.sentence)}
+def comparability_details(study: Study, compared: Comparability) -> dict[str, Any]:
+    """Return a rating as text, with all differences, unwanted ones first."""
+    rating, unwanted, studied = compared.rating, compared.unwanted, compared.studied
+    label, sentence = COMPARABILITY_TEXTS[rating]
+    if rating == "limited" and unwanted and not study.factors:
+        sentence = FACTORS_NOT_DECLARED
+    if rating == "limited" and not unwanted:
+        sentence = _("Several factors of the study differ at once: %(what)s.")
+    main_differences = unwanted or studied
+    names = ", ".join(
+        wording.property_name(difference.name) for difference in main_differences
+    )
+    values = {"what": names, "why": wording.translate_text(compared.sentence)}
     return {
-        "light": light,
-        "word": str(word),
-        "sentence": str(sentence) % facts if named else _("Nothing differs."),
+        "rating": rating,
+        "word": str(label),
+        "sentence": str(sentence) % values
+        if main_differences
+        else _("No differences."),
         "differences": [
             {
-                "name": wording.property_name(it.name),
-                "one": _stated(it.name, it.one),
-                "other": _stated(it.name, it.other),
+                "name": wording.property_name(difference.name),
+                "one": _value_text(difference.name, difference.one),
+                "other": _value_text(difference.name, difference.other),
                 "is_studied": is_studied,
             }
             for differences, is_studied in ((unwanted, False), (studied, True))
-            for it in differences
+            for difference in differences
         ],
     }
 
 
-def _stated(name: str, value: str) -> str:
-    return wording.property_value(name, value) or _("not stated")
+def _value_text(name: str, value: str) -> str:
+    return wording.property_value(name, value) or _("not reported")

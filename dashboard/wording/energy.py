@@ -1,4 +1,4 @@
-"""Energy in words: what the study did, what the work took, what that turns round."""
+"""Energy as text."""
 
 from collections.abc import Mapping
 
@@ -7,141 +7,142 @@ from django.utils.translation import ngettext
 
 from benchmarks.power.energy_tables import EnergyTable, SystemEnergy
 from benchmarks.power.logged_energy import MeteredRun
-from benchmarks.power.meters import MeterReading
-from dashboard.kit import figures
+from benchmarks.power.meter_readings import MeterReading
+from dashboard.kit import formatting
 
 
-def energy_answer(table: EnergyTable, names: Mapping[int, str]) -> str:
-    """Return one sentence for a workload: what the totals say, and what the work."""
-    known = [system for system in table.systems if system.energy_j is not None]
-    if not known:
+def energy_summary(table: EnergyTable, names: Mapping[int, str]) -> str:
+    systems = [system for system in table.systems if system.energy_j is not None]
+    if not systems:
         return _(
-            "How long the work took is not stated, so its energy is not known and the "
-            "totals of meters that ran differently long cannot be compared."
+            "The duration of the work is not reported, so its energy is unknown. "
+            "Totals of meters that ran for different durations cannot be compared."
         )
     overruns = sorted(
         100 * (system.overrun_s or 0.0) / system.work_s
-        for system in known
+        for system in systems
         if system.work_s
     )
     if overruns[-1] - overruns[0] < 0.1:
         over = overruns[-1]
-        share = (
-            _("%(percent)s\N{NO-BREAK SPACE}%% shorter")
+        text = (
+            _("The meter ran %(percent)s%% shorter than the workload.")
             if over < 0
-            else _("%(percent)s\N{NO-BREAK SPACE}%% longer")
+            else _("The meter ran %(percent)s%% longer than the workload.")
         ) % {"percent": _percent(over)}
-        text = _("The meter ran %(share)s than the workload.") % {"share": share}
     else:
-        text = _span(overruns[0], overruns[-1])
+        text = _overrun_range(overruns[0], overruns[-1])
     sentences = [text]
 
     reversals = [
         _reversal(system, table, names)
         for system in table.systems
-        if system.is_reversed
+        if system.contradicts_total
     ]
-    if len(known) > 1 and reversals:
+    if len(systems) > 1 and reversals:
         sentences += reversals
-    elif len(known) > 1:
-        by_total = sorted(known, key=lambda system: system.printed_j)
-        by_work = sorted(known, key=lambda system: system.energy_j or 0.0)
+    elif len(systems) > 1:
+        by_total = sorted(systems, key=lambda system: system.meter_total_j)
+        by_work = sorted(systems, key=lambda system: system.energy_j or 0.0)
         sentences.append(
-            _("The order by the printed totals is that of the work too.")
+            _(
+                "Ranking by the printed totals and by the energy of the work gives "
+                "the same order."
+            )
             if by_total == by_work
-            else _("No system changes sides, but the order of the systems changes.")
+            else _(
+                "No system moves to the other side of the reference, but the "
+                "ranking of the systems changes."
+            )
         )
-    if left := len(table.systems) - len(known):
+    if missing_count := len(table.systems) - len(systems):
         text = ngettext(
-            "For %(n)s further system the work's time is not stated.",
-            "For %(n)s further systems the work's time is not stated.",
-            left,
+            "For %(n)s more system, the duration of the work is not reported.",
+            "For %(n)s more systems, the duration of the work is not reported.",
+            missing_count,
         )
-        sentences.append(text % {"n": left})
+        sentences.append(text % {"n": missing_count})
     return " ".join(sentences)
 
 
-def _span(least: float, most: float) -> str:
-    """Say how far meters ran beyond the work: 2.1-40 % longer."""
+def _overrun_range(least: float, most: float) -> str:
     if least >= 0:
-        text = _(
-            "The meters ran %(least)s\N{EN DASH}%(most)s\N{NO-BREAK SPACE}%% "
-            "longer than the workload."
-        )
+        text = _("The meters ran %(least)s%% to %(most)s%% longer than the workload.")
     elif most <= 0:
-        text = _(
-            "The meters ran %(most)s\N{EN DASH}%(least)s\N{NO-BREAK SPACE}%% "
-            "shorter than the workload."
-        )
+        text = _("The meters ran %(most)s%% to %(least)s%% shorter than the workload.")
     else:
         text = _(
-            "The meters ran from %(least)s\N{NO-BREAK SPACE}%% shorter to "
-            "%(most)s\N{NO-BREAK SPACE}%% longer than the workload."
+            "The meters ran from %(least)s%% shorter to %(most)s%% longer than the "
+            "workload."
         )
     return text % {"least": _percent(least), "most": _percent(most)}
 
 
 def _percent(percent: float) -> str:
-    return figures.number(abs(percent), ".1f" if abs(percent) < 10 else ",.0f")
+    return formatting.number(abs(percent), ".1f" if abs(percent) < 10 else ",.0f")
 
 
 def _reversal(
     system: SystemEnergy, table: EnergyTable, names: Mapping[int, str]
 ) -> str:
     text = _(
-        "By the printed totals “%(system)s” takes %(printed)s than “%(reference)s”, "
-        "its work took %(work)s: the conclusion is reversed."
+        "By the printed totals, “%(system)s” takes %(printed)s energy than "
+        "“%(reference)s”. Its work took %(work)s: the conclusion is reversed."
     ) % {
         "system": names[system.system.pk],
         "reference": names[table.reference.pk],
-        "printed": share_text(system.printed_ratio),
-        "work": share_text(system.energy_ratio),
+        "printed": relative_energy_text(system.printed_ratio),
+        "work": relative_energy_text(system.energy_ratio),
     }
-    # Below which power while waiting would the printed totals be right?
-    base = table.systems[0]
-    longer_s = (system.overrun_s or 0.0) - (base.overrun_s or 0.0)
-    even_w = (system.printed_j - base.printed_j) / longer_s if longer_s else 0.0
-    # A machine that waits takes less power than one that works.
-    if not 0 < even_w < min(system.mean_w, base.mean_w):
+    # Idle power at which the printed totals would be correct.
+    reference = table.systems[0]
+    longer_s = (system.overrun_s or 0.0) - (reference.overrun_s or 0.0)
+    break_even_w = (
+        (system.meter_total_j - reference.meter_total_j) / longer_s if longer_s else 0.0
+    )
+    # Idle power is positive and lower than the power under load.
+    if not 0 < break_even_w < min(system.mean_w, reference.mean_w):
         return text
-    unless = _(
-        "The printed order holds only if the machine idled below %(watts)s W."
-    ) % {"watts": figures.number(even_w, ".3g")}
-    return f"{text} {unless}"
+    condition = _(
+        "The printed ranking is correct only if the machine idled below %(watts)s W."
+    ) % {"watts": formatting.number(break_even_w, ".3g")}
+    return f"{text} {condition}"
 
 
-def share_text(ratio: float | None) -> str:
-    """Return a ratio as people say it: ``15 % more``."""
+def relative_energy_text(ratio: float | None) -> str:
+    """Return a ratio as a difference: ``15 % more``."""
     percent = 100 * ((ratio or 1.0) - 1)
-    words = {"percent": figures.brief(round(abs(percent), 1))}
+    values = {"percent": formatting.measurement(round(abs(percent), 1))}
     if percent >= 0:
-        return _("%(percent)s\N{NO-BREAK SPACE}%% more") % words
-    return _("%(percent)s\N{NO-BREAK SPACE}%% less") % words
+        return _("%(percent)s%% more") % values
+    return _("%(percent)s%% less") % values
 
 
-def conclusion(energy: SystemEnergy, table: EnergyTable) -> str:
-    """Return what becomes of the printed ratio, in a word or two."""
+def ratio_outcome(energy: SystemEnergy, table: EnergyTable) -> str:
+    """Return whether the work's energy confirms the printed ratio."""
     if energy.energy_ratio is None:
-        return _("not known")
+        return _("unknown")
     if energy.system.pk == table.reference.pk:
         return _("reference")
-    return _("reversed") if energy.is_reversed else _("holds")
+    return _("reversed") if energy.contradicts_total else _("holds")
 
 
 def log_sentence(reading: MeterReading, metered: MeteredRun) -> str:
-    """Return what integrating a log changes: it knows when the machine waited."""
     windows = [window for window in metered.windows if window.energy]
-    longest = max(windows, key=lambda it: it.end_s - it.start_s, default=None)
+    longest = max(
+        windows, key=lambda window: window.end_s - window.start_s, default=None
+    )
     if longest is None or longest.energy is None or reading.mean_w is None:
         return ""
     exact_j = longest.energy.energy_j
-    flat_j = reading.mean_w * longest.energy.duration_s
+    mean_power_j = reading.mean_w * longest.energy.duration_s
     text = _(
-        "Over its own window the work took %(exact)s J. At the meter's mean power, as "
-        "in the table above, it would be %(flat)s J, %(share)s: the log knows better."
+        "Integrated over its own time window, the work took %(exact)s J. At the "
+        "mean power of the meter, as in the table above, it would be %(flat)s J "
+        "(%(share)s). The log is more accurate."
     )
     return text % {
-        "exact": figures.brief(round(exact_j, 1)),
-        "flat": figures.brief(round(flat_j, 1)),
-        "share": share_text(flat_j / exact_j),
+        "exact": formatting.measurement(round(exact_j, 1)),
+        "flat": formatting.measurement(round(mean_power_j, 1)),
+        "share": relative_energy_text(mean_power_j / exact_j),
     }

@@ -1,64 +1,69 @@
-"""Evidence of several studies in words: levels, obstacles, pooled and kept speed."""
+"""Evidence of several studies as text."""
 
 from collections.abc import Mapping, Sequence
 from math import exp, log
 
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from benchmarks.analysis.pooling import FEWEST_RANKED, EvidenceStrength
-from benchmarks.comparing.answers import Answer, Standing
+from benchmarks.analysis.meta_analysis import MIN_STRONG_LABS, EvidenceStrength
+from benchmarks.comparison.work_class_summaries import PlatformRange, WorkClassSummary
+from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.evidence.replication import Outcome
-from benchmarks.evidence.synthesis import Synthesis, Unit
+from benchmarks.evidence.synthesis import MachineEffect, Synthesis
 from benchmarks.models import Effect
-from benchmarks.own_tools.lookup import known_tool
 from benchmarks.work_classes import WORK_CLASSES
-from dashboard.kit import figures
-from dashboard.wording import NONE, Text, span_text
+from dashboard.kit import formatting
+from dashboard.wording import DASH, Text, range_text
 
-Obstacle = Effect.Obstacle
+Exclusion = Effect.Exclusion
 
-STRENGTHS: Mapping[EvidenceStrength, Text] = {
+EVIDENCE_STRENGTHS: Mapping[EvidenceStrength, Text] = {
     EvidenceStrength.STRONG: gettext_lazy("strong"),
     EvidenceStrength.MODERATE: gettext_lazy("moderate"),
     EvidenceStrength.WEAK: gettext_lazy("weak"),
     EvidenceStrength.CONTRADICTORY: gettext_lazy("contradictory"),
     EvidenceStrength.NONE: gettext_lazy("none"),
 }
-WHY: Mapping[EvidenceStrength, Text] = {
+STRENGTH_REASONS: Mapping[EvidenceStrength, Text] = {
     EvidenceStrength.STRONG: gettext_lazy(
-        "Five labs or more, and what a new lab will see lies on one side."
+        "At least five labs, and the range expected in a new lab is entirely "
+        "slower, faster or equivalent."
     ),
     EvidenceStrength.MODERATE: gettext_lazy(
-        "Three labs or more, and the interval of their mean lies on one side."
+        "At least three labs, and the confidence interval of their mean is "
+        "entirely slower, faster or equivalent."
     ),
     EvidenceStrength.WEAK: gettext_lazy(
-        "Too few labs, single runs, or an interval that decides nothing."
+        "Too few labs, single runs, or an inconclusive interval."
     ),
     EvidenceStrength.CONTRADICTORY: gettext_lazy(
         "Labs reach opposite verdicts, and most of the difference between them is not "
         "noise."
     ),
-    EvidenceStrength.NONE: gettext_lazy("Nothing can be concluded from this."),
+    EvidenceStrength.NONE: gettext_lazy("No conclusion is possible."),
 }
-OBSTACLES: Mapping[str, Text] = {
-    Obstacle.NO_NATIVE: gettext_lazy("no native run to compare with"),
-    Obstacle.RELATIVE: gettext_lazy("compared with a reference system, not native"),
-    Obstacle.OTHER_HOST: gettext_lazy("native runs of another host"),
-    Obstacle.OTHER_PARAMETERS: gettext_lazy("native runs with other parameters"),
-    Obstacle.UNIT_MISMATCH: gettext_lazy("native runs in another unit"),
-    Obstacle.AMBIGUOUS: gettext_lazy("several native results disagree"),
-    Obstacle.ZERO: gettext_lazy("a reading of 0 or less"),
-    Obstacle.EMULATION: gettext_lazy("a program emulates the processor"),
-    Obstacle.FLAGGED: gettext_lazy("an open or confirmed flag doubts a number"),
-    Obstacle.CLOCK_SUSPECT: gettext_lazy("a clock that cannot be trusted"),
-    Obstacle.NOISY_BASELINE: gettext_lazy("too noisy for an interval"),
-    Obstacle.NO_STEADY_STATE: gettext_lazy("no steady state: no single figure"),
-    Obstacle.SINGLE_RUN: gettext_lazy("one or two runs a side"),
-    Obstacle.NO_SPREAD: gettext_lazy("identical readings of unknown resolution"),
+EXCLUSION_TEXTS: Mapping[str, Text] = {
+    Exclusion.NO_NATIVE: gettext_lazy("no native run to compare with"),
+    Exclusion.AGAINST_REFERENCE: gettext_lazy(
+        "compared with a reference system, not native"
+    ),
+    Exclusion.OTHER_HOST: gettext_lazy("native runs from another host"),
+    Exclusion.OTHER_PARAMETERS: gettext_lazy("native runs with other parameters"),
+    Exclusion.UNIT_MISMATCH: gettext_lazy("native runs in another unit"),
+    Exclusion.AMBIGUOUS: gettext_lazy("several native results disagree"),
+    Exclusion.ZERO: gettext_lazy("value of 0 or less"),
+    Exclusion.EMULATION: gettext_lazy("emulated CPU"),
+    Exclusion.FLAGGED: gettext_lazy("open or confirmed flag"),
+    Exclusion.CLOCK_SUSPECT: gettext_lazy("untrusted clock"),
+    Exclusion.NOISY_BASELINE: gettext_lazy("too noisy for a confidence interval"),
+    Exclusion.NO_STEADY_STATE: gettext_lazy("no steady state, so no single value"),
+    Exclusion.SINGLE_RUN: gettext_lazy("one or two runs per side"),
+    Exclusion.NO_SPREAD: gettext_lazy("identical values of unknown resolution"),
 }
 
-SUBGROUPS: Mapping[str, Text] = {
+SUBGROUP_NAMES: Mapping[str, Text] = {
     "benchmark": gettext_lazy("Benchmark"),
     "decade": gettext_lazy("Decade"),
     "virtualization": gettext_lazy("Type of virtualization"),
@@ -78,35 +83,47 @@ def work_name(work: str) -> str:
     return f"{work_area(work)}: {work_kind(work)}"
 
 
-def ratio_text(log_ratio: float, within: tuple[float, float] | None = None) -> str:
-    """Write a ln ratio as a ratio, with the digits that its interval (ln) justifies."""
+def log_ratio_text(log_ratio: float, within: tuple[float, float] | None = None) -> str:
     ends = within and (exp(within[0]), exp(within[1]))
-    return figures.ratio(exp(log_ratio), ends)
+    return formatting.ratio(exp(log_ratio), ends)
 
 
-def ends_text(ends: tuple[float, float] | None) -> str:
+def log_interval_text(ends: tuple[float, float] | None) -> str:
     if ends is None:
         return ""
-    return span_text(*(ratio_text(end, ends) for end in ends))
+    return range_text(*(log_ratio_text(end, ends) for end in ends))
+
+
+def _percent_text(log_ratio: float, within: tuple[float, float] | None = None) -> str:
+    ends = within and (exp(within[0]), exp(within[1]))
+    return formatting.ratio_percent(exp(log_ratio), ends)
+
+
+def _percent_interval_text(ends: tuple[float, float] | None) -> str:
+    if ends is None:
+        return ""
+    low, high = (_percent_text(end, ends) for end in ends)
+    return f"{low.removesuffix('%')}\N{EN DASH}{high}"
 
 
 def pooled_ratio(
-    value: float | None, within: Sequence[float] | None = None, none: str = NONE
+    value: float | None, within: Sequence[float] | None = None, none: str = DASH
 ) -> str:
-    """Write a ratio of a record with the digits that its interval justifies."""
+    """Return a ratio of a JSON record, with the precision that its interval allows."""
     ends = None if within is None else (within[0], within[1])
-    return none if value is None else figures.ratio(value, ends)
+    return none if value is None else formatting.ratio(value, ends)
 
 
-def pooled_interval(ends: Sequence[float] | None, none: str = NONE) -> str:
-    """Write the interval of a ratio of a record."""
-    return none if ends is None else ends_text((log(ends[0]), log(ends[1])))
+def pooled_interval(ends: Sequence[float] | None, none: str = DASH) -> str:
+    return none if ends is None else log_interval_text((log(ends[0]), log(ends[1])))
 
 
-def percent_text(low: float, high: float) -> str:
-    """Return an interval of ratios in whole percents: "93 to 96 %"."""
-    ends = dict.fromkeys(f"{figures.number(round(end * 100))}" for end in (low, high))
-    return _("%(ends)s\N{NO-BREAK SPACE}%%") % {"ends": "\N{EN DASH}".join(ends)}
+def percent_range(low: float, high: float) -> str:
+    """Return an interval of ratios in whole percents: "93-96%"."""
+    ends = dict.fromkeys(
+        f"{formatting.number(round(end * 100))}" for end in (low, high)
+    )
+    return _("%(ends)s%%") % {"ends": "\N{EN DASH}".join(ends)}
 
 
 def labs_text(labs: int) -> str:
@@ -117,210 +134,220 @@ def machines_text(machines: int) -> str:
     return ngettext("%(n)s machine", "%(n)s machines", machines) % {"n": machines}
 
 
-def badge_text(found: Synthesis) -> str:
-    """Say it in a line: from where to where, and of how many labs."""
-    pool = found.counted
+def badge_text(synthesis: Synthesis) -> str:
+    """Summarize a question in one line."""
+    pool = synthesis.main_pool
     ends = pool.interval
-    units = found.units if found.pool.k else found.hollow
+    units = (
+        synthesis.machines
+        if synthesis.pool.machine_count
+        else synthesis.single_run_machines
+    )
     if ends is None and units:
-        # Too few for a mean: from the lowest to the highest.
+        # Too few machines for a mean.
         ratios = [unit.log_ratio for unit in units]
         ends = (min(ratios), max(ratios))
     if ends is None:
         return _("not measured yet")
-    said = {
-        "range": percent_text(exp(ends[0]), exp(ends[1])),
-        "labs": labs_text(pool.labs),
+    values = {
+        "range": percent_range(exp(ends[0]), exp(ends[1])),
+        "labs": labs_text(pool.lab_count),
     }
-    if found.is_hollow:
-        return _("%(range)s of native, single runs, %(labs)s") % said
-    return _("%(range)s of native, %(labs)s") % said
+    if synthesis.is_single_runs:
+        return _("%(range)s of native, single runs, %(labs)s") % values
+    return _("%(range)s of native, %(labs)s") % values
 
 
-def counted_text(found: Synthesis) -> str:
-    """Say of how many machines the answer is, and how many others stand beside."""
-    machines = machines_text(found.counted.k)
-    if found.is_hollow or not found.single.k:
+def machine_counts_text(synthesis: Synthesis) -> str:
+    machines = machines_text(synthesis.main_pool.machine_count)
+    if synthesis.is_single_runs or not synthesis.single_run_pool.machine_count:
         return machines
-    return _("%(machines)s, %(n)s more of single runs") % {
+    return _("%(machines)s, plus %(n)s with single runs") % {
         "machines": machines,
-        "n": found.single.k,
+        "n": synthesis.single_run_pool.machine_count,
     }
 
 
-def answer(found: Synthesis) -> str:
-    if found.pool.k:
-        return _of_replicated(found)
-    if found.single.k:
-        pool = found.single
-        weak = _("Weak evidence: single runs have no uncertainty estimate.")
-        words = {"labs": labs_text(pool.labs)}
-        if pool.mean is not None and pool.k > 1:
-            text = _("%(labs)s, single runs: %(mean)s of native on average (%(ends)s).")
-            words["mean"] = ratio_text(pool.mean, pool.interval)
-            words["ends"] = ends_text(pool.interval)
+def question_summary(synthesis: Synthesis) -> str:
+    if synthesis.pool.machine_count:
+        return _pooled_summary(synthesis)
+    if synthesis.single_run_pool.machine_count:
+        pool = synthesis.single_run_pool
+        warning = _("Weak evidence: single runs have no uncertainty estimate.")
+        values = {"labs": labs_text(pool.lab_count)}
+        if pool.mean is not None and pool.machine_count > 1:
+            text = _(
+                "%(labs)s, single runs: on average %(mean)s of native speed (%(ends)s)."
+            )
+            values["mean"] = _percent_text(pool.mean, pool.interval)
+            values["ends"] = _percent_interval_text(pool.interval)
         else:
-            text = _("%(labs)s, single runs: %(ratio)s of native.")
-            words["ratio"] = _between(found.hollow)
-        return f"{text % words} {weak}"
-    if found.screened:
-        return _("Measured, but nothing that can be pooled: see why below.")
-    return _("This was not measured here.")
+            text = _("%(labs)s, single runs: %(ratio)s of native speed.")
+            values["ratio"] = _ratio_range(synthesis.single_run_machines)
+        return f"{text % values} {warning}"
+    if synthesis.excluded_counts:
+        return _("Measured, but no result can be pooled. The reasons are listed below.")
+    return _("Not measured.")
 
 
-def _of_replicated(found: Synthesis) -> str:
-    pool = found.pool
-    if pool.k == 1:
+def _pooled_summary(synthesis: Synthesis) -> str:
+    pool = synthesis.pool
+    if pool.machine_count == 1:
         return _(
-            "One machine: %(ratio)s of native (%(ends)s). Whether another machine "
-            "would show the same is not known."
+            "One machine: %(ratio)s of native speed (%(ends)s). It is unknown "
+            "whether another machine would show the same."
         ) % {
-            "ratio": ratio_text(found.units[0].log_ratio, found.units[0].interval),
-            "ends": ends_text(found.units[0].interval),
+            "ratio": _percent_text(
+                synthesis.machines[0].log_ratio, synthesis.machines[0].interval
+            ),
+            "ends": _percent_interval_text(synthesis.machines[0].interval),
         }
     if pool.mean is None:
-        one, other = (ratio_text(unit.log_ratio, unit.interval) for unit in found.units)
+        first, second = (
+            _percent_text(unit.log_ratio, unit.interval) for unit in synthesis.machines
+        )
         return _(
-            "Two machines: %(one)s and %(other)s of native. Two are too few to say how "
-            "much machines differ."
-        ) % {"one": one, "other": other}
-    words = _(
-        "%(labs)s: %(mean)s of native on average (%(ends)s); in another lab expect "
-        "%(predicted)s."
+            "Two machines: %(one)s and %(other)s of native speed. Between-machine "
+            "variation cannot be estimated from two machines."
+        ) % {"one": first, "other": second}
+    text = _(
+        "%(labs)s: on average %(mean)s of native speed (%(ends)s). Expected in "
+        "another lab: %(predicted)s."
     ) % {
-        "labs": labs_text(pool.labs),
-        "mean": ratio_text(pool.mean, pool.interval),
-        "ends": ends_text(pool.interval),
-        "predicted": ends_text(pool.predicted),
+        "labs": labs_text(pool.lab_count),
+        "mean": _percent_text(pool.mean, pool.interval),
+        "ends": _percent_interval_text(pool.interval),
+        "predicted": _percent_interval_text(pool.predicted),
     }
-    if pool.k < FEWEST_RANKED:
-        few = _("Only %(machines)s: indicative.") % {"machines": machines_text(pool.k)}
-        words = f"{words} {few}"
-    return words
+    if pool.machine_count < MIN_STRONG_LABS:
+        warning = _("Indicative: based on only %(machines)s.") % {
+            "machines": machines_text(pool.machine_count)
+        }
+        text = f"{text} {warning}"
+    return text
 
 
-def _between(units: Sequence[Unit]) -> str:
+def _ratio_range(units: Sequence[MachineEffect]) -> str:
     ratios = sorted(
-        {ratio_text(unit.log_ratio): unit.log_ratio for unit in units}.values()
+        {_percent_text(unit.log_ratio): unit.log_ratio for unit in units}.values()
     )
     if len(ratios) == 1:
-        return ratio_text(ratios[0])
-    return ends_text((ratios[0], ratios[-1]))
+        return _percent_text(ratios[0])
+    return _percent_interval_text((ratios[0], ratios[-1]))
 
 
-def headline(found: Synthesis) -> tuple[str, str]:
-    pool, units = found.counted, found.units if found.pool.k else found.hollow
+def matrix_entry(synthesis: Synthesis) -> tuple[str, str]:
+    pool, units = (
+        synthesis.main_pool,
+        synthesis.machines
+        if synthesis.pool.machine_count
+        else synthesis.single_run_machines,
+    )
     if pool.mean is None:
-        return (_between(units), "") if units else ("", "")
-    # What another lab will see; of one machine its own interval.
+        return (_ratio_range(units), "") if units else ("", "")
+    # Expected range in another lab; for one machine its own interval.
     ends = pool.predicted or (units[0].interval if len(units) == 1 else None)
-    return ratio_text(pool.mean, pool.interval), ends_text(ends)
+    return log_ratio_text(pool.mean, pool.interval), log_interval_text(ends)
 
 
-OUTCOMES: dict[Outcome, Text] = {
+REPLICATION_OUTCOMES: dict[Outcome, Text] = {
     "confirmed": gettext_lazy("confirmed"),
     "contradicted": gettext_lazy("contradicted"),
     "undecided": gettext_lazy("undecided"),
-    "single_runs": gettext_lazy("single runs: decide nothing"),
+    "single_runs": gettext_lazy("single run, inconclusive"),
 }
 
 
 def outcome_name(outcome: Outcome) -> str:
-    return str(OUTCOMES[outcome])
+    return str(REPLICATION_OUTCOMES[outcome])
 
 
-def metric_name(tool: str, metric: str) -> str:
-    return f"{known_tool(tool).title}: {metric}"
+def metric_title(tool: str, metric: str) -> str:
+    return f"{require_tool(tool).title}: {metric}"
 
 
-def percent(ratio: float) -> str:
-    """Write a ratio in percent without its sign; less than 1 with two digits."""
-    return figures.number(100 * ratio, ".2g" if 100 * ratio < 1 else ",.0f")
+def relative_percent(ratio: float) -> str:
+    return formatting.number(100 * ratio, ".2g" if 100 * ratio < 1 else ",.0f")
 
 
-def kept_text(standing: Standing) -> str:
-    """Return what was kept of native speed: ``67-89 %``, one figure where it is one."""
-    low, high = percent(standing.low), percent(standing.high)
+def platform_range_text(platform: PlatformRange) -> str:
+    """Return a platform's relative performance: ``67-89%``, or a single number."""
+    low, high = relative_percent(platform.low), relative_percent(platform.high)
     text = low if low == high else f"{low}\N{EN DASH}{high}"
-    return f"{text}\N{NO-BREAK SPACE}%"
+    return f"{text}%"
 
 
-def answer_text(answer: Answer | None) -> str:
-    """Return what platforms kept of native speed, and what is missing or not known."""
-    if answer is None:
-        return _(
-            "Nothing here was measured beside a native run: nothing can be compared."
-        )
-    parts = [_statement(answer)]
-    if answer.kind == "alone":
+def work_summary_text(summary: WorkClassSummary | None) -> str:
+    if summary is None:
+        return _("No result here has a native run to compare with.")
+    parts = [_ranges_sentence(summary)]
+    if summary.kind == "alone":
         parts.append(
-            _("It is the only one: which hypervisor is better here is not known.")
+            _(
+                "It is the only one with a usable result, so hypervisors cannot be "
+                "compared here."
+            )
         )
-    if answer.flagged:
+    if summary.flagged:
         flagged = ngettext(
-            "A flag doubts %(n)s of these results.",
-            "Flags doubt %(n)s of these results.",
-            answer.flagged,
+            "%(n)s of these results is flagged.",
+            "%(n)s of these results are flagged.",
+            summary.flagged,
         )
-        parts.append(flagged % {"n": answer.flagged})
-    if left_out := sum(answer.left_out.values()):
+        parts.append(flagged % {"n": summary.flagged})
+    if excluded_count := sum(summary.impossible_by_platform.values()):
         impossible = ngettext(
-            "%(n)s result is left out: a flag calls it impossible.",
-            "%(n)s results are left out: flags call them impossible.",
-            left_out,
+            "%(n)s result flagged as impossible is excluded.",
+            "%(n)s results flagged as impossible are excluded.",
+            excluded_count,
         )
-        parts.append(impossible % {"n": left_out})
-    if answer.unusable:
+        parts.append(impossible % {"n": excluded_count})
+    if summary.without_ratio:
         parts.append(
-            _("Measured, but without a ratio to native that counts: %(names)s.")
-            % {"names": ", ".join(answer.unusable)}
+            _("Measured, but without a usable comparison with native: %(names)s.")
+            % {"names": ", ".join(summary.without_ratio)}
         )
-    if answer.missing:
-        missing = {"names": ", ".join(answer.missing)}
+    if summary.not_measured:
+        missing = {"names": ", ".join(summary.not_measured)}
         parts.append(_("Not measured here: %(names)s.") % missing)
     return " ".join(parts)
 
 
-def _statement(answer: Answer) -> str:
-    work = f"{work_area(answer.work)}, {work_kind(answer.work)}"
-    if answer.kind == "nothing":
-        return _(
-            "%(work)s: no result here has a ratio to native that counts, so nothing "
-            "can be said."
-        ) % {"work": _begun(work)}
-    first, *others = answer.standings
-    sentence = _begun(
-        _("%(work)s: %(name)s kept %(kept)s of native speed in %(systems)s")
+def _ranges_sentence(summary: WorkClassSummary) -> str:
+    work = f"{work_area(summary.work_class)}, {work_kind(summary.work_class)}"
+    if summary.kind == "nothing":
+        return _("%(work)s: no result here has a usable comparison with native.") % {
+            "work": capfirst(work)
+        }
+    first, *rest = summary.ranges
+    sentence = capfirst(
+        _("%(work)s: %(name)s reached %(kept)s of native speed in %(systems)s")
         % {
             "work": work,
             "name": first.name,
-            "kept": kept_text(first),
+            "kept": platform_range_text(first),
             "systems": ngettext(
                 "%(n)s configuration", "%(n)s configurations", first.systems
             )
             % {"n": first.systems},
         }
     )
-    told = [sentence]
-    told += (
+    parts = [sentence]
+    parts += (
         _("%(name)s %(kept)s in %(systems)s")
         % {
-            "name": other.name,
-            "kept": kept_text(other),
-            "systems": figures.number(other.systems, "d"),
+            "name": platform.name,
+            "kept": platform_range_text(platform),
+            "systems": formatting.number(platform.systems, "d"),
         }
-        for other in others
+        for platform in rest
     )
-    if answer.kind == "compared":
-        is_same = answer.is_same_host
-        told.append(_("same host") if is_same else _("each on its own hosts"))
+    if summary.kind == "compared":
+        is_same_host = summary.is_same_host
+        parts.append(_("same host") if is_same_host else _("different hosts"))
     end = ""
-    if answer.are_single_runs:
+    if summary.are_single_runs:
         end = _("; single runs: weak evidence")
-    elif answer.is_weak:
+    elif summary.is_weak:
         end = _("; weak evidence")
-    return f"{', '.join(told)}{end}."
-
-
-def _begun(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    return f"{', '.join(parts)}{end}."

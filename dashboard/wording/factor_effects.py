@@ -1,4 +1,4 @@
-"""What the factor effects page says: parameters, effects and answers in words."""
+"""Factor effects as text."""
 
 from collections.abc import Iterable, Iterator
 from math import exp, log
@@ -12,55 +12,65 @@ from django.utils.translation import (
     pgettext_lazy,
 )
 
-from benchmarks.analysis.factor_effects.design import JOINT, Factor, Term
-from benchmarks.analysis.factor_effects.effects import Effect, FactorEffects, Means
-from benchmarks.comparing.factor_effects import Analysis, CaseSubject, LeftOut
-from benchmarks.comparing.table import Fact
+from benchmarks.analysis.factor_effects.effects import (
+    FactorAnalysis,
+    FactorEffect,
+    InteractionMeans,
+)
+from benchmarks.analysis.factor_effects.factors import LEVEL_SEPARATOR, Factor, Term
+from benchmarks.comparison.comparison_table import Fact
+from benchmarks.comparison.factor_effects import (
+    CaseSubject,
+    ExclusionCode,
+    ResponseAnalysis,
+)
 from dashboard import wording
-from dashboard.kit import figures
+from dashboard.kit import formatting
 from dashboard.wording import Text
 
 NBSP = "\N{NO-BREAK SPACE}"
-TIMES = "\N{MULTIPLICATION SIGN}"
-MOST_STATEMENTS = 3
+MULTIPLICATION_SIGN = "\N{MULTIPLICATION SIGN}"
+MAX_STATEMENTS = 3
 
-STRENGTHS: dict[str, Text] = {
+EFFECT_STRENGTHS: dict[str, Text] = {
     "clear": pgettext_lazy("effect beyond chance", "clear"),
     "possible": gettext_lazy("possible"),
-    "none": gettext_lazy("within chance"),
-    "unjudged": gettext_lazy("not judged"),
+    "none": gettext_lazy("consistent with chance"),
+    "not_assessed": gettext_lazy("not assessed"),
 }
-LEFT_OUT: dict[LeftOut, Any] = {
+LEFT_OUT_TEXTS: dict[ExclusionCode, Any] = {
     "no_ratio": ngettext_lazy(
-        "%(n)s result has no relative performance and is left out.",
-        "%(n)s results have no relative performance and are left out.",
+        "%(n)s result without relative performance is excluded.",
+        "%(n)s results without relative performance are excluded.",
         "n",
     ),
     "no_speed": ngettext_lazy(
-        "%(n)s result is left out: what it measures is not a speed.",
-        "%(n)s results are left out: what they measure is not a speed.",
+        "%(n)s result is excluded because it does not measure a speed.",
+        "%(n)s results are excluded because they do not measure a speed.",
         "n",
     ),
     "not_positive": ngettext_lazy(
-        "%(n)s result reads 0 or nothing and is left out.",
-        "%(n)s results read 0 or nothing and are left out.",
+        "%(n)s result is excluded because its value is 0 or missing.",
+        "%(n)s results are excluded because their values are 0 or missing.",
         "n",
     ),
     "implausible": ngettext_lazy(
-        "%(n)s result is left out: more than a hundred times off native speed, it "
-        "looks like a slip of a unit or a misprint.",
-        "%(n)s results are left out: more than a hundred times off native speed, they "
-        "look like a slip of a unit or a misprint.",
+        "%(n)s result is excluded: it differs from native speed by more than a "
+        "factor of 100, which suggests a unit error or a misprint.",
+        "%(n)s results are excluded: they differ from native speed by more than a "
+        "factor of 100, which suggests a unit error or a misprint.",
         "n",
     ),
 }
 
 
-def times(factor: float) -> str:
-    """Write a factor with the digits that tell it from 1: 2.6, 0.995."""
-    away = abs(log(factor))
-    decimals = 0 if factor >= 20 else 1 if factor > 1.995 else 2 if away > 0.02 else 3
-    return f"{TIMES}{NBSP}{figures.number(factor, f',.{decimals}f')}"
+def multiplier_text(factor: float) -> str:
+    """Return a factor with the digits that distinguish it from 1: 2.6, 0.995."""
+    distance = abs(log(factor))
+    decimals = (
+        0 if factor >= 20 else 1 if factor > 1.995 else 2 if distance > 0.02 else 3
+    )
+    return f"{MULTIPLICATION_SIGN}{NBSP}{formatting.number(factor, f',.{decimals}f')}"
 
 
 def factor_name(factor: Factor) -> str:
@@ -68,34 +78,35 @@ def factor_name(factor: Factor) -> str:
 
 
 def term_name(term: Term) -> str:
-    return f" {TIMES} ".join(map(factor_name, term))
+    return f" {MULTIPLICATION_SIGN} ".join(map(factor_name, term))
 
 
 def level_name(factor: Factor, level: str) -> str:
     if not level:
-        return _("not stated")
-    parts = _parts(factor, level)
+        return _("not reported")
+    parts = _level_parts(factor, level)
     return ", ".join(wording.property_value(*part) for part in parts)
 
 
-def setting(factor: Factor, level: str) -> str:
-    """Return a level that names itself: ``Guest tools installed``, ``32-bit``."""
-    return ", ".join(wording.fact_in_brief(Fact(*it)) for it in _parts(factor, level))
+def named_level(factor: Factor, level: str) -> str:
+    """Return a level that needs no heading: ``32-bit``."""
+    return ", ".join(
+        wording.short_fact_text(Fact(*part)) for part in _level_parts(factor, level)
+    )
 
 
-def change(effect: Effect) -> str:
-    """Return from which level to which; of an interaction, which two come together."""
+def level_change(effect: FactorEffect) -> str:
     pairs = list(zip(effect.term, effect.levels, strict=True))
     if len(pairs) == 1:
         ((factor, (level, reference)),) = pairs
         return f"{level_name(factor, reference)} → {level_name(factor, level)}"
-    both = [setting(factor, level) for factor, (level, _reference) in pairs]
+    names = [named_level(factor, level) for factor, (level, _reference) in pairs]
     text = (
-        _("%(one)s with %(other)s: more than both alone")
+        _("%(one)s with %(other)s: more than expected from each alone")
         if effect.log_effect > 0
-        else _("%(one)s with %(other)s: less than both alone")
+        else _("%(one)s with %(other)s: less than expected from each alone")
     )
-    return text % {"one": both[0], "other": both[1]}
+    return text % {"one": names[0], "other": names[1]}
 
 
 def subject_name(subject: CaseSubject) -> str:
@@ -103,187 +114,205 @@ def subject_name(subject: CaseSubject) -> str:
     return ", ".join([f"{subject.tool}: {subject.case}", *facts])
 
 
-def statements(analysis: Analysis) -> list[str]:
-    """Return a sentence for each parameter that has an effect, or that none has."""
-    effects = analysis.found
-    if effects.kind == "constant":
-        return [_("Its systems differ in no parameter: there is nothing to compare.")]
-    if effects.kind == "unjudged":
+def effect_sentences(analysis: ResponseAnalysis) -> list[str]:
+    """Return a sentence for each factor with an effect, or why there is none."""
+    effects = analysis.effects
+    if effects.error_source == "constant":
+        return [
+            _(
+                "The systems do not differ in any parameter, so there is nothing "
+                "to compare."
+            )
+        ]
+    if effects.error_source == "not_assessed":
         text = ngettext(
-            "One value of %(n)s system: too little to tell an effect from chance.",
-            "One value each of %(n)s systems: too few to tell an effect from chance.",
-            effects.cells,
+            "One value from %(n)s system is not enough to distinguish an effect "
+            "from chance.",
+            "One value from each of %(n)s systems is not enough to distinguish an "
+            "effect from chance.",
+            effects.cell_count,
         )
-        return [text % {"n": effects.cells}]
+        return [text % {"n": effects.cell_count}]
 
-    pictured = {picture.one: picture for picture in analysis.pictures}
-    # The strongest come first: backwards, the strongest of each factor is what stays.
+    means_by_factor = {means.one: means for means in analysis.interaction_means}
+    # Sorted by size; in reverse, the last assignment is the largest.
     clear = {
         effect.term[0]: effect
         for effect in reversed(effects.effects)
         if effect.strength == "clear" and len(effect.term) == 1
     }
-    moved = []
+    statements = []
     for factor in effects.factors:
-        picture = pictured.get(factor)
-        if picture and any(picture.factors):
-            moved.append(_conditional(picture))
+        means = means_by_factor.get(factor)
+        if means and any(means.ratios):
+            statements.append(_conditional_effect(means))
         elif factor in clear:
-            moved.append((abs(clear[factor].log_effect), _plain(clear[factor])))
-    moved.sort(key=lambda statement: -statement[0])
-    lines = [line for _size, line in moved[:MOST_STATEMENTS]]
-    if more := len(moved) - len(lines):
-        text = ngettext("and %(n)s more parameter", "and %(n)s more parameters", more)
-        lines.append(text % {"n": more})
-    return lines or _nothing_moved(effects)
+            statements.append(
+                (abs(clear[factor].log_effect), _effect_text(clear[factor]))
+            )
+    statements.sort(key=lambda statement: -statement[0])
+    lines = [line for _size, line in statements[:MAX_STATEMENTS]]
+    if omitted_count := len(statements) - len(lines):
+        text = ngettext(
+            "and %(n)s more parameter", "and %(n)s more parameters", omitted_count
+        )
+        lines.append(text % {"n": omitted_count})
+    return lines or _no_effect_sentences(effects)
 
 
-def _nothing_moved(effects: FactorEffects) -> list[str]:
-    """Say how large an effect would have shown, and what may be one."""
-    limits = [it.wide_margin or it.margin or 0.0 for it in effects.effects]
+def _no_effect_sentences(effects: FactorAnalysis) -> list[str]:
+    limits = [effect.wide_margin or effect.margin or 0.0 for effect in effects.effects]
     if not limits:
-        return [_("These systems do not determine any effect.")]
-    # The widest margin, so that the sentence is true of every effect.
-    smallest = {"times": times(exp(max(limits)))}
+        return [_("No effect can be estimated from these systems.")]
+    # The widest margin makes the sentence true for every effect.
+    smallest = {"times": multiplier_text(exp(max(limits)))}
     lines = [_("No significant effect (smallest detectable: %(times)s).") % smallest]
-    # Beyond Lenth's margin, or significant alone, but not beyond doubt.
+    # Beyond Lenth's margin of error, or significant only in a single test.
     possible = [
-        _plain(effect)
+        _effect_text(effect)
         for effect in effects.effects
         if effect.strength == "possible" and len(effect.term) == 1
     ]
     if possible:
-        what = {"what": "; ".join(possible[:MOST_STATEMENTS])}
-        lines.append(_("Largest, not significant: %(what)s.") % what)
+        values = {"what": "; ".join(possible[:MAX_STATEMENTS])}
+        lines.append(_("Largest, not significant: %(what)s.") % values)
     return lines
 
 
-def _plain(effect: Effect) -> str:
+def _effect_text(effect: FactorEffect) -> str:
     (factor,), ((level, _reference),) = effect.term, effect.levels
-    words = {"setting": setting(factor, level), "times": times(effect.factor)}
-    return _("%(setting)s: %(times)s") % words
+    values = {
+        "setting": named_level(factor, level),
+        "times": multiplier_text(effect.ratio),
+    }
+    return _("%(setting)s: %(times)s") % values
 
 
-def _conditional(picture: Means) -> tuple[float, str]:
-    known = [
+def _conditional_effect(means: InteractionMeans) -> tuple[float, str]:
+    levels_by_factor = [
         (factor, level)
-        for factor, level in zip(picture.factors, picture.other.levels, strict=True)
+        for factor, level in zip(means.ratios, means.other.levels, strict=True)
         if factor
     ]
-    known.sort(key=lambda pair: -abs(log(pair[0])))
-    (most, where), *rest = known
+    levels_by_factor.sort(key=lambda pair: -abs(log(pair[0])))
+    (largest, largest_level), *rest = levels_by_factor
     text = _("%(setting)s: %(times)s with %(where)s") % {
-        "setting": setting(picture.one, picture.one.levels[-1]),
-        "times": times(most),
-        "where": setting(picture.other, where),
+        "setting": named_level(means.one, means.one.levels[-1]),
+        "times": multiplier_text(largest),
+        "where": named_level(means.other, largest_level),
     }
     if rest:
         factors = [factor for factor, _level in rest]
-        low, high = times(min(factors)), times(max(factors))
+        low, high = multiplier_text(min(factors)), multiplier_text(max(factors))
         elsewhere = (
             _("%(times)s elsewhere") % {"times": low}
             if low == high
             else _("%(low)s to %(high)s elsewhere") % {"low": low, "high": high}
         )
         text = f"{text} ({elsewhere})"
-    return abs(log(most)), text
+    return abs(log(largest)), text
 
 
-def _parts(factor: Factor, level: str) -> list[tuple[str, str]]:
-    values = level.split(JOINT)
-    # The level itself has the sign that joins several: it is one.
+def _level_parts(factor: Factor, level: str) -> list[tuple[str, str]]:
+    values = level.split(LEVEL_SEPARATOR)
+    # A single level may contain the separator itself.
     if len(values) != len(factor.names):
         return [(factor.names[0], level)]
     return list(zip(factor.names, values, strict=True))
 
 
-def how_chance_was_measured(effects: FactorEffects) -> str:
-    """Say what the shaded bands stand for."""
+def chance_method(effects: FactorAnalysis) -> str:
     if effects.lenth is not None:
         return _(
-            "One value a system. Most of the %(m)s contrasts of this design are chance,"
-            " and their size measures it (Lenth 1989): beyond %(me)s an effect is"
-            " possible, beyond %(sme)s it is clear."
+            "One value per system. Chance is estimated from the size of the "
+            "contrasts, assuming that most of the %(m)s contrasts of this design "
+            "are chance (Lenth 1989). Effects beyond %(me)s are possible, effects "
+            "beyond %(sme)s are clear."
         ) % {
             "m": effects.lenth.contrasts,
-            "me": times(exp(effects.lenth.me)),
-            "sme": times(exp(effects.lenth.sme)),
+            "me": multiplier_text(exp(effects.lenth.me)),
+            "sme": multiplier_text(exp(effects.lenth.sme)),
         }
     if effects.scatter is None:
         return _(
-            "One value a system, and too few systems: the factors are what was"
-            " measured, and nothing says how much of them is chance."
+            "One value per system, and too few systems. The factors are as "
+            "measured, but how much of them is chance is unknown."
         )
-    df = figures.number(effects.scatter.df, ".3g")
-    if effects.kind == "replicated":
+    df = formatting.number(effects.scatter.df, ".3g")
+    if effects.error_source == "replicated":
         text = _(
-            "The scatter of runs within a session stands for chance (%(df)s degrees of"
-            " freedom): 95\N{NO-BREAK SPACE}%% intervals, and clear is what remains "
-            "so when all effects"
-            " are tested together (Benjamini and Hochberg, 5\N{NO-BREAK SPACE}%%). "
-            "Another day may"
-            " differ."
+            "Chance is estimated from the variation between runs within a session "
+            "(%(df)s degrees of freedom). Intervals are 95%%. An effect is clear "
+            "if it remains significant when all effects are tested together "
+            "(Benjamini and Hochberg, 5%%). Results may differ on another day."
         )
-        if effects.are_days_apart:
+        if effects.are_sessions_different:
             text = _(
-                "The scatter of runs stands for chance (%(df)s degrees of freedom): 95"
-                " %% intervals. Not all was measured in the same sessions, and how"
-                " much days differ here is not known: clear is only what lies beyond a"
-                " quarter, which no day does, when all effects are tested together."
+                "Chance is estimated from the variation between runs (%(df)s "
+                "degrees of freedom). Intervals are 95%%. Not all results are from "
+                "the same sessions, and the variation between days is unknown "
+                "here. An effect is therefore clear only if its whole interval is "
+                "beyond 25%%, more than any difference between days, when all "
+                "effects are tested together."
             )
         return text % {"df": df}
     return _(
-        "One value a system. What the fitted effects leave over measures chance"
-        " (%(df)s degrees of freedom): 95\N{NO-BREAK SPACE}%% intervals, and clear is "
-        "what remains so"
-        " when all effects are tested together (Benjamini and Hochberg, "
-        "5\N{NO-BREAK SPACE}%%)."
+        "One value per system. Chance is estimated from the residuals of the "
+        "fitted effects (%(df)s degrees of freedom). Intervals are 95%%. An effect "
+        "is clear if it remains significant when all effects are tested together "
+        "(Benjamini and Hochberg, 5%%)."
     ) % {"df": df}
 
 
-def notes(analysis: Analysis) -> list[str]:
-    effects, lines = analysis.found, []
-    shared = [it.term for it in effects.effects if it.baseline_share > 0.5]
-    if shared and effects.kind != "unjudged":
+def analysis_notes(analysis: ResponseAnalysis) -> list[str]:
+    effects, lines = analysis.effects, []
+    shared = [effect.term for effect in effects.effects if effect.baseline_share > 0.5]
+    if shared and effects.error_source != "not_assessed":
         text = _(
-            "%(terms)s: these levels are compared with different native runs, each"
-            " shared by several systems. An error of one native run would look like"
-            " such an effect, so its margin is wider."
+            "%(terms)s: these levels are compared with different native runs, each "
+            "shared by several systems. An error in one native run would look like "
+            "such an effect, so its margin is wider."
         )
-        lines.append(text % {"terms": _listed(shared)})
-    if effects.higher_terms:
-        text = _("These act together, more than two at a time: %(terms)s.")
-        lines.append(text % {"terms": _listed(effects.higher_terms)})
+        lines.append(text % {"terms": _join_terms(shared)})
+    if effects.higher_order_terms:
+        text = _("Interactions of more than two factors: %(terms)s.")
+        lines.append(text % {"terms": _join_terms(effects.higher_order_terms)})
     if effects.aliases:
         names = []
         for alias in effects.aliases:
             name = term_name(alias.term)
             if alias.levels:
                 levels = [level_name(alias.term[0], level) for level in alias.levels]
-                words = {"term": name, "levels": ", ".join(levels)}
-                name = _("%(term)s: %(levels)s alone") % words
+                values = {"term": name, "levels": ", ".join(levels)}
+                name = _("%(term)s: only %(levels)s") % values
             if alias.partners:
-                words = {"term": name, "partners": _listed(alias.partners)}
-                name = _("%(term)s (from %(partners)s)") % words
+                values = {"term": name, "partners": _join_terms(alias.partners)}
+                name = _("%(term)s (from %(partners)s)") % values
             names.append(name)
-        text = _("Not shown, because these systems cannot tell them apart: %(pairs)s.")
+        text = _(
+            "Not shown, because they cannot be distinguished with these "
+            "systems: %(pairs)s."
+        )
         lines.append(text % {"pairs": "; ".join(names)})
     if effects.pooled_interactions:
-        text = _("Treated as chance, because too little else measures it: %(terms)s.")
-        if effects.kind == "unjudged":
+        text = _(
+            "Treated as chance, because there are too few other data to "
+            "estimate it: %(terms)s."
+        )
+        if effects.error_source == "not_assessed":
             text = _(
-                "Left out to measure chance, which still could not be measured: "
+                "Excluded to estimate chance, which still could not be estimated: "
                 "%(terms)s."
             )
-        lines.append(text % {"terms": _listed(effects.pooled_interactions)})
-    return [*lines, *left_out(analysis)]
+        lines.append(text % {"terms": _join_terms(effects.pooled_interactions)})
+    return [*lines, *left_out_notes(analysis)]
 
 
-def left_out(analysis: Analysis) -> Iterator[str]:
-    for reason, text in LEFT_OUT.items():
-        if n := analysis.left_out.get(reason, 0):
+def left_out_notes(analysis: ResponseAnalysis) -> Iterator[str]:
+    for reason, text in LEFT_OUT_TEXTS.items():
+        if n := analysis.excluded.get(reason, 0):
             yield text % {"n": n}
 
 
-def _listed(terms: Iterable[Term]) -> str:
+def _join_terms(terms: Iterable[Term]) -> str:
     return ", ".join(map(term_name, terms))

@@ -1,4 +1,4 @@
-"""The words of the pages, each explained once: on `/glossary/`, and where it stands."""
+"""Terms of the pages, for `/glossary/` and for inline explanations."""
 
 from dataclasses import dataclass
 
@@ -8,237 +8,248 @@ from dashboard.wording import Text
 
 
 @dataclass(frozen=True)
-class Word:
-    """A word and what it means here; ``sign`` is how cells show it, if they do."""
+class GlossaryTerm:
+    """Term with its definition; ``sign`` is its symbol in tables."""
 
     slug: str
     term: Text
-    meaning: Text
+    definition: Text
     sign: str = ""
 
 
 @dataclass(frozen=True)
-class Chapter:
-    """Words that belong together."""
-
+class GlossarySection:
     slug: str
     title: Text
-    words: tuple[Word, ...]
+    terms: tuple[GlossaryTerm, ...]
 
 
-COMPARING = (
-    Word(
+COMPARISON_TERMS = (
+    GlossaryTerm(
         "session",
         _("session"),
         _(
-            "One sitting of runs: named by who uploaded them, or derived from their "
-            "starts. Sittings differ, so a verdict says of which it speaks."
+            "A group of runs made together, named by the uploader or derived from "
+            "their start times. Sessions differ, so each verdict names the "
+            "sessions it applies to."
         ),
     ),
-    Word(
+    GlossaryTerm(
         "native",
         _("native"),
-        _("The machine itself, without a hypervisor: what a VM is compared with."),
+        _("The machine itself, without a hypervisor. VMs are compared with it."),
     ),
-    Word(
+    GlossaryTerm(
         "baseline",
         _("baseline"),
         _(
-            "The native result that a result is divided by: same host, tool, "
-            "benchmark and bits, and the guest's OS where it ran natively. Virtlab "
-            "finds it; where there is none, or more than one, the page says so."
+            "The native result that a result is compared with: same host, tool, "
+            "benchmark and bits, and the guest's OS if it was measured natively. "
+            "Virtlab finds it automatically. If none matches, or more than one, "
+            "the page shows this."
         ),
     ),
-    Word(
+    GlossaryTerm(
         "efficiency",
         _("relative performance"),
         _(
-            "Native = 1: the VM's speed divided by the bare "
-            "machine's. 0.9 is 10\N{NO-BREAK SPACE}% slower. Times are divided the "
-            "other way round, so "
-            "that more is always better."
+            "Speed of the VM divided by the speed of bare metal: native = 1, and "
+            "0.9 is 10% slower. Times are divided the other way round, so that "
+            "higher is always better."
         ),
     ),
-    Word(
+    GlossaryTerm(
         "slowdown",
         _("slowdown"),
         _(
-            "Of one of several VMs that ran together: its speed beside that of the "
-            "same system with one VM alone. 0.42 is 0.42 of the speed that it has "
-            "alone; nothing is said about native."
+            "Speed of one of several VMs that ran together, relative to the same "
+            "system with one VM alone. 0.42 means 42% of its speed alone. It is "
+            "not a comparison with native."
         ),
     ),
-    Word(
+    GlossaryTerm(
         "no-speed",
-        _("no speed"),
+        _("not a speed metric"),
         _(
-            "A length that an option of the test set, a count, a share of CPU time, "
-            "an amount: it has no relative performance, and the result's page says why."
+            "Counts, shares of CPU time, amounts, and durations set by a test "
+            "option have no relative performance. The result's page shows the "
+            "reason."
         ),
     ),
-    Word("overhead", _("overhead"), _("1 minus relative performance: what is lost.")),
-    Word(
+    GlossaryTerm(
+        "overhead",
+        _("overhead"),
+        _("1 minus relative performance: the loss relative to native."),
+    ),
+    GlossaryTerm(
         "interval",
-        _("95\N{NO-BREAK SPACE}% interval"),
+        _("95% CI"),
         _(
-            "Where the true ratio lies, as far as these runs can tell: 95 of 100 such "
-            "intervals contain it. More runs make it narrower. A single run has none."
+            "The range that contains the true ratio, as far as these runs can "
+            "show: 95 of 100 such intervals contain it. More runs make it "
+            "narrower. A single run has none."
         ),
     ),
-    Word(
+    GlossaryTerm(
         "relative",
         _("relative"),
         _(
-            "Where a study has no native runs, its systems are compared with one of "
-            "them. Such ratios say nothing about native speed."
+            "If a study has no native runs, its systems are compared with one of "
+            "them. Such ratios do not show speed relative to native."
         ),
     ),
 )
-JUDGING = (
-    Word(
+ASSESSMENT_TERMS = (
+    GlossaryTerm(
         "verdict",
         _("verdict"),
         _(
-            "What the interval of a ratio says: slower, faster, equivalent, "
-            "undetermined, or not assessed, with the reasons."
+            "The conclusion from the confidence interval of a ratio: slower, "
+            "faster, equivalent, undetermined, or not assessed, with the reasons."
         ),
     ),
-    Word(
+    GlossaryTerm(
         "equivalence-margin",
         _("equivalence margin"),
         _(
-            "Differences too small to matter in practice: 2\N{NO-BREAK SPACE}% unless "
-            "the study says "
-            "otherwise."
+            "Differences that are too small to matter in practice: 2% unless the "
+            "study specifies otherwise."
         ),
     ),
-    Word(
+    GlossaryTerm(
         "slower",
         _("slower"),
-        _("The whole interval lies below the equivalence margin."),
+        _("The whole interval is below the equivalence margin."),
         "▼",
     ),
-    Word(
+    GlossaryTerm(
         "faster",
         _("faster"),
-        _("The whole interval lies above the equivalence margin."),
+        _("The whole interval is above the equivalence margin."),
         "▲",
     ),
-    Word(
+    GlossaryTerm(
         "equivalent",
         _("equivalent"),
-        _("The whole interval lies within the equivalence margin."),
+        _("The whole interval is within the equivalence margin."),
         "=",
     ),
-    Word(
+    GlossaryTerm(
         "undetermined",
         _("undetermined"),
         _(
-            "The interval crosses an edge of the equivalence margin: more runs would "
-            "tell."
+            "The interval crosses a limit of the equivalence margin. More runs "
+            "would settle it."
         ),
         "?",
     ),
-    Word(
+    GlossaryTerm(
         "not-assessed",
         _("not assessed"),
         _(
-            "No verdict is given, with its reasons: too few runs, no baseline or a "
-            "doubtful one, bimodal runs, an order in the runs, an open flag."
+            "No verdict is given, and the reasons are shown: too few runs, no "
+            "baseline or a doubtful one, bimodal runs, a pattern in the order of "
+            "the runs, a flag that withholds the verdict."
         ),
     ),
-    Word(
+    GlossaryTerm(
         "single-run",
         _("single run"),
         _("Measured once: no uncertainty estimate. A verdict needs 5 runs per side."),
     ),
-    Word(
+    GlossaryTerm(
         "flag",
         _("flag"),
         _(
-            "A data-quality warning with its evidence: a wrong unit, a copied row, a "
-            "total that does not match its parts. It never changes a number. "
-            "Unless it is a check only, it withholds the verdict until a person "
-            "confirms or dismisses it."
+            "A data-quality warning with its evidence: a wrong unit, a copied row, "
+            "a total that does not match its parts. It never changes a number. "
+            "If its severity is “impossible” or “implausible”, it withholds the "
+            "verdict until a person dismisses it."
         ),
         "⚑",
     ),
 )
-MEASURING = (
-    Word("tool", _("tool"), _("A benchmark program: LINPACK, RAMspeed, Iometer, ...")),
-    Word(
+MEASUREMENT_TERMS = (
+    GlossaryTerm(
+        "tool", _("tool"), _("A benchmark program: LINPACK, RAMspeed, Iometer, ...")
+    ),
+    GlossaryTerm(
         "case",
         _("benchmark (case)"),
         _(
-            "What one number of a tool means, with its parameters, such as reading in "
-            "blocks of 4 KiB: one row of a comparison."
+            "A metric of a tool with its parameters, such as reading in blocks of "
+            "4 KiB. One row of a comparison."
         ),
     ),
-    Word("host", _("host"), _("A physical machine and what is known of it.")),
-    Word(
+    GlossaryTerm("host", _("host"), _("A physical machine and its known facts.")),
+    GlossaryTerm(
         "system",
         _("system"),
         _(
-            "A host with its hypervisor, guest OS, bits, memory and settings: one "
+            "A host with its hypervisor, guest OS, bits, memory and settings. One "
             "column of a comparison."
         ),
     ),
-    Word("run", _("run"), _("One execution of one tool on one system.")),
-    Word("sample", _("sample"), _("One number that a run measured.")),
-    Word(
+    GlossaryTerm("run", _("run"), _("One execution of one tool on one system.")),
+    GlossaryTerm("sample", _("sample"), _("One number that a run measured.")),
+    GlossaryTerm(
         "cell",
         _("result (cell)"),
-        _("All runs of one benchmark on one system in one scenario, summarised."),
+        _("All runs of one benchmark on one system in one scenario, summarized."),
     ),
-    Word(
+    GlossaryTerm(
         "study",
         _("study"),
-        _("Measurements of a lab with one purpose: systems, runs and text."),
+        _("The measurements of one lab for one purpose: systems, runs and text."),
     ),
-    Word(
+    GlossaryTerm(
         "level",
         _("draft, lab, reproduced, verified"),
         _(
-            "What a study may be published as. Draft: anything. Lab: at least 5 runs "
-            "per result with little scatter, and all metadata. Reproduced: another lab "
-            "found the same, and none the opposite. Verified: another lab signed it."
+            "The level at which a study can be published. Draft: no requirements. "
+            "Lab: at least 5 runs per result with little variation, and all "
+            "metadata. Reproduced: another lab found the same, and no lab found "
+            "the opposite. Verified: another lab signed it."
         ),
     ),
-    Word(
+    GlossaryTerm(
         "version",
         _("version"),
         _(
-            "A published, permanent state of a study, with its files: it can be cited "
-            "and never changes."
+            "A published, permanent state of a study with its files. It can be "
+            "cited and never changes."
         ),
     ),
-    Word(
+    GlossaryTerm(
         "scenario",
         _("scenario"),
         _(
-            "What else ran at the time: nothing, other VMs, a load, traffic between "
-            "VMs."
+            "Other activity during the run: none, other VMs, a load, traffic "
+            "between VMs."
         ),
     ),
-    Word("co-run", _("co-run"), _("Runs of several VMs that ran together.")),
-    Word(
+    GlossaryTerm(
+        "co-run", _("co-run"), _("Runs of several VMs that ran at the same time.")
+    ),
+    GlossaryTerm(
         "bimodal",
         _("bimodal (two speeds)"),
         _(
             "The runs of a result fall into two groups. Their mean would describe "
-            "neither, so no single figure is given."
+            "neither group, so no single value is given."
         ),
     ),
-    Word(
+    GlossaryTerm(
         "clock-trust",
-        _("trust in a clock"),
+        _("clock trust"),
         _(
             "A guest's clock can run slow, which makes everything look fast. Runs "
-            "timed from outside are trusted; a clock compared with no other is "
-            "unchecked; a suspect one withholds the verdict."
+            "timed from outside the guest are trusted. A clock that was not "
+            "compared with another clock is unchecked. A suspect clock withholds "
+            "the verdict."
         ),
     ),
-    Word(
+    GlossaryTerm(
         "factor-effects",
         _("factor effects"),
         _(
@@ -247,9 +258,9 @@ MEASURING = (
         ),
     ),
 )
-CHAPTERS = (
-    Chapter("comparing", _("Comparing with native"), COMPARING),
-    Chapter("judging", _("What may be said"), JUDGING),
-    Chapter("measuring", _("What is measured"), MEASURING),
+GLOSSARY = (
+    GlossarySection("comparing", _("Comparing with native"), COMPARISON_TERMS),
+    GlossarySection("judging", _("Assessment"), ASSESSMENT_TERMS),
+    GlossarySection("measuring", _("Measurements"), MEASUREMENT_TERMS),
 )
-WORDS = {word.slug: word for chapter in CHAPTERS for word in chapter.words}
+TERMS_BY_SLUG = {word.slug: word for chapter in GLOSSARY for word in chapter.terms}

@@ -1,4 +1,4 @@
-"""A server that keeps runs as Virtlab does, and fails as it is told."""
+"""A server that stores runs like Virtlab and fails on request."""
 
 import threading
 from contextlib import contextmanager
@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from agents.client import Client
-from agents.kernels import building
+from agents.kernels import compilation
 from agents.spool import Spool
-from agents.timing.asking import TimePath
 from agents.timing.server import TimeServer
-from tests.agents.stage import TOKEN, KeepingServer
+from agents.timing.time_client import TimeServerPath
+from tests.agents.packed_agent import TOKEN, KeepingServer
 
 
 def serving(server):
@@ -30,7 +30,7 @@ def server():
 
 @contextmanager
 def telling_time():
-    """A time server of this machine."""
+    """Run a time server on this machine."""
     server = TimeServer("127.0.0.1", 0)
     thread = threading.Thread(target=server.serve, daemon=True)
     thread.start()
@@ -42,9 +42,9 @@ def telling_time():
 
 @pytest.fixture
 def time_server():
-    """The way to a time server of this machine."""
+    """The path to a time server on this machine."""
     with telling_time() as server:
-        yield TimePath(f"udp://127.0.0.1:{server.port}")
+        yield TimeServerPath(f"udp://127.0.0.1:{server.port}")
 
 
 @pytest.fixture
@@ -59,25 +59,25 @@ def spool(tmp_path: Path) -> Spool:
 
 @pytest.fixture(autouse=True)
 def no_settling(monkeypatch):
-    """Nobody waits for this machine to rest; it will not."""
-    monkeypatch.setattr("agents.measuring.bracket.SETTLE_S", 0)
+    """Skip the idle check, because this machine is not idle."""
+    monkeypatch.setattr("agents.measuring.timed_run.IDLE_CHECK_S", 0)
 
 
 @pytest.fixture(scope="session")
 def store(tmp_path_factory):
-    """An agent's folder that keeps what was compiled, once for all tests."""
+    """An agent folder with compiled kernels, shared by all tests."""
     return tmp_path_factory.mktemp("agent")
 
 
 @pytest.fixture
 def compiled(store, monkeypatch):
-    """Take our kernels from there, for a test that only names them."""
-    monkeypatch.setattr(building, "_store", lambda: str(store / "kernels"))
+    """Use shared compiled kernels in a test that only needs their names."""
+    monkeypatch.setattr(compilation, "_store", lambda: str(store / "kernels"))
 
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """The agent's own folder, for a test alone."""
+    """The agent's folder for one test."""
     folder = tmp_path / "agent"
     for name in ("VIRTLAB_SERVER", "VIRTLAB_TOKEN"):
         monkeypatch.delenv(name, raising=False)

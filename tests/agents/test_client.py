@@ -1,4 +1,4 @@
-"""The client: patient with what passes, plain about what does not; what it trusts."""
+"""The client: retries, permanent errors, and trusted certificates."""
 
 import gzip
 import json
@@ -9,15 +9,21 @@ from typing import Any
 
 import pytest
 
-from agents.client import Client, RefusedError, UnreachableError, folder_of, trusted
+from agents.client import (
+    Client,
+    RefusedError,
+    UnreachableError,
+    certificate_folder,
+    ssl_context,
+)
 from tests.agents.conftest import serving
 
 
 class Server(HTTPServer):
-    """Answers from a list and remembers what it was asked."""
+    """Gives answers from a list and records requests."""
 
     answers: list[tuple[int, dict[str, Any]]]
-    asked: list[tuple[str, str, bytes, Any]]
+    requests: list[tuple[str, str, bytes, Any]]
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -25,7 +31,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def answer(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        self.server.asked.append((self.command, self.path, body, self.headers))
+        self.server.requests.append((self.command, self.path, body, self.headers))
         status, answer = self.server.answers.pop(0)
         self.send_response(status)
         self.end_headers()
@@ -34,82 +40,82 @@ class Handler(BaseHTTPRequestHandler):
     do_GET = do_POST = do_PATCH = answer  # noqa: N815 - names of the base class
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        pass
 
 
 @pytest.fixture
 def server() -> Iterator[Server]:
     server = Server(("127.0.0.1", 0), Handler)
-    server.answers, server.asked = [], []
+    server.answers, server.requests = [], []
     yield from serving(server)
 
 
 @pytest.fixture
 def client(server: Server) -> Client:
-    return Client(f"http://127.0.0.1:{server.server_port}", "vl_x_y", patience_s=5)
+    return Client(f"http://127.0.0.1:{server.server_port}", "vl_x_y", retry_for_s=5)
 
 
-def test_it_shows_its_token_and_posts_json(server, client):
+def test_token_and_json_are_sent(server, client):
     server.answers = [(201, {"slug": "study"})]
 
     assert client.create_study({"slug": "study"}) == {"slug": "study"}
 
-    method, path, body, headers = server.asked[0]
+    method, path, body, headers = server.requests[0]
     assert (method, path) == ("POST", "/api/v1/studies/")
     assert json.loads(body) == {"slug": "study"}
     assert headers["Authorization"] == "Token vl_x_y"
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
-def test_it_tries_again_what_may_pass(server, client, status):
+def test_temporary_failures_are_retried(server, client, status):
     server.answers = [(status, {}), (200, {"id": 1})]
 
     assert client.get("runs/1/") == {"id": 1}
 
 
-def test_it_raises_what_will_never_pass_with_the_servers_sentence(server, client):
+def test_permanent_failure_raises_with_the_servers_message(server, client):
     server.answers = [(409, {"code": "key_reused", "detail": "Used.", "fields": {}})]
 
     with pytest.raises(RefusedError, match="Used") as refused:
         client.register_host({"slug": "alpha"})
 
     assert (refused.value.status, refused.value.code) == (409, "key_reused")
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("asked", ["soon", "-5", ""])
-def test_it_does_not_wait_for_nonsense(server, client, asked):
-    server.answers = [(503, {"Retry-After": asked}), (200, {"id": 1})]
+@pytest.mark.parametrize("header", ["soon", "-5", ""])
+def test_invalid_retry_after_is_ignored(server, client, header):
+    server.answers = [(503, {"Retry-After": header}), (200, {"id": 1})]
 
     assert client.get("runs/1/") == {"id": 1}
 
 
-def test_it_gives_up_on_a_server_that_never_answers():
+def test_unresponsive_server_is_given_up():
     with pytest.raises(UnreachableError, match="did not answer"):
-        Client("http://127.0.0.1:9", patience_s=0.5).get("health/")
+        Client("http://127.0.0.1:9", retry_for_s=0.5).get("health/")
 
 
-def test_it_uploads_in_packed_batches_and_says_how_far_it_is(server, client):
+def test_uploads_are_compressed_batches_with_progress(server, client):
     runs = [{"key": str(number), "note": f"{number}" * 50} for number in range(450)]
     server.answers = [(202, {})] * 3
 
     assert list(client.upload(runs)) == [200, 400, 450]
 
-    _, path, body, headers = server.asked[0]
+    _, path, body, headers = server.requests[0]
     assert (path, headers["Content-Encoding"]) == ("/api/v1/runs/bulk/", "gzip")
     lines = gzip.decompress(body).splitlines()
     assert [json.loads(line) for line in lines] == runs[:200]
 
 
-def test_it_does_not_pack_what_would_look_like_a_bomb(server, client):
+def test_suspiciously_compressible_body_is_not_compressed(server, client):
     server.answers = [(202, {})]
 
     list(client.upload([{"note": "0" * 500_000}]))
 
-    assert "Content-Encoding" not in server.asked[0][3]
+    assert "Content-Encoding" not in server.requests[0][3]
 
 
-def test_it_reads_a_list_to_its_end(server, client):
+def test_paginated_list_is_read_completely(server, client):
     second = "http://elsewhere/api/v1/runs/?cursor=abc&study=study"
     server.answers = [
         (200, {"results": [{"id": 1}], "next": second}),
@@ -119,11 +125,11 @@ def test_it_reads_a_list_to_its_end(server, client):
     ids = [run["id"] for run in client.get_all("runs/", study="study")]
 
     assert ids == [1, 2]
-    assert server.asked[1][1] == "/api/v1/runs/?cursor=abc&study=study"
+    assert server.requests[1][1] == "/api/v1/runs/?cursor=abc&study=study"
 
 
-def test_certificates_are_read_once_for_all_connections():
-    assert trusted() is trusted()
+def test_certificates_are_loaded_once():
+    assert ssl_context() is ssl_context()
 
 
 CERTIFICATE = "-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n"
@@ -131,7 +137,7 @@ CERTIFICATE = "-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n"
 
 @pytest.fixture
 def paths(tmp_path, monkeypatch):
-    """A file of two certificates beside a folder that has both by their hashes."""
+    """A file with two certificates and a folder that has both by their hashes."""
     for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
         monkeypatch.delenv(name, raising=False)
     folder = tmp_path / "certs"
@@ -140,31 +146,31 @@ def paths(tmp_path, monkeypatch):
         (folder / name).write_text(CERTIFICATE)
     file = folder / "all.crt"
     file.write_text(2 * CERTIFICATE)
-    given = ssl.get_default_verify_paths()
-    return given._replace(cafile=str(file), capath=str(folder))
+    paths = ssl.get_default_verify_paths()
+    return paths._replace(cafile=str(file), capath=str(folder))
 
 
-def test_a_folder_that_has_all_certificates_is_read_as_needed(paths):
-    assert folder_of(paths) == paths.capath
+def test_complete_certificate_folder_is_used(paths):
+    assert certificate_folder(paths) == paths.capath
 
 
-def test_a_folder_that_lacks_one_is_not_enough(paths, tmp_path):
+def test_incomplete_certificate_folder_is_ignored(paths, tmp_path):
     (tmp_path / "certs" / "0a1b2c3d.1").unlink()
 
-    assert folder_of(paths) == ""
+    assert certificate_folder(paths) == ""
 
 
 @pytest.mark.parametrize("name", ["SSL_CERT_FILE", "SSL_CERT_DIR"])
-def test_what_somebody_named_is_what_counts(paths, monkeypatch, name):
+def test_environment_overrides_certificates(paths, monkeypatch, name):
     monkeypatch.setenv(name, "/elsewhere")
 
-    assert folder_of(paths) == ""
+    assert certificate_folder(paths) == ""
 
 
 @pytest.mark.parametrize("absent", ["cafile", "capath"])
-def test_without_a_file_or_a_folder_python_decides(paths, absent):
-    assert folder_of(paths._replace(**{absent: None})) == ""
+def test_missing_certificate_paths_use_the_default(paths, absent):
+    assert certificate_folder(paths._replace(**{absent: None})) == ""
 
 
-def test_a_file_that_cannot_be_read_decides_nothing(paths):
-    assert folder_of(paths._replace(cafile=f"{paths.cafile}.gone")) == ""
+def test_unreadable_certificate_file_uses_the_default(paths):
+    assert certificate_folder(paths._replace(cafile=f"{paths.cafile}.gone")) == ""

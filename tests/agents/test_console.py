@@ -1,4 +1,4 @@
-"""Numbers on the command line: within their limits, or a sentence and exit code 2."""
+"""Numbers on the command line: within limits, or a message and exit code 2."""
 
 import pytest
 
@@ -21,7 +21,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("words", WRONG)
-def test_a_number_beyond_its_limits_is_a_wrong_use(words, capsys):
+def test_number_outside_its_limits_is_a_usage_error(words, capsys):
     with pytest.raises(SystemExit) as ended:
         main(words.split())
 

@@ -1,4 +1,4 @@
-"""The spool: saved is saved, full is loud, rejected can be tried again."""
+"""The spool: saving, limits, rejection and retries."""
 
 import json
 import os
@@ -19,11 +19,11 @@ from agents.spool import Spool
 ROOT = Path(__file__).parents[2]
 
 
-def run(**more):
-    return {"key": str(uuid.uuid4()), "output": "Triad: 1 2 3\n", **more}
+def run(**changes):
+    return {"key": str(uuid.uuid4()), "output": "Triad: 1 2 3\n", **changes}
 
 
-def test_what_was_saved_waits_byte_for_byte(spool):
+def test_saved_body_is_unchanged(spool):
     document = run(note="ä\u2028")
 
     key = spool.save(document)
@@ -34,13 +34,13 @@ def test_what_was_saved_waits_byte_for_byte(spool):
     assert names == {"rejected", "new", "held", f"{key}.json"}
 
 
-def test_a_run_is_readable_by_its_owner_only(spool):
+def test_saved_run_is_private(spool):
     key = spool.save(run())
 
     assert stat.S_IMODE(os.stat(spool.path(key)).st_mode) == 0o600
 
 
-def test_the_oldest_comes_first(spool):
+def test_oldest_run_comes_first(spool):
     keys = [spool.save(run()) for _ in range(3)]
     for age, key in enumerate(keys):
         os.utime(spool.path(key), (time.time() - age * 100,) * 2)
@@ -48,7 +48,7 @@ def test_the_oldest_comes_first(spool):
     assert spool.waiting() == keys[::-1]
 
 
-def test_a_clock_that_jumped_a_day_loses_nothing(spool):
+def test_clock_jump_loses_nothing(spool):
     keys = {spool.save(run()) for _ in range(4)}
     for key, days in zip(keys, (-400, -1, 1, 400), strict=True):
         os.utime(spool.path(key), (time.time() + days * 86400,) * 2)
@@ -56,9 +56,9 @@ def test_a_clock_that_jumped_a_day_loses_nothing(spool):
     assert set(Spool(spool.folder).waiting()) == keys
 
 
-def test_a_full_spool_says_so_and_keeps_what_it_has(spool):
+def test_full_spool_refuses_and_keeps_old_runs(spool):
     key = spool.save(run())
-    full = Spool(spool.folder, most_bytes=spool.bytes_held() + 10)
+    full = Spool(spool.folder, most_bytes=spool.size_bytes() + 10)
 
     with pytest.raises(SpoolFullError, match=r"full: .* The run was NOT saved"):
         full.save(run())
@@ -66,16 +66,16 @@ def test_a_full_spool_says_so_and_keeps_what_it_has(spool):
     assert full.waiting() == [key]
 
 
-def test_rejected_runs_count_as_held(spool):
+def test_rejected_runs_count_in_the_size(spool):
     key = spool.save(run(output="x" * 10_000))
-    held = spool.bytes_held()
+    size = spool.size_bytes()
 
     spool.reject(key, "because")
 
-    assert spool.bytes_held() > held
+    assert spool.size_bytes() > size
 
 
-def test_a_rejected_run_keeps_its_reason_and_can_wait_again(spool):
+def test_rejected_run_keeps_its_reason_and_can_be_retried(spool):
     key = spool.save(run())
     spool.reject(key, "unknown_study (HTTP 422): no such study\n")
 
@@ -86,7 +86,7 @@ def test_a_rejected_run_keeps_its_reason_and_can_wait_again(spool):
     assert (spool.waiting(), spool.rejected()) == ([key], {})
 
 
-def test_half_a_file_is_never_sent_and_forgotten_when_it_is_old(spool):
+def test_partial_file_is_never_sent_and_removed_when_old(spool):
     key = str(uuid.uuid4())
     young = Path(spool.folder) / "new" / f"{key}.json.12.part"
     old = Path(spool.folder) / "new" / f"{key}.json.13.part"
@@ -94,71 +94,71 @@ def test_half_a_file_is_never_sent_and_forgotten_when_it_is_old(spool):
         path.write_text('{"key": "')
     os.utime(old, (time.time() - 7200,) * 2)
 
-    again = Spool(spool.folder)
+    reopened = Spool(spool.folder)
 
-    assert again.waiting() == []
+    assert reopened.waiting() == []
     assert (young.exists(), old.exists()) == (True, False)
 
 
-def test_files_of_others_are_left_alone(spool):
-    other = Path(spool.folder) / "notes.json"
-    other.write_text("{}")
+def test_foreign_files_are_ignored(spool):
+    foreign_file = Path(spool.folder) / "notes.json"
+    foreign_file.write_text("{}")
 
     assert Spool(spool.folder).waiting() == []
-    assert other.exists()
+    assert foreign_file.exists()
 
 
-def test_halves_of_an_older_agent_are_forgotten_too(spool):
+def test_partial_files_of_older_agents_are_removed(spool):
     old = Path(spool.folder) / f"{uuid.uuid4()}.json.13.part"
     old.write_text('{"key": "')
     os.utime(old, (time.time() - 7200,) * 2)
 
-    spool.bytes_held()
+    spool.size_bytes()
 
     assert not old.exists()
 
 
-def test_what_is_held_is_counted_on_from_save_to_save(spool):
+def test_size_is_updated_by_each_save(spool):
     keys = [spool.save(run(output="x" * size)) for size in (10, 1000, 100_000)]
     spool.remove(keys[1:2])
     spool.reject(keys[0], "because")
 
-    assert spool.fullness() * spool.most_bytes == pytest.approx(spool.bytes_held())
+    assert spool.fullness() * spool.most_bytes == pytest.approx(spool.size_bytes())
 
 
 @pytest.mark.parametrize("text", [b"", b"half", b"99999999999999999999"])
-def test_a_wrong_count_refuses_nothing(spool, text):
+def test_wrong_stored_size_refuses_nothing(spool, text):
     spool.save(run())
     (Path(spool.folder) / "held").write_bytes(text)
 
     spool.save(run())
 
     assert len(spool.waiting()) == 2
-    assert spool.fullness() * spool.most_bytes == pytest.approx(spool.bytes_held())
+    assert spool.fullness() * spool.most_bytes == pytest.approx(spool.size_bytes())
 
 
 def aged(spool, number):
-    """Save so many runs; each is older than the one before."""
+    """Save this many runs, each older than the previous one."""
     keys = [spool.save(run()) for _ in range(number)]
     for age, key in enumerate(keys):
         os.utime(spool.path(key), (time.time() - age * 100,) * 2)
     return keys
 
 
-def test_the_oldest_go_first(spool):
+def test_peek_returns_the_oldest(spool):
     keys = aged(spool, 5)
 
-    assert [key for key, _ in spool.look(5)[0]] == keys[::-1]
+    assert [key for key, _ in spool.peek(5)[0]] == keys[::-1]
 
 
-def test_of_more_than_can_be_looked_up_some_go_first_and_all_are_counted(spool):
+def test_peek_limits_keys_but_counts_all(spool):
     keys = aged(spool, 5)
 
-    oldest, number = spool.look(2)
+    oldest, number = spool.peek(2)
 
-    found = [key for key, _ in oldest]
-    assert found == [key for key in keys[::-1] if key in found]
-    assert (len(found), number, spool.number()) == (2, 5, 5)
+    found_keys = [key for key, _ in oldest]
+    assert found_keys == [key for key in keys[::-1] if key in found_keys]
+    assert (len(found_keys), number, spool.count()) == (2, 5, 5)
     assert not spool.is_empty()
 
 
@@ -177,12 +177,12 @@ DISK_FULL = """
 """
 
 
-def test_a_full_disk_saves_nothing_by_half_and_says_so(tmp_path):
+def test_full_disk_saves_nothing_and_is_reported(tmp_path):
     program = [sys.executable, "-c", textwrap.dedent(DISK_FULL), str(tmp_path)]
 
-    said = subprocess.check_output(program, cwd=ROOT, text=True)
+    output = subprocess.check_output(program, cwd=ROOT, text=True)
 
-    assert said.startswith("6 True The run was NOT saved:")
-    assert "File too large" in said
+    assert output.startswith("6 True The run was NOT saved:")
+    assert "File too large" in output
     assert list(tmp_path.rglob("*.part")) == []
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY

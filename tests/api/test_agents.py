@@ -1,6 +1,6 @@
 """/api/v1/agents/: what uploads to one's lab, and what it carries."""
 
-from benchmarks.labs.people import person_agent
+from benchmarks.labs.members import person_agent
 from benchmarks.labs.tokens import issue_token
 from benchmarks.models import Token
 
@@ -16,11 +16,11 @@ def test_it_tells_where_an_agent_measured_and_when_it_was_seen(
 
     token = Token.objects.get(can_upload=True)
     assert (agent["name"], agent["lab"]) == ("alice", "alpha-lab")
-    assert agent["last_run"] | {"at": ""} == {
+    assert agent["last_run"] | {"received_at": ""} == {
         "host": "alpha",
         "system": "native Ubuntu Server 9.04 32-bit",
-        "at": "",
-        "version": "0123456789ab",
+        "received_at": "",
+        "agent_checksum": "0123456789ab",
         "python": "3.6.8",
     }
     assert agent["last_seen_at"] is not None
@@ -46,7 +46,10 @@ def test_what_an_agent_says_of_itself_may_be_anything(
 
     (agent,) = reader.get("agents/").json()["results"]
 
-    assert (agent["last_run"]["version"], agent["last_run"]["python"]) == ("", "")
+    assert (agent["last_run"]["agent_checksum"], agent["last_run"]["python"]) == (
+        "",
+        "",
+    )
 
 
 def test_people_who_upload_in_the_browser_are_no_agents(reader, lab, person):

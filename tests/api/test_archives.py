@@ -50,7 +50,7 @@ def tarred(files):
 def form(about, archive, name="results.zip"):
     head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="'
     parts = [
-        f'{head}about"\r\n\r\n{json.dumps(about)}\r\n'.encode(),
+        f'{head}metadata"\r\n\r\n{json.dumps(about)}\r\n'.encode(),
         f'{head}archive"; filename="{name}"\r\n\r\n'.encode() + archive + b"\r\n",
     ]
     return b"".join(parts) + f"--{BOUNDARY}--\r\n".encode()
@@ -76,21 +76,21 @@ def test_a_look_says_which_system_each_folder_is_and_stores_nothing(post):
     assert answer.status_code == 200
     body = answer.json()
     kvm, native = body["folders"]
-    assert (native["folder"], native["files"]) == ("native", 2)
+    assert (native["folder"], native["result_file_count"]) == ("native", 2)
     assert native["system"] == {"host": "alpha", "hypervisor": "native"}
     assert kvm["system"]["hypervisor"] == "KVM"
     assert kvm["system"]["hypervisor_version"] == "8.2"
     assert kvm["system"]["vcpus"] == 2
-    assert kvm["said"]["hypervisor_version"] == "name"
-    assert "lscpu" in kvm["said"].values()
-    assert not kvm["missing"]
+    assert kvm["sources"]["hypervisor_version"] == "name"
+    assert "lscpu" in kvm["sources"].values()
+    assert not kvm["missing_fields"]
     states = {file["name"]: file["state"] for file in body["files"]}
     assert states == {
         "native/cpu.txt": "read",
         "native/fio/1.txt": "read",
         "kvm-8.2/cpu.txt": "read",
-        "kvm-8.2/lscpu.txt": "describes",
-        "kvm-8.2/README": "refused",
+        "kvm-8.2/lscpu.txt": "description",
+        "kvm-8.2/README": "rejected",
     }
     assert not body["stored"]
     assert not System.objects.exists()
@@ -104,11 +104,13 @@ def test_it_is_stored_and_again_changes_nothing(post):
     stored = [file for file in first.json()["files"] if file["state"] == "stored"]
     assert len(stored) == 3
     assert {file["state"] for file in again.json()["files"]} == {
-        *("known", "describes", "refused")
+        *("already_stored", "description", "rejected")
     }
     assert Run.objects.count() == 3
     assert [file["runs"] for file in stored] == [
-        file["runs"] for file in again.json()["files"] if file["state"] == "known"
+        file["runs"]
+        for file in again.json()["files"]
+        if file["state"] == "already_stored"
     ]
     hypervisors = {run.system.hypervisor for run in Run.objects.all()}
     assert hypervisors == {"native", "KVM"}
@@ -130,13 +132,13 @@ def test_a_registered_system_is_named_by_its_id(post, host):
     looked = post().json()["folders"][0]
     answer = post(tarred({"x/cpu.txt": CPU}), systems={"x": kvm.pk}, store=True)
 
-    assert looked["fits"] == [kvm.pk]
+    assert looked["matching_system_ids"] == [kvm.pk]
     assert answer.json()["folders"][0]["system_id"] == kvm.pk
     assert kvm.runs.count() == 2
 
 
 def test_files_dates_stand_where_it_is_asked_for(post):
-    post(tarred({"native/cpu.txt": CPU}), store=True, take_file_dates=True)
+    post(tarred({"native/cpu.txt": CPU}), store=True, use_file_dates=True)
     post(tarred({"native/cpu.txt": CPU}), store=True)
 
     dated, undated = Run.objects.order_by("pk")
@@ -188,8 +190,8 @@ def test_a_form_without_its_parts_is_refused(api):
     answer = api.post("archives/", body, content_type=content_type)
 
     assert answer.status_code == 400
-    assert set(answer.json()["fields"]) == {"about", "archive"}
-    assert api.post("archives/", {"about": {}}).status_code == 415
+    assert set(answer.json()["fields"]) == {"metadata", "archive"}
+    assert api.post("archives/", {"metadata": {}}).status_code == 415
 
 
 def test_another_labs_token_names_no_system_of_ours(

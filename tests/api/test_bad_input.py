@@ -172,7 +172,7 @@ def test_a_typo_is_answered_with_what_was_meant(api, run_document):
     body = refused(api.post("runs/", {**run_document(), "tool_verson": "1"}))
 
     assert body["fields"]["tool_verson"] == [
-        "This is not known here. Did you mean tool_version?"
+        "This is not a known field. Did you mean tool_version?"
     ]
 
 

@@ -4,7 +4,7 @@ import orjson
 import pytest
 
 from benchmarks.models import Run, RunOutput, System
-from tests import jobs
+from tests import job_queue
 
 
 def test_it_takes_a_thousand_lines(api, run_document):
@@ -18,7 +18,7 @@ def test_it_takes_a_thousand_lines(api, run_document):
     assert [each["key"] for each in body["runs"]] == [each["key"] for each in documents]
     assert [each["line"] for each in body["runs"]] == list(range(1, 1001))
     assert {each["status"] for each in body["runs"]} == {"received"}
-    assert Run.objects.count() == jobs.waiting("upload").count() == 1000
+    assert Run.objects.count() == job_queue.waiting("upload").count() == 1000
     assert System.objects.count() == 1
 
 
@@ -57,7 +57,7 @@ def test_it_takes_packed_lines(api, run_document):
     [
         ({"tool": "nosuchtool"}, 422, "unknown_tool"),
         ({"study": "missing"}, 422, "unknown_study"),
-        ({"value": -5}, 422, "value_refused"),
+        ({"value": -5}, 422, "value_rejected"),
         ({"key": "x"}, 400, "invalid"),
         ({"tool": 5}, 400, "invalid"),
     ],
@@ -71,12 +71,12 @@ def test_one_bad_line_of_a_thousand_stores_nothing(
     answer = api.bulk(documents)
 
     body = answer.json()
-    assert (answer.status_code, body["code"]) == (status, "lines_refused")
+    assert (answer.status_code, body["code"]) == (status, "lines_rejected")
     assert list(body["fields"]) == ["line 17"]
     assert body["fields"]["line 17"]["code"] == code
     assert body["detail"].startswith("Nothing was stored: 1 line is wrong. Line 17: ")
     assert not Run.objects.exists()
-    assert not jobs.waiting("upload").exists()
+    assert not job_queue.waiting("upload").exists()
     assert not System.objects.exists()
 
 

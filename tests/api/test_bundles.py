@@ -13,7 +13,7 @@ from benchmarks.models import Run
 def packed(tmp_path, token, run_document):
     spool = Spool(str(tmp_path / "spool"))
     spool.save(run_document())
-    [made] = bundles.write(spool, str(tmp_path / "stick"), token)
+    [made] = bundles.write_bundles(spool, str(tmp_path / "stick"), token)
     return (tmp_path / "stick" / made).read_bytes()
 
 
@@ -26,7 +26,7 @@ def test_it_is_stored_and_again_changes_nothing(api, packed):
 
     assert (first.status_code, again.status_code) == (202, 202)
     body = first.json()
-    assert (body["accepted"], body["repeated"], body["hosts"]) == (1, 0, 0)
+    assert (body["accepted"], body["repeated"], body["host_count"]) == (1, 0, 0)
     assert body["agent"] == Run.objects.get().agent.name
     assert (again.json()["accepted"], again.json()["repeated"]) == (0, 1)
 
@@ -38,8 +38,8 @@ def test_a_changed_one_is_refused_in_the_shape_of_all_errors(api, packed):
 
     assert answer.status_code == 422
     assert answer.json().keys() == {"code", "detail", "fields"}
-    assert answer.json()["code"] == "bundle_refused"
-    assert "does not fit" in answer.json()["detail"]
+    assert answer.json()["code"] == "bundle_rejected"
+    assert "is not valid" in answer.json()["detail"]
     assert not Run.objects.exists()
 
 

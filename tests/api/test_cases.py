@@ -18,7 +18,7 @@ def test_it_lists_what_was_measured(anyone, measured):
         "better": "higher",
         "component": "network",
         "kind": "speed",
-        "stands_for": "test",
+        "role": "test",
         "work_class": "network-throughput-out",
         "label": Case.objects.get().label,
     }

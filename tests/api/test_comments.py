@@ -3,7 +3,7 @@
 import pytest
 from django.contrib.auth import get_user_model
 
-from benchmarks.models import Cell, Comment, EarlierText, Membership, Run
+from benchmarks.models import Cell, Comment, CommentRevision, Membership, Run
 
 TEXT = "31 °C.\nSee https://example.org/log"
 
@@ -72,17 +72,17 @@ def test_the_author_edits_and_removes_and_what_it_said_is_kept(
     removed = api.patch(url, {"removed": True})
 
     assert refused.status_code == 422
-    assert refused.json()["code"] == "comment"
+    assert refused.json()["code"] == "invalid_comment"
     assert (edited.json()["text"], removed.json()["text"]) == ("b", "")
-    assert [it["text"] for it in removed.json()["earlier"]] == ["a", "b"]
-    assert anyone.get(url).json()["earlier"] == []
-    assert stranger.get(url).json()["earlier"] == []
+    assert [it["text"] for it in removed.json()["revisions"]] == ["a", "b"]
+    assert anyone.get(url).json()["revisions"] == []
+    assert stranger.get(url).json()["revisions"] == []
     # A maintainer does not read it, an admin who has signed in does.
     anyone.client.force_login(person)
-    assert anyone.get(url).json()["earlier"] == []
+    assert anyone.get(url).json()["revisions"] == []
     Membership.objects.update(role="admin")
-    assert len(anyone.get("comments/").json()["results"][0]["earlier"]) == 2
-    assert EarlierText.objects.count() == 2
+    assert len(anyone.get("comments/").json()["results"][0]["revisions"]) == 2
+    assert CommentRevision.objects.count() == 2
 
 
 @pytest.mark.parametrize(

@@ -10,25 +10,25 @@ from typing import get_args, get_type_hints
 import pytest
 import yaml
 
-from api.comparisons import ComparisonSerializer, RatioField
-from benchmarks.comparing.row import ComparisonRow
+from api.comparisons import ComparisonSerializer, RatioOfKindField
+from benchmarks.comparison.comparison_row import ComparisonRow
 from benchmarks.models import Efficiency, Host, Study, System
 from benchmarks.studies import checking
 from benchmarks.uploads import processing
 
 DOCUMENT = Path(__file__).with_name("openapi.yaml")
 NOT_SHOWN = {
-    "shown.measure": "it is always a speed: /energy/ answers with energies",
-    "shown.energy": "it is none here: /energy/ answers with energies",
-    "shown.ratio": "efficiency, relative, scaling or slowdown",
-    "shown.kind": "which of these it is",
-    "shown.judgement.ratio": "efficiency, relative or scaling",
-    "shown.judgement.half_width": "low and high say it",
-    "shown.ratio_range": "the ratio_range of the judgement, where no figure may stand",
-    "shown.judgement.strength": "how a page draws design and evidence level",
-    "shown.judgement.label": "made of verdict, direction and evidence level",
-    "shown.interval": "low and high of the judgement, where the view shows a ratio",
-    "shown.within": "of the value, to round it by: /cells/ has n, mean and m2",
+    "result.measure": "it is always a speed: /energy/ answers with energies",
+    "result.energy": "it is none here: /energy/ answers with energies",
+    "result.ratio": "the ratio of its kind: relative_performance and so on",
+    "result.ratio_kind": "which of these it is",
+    "result.assessment.ratio": "the same",
+    "result.assessment.half_width": "low and high say it",
+    "result.ratio_range": "the ratio_range of the judgement, where no figure may stand",
+    "result.assessment.interval_style": "how a page draws design and evidence level",
+    "result.assessment.label": "made of verdict, direction and evidence level",
+    "result.interval": "low and high of the judgement, where the view shows a ratio",
+    "result.value_interval": "of the value, to round it by: /cells/ has n, mean and m2",
 }
 """Fields of a row that the API leaves out, and why."""
 
@@ -59,11 +59,11 @@ def rows(caller, **query):
 def test_it_sets_a_guest_beside_its_machine(anyone, measured):
     native, guest = rows(anyone, study="study")
 
-    assert guest["efficiency"] == pytest.approx(13.08 / 52.97)
+    assert guest["relative_performance"] == pytest.approx(13.08 / 52.97)
     assert (guest["value"], guest["baseline_value"]) == (13.08, 52.97)
     assert (guest["state"], native["state"]) == ("paired", "native")
     assert guest["baseline_system_id"] == native["system_id"]
-    assert native["efficiency"] is None
+    assert native["relative_performance"] is None
 
 
 def test_a_row_has_the_fields_that_were_promised(anyone, measured):
@@ -76,7 +76,9 @@ def test_a_row_has_the_fields_that_were_promised(anyone, measured):
 def test_every_field_of_a_row_is_promised_or_left_out_for_a_reason():
     fields = ComparisonSerializer().fields
     shown = {
-        field.source for field in fields.values() if not isinstance(field, RatioField)
+        field.source
+        for field in fields.values()
+        if not isinstance(field, RatioOfKindField)
     }
 
     # A case and a system are models: what is shown of them is promised one by one.
@@ -93,12 +95,12 @@ def test_every_field_of_a_row_is_promised_or_left_out_for_a_reason():
         (
             "other_parameters",
             {"parameters": {"operation": "write", "record": "64 KiB"}},
-            "record=64 KiB, this guest with record=4 KiB",
+            "native record=64 KiB, this guest record=4 KiB",
         ),
         (
             "unit_mismatch",
             {"metric": "operation rate", "unit": "1/s"},
-            "in 1/s, this guest in MB/s",
+            "native 1/s, this guest MB/s",
         ),
     ],
 )
@@ -115,14 +117,17 @@ def test_what_native_ran_otherwise_is_no_baseline_and_refuses_the_verdict(
     guest = iozone(system=xen, samples=[sample])
     answer = api.bulk([iozone(samples=[{**sample, **native}]), guest])
     assert answer.status_code == 202
-    processing.drain()
+    processing.process_due_uploads()
 
     assert rows(anyone, state="missing") == []
     (row,) = rows(anyone, state=state)
-    assert (row["verdict"], row["reasons"]) == ("not_assessed", [state])
-    assert (row["efficiency"], row["baseline_value"]) == (None, None)
-    assert (row["light"], row["light_sentence"]) == ("red", row["reason"])
-    assert said in row["reason"]
+    assert (row["verdict"], row["reason_codes"]) == ("not_assessed", [state])
+    assert (row["relative_performance"], row["baseline_value"]) == (None, None)
+    assert (row["comparability"], row["comparability_reason"]) == (
+        "none",
+        row["state_message"],
+    )
+    assert said in row["state_message"]
 
 
 def test_a_guest_of_another_host_than_the_chosen_baselines_is_red(
@@ -136,17 +141,19 @@ def test_a_guest_of_another_host_than_the_chosen_baselines_is_red(
     ]
     natives = [run_document(value) for value in (50.0, 50.2, 49.9, 50.1, 50.3)]
     assert api.bulk([*natives, *guests]).status_code == 202
-    processing.drain()
+    processing.process_due_uploads()
     native = System.objects.get(hypervisor="native")
 
     both = rows(anyone, study="study", baseline=native.pk)
 
     guest, chosen = sorted(both, key=lambda row: row["hypervisor"])
-    assert (guest["light"], guest["state"]) == ("red", "other_host")
-    assert guest["light_sentence"] == "Different hosts, beta / alpha: cores: 16 / 2."
-    assert (guest["verdict"], guest["reasons"]) == ("not_assessed", ["other_host"])
-    assert guest["relative"] == pytest.approx(3.4, rel=0.01)
-    assert (chosen["light"], chosen["light_sentence"]) == ("", "")
+    assert (guest["comparability"], guest["state"]) == ("none", "other_host")
+    assert guest["comparability_reason"] == (
+        "Different hosts (beta, alpha): cores: 16 / 2."
+    )
+    assert (guest["verdict"], guest["reason_codes"]) == ("not_assessed", ["other_host"])
+    assert guest["relative_to_reference"] == pytest.approx(3.4, rel=0.01)
+    assert (chosen["comparability"], chosen["comparability_reason"]) == ("", "")
 
 
 def test_a_guest_with_another_os_than_its_hosts_is_amber(
@@ -154,13 +161,13 @@ def test_a_guest_with_another_os_than_its_hosts_is_amber(
 ):
     debian = run_document(13.08, system={**xen, "guest_os": "Debian 12"})
     assert api.bulk([run_document(), debian]).status_code == 202
-    processing.drain()
+    processing.process_due_uploads()
 
     (guest,) = rows(anyone, hypervisor="xen")
 
-    assert (guest["state"], guest["light"]) == ("paired", "amber")
-    assert "guest Debian 12, host Ubuntu Server 9.04" in guest["light_sentence"]
-    assert guest["efficiency"] == pytest.approx(13.08 / 52.97)
+    assert (guest["state"], guest["comparability"]) == ("paired", "limited")
+    assert "guest Debian 12, host Ubuntu Server 9.04" in guest["comparability_reason"]
+    assert guest["relative_performance"] == pytest.approx(13.08 / 52.97)
 
 
 def test_it_filters_rows(anyone, measured):
@@ -184,8 +191,8 @@ def test_it_compares_with_a_system_one_chooses(anyone, measured):
 
     native, guest = rows(anyone, study="study", baseline=xen.pk)
 
-    assert native["relative"] == pytest.approx(52.97 / 13.08)
-    assert (native["efficiency"], native["state"]) == (None, "relative")
+    assert native["relative_to_reference"] == pytest.approx(52.97 / 13.08)
+    assert (native["relative_performance"], native["state"]) == (None, "relative")
     assert guest["state"] == "reference"
 
 
@@ -222,9 +229,9 @@ def test_a_system_of_another_study_is_one_to_compare_with(anyone, elsewhere, ask
     found = rows(anyone, **asked, baseline=esxi.pk, hypervisors="xen")
 
     (guest,) = found
-    assert guest["relative"] == pytest.approx(13.08 / 40.0)
+    assert guest["relative_to_reference"] == pytest.approx(13.08 / 40.0)
     assert guest["baseline_system_id"] == esxi.pk
-    assert guest["light"] in ("green", "amber")
+    assert guest["comparability"] in ("full", "limited")
 
 
 def test_on_another_machine_a_direct_ratio_is_refused(anyone, elsewhere):
@@ -232,9 +239,13 @@ def test_on_another_machine_a_direct_ratio_is_refused(anyone, elsewhere):
 
     (guest,) = rows(anyone, study="study", baseline=esxi.pk, hypervisors="Xen")
 
-    assert (guest["state"], guest["light"]) == ("other_host", "red")
-    assert (guest["relative"], guest["low"], guest["high"]) == (None, None, None)
-    assert "Different hosts" in guest["reason"]
+    assert (guest["state"], guest["comparability"]) == ("other_host", "none")
+    assert (guest["relative_to_reference"], guest["low"], guest["high"]) == (
+        None,
+        None,
+        None,
+    )
+    assert "Different hosts" in guest["state_message"]
 
 
 def test_another_labs_private_system_is_none_to_compare_with(anyone, elsewhere):
@@ -256,8 +267,8 @@ def test_without_a_study_it_is_filtered_over_all(anyone, elsewhere):
     assert sorted(hypervisors(host="alpha-lab/beta")) == ["VMware ESXi", "native"]
     assert sorted(hypervisors(host="beta")) == ["VMware ESXi", "native"]
     assert hypervisors(host="no-lab/beta") == []
-    assert len(rows(anyone, benchmark=case)) == 4
-    assert rows(anyone, benchmark=case + 1) == []
+    assert len(rows(anyone, case=case)) == 4
+    assert rows(anyone, case=case + 1) == []
     work = "network-throughput-out"
     assert sorted(hypervisors(work_class=work)) == ["VMware ESXi", "Xen"]
     assert hypervisors(work_class="disk-fsync") == []
@@ -268,7 +279,7 @@ def test_without_a_study_it_is_filtered_over_all(anyone, elsewhere):
     [
         {"baseline": "xen"},
         {"host": "a/b/c"},
-        {"benchmark": "read"},
+        {"case": "read"},
         {"work_class": "disk"},
         {"state": "good"},
         {"component": "cpu"},

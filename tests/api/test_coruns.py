@@ -23,11 +23,11 @@ def test_it_shows_slots_figures_and_the_doubtful_sum(anyone, together):
     (corun,) = body["results"]
     assert [slot["value"] for slot in corun["slots"]] == [10, 20]
     assert corun["printed"] == {"sum": 33}
-    assert corun["figures"]["sum"] == 30
-    assert corun["figures"]["scaling"] == 1.2
-    assert corun["figures"]["sum_check"]["difference"] == 3
-    assert corun["figures"]["target"] is None
-    assert [point["k"] for point in body["curves"][0]["points"]] == [1, 2]
+    assert corun["statistics"]["sum"] == 30
+    assert corun["statistics"]["scaling"] == 1.2
+    assert corun["statistics"]["sum_check"]["difference"] == 3
+    assert corun["statistics"]["target"] is None
+    assert [point["vm_count"] for point in body["curves"][0]["points"]] == [1, 2]
 
 
 def test_of_a_slot_of_two_speeds_nothing_is_made(
@@ -46,12 +46,12 @@ def test_of_a_slot_of_two_speeds_nothing_is_made(
     (corun,) = body["results"]
     doubted, steady = corun["slots"]
 
-    assert (doubted["value"], doubted["doubts"]) == (None, ["bimodal"])
-    assert (steady["value"], steady["doubts"]) == (40, [])
-    figures = corun["figures"]
+    assert (doubted["value"], doubted["shape_codes"]) == (None, ["bimodal"])
+    assert (steady["value"], steady["shape_codes"]) == (40, [])
+    figures = corun["statistics"]
     assert {figures[name] for name in ("sum", "mean", "maximum", "jain")} == {None}
     assert figures["reasons"] == [
-        "No single figure describes VM 1: nothing is derived from it."
+        "No single value describes VM 1, so nothing is derived from it."
     ]
     assert body["curves"] == []
 

@@ -43,7 +43,7 @@ def rows(anyone):
     return asked
 
 
-@pytest.mark.parametrize("form", files.FORMS)
+@pytest.mark.parametrize("form", files.FILE_FORMATS)
 @pytest.mark.parametrize("table", TABLES)
 def test_every_table_comes_in_every_form(rows, measured, table, form):
     found = rows(table, form)
@@ -52,7 +52,7 @@ def test_every_table_comes_in_every_form(rows, measured, table, form):
     assert list(found[0]) == [column.name for column in TABLES[table].columns]
 
 
-@pytest.mark.parametrize("form", files.FORMS)
+@pytest.mark.parametrize("form", files.FILE_FORMATS)
 def test_a_sample_is_what_was_uploaded(rows, submit, run_document, form):
     at = "2026-03-14T09:26:53.500000Z"
     submit(run_document(0.1 + 0.2, started_at=at))
@@ -67,7 +67,7 @@ def test_a_sample_is_what_was_uploaded(rows, submit, run_document, form):
     }
     moment = sample["started_at"]
     assert (moment if form != "parquet" else f"{moment:%Y-%m-%dT%H:%M:%S.%fZ}") == at
-    assert sample["derived"] in (False, "f")
+    assert sample["is_derived"] in (False, "f")
 
 
 def test_a_cell_has_its_statistics_and_what_it_is_compared_with(rows, measured):
@@ -86,7 +86,10 @@ def test_what_a_single_figure_does_not_describe_has_none(rows, measured):
 
     cells = {cell["hypervisor"]: cell for cell in rows("cells")}
 
-    assert (cells["native"]["mean"], cells["native"]["doubts"]) == (None, "bimodal")
+    assert (cells["native"]["mean"], cells["native"]["shape_codes"]) == (
+        None,
+        "bimodal",
+    )
     assert cells["Xen"]["relative_performance"] is None
 
 
@@ -108,7 +111,7 @@ def test_a_note_of_several_lines_stays_one_value(rows, submit, run_document):
     note = 'said "fast"\\n\nthen\u2028"slow", \t \\'
     submit(run_document(note=note))
 
-    for form in files.FORMS:
+    for form in files.FILE_FORMATS:
         assert [run["note"] for run in rows("runs", form)] == [note], form
 
 
@@ -119,7 +122,7 @@ def test_no_text_is_a_formula_in_a_spreadsheet(rows, submit, run_document):
     assert rows("runs")[0]["note"] == "=cmd()"
 
 
-@pytest.mark.parametrize("form", files.FORMS)
+@pytest.mark.parametrize("form", files.FILE_FORMATS)
 def test_the_digest_is_of_the_bytes_and_of_the_same_bytes_again(anyone, measured, form):
     first, again = (anyone.get(f"data/cells/{form}/") for _ in range(2))
     content = first.getvalue()
@@ -189,7 +192,7 @@ def test_what_is_no_table_or_form_is_not_there(anyone, db, path):
 def test_the_tables_are_listed_with_their_rows_and_addresses(anyone, measured):
     listed = anyone.get("data/", hypervisor="Xen").json()
 
-    found = {table["name"]: table["rows"] for table in listed["results"]}
+    found = {table["name"]: table["row_count"] for table in listed["results"]}
     assert found == dict.fromkeys(TABLES, 1)
     address = listed["results"][2]["files"]["parquet"]
     assert address.endswith("/api/v1/data/cells/parquet/?hypervisor=Xen")
@@ -218,11 +221,11 @@ def test_the_schema_says_names_types_units_and_meanings(anyone, measured):
 
 
 def test_pieces_are_put_together_in_order(rows, submit, run_document, monkeypatch):
-    monkeypatch.setattr("benchmarks.datasets.selecting.ROWS_AT_ONCE", 2)
-    monkeypatch.setattr("benchmarks.datasets.selecting.KEYS_AT_ONCE", 3)
+    monkeypatch.setattr("benchmarks.datasets.row_selection.MAX_BATCH_ROWS", 2)
+    monkeypatch.setattr("benchmarks.datasets.row_selection.MAX_BATCH_KEYS", 3)
     submit(*(run_document(float(n)) for n in range(1, 8)))
 
-    for form in files.FORMS:
+    for form in files.FILE_FORMATS:
         values = [float(sample["value"]) for sample in rows("samples", form)]
         assert values == [1, 2, 3, 4, 5, 6, 7], form
     assert [run["id"] for run in rows("runs")] == sorted(
@@ -238,12 +241,15 @@ def test_samples_of_a_run_that_was_not_read_are_left_out(rows, measured):
 
 
 def test_files_that_are_being_made_leave_threads_for_others(anyone, measured):
-    taken = [data._MAKING.acquire(blocking=False) for _ in range(data.MADE_AT_ONCE)]
+    taken = [
+        data._FILE_SLOTS.acquire(blocking=False)
+        for _ in range(data.MAX_CONCURRENT_FILES)
+    ]
     try:
         answer = anyone.get("data/cells/csv/")
     finally:
         for _ in filter(None, taken):
-            data._MAKING.release()
+            data._FILE_SLOTS.release()
 
     assert (answer.status_code, answer.json()["code"]) == (503, "busy")
     assert answer["Retry-After"] == "5"
@@ -251,12 +257,12 @@ def test_files_that_are_being_made_leave_threads_for_others(anyone, measured):
 
 
 def test_a_file_gives_its_place_back_however_it_ends(anyone, measured, monkeypatch):
-    for _ in range(data.SENT_AT_ONCE + 1):
+    for _ in range(data.MAX_CONCURRENT_DOWNLOADS + 1):
         assert anyone.get("data/cells/csv/").getvalue()
-    monkeypatch.setattr(settings, "DATA_TIMEOUT_S", -1)
-    for _ in range(data.SENT_AT_ONCE + 1):
+    monkeypatch.setattr(settings, "EXPORT_TIMEOUT_S", -1)
+    for _ in range(data.MAX_CONCURRENT_DOWNLOADS + 1):
         answer = anyone.get("data/cells/csv/")
-        assert (answer.status_code, answer.json()["code"]) == (503, "took_too_long")
+        assert (answer.status_code, answer.json()["code"]) == (503, "query_timeout")
 
 
 def test_a_file_for_nobody_is_not_made_to_its_end(anyone, measured):
@@ -264,15 +270,15 @@ def test_a_file_for_nobody_is_not_made_to_its_end(anyone, measured):
 
     answer = anyone.client.get("/api/v1/data/cells/csv/", **asked)
 
-    assert (answer.status_code, answer.json()["code"]) == (503, "unwanted")
+    assert (answer.status_code, answer.json()["code"]) == (503, "client_disconnected")
 
 
 def test_a_full_disk_is_told_before_it_is_full(anyone, measured, monkeypatch):
-    monkeypatch.setattr(files, "KEPT_FREE_BYTES", 10**18)
+    monkeypatch.setattr(files, "MIN_FREE_DISK_BYTES", 10**18)
 
     answer = anyone.get("data/cells/parquet/")
 
-    assert (answer.status_code, answer.json()["code"]) == (507, "no_room")
+    assert (answer.status_code, answer.json()["code"]) == (507, "disk_full")
 
 
 def test_head_makes_no_file(anyone, measured, monkeypatch):
@@ -316,7 +322,7 @@ def test_what_is_private_is_in_no_file_of_others(
 
 
 def test_a_day_is_read_as_one():
-    assert data.DayParameter().run_validation("2026-03-14") == date(2026, 3, 14)
+    assert data.DateParameter().run_validation("2026-03-14") == date(2026, 3, 14)
 
 
 def test_a_start_does_not_load_what_only_parquet_needs():

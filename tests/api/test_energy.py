@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from benchmarks.power.logs import integrate_due, keep_power
+from benchmarks.power.meter_logs import integrate_due, store_power_chunk
 from tests.power_logs import clock_of, piece, power
 
 
@@ -26,20 +26,20 @@ def metered(submit, run_document, xen):
 
 
 def test_it_shows_both_energies_and_their_ratios(anyone, metered):
-    body = anyone.get("energy/", study="study", waiting_w=60).json()
+    body = anyone.get("energy/", study="study", idle_w=60).json()
 
     (table,) = body["results"]
     native, vm = table["systems"]
-    assert (native["printed_j"], native["energy_j"]) == (1000, 500)
-    assert native["less_wait_j"] == 1000 - 60 * 5
-    assert (vm["printed_ratio"], vm["energy_ratio"]) == (1, 0.8)
+    assert (native["meter_total_j"], native["energy_j"]) == (1000, 500)
+    assert native["without_idle_j"] == 1000 - 60 * 5
+    assert (vm["meter_total_ratio"], vm["energy_ratio"]) == (1, 0.8)
     assert table["reference_id"] == native["system_id"]
 
 
 def test_what_cannot_be_used_is_refused_with_the_reason(anyone, metered):
     (reading,) = anyone.get("energy/", study="study").json()["not_assessed"]
 
-    assert "no energy" in reading["reason"]
+    assert "not energy" in reading["reason"]
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def logged(submit, run_document, agent):
     submit(
         run_document(facts=clock_of(90, 120)), run_document(facts=clock_of(130, 140))
     )
-    keep_power(agent=agent, document=piece(power(range(100, 200))))
+    store_power_chunk(agent=agent, document=piece(power(range(100, 200))))
     integrate_due(timedelta(0))
 
 
@@ -57,16 +57,17 @@ def test_it_shows_what_the_machines_meters_saw_of_each_run(anyone, logged):
 
     assert (whole["host"], whole["meter"]) == ("alpha", "lab meter 2")
     assert (whole["energy_j"], whole["mean_w"]) == (820, 82)
-    assert (whole["is_cpu_only"], whole["is_external"]) == (False, True)
-    assert (partly["energy_j"], partly["covered_s"]) == (None, 20)
-    assert partly["sentence"] == (
-        "10 s of the 30 s (33 %) were not measured: too much for an energy."
+    assert (whole["is_cpu_only"], whole["is_external_clock"]) == (False, True)
+    assert (partly["energy_j"], partly["measured_s"]) == (None, 20)
+    assert partly["message"] == (
+        "10 s of the 30 s (33%) were not measured, which is too much to calculate "
+        "the energy."
     )
 
 
 @pytest.mark.parametrize(
     "query",
-    [{}, {"study": "study", "waiting_w": "-1"}, {"study": "study", "x": 1}],
+    [{}, {"study": "study", "idle_w": "-1"}, {"study": "study", "x": 1}],
 )
 def test_a_wrong_question_is_refused(anyone, study, query):
     assert anyone.get("energy/", **query).status_code == 400

@@ -1,12 +1,15 @@
 """GET /events/: what happened, by study and kind."""
 
-from benchmarks.together.events import tell_published, tell_withdrawn
+from benchmarks.collaboration.events import (
+    notify_version_published,
+    notify_version_withdrawn,
+)
 
 
 def test_events_are_listed_by_study_and_kind(anyone, reader, study, private_study):
-    tell_published(study, 1, 7)
-    tell_withdrawn(study, 1, 7)
-    tell_published(private_study, 2, 8)
+    notify_version_published(study, 1, 7)
+    notify_version_withdrawn(study, 1, 7)
+    notify_version_published(private_study, 2, 8)
 
     def kinds(api, **query):
         found = api.get("events/", **query).json()["results"]
@@ -16,5 +19,5 @@ def test_events_are_listed_by_study_and_kind(anyone, reader, study, private_stud
     assert len(kinds(reader)) == 3
     assert kinds(reader, study="study", kind="withdrawn") == [("study", "withdrawn")]
     (event, _) = anyone.get("events/", study="study").json()["results"]
-    assert event["sentence"] == "Version 1 is published"
+    assert event["message"] == "Version 1 was published"
     assert event["content"] == {"version": 7}

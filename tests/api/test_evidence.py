@@ -32,26 +32,28 @@ def test_it_lists_every_question_that_somebody_measured(anyone, checked):
 
     assert (item["hypervisor"], item["work_class"]) == ("Xen", WORK)
     assert item["pool"]["mean"] == pytest.approx(0.8, rel=0.01)
-    assert (item["pool"]["machines"], item["labs"]) == (1, 1)
-    assert (item["strength"], item["units"]) == ("weak", None)
+    assert (item["pool"]["machine_count"], item["lab_count"]) == (1, 1)
+    assert (item["strength"], item["machines"]) == ("weak", None)
 
 
 def test_one_question_has_its_units(anyone, checked, host):
     (item,) = results(anyone, hypervisor="xen", work_class=WORK)
 
-    (unit,) = item["units"]
+    (unit,) = item["machines"]
     assert unit["host"] == host.slug
     assert unit["studies"] == ["alpha-lab/study"]
-    assert unit["interval"][0] < unit["ratio"] < unit["interval"][1]
-    assert item["left_out"] == []
+    assert (
+        unit["confidence_interval"][0] < unit["ratio"] < unit["confidence_interval"][1]
+    )
+    assert item["exclusions"] == []
 
 
 def test_one_question_has_its_subgroups(anyone, checked):
     (item,) = results(anyone, hypervisor="xen", work_class=WORK)
 
-    groups = {it["by"]: it for it in item["subgroups"]}
+    groups = {it["grouped_by"]: it for it in item["subgroups"]}
     assert set(groups) == {"benchmark", "decade", "virtualization", "path"}
-    assert groups["virtualization"]["name"] == "full"
+    assert groups["virtualization"]["group"] == "full"
     assert groups["benchmark"]["pool"] == item["pool"]
     (summary,) = results(anyone)
     assert summary["subgroups"] is None
@@ -61,9 +63,9 @@ def test_one_question_has_its_subgroups(anyone, checked):
 def test_what_is_private_is_said_to_nobody_else(anyone, checked, study, query):
     update_study(study=study, visibility="private")
 
-    assert not any(each["pool"]["machines"] for each in results(anyone, **query))
+    assert not any(each["pool"]["machine_count"] for each in results(anyone, **query))
     assert not any(
-        each["units"] or each["left_out"] for each in results(anyone, **query)
+        each["machines"] or each["exclusions"] for each in results(anyone, **query)
     )
 
 

@@ -6,7 +6,14 @@ import pytest
 
 ESXI = {"hypervisor": "VMware ESXi", "virtualization": "full"}
 ANSWER = ["study", "lab", "scenario", "response", "results"]
-RESULT = ["component", "is_whole", "cases", "left_out", "analysis", "pictures"]
+RESULT = [
+    "component",
+    "is_component",
+    "cases",
+    "excluded",
+    "analysis",
+    "interaction_means",
+]
 
 
 @pytest.fixture
@@ -36,8 +43,11 @@ def test_it_answers_component_by_component_and_case_by_case(anyone, factorial):
     assert list(answer) == ANSWER
     assert list(whole) == RESULT
     assert (answer["lab"], answer["study"]) == ("alpha-lab", "study")
-    assert (answer["scenario"], answer["response"]) == ("single", "efficiency")
-    assert (whole["is_whole"], case["is_whole"]) == (True, False)
+    assert (answer["scenario"], answer["response"]) == (
+        "single",
+        "relative_performance",
+    )
+    assert (whole["is_component"], case["is_component"]) == (True, False)
     assert [each["case"] for each in case["cases"]] == ["Network throughput · write"]
 
 
@@ -47,21 +57,21 @@ def test_it_ranks_the_effects_as_factors(anyone, factorial):
     first, *others = effects
     assert first["factors"] == [["guest_tools"]]
     assert (first["levels"], first["reference"]) == (["installed"], ["absent"])
-    assert first["factor"] == pytest.approx(2, rel=0.02)
+    assert first["ratio"] == pytest.approx(2, rel=0.02)
     assert first["strength"] == "clear"
-    assert first["wide_low"] < first["low"] < first["factor"] < first["high"]
+    assert first["simultaneous_low"] < first["low"] < first["ratio"] < first["high"]
     assert {each["strength"] for each in others} == {"none"}
 
 
 def test_it_tells_how_chance_was_measured(anyone, factorial):
     effects = found(anyone)["results"][1]["analysis"]
 
-    assert (effects["chance"], effects["cells"]) == ("contrasts", 8)
+    assert (effects["error_source"], effects["cell_count"]) == ("contrasts", 8)
     assert effects["lenth"]["contrasts"] == 7
     assert effects["lenth"]["pse"] < effects["lenth"]["me"]
-    assert effects["error"] is None
-    assert len(effects["points"]) == 7
-    assert effects["points"][0]["terms"] == [[["guest_tools"]]]
+    assert effects["scatter"] is None
+    assert len(effects["half_normal_points"]) == 7
+    assert effects["half_normal_points"][0]["terms"] == [[["guest_tools"]]]
 
 
 def test_it_shows_the_design(anyone, factorial):
@@ -85,10 +95,10 @@ def test_repeated_runs_give_intervals_and_adjusted_p_values(
     effects = found(anyone, response="value")["results"][0]["analysis"]
 
     (effect,) = effects["effects"]
-    assert (effects["chance"], effects["error"]["df"]) == ("replicated", 4)
-    assert effect["factor"] == pytest.approx(21 / 11)
+    assert (effects["error_source"], effects["scatter"]["df"]) == ("replicated", 4)
+    assert effect["ratio"] == pytest.approx(21 / 11)
     assert effect["p_value"] < 0.01
-    assert effect["wide_low"] == pytest.approx(effect["low"])
+    assert effect["simultaneous_low"] == pytest.approx(effect["low"])
 
 
 def test_factors_that_never_changed_apart_are_one(anyone, submit, run_document, xen):
@@ -99,7 +109,10 @@ def test_factors_that_never_changed_apart_are_one(anyone, submit, run_document, 
 
     (effect,) = effects["effects"]
     assert effect["factors"] == [["vcpus", "memory_bytes"]]
-    assert (effects["chance"], effect["strength"]) == ("unjudged", "unjudged")
+    assert (effects["error_source"], effect["strength"]) == (
+        "not_assessed",
+        "not_assessed",
+    )
     assert (effect["low"], effect["p_value"]) == (None, None)
 
 

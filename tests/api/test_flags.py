@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from benchmarks.models import Decision, Run
+from benchmarks.models import FlagDecision, Run
 from benchmarks.studies import checking
 
 MARK = {"code": "not_valid", "sentence": "The run was too short."}
@@ -32,7 +32,7 @@ def test_it_shows_what_is_doubted_and_why(anyone, flagged):
         "open",
         [],
     )
-    assert "too short" in flag["sentence"]
+    assert "too short" in flag["message"]
     assert {"kind": "run", "id": str(flagged.run_id)} in flag["subjects"]
     assert flag["evidence"]
     assert flag["documentation"]
@@ -58,7 +58,7 @@ def test_a_decision_is_kept_with_its_note_and_author(api, flagged):
     flag = answer.json()
     (decision,) = flag["decisions"]
     assert flag["status"] == decision["status"] == "dismissed"
-    assert (decision["note"], decision["who"]) == ("Warm-up only.", "alice")
+    assert (decision["note"], decision["decided_by"]) == ("Warm-up only.", "alice")
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_decision_without_reason_is_refused(api, flagged, decision, status):
     answer = api.patch(f"flags/{flag_of(api)['id']}/", decision)
 
     assert answer.status_code == status
-    assert not Decision.objects.exists()
+    assert not FlagDecision.objects.exists()
 
 
 def test_another_lab_cannot_decide(stranger, anyone, flagged):
@@ -93,10 +93,10 @@ def test_a_reading_token_cannot_decide(reader, flagged):
 
 def test_a_study_says_whether_its_flags_are_up_to_date(anyone, submit, run_document):
     submit(run_document())
-    assert anyone.get("studies/study/").json()["counts"]["unchecked"] == 1
+    assert anyone.get("studies/study/").json()["counts"]["unchecked_runs"] == 1
 
     checking.check_due_studies(timedelta(0))
-    assert anyone.get("studies/study/").json()["counts"]["unchecked"] == 0
+    assert anyone.get("studies/study/").json()["counts"]["unchecked_runs"] == 0
 
 
 def test_queries_are_fixed(anyone, flagged, django_assert_num_queries):

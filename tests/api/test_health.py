@@ -11,8 +11,8 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from benchmarks import broker
+from benchmarks.jobs.queue import enqueue_checks
 from benchmarks.models import Job
-from benchmarks.unattended.queue import put_checks
 
 GONE = redis.Redis(port=1, retry=Retry(NoBackoff(), 0))
 
@@ -26,8 +26,8 @@ def test_all_is_well(anyone, api, run_document):
     assert answer.status_code == 200
     assert (body["status"], body["database"], body["redis"]) == ("ok", True, True)
     assert (body["outbox"]["waiting"], body["outbox"]["quarantined"]) == (1, 0)
-    assert body["outbox"]["oldest_s"] >= 0
-    assert body["stuck"] == []
+    assert body["outbox"]["oldest_age_s"] >= 0
+    assert body["failed_jobs"] == []
 
 
 def test_without_redis_it_is_degraded_and_still_takes_uploads(anyone, db, monkeypatch):
@@ -56,40 +56,40 @@ def test_it_asks_for_no_token_and_looks_at_none(anyone, db):
 
 
 def test_it_counts_what_is_stuck_and_names_nobody(anyone, study):
-    put_checks([study.pk])
+    enqueue_checks([study.pk])
     Job.objects.update(failures=5, error="secret", quarantined_at=timezone.now())
 
     answer = anyone.get("health/")
 
     assert (answer.status_code, answer.json()["status"]) == (200, "degraded")
-    [stuck] = answer.json()["stuck"]
-    assert {**stuck, "since_s": 0} == {
+    [stuck] = answer.json()["failed_jobs"]
+    assert {**stuck, "last_attempt_age_s": 0} == {
         "kind": "check",
-        "failing": 0,
+        "retrying": 0,
         "quarantined": 1,
-        "since_s": 0,
+        "last_attempt_age_s": 0,
     }
     assert "secret" not in answer.text
 
 
 def test_it_is_degraded_by_work_that_nobody_does(anyone, study):
     long_ago = timezone.now() - timedelta(hours=1)
-    put_checks([study.pk], created_at=long_ago)
+    enqueue_checks([study.pk], created_at=long_ago)
 
     body = anyone.get("health/").json()
 
     assert body["status"] == "degraded"
-    [check] = [due for due in body["due"] if due["kind"] == "check"]
+    [check] = [due for due in body["waiting_jobs"] if due["kind"] == "check"]
     assert (check["waiting"], check["is_late"]) == (1, True)
-    assert 3600 <= check["oldest_s"] < 3700
+    assert 3600 <= check["oldest_age_s"] < 3700
 
 
 def test_work_that_just_came_is_not_late(anyone, study):
-    put_checks([study.pk])
+    enqueue_checks([study.pk])
 
     body = anyone.get("health/").json()
 
-    assert (body["status"], body["due"][0]["waiting"]) == ("ok", 1)
+    assert (body["status"], body["waiting_jobs"][0]["waiting"]) == ("ok", 1)
 
 
 def test_a_server_with_all_its_tables_is_ready(anyone, db):
@@ -116,4 +116,4 @@ def test_a_server_without_its_database_is_not_ready(anyone, monkeypatch):
     answer = anyone.get("ready/")
 
     assert answer.status_code == 503
-    assert answer.json() == {"ready": False, "problem": "PostgreSQL does not answer."}
+    assert answer.json() == {"ready": False, "problem": "PostgreSQL is not responding."}

@@ -102,7 +102,7 @@ def test_it_reads_the_facts_that_a_machine_prints(anyone, db):
     assert answer.json() == {
         "facts": {"kernel": "6.1.0", "architecture": "x86_64"},
         "programs": ["uname"],
-        "doubts": [],
+        "warnings": [],
     }
     assert not Host.objects.exists()
 

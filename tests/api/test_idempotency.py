@@ -9,7 +9,7 @@ from django.db import connection
 from benchmarks.labs import tokens
 from benchmarks.models import Run
 from benchmarks.uploads import processing
-from tests import jobs
+from tests import job_queue
 from tests.api.conftest import Api
 
 
@@ -28,7 +28,7 @@ def test_the_same_key_and_body_is_200_with_the_same_id(api, run_document):
 def test_a_repeated_upload_tells_how_far_the_run_is(api, run_document):
     document = run_document()
     api.post("runs/", document)
-    processing.drain()
+    processing.process_due_uploads()
 
     assert api.post("runs/", document).json()["status"] == "parsed"
 
@@ -87,7 +87,7 @@ def test_fifty_at_once_make_one_run(token, run_document):
 
     assert sorted(status for status, _ in answers) == [200] * 49 + [202]
     assert len({run_id for _, run_id in answers}) == 1
-    assert Run.objects.count() == jobs.waiting("upload").count() == 1
+    assert Run.objects.count() == job_queue.waiting("upload").count() == 1
 
 
 @pytest.mark.django_db(transaction=True)

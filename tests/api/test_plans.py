@@ -21,7 +21,7 @@ def document(study, system):
         "tools": [{"tool": "hackbench"}],
         "scenarios": [{"kind": "parallel", "vms": 2}],
         "repetitions": 1,
-        "warm_up": 0,
+        "warm_up_rounds": 0,
         "budget_s": 600,
     }
 
@@ -52,8 +52,8 @@ def test_it_is_listed_by_study_and_status(anyone, plan):
     ("change", "status", "code"),
     [
         ({"tools": [{"tool": "hackbrench"}]}, 422, "unknown_tool"),
-        ({"tools": [{"tool": "fio", "options": {"peer": "-x"}}]}, 422, "plan"),
-        ({"scenarios": [{"kind": "parallel", "vms": 3}]}, 422, "plan"),
+        ({"tools": [{"tool": "fio", "options": {"peer": "-x"}}]}, 422, "invalid_plan"),
+        ({"scenarios": [{"kind": "parallel", "vms": 3}]}, 422, "invalid_plan"),
         ({"systems": [{"system": 999_999}]}, 422, "unknown_system"),
         ({"order": "shuffled"}, 400, "invalid"),
         ({"budget": 60}, 400, "invalid"),
@@ -74,7 +74,7 @@ def test_another_lab_can_neither_change_nor_follow_it(stranger, system, plan):
         stranger.patch(place, {"status": "stopped"}),
         stranger.post(f"{place}slots/", {"name": "vm-a", "system": system.pk}),
         stranger.post(f"{place}next/", {"slot": 1}),
-        stranger.post(f"plan-parts/{part}/meet/", {"attempt": 1}),
+        stranger.post(f"plan-parts/{part}/arrive/", {"attempt": 1}),
         stranger.post(f"plan-parts/{part}/finish/", {"attempt": 1, "outcome": "done"}),
     ]
 
@@ -92,8 +92,8 @@ def test_it_is_stopped_once(api, plan):
     first = api.patch(f"plans/{plan['id']}/", {"status": "stopped"})
     again = api.patch(f"plans/{plan['id']}/", {"status": "stopped"})
 
-    assert first.json()["steps"]["not done"] == 1
-    assert (again.status_code, again.json()["code"]) == (409, "plan_over")
+    assert first.json()["steps"]["skipped"] == 1
+    assert (again.status_code, again.json()["code"]) == (409, "plan_finished")
 
 
 def test_two_guests_go_through_a_step(api, anyone, system, plan):
@@ -104,26 +104,26 @@ def test_two_guests_go_through_a_step(api, anyone, system, plan):
         api.post(f"{place}next/", {"slot": each["id"]}).json()["part"] for each in slots
     ]
     for part in parts:
-        arrived = {"attempt": 1, "clock": "c", "now_us": 1_000, "limit_s": 9.5}
-        met = api.post(f"plan-parts/{part['id']}/meet/", arrived).json()
+        arrived = {"attempt": 1, "clock_id": "c", "now_us": 1_000, "timeout_s": 9.5}
+        met = api.post(f"plan-parts/{part['id']}/arrive/", arrived).json()
     for number, part in enumerate(parts):
-        ended = {"attempt": 1, "outcome": "done", "began_us": 10 + number}
-        ended |= {"ended_us": 1_000_010 + number, "keys": []}
+        ended = {"attempt": 1, "outcome": "done", "started_us": 10 + number}
+        ended |= {"ended_us": 1_000_010 + number, "run_keys": []}
         kept = api.post(f"plan-parts/{part['id']}/finish/", ended).json()
 
-    assert slots[0]["work"] == [{"tool": "hackbench", "options": {}}]
+    assert slots[0]["tools"] == [{"tool": "hackbench", "options": {}}]
     assert [part["slot"] for part in parts] == ["1", "2"]
     assert (parts[0]["corun"], parts[0]["session"]) == (
         f"plan {plan['id']}, step 1",
         f"plan {plan['id']}",
     )
-    assert (met["state"], met["starts_at_us"], kept["state"]) == (
+    assert (met["action"], met["starts_at_us"], kept["action"]) == (
         "start",
         3_001_000,
         "keep",
     )
     (step,) = anyone.get(f"{place}steps/", status="done").json()["results"]
-    assert (step["spread_us"], step["parts"][1]["began_us"]) == (1, 11)
+    assert (step["start_spread_us"], step["parts"][1]["started_us"]) == (1, 11)
     assert anyone.get(place).json()["status"] == "done"
 
 
@@ -139,4 +139,4 @@ def test_a_system_may_be_described_by_who_joins(api, host, document):
     refused = api.post(f"plans/{plan['id']}/slots/", {"name": "vm-b", "system": other})
 
     assert joined.json()["number"] == 1
-    assert (refused.status_code, refused.json()["code"]) == (422, "plan")
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_plan")

@@ -26,7 +26,7 @@ def test_sending_it_again_is_safe(api, host):
     again = api.post("power/", document)
     other = api.post("power/", {**document, "number": 2})
 
-    assert (again.status_code, again.json()["repeated"]) == (200, True)
+    assert (again.status_code, again.json()["is_repeated"]) == (200, True)
     assert (other.status_code, other.json()["code"]) == (409, "key_reused")
 
 
@@ -42,7 +42,7 @@ def test_the_lab_lists_its_meters(api, reader, host):
         "watts-up",
     )
     assert (meter["gain_error"], meter["is_cpu_only"]) == (0.015, False)
-    assert (meter["pieces"], meter["untimed"]) == (2, 1)
+    assert (meter["chunk_count"], meter["unsynchronized_chunk_count"]) == (2, 1)
 
 
 def test_another_labs_machine_is_unknown(stranger, host):
@@ -76,7 +76,7 @@ def test_a_meter_with_another_accuracy_needs_another_name(api, host):
         ({"axis": "sundial"}, "Send one of"),
         ({"meter": {"name": "x", "kind": "guess"}}, "Send one of"),
         ({"stamps": [{"clock": "x"}]}, "missing"),
-        ({"watts": 1}, "not known here"),
+        ({"watts": 1}, "not a known field"),
     ],
 )
 def test_what_is_no_log_is_refused_in_words(api, host, changes, sentence):

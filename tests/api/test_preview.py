@@ -3,8 +3,8 @@
 import pytest
 
 from benchmarks.models import Run
+from tests.custom_tools import boot_sample, declare
 from tests.data.rebuild import DATA
-from tests.own_tools import boot_sample, declare
 
 ADDRESS = "/api/v1/parse/"
 
@@ -56,7 +56,7 @@ def test_a_sample_that_would_be_refused_is_said(api, lab):
     (run,) = api.post("parse/", {"output": table, "tool": NAME}).json()["runs"]
 
     assert run["status"] == "rejected"
-    assert "never reads zero" in run["problem"]
+    assert "never measures zero" in run["problem"]
 
 
 def test_it_says_what_was_read_and_keeps_nothing(preview):
@@ -109,7 +109,7 @@ def test_text_of_no_known_tool_is_422_and_says_what_to_do(preview):
     answer = preview("Segmentation fault\n")
 
     assert answer.status_code == 422
-    assert answer.json()["code"] == "parse"
+    assert answer.json()["code"] == "unreadable_output"
     assert "Name the tool" in answer.json()["detail"]
 
 

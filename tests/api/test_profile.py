@@ -15,10 +15,10 @@ def test_it_has_a_row_a_system_and_a_share_a_component(anyone, pair):
     assert answer["components"] == ["network"]
     (system,) = answer["systems"]
     assert system["system"] == "Xen 3.3 full Ubuntu Server 9.04 32-bit"
-    (share,) = system["shares"]
+    (share,) = system["component_means"]
     assert share["mean"] == pytest.approx(13.08 / 52.97)
-    assert (share["low"], share["high"], share["least_runs"]) == (None, None, 1)
-    assert (share["cases"], share["left_out"]) == (1, 0)
+    assert (share["low"], share["high"], share["min_runs"]) == (None, None, 1)
+    assert (share["case_count"], share["excluded_count"]) == (1, 0)
 
 
 def test_a_study_has_to_be_named(anyone, pair):

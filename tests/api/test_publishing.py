@@ -1,23 +1,25 @@
 """GET /publishing/: what a study may be published as."""
 
-from benchmarks.analysis.publishing import DISCLOSURE
+from benchmarks.analysis.publication_level import REQUIRED_FACTS
 from benchmarks.models import Host, System
 
 
 def test_a_study_of_single_runs_is_a_draft_and_says_why(anyone, measured):
     found = anyone.get("publishing/", study="study").json()
 
-    assert (found["level"], found["rule_set"], found["cells"]) == ("draft", 2, 2)
-    assert [cell["n"] for cell in found["few_runs"]] == [1, 1]
-    assert "turbo" in found["undisclosed"]["host"]
-    assert "build" not in found["undisclosed"]["hypervisor"]
+    assert (found["level"], found["rule_set"], found["cell_count"]) == ("draft", 2, 2)
+    assert [cell["n"] for cell in found["cells_with_few_runs"]] == [1, 1]
+    assert "turbo" in found["missing_facts"]["host"]
+    assert "build" not in found["missing_facts"]["hypervisor"]
 
 
 def test_five_quiet_runs_that_state_everything_are_a_labs(
     anyone, submit, run_document, xen, study
 ):
     stated = {
-        thing.facts[0]: "stated" for things in DISCLOSURE.values() for thing in things
+        thing.facts[0]: "stated"
+        for things in REQUIRED_FACTS.values()
+        for thing in things
     }
     study.author = "Alice"
     study.save()
@@ -33,7 +35,7 @@ def test_five_quiet_runs_that_state_everything_are_a_labs(
 
     found = anyone.get("publishing/", study="study").json()
 
-    assert (found["level"], found["undisclosed"]) == ("lab", {})
+    assert (found["level"], found["missing_facts"]) == ("lab", {})
     assert System.objects.count() == 2
 
 

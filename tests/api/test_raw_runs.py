@@ -26,29 +26,29 @@ def raw(run_document):
 
 def test_it_takes_what_a_tool_printed(api, raw):
     answer = api.post("runs/", raw())
-    processing.drain()
+    processing.process_due_uploads()
 
     run = api.get(f"runs/{answer.json()['id']}/").json()
     assert answer.status_code == 202
     assert (run["tool"], run["status"]) == ("hdparm", "parsed")
     assert run["parser_version"] == TOOLS["hdparm"].version
     assert run["samples"][0]["metric"] == "buffered read"
-    assert (run["part"], run["first_line"], run["last_line"]) == (1, 1, 1)
+    assert (run["upload_position"], run["first_line"], run["last_line"]) == (1, 1, 1)
 
 
 def test_all_runs_of_an_upload_are_found_by_its_key(api, raw):
     document = raw(output=f"$ hdparm -t a\n{PRINTED}\n$ hdparm -t a\n{PRINTED}\n")
     api.post("runs/", document)
-    processing.drain()
+    processing.process_due_uploads()
 
     found = api.get("runs/", key=document["key"]).json()["results"]
 
-    assert [run["part"] for run in found] == [1, 2]
+    assert [run["upload_position"] for run in found] == [1, 2]
 
 
 def test_a_bulk_takes_it_too(api, raw, run_document):
     answer = api.bulk([raw(), run_document()])
-    processing.drain()
+    processing.process_due_uploads()
 
     assert answer.json()["accepted"] == 2
     assert set(Run.objects.values_list("status", flat=True)) == {"parsed"}
@@ -64,7 +64,7 @@ def test_a_doubt_is_shown_with_its_run(api, raw):
 
     (run,) = api.get("runs/").json()["results"]
 
-    assert run["warnings"] == [{"code": "short", "sentence": "It ran 0.01 s only."}]
+    assert run["warnings"] == [{"code": "short", "message": "It ran 0.01 s only."}]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_either_numbers_or_a_text(api, run_document, raw):
 
 @pytest.mark.parametrize(
     ("changes", "code"),
-    [({"tool": "hdparn"}, "unknown_tool"), ({"locale": "xx"}, "parse")],
+    [({"tool": "hdparn"}, "unknown_tool"), ({"locale": "xx"}, "unreadable_output")],
 )
 def test_a_wrong_name_is_422(api, raw, changes, code):
     answer = api.post("runs/", raw(**changes))

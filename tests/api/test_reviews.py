@@ -10,7 +10,7 @@ from benchmarks.studies import checking
 WORK = "network-throughput-out"
 QUESTION = {"hypervisor": "Xen", "work_class": WORK}
 REVIEW = {"title": "Xen", "authors": "Doe, Jane", "questions": [QUESTION]}
-WITHDRAWAL = {"withdrawn_reason": "A cable was loose."}
+WITHDRAWAL = {"withdrawal_reason": "A cable was loose."}
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_its_lab_withdraws_it_with_a_reason(api, anyone, published):
 
     assert answer.status_code == 200
     assert answer.json() == anyone.get(published).json()
-    assert answer.json()["withdrawn_reason"] == "A cable was loose."
+    assert answer.json()["withdrawal_reason"] == "A cable was loose."
     assert answer.json()["withdrawn_at"]
     assert Review.objects.get().withdrawn_by == "alice"
 
@@ -54,7 +54,7 @@ def test_what_was_withdrawn_may_be_published_again(api, published):
     ("given", "status"),
     [
         ({}, 400),
-        ({"withdrawn_reason": ""}, 400),
+        ({"withdrawal_reason": ""}, 400),
         ({"title": "Another"}, 400),
         ({**WITHDRAWAL, "title": "Another"}, 400),
     ],
@@ -67,8 +67,8 @@ def test_without_a_reason_or_with_more_it_stays(api, published, given, status):
 def test_the_first_reason_stays(api, published):
     api.patch(published, WITHDRAWAL)
 
-    assert api.patch(published, {"withdrawn_reason": "Again."}).status_code == 422
-    assert Review.objects.get().withdrawn_reason == "A cable was loose."
+    assert api.patch(published, {"withdrawal_reason": "Again."}).status_code == 422
+    assert Review.objects.get().withdrawal_reason == "A cable was loose."
 
 
 def test_nobody_else_withdraws_it(stranger, reader, anyone, published):

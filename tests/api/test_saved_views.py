@@ -4,24 +4,24 @@ import pytest
 
 
 def test_an_agent_shares_a_view_with_its_lab(api, reader, stranger):
-    body = {"name": "Integer", "address": "/compare/?work=cpu-integer"}
+    body = {"name": "Integer", "path": "/compare/?work=cpu-integer"}
 
     answer = api.post("saved-views/", body)
 
     assert answer.status_code == 201
     (seen,) = reader.get("saved-views/").json()["results"]
     assert seen == answer.json()
-    assert (seen["lab"], seen["who"]) == ("alpha-lab", "alice")
-    assert seen["page"] == "http://testserver/compare/?work=cpu-integer"
+    assert (seen["lab"], seen["saved_by"]) == ("alpha-lab", "alice")
+    assert seen["page_url"] == "http://testserver/compare/?work=cpu-integer"
     assert stranger.get("saved-views/").json()["results"] == []
 
 
 @pytest.mark.parametrize(
     ("body", "status"),
     [
-        ({"name": "x", "address": "https://evil.example/compare/"}, 422),
+        ({"name": "x", "path": "https://evil.example/compare/"}, 422),
         ({"name": "x"}, 400),
-        ({"name": "x", "address": "/compare/", "lab": "beta-lab"}, 400),
+        ({"name": "x", "path": "/compare/", "lab": "beta-lab"}, 400),
     ],
 )
 def test_what_is_no_view_is_refused(api, body, status):
@@ -29,16 +29,14 @@ def test_what_is_no_view_is_refused(api, body, status):
 
 
 def test_a_view_is_read_changed_and_deleted(api, token, other_token, read_token):
-    made = api.post(
-        "saved-views/", {"name": "One", "address": "/evidence/"}, token=token
-    )
+    made = api.post("saved-views/", {"name": "One", "path": "/evidence/"}, token=token)
     place = f"saved-views/{made.json()['id']}/"
     assert made["Location"].endswith(f"/api/v1/{place}")
     assert api.get(place, token=read_token).json()["name"] == "One"
 
     changed = api.patch(place, {"name": "Two"}, token=token).json()
-    assert (changed["name"], changed["address"]) == ("Two", "/evidence/")
-    assert api.patch(place, {"address": "/labs/"}, token=token).status_code == 422
+    assert (changed["name"], changed["path"]) == ("Two", "/evidence/")
+    assert api.patch(place, {"path": "/labs/"}, token=token).status_code == 422
     assert api.patch(place, {}, token=token).status_code == 400
 
     assert api.get(place, token=other_token).status_code == 404

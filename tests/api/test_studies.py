@@ -52,7 +52,7 @@ def test_the_same_slug_with_another_title_is_409(api):
     answer = api.post("studies/", {**STUDY, "title": "Another"})
 
     assert (answer.status_code, answer.json()["code"]) == (409, "study_exists")
-    assert "another title" in answer.json()["detail"]
+    assert "differs in title" in answer.json()["detail"]
     assert "PATCH" in answer.json()["detail"]
     assert Study.objects.get().title == STUDY["title"]
 
@@ -124,12 +124,12 @@ def test_it_shows_a_study_with_its_numbers(anyone, measured):
         "runs": 2,
         "cells": 2,
         "systems": 2,
-        "compared": 1,
-        "waiting": 0,
-        "rejected": 0,
-        "quarantined": 0,
-        "unchecked": 1,
-        "flags": 0,
+        "compared_cells": 1,
+        "waiting_runs": 0,
+        "rejected_runs": 0,
+        "quarantined_runs": 0,
+        "unchecked_runs": 1,
+        "open_flags": 0,
     }
     assert answer["hypervisors"] == ["Xen", "native"]
     assert answer["tools"] == ["iometer"]
@@ -233,10 +233,10 @@ def test_each_lab_sees_only_itself_among_those_it_is_shared_with(
 @pytest.mark.parametrize(
     ("changes", "code"),
     [
-        ({"visibility": "shared"}, "sharing"),
-        ({"visibility": "shared", "shared_with": []}, "sharing"),
-        ({"visibility": "shared", "shared_with": ["alpha-lab"]}, "sharing"),
-        ({"visibility": "private", "shared_with": ["beta-lab"]}, "sharing"),
+        ({"visibility": "shared"}, "invalid_sharing"),
+        ({"visibility": "shared", "shared_with": []}, "invalid_sharing"),
+        ({"visibility": "shared", "shared_with": ["alpha-lab"]}, "invalid_sharing"),
+        ({"visibility": "private", "shared_with": ["beta-lab"]}, "invalid_sharing"),
         ({"visibility": "shared", "shared_with": ["missing"]}, "unknown_lab"),
     ],
 )

@@ -30,8 +30,8 @@ def test_it_registers_a_system(api, host):
         "label": system.label,
         "host_id": host.pk,
         "is_emulated": False,
-        "is_above_hypervisor": False,
-        "platform_note": "",
+        "is_nested": False,
+        "platform_warning": "",
         "created_at": answer.json()["created_at"],
     }
 
@@ -50,8 +50,8 @@ def test_an_unknown_hypervisor_is_taken_and_said_to_be_unknown(api, host):
     answer = api.post("systems/", {**GUEST, "hypervisor": "Foovisor"})
 
     assert (answer.status_code, answer.json()["hypervisor"]) == (201, "Foovisor")
-    assert answer.json()["platform_note"].startswith(
-        '"Foovisor" is not a platform known'
+    assert answer.json()["platform_warning"].startswith(
+        '"Foovisor" is not a known platform'
     )
 
 

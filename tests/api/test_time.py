@@ -4,9 +4,14 @@ import time
 
 import pytest
 
-from agents.timing.asking import interval_of, offset_of, open_asking, take_stamp
 from agents.timing.clocks import own_clocks
-from api import server as time_module
+from agents.timing.time_client import (
+    connect_time_server,
+    interval_of,
+    offset_of,
+    take_stamp,
+)
+from api import server_status as time_module
 
 
 def test_it_tells_both_clocks_and_sends_the_nonce_back(anyone):
@@ -26,10 +31,10 @@ def test_nobody_may_keep_an_answer(anyone):
 
 
 def test_it_is_one_clock_for_all_its_processes(anyone):
-    first = anyone.get("time/").json()["clock"]
-    time_module.clock_name.cache_clear()
+    first = anyone.get("time/").json()["clock_id"]
+    time_module.clock_id.cache_clear()
 
-    assert anyone.get("time/").json()["clock"] == first == own_clocks().name
+    assert anyone.get("time/").json()["clock_id"] == first == own_clocks().name
 
 
 @pytest.mark.parametrize("nonce", ["a b", "x" * 65, "ä", "<b>"])
@@ -45,7 +50,7 @@ def test_it_asks_no_database(anyone, django_assert_num_queries, db):
 
 
 def test_an_agent_takes_its_stamps_from_it(live_server):
-    with open_asking(live_server.url) as asking:
+    with connect_time_server(live_server.url) as asking:
         start = take_stamp(asking)
         end = take_stamp(asking)
 

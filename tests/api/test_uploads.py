@@ -10,14 +10,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rest_framework.serializers import ValidationError
 
-from api.kit.parsing import read_object
-from api.kit.shapes import checked
-from api.uploads import DOUBTS, RunInput, _accept_by_parts
+from api.kit.composite_fields import validate_document
+from api.kit.strict_json import parse_json_object
+from api.uploads import FALLBACK_ERRORS, RunInput, _fast_parse
 from benchmarks.errors import MalformedError, TooLargeError
 from benchmarks.labs import tokens
 from benchmarks.models import Run, RunOutput, Sample, Study, Token
 from benchmarks.uploads import intake
-from tests import jobs
+from tests import job_queue
 
 KEY = "6f1f6a5e-3b1c-4f0e-9a51-0c2d3e4f5a6b"
 PLAIN: dict[str, Any] = {
@@ -98,15 +98,15 @@ TEXTS = {
 def read_quickly(raw: bytes) -> intake.Upload | None:
     """Return an upload that is accepted by parts; None if it is read in full."""
     try:
-        return _accept_by_parts(raw)
-    except DOUBTS:
+        return _fast_parse(raw)
+    except FALLBACK_ERRORS:
         return None
 
 
 def is_taken_in_full(raw: bytes) -> bool:
     """Whether the strict parser and REST framework take it."""
     try:
-        checked(RunInput, read_object(raw, ("output",)))
+        validate_document(RunInput, parse_json_object(raw, ("output",)))
     except (MalformedError, TooLargeError, ValidationError):
         return False
     return True
@@ -166,26 +166,26 @@ def test_whatever_it_takes_is_taken_in_full(path, value):
 
     if upload := read_quickly(raw):
         assert is_taken_in_full(raw)
-        assert upload.document == read_object(raw)
+        assert upload.document == parse_json_object(raw)
 
 
 @pytest.fixture(autouse=True)
 def nothing_remembered():
     """What was rolled back after a test is no longer there."""
-    intake.forget()
+    intake.clear_caches()
 
 
 @pytest.fixture
 def taken_directly(monkeypatch):
     """What the short way answered, request by request."""
     answers = []
-    submit = intake._submit_known
+    submit = intake._submit_fast
 
     def note(*given):
         answers.append(submit(*given))
         return answers[-1]
 
-    monkeypatch.setattr(intake, "_submit_known", note)
+    monkeypatch.setattr(intake, "_submit_fast", note)
     return answers
 
 
@@ -194,7 +194,7 @@ def test_both_ways_store_and_answer_the_same(
 ):
     first = api.post("runs/", run_document())  # the system and the case are new
     short = api.post("runs/", run_document())
-    monkeypatch.setattr(intake, "_submit_known", lambda *_: None)
+    monkeypatch.setattr(intake, "_submit_fast", lambda *_: None)
     full = api.post("runs/", run_document())
 
     assert [bool(each) for each in taken_directly] == [False, True]
@@ -214,7 +214,7 @@ def test_both_ways_store_and_answer_the_same(
         for run in (ours, theirs)
     ]
     assert samples[0] == samples[1] != []
-    assert jobs.waiting("upload").filter(is_read=True).count() == 3
+    assert job_queue.waiting("upload").filter(is_preparsed=True).count() == 3
 
 
 def test_it_takes_the_same_once(api, run_document, taken_directly):
@@ -308,7 +308,7 @@ def test_a_packed_upload_goes_the_short_way(api, run_document, taken_directly):
 
 
 def test_the_text_is_kept_in_both_ways_alike(api, run_document, monkeypatch):
-    monkeypatch.setattr(intake, "_submit_known", lambda *_: None)
+    monkeypatch.setattr(intake, "_submit_fast", lambda *_: None)
     document = run_document(note="Tab\tand line\n")
     api.post("runs/", document)
 

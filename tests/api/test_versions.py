@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.publishing import versions
 from benchmarks.publishing.publications import withdraw
-from benchmarks.publishing.versions import study_assessment
+from benchmarks.publishing.versions import assess_study
 
 
 @pytest.fixture
@@ -27,11 +27,15 @@ def test_it_lists_them(anyone, published, study, publish):
 def test_it_says_by_whom_when_and_by_which_rules(anyone, published, settings):
     found = anyone.get(f"versions/{published.pk}/").json()
 
-    assert found["page"].endswith(f"/versions/{published.pk}/")
+    assert found["page_url"].endswith(f"/versions/{published.pk}/")
     assert (found["lab"], found["study"], found["published_by"]) == (
         *("alpha-lab", "study", "carol"),
     )
-    assert (found["rule_set"], found["level"], found["licence"]) == (2, "draft", "free")
+    assert (found["rule_set"], found["level"], found["publishing_permission"]) == (
+        2,
+        "draft",
+        "unrestricted",
+    )
     assert found["product_version"] == settings.VERSION
     assert found["sha256"] == published.digest
     assert found["signatures"] == []
@@ -40,9 +44,9 @@ def test_it_says_by_whom_when_and_by_which_rules(anyone, published, settings):
 def test_one_published_before_keeps_the_rules_it_was_judged_by(
     anyone, published, study, publish, monkeypatch
 ):
-    judged = replace(study_assessment(study), rule_set=1)
+    judged = replace(assess_study(study), rule_set=1)
     with monkeypatch.context() as before:
-        before.setattr(versions, "study_assessment", lambda study: judged)
+        before.setattr(versions, "assess_study", lambda study: judged)
         old = publish(study)
 
     rows = anyone.get("versions/", study="study").json()["results"]
@@ -52,7 +56,7 @@ def test_one_published_before_keeps_the_rules_it_was_judged_by(
 
 def test_each_file_is_what_its_digest_says(anyone, published):
     for file in anyone.get(f"versions/{published.pk}/").json()["files"]:
-        answer = anyone.get(f"versions/{published.pk}/{file['form']}/")
+        answer = anyone.get(f"versions/{published.pk}/{file['format']}/")
 
         assert hashlib.sha256(answer.content).hexdigest() == file["sha256"]
         assert len(answer.content) == file["size"]
@@ -65,11 +69,11 @@ def test_a_form_that_does_not_exist_is_said_to_be_missing(anyone, published):
 
 
 def test_what_is_withdrawn_says_why_and_keeps_its_files(anyone, published):
-    withdraw(published, who="carol", reason="Wrong disk.")
+    withdraw(published, actor="carol", reason="Wrong disk.")
 
     found = anyone.get(f"versions/{published.pk}/").json()
 
-    assert (found["withdrawn_reason"], bool(found["withdrawn_at"])) == (
+    assert (found["withdrawal_reason"], bool(found["withdrawn_at"])) == (
         *("Wrong disk.", True),
     )
     assert anyone.get(f"versions/{published.pk}/csv/").content == b"a,b\r\n"

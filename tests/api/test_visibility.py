@@ -9,17 +9,20 @@ import pytest
 from django.contrib.auth import get_user_model
 
 from api.urls import urlpatterns
+from benchmarks.collaboration.comments import CommentTarget, author_of, write_comment
+from benchmarks.collaboration.saved_views import save_view
 from benchmarks.datasets.tables import TABLES
+from benchmarks.jobs.queue import JobKind
 from benchmarks.labs.tokens import issue_token
 from benchmarks.models import (
     Agent,
     Case,
     Comment,
+    CustomTool,
     Flag,
     Host,
     Lab,
     Membership,
-    OwnTool,
     Plan,
     Review,
     Run,
@@ -29,20 +32,18 @@ from benchmarks.models import (
     Version,
 )
 from benchmarks.plans.planning import create_plan
-from benchmarks.power.logs import keep_power
-from benchmarks.publishing.making import Kind, order
+from benchmarks.power.meter_logs import store_power_chunk
+from benchmarks.publishing.file_generation import request_generation
 from benchmarks.publishing.reviews import store_review_files
 from benchmarks.studies import checking
 from benchmarks.studies.saving import update_study
-from benchmarks.together.comments import Thing, author_of, write_comment
-from benchmarks.together.saved_views import save_view
 from benchmarks.uploads import intake, processing
-from tests import jobs, publishing
+from tests import job_queue, publications
 from tests.api.conftest import Api
-from tests.documents import network_run
-from tests.own_tools import declare
+from tests.custom_tools import declare
+from tests.module_data import standing
 from tests.power_logs import piece, power
-from tests.standing import standing
+from tests.upload_documents import network_run
 
 # Addresses of one thing, and how to find the private one.
 DETAILS = {
@@ -57,7 +58,7 @@ DETAILS = {
     "plan-steps": lambda: f"plans/{Plan.objects.get().pk}/steps/",
     "case": lambda: f"cases/{Case.objects.get().pk}/",
     "version": lambda: f"versions/{Version.objects.get().pk}/",
-    "own-tool": lambda: f"own-tools/{OwnTool.objects.get().pk}/",
+    "custom-tool": lambda: f"custom-tools/{CustomTool.objects.get().pk}/",
     "version-file": lambda: f"versions/{Version.objects.get().pk}/csv/",
     "comment": lambda: f"comments/{Comment.objects.get().pk}/",
     "saved-view": lambda: f"saved-views/{SavedView.objects.get().pk}/",
@@ -76,7 +77,7 @@ MISSING = {
     "plan-steps": "plans/999999/steps/",
     "case": "cases/999999/",
     "version": "versions/999999/",
-    "own-tool": "own-tools/999999/",
+    "custom-tool": "custom-tools/999999/",
     "version-file": "versions/999999/csv/",
     "comment": "comments/999999/",
     "saved-view": "saved-views/999999/",
@@ -86,7 +87,7 @@ MISSING = {
 # What only agents ask, with a token of the lab: test_plans.py, test_own_tools.py; of a
 # lab's webhooks only its keepers and its uploading agents know: test_webhooks.py.
 AGENTS = {
-    *("own-tool-versions", "plan-slots", "plan-next", "part-meet", "part-finish"),
+    *("custom-tool-versions", "plan-slots", "plan-next", "part-arrive", "part-finish"),
     *("webhooks", "webhook", "webhook-test", "webhook-deliveries"),
 }
 ANALYSES = [
@@ -110,15 +111,15 @@ FACTS = [
 POOLED = ["evidence"]
 # Whole tables of it, and as files.
 DATA = ["data", "data-file"]
-LISTS = ["studies", "hosts", "power", "own-tools", "saved-views", "reviews", *FACTS]
+LISTS = ["studies", "hosts", "power", "custom-tools", "saved-views", "reviews", *FACTS]
 # What belongs to the lab and not to the study that it shares: a tool that measured
 # nothing in it is one.
-NOT_SHARED = {"power", "own-tools", "own-tool", "saved-views", "saved-view"}
+NOT_SHARED = {"power", "custom-tools", "custom-tool", "saved-views", "saved-view"}
 BY_STUDY = [*FACTS, *ANALYSES]
 OF_ONES_LABS = ["agents", "labs"]
 WITHOUT_LABS = {
     *(
-        "bulk",
+        "runs-bulk",
         "archives",
         "bundles",
         "health",
@@ -168,28 +169,30 @@ def fill(lab, agent):
     Host.objects.create(lab=lab, slug="alpha")
     document = network_run(host="alpha", study=study.slug, session="secret day")
     intake.submit_runs(agent=agent, documents=[document])
-    processing.drain()
+    processing.process_due_uploads()
     Run.objects.update(warnings=[{"code": "doubt", "sentence": "It is doubtful."}])
     declare(lab)
-    keep_power(agent=agent, document=piece(power(range(3))))
+    store_power_chunk(agent=agent, document=piece(power(range(3))))
     create_plan(
         study=study,
-        who="alice",
+        actor="alice",
         title="A secret plan",
         design={
             "systems": [{"system": System.objects.get().pk}],
             "tools": [{"tool": "hackbench"}],
             "repetitions": 1,
-            "warm_up": 0,
+            "warm_up_rounds": 0,
         },
         budget_s=60,
     )
     checking.check_due_studies(timedelta(0))
     person = get_user_model().objects.create_user("carol")
     Membership.objects.create(lab=lab, user=person, role="maintainer")
-    publishing.published(study, person)
-    write_comment(author=author_of(person), about=Thing(study), text="A secret")
-    save_view(name="A secret", address="/compare/", person=person, lab=lab)
+    publications.published(study, person)
+    write_comment(
+        author=author_of(person), target=CommentTarget(study), text="A secret"
+    )
+    save_view(name="A secret", path="/compare/", person=person, lab=lab)
     review_once_public(study)
 
 
@@ -203,9 +206,9 @@ def review_once_public(study):
         rule_set=2,
         content={"with_flagged": False, "questions": [], "studies": []},
     )
-    review.reviewed.create(study=study)
-    order(Kind.REVIEW, review)
-    taken = jobs.taken(review)
+    review.reviewed_studies.create(study=study)
+    request_generation(JobKind.REVIEW, review)
+    taken = job_queue.taken(review)
     store_review_files(review=taken, files={"review.csv": b"secret"})
 
 
@@ -303,7 +306,7 @@ def test_files_hold_nothing_private(anyone, reader, secret, outsider, table):
         lines = anyone.get(address, token=token).getvalue().splitlines()
         assert len(lines) == 1, token
     listed = anyone.get("data/", token=outsider).json()["results"]
-    assert {it["rows"] for it in listed} == {0}
+    assert {it["row_count"] for it in listed} == {0}
 
 
 @pytest.mark.parametrize("address", ["data/", "data/samples/csv/"])

@@ -2,10 +2,10 @@
 
 import pytest
 
+from benchmarks.collaboration.webhooks import webhook_secret
 from benchmarks.models import AuditEntry, Delivery, Membership, Webhook
-from benchmarks.together.webhooks import secret_of
 
-HOOK = {"url": "https://example.org/hook?key=hidden", "kinds": ["runs", "flags"]}
+HOOK = {"target_url": "https://example.org/hook?key=hidden", "kinds": ["runs", "flags"]}
 
 
 @pytest.fixture
@@ -17,14 +17,14 @@ def made(api, token):
 
 def test_its_secret_is_shown_once(api, token, made):
     webhook = Webhook.objects.get()
-    assert made["secret"] == secret_of(webhook)
-    assert (made["target"], made["made_by"]) == (HOOK["url"], "alice")
+    assert made["secret"] == webhook_secret(webhook)
+    assert (made["target_url"], made["created_by"]) == (HOOK["target_url"], "alice")
 
     read = api.get(f"webhooks/{webhook.pk}/", token=token).json()
 
     assert "secret" not in read
-    [entry] = AuditEntry.objects.filter(kind="made_webhook")
-    assert (entry.who, entry.about) == ("alice", "example.org")
+    [entry] = AuditEntry.objects.filter(kind="created_webhook")
+    assert (entry.actor, entry.about) == ("alice", "example.org")
 
 
 def test_it_is_changed_tested_and_deleted(api, token, made, study):
@@ -69,11 +69,11 @@ def test_nobody_else_sees_or_touches_it(
 @pytest.mark.parametrize(
     ("change", "status"),
     [
-        ({"url": "http://127.0.0.1/hook", "kinds": ["runs"]}, 422),
-        ({"url": "ftp://example.org/", "kinds": ["runs"]}, 422),
-        ({"url": "https://example.org/", "kinds": []}, 400),
-        ({"url": "https://example.org/", "kinds": ["everything"]}, 400),
-        ({"url": "https://example.org/", "kinds": ["runs"], "study": "no"}, 404),
+        ({"target_url": "http://127.0.0.1/hook", "kinds": ["runs"]}, 422),
+        ({"target_url": "ftp://example.org/", "kinds": ["runs"]}, 422),
+        ({"target_url": "https://example.org/", "kinds": []}, 400),
+        ({"target_url": "https://example.org/", "kinds": ["everything"]}, 400),
+        ({"target_url": "https://example.org/", "kinds": ["runs"], "study": "no"}, 404),
         ({"kinds": ["runs"]}, 400),
     ],
 )

@@ -1,4 +1,4 @@
-"""What is PostgreSQL's absence, and what is a mistake of ours."""
+"""Connection errors, prepared statements and snapshots."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -13,9 +13,9 @@ from django.db import (
 from psycopg import pq
 from psycopg.errors import error_from_result
 
-from benchmarks.database import one_moment, was_away
+from benchmarks.database import consistent_snapshot, is_connection_error
 from benchmarks.models import Lab
-from benchmarks.uploads import storing
+from benchmarks.uploads import run_storage
 
 
 def raised(error: Exception, cause: Exception | None = None) -> Exception:
@@ -23,36 +23,42 @@ def raised(error: Exception, cause: Exception | None = None) -> Exception:
     return error
 
 
-def test_a_connection_that_ended_has_no_code_and_was_away(db):
+def test_lost_connection_is_a_connection_error(db):
     connection.ensure_connection()
     ended = connection.connection.pgconn.make_empty_result(pq.ExecStatus.FATAL_ERROR)
 
     cause = error_from_result(ended)
 
     assert cause.sqlstate is None
-    assert was_away(raised(DatabaseError("server closed the connection"), cause))
-    assert was_away(OperationalError("the database system is in recovery mode"))
+    assert is_connection_error(
+        raised(DatabaseError("server closed the connection"), cause)
+    )
+    assert is_connection_error(
+        OperationalError("the database system is in recovery mode")
+    )
 
 
-def test_what_postgresql_refused_is_no_absence(db):
+def test_rejected_statement_is_not_a_connection_error(db):
     refused = ProgrammingError("column is missing")
 
-    assert not was_away(refused)
-    assert not was_away(ValueError("5"))
-    assert not was_away(None)
+    assert not is_connection_error(refused)
+    assert not is_connection_error(ValueError("5"))
+    assert not is_connection_error(None)
 
 
 @pytest.mark.django_db
-def test_what_ends_a_statement_of_ours_is_an_error_of_django_too():
-    """Else PostgreSQL away would be the fault of runs, and a 500 for who uploads."""
+def test_errors_of_prepared_statements_are_django_errors():
+    """Otherwise an unavailable PostgreSQL would count as failure of runs."""
     with pytest.raises(DatabaseError, match="nothing"), transaction.atomic():
-        storing.rows_of("SELECT * FROM nothing", {})
+        run_storage.fetch_prepared("SELECT * FROM nothing", {})
 
 
 @pytest.mark.django_db
-def test_a_statement_that_comes_again_is_not_planned_again():
+def test_repeated_statement_is_planned_once():
     for number in range(3):
-        storing.rows_of("SELECT %(number)s::int AS again", {"number": str(number)})
+        run_storage.fetch_prepared(
+            "SELECT %(number)s::int AS again", {"number": str(number)}
+        )
 
     with connection.cursor() as cursor:
         cursor.execute("SELECT statement FROM pg_prepared_statements")
@@ -65,8 +71,8 @@ def store_another_lab():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_is_read_in_one_moment_is_as_it_was():
-    with one_moment(), ThreadPoolExecutor(1) as pool:
+def test_snapshot_is_consistent():
+    with consistent_snapshot(), ThreadPoolExecutor(1) as pool:
         before = Lab.objects.count()
         pool.submit(store_another_lab).result()
         assert Lab.objects.count() == before

@@ -3,13 +3,13 @@ import pytest
 from benchmarks import errors
 
 
-def test_it_names_the_closest_known_tools():
+def test_error_suggests_the_closest_tools():
     error = errors.UnknownNameError("tool", "linpak", ["linpack", "netperf"])
 
     assert str(error) == (
-        'There is no tool "linpak". Did you mean linpack? '
-        "The list of tools is in docs/tools.md; a lab declares its own: "
-        "POST /api/v1/own-tools/."
+        'No tool "linpak" found. Did you mean linpack? '
+        "Known tools are listed in docs/tools.md. A lab can declare custom tools: "
+        "POST /api/v1/custom-tools/."
     )
 
 
@@ -24,16 +24,16 @@ def test_it_names_the_closest_known_tools():
         (errors.UnknownNameError("system", "x"), "POST /api/v1/systems/."),
     ],
 )
-def test_it_says_how_to_make_an_unknown_thing_known(error, remedy):
+def test_error_explains_how_to_register_a_name(error, remedy):
     assert str(error).endswith(remedy)
 
 
-def test_it_is_a_conflict_only_to_use_a_key_again():
-    assert errors.key_reused("k").status == 409
+def test_only_a_reused_key_is_a_conflict():
+    assert errors.key_reused_error("k").status == 409
     assert errors.UnknownNameError("tool", "k").status == 422
 
 
-def test_it_quotes_what_a_stranger_sent_without_showing_it_raw():
+def test_untrusted_text_is_quoted_safely():
     sentence = str(errors.UnknownNameError("tool", "a\x00\u202eb" + "c" * 5000))
 
     assert sentence.isprintable()
@@ -41,6 +41,6 @@ def test_it_quotes_what_a_stranger_sent_without_showing_it_raw():
     assert "\\x00\\u202e" in sentence
 
 
-def test_it_finds_the_closest_of_names_in_their_own_spelling():
-    assert errors.closest("linpac", ["LINPACK", "netperf"]) == ["LINPACK"]
-    assert errors.closest("xyz", ["LINPACK"]) == []
+def test_closest_names_keep_their_spelling():
+    assert errors.closest_names("linpac", ["LINPACK", "netperf"]) == ["LINPACK"]
+    assert errors.closest_names("xyz", ["LINPACK"]) == []

@@ -66,8 +66,8 @@ def canonical(value, key="x"):
         ["Rau\u0301l", "RA\u00daL"],
     ],
 )
-def test_spellings_of_one_thing_are_equal(spellings):
-    assert len({canonical(each) for each in spellings}) == 1
+def test_spellings_of_a_value_are_equal(spellings):
+    assert len({canonical(item) for item in spellings}) == 1
 
 
 @pytest.mark.parametrize(
@@ -91,12 +91,12 @@ def test_spellings_of_one_thing_are_equal(spellings):
         (0.1, 0.1 + 2**-55),
     ],
 )
-def test_different_things_stay_different(one, other):
+def test_different_values_stay_different(one, other):
     assert canonical(one) != canonical(other)
 
 
 @pytest.mark.parametrize("text", ["4k", "1M", "100KB", "10 m", "4k,32k mean", "a=B;C"])
-def test_it_keeps_what_it_does_not_understand(text):
+def test_unknown_values_are_kept(text):
     assert canonical(text) == text
 
 
@@ -116,7 +116,7 @@ def test_it_keeps_what_it_does_not_understand(text):
         ("L1", "l1"),
     ],
 )
-def test_it_has_one_spelling(value, spelling):
+def test_values_have_one_canonical_spelling(value, spelling):
     assert canonical(value) == spelling
 
 
@@ -129,7 +129,7 @@ def test_arguments_keep_their_case():
     assert canonical("fast T", "args") == "fast T"
 
 
-def test_keys_are_one_word_and_sorted():
+def test_keys_are_normalized_and_sorted():
     parameters = {"Swap ": "off", "Block Size": "4k", "block-count": 2}
 
     assert list(canonical_parameters(parameters).items()) == [
@@ -139,31 +139,31 @@ def test_keys_are_one_word_and_sorted():
     ]
 
 
-def test_it_refuses_a_parameter_given_twice():
+def test_duplicate_parameter_is_rejected():
     with pytest.raises(InvalidError) as refused:
         canonical_parameters({"block size": 1, "Block-Size": 2})
 
     assert str(refused.value) == (
-        'The parameters "block size" and "Block-Size" are the same one ("block_size"). '
-        "Send it once."
+        'The parameters "block size" and "Block-Size" are the same '
+        '("block_size"). Send only one of them.'
     )
 
 
 @pytest.mark.parametrize(
     ("value", "sentence"),
     [
-        (None, 'The parameter "x" must be a text, a number or true/false, not null.'),
+        (None, 'The parameter "x" must be a text, a number, true or false, not null.'),
         ([1], "not a list"),
         ({}, "not an object"),
         (math.nan, 'The parameter "x" is nan, which is not a number.'),
         (-math.inf, "is -inf, which is not a number"),
-        (10**400, "is a number of too many digits"),
-        ("", 'The parameter "x" has 0 characters; it needs between 1 and 1000.'),
+        (10**400, "has too many digits"),
+        ("", 'The parameter "x" has 0 characters; between 1 and 1000 are allowed.'),
         ("  ", "has 0 characters"),
         ("x" * (MAX_VALUE + 1), "has 1001 characters"),
     ],
 )
-def test_it_refuses_what_is_no_parameter(value, sentence):
+def test_invalid_parameter_is_rejected(value, sentence):
     with pytest.raises(InvalidError) as refused:
         canonical_parameters({"x": value})
 
@@ -171,25 +171,27 @@ def test_it_refuses_what_is_no_parameter(value, sentence):
 
 
 @pytest.mark.parametrize("key", ["", " ", "x" * 65])
-def test_it_refuses_a_key_that_is_no_name(key):
-    with pytest.raises(InvalidError, match="its name needs between 1 and 64"):
+def test_invalid_key_is_rejected(key):
+    with pytest.raises(InvalidError, match="must have between 1 and 64"):
         canonical_parameters({key: 1})
 
 
-def test_it_refuses_a_flood_of_parameters():
-    with pytest.raises(InvalidError, match="There are 65 parameters: at most 64 fit"):
+def test_too_many_parameters_are_rejected():
+    with pytest.raises(
+        InvalidError, match="There are 65 parameters; at most 64 are allowed"
+    ):
         canonical_parameters({f"p{n}": n for n in range(MAX_PARAMETERS + 1)})
 
 
 @pytest.mark.parametrize("character", ["\x00", "\u202e", "\u2066", "\ud800", "\n"])
-def test_it_refuses_hidden_characters_in_keys_and_values(character):
-    with pytest.raises(InvalidError, match='The parameter "x" holds'):
+def test_hidden_characters_in_parameters_are_rejected(character):
+    with pytest.raises(InvalidError, match='The parameter "x" contains'):
         canonical_parameters({"x": f"a{character}"})
-    with pytest.raises(InvalidError, match="The name of a parameter holds"):
+    with pytest.raises(InvalidError, match="The parameter name contains"):
         display_parameters({f"a{character}": "x"})
 
 
-def test_it_keeps_the_spelling_of_people_for_people():
+def test_display_parameters_keep_their_spelling():
     parameters = {"Level": "L1", "size": " 100  MiB", "n": 2000.0, "direct": True}
 
     assert display_parameters(parameters) == {
@@ -201,13 +203,13 @@ def test_it_keeps_the_spelling_of_people_for_people():
 
 
 @given(parameter_dicts)
-def test_what_people_see_means_the_same(parameters):
+def test_display_parameters_have_the_same_canonical_form(parameters):
     shown = display_parameters(parameters)
     assert canonical_parameters(shown) == canonical_parameters(parameters)
 
 
 @given(parameter_dicts)
-def test_canonical_parameters_are_their_own_canonical_form(parameters):
+def test_canonicalization_is_idempotent(parameters):
     once = canonical_parameters(parameters)
     assert canonical_parameters(once) == once
 
@@ -222,7 +224,7 @@ def test_the_order_does_not_matter(parameters, shuffler: random.Random):
 
 
 @given(parameter_dicts)
-def test_a_fingerprint_survives_a_journey_through_json(parameters):
+def test_fingerprint_is_stable_after_json(parameters):
     travelled = json.loads(json.dumps(parameters))
     assert case_fingerprint("t", "m", travelled) == case_fingerprint(
         "t", "m", parameters
@@ -237,14 +239,14 @@ def answer_to(parameters):
 
 
 @given(st.text(), st.text() | st.from_regex(r"[0-9.eE+-]{1,9} ?[A-Za-z%/]{0,5}"))
-def test_any_text_is_taken_or_refused_with_a_sentence(key, text):
+def test_any_text_is_accepted_or_rejected_with_a_message(key, text):
     answer = answer_to({key: text})
 
     assert answer.isprintable()
     assert len(answer) == 64 or answer.endswith(".")
 
 
-def test_tool_metric_and_parameters_make_the_case():
+def test_tool_metric_and_parameters_identify_the_case():
     prints = {
         case_fingerprint("netperf", "throughput", {}),
         case_fingerprint("iperf", "throughput", {}),
@@ -252,7 +254,7 @@ def test_tool_metric_and_parameters_make_the_case():
         case_fingerprint("netperf", "throughput", {"n": 1}),
     }
     assert len(prints) == 4
-    assert all(len(each) == 64 for each in prints)
+    assert all(len(item) == 64 for item in prints)
 
 
 @pytest.mark.parametrize(
@@ -264,7 +266,7 @@ def test_tool_metric_and_parameters_make_the_case():
         {"options": {"SWAP": False, "hw-virt": True}},
     ],
 )
-def test_spellings_of_one_system_are_equal(changes):
+def test_spellings_of_a_system_are_equal(changes):
     assert system_fingerprint(replace(XEN, **changes)) == system_fingerprint(XEN)
 
 
@@ -284,28 +286,28 @@ def test_spellings_of_one_system_are_equal(changes):
         {"options": {"hw_virt": "off", "swap": "off"}},
     ],
 )
-def test_every_field_makes_another_system(changes):
+def test_every_field_changes_the_system_fingerprint(changes):
     assert system_fingerprint(replace(XEN, **changes)) != system_fingerprint(XEN)
 
 
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"guest_bits": 16}, "guest_bits is 16: send 32, 64 or null."),
-        ({"vcpus": 0}, "vcpus is 0: send a whole number above 0 or null."),
-        ({"vcpus": True}, "vcpus is True: send a whole number above 0 or null."),
+        ({"guest_bits": 16}, "guest_bits is 16. Send 32, 64 or null."),
+        ({"vcpus": 0}, "vcpus is 0. Send a whole number above 0, or null."),
+        ({"vcpus": True}, "vcpus is True. Send a whole number above 0, or null."),
         ({"memory_bytes": -1}, "memory_bytes is -1"),
     ],
 )
-def test_it_refuses_a_system_that_cannot_be(changes, sentence):
+def test_invalid_system_is_rejected(changes, sentence):
     with pytest.raises(InvalidError) as refused:
         system_fingerprint(replace(XEN, **changes))
 
     assert sentence in str(refused.value)
 
 
-def test_it_refuses_hidden_characters_in_a_system():
-    with pytest.raises(InvalidError, match="The guest OS holds"):
+def test_hidden_characters_in_a_system_are_rejected():
+    with pytest.raises(InvalidError, match="The guest OS contains"):
         system_fingerprint(replace(XEN, guest_os="Ubuntu\u202e"))
 
 

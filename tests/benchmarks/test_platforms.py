@@ -2,18 +2,18 @@ import pytest
 
 from benchmarks.errors import InvalidError
 from benchmarks.platforms import (
-    HYPERVISORS,
+    HYPERVISOR_BY_SPELLING,
     PLATFORMS,
-    VIRTUALIZATIONS,
+    VIRTUALIZATION_BY_SPELLING,
     canonical_hypervisor,
     canonical_platform,
     canonical_virtualization,
-    cores,
+    core_count,
     disk_bus_byte_per_s,
     is_emulation,
     line_rate_bit_per_s,
-    shows_emulation,
-    unknown,
+    reports_emulation,
+    unknown_hypervisor_reason,
 )
 
 
@@ -32,11 +32,11 @@ from benchmarks.platforms import (
         ("none", "native"),
     ],
 )
-def test_it_knows_a_hypervisor_by_its_spellings(spelling, name):
+def test_hypervisor_is_recognized_by_its_spellings(spelling, name):
     assert canonical_hypervisor(spelling) == name
 
 
-def test_it_keeps_an_unknown_hypervisor_as_given():
+def test_unknown_hypervisor_is_kept():
     assert canonical_hypervisor(" Foovisor  14 ") == "Foovisor 14"
 
 
@@ -68,7 +68,7 @@ EMULATED = [
 
 
 @pytest.mark.parametrize("name", EMULATED)
-def test_qemu_without_help_is_emulation_however_it_is_written(name):
+def test_qemu_without_acceleration_is_emulation(name):
     assert canonical_hypervisor(name) == "QEMU TCG"
     assert is_emulation(name)
 
@@ -82,7 +82,7 @@ def test_qemu_without_help_is_emulation_however_it_is_written(name):
         ("QEMU", "8.2, accel=tcg"),
     ],
 )
-def test_what_qemu_lacks_may_stand_in_another_field(stated):
+def test_lack_of_acceleration_may_be_in_another_field(stated):
     platform = canonical_platform(*stated)
 
     assert platform.hypervisor == "QEMU TCG"
@@ -102,7 +102,7 @@ def test_what_qemu_lacks_may_stand_in_another_field(stated):
         (("Bochs",), {}),
     ],
 )
-def test_layers_types_and_options_tell_emulation_too(stated, options):
+def test_layers_types_and_options_show_emulation(stated, options):
     assert is_emulation(*stated, options=options)
 
 
@@ -116,7 +116,7 @@ def test_layers_types_and_options_tell_emulation_too(stated, options):
         ("Hyper-V (WSL2 utility VM)", "WSL2, kernel 6.1.21.2", "utility VM"),
     ],
 )
-def test_what_runs_on_the_processor_is_no_emulation(stated):
+def test_hardware_virtualization_is_not_emulation(stated):
     assert canonical_platform(*stated).hypervisor != "QEMU TCG"
     assert not is_emulation(*stated)
     assert not is_emulation("VMware ESXi", options={"hw_virt": "off"})
@@ -132,19 +132,19 @@ def test_what_runs_on_the_processor_is_no_emulation(stated):
         ({}, False),
     ],
 )
-def test_the_layers_of_an_agent_tell_emulation(facts, shown):
-    assert shows_emulation(facts) is shown
+def test_layers_detected_by_an_agent_show_emulation(facts, shown):
+    assert reports_emulation(facts) is shown
 
 
-def test_an_unknown_platform_is_said_to_be_one():
-    assert not any(unknown(name) for name in PLATFORMS)
-    assert "is not a platform known here" in unknown("Foovisor")
-    assert '"Firecracker" is' in unknown("Firecraker")
-    assert 'name it "KVM" or "QEMU TCG"' in unknown("QEMU 8.2")
+def test_unknown_platform_has_a_warning():
+    assert not any(unknown_hypervisor_reason(name) for name in PLATFORMS)
+    assert "is not a known platform" in unknown_hypervisor_reason("Foovisor")
+    assert 'is "Firecracker"' in unknown_hypervisor_reason("Firecraker")
+    assert 'Enter "KVM" or "QEMU TCG"' in unknown_hypervisor_reason("QEMU 8.2")
 
 
 @pytest.mark.parametrize("spelling", ["VMware", "ESX", "QEMU"])
-def test_it_does_not_guess_which_product_is_meant(spelling):
+def test_ambiguous_product_is_not_guessed(spelling):
     assert canonical_hypervisor(spelling) == spelling
 
 
@@ -152,17 +152,19 @@ def test_it_does_not_guess_which_product_is_meant(spelling):
     ("spelling", "name"),
     [("HVM", "full"), ("pv", "paravirtual"), ("none", ""), ("Dom0", "dom0")],
 )
-def test_it_knows_a_virtualization_by_its_spellings(spelling, name):
+def test_virtualization_is_recognized_by_its_spellings(spelling, name):
     assert canonical_virtualization(spelling) == name
 
 
-def test_the_canonical_names_are_their_own_canonical_names():
-    assert all(canonical_hypervisor(n) == n for n in HYPERVISORS.values())
-    assert all(canonical_virtualization(n) == n for n in VIRTUALIZATIONS.values())
+def test_canonical_names_are_stable():
+    assert all(canonical_hypervisor(n) == n for n in HYPERVISOR_BY_SPELLING.values())
+    assert all(
+        canonical_virtualization(n) == n for n in VIRTUALIZATION_BY_SPELLING.values()
+    )
 
 
-def test_it_refuses_a_name_that_hides_something():
-    with pytest.raises(InvalidError, match="The hypervisor holds"):
+def test_name_with_hidden_characters_is_rejected():
+    with pytest.raises(InvalidError, match="The hypervisor contains"):
         canonical_hypervisor("Xen\u202e")
 
 
@@ -170,8 +172,8 @@ def test_it_refuses_a_name_that_hides_something():
     ("facts", "count"),
     [({"cores": 8}, 8), ({}, None), ({"cores": "8"}, None), ({"cores": True}, None)],
 )
-def test_cores_are_a_stated_number(facts, count):
-    assert cores(facts) == count
+def test_core_count_is_read_from_facts(facts, count):
+    assert core_count(facts) == count
 
 
 @pytest.mark.parametrize(
@@ -186,7 +188,7 @@ def test_cores_are_a_stated_number(facts, count):
         ({}, None),
     ],
 )
-def test_the_line_rate_is_read_from_a_hosts_facts(facts, rate):
+def test_line_rate_is_read_from_facts(facts, rate):
     assert line_rate_bit_per_s(facts) == rate
 
 
@@ -200,5 +202,5 @@ def test_the_line_rate_is_read_from_a_hosts_facts(facts, rate):
         ({"disk": "NVMe"}, None),
     ],
 )
-def test_the_disk_bus_is_read_from_a_hosts_facts(facts, rate):
+def test_disk_bus_is_read_from_facts(facts, rate):
     assert disk_bus_byte_per_s(facts) == rate

@@ -1,4 +1,4 @@
-"""Hints through Redis: few, enough, and never needed for the work to be done."""
+"""Wake-ups through Redis."""
 
 import time
 from datetime import timedelta
@@ -8,106 +8,112 @@ import redis
 from django.core.management import call_command
 from kombu.exceptions import OperationalError
 
-from benchmarks import broker, tasks, wake
+from benchmarks import broker, tasks, worker_wakeup
 from benchmarks.models import Job, PublishingJob, Run
 from benchmarks.studies import checking
 from benchmarks.uploads import intake
 from benchmarks.uploads.intake import submit_runs
-from tests import publishing
+from tests import publications
 
 
 @pytest.fixture(autouse=True)
 def quiet_redis(valkey):
-    """Begin without a hint under way."""
+    """Start without a pending wake-up."""
     valkey.flushdb()
-    wake._seen_until[:] = [0.0, 0.0]
+    worker_wakeup._pending_until[:] = [0.0, 0.0]
 
 
 @pytest.fixture
 def sent(monkeypatch):
-    """The hints that were sent instead of being sent."""
+    """The recorded messages, which are not sent."""
     hints = []
     monkeypatch.setattr(
-        wake.current_app, "send_task", lambda *what, **how: hints.append(what)
+        worker_wakeup.current_app, "send_task", lambda *what, **how: hints.append(what)
     )
     return hints
 
 
-def test_many_uploads_need_one_hint_until_a_worker_looks(sent):
+def test_many_uploads_send_one_wakeup(sent):
     for _ in range(5):
-        wake.wake()
+        worker_wakeup.wake_worker()
 
     assert len(sent) == 1
 
 
-def test_what_comes_after_a_worker_looked_sends_a_hint_of_its_own(sent, db):
-    wake.wake()
-    tasks.drain()
+def test_upload_after_processing_sends_another_wakeup(sent, db):
+    worker_wakeup.wake_worker()
+    tasks.process_uploads()
 
-    wake.wake()
+    worker_wakeup.wake_worker()
 
     assert len(sent) == 2
 
 
-def test_other_web_processes_learn_how_long_a_worker_waits(sent):
-    wake.wake()
-    wake._seen_until[:] = [0.0, 0.0]  # another process
-    wake.wake()
-    waits_until = wake._seen_until[0]
-    assert 0 < waits_until - time.monotonic() <= wake.LINGER_S
+def test_other_processes_know_how_long_a_worker_waits(sent):
+    worker_wakeup.wake_worker()
+    worker_wakeup._pending_until[:] = [0.0, 0.0]  # another process
+    worker_wakeup.wake_worker()
+    waits_until = worker_wakeup._pending_until[0]
+    assert 0 < waits_until - time.monotonic() <= worker_wakeup.BATCH_WAIT_S
 
-    wake.note_wait(0, 10 * wake.LINGER_S)
-    wake._seen_until[:] = [0.0, 0.0]
-    wake.wake()
+    worker_wakeup.extend_wakeup(0, 10 * worker_wakeup.BATCH_WAIT_S)
+    worker_wakeup._pending_until[:] = [0.0, 0.0]
+    worker_wakeup.wake_worker()
 
-    assert wake._seen_until[0] > waits_until + 5 * wake.LINGER_S
+    assert (
+        worker_wakeup._pending_until[0] > waits_until + 5 * worker_wakeup.BATCH_WAIT_S
+    )
     assert len(sent) == 1
 
 
-def test_a_worker_waits_while_more_comes_but_not_for_ever(monkeypatch):
-    slept, told = [], []
+def test_worker_waits_for_more_uploads_up_to_a_limit(monkeypatch):
+    slept, reported = [], []
     coming = [True, True, False]
     monkeypatch.setattr(tasks.time, "sleep", slept.append)
-    monkeypatch.setattr(tasks, "note_wait", lambda _, wait_s: told.append(wait_s))
     monkeypatch.setattr(
-        tasks.processing, "is_still_coming", lambda _: coming.pop(0) if coming else True
+        tasks, "extend_wakeup", lambda _, wait_s: reported.append(wait_s)
+    )
+    monkeypatch.setattr(
+        tasks.processing,
+        "has_recent_uploads",
+        lambda _: coming.pop(0) if coming else True,
     )
     clock = iter(range(100))
     monkeypatch.setattr(tasks.time, "monotonic", lambda: next(clock) / 10)
 
-    tasks._linger(0)
-    assert slept == [tasks.LINGER_S, *told]
-    assert len(told) == 2
+    tasks._wait_for_more(0)
+    assert slept == [tasks.BATCH_WAIT_S, *reported]
+    assert len(reported) == 2
     slept.clear()
-    tasks._linger(0)
+    tasks._wait_for_more(0)
 
-    assert len(slept) == tasks.LINGER_AT_MOST_S * 10
+    assert len(slept) == tasks.MAX_BATCH_WAIT_S * 10
 
 
-def test_the_sweeper_sees_whether_a_worker_was_woken(sent, monkeypatch):
-    assert not wake.is_worker_woken()
-    wake.wake()
-    assert wake.is_worker_woken()
+def test_pending_wakeup_is_visible_to_the_sweeper(sent, monkeypatch):
+    assert not worker_wakeup.is_wakeup_pending()
+    worker_wakeup.wake_worker()
+    assert worker_wakeup.is_wakeup_pending()
 
     def refuse(*_, **__):
         raise redis.ConnectionError("Redis is away")
 
     monkeypatch.setattr(redis.Redis, "exists", refuse)
-    assert not wake.is_worker_woken()
+    assert not worker_wakeup.is_wakeup_pending()
 
 
-def test_many_runs_at_once_are_not_waited_with(sent, agent, submit, run_document):
-    wake.wake(1)
-    broker.connection().delete(*wake.HINT_SENT)
-    wake.wake(wake.TOGETHER)
+def test_large_batches_are_processed_without_waiting(sent, agent, submit, run_document):
+    worker_wakeup.wake_worker(1)
+    broker.connection().delete(*worker_wakeup.WAKEUP_KEYS)
+    worker_wakeup.wake_worker(worker_wakeup.NO_WAIT_RUNS)
 
     assert sent == [
-        ("benchmarks.tasks.drain", (True,)),
-        ("benchmarks.tasks.drain_bulk", (False,)),
+        ("benchmarks.tasks.process_uploads", (True,)),
+        ("benchmarks.tasks.process_bulk_uploads", (False,)),
     ]
 
 
-def test_without_redis_an_upload_is_taken_all_the_same(
+def test_upload_is_accepted_without_redis(
     agent, run_document, monkeypatch, django_capture_on_commit_callbacks
 ):
     def refuse(*_, **__):
@@ -123,15 +129,15 @@ def test_without_redis_an_upload_is_taken_all_the_same(
 
 @pytest.fixture
 def forgotten(study, submit, run_document, person):
-    """A study that is to be published, and whose hint was lost."""
+    """A publishing job whose message was lost."""
     submit(run_document())
     checking.check_due_studies(timedelta(0))
-    requested = publishing.requested(study, person)
-    Job.objects.update(hinted_at=None)
+    requested = publications.requested(study, person)
+    Job.objects.update(dispatched_at=None)
     return requested
 
 
-def test_the_sweeper_sends_a_forgotten_version_to_a_worker(forgotten, monkeypatch):
+def test_lost_publishing_job_is_dispatched(forgotten, monkeypatch):
     sent = []
     monkeypatch.setattr(
         tasks.run_jobs, "apply_async", lambda args, **how: sent.append(args)
@@ -141,7 +147,7 @@ def test_the_sweeper_sends_a_forgotten_version_to_a_worker(forgotten, monkeypatc
     assert sent == [("publishing", forgotten.pk)]
 
 
-def test_without_redis_a_forgotten_version_is_sent_later(
+def test_without_redis_a_lost_publishing_job_is_dispatched_later(
     forgotten, monkeypatch, caplog
 ):
     def refuse(*_, **__):
@@ -149,19 +155,19 @@ def test_without_redis_a_forgotten_version_is_sent_later(
 
     monkeypatch.setattr(tasks.run_jobs, "apply_async", refuse)
 
-    tasks.send_workers()
+    tasks.dispatch_due_jobs()
 
     assert "Redis took no publishing" in caplog.text
     assert PublishingJob.objects.get().stage == "waiting"
 
 
-def test_an_upload_is_taken_whatever_becomes_of_its_hint(
+def test_upload_is_accepted_if_the_wakeup_fails(
     agent, run_document, monkeypatch, django_capture_on_commit_callbacks
 ):
     def break_down(runs):
         raise AttributeError("a broken connection of the message library")
 
-    monkeypatch.setattr(intake, "wake", break_down)
+    monkeypatch.setattr(intake, "wake_worker", break_down)
 
     with django_capture_on_commit_callbacks(execute=True):
         submit_runs(agent=agent, documents=[run_document()])

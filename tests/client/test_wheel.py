@@ -1,4 +1,4 @@
-"""The client as people have it: a wheel in a venv of its own, against a live server."""
+"""The client as users install it: a wheel in its own venv, against a live server."""
 
 import json
 import os
@@ -17,8 +17,8 @@ from benchmarks.models import Agent, Host, Lab, Study
 from benchmarks.studies import checking
 from benchmarks.uploads import intake, processing
 from client import build
-from tests.dashboard import serving
-from tests.documents import network_run
+from tests.dashboard import served_studies
+from tests.upload_documents import network_run
 
 pytestmark = pytest.mark.django_db
 
@@ -33,7 +33,7 @@ def wheel(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def python(wheel, tmp_path_factory):
-    """A Python that has the wheel and nothing else."""
+    """A Python with only the wheel installed."""
     folder = tmp_path_factory.mktemp("venv")
     venv.create(folder, with_pip=False)
     made = str(folder / "bin" / "python")
@@ -45,7 +45,7 @@ def python(wheel, tmp_path_factory):
 @pytest.fixture(scope="module")
 def site(django_db_setup, django_db_blocker):
     """Serve a public and a private study; return the address and the lab's token."""
-    with serving.committed(django_db_blocker):
+    with served_studies.committed(django_db_blocker):
         lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
         agent = Agent.objects.create(lab=lab, name="alice")
         Host.objects.create(lab=lab, slug="alpha")
@@ -56,24 +56,24 @@ def site(django_db_setup, django_db_blocker):
         xen = {"hypervisor": "Xen", "hypervisor_version": "3.3"}
         runs = [open_run(), open_run(26.0, system=xen)]
         intake.submit_runs(agent=agent, documents=runs)
-        processing.drain()
+        processing.process_due_uploads()
         checking.check_due_studies(timedelta(0))
         _, token = issue_token(agent=agent, can_upload=True, can_read=True)
-        with serving.served() as address:
+        with served_studies.served() as address:
             yield address, token
 
 
 @pytest.fixture
-def asked(python, site):
-    """Return what an expression of the client comes to."""
+def evaluate(python, site):
+    """Return the value of an expression evaluated with the client."""
     address, token = site
 
     def ask(expression, token=token, **environment):
         program = f"import json, virtlab\nprint(json.dumps({expression}, default=str))"
-        told = {"VIRTLAB_SERVER": address, "VIRTLAB_TOKEN": token, **environment}
+        variables = {"VIRTLAB_SERVER": address, "VIRTLAB_TOKEN": token, **environment}
         done = subprocess.run(
             [python, "-c", program],
-            env={"PATH": os.environ["PATH"], **told},
+            env={"PATH": os.environ["PATH"], **variables},
             capture_output=True,
             text=True,
         )
@@ -83,7 +83,7 @@ def asked(python, site):
     return ask
 
 
-def test_it_holds_the_agents_own_client(wheel):
+def test_wheel_contains_the_agents_client(wheel):
     with zipfile.ZipFile(wheel) as opened:
         own = opened.read("virtlab/client.py")
 
@@ -91,32 +91,32 @@ def test_it_holds_the_agents_own_client(wheel):
         assert own == file.read()
 
 
-def test_the_same_sources_give_the_same_bytes(wheel):
+def test_same_sources_give_the_same_bytes(wheel):
     assert build.wheel(wheel.name.split("-")[1]) == wheel.read_bytes()
 
 
-def test_all_cells_are_one_line(asked):
-    cells = asked('virtlab.read_cells("open")', token="")
+def test_all_cells_are_one_line_of_code(evaluate):
+    cells = evaluate('virtlab.read_cells("open")', token="")
 
     assert sorted(cell["mean"] for cell in cells) == [26.0, 52.97]
     assert {cell["unit"] for cell in cells} == {"MB/s"}
     assert all("parameters.operation" in cell for cell in cells)
 
 
-def test_filters_are_those_of_the_api(asked):
-    assert asked('virtlab.read_cells("open", scenario="parallel")') == []
+def test_filters_are_those_of_the_api(evaluate):
+    assert evaluate('virtlab.read_cells("open", scenario="parallel")') == []
 
 
-def test_every_table_is_one_line(asked):
+def test_every_table_is_one_line_of_code(evaluate):
     for table, n in (("systems", 2), ("runs", 2), ("samples", 2), ("cells", 2)):
-        assert len(asked(f'virtlab.read_{table}("open")')) == n, table
-        assert len(asked(f"virtlab.read_{table}(hypervisor='Xen')")) == 1, table
+        assert len(evaluate(f'virtlab.read_{table}("open")')) == n, table
+        assert len(evaluate(f"virtlab.read_{table}(hypervisor='Xen')")) == 1, table
 
-    (sample,) = asked('virtlab.read_samples("open", hypervisor="Xen")')
+    (sample,) = evaluate('virtlab.read_samples("open", hypervisor="Xen")')
     assert (sample["value"], sample["parameters.operation"]) == (26.0, "write")
 
 
-def test_a_refusal_says_what_to_do(python, site):
+def test_refusal_has_the_servers_message(python, site):
     program = """if True:
         import virtlab
         try:
@@ -132,15 +132,15 @@ def test_a_refusal_says_what_to_do(python, site):
     )
 
     assert "HTTP 404" in done.stdout, done.stderr
-    assert 'no study "closed"' in done.stdout
+    assert 'No study "closed" found' in done.stdout
 
 
-def test_real_pandas_has_types_and_the_same_numbers(wheel, site):
+def test_pandas_tables_have_types_and_the_same_numbers(wheel, site):
     program = """if True:
         import virtlab
         samples = virtlab.read_samples("open").set_index("run_id")
         cells = virtlab.read_cells("open").set_index("hypervisor")
-        print(samples["value"].dtype, samples["derived"].dtype, len(samples))
+        print(samples["value"].dtype, samples["is_derived"].dtype, len(samples))
         print(cells.loc["Xen", "mean"], list(cells["parameters.operation"].unique()))
     """
     done = subprocess.run(
@@ -157,33 +157,35 @@ def test_real_pandas_has_types_and_the_same_numbers(wheel, site):
     assert done.stdout.splitlines() == ["float64 bool 2", "26.0 ['write']"], done.stderr
 
 
-def test_verdicts_stand_beside_their_ratios(asked):
-    rows = {row["hypervisor"]: row for row in asked('virtlab.verdicts("open")')}
+def test_verdicts_are_next_to_their_ratios(evaluate):
+    rows = {
+        row["hypervisor"]: row for row in evaluate('virtlab.read_comparisons("open")')
+    }
 
-    assert rows["Xen"]["efficiency"] == pytest.approx(26.0 / 52.97)
+    assert rows["Xen"]["relative_performance"] == pytest.approx(26.0 / 52.97)
     assert rows["native"]["verdict"] == "baseline"
 
 
-def test_with_pandas_a_table_is_a_data_frame(asked, tmp_path):
+def test_tables_are_data_frames_with_pandas(evaluate, tmp_path):
     (tmp_path / "pandas.py").write_text(PANDAS)
 
     kind = 'type(virtlab.read_cells("open")).__name__'
 
-    assert asked(kind, PYTHONPATH=str(tmp_path)) == "DataFrame"
-    assert asked(kind) == "list"
+    assert evaluate(kind, PYTHONPATH=str(tmp_path)) == "DataFrame"
+    assert evaluate(kind) == "list"
 
 
-def test_what_is_private_is_read_with_a_token_alone(asked):
+def test_private_data_need_a_token(evaluate):
     names = '[study["study"] for study in virtlab.read_studies()]'
 
-    assert sorted(asked(names)) == ["closed", "open"]
-    assert asked(names, token="") == ["open"]
+    assert sorted(evaluate(names)) == ["closed", "open"]
+    assert evaluate(names, token="") == ["open"]
 
 
-def test_it_uploads_once_and_waits(asked):
+def test_upload_is_stored_once_and_awaited(evaluate):
     run = open_run(study="closed", key="6f1f6a5e-3b1c-4f0e-9a51-0c2d3e4f5a6b")
 
-    assert asked(f"virtlab.upload([{run!r}] * 2)") == 2
-    processing.drain()
-    assert asked('virtlab.wait("open", timeout_s=60)')["runs"] == 2
-    assert len(asked('virtlab.read_runs("closed")')) == 1
+    assert evaluate(f"virtlab.upload([{run!r}] * 2)") == 2
+    processing.process_due_uploads()
+    assert evaluate('virtlab.wait("open", timeout_s=60)')["runs"] == 2
+    assert len(evaluate('virtlab.read_runs("closed")')) == 1

@@ -1,4 +1,4 @@
-"""Pages are read from a real standby that streams from a copy of the tests' server."""
+"""Pages read from a real standby, which streams from a copy of the tests' server."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,13 +13,13 @@ from django.http import HttpRequest, HttpResponse
 from django.test import Client, RequestFactory
 
 from benchmarks import replica
-from benchmarks.health import health
-from benchmarks.keeping.doctor import examine
+from benchmarks.health import check_health
 from benchmarks.labs import tokens
+from benchmarks.maintenance.doctor import diagnose
 from benchmarks.models import Lab, Study
 from config import replicas
 from running.postgres import Postgres
-from tests.stack import wait_for
+from tests.compose_stack import wait_for
 from tests.standby import Copy, Standby, server_of_tests
 
 NEW = {
@@ -36,17 +36,17 @@ pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "repl
 def primary(
     tmp_path_factory: pytest.TempPathFactory, django_db_setup: None
 ) -> Iterator[Postgres]:
-    """A copy of the tests' server, which the product is on while this module runs."""
+    """A copy of the tests' server, used as the product's database in this module."""
     copy = Copy(tmp_path_factory.mktemp("primary"), server_of_tests())
     session: Any = connection
     own, was = session.settings_dict, server_of_tests().socket_folder
-    there = copy.server.socket_folder
+    folder = copy.server.socket_folder
     with copy.running(), pytest.MonkeyPatch.context() as patch:
-        owner = settings.OWNER_DATABASE_URL.replace(quoted(was), quoted(there))
-        assert quoted(there) in owner
+        owner = settings.OWNER_DATABASE_URL.replace(quoted(was), quoted(folder))
+        assert quoted(folder) in owner
         patch.setattr(settings, "OWNER_DATABASE_URL", owner)
         connection.close()
-        session.settings_dict = {**own, "HOST": str(there)}
+        session.settings_dict = {**own, "HOST": str(folder)}
         yield copy.server
         connection.close()
         session.settings_dict = own
@@ -60,16 +60,16 @@ def quoted(folder: Path) -> str:
 def standby(
     tmp_path_factory: pytest.TempPathFactory, primary: Postgres
 ) -> Iterator[Standby]:
-    """A standby that streams from the primary, known to the product."""
+    """A standby of the primary, configured as replica."""
     made = Standby(tmp_path_factory.mktemp("standby"), primary)
     own = connection.settings_dict
-    # Django empties what is no mirror after each test.
+    # Django flushes every database that is not a mirror after each test.
     mirror = {**own["TEST"], "MIRROR": "default"}
     host = str(made.server.socket_folder)
-    # As REPLICA_DATABASE_URL does it.
-    there = {**own, "HOST": host, "OPTIONS": {}, "TEST": mirror}
+    # As REPLICA_DATABASE_URL does.
+    replica_settings = {**own, "HOST": host, "OPTIONS": {}, "TEST": mirror}
     with made.running():
-        connections.databases["replica"] = there
+        connections.databases["replica"] = replica_settings
         yield made
         connections["replica"].close()
         del connections["replica"], connections.databases["replica"]
@@ -77,14 +77,14 @@ def standby(
 
 @pytest.fixture(autouse=True)
 def near(monkeypatch: Any) -> None:
-    """A standby that has all there is, as no request has looked at it yet."""
-    monkeypatch.setattr(replica, "_look", replica._Look())
+    """A standby that is up to date, and not yet checked by any request."""
+    monkeypatch.setattr(replica, "_last_check", replica._ReplicaCheck())
     wait_until_there()
 
 
 @pytest.fixture
 def still(standby: Standby, study: Study) -> Iterator[None]:
-    """A standby that has the study, and shows nothing that is written from now on."""
+    """A standby that has the study, with replay paused."""
     wait_until_there()
     standby.hold(is_held=True)
     yield
@@ -93,11 +93,11 @@ def still(standby: Standby, study: Study) -> Iterator[None]:
 
 
 def wait_until_there() -> None:
-    place = replica.place_written()
+    position = replica.current_lsn()
 
     def is_there() -> bool:
-        replica._look.until = 0.0
-        return replica.may_be_read(place)
+        replica._last_check.valid_until = 0.0
+        return replica.can_serve_reads(position)
 
     wait_for(is_there)
 
@@ -130,33 +130,33 @@ def create(client: Client, token: str) -> None:
     assert answer.status_code == 201, answer.content
 
 
-def test_pages_are_read_from_it(still, lab):
+def test_pages_are_read_from_the_standby(still, lab):
     publish(lab, "Published later")
 
     assert "Published later" not in overview(Client())
 
 
-def test_what_it_has_replayed_is_shown(standby, lab):
+def test_replayed_changes_are_shown(standby, lab):
     publish(lab, "Published later")
     wait_until_there()
 
     assert "Published later" in overview(Client())
 
 
-def test_exports_are_read_from_it(still, lab, read_token):
+def test_exports_are_read_from_the_standby(still, lab, read_token):
     publish(lab, "Published later")
 
     assert "Published later" not in studies(Client(), read_token)
 
 
-def test_who_wrote_something_by_a_token_reads_it(still, token, other_token):
+def test_client_reads_its_own_token_write(still, token, other_token):
     create(Client(), token)
 
     assert "Their own" in studies(Client(), token)
     assert "Their own" not in studies(Client(), other_token)
 
 
-def test_who_wrote_something_in_a_page_reads_it_in_every_browser(still, lab, person):
+def test_user_reads_their_own_write_in_every_browser(still, lab, person):
     one, other = Client(), Client()
     one.force_login(person)
     other.force_login(person)
@@ -167,7 +167,7 @@ def test_who_wrote_something_in_a_page_reads_it_in_every_browser(still, lab, per
     assert "Their own" not in overview(Client())
 
 
-def test_a_browser_remembers_it_where_redis_forgot(still, lab, person, valkey):
+def test_cookie_remembers_the_write_without_redis(still, lab, person, valkey):
     client = Client()
     client.force_login(person)
     client.post("/studies/new/", NEW)
@@ -176,7 +176,7 @@ def test_a_browser_remembers_it_where_redis_forgot(still, lab, person, valkey):
     assert "Their own" in overview(client)
 
 
-def test_a_revoked_token_is_refused_at_once(still, agent, read_token):
+def test_revoked_token_is_refused_at_once(still, agent, read_token):
     studies(Client(), read_token)
     tokens.revoke_token(token=agent.tokens.get(can_read=True))
     headers = {"Authorization": f"Token {read_token}"}
@@ -184,7 +184,7 @@ def test_a_revoked_token_is_refused_at_once(still, agent, read_token):
     assert Client().get("/api/v1/data/", headers=headers).status_code == 401
 
 
-def test_one_that_is_away_is_not_missed(standby, lab):
+def test_lost_standby_is_replaced_by_the_primary(standby, lab):
     client = Client()
     overview(client)
     standby.stop()
@@ -192,29 +192,29 @@ def test_one_that_is_away_is_not_missed(standby, lab):
         publish(lab, "Published later")
 
         assert "Published later" in overview(client)
-        state = health()
-        problems = {it.what: it.problem for it in examine()}
+        state = check_health()
+        problems = {result.check: result.problem for result in diagnose()}
     finally:
         standby.resume()
-    assert (state.status, state.replica and state.replica.is_read) == (
+    assert (state.status, state.replica and state.replica.is_in_use) == (
         "degraded",
         False,
     )
-    assert "does not answer" in problems["the standby"]
+    assert "is not responding" in problems["the standby"]
 
 
-def test_one_that_is_far_behind_is_not_read(still, lab, settings):
-    settings.REPLICA_LAG_S = 0
+def test_standby_far_behind_is_not_read(still, lab, settings):
+    settings.REPLICA_MAX_LAG_S = 0
     publish(lab, "Published later")
-    replica._look.until = 0.0
+    replica._last_check.valid_until = 0.0
 
     assert "Published later" in overview(Client())
 
 
-def test_its_lag_is_shown(still, lab):
+def test_lag_is_shown(still, lab):
     publish(lab, "Published later")
 
-    behind = health().replica
+    behind = check_health().replica
     answer = Client().get("/api/v1/health/").json()["replica"]
 
     assert behind is not None
@@ -223,32 +223,32 @@ def test_its_lag_is_shown(still, lab):
     assert answer["lag_bytes"] > 0
 
 
-def test_a_server_that_is_no_standby_is_not_read(monkeypatch):
+def test_server_that_is_not_a_standby_is_not_read(monkeypatch):
     own = connection.settings_dict
     for name in ("HOST", "OPTIONS"):
         monkeypatch.setitem(connections["replica"].settings_dict, name, own[name])
     connections["replica"].close()
-    replica._look.until = 0.0
+    replica._last_check.valid_until = 0.0
 
-    assert "no standby" in replica.lag().problem
-    assert not replica.may_be_read(None)
+    assert "not a standby" in replica.lag().problem
+    assert not replica.can_serve_reads(None)
     connections["replica"].close()
 
 
-def test_a_page_that_writes_is_answered_by_the_primary(lab):
+def test_writing_page_is_answered_by_the_primary(lab):
     def view(request: HttpRequest) -> HttpResponse:
         publish(lab, "Written by a page")
         return HttpResponse("written")
 
     request = RequestFactory().get("/")
     request.user = type("Nobody", (), {"is_authenticated": False})()
-    answer = replicas.reading(convert_exception_to_response(view))(request)
+    answer = replicas.read_from_replica(convert_exception_to_response(view))(request)
 
     assert answer.content == b"written"
     assert Study.objects.filter(title="Written by a page").count() == 1
 
 
-def test_it_stays_the_standby_of_one_thread_alone():
+def test_replica_context_is_per_thread():
     with replica.from_replica():
         assert connection.alias == "replica"
         with replica.from_primary():

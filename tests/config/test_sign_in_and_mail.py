@@ -1,4 +1,4 @@
-"""Settings of a provider and of mail: whole and safe, or the start stops."""
+"""Settings of sign-in providers and of mail: incomplete or unsafe ones are refused."""
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
@@ -18,32 +18,35 @@ MAIL = {
 }
 
 
-def given(monkeypatch, values):
+def set_environment(monkeypatch, values):
     for name, value in values.items():
         monkeypatch.setenv(name, value)
 
 
-def test_nothing_set_is_nothing(monkeypatch):
-    assert env.oidc() is None
-    assert env.email() is None
+def test_unset_variables_configure_nothing(monkeypatch):
+    assert env.oidc_provider() is None
+    assert env.mail_server() is None
 
 
-def test_a_provider_is_known_by_its_issuer(monkeypatch):
-    given(monkeypatch, PROVIDER)
-    first = env.oidc()
+def test_provider_is_identified_by_its_issuer(monkeypatch):
+    set_environment(monkeypatch, PROVIDER)
+    first = env.oidc_provider()
     monkeypatch.setenv("OIDC_ISSUER", "https://other.example.org")
 
     assert first.accounts == "invited"
     assert first.app["settings"]["server_url"] == "https://id.example.org/realms/lab"
-    assert first.app["provider_id"] != env.oidc().app["provider_id"]
+    assert first.app["provider_id"] != env.oidc_provider().app["provider_id"]
 
 
-def test_mail_has_a_port_by_its_security(monkeypatch):
-    given(monkeypatch, MAIL)
+def test_mail_port_depends_on_security(monkeypatch):
+    set_environment(monkeypatch, MAIL)
 
-    assert (env.email().port, env.email().site) == (587, "https://lab.example.org")
+    assert (env.mail_server().port, env.mail_server().site) == (
+        587,
+        "https://lab.example.org",
+    )
     monkeypatch.setenv("EMAIL_SECURITY", "tls")
-    assert env.email().port == 465
+    assert env.mail_server().port == 465
 
 
 @pytest.mark.parametrize(
@@ -57,11 +60,11 @@ def test_mail_has_a_port_by_its_security(monkeypatch):
         ("OIDC_LAB", "alpha-lab"),
     ],
 )
-def test_half_a_provider_stops_the_start(monkeypatch, name, value):
-    given(monkeypatch, {**PROVIDER, name: value})
+def test_incomplete_provider_stops_the_start(monkeypatch, name, value):
+    set_environment(monkeypatch, {**PROVIDER, name: value})
 
     with pytest.raises(ImproperlyConfigured, match="OIDC_"):
-        env.oidc()
+        env.oidc_provider()
 
 
 @pytest.mark.parametrize(
@@ -76,17 +79,19 @@ def test_half_a_provider_stops_the_start(monkeypatch, name, value):
         ("EMAIL_PORT", "smtp"),
     ],
 )
-def test_half_of_mail_stops_the_start(monkeypatch, name, value):
-    given(monkeypatch, {**MAIL, name: value})
+def test_incomplete_mail_settings_stop_the_start(monkeypatch, name, value):
+    set_environment(monkeypatch, {**MAIL, name: value})
 
     with pytest.raises(ImproperlyConfigured, match=name):
-        env.email()
+        env.mail_server()
 
 
-def test_no_password_goes_out_in_clear(monkeypatch):
-    given(monkeypatch, {**MAIL, "EMAIL_SECURITY": "none", "EMAIL_USER": "lab"})
+def test_password_is_never_sent_unencrypted(monkeypatch):
+    set_environment(
+        monkeypatch, {**MAIL, "EMAIL_SECURITY": "none", "EMAIL_USER": "lab"}
+    )
 
     with pytest.raises(ImproperlyConfigured, match="EMAIL_SECURITY"):
-        env.email()
+        env.mail_server()
     monkeypatch.setenv("EMAIL_HOST", "127.0.0.1")
-    assert env.email().user == "lab"
+    assert env.mail_server().user == "lab"

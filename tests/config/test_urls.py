@@ -1,4 +1,4 @@
-"""The agent for download: what is handed out runs, and has the checksum beside it."""
+"""The downloadable agent runs, and matches the checksum beside it."""
 
 import hashlib
 import subprocess
@@ -18,22 +18,22 @@ def downloaded(client, tmp_path):
     return path
 
 
-def test_what_is_downloaded_runs(downloaded, tmp_path):
+def test_downloaded_agent_runs(downloaded, tmp_path):
     program = [sys.executable, "-I", str(downloaded), "--help"]
 
-    said = subprocess.check_output(program, cwd=tmp_path, text=True)
+    output = subprocess.check_output(program, cwd=tmp_path, text=True)
 
-    assert "push" in said
+    assert "push" in output
 
 
-def test_the_checksum_is_that_of_the_file(client, downloaded):
+def test_checksum_matches_the_file(client, downloaded):
     line = client.get(f"{ADDRESS}.sha256").content.decode()
 
     digest = hashlib.sha256(downloaded.read_bytes()).hexdigest()
     assert line == f"{digest}  virtlab-agent.pyz\n"
 
 
-def test_a_browser_saves_it_and_runs_nothing(client):
+def test_browser_saves_the_agent_without_running_it(client):
     headers = client.get(ADDRESS).headers
 
     assert headers["Content-Type"] == "application/octet-stream"
@@ -42,7 +42,7 @@ def test_a_browser_saves_it_and_runs_nothing(client):
 
 
 @pytest.mark.parametrize("address", [ADDRESS, f"{ADDRESS}.sha256"])
-def test_it_is_there_to_be_read_by_anybody_and_asks_no_database(client, address):
+def test_agent_is_public_and_needs_no_database(client, address):
     assert client.get(address).status_code == 200
     assert client.head(address).content == b""
     assert client.post(address).status_code == 405

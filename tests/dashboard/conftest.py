@@ -1,4 +1,4 @@
-"""Pages with something on them."""
+"""Fixtures for page tests."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,12 +7,12 @@ import pytest
 
 from benchmarks.models import Cell, Flag, Host
 from running import browser
-from tests.dashboard import browsing, growing
+from tests.dashboard import browser_site, growing_study
 
 
 @pytest.fixture(scope="session", autouse=True)
 def orm_beside_playwright() -> Iterator[None]:
-    """Let the tests query while Playwright's event loop runs in the same thread."""
+    """Allow queries while Playwright's event loop runs in the same thread."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
         yield
@@ -20,21 +20,21 @@ def orm_beside_playwright() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """One Chromium for the tests of a module."""
-    with browser.chromium() as started:
+    """Start one Chromium for the tests of a module."""
+    with browser.shared_chromium() as started:
         yield started
 
 
 @pytest.fixture
-def visit(chromium: Any, site: str) -> Iterator[browsing.Visit]:
-    """One window on the site that a module serves."""
-    with browsing.window(chromium, site) as opened:
+def visit(chromium: Any, site: str) -> Iterator[browser_site.Visit]:
+    """Open a window on the site of a module."""
+    with browser_site.window(chromium, site) as opened:
         yield opened
 
 
 @pytest.fixture
 def pair(submit, run_document, xen):
-    """Submit a native and a Xen run of one case; return the Xen cell."""
+    """Submit a native and a Xen run of one benchmark; return the Xen cell."""
     submit(
         run_document(52.97, document="Gebhardt 2010", table="Net Linux"),
         run_document(13.08, document="Gebhardt 2010", system=xen),
@@ -44,7 +44,7 @@ def pair(submit, run_document, xen):
 
 @pytest.fixture
 def text(client):
-    """Get a page that is there and return its HTML."""
+    """Return a function that gets an existing page as HTML."""
 
     def get(address, **kwargs):
         answer = client.get(address, **kwargs)
@@ -56,19 +56,19 @@ def text(client):
 
 @pytest.fixture
 def grow(run_document, xen, submit, study, host):
-    """Measure one more system after another, each in every way that has a page.
+    """Return a function that adds systems with results for every page.
 
-    Of two machines, so that a page that names them has to read them.
+    The systems are on two machines, so that pages must load the names of machines.
     """
-    for slug in growing.HOSTS:
+    for slug in growing_study.HOSTS:
         Host.objects.get_or_create(lab=study.lab, slug=slug)
 
     def to(systems):
         for at in range(systems):
             options = {"swap": f"disk {at}", "layers": "qemu-tcg > xen"}
             system = {**xen, "hypervisor_version": f"4.{at}", "options": options}
-            submit(*growing.documents(run_document, system, at))
-            growing.plan(study, rounds=1 + at)
+            submit(*growing_study.documents(run_document, system, at))
+            growing_study.plan(study, rounds=1 + at)
         guests = study.cells.filter(flags=None, system__hypervisor="Xen")
         for cell in guests.order_by("pk")[: 2 * systems]:
             flag = Flag.objects.create(
@@ -76,7 +76,7 @@ def grow(run_document, xen, submit, study, host):
                 lab=study.lab,
                 rule="unit_slip",
                 severity="implausible",
-                sentence="It is so.",
+                message="It is so.",
                 fingerprint=f"{cell.pk:064}",
             )
             flag.cells.add(cell)

@@ -1,4 +1,4 @@
-"""A page as a browser takes it: how its template breaks lines tells nothing."""
+"""Comparison of pages independent of line breaks."""
 
 import re
 

@@ -1,11 +1,11 @@
-"""The style sheet's colours against WCAG 2.2 AA, light and dark."""
+"""Contrast of style sheet colors by WCAG 2.2 AA, light and dark."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-from tests.every import for_each
+from tests.for_each import for_each
 
 DASHBOARD = Path(__file__).parents[2] / "dashboard"
 SHEET = DASHBOARD / "kit/static/tokens.css"
@@ -47,8 +47,8 @@ GRAPHICS = [
 ]
 
 
-def luminance(colour: str) -> float:
-    parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+def luminance(color: str) -> float:
+    parts = (int(color[at : at + 2], 16) / 255 for at in (1, 3, 5))
     linear = [
         c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts
     ]
@@ -62,27 +62,27 @@ def contrast(one: str, other: str) -> float:
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 @for_each(("ink", "ground"), TEXT)
-def test_text_can_be_read(ink, ground, theme):
+def test_text_has_enough_contrast(ink, ground, theme):
     assert contrast(TOKENS[ink][theme], TOKENS[ground][theme]) >= 4.5
 
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 @for_each(("mark", "ground"), GRAPHICS)
-def test_marks_and_borders_can_be_seen(mark, ground, theme):
+def test_symbols_and_borders_have_enough_contrast(mark, ground, theme):
     assert contrast(TOKENS[mark][theme], TOKENS[ground][theme]) >= 3
 
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 @pytest.mark.parametrize("mark", ["slow-5", "fast-5", "ink-3"])
-def test_lines_through_which_others_show_can_be_seen(mark, theme):
-    opacity = float(re.findall(r"stroke-opacity: ([\d.]+)", rules("overview.css"))[0])
+def test_transparent_lines_have_enough_contrast(mark, theme):
+    opacity = float(re.findall(r"stroke-opacity: ([\d.]+)", rules("home.css"))[0])
     line, ground = TOKENS[mark][theme], TOKENS["sunken"][theme]
 
     assert contrast(mixed(line, ground, opacity), ground) >= 3
 
 
-def test_a_focused_cell_is_outlined_in_its_own_ink():
-    """That is seen on every shade; the page's ink is not, on a strong one at night."""
+def test_the_focus_outline_has_the_text_color_of_the_cell():
+    """It is visible on every shade; the page color is not on dark ones in dark mode."""
     assert ".cell > a:focus-visible { outline: 2px solid currentColor;" in rules(
         "compare.css"
     )
@@ -94,7 +94,7 @@ def rules(sheet: str) -> str:
 
 
 def mixed(one: str, other: str, share: float) -> str:
-    """Return a colour through which another shows."""
+    """Return the visible color of a transparent one above another."""
     both = [
         (int(one[at : at + 2], 16), int(other[at : at + 2], 16)) for at in (1, 3, 5)
     ]

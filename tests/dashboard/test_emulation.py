@@ -1,10 +1,10 @@
-"""What a reader is told where a software emulator stands below a system."""
+"""Warnings about software emulators."""
 
 import pytest
 
 from benchmarks.models import Cell, Run
-from benchmarks.studies.lookup import has_pages
-from dashboard.wording import emulation_words
+from benchmarks.studies.lookup import page_annotations
+from dashboard.wording import emulation_note
 from tests.dashboard.routes import TABS
 
 STUDY = "/studies/alpha-lab/study/"
@@ -23,31 +23,31 @@ def emulated(request, submit, run_document):
 
 
 @pytest.mark.parametrize("tab", TABS)
-def test_every_page_of_its_study_says_so(text, emulated, tab):
+def test_every_page_of_an_emulated_study_has_the_warning(text, emulated, tab):
     page = text(STUDY + tab)
 
     assert WARNING in page
-    assert str(emulation_words()) in page
+    assert str(emulation_note()) in page
 
 
-def test_the_pages_of_a_cell_and_of_a_run_say_so(text, emulated):
+def test_pages_of_cells_and_runs_have_the_warning(text, emulated):
     run = Run.objects.get(system=emulated.system)
 
     assert WARNING in text(f"{STUDY}cells/{emulated.pk}/")
     assert WARNING in text(f"/runs/{run.pk}/")
 
 
-def test_the_report_says_so(text, emulated):
-    assert str(emulation_words()) in text(f"{STUDY}report/")
+def test_the_report_has_the_warning(text, emulated):
+    assert str(emulation_note()) in text(f"{STUDY}report/")
 
 
-def test_a_study_without_an_emulator_has_no_such_words(text, pair, study):
-    assert not type(study).objects.annotate(**has_pages()).get().has_emulation
+def test_other_studies_have_no_warning(text, pair, study):
+    assert not type(study).objects.annotate(**page_annotations()).get().has_emulation
     for page in (STUDY, f"{STUDY}cells/{pair.pk}/", f"{STUDY}report/"):
         assert "emulat" not in text(page)
 
 
-def test_what_an_agent_detected_outweighs_the_name(text, submit, run_document):
+def test_the_detected_platform_overrides_the_name(text, submit, run_document):
     detected = {"platform": {"layers": ["qemu-tcg"], "conflict": False}}
     kvm = {"hypervisor": "KVM", "virtualization": "full"}
     submit(run_document(50.0), run_document(5.0, system=kvm))
@@ -58,15 +58,15 @@ def test_what_an_agent_detected_outweighs_the_name(text, submit, run_document):
     assert WARNING in text(STUDY)
 
 
-def test_a_run_on_an_unknown_platform_says_so(text, submit, run_document):
+def test_runs_on_unknown_platforms_have_the_warning(text, submit, run_document):
     submit(run_document(5.0, system={"hypervisor": "Foovisor"}))
 
     page = text(f"/runs/{Run.objects.get().pk}/")
 
-    assert "is not a platform known here" in page
+    assert "is not a known platform" in page
 
 
-def test_beside_real_guests_only_the_emulated_ones_are_warned_of(
+def test_only_emulated_systems_of_a_study_have_the_warning(
     text, emulated, submit, run_document
 ):
     submit(run_document(40.0, system={"hypervisor": "Xen"}))

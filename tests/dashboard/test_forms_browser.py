@@ -1,4 +1,4 @@
-"""Forms in a real browser: sent once, and nothing typed is lost on the way."""
+"""Forms in a browser: submitted once, without losing input."""
 
 import re
 
@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from benchmarks.models import Lab, Membership, Plan, Study
 from benchmarks.studies import systems
-from tests.dashboard import browsing, serving
+from tests.dashboard import browser_site, served_studies
 
 pytestmark = pytest.mark.browser
 
@@ -21,7 +21,7 @@ PASSWORD = "sesame-open-now"
 
 @pytest.fixture
 def site(transactional_db):
-    """Serve a lab with one study, one system and one person."""
+    """Serve a lab with one study, one system and one user."""
     connection.close()  # another module's site may have ended it
     lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
     Study.objects.create(lab=lab, slug="study", title="A study")
@@ -30,7 +30,7 @@ def site(transactional_db):
     systems.register_system(lab=lab, description=described)
     carol = get_user_model().objects.create_user("carol", password=PASSWORD)
     Membership.objects.create(lab=lab, user=carol, role="maintainer")
-    with serving.served() as address:
+    with served_studies.served() as address:
         yield address
 
 
@@ -54,7 +54,7 @@ def fill_in(page):
     page.get_by_label("Repetitions", exact=True).fill("3")
 
 
-def test_two_clicks_make_one_plan(visit):
+def test_two_clicks_create_one_plan(visit):
     page = opened(visit, NEW)
     fill_in(page)
 
@@ -64,7 +64,7 @@ def test_two_clicks_make_one_plan(visit):
     assert Plan.objects.count() == 1
 
 
-def test_a_form_outlives_a_session_that_ended_meanwhile(visit):
+def test_form_input_survives_an_expired_session(visit):
     page = opened(visit, NEW)
     fill_in(page)
     visit.context.clear_cookies(name="sessionid")
@@ -76,15 +76,15 @@ def test_a_form_outlives_a_session_that_ended_meanwhile(visit):
     expect(page.get_by_label("Password")).to_be_focused()
     sign_in(page)
 
-    expect(page.get_by_text("What you had filled in is back.")).to_be_visible()
+    expect(page.get_by_text("Your input has been restored.")).to_be_visible()
     expect(page.get_by_label("Repetitions", exact=True)).to_have_value("3")
     page.get_by_role("button", name="Create plan").click()
     page.wait_for_url(PLAN)
     assert Plan.objects.get().title == "Two guests"
-    assert browsing.violations(page) == []
+    assert browser_site.violations(page) == []
 
 
-def test_who_signs_in_elsewhere_meanwhile_need_not_load_the_form_again(visit):
+def test_a_form_works_after_signing_in_in_another_tab(visit):
     page = opened(visit, NEW)
     fill_in(page)
     other = visit.open(NEW)
@@ -98,8 +98,8 @@ def test_who_signs_in_elsewhere_meanwhile_need_not_load_the_form_again(visit):
     assert Plan.objects.count() == 1
 
 
-def test_what_the_browser_kept_of_a_page_is_not_shown_after_signing_out(visit):
-    """As its back button brings it; the Chromium of tests keeps none, so it is told."""
+def test_the_back_button_shows_no_private_page_after_sign_out(visit):
+    """Simulate the back-forward cache, which Chromium does not use in tests."""
     brought_back = (
         "dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))"
     )
@@ -116,7 +116,7 @@ def test_what_the_browser_kept_of_a_page_is_not_shown_after_signing_out(visit):
     page.wait_for_url("**/login/**")
 
 
-def test_a_refused_form_is_told_first_and_keeps_what_was_typed(visit):
+def test_a_rejected_form_shows_errors_first_and_keeps_input(visit):
     page = opened(visit, NEW)
     fill_in(page)
     page.get_by_role("checkbox", name="One guest alone").uncheck()
@@ -129,18 +129,21 @@ def test_a_refused_form_is_told_first_and_keeps_what_was_typed(visit):
     expect(page.get_by_role("checkbox", name="hackbench")).to_be_checked()
 
 
-def test_nothing_comes_back_once_it_is_done(visit):
+def test_drafts_are_deleted_after_submission(visit):
     page = opened(visit, MEMBERS)
-    page.get_by_label("Name or e-mail address").fill("dora")
-    page.get_by_role("button", name="Create link").click()
-    expect(page.get_by_text("The link for dora")).to_be_visible()
+    page.get_by_label("Name or email address").fill("dora")
+    page.get_by_role("button", name="Invite").click()
+    expect(page.get_by_text("Invitation link for dora")).to_be_visible()
 
-    expect(page.get_by_label("Name or e-mail address")).to_have_value("")
-    expect(page.locator("[data-restored]")).to_be_hidden()
-    assert page.evaluate("document.querySelector('[data-restored]').textContent") == ""
+    expect(page.get_by_label("Name or email address")).to_have_value("")
+    expect(page.locator("[data-draft-restored]")).to_be_hidden()
+    assert (
+        page.evaluate("document.querySelector('[data-draft-restored]').textContent")
+        == ""
+    )
 
 
-def test_a_comment_is_written_changed_and_removed(visit):
+def test_comments_can_be_written_edited_and_removed(visit):
     page = opened(visit, "/studies/alpha-lab/study/")
     page.get_by_label("Write a comment").fill("<b>31 °C</b>: https://example.org/log")
     page.get_by_role("button", name="Comment", exact=True).click()
@@ -154,7 +157,7 @@ def test_a_comment_is_written_changed_and_removed(visit):
     page.get_by_label("Your comment").fill("30 °C")
     written.get_by_role("button", name="Save").click()
     expect(written).to_contain_text("30 °C")
-    written.get_by_text("What it said before").click()
+    written.get_by_text("Earlier versions").click()
     expect(written).to_contain_text("<b>31 °C</b>")
 
     written.get_by_role("button", name="Remove").click()

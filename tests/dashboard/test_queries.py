@@ -1,10 +1,10 @@
-"""Every page asks as often for a large study as for a small one."""
+"""The number of queries of a page does not depend on the size of the study."""
 
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from benchmarks.models import Cell, Plan, Run, System
-from benchmarks.studies.lookup import find_study, has_pages
+from benchmarks.studies.lookup import find_study, page_annotations
 from benchmarks.viewer import ANYONE
 from tests.dashboard.routes import counted
 
@@ -28,9 +28,9 @@ def asked(client, page):
     return [query["sql"] for query in found]
 
 
-def test_the_study_has_something_for_every_page(grow, study):
+def test_the_growing_study_has_content_for_every_page(grow, study):
     grow(SMALL)
-    told = has_pages()
+    told = page_annotations()
     found = find_study(ANYONE, "alpha-lab/study", **told)
 
     not_there = ("has_emulation_beside", "has_native_above_hypervisor")
@@ -38,12 +38,12 @@ def test_the_study_has_something_for_every_page(grow, study):
     assert {name: getattr(found, name) for name in told} == everything
 
 
-def test_no_page_asks_more_often_of_a_larger_study(client, grow):
+def test_larger_studies_need_no_more_queries(client, grow):
     grow(SMALL)
     before = {page: len(asked(client, page)) for page in PAGES}
     grow(LARGE)
     after = {page: len(asked(client, page)) for page in PAGES}
 
     assert after == before
-    # The report asks most: once for each of its sections, and who reproduced it.
+    # The report needs the most queries: some for each section.
     assert max(after.values()) <= 40

@@ -1,4 +1,4 @@
-"""Every address of the dashboard is registered, so that tests walk all of them."""
+"""Every URL of the dashboard is registered, so that tests visit all of them."""
 
 import re
 
@@ -9,16 +9,18 @@ from dashboard.urls import urlpatterns
 from tests.dashboard.routes import PAGES, ROUTES
 
 
-def test_every_address_is_registered():
+def test_every_url_is_registered():
     assert set(ROUTES) == {str(pattern.name) for pattern in urlpatterns}
 
 
-def test_every_page_is_walked_and_nothing_else():
+def test_exactly_all_pages_have_examples():
     assert all(PAGES.values())
-    assert not any(it.walked for it in ROUTES.values() if it.kind != "page")
+    assert not any(
+        route.example_urls for route in ROUTES.values() if route.kind != "page"
+    )
 
 
-def test_a_full_study_leads_to_every_page_that_is_a_tab(text, grow):
+def test_a_study_with_all_content_links_to_every_tab(text, grow):
     grow(2)
     page = text("/studies/alpha-lab/study/")
 

@@ -1,4 +1,4 @@
-"""Systems of several machines are told apart wherever a page names them."""
+"""Systems of several machines are distinguishable on every page."""
 
 import re
 
@@ -14,7 +14,7 @@ MENUS = (("compare/", "baseline"), ("runs/", "system"))
 
 @pytest.fixture
 def machines(submit, run_document, pair, xen):
-    """The same two systems on a second machine; return its native cell."""
+    """Submit two systems on a second machine; return the native cell of it."""
     Host.objects.create(lab=pair.study.lab, slug="beta")
     submit(
         run_document(60.0, system={"host": "beta"}),
@@ -28,9 +28,9 @@ def native(host):
 
 
 def labels(page, name):
-    """Return the choices of a menu that are systems, as it calls them."""
+    """Return the labels of systems in a menu."""
     shown = page.context["page"]
-    menus = shown["menus"] if isinstance(shown, dict) else shown.chooser.menus
+    menus = shown["menus"] if isinstance(shown, dict) else shown.form.filter_menus
     (menu,) = (menu for menu in menus if menu.name == name)
     return [choice.label for choice in menu.choices if choice.value.isdigit()]
 
@@ -38,7 +38,7 @@ def labels(page, name):
 @pytest.mark.parametrize(
     ("page", "menu"), [("compare/", "baseline"), ("runs/", "system")]
 )
-def test_menus_of_systems_name_the_machine_of_each(client, machines, page, menu):
+def test_menus_of_systems_include_machines(client, machines, page, menu):
     assert sorted(labels(client.get(STUDY + page), menu)) == [
         f"Xen 3.3 full, {ALPHA}",
         f"Xen 3.3 full, {BETA}",
@@ -50,13 +50,13 @@ def test_menus_of_systems_name_the_machine_of_each(client, machines, page, menu)
 @pytest.mark.parametrize(
     ("page", "menu"), [("compare/", "baseline"), ("runs/", "system")]
 )
-def test_of_one_machine_none_is_named(client, pair, page, menu):
+def test_names_do_not_include_the_only_machine(client, pair, page, menu):
     found = labels(client.get(STUDY + page), menu)
 
     assert sorted(found) == [f"Xen 3.3 full, {BARE}", f"native, {BARE}"]
 
 
-def test_no_two_systems_of_the_disk_study_have_one_name(client, load_study):
+def test_system_names_of_the_disk_study_are_unique(client, load_study):
     load_study("inqbus-2008-io")
 
     for page, menu in MENUS:
@@ -64,51 +64,49 @@ def test_no_two_systems_of_the_disk_study_have_one_name(client, load_study):
         assert len(set(found)) == len(found) > 1
 
 
-def test_the_list_of_runs_names_the_machine_of_each(text, machines):
+def test_the_list_of_runs_includes_machines(text, machines):
     page = text(f"{STUDY}runs/")
 
     assert all(f"<td>native, {name}</td>" in page for name in (ALPHA, BETA))
 
 
-def test_a_run_that_is_still_to_be_read_has_its_system_named_too(
-    text, machines, submit, run_document
-):
+def test_waiting_runs_have_system_names(text, machines, submit, run_document):
     system = {"host": "beta", "hypervisor": "KVM"}
     submit(run_document(samples=[], output="nothing", system=system))
 
     assert f"<td>KVM, {BETA}</td>" in text(f"{STUDY}runs/")
 
 
-def test_links_to_the_runs_of_systems_name_the_machine_of_each(text, machines):
+def test_links_to_runs_of_systems_include_machines(text, machines):
     page = text(STUDY)
 
     assert all(f"runs of native, {name}" in page for name in (ALPHA, BETA))
 
 
-def test_a_direct_comparison_says_which_machine_is_which(text, machines):
-    page = text(f"{STUDY}direct/?pin={native('alpha')},{native('beta')}")
+def test_direct_comparisons_include_machines(text, machines):
+    page = text(f"{STUDY}pair/?pin={native('alpha')},{native('beta')}")
 
     headline = re.search('<h2 id="direct-title">(.*?)</h2>', page, re.DOTALL)[1]
     assert f"native, {ALPHA}" in headline
     assert f"native, {BETA}" in headline
 
 
-def test_a_cells_card_says_whose_number_each_is(client, machines):
+def test_cell_pages_include_machines(client, machines):
     page = client.get(
         f"{STUDY}compare/cell/?cell={machines.pk}&baseline={native('alpha')}"
     )
 
     names = [name for name, _figure in page.context["card"]["lines"]]
-    assert names == [f"native, {BETA}", f"against native, {ALPHA}"]
+    assert names == [f"native, {BETA}", f"Baseline: native, {ALPHA}"]
 
 
-def test_a_flag_says_on_which_machine_the_doubted_cell_was_measured(text, machines):
+def test_flags_include_the_machine_of_a_cell(text, machines):
     flag = Flag.objects.create(
         study=machines.study,
         lab=machines.lab,
         rule="unit_slip",
         severity="implausible",
-        sentence="It is so.",
+        message="It is so.",
         fingerprint="f" * 64,
     )
     flag.cells.add(machines)
@@ -116,7 +114,7 @@ def test_a_flag_says_on_which_machine_the_doubted_cell_was_measured(text, machin
     assert f", native, {BETA}" in text(f"{STUDY}flags/")
 
 
-def test_a_file_says_what_machine_its_ratios_are_set_against(client, machines):
+def test_files_include_the_machine_of_the_baseline(client, machines):
     table = client.get(f"{STUDY}compare.csv?baseline={native('beta')}")
 
     assert f"compared with native, {BETA}" in table.content.decode()

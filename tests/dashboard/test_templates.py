@@ -1,4 +1,4 @@
-"""What holds for every template and static file."""
+"""Rules for all templates and static files."""
 
 import re
 from pathlib import Path
@@ -8,8 +8,8 @@ from django.contrib.staticfiles import finders
 from django.core.management import call_command
 from django.template.loader import get_template
 
-from dashboard.charts.chart import LABEL_PX, SYMBOLS
-from tests.every import for_each
+from dashboard.charts.chart import NARROW_LABEL_PX, SYMBOLS
+from tests.for_each import for_each
 
 DASHBOARD = Path(__file__).parents[2] / "dashboard"
 TEMPLATES = sorted(DASHBOARD.rglob("*.html"))
@@ -27,17 +27,17 @@ NAMES = [
 ]
 
 
-def test_no_template_lies_where_it_is_not_found():
+def test_every_template_is_in_a_searched_folder():
     assert len(NAMES) == len(TEMPLATES) > 0
 
 
 @for_each("name", NAMES)
-def test_every_template_can_be_read(name):
+def test_every_template_compiles(name):
     assert get_template(name)
 
 
 @for_each("path", TEMPLATES)
-def test_no_template_needs_more_than_the_policy_allows(path):
+def test_templates_comply_with_the_content_security_policy(path):
     source = path.read_text()
 
     assert not re.search(r"\sstyle=|<style|\son[a-z]+=|javascript:", source)
@@ -45,8 +45,8 @@ def test_no_template_needs_more_than_the_policy_allows(path):
 
 
 @for_each("path", [*TEMPLATES, *STATIC])
-def test_nothing_comes_from_elsewhere(path):
-    # A link is followed by a person, or not.
+def test_templates_load_no_external_resources(path):
+    # Links are allowed: they do not load anything.
     loading = re.sub(r'<a href="https://[^"]*"', "", path.read_text())
     addresses = re.findall(r"(?:https?:)?//[\w.-]+\.\w+", loading)
 
@@ -54,11 +54,11 @@ def test_nothing_comes_from_elsewhere(path):
 
 
 @for_each("path", TEMPLATES)
-def test_words_go_through_gettext(path):
+def test_texts_of_templates_are_translatable(path):
     if path.name in {
         "500.html",
         "503.html",
-    }:  # stands alone: no request, no language, no database
+    }:  # rendered without request, language and database
         return
     source = re.sub(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}|<[^>]*>", " ", _outside(path))
 
@@ -75,32 +75,34 @@ SCRIPTS = [path for path in STATIC if path.suffix == ".js"]
 
 
 @for_each("path", SCRIPTS)
-def test_a_script_says_only_what_the_page_gave_it(path):
+def test_scripts_contain_no_user_visible_texts(path):
     source = re.sub(r"/\*.*?\*/|^\s*//.*?$", "", path.read_text(), flags=re.S | re.M)
     literals = re.findall(r"\"[^\"\n]*\"|`[^`\n]*`", source)
 
     sentences = [
-        each for each in literals if re.search(r"[a-z]{2,} (?!>)[a-z]{2,} ", each)
+        literal
+        for literal in literals
+        if re.search(r"[a-z]{2,} (?!>)[a-z]{2,} ", literal)
     ]
-    assert [each for each in sentences if "find(" not in each] == []
+    assert [sentence for sentence in sentences if "find(" not in sentence] == []
 
 
 def _outside(path):
-    """Return a template without what stands in its translated blocks."""
+    """Return a template without its translated blocks."""
     blocks = r"\{% blocktranslate.*?endblocktranslate %\}"
     return re.sub(blocks, " ", path.read_text(), flags=re.DOTALL)
 
 
-def test_plotly_comes_from_its_wheel():
+def test_plotly_is_served_from_its_wheel():
     found = finders.find("vendor/plotly.min.js")
 
     assert Path(found).is_relative_to(Path(plotly.__file__).parent)
     assert finders.find("vendor/widgetbundle.js") is None
 
 
-def test_plotly_still_asks_for_the_elements_that_keep_it_within_the_policy():
+def test_plotly_still_uses_elements_allowed_by_the_policy():
     source = Path(finders.find("vendor/plotly.min.js")).read_text(encoding="utf-8")
-    page = (DASHBOARD / "kit/templates/kit/_plotly.html").read_text()
+    page = (DASHBOARD / "kit/templates/kit/_plotly_assets.html").read_text()
     (map_sheet,) = re.findall(r'<meta id="(\w+)"', page)
 
     assert "js-style-" in source
@@ -108,7 +110,7 @@ def test_plotly_still_asks_for_the_elements_that_keep_it_within_the_policy():
     assert source.count('createElement("style")') == 2
 
 
-def test_collecting_gathers_plotly_and_nothing_else_of_its_wheel(tmp_path, settings):
+def test_collectstatic_copies_only_plotly_js_from_the_wheel(tmp_path, settings):
     settings.STATIC_ROOT = tmp_path
     call_command("collectstatic", interactive=False, verbosity=0)
 
@@ -120,8 +122,8 @@ SHEETS = [path for path in STATIC if path.suffix == ".css"]
 
 
 @for_each("path", SHEETS)
-def test_a_style_sheet_closes_what_it_opens(path):
-    """A rule left open takes in those that follow, up to the next nested block."""
+def test_style_sheets_have_balanced_braces(path):
+    """An open rule would include the following ones, up to the next nested block."""
     depth = 0
     for brace in re.findall(r"[{}]", path.read_text()):
         depth += 1 if brace == "{" else -1
@@ -129,17 +131,17 @@ def test_a_style_sheet_closes_what_it_opens(path):
     assert depth == 0
 
 
-def test_every_mark_of_a_chart_is_drawn_on_its_button():
+def test_legend_buttons_support_every_chart_symbol():
     source = (DASHBOARD / "kit/static/chart-series.js").read_text()
     drawn = set(re.findall(r'^    "?([\w-]+)"?: "M', source, re.MULTILINE))
 
     assert drawn == {*SYMBOLS, "bar", "line"}
 
 
-def test_the_room_of_a_chart_is_what_its_script_draws():
+def test_chart_heights_match_the_script():
     script = (DASHBOARD / "kit/static/chart.js").read_text()
     sheet = (DASHBOARD / "kit/static/data.css").read_text()
-    (narrow,) = re.findall(r"NARROW = (\d+);", script)
+    (narrow,) = re.findall(r"NARROW_PX = (\d+);", script)
 
-    assert f"const LABEL = {LABEL_PX};" in script
-    assert f"@container (width < {narrow}px) {{ .chart-room {{" in sheet
+    assert f"const LABEL_LINE_PX = {NARROW_LABEL_PX};" in script
+    assert f"@container (width < {narrow}px) {{ .chart-placeholder {{" in sheet

@@ -1,4 +1,4 @@
-"""Every text of every page goes through gettext, and a translator gets them all."""
+"""All texts of pages are translatable and in the catalog."""
 
 import re
 from pathlib import Path
@@ -11,28 +11,32 @@ from django.test import Client
 from django.utils import translation
 
 from benchmarks.models import Agent, Cell, Flag, Lab, Membership, Study
-from benchmarks.plausibility.findings import further
-from benchmarks.sentences import either
+from benchmarks.plausibility.findings import name_and_more
+from benchmarks.sentences import join_with_or
 from benchmarks.studies import checking
 from dashboard import wording
-from dashboard.management.commands.write_messages import ROOMS, Command, catalogue
-from tests.dashboard.bare_words import bare_words, texts_of_calls
-from tests.dashboard.marking import (
+from dashboard.management.commands.write_messages import (
+    TRANSLATED_PACKAGES,
+    Command,
+    message_catalog,
+)
+from tests.dashboard.marked_language import (
     marked_language,
     read,
     translated,
     untranslated,
     words_of_data,
 )
-from tests.reference import load_study
+from tests.dashboard.untranslated_words import bare_words, texts_of_calls
+from tests.reference_studies import load_study
 
-# The mark makes pytest-django set up the database; the studies are committed.
+# The mark makes pytest-django set up the database; studies are committed.
 pytestmark = pytest.mark.django_db
 
 SENTENCE = re.compile(r"""["'`][A-Z][^"'`\n;(]* [a-z]+""")
 PLACE = re.compile(r"[{%]\(?(\w+)")
 NOTE = re.compile(r"//.*|/\*.*?\*/", re.DOTALL)
-# The numbers of attributes that styles, pictures, forms and scripts read.
+# Attributes with numbers for style sheets, images, forms and scripts.
 DRAWN = r'(?:c?[xyrd][12]?|width|height|points|transform|style)="[^"]*\d[^"]*"'
 READ = r'(?:value|min|max|data-(?!separators)[a-z-]+)="[-\d.,e ]+"'
 NUMBERS = re.compile(rf"\s(?:{DRAWN}|{READ})")
@@ -42,7 +46,7 @@ STUDIES = ("uoc-2012-kvm", "inqbus-2008-io", "heidelberg-2007-xen", "lmu-2010-es
 
 @pytest.fixture(scope="module")
 def known(django_db_setup, django_db_blocker):
-    """Load the studies; return every word that came with them."""
+    """Load the studies; return every word in their data."""
     with django_db_blocker.unblock():
         lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
         agent = Agent.objects.create(lab=lab, name="alice")
@@ -55,7 +59,7 @@ def known(django_db_setup, django_db_blocker):
 
 
 def addresses():
-    """Return the address of every kind of page, on every study."""
+    """Return a URL of every kind of page for every study."""
     yield from ("/", "/login/", "/upload/", "/nowhere/")
     for study in Study.objects.all():
         base = f"/studies/alpha-lab/{study.slug}/"
@@ -75,7 +79,7 @@ def addresses():
             yield f"{base}compare/?{look}"
         pair = study.cells.values_list("system", flat=True).distinct()[:2]
         if len(pair) == 2:
-            yield f"{base}direct/?pin={pair[0]},{pair[1]}"
+            yield f"{base}pair/?pin={pair[0]},{pair[1]}"
         yield f"/runs/{study.runs.first().pk}/"
     for cell in {cell.pk: cell for cell in cells()}.values():
         base = f"/studies/alpha-lab/{cell.study.slug}/"
@@ -84,9 +88,9 @@ def addresses():
 
 
 def cells():
-    """Return a cell of each state of each study, two with several speeds, some flagged.
+    """Return a cell of each state of each study, including bimodal and flagged ones.
 
-    Each rule that flagged a cell has one.
+    There is a cell for each rule that flagged any.
     """
     states = "study", "efficiency__state"
     yield from Cell.objects.order_by(*states, "pk").distinct(*states)
@@ -97,16 +101,16 @@ def cells():
 
 @pytest.fixture
 def visitor(known, django_db_blocker):
-    """Carol, who may see and change everything of her lab."""
+    """Client of Carol, who may see and edit everything in her lab."""
     with django_db_blocker.unblock():
         carol = Client()
         carol.force_login(get_user_model().objects.get(username="carol"))
         yield carol
 
 
-def test_no_page_has_a_word_that_no_translator_saw(visitor, known):
+def test_pages_have_no_untranslatable_words(visitor, known):
     with marked_language():
-        pages = {each: visitor.get(each) for each in addresses()}
+        pages = {address: visitor.get(address) for address in addresses()}
 
     found = {
         text: address
@@ -118,8 +122,8 @@ def test_no_page_has_a_word_that_no_translator_saw(visitor, known):
     assert not found, "\n".join(f"{found[text]}: {text}" for text in sorted(found))
 
 
-def test_what_programs_read_is_the_same_in_every_language(visitor, tmp_path):
-    pages = [each for each in addresses() if "uoc-2012-kvm" in each]
+def test_files_and_api_are_independent_of_the_language(visitor, tmp_path):
+    pages = [address for address in addresses() if "uoc-2012-kvm" in address]
 
     with translated("de", tmp_path):
         there, here = (
@@ -138,7 +142,7 @@ def test_what_programs_read_is_the_same_in_every_language(visitor, tmp_path):
     }
 
 
-def test_this_test_would_notice_a_word():
+def test_untranslated_words_are_detected():
     page = HttpResponse(
         '<p>⟦marked⟧ forgotten</p><a title="heard" href="">⟦a ⟦nested⟧ one⟧</a>'
     )
@@ -146,15 +150,15 @@ def test_this_test_would_notice_a_word():
     assert untranslated(page, {"xen"}) == ["heard", "forgotten"]
 
 
-def test_the_translators_list_is_current():
+def test_the_message_catalog_is_current():
     for path, text in Command().files().items():
         assert path.read_text() == text, "make docs"
 
 
-def test_a_text_is_found_however_it_is_marked(tmp_path):
+def test_all_ways_to_mark_texts_are_extracted(tmp_path):
     (tmp_path / "marked.py").write_text(
         'Sentence("the {side} is slow", side=side)\n'
-        'counted("{n} run", "{n} runs", n=3)\n'
+        'pluralized("{n} run", "{n} runs", n=3)\n'
         'WAITING = {"x": template("it waits")}\n'
         '_("yes"); gettext_lazy("no"); ngettext("one", "%(n)s", n)\n'
         '@rule("id", "A rule", "check")\n'
@@ -167,7 +171,7 @@ def test_a_text_is_found_however_it_is_marked(tmp_path):
         "{% endblocktranslate %}</p>"
     )
 
-    found = {message.id for message in catalogue(tmp_path) if message.id}
+    found = {message.id for message in message_catalog(tmp_path) if message.id}
 
     assert found == {
         *("the {side} is slow", ("{n} run", "{n} runs"), "it waits", "yes", "no"),
@@ -176,17 +180,17 @@ def test_a_text_is_found_however_it_is_marked(tmp_path):
     }
 
 
-def test_no_template_of_an_error_is_missing():
+def test_no_message_in_code_is_missing_from_the_catalog():
     """Babel reads tokens: a variable called like a function misleads it."""
-    rooms = [ROOT / room for room in ROOMS]
-    found = {message.id for message in catalogue(*rooms)}
+    rooms = [ROOT / room for room in TRANSLATED_PACKAGES]
+    found = {message.id for message in message_catalog(*rooms)}
     said = set(texts_of_calls(*rooms))
 
     assert len(said) > 300
     assert said - found == set()
 
 
-def test_every_translation_keeps_what_is_put_into_it():
+def test_translations_keep_their_placeholders():
     for path in (ROOT / "locale").glob("*/LC_MESSAGES/django.po"):
         for message in read(path):
             assert not message.string or not lost_places(message.id, message.string)
@@ -196,20 +200,20 @@ def test_every_translation_keeps_what_is_put_into_it():
 
 
 def lost_places(texts, said):
-    """Return what is put into one of two texts alone."""
+    """Return the placeholders that are only in one of two texts."""
     return set(PLACE.findall(str(texts))) ^ set(PLACE.findall(str(said)))
 
 
-def test_a_translated_sentence_of_the_core_keeps_its_parts(tmp_path):
-    some = either([further("fio", 2), further("ab", 1)])
+def test_translated_domain_sentences_keep_their_values(tmp_path):
+    some = join_with_or([name_and_more("fio", 2), name_and_more("ab", 1)])
 
     with translated("de", tmp_path), translation.override("de"):
-        told = wording.said(some)
+        told = wording.translate_text(some)
 
     assert told == "⟦⟦fio and 2 more benchmarks⟧ or ⟦ab and 1 more benchmark⟧⟧"
 
 
-def test_a_visitor_reads_the_language_of_his_browser(tmp_path, client):
+def test_pages_use_the_language_of_the_browser(tmp_path, client):
     with translated("de", tmp_path):
         page = client.get("/login/", headers={"accept-language": "de-AT,de"})
         other = client.get("/login/", headers={"accept-language": "fr"})
@@ -220,8 +224,8 @@ def test_a_visitor_reads_the_language_of_his_browser(tmp_path, client):
     assert "⟦" not in other.content.decode()
 
 
-def test_no_script_holds_a_sentence():
-    """They say what their page gives them in attributes, which its template marks."""
+def test_scripts_contain_no_sentences():
+    """Their texts are attributes of the page, marked in its template."""
     scripts = list((ROOT / "dashboard").rglob("*.js"))
     said = [SENTENCE.findall(NOTE.sub("", path.read_text())) for path in scripts]
 
@@ -230,13 +234,13 @@ def test_no_script_holds_a_sentence():
     assert SENTENCE.findall('say("Not stored yet");')
 
 
-def test_words_for_people_stand_in_sentences():
+def test_user_visible_texts_are_sentences():
     assert (
         list(bare_words(*(ROOT / room for room in ("benchmarks", "dashboard")))) == []
     )
 
 
-def test_a_sentence_that_hides_its_words_is_refused(tmp_path):
+def test_sentences_with_unmarked_templates_are_reported(tmp_path):
     (tmp_path / "hidden.py").write_text('Sentence(f"the {side} is slow")\n')
 
     (found,) = bare_words(tmp_path)
@@ -247,19 +251,19 @@ def test_a_sentence_that_hides_its_words_is_refused(tmp_path):
     "line",
     [
         'raise LineError("The line is empty.")',
-        'raise fault(output, 7, "it is cut.")',
+        'raise line_error_at(output, 7, "it is cut.")',
         'raise ParseError(f"{name} is empty.")',
         'raise ParseError("It is cut." if cut else "It is empty.")',
         'raise InvalidError("no_name", "It has no " + name)',
-        'raise line.refused(f"it has {n} columns.")',
-        'run.mark("cut", f"{name} is cut.")',
-        'run.finished("It printed nothing.")',
-        'finished(runs, f"{name} printed nothing.")',
+        'raise line.parse_error(f"it has {n} columns.")',
+        'run.add_warning("cut", f"{name} is cut.")',
+        'run.finish("It printed nothing.")',
+        'finish_drafts(runs, f"{name} printed nothing.")',
         '@parser(f"{name} printed nothing.")\ndef parse(): pass',
         """return f"{name}, {_('Single runs.')}\"""",
     ],
 )
-def test_words_for_people_outside_of_a_sentence_are_refused(tmp_path, line):
+def test_texts_outside_of_sentences_are_reported(tmp_path, line):
     (tmp_path / "bare.py").write_text(f"import os\n{line}\n")
 
     (found,) = bare_words(tmp_path)
@@ -272,14 +276,14 @@ def test_words_for_people_outside_of_a_sentence_are_refused(tmp_path, line):
         'raise ParseError(Sentence("The file is empty."))',
         'raise ParseError("{name} is empty.", name=name)',
         'raise InvalidError("no_name", "It has no name.")',
-        'raise line.refused("it has {n} columns.", n=n)',
-        'run.mark("cut", "{name} is cut.", name=name)',
-        'finished(runs, "It printed nothing.")',
+        'raise line.parse_error("it has {n} columns.", n=n)',
+        'run.add_warning("cut", "{name} is cut.", name=name)',
+        'finish_drafts(runs, "It printed nothing.")',
         'raise ValueError("for programmers")',
-        'run.mark("cut", CUT)',
+        'run.add_warning("cut", CUT)',
     ],
 )
-def test_sentences_and_words_for_programmers_are_not(tmp_path, line):
+def test_sentences_and_developer_texts_are_not_reported(tmp_path, line):
     (tmp_path / "sound.py").write_text(f"{line}\n")
 
     assert list(bare_words(tmp_path)) == []

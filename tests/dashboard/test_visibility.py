@@ -1,7 +1,7 @@
-"""Every address of the dashboard, asked by everybody, about what two labs keep private.
+"""Every URL of the dashboard, requested by all kinds of users, with private data.
 
-Generated from the registered routes, which state who may see each address.
-What is another lab's answers exactly as what is missing.
+Generated from the registered routes, which declare the permissions of each URL. Objects
+of another lab have the same response as missing ones.
 """
 
 import re
@@ -15,8 +15,11 @@ from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
+from benchmarks.collaboration.comments import CommentTarget, author_of, write_comment
+from benchmarks.collaboration.saved_views import save_view
+from benchmarks.collaboration.webhooks import create_webhook
 from benchmarks.labs import tokens
-from benchmarks.labs.people import invite_person
+from benchmarks.labs.members import invite_person
 from benchmarks.models import (
     Agent,
     Cell,
@@ -31,38 +34,35 @@ from benchmarks.models import (
 from benchmarks.plans.planning import create_plan
 from benchmarks.studies import checking
 from benchmarks.studies.saving import update_study
-from benchmarks.together.comments import Thing, author_of, write_comment
-from benchmarks.together.saved_views import save_view
-from benchmarks.together.webhooks import make_webhook
-from benchmarks.uploads import intake, processing, rereading
-from dashboard.kit import waiting
+from benchmarks.uploads import intake, processing, reparsing
+from dashboard.kit import generation_progress
 from dashboard.urls import urlpatterns
-from tests import publishing
+from tests import publications
+from tests.custom_tools import boot_sample, declare
 from tests.dashboard.routes import ROUTES
-from tests.documents import network_run
-from tests.own_tools import boot_sample, declare
-from tests.standing import standing
+from tests.module_data import standing
+from tests.upload_documents import network_run
 
 RULES = {name: it for name, it in ROUTES.items() if it.is_private}
 CONVERTERS = {
     str(pattern.name): set(pattern.pattern.converters) for pattern in urlpatterns
 }
 NAMES = {"review-file": "review.csv"}
-FORMS = {"export": "csv", "cite": "bib", "version-file": "csv"} | {
+FORMS = {"comparison-file": "csv", "citation-file": "bib", "version-file": "csv"} | {
     "paper-file": "paper.zip"
 }
-# Addresses in which nothing stands but the lab.
+# URLs whose only parameter is the lab.
 OF_A_LAB = {
     "upload",
-    "upload-system",
+    "new-system",
     "lab",
     "members",
     "tokens",
     "bundles",
     "audit-log",
 } | {
-    *("webhooks", "own-tools", "declare-tool", "new-host", "new-study"),
-    "demand-second-factor",
+    *("webhooks", "custom-tools", "new-custom-tool", "new-host", "new-study"),
+    "require-second-factor",
 }
 POSTED = {"status": "confirmed", "note": "seen", "role": "admin"} | {
     "host": "alpha",
@@ -70,29 +70,29 @@ POSTED = {"status": "confirmed", "note": "seen", "role": "admin"} | {
 }
 PEOPLE = (
     *("nobody", "token", "viewer", "maintainer", "admin", "stranger"),
-    # Of a third lab, with which the first one shares its study.
+    # Member of a third lab, with which the first one shares its study.
     "friend",
 )
-# What a lab that shares a study shows of itself; all else of it stays its own.
-SHOWN_TO_FRIENDS = {"lab", "own-tools", "own-tool", "host"}
-OF_PEOPLE = {"give-role", "remove-member", "withdraw-invitation", "upload-system"}
+# Pages that a lab shows to others with which it shares a study.
+SHOWN_TO_FRIENDS = {"lab", "custom-tools", "custom-tool", "host"}
+OF_PEOPLE = {"change-role", "remove-member", "withdraw-invitation", "new-system"}
 
 
 @pytest.fixture(scope="module")
 def filled(django_db_setup, django_db_blocker):
-    """Fill both labs with the same secrets; return what each calls its own.
+    """Create equal private objects in both labs; return their IDs by lab.
 
-    The first one shares its study with a third, which has nothing.
+    The first lab shares its study with a third lab, which has no data.
     """
     with standing(django_db_blocker):
         filled = {slug: fill(slug) for slug in ("alpha-lab", "beta-lab")}
         Lab.objects.create(slug="gamma-lab", name="gamma-lab")
         shared = Study.objects.get(lab__slug="alpha-lab")
         update_study(study=shared, visibility="shared", shared_with=["gamma-lab"])
-        # Last: reports made before somebody else may see a study are forgotten.
+        # Last, because sharing a study deletes its reports.
         for ids in filled.values():
             study = Study.objects.get(slug=ids["slug"])
-            ids["report_id"] = Report.objects.create(study=study, stamp="x").pk
+            ids["report_id"] = Report.objects.create(study=study, request_digest="x").pk
         yield filled
 
 
@@ -102,7 +102,7 @@ def labs(db, filled):
 
 
 def fill(slug):
-    """Keep two runs of a private study, a flag on one of them and a reread."""
+    """Store two runs of a private study, a flag and a reparse."""
     secret = f"secret-{slug}"
     lab = Lab.objects.create(slug=slug, name=slug)
     study = Study.objects.create(lab=lab, slug=secret, title=secret)
@@ -117,16 +117,16 @@ def fill(slug):
         send(13.08, system={"hypervisor": "Xen"}, note=secret),
     ]
     intake.submit_runs(agent=agent, documents=documents)
-    processing.drain()
+    processing.process_due_uploads()
     doubt = [{"code": "doubt", "sentence": f"{secret} is doubtful."}]
     Run.objects.filter(study=study).update(warnings=doubt)
     checking.check_due_studies(timedelta(0))
     sitting = study.sessions.create(lab=lab, name=secret)
-    Run.objects.filter(study=study).update(sitting=sitting)
+    Run.objects.filter(study=study).update(session=sitting)
     cell = Cell.objects.get(study=study, system__hypervisor="Xen")
     keeper = get_user_model().objects.create_user(f"keeper of {lab.slug}")
     Membership.objects.create(lab=lab, user=keeper, role="admin")
-    invited, _ = invite_person(lab=lab, by=keeper, name=secret, role="viewer")
+    invited, _ = invite_person(lab=lab, actor=keeper, name=secret, role="viewer")
     return {
         "lab": lab.slug,
         "slug": secret,
@@ -137,14 +137,14 @@ def fill(slug):
         "review_id": reviewed(study).pk,
         "job_id": study.publishing_jobs.create(person=keeper, stage="failed").pk,
         "view_id": save_view(
-            name=secret, address="/compare/", person=None, lab=lab, agent="sender"
+            name=secret, path="/compare/", person=None, lab=lab, agent="sender"
         ).pk,
-        "webhook_id": make_webhook(
+        "webhook_id": create_webhook(
             lab=lab,
             person=keeper,
-            url=f"https://{secret}.example/",
+            target_url=f"https://{secret}.example/",
             kinds=["runs"],
-            site="",
+            site_url="",
         ).pk,
         "comment_id": commented(study, keeper).pk,
         "plan_id": planned(study, cell.system).pk,
@@ -153,7 +153,7 @@ def fill(slug):
         "prefix": tokens.issue_token(agent=agent, can_upload=True)[0].prefix,
         "tool": boots.slug,
         "host": "alpha",
-        "reread_id": rereading.begin_reread(study=study).pk,
+        "reparse_id": reparsing.create_reparse(study=study).pk,
         "system": cell.system_id,
         "study": study.pk,
         "case": cell.case_id,
@@ -170,39 +170,41 @@ def planned(study, system):
         "warm_up": 0,
     }
     return create_plan(
-        study=study, who="keeper", title="A plan", design=design, budget_s=60
+        study=study, actor="keeper", title="A plan", design=design, budget_s=60
     )
 
 
 def commented(study, person):
-    """Let the keeper write what only who sees the study may read."""
+    """Write a comment that only users with access to the study may read."""
     text = f"Of {study.slug}"
-    return write_comment(author=author_of(person), about=Thing(study), text=text)
+    return write_comment(
+        author=author_of(person), target=CommentTarget(study), text=text
+    )
 
 
 def reviewed(study):
-    """Publish a review while the study is public, and hide it again."""
+    """Publish a review while the study is public, then make the study private."""
     update_study(study=study, visibility="public")
-    review = publishing.reviewed(study.lab, title=f"Of {study.slug}")
+    review = publications.reviewed(study.lab, title=f"Of {study.slug}")
     update_study(study=study, visibility="private")
     return review
 
 
 def published(study):
-    """Publish a study for somebody who is in no lab any more."""
+    """Publish a study for a user who is no longer a member of any lab."""
     person = get_user_model().objects.create_user(f"keeper of {study.slug}")
-    return publishing.published(study, person)
+    return publications.published(study, person)
 
 
 @pytest.fixture(autouse=True)
 def no_patience(monkeypatch):
-    """Nobody waits for a report: no worker runs here."""
-    monkeypatch.setattr(waiting, "PATIENCE_S", 0)
+    """Do not wait for reports, because no worker runs."""
+    monkeypatch.setattr(generation_progress, "MAX_GENERATION_WAIT_S", 0)
 
 
 @pytest.fixture(scope="module")
 def arrived(filled):
-    """Return a client for everybody; the stranger rules the other lab."""
+    """Return a client for each kind of user; the stranger administers another lab."""
     first, second, third = Lab.objects.order_by("pk")
     places = {"viewer": first, "maintainer": first, "admin": first}
     places |= {"stranger": second, "friend": third}
@@ -218,25 +220,25 @@ def arrived(filled):
 
 @pytest.fixture
 def people(arrived):
-    """Return a client for everybody to whom nothing was said yet."""
+    """Return a client for each kind of user, without pending messages."""
     return deepcopy(arrived)
 
 
 def bearer(lab):
-    """Return what lets an agent read the lab's private things through the API."""
+    """Return the header with which an agent reads private data by the API."""
     _, secret = tokens.issue_token(agent=lab.agents.first(), can_read=True)
     return {"Authorization": f"Bearer {secret}"}
 
 
 def address_of(name, ids):
-    """Return an address for these ids; some of them stand in its query."""
-    if name in {"upload", "upload-system", "new-study"}:
+    """Return a URL with these IDs, some of them in its query."""
+    if name in {"upload", "new-system", "new-study"}:
         return f"{reverse(f'dashboard:{name}')}?lab={ids['lab']}"
-    if name == "across-pair":
+    if name == "cross-study-pair":
         key = f"{ids['study']}-{ids['system']}"
-        return f"{reverse('dashboard:across-pair')}?one={key}&other={key}"
+        return f"{reverse('dashboard:cross-study-pair')}?first={key}&second={key}"
     query = f"?cell={ids['cell_id']}" if name == "cell-card" else ""
-    kwargs = {each: ids.get(each) for each in CONVERTERS[name] - {"form"}}
+    kwargs = {item: ids.get(item) for item in CONVERTERS[name] - {"form"}}
     if "name" in CONVERTERS[name]:
         kwargs["name"] = NAMES[name]
     if "form" in CONVERTERS[name]:
@@ -245,7 +247,7 @@ def address_of(name, ids):
 
 
 def targets(labs):
-    """Return what may be asked for: each lab's own, nothing, and a mixture."""
+    """Return the targets: objects of each lab, missing ones, and a mixture."""
     alpha, beta = labs.values()
     missing = dict.fromkeys(alpha, 999_999)
     smuggled = alpha | {"cell_id": beta["cell_id"], "run_id": beta["run_id"]}
@@ -259,33 +261,33 @@ def targets(labs):
 
 
 def ask(client, name, ids):
-    """Ask; return the status, and the text without what differs by chance."""
+    """Request a URL; return status and text without random parts."""
     address = address_of(name, ids)
     is_post = RULES[name].kind == "action"
     with transaction.atomic():
         answer = client.post(address, POSTED) if is_post else client.get(address)
-        # Everybody asks for the same: what one deletes is there for the next.
+        # Undo changes, because all users request the same objects.
         transaction.set_rollback(True)
-    client.cookies.pop("messages", None)  # messages of a POST, for the next page
+    client.cookies.pop("messages", None)  # messages for the next page
     text = re.sub(rb'csrfmiddlewaretoken" value="\w+"', b"", answer.getvalue())
-    text = re.sub(rb'href="/login/\?next=[^"]*"', b"", text)  # the address itself
+    text = re.sub(rb'href="/login/\?next=[^"]*"', b"", text)  # differs by URL
     return answer.status_code, text
 
 
 def expected(name, who, target):
-    """Return the status that is right for somebody at something."""
+    """Return the correct status for a user and target."""
     rule, lab = RULES[name], {"stranger": "beta"}.get(who, "alpha")
     if who in {"nobody", "token"}:
-        return rule.nobody
+        return rule.anonymous_status
     if name in OF_A_LAB and target == "missing":
-        target = "alpha"  # there is nothing but the lab in the address
+        target = "alpha"  # the URL has no other parameter
     if who == "friend":
         is_seen = name in SHOWN_TO_FRIENDS or name not in OF_A_LAB | OF_PEOPLE
-        return rule.own[0] if target == "alpha" and is_seen else 404
-    return rule.own[who != "viewer"] if target == lab else 404
+        return rule.member_statuses[0] if target == "alpha" and is_seen else 404
+    return rule.member_statuses[who != "viewer"] if target == lab else 404
 
 
-# `make test` asks those who may do most; `make test-proofs` asks everybody else.
+# `make test` runs the users with most permissions, `make test-slow` all others.
 ASKED = {
     "alpha": PEOPLE,
     "beta": ("nobody", "admin", "stranger", "friend"),
@@ -296,13 +298,13 @@ ASKED = {
 
 
 def is_asked(name, target):
-    """Tell whether there is a place in the address for another lab's cell."""
+    """Return whether the URL has an ID of another lab's object."""
     return target != "smuggled" or name == "cell-card" or "cell_id" in CONVERTERS[name]
 
 
 @pytest.mark.parametrize("name", sorted(RULES))
-def test_everybody_is_answered_what_is_right(labs, people, name):
-    """Data of another lab look like missing data, and nothing names them."""
+def test_responses_to_main_users_are_correct(labs, people, name):
+    """Data of another lab look like missing data, and no name of them appears."""
     answers = {
         (who, key): ask(people[who], name, ids)
         for key, ids in targets(labs).items()
@@ -317,9 +319,9 @@ def test_everybody_is_answered_what_is_right(labs, people, name):
         assert b"secret" not in answers[who, foreign][1]
 
 
-@pytest.mark.proof
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(RULES))
-def test_everybody_else_is_answered_what_is_right(labs, people, name):
+def test_responses_to_all_other_users_are_correct(labs, people, name):
     statuses = {
         (who, key): ask(people[who], name, ids)[0]
         for key, ids in targets(labs).items()
@@ -332,9 +334,10 @@ def test_everybody_else_is_answered_what_is_right(labs, people, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "query"), [(name, query) for name in ROUTES for query in ROUTES[name].ids]
+    ("name", "query"),
+    [(name, query) for name in ROUTES for query in ROUTES[name].id_queries],
 )
-def test_ids_in_a_query_find_nothing_of_another_lab(labs, people, name, query):
+def test_query_ids_do_not_reveal_data_of_other_labs(labs, people, name, query):
     alpha, beta = labs.values()
     client, address = people["admin"], address_of(name, alpha)
 
@@ -351,10 +354,10 @@ def test_ids_in_a_query_find_nothing_of_another_lab(labs, people, name, query):
 
 
 @pytest.mark.parametrize("who", PEOPLE)
-def test_the_first_page_lists_the_labs_own(labs, people, who):
+def test_the_home_page_lists_visible_studies(labs, people, who):
     text = people[who].get("/").content.decode()
 
-    # A friend sees what is shared, the first lab's.
+    # A friend sees the shared study of the first lab.
     own = {"nobody": "", "token": "", "stranger": "beta"}.get(who, "alpha")
     named = {lab for lab in ("alpha", "beta") if f"secret-{lab}-lab" in text}
     assert named == ({own} if own else set())

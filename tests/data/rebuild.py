@@ -1,4 +1,4 @@
-"""Writes the numbers beside the saved outputs anew: look at ``git diff`` afterwards."""
+"""Rewrite the parsed numbers of the saved outputs; check ``git diff`` afterwards."""
 
 from __future__ import annotations
 
@@ -7,45 +7,51 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.errors import ParseError
-from benchmarks.parsing import reading
+from benchmarks.parsing import run_extraction
 
 DATA = Path(__file__).parent
 
 
 def outputs(slug: str = "*") -> list[Path]:
-    """The saved outputs of a tool, or of all."""
+    """Return the saved outputs of one tool, or of all."""
     return sorted(DATA.glob(f"{slug}/*.txt"))
 
 
 def numbers(output: bytes | str, **options: str) -> Any:
-    """What is read from an output, as the ``.json`` beside it holds it."""
+    """Return the parsed values of an output, as stored in the ``.json`` beside it."""
     try:
-        runs = reading.read(output, **options)
+        runs = run_extraction.extract_runs(output, **options)
     except ParseError as error:
         return {"refused": str(error)}
     return [_run(run) for run in runs]
 
 
-def _run(run: reading.ReadRun) -> dict[str, Any]:
-    found: dict[str, Any] = {"tool": run.tool, "version": run.tool_version}
+def _run(run: run_extraction.ExtractedRun) -> dict[str, Any]:
+    values: dict[str, Any] = {"tool": run.tool, "version": run.tool_version}
     if run.problem:
-        return found | {"refused": str(run.problem)}
+        return values | {"refused": str(run.problem)}
     if run.warnings:
-        found["warnings"] = sorted({mark.code for mark in run.warnings})
-    found["readings"] = [
-        [each.metric, dict(each.parameters), each.value, each.unit, each.repetition]
-        for each in run.readings
+        values["warnings"] = sorted({warning.code for warning in run.warnings})
+    values["readings"] = [
+        [
+            reading.metric,
+            dict(reading.parameters),
+            reading.value,
+            reading.unit,
+            reading.repetition,
+        ]
+        for reading in run.readings
     ]
-    return found
+    return values
 
 
-def as_text(found: Any) -> str:
-    """JSON with one line for each reading."""
-    if isinstance(found, dict):
-        return json.dumps(found, indent=1) + "\n"
+def as_text(values: Any) -> str:
+    """Return JSON with one line per reading."""
+    if isinstance(values, dict):
+        return json.dumps(values, indent=1) + "\n"
     runs = []
-    for run in found:
-        rows = ",\n  ".join(json.dumps(each) for each in run.get("readings", ()))
+    for run in values:
+        rows = ",\n  ".join(json.dumps(reading) for reading in run.get("readings", ()))
         head = json.dumps({key: run[key] for key in run if key != "readings"})
         listed = f', "readings": [\n  {rows}\n ]' if rows else ""
         runs.append(f"{head[:-1]}{listed}}}")

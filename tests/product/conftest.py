@@ -1,4 +1,4 @@
-"""The whole product, started the way `make run` starts it."""
+"""The whole product, started as `make run` starts it."""
 
 import fcntl
 import os
@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from running.product import Product, start
+from running.product_process import Product, launch_product
 
 
 @pytest.fixture(scope="package")
 def made_var(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An installation with the reference studies: started once, stopped properly.
+    """An installation with the reference studies, started once and stopped properly.
 
-    Once for all processes of the tests (pytest-xdist): the first one makes it.
+    Shared by all test processes (pytest-xdist): the first one creates it.
     """
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
@@ -25,7 +25,7 @@ def made_var(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with (folder / "made.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not made.exists():
-            first = start(folder / "making")
+            first = launch_product(folder / "making")
             assert "uploading" in first.wait_until_ready()
             assert first.stop() == []
             first.var.rename(made)
@@ -33,18 +33,18 @@ def made_var(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def copied(var: Path, copy: Path) -> Path:
-    """Copy an installation: to load the studies anew takes many times as long."""
+    """Copy an installation: loading the studies again takes much longer."""
     subprocess.run(["cp", "-a", var, copy], check=True)
     return copy
 
 
 @pytest.fixture
 def start_product(made_var: Path, tmp_path: Path) -> Iterator[Callable[..., Product]]:
-    """Start copies of the installation that are stopped at the end of the test."""
+    """Start copies of the installation, which are stopped at the end of the test."""
     started: list[Product] = []
 
     def launch(name: str = "var", **environment: Any) -> Product:
-        started.append(start(copied(made_var, tmp_path / name), **environment))
+        started.append(launch_product(copied(made_var, tmp_path / name), **environment))
         return started[-1]
 
     yield launch
@@ -56,8 +56,10 @@ def start_product(made_var: Path, tmp_path: Path) -> Iterator[Callable[..., Prod
 def product(
     made_var: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Product]:
-    """One product with the reference studies, for all tests that only use it."""
-    running = start(copied(made_var, tmp_path_factory.mktemp("product") / "var"))
+    """One product with the reference studies, for all tests that do not change it."""
+    running = launch_product(
+        copied(made_var, tmp_path_factory.mktemp("product") / "var")
+    )
     running.wait_until_ready()
     yield running
     running.stop()

@@ -1,4 +1,4 @@
-"""The agent against the running product: from the download to a parsed run."""
+"""The agent against the running product: from download to parsed run."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.product, pytest.mark.timeout(300)]
 
 @pytest.fixture(scope="module")
 def agent(product, tmp_path_factory):
-    """Run the downloaded file as a user of another machine would."""
+    """Run the downloaded agent as a user on another machine would."""
     folder = tmp_path_factory.mktemp("agent")
     path = folder / "virtlab-agent.pyz"
     with urllib.request.urlopen(f"{product.url}/agent/virtlab-agent.pyz") as answer:
@@ -35,10 +35,10 @@ def agent(product, tmp_path_factory):
         "VIRTLAB_AGENT": str(folder / "home"),
     }
 
-    def run(*words, given=None, lasts_s=0):
+    def run(*words, stdin=None, lasts_s=0):
         program = started(*words, lasts_s=lasts_s)
-        said = program.communicate(given)
-        return subprocess.CompletedProcess(words, program.returncode, *said)
+        outputs = program.communicate(stdin)
+        return subprocess.CompletedProcess(words, program.returncode, *outputs)
 
     def started(*words, lasts_s=0):
         return subprocess.Popen(
@@ -61,7 +61,7 @@ def enrolled(product, agent):
     token = (product.var / "upload-token").read_text()
     words = ["--study", "by-agent", "--host", "agents-machine"]
 
-    done = agent("enroll", "--server", product.url, "--token", "-", *words, given=token)
+    done = agent("enroll", "--server", product.url, "--token", "-", *words, stdin=token)
 
     assert done.returncode == 0, done.stderr
     return agent
@@ -78,22 +78,22 @@ def runs_of(product):
     raise AssertionError(runs)
 
 
-def test_a_wrong_token_is_refused(product, agent):
+def test_wrong_token_is_refused(product, agent):
     done = agent("enroll", "--server", product.url, "--token", "vl_abcdef_wrong")
 
     assert done.returncode == 4
     assert "token" in done.stderr
 
 
-def test_the_doctor_finds_it_well(enrolled):
+def test_doctor_finds_no_problem(enrolled):
     done = enrolled("doctor")
 
     assert done.returncode == 0, done.stdout
     assert "token     may upload" in done.stdout
-    assert " ms against " in done.stdout
+    assert " ms relative to " in done.stdout
 
 
-def test_what_a_tool_printed_becomes_a_run_with_its_platform(product, enrolled):
+def test_output_becomes_a_run_with_its_platform(product, enrolled):
     done = enrolled("push", "--hypervisor", "KVM", OUTPUT)
 
     assert done.returncode == 0, done.stderr
@@ -104,14 +104,14 @@ def test_what_a_tool_printed_becomes_a_run_with_its_platform(product, enrolled):
     assert {"platform", "evidence"} <= run["facts"].keys()
 
 
-def test_an_unknown_study_is_laid_aside_with_the_servers_sentence(enrolled):
+def test_unknown_study_rejects_the_run_with_the_servers_message(enrolled):
     done = enrolled("push", "--hypervisor", "KVM", "--study", "nowhere", OUTPUT)
 
     assert done.returncode == 4
     assert "unknown_study" in enrolled("spool", "rejected").stdout
 
 
-def test_a_run_sent_twice_is_one(product, enrolled):
+def test_repeated_run_is_stored_once(product, enrolled):
     enrolled("push", "--later", "--hypervisor", "KVM", OUTPUT)
     before = len(runs_of(product))
     spool = enrolled("spool", "list").stdout.split()
@@ -121,13 +121,13 @@ def test_a_run_sent_twice_is_one(product, enrolled):
     assert len(runs_of(product)) == before + 1
 
 
-def test_a_tool_is_run_between_stamps_of_the_server(product, enrolled):
+def test_tool_runs_between_stamps_of_the_server(product, enrolled):
     words = ["--repetitions", "2", "--session", "bracketed", "--hypervisor", "KVM"]
 
     done = enrolled("run", "hackbench", *words)
 
     assert done.returncode == 0, done.stderr
-    runs = [run for run in runs_of(product) if run["session"] == "bracketed"]
+    runs = [run for run in runs_of(product) if run["declared_session"] == "bracketed"]
     assert [run["facts"]["order"]["sequence"] for run in runs] == [2, 3]
     assert {run["status"] for run in runs} == {"parsed"}
     clock = runs[0]["facts"]["clock"]
@@ -138,28 +138,28 @@ def test_a_tool_is_run_between_stamps_of_the_server(product, enrolled):
 
 
 def energies_of(product, session, meters):
-    """Wait until the energy of a session's runs is integrated."""
+    """Wait until the energy of a session's runs is computed."""
     reader = product.client("read-token")
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         runs = reader.get_all("runs/", study="by-agent")
-        by_id = {run["id"]: run for run in runs if run["session"] == session}
-        found = reader.get("energy/", study="by-agent")["runs"]
-        mine = [each for each in found if each["run_ids"][0] in by_id]
-        if len(mine) == meters * len(by_id) > 0:
-            return [(by_id[each["run_ids"][0]], each) for each in mine]
+        by_id = {run["id"]: run for run in runs if run["declared_session"] == session}
+        energies = reader.get("energy/", study="by-agent")["runs"]
+        own = [energy for energy in energies if energy["run_ids"][0] in by_id]
+        if len(own) == meters * len(by_id) > 0:
+            return [(by_id[energy["run_ids"][0]], energy) for energy in own]
         time.sleep(0.1)
-    raise AssertionError(found)
+    raise AssertionError(energies)
 
 
-def test_a_log_whose_clock_is_an_hour_wrong_gives_the_energy_of_the_runs(
+def test_csv_log_with_a_wrong_clock_gives_the_energy_of_runs(
     product, enrolled, tmp_path
 ):
     began_s = time.time()
     words = ["--repetitions", "2", "--session", "metered", "--hypervisor", "KVM"]
     assert enrolled("run", "hackbench", *words).returncode == 0
     log = tmp_path / "meter.csv"
-    # 100 W when it all began, and 10 W more with every second.
+    # 100 W at the start, and 10 W more every second.
     rows = (
         f"{began_s + 3600 + tenth / 10:.3f},{100 + tenth:.1f}\n"
         for tenth in range(int(10 * (time.time() - began_s)) + 10)
@@ -174,13 +174,13 @@ def test_a_log_whose_clock_is_an_hour_wrong_gives_the_energy_of_the_runs(
         middle_s = (start["server_wall_us"] + length_us / 2) / 1e6 - began_s
         truth_j = energy["duration_s"] * (100 + 10 * middle_s)
         assert abs(energy["energy_j"] / truth_j - 1) < 0.001
-        assert energy["covered_s"] == energy["duration_s"]
-        assert energy["is_external"]
+        assert energy["measured_s"] == energy["duration_s"]
+        assert energy["is_external_clock"]
 
 
 @contextmanager
 def counting(folder, watts):
-    """Keep a processor's counter going at a known power."""
+    """Increase a processor's energy counter at a known power."""
     zone = folder / "intel-rapl:0"
     zone.mkdir(parents=True)
     (zone / "name").write_text("package-0\n")
@@ -188,10 +188,12 @@ def counting(folder, watts):
     counter, began_s, done = zone / "energy_uj", time.monotonic(), threading.Event()
 
     def count():
-        beside = zone / "next"
+        second_zone = zone / "next"
         while not done.is_set():
-            beside.write_text(f"{int((time.monotonic() - began_s) * watts * 1e6)}\n")
-            beside.replace(counter)
+            second_zone.write_text(
+                f"{int((time.monotonic() - began_s) * watts * 1e6)}\n"
+            )
+            second_zone.replace(counter)
             time.sleep(0.002)
 
     thread = threading.Thread(target=count)
@@ -204,7 +206,7 @@ def counting(folder, watts):
 
 
 def await_more_readings(home):
-    """Wait for three readings from now on, however slowly they come."""
+    """Wait for three more readings, however slowly they arrive."""
 
     def count():
         pieces = (path.read_text() for path in home.glob("power/*.piece"))
@@ -216,23 +218,21 @@ def await_more_readings(home):
         time.sleep(0.02)
 
 
-def test_a_meter_that_is_read_meanwhile_gives_the_energy_of_the_runs(
-    product, enrolled, tmp_path
-):
+def test_recorded_meter_gives_the_energy_of_runs(product, enrolled, tmp_path):
     with counting(tmp_path / "powercap", watts=50) as folder:
         reading = enrolled.started("power", "rapl", folder, "--every", "0.05")
-        assert " reading rapl " in reading.stderr.readline()
+        assert " recording rapl " in reading.stderr.readline()
         await_more_readings(enrolled.home)
         words = ["--repetitions", "1", "--session", "counted", "--hypervisor", "KVM"]
         assert enrolled("run", "hackbench", *words, lasts_s=3).returncode == 0
         await_more_readings(enrolled.home)
         reading.terminate()
-        said = reading.communicate(timeout=60)[1]
+        outputs = reading.communicate(timeout=60)[1]
 
-    assert reading.returncode == 0, said
+    assert reading.returncode == 0, outputs
     ((_, energy),) = energies_of(product, "counted", 1)
     assert energy["is_cpu_only"]
-    # A busy machine may stop the counter or its reader for some tenths of 3 seconds.
+    # A busy machine may delay the counter or its reader by some tenths of 3 seconds.
     assert energy["duration_s"] >= 3
     assert abs(energy["mean_w"] / 50 - 1) < 0.15
-    assert 0.8 * energy["duration_s"] < energy["covered_s"] <= energy["duration_s"]
+    assert 0.8 * energy["duration_s"] < energy["measured_s"] <= energy["duration_s"]

@@ -1,4 +1,4 @@
-"""The product on a Citus cluster: where its rows lie, what it says without a worker."""
+"""The product on a Citus cluster: distribution of rows, and errors without a worker."""
 
 import json
 import subprocess
@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from benchmarks.reference.documents import reference_study
-from running import embedded
-from running.embedded import Services
-from running.folders import VarFolder
+from running import embedded_servers
+from running.embedded_servers import EmbeddedServers
 from running.processes import ROOT
-from running.product import Product, environment, start
-from tests.citus import Cluster, cluster_of
-from tests.stack import wait_for
+from running.product_process import Product, launch_product, product_environment
+from running.var_folder import VarFolder
+from tests.citus_plugin import Cluster, cluster_of
+from tests.compose_stack import wait_for
 
 pytestmark = [pytest.mark.citus, pytest.mark.product]
 
@@ -33,16 +33,20 @@ SHARD_OF_FIRST_LAB = """
 COUNTS = " UNION ALL ".join(f"SELECT count(*) FROM {table}" for table in LARGE)
 
 
-def asked(services: Services, statement: str) -> list[tuple[Any, ...]]:
+def query(services: EmbeddedServers, statement: str) -> list[tuple[Any, ...]]:
     with services.postgres.connect(user="postgres") as connection:
         return connection.execute(statement.encode()).fetchall()
 
 
-def manage(services: Services, *command: str) -> str:
+def manage(services: EmbeddedServers, *command: str) -> str:
     ended = subprocess.run(
         [sys.executable, "manage.py", *command],
         cwd=ROOT,
-        env={**environment(), **services.environment(), **services.owner()},
+        env={
+            **product_environment(),
+            **services.environment(),
+            **services.owner_environment(),
+        },
         capture_output=True,
         text=True,
         check=False,
@@ -51,22 +55,22 @@ def manage(services: Services, *command: str) -> str:
 
 
 @contextmanager
-def stopped(product: Product) -> Iterator[tuple[Services, Cluster]]:
-    """Stop a product, and start its servers alone."""
+def stopped(product: Product) -> Iterator[tuple[EmbeddedServers, Cluster]]:
+    """Stop a product, and start only its servers."""
     assert product.stop() == []
     cluster = Cluster(product.var)
     cluster.start()
     try:
-        with embedded.services(product.var) as services:
+        with embedded_servers.embedded_servers(product.var) as services:
             yield services, cluster
     finally:
         cluster.stop()
 
 
-def test_the_large_tables_lie_on_both_workers_and_no_other_does(product):
-    services = Services(VarFolder(product.var))
+def test_only_large_tables_are_on_both_workers(product):
+    services = EmbeddedServers(VarFolder(product.var))
 
-    rows = asked(
+    rows = query(
         services,
         "SELECT table_name::text, count(*), count(DISTINCT nodename)"
         " FROM citus_shards GROUP BY 1 ORDER BY 1",
@@ -75,45 +79,45 @@ def test_the_large_tables_lie_on_both_workers_and_no_other_does(product):
     assert rows == [(table, 32, 2) for table in sorted(LARGE)]
 
 
-def test_it_distributes_once_and_not_beside_a_running_product(product):
-    services = Services(VarFolder(product.var))
+def test_distribution_happens_once_and_not_beside_a_running_product(product):
+    services = EmbeddedServers(VarFolder(product.var))
 
     assert "nothing to do" in manage(services, "distribute")
     assert "nothing to do" in manage(services, "distribute", "--dry-run")
 
 
-def test_a_filled_database_is_distributed_whole(start_product):
+def test_filled_database_is_distributed_completely(start_product):
     filled = start_product("filled")
     filled.wait_until_ready()
     slug = STUDY.document["slug"]
     before = list(filled.client().get_all("comparisons/", study=slug))
     with stopped(filled) as (services, _):
         for table in LARGE:
-            asked(services, f"SELECT undistribute_table('{table}')")
-        counts = asked(services, COUNTS)
-        assert asked(services, "SELECT count(*) FROM citus_shards") == [(0,)]
+            query(services, f"SELECT undistribute_table('{table}')")
+        counts = query(services, COUNTS)
+        assert query(services, "SELECT count(*) FROM citus_shards") == [(0,)]
 
         would = manage(services, "distribute", "--dry-run")
-        assert asked(services, "SELECT count(*) FROM citus_shards") == [(0,)]
+        assert query(services, "SELECT count(*) FROM citus_shards") == [(0,)]
         done = manage(services, "distribute")
 
-        assert asked(services, COUNTS) == counts
+        assert query(services, COUNTS) == counts
         assert [row[0] > 0 for row in counts] == [True, True, True]
     for table in LARGE:
         assert f"would distribute {table}" in would
         assert f"distribute {table}" in done
         assert f"remove the coordinator's own copy of {table}" in done
 
-    again = start(filled.var)
-    again.wait_until_ready()
+    relaunched = launch_product(filled.var)
+    relaunched.wait_until_ready()
     try:
-        after = list(again.client().get_all("comparisons/", study=slug))
-        again.client().create_study({**STUDY.document, "slug": "after"})
-        for _ in again.client().upload([_run("after")]):
+        after = list(relaunched.client().get_all("comparisons/", study=slug))
+        relaunched.client().create_study({**STUDY.document, "slug": "after"})
+        for _ in relaunched.client().upload([_run("after")]):
             pass
-        wait_for(lambda: again.client().get("health/")["outbox"]["waiting"] == 0)
+        wait_for(lambda: relaunched.client().get("health/")["outbox"]["waiting"] == 0)
     finally:
-        again.stop()
+        relaunched.stop()
     assert after == before
 
 
@@ -122,14 +126,16 @@ def _run(study: str) -> dict[str, Any]:
     return {**run, "study": study, "key": f"{run['key'][:-4]}beef"}
 
 
-def test_a_worker_that_is_away_is_said_and_nothing_is_lost(start_product):
+def test_lost_worker_is_reported_and_loses_nothing(start_product):
     product = start_product("hurt")
     product.wait_until_ready()
     client = product.client()
     client.create_study({**STUDY.document, "slug": "hurt"})
-    services, cluster = Services(VarFolder(product.var)), cluster_of(product)
-    [(host,)] = asked(services, SHARD_OF_FIRST_LAB)
-    [worker] = [it for it in cluster.workers if str(it.socket_folder) == host]
+    services, cluster = EmbeddedServers(VarFolder(product.var)), cluster_of(product)
+    [(host,)] = query(services, SHARD_OF_FIRST_LAB)
+    [worker] = [
+        worker for worker in cluster.workers if str(worker.socket_folder) == host
+    ]
     cell = next(iter(client.get_all("cells/", study=STUDY.document["slug"])))
     worker.stop()
 

@@ -1,7 +1,7 @@
-"""The production form, started: every service of docker-compose.yml in a container.
+"""The production setup: every service of docker-compose.yml runs in a container.
 
-On stand-ins for the official images (`tests/podman.py`), by a reader of the file
-(`tests/stack.py`). Run with `make test-compose`.
+With replacements for the official images (`tests/podman.py`), started by
+`tests/compose_stack.py`. Run with `make test-compose`.
 """
 
 import http.client
@@ -23,15 +23,15 @@ from aiosmtpd.controller import Controller
 
 from agents.client import Client
 from benchmarks.reference.documents import reference_study
-from running.product import free_port, wait_until_processed
+from running.product_process import free_port, wait_until_processed
+from tests.compose_stack import Stack, wait_for
 from tests.podman import Podman
-from tests.stack import Stack, wait_for
 
 pytestmark = [pytest.mark.compose, pytest.mark.timeout(900)]
 
 STUDY = "ufcg-2026-power9"
 PART = 40
-"""So many runs are uploaded while a container is killed."""
+"""The number of runs that are uploaded while a container is killed."""
 PRODUCT = ("web", "worker", "sweeper")
 OURS = 10001
 LASTING = (*PRODUCT, "postgres", "redis", "proxy")
@@ -44,17 +44,21 @@ CHECKSUM = (
 
 @pytest.fixture(scope="module")
 def podman(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Podman]:
-    """A store with all images. STORE=folder keeps that of Debian for the next time."""
-    kept = os.environ.get("STORE")
-    engine = Podman(Path(kept) if kept else tmp_path_factory.mktemp("podman") / "all")
-    # A run that was killed may have left some.
+    """A store with all images. With PODMAN_STORE=folder, Debian's images are reused."""
+    store_folder = os.environ.get("PODMAN_STORE")
+    engine = Podman(
+        Path(store_folder)
+        if store_folder
+        else tmp_path_factory.mktemp("podman") / "all"
+    )
+    # A killed test run may have left some.
     engine.remove_containers()
     engine.make_base_images()
     engine.build_product()
     yield engine
     engine.remove_containers()
     assert not engine.text("ps", "--all", "--quiet")
-    if not kept:
+    if not store_folder:
         engine.remove()
         assert not engine.folder.exists()
 
@@ -69,8 +73,8 @@ def stack(podman: Podman) -> Stack:
     return stack
 
 
-def environment(network: str, **more: str) -> dict[str, str]:
-    """Return what .env would hold, with the ports and networks of a test."""
+def environment(network: str, **changes: str) -> dict[str, str]:
+    """Return the content of .env, with the ports and networks of a test."""
     return {
         "SECRET_KEY": "0" * 64,
         "POSTGRES_PASSWORD": "the owner's",
@@ -79,7 +83,7 @@ def environment(network: str, **more: str) -> dict[str, str]:
         "ALLOWED_HOSTS": "localhost",
         "PORT": str(free_port()),
         "FRONT_NETWORK": network,
-        **more,
+        **changes,
     }
 
 
@@ -91,28 +95,30 @@ def token_of(stack: Stack) -> str:
     return stack.execute("web", "cat", "/var/lib/virtlab/upload-token").decode().strip()
 
 
-def test_it_runs_with_the_least_rights(stack):
+def test_containers_have_least_rights(stack):
     for service in PRODUCT:
         status = stack.execute(service, "cat", "/proc/1/status").decode()
-        said = dict(
+        status = dict(
             line.split(":\t", 1) for line in status.splitlines() if ":\t" in line
         )
-        assert said["Uid"].split() == [str(OURS)] * 4, service
-        assert {int(said[f"Cap{kind}"], 16) for kind in ("Prm", "Eff", "Bnd")} == {0}
-        assert said["NoNewPrivs"] == "1"
+        assert status["Uid"].split() == [str(OURS)] * 4, service
+        assert {int(status[f"Cap{kind}"], 16) for kind in ("Prm", "Eff", "Bnd")} == {0}
+        assert status["NoNewPrivs"] == "1"
         root, *_ = stack.execute(service, "cat", "/proc/mounts").decode().splitlines()
         assert "ro" in root.split()[3].split(","), service
 
 
 def test_only_the_product_reaches_the_servers(stack):
-    """Nobody else does, and the product itself has no way out."""
+    """Other containers cannot reach them, and the product itself has no internet
+    access.
+    """
     for service, host, port in (
         ("web", "postgres", 5432),
         ("worker", "redis", 6379),
         ("web", "worker", None),
     ):
-        said = stack.execute(service, "python", "-c", ASK.format(host, port))
-        assert said.decode().strip() == ("there" if port else "known"), host
+        output = stack.execute(service, "python", "-c", ASK.format(host, port))
+        assert output.decode().strip() == ("there" if port else "known"), host
     assert stack.execute("web", "python", "-c", ASK.format("192.0.2.1", 443)) == b"-\n"
 
 
@@ -131,7 +137,7 @@ def uploads(stack: Stack) -> "Uploads":
 
 
 class Uploads:
-    """A published study, uploaded piece by piece through the proxy."""
+    """A published study, uploaded in parts through the proxy."""
 
     def __init__(self, stack: Stack) -> None:
         self.stack, study = stack, reference_study(STUDY)
@@ -145,28 +151,28 @@ class Uploads:
             self.client.register_host(host)
 
     def go_on(self) -> None:
-        """Upload the next runs, each alone: there is something to do for a while."""
+        """Upload the next runs one by one, to keep the services busy for a while."""
         for _, run in zip(range(PART), self.runs, strict=False):
             answer = self.client.request("POST", "runs/", run)
             assert answer["key"] == run["key"]
             self.sent.append(run["key"])
 
     def stored(self) -> list[tuple[str, str]]:
-        """Return key and status of all runs there are."""
+        """Return key and status of all runs."""
         rows = query(self.stack, "SELECT key, status FROM benchmarks_run")
         return [(key, status) for key, status in rows]
 
 
 def query(stack: Stack, sql: str) -> list[list[str]]:
-    told = stack.execute(
+    output = stack.execute(
         "postgres",
         *("psql", "--username=postgres", "--dbname=virtlab", "--no-psqlrc"),
         *("--tuples-only", "--no-align", "--command", sql),
     )
-    return [line.split("|") for line in told.decode().splitlines()]
+    return [line.split("|") for line in output.decode().splitlines()]
 
 
-def test_files_of_data_have_a_folder_that_web_may_write(uploads):
+def test_export_folder_is_writable_by_web(uploads):
     uploads.go_on()
     wait_until_processed(uploads.client)
 
@@ -175,7 +181,7 @@ def test_files_of_data_have_a_folder_that_web_may_write(uploads):
 
 
 @pytest.mark.parametrize("service", LASTING)
-def test_a_killed_container_comes_back_and_nothing_is_lost(service, stack, uploads):
+def test_killed_container_restarts_and_loses_nothing(service, stack, uploads):
     uploading = threading.Thread(target=uploads.go_on)
     before = len(uploads.sent)
     uploading.start()
@@ -190,22 +196,22 @@ def test_a_killed_container_comes_back_and_nothing_is_lost(service, stack, uploa
 
 
 def checksums(stack: Stack) -> list[list[str]]:
-    """Return of every table its rows and their checksum, once nothing changes."""
+    """Return row count and checksum of every table, once nothing changes."""
     tables = [name for [name] in query(stack, TABLES)]
     union = " UNION ALL ".join(map(CHECKSUM.format, tables))
     last: list[list[str]] = []
-    while last != (found := sorted(query(stack, union))):
-        last = found
+    while last != (counts := sorted(query(stack, union))):
+        last = counts
         time.sleep(3)
-    return found
+    return counts
 
 
 class Beyond:
-    """A server of this machine, beyond the networks of containers: it takes all."""
+    """A server outside the container networks, which accepts every request."""
 
     def __init__(self) -> None:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
-            # Nothing is sent: it is asked which address would do so.
+            # Sends nothing: finds the local address of the default route.
             asking.connect(("192.0.2.1", 9))
             self.address = asking.getsockname()[0]
         self.heard: list[bytes] = []
@@ -233,7 +239,7 @@ class Beyond:
         self.server.server_close()
 
     def has(self, words: bytes) -> bool:
-        return any(words in said for said in self.heard)
+        return any(words in text for text in self.heard)
 
     def _take(self, line: socket.socket, *_: object) -> None:
         line.settimeout(10)
@@ -247,13 +253,13 @@ class Beyond:
 
 @pytest.fixture(scope="module")
 def beyond() -> Iterator[Beyond]:
-    """The rest of the world, as a container meets it."""
+    """A server that stands for the rest of the internet."""
     with Beyond() as world:
         yield world
 
 
 class Restored(NamedTuple):
-    """A second installation, and what was held before and after."""
+    """A second installation, and the data before and after."""
 
     stack: Stack
     before: list[list[str]]
@@ -264,9 +270,9 @@ class Restored(NamedTuple):
 def restored(
     stack: Stack, uploads: "Uploads", podman: Podman, beyond: Beyond
 ) -> Restored:
-    """Another installation, with HTTPS and a way out, and what the first one holds.
+    """Restore the first installation's data into another one, with HTTPS.
 
-    By the commands of docs/operations.md.
+    With the commands of docs/operations.md.
     """
     before = checksums(stack)
     dump = stack.execute("postgres", *["pg_dump", "-U", "postgres", "-Fc", "virtlab"])
@@ -286,7 +292,7 @@ def restored(
         "compose/outgoing.yml",
     )
     for service in PRODUCT:
-        # What settings.env would say.
+        # The content of settings.env.
         second.services[service]["environment"] |= beyond.settings
     second.make()
     second.up("postgres", "redis")
@@ -298,54 +304,57 @@ def restored(
     return Restored(second, before, after)
 
 
-def test_a_backup_is_restored_into_a_second_installation(stack, restored):
+def test_backup_is_restored_into_a_second_installation(stack, restored):
     second = restored.stack
 
     assert restored.after == restored.before
-    moved = asked(second, "/api/v1/labs/", secure=False)
+    moved = ask(second, "/api/v1/labs/", secure=False)
     assert (moved.status, moved.headers["Location"]) == (
         308,
         f"https://{NAME}/api/v1/labs/",
     )
-    page = asked(second, "/")
+    page = ask(second, "/")
     assert (page.status, "max-age" in page.headers["Strict-Transport-Security"]) == (
         200,
         True,
     )
     address, token = f"comparisons/?study=first-lab/{STUDY}", token_of(stack)
-    there = asked(second, f"/api/v1/{address}", token=token)
-    assert json.loads(there.body) == client(stack, token).get(address)
+    response = ask(second, f"/api/v1/{address}", token=token)
+    assert json.loads(response.body) == client(stack, token).get(address)
 
 
-def test_web_and_worker_alone_reach_others(restored, beyond):
-    # A shell is all that some of them have.
+def test_only_web_and_worker_reach_other_machines(restored, beyond):
+    # Some of the containers have only a shell.
     asks = f"exec 3<>/dev/tcp/{beyond.address}/{beyond.port}"
     reached = {}
     for service in LASTING:
         words = ("timeout", "5", "bash", "-c", f"({asks}) 2>/dev/null; echo $?")
         reached[service] = restored.stack.execute(service, *words).strip() == b"0"
 
-    # The proxy answers people, and asks an authority for its certificate.
+    # The proxy serves people, and requests its certificate from an authority.
     assert {name for name, is_there in reached.items() if is_there} == {
         *("web", "worker", "proxy")
     }
 
 
-def test_mail_webhooks_and_a_provider_are_reached(stack, restored, beyond):
-    # The token is what it was, and lies where it was written.
+def test_mail_webhooks_and_provider_are_reached(stack, restored, beyond):
+    # The token is unchanged, and is where it was written.
     second, token = restored.stack, token_of(stack)
-    hook = {"url": f"http://{beyond.address}:{beyond.port}/hook", "kinds": ["flags"]}
+    hook = {
+        "target_url": f"http://{beyond.address}:{beyond.port}/hook",
+        "kinds": ["flags"],
+    }
 
-    made = asked(second, "/api/v1/webhooks/", token=token, body=hook)
+    made = ask(second, "/api/v1/webhooks/", token=token, body=hook)
     tested = f"/api/v1/webhooks/{json.loads(made.body)['id']}/test/"
-    assert asked(second, tested, token=token, body={}).status < 300
+    assert ask(second, tested, token=token, body={}).status < 300
     second.execute("worker", *MAIL.split())
     second.execute("web", "python", "-c", PROVIDER)
 
     wait_for(lambda: beyond.has(b"POST /hook "), lambda: second.log("worker"))
     assert beyond.has(b"Virtlab-Signature: sha256=")
     assert beyond.has(b"To ['ann@example.org']")
-    # Of TLS no more than its first words, which name whom they are for.
+    # Reads only the start of the TLS handshake, which names the server.
     assert beyond.has(b"\x16\x03\x01")
 
 
@@ -355,7 +364,7 @@ class Answer(NamedTuple):
     body: bytes
 
 
-def asked(
+def ask(
     stack: Stack,
     path: str,
     *,
@@ -363,7 +372,7 @@ def asked(
     token: str = "",
     body: dict[str, Any] | None = None,
 ) -> Answer:
-    """Ask the second installation; over TLS trust nobody but its own authority."""
+    """Send a request to the second installation, trusting only its own authority."""
     port = int(stack.environment["HTTPS_PORT" if secure else "HTTP_PORT"])
     with socket.create_connection(("127.0.0.1", port), 60) as plain:
         connection = http.client.HTTPConnection(NAME, port)

@@ -1,4 +1,4 @@
-"""The notebooks of client/notebooks/, run as a reader does: on a running product."""
+"""The notebooks of client/notebooks/, run against a running product."""
 
 import json
 import shutil
@@ -18,11 +18,11 @@ ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = ROOT / "client" / "notebooks"
 
 
-def test_the_python_notebook_runs(product, tmp_path, monkeypatch):
+def test_python_notebook_runs(product, tmp_path, monkeypatch):
     wheel = build.main(str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", str(wheel))
     monkeypatch.setenv("VIRTLAB_SERVER", product.url)
-    # A kernel of this Python, whatever others the machine has.
+    # A kernel of this Python, whichever others are installed.
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
     kernel = tmp_path / "kernels" / "python3"
     kernel.mkdir(parents=True)
@@ -42,7 +42,7 @@ def test_the_python_notebook_runs(product, tmp_path, monkeypatch):
     assert "cells worked out again" in "".join(texts)
 
 
-def test_the_r_notebook_runs_or_it_is_told(product, capsys):
+def test_r_notebook_runs_or_is_reported(product, capsys):
     notebook = nbformat.read(NOTEBOOKS / "r.ipynb", as_version=4)
     cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
     assert len(cells) == 3

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from running.processes import ROOT
-from running.product import free_port
+from running.product_process import free_port
 
 pytestmark = [
     pytest.mark.product,
@@ -25,29 +25,29 @@ DASHBOARD = json.loads((ROOT / "monitoring/grafana-dashboard.json").read_text())
 
 
 class Prometheus:
-    """What it answers to queries."""
+    """A client for Prometheus's query API."""
 
     def __init__(self, port: int) -> None:
         self.url = f"http://127.0.0.1:{port}"
 
     def ask(self, path: str, **query: str):
         with urlopen(f"{self.url}/api/v1/{path}?{urlencode(query)}") as answer:
-            said = json.load(answer)
-        assert said["status"] == "success"
-        return said["data"]
+            document = json.load(answer)
+        assert document["status"] == "success"
+        return document["data"]
 
     def value(self, expression: str) -> float | None:
         rows = self.ask("query", query=expression)["result"]
         return float(rows[0]["value"][1]) if rows else None
 
     def wait_for(self, expression: str) -> float:
-        """Wait until there is a value that is not zero."""
+        """Wait until the value of a query is not zero."""
         end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end:
             try:
-                if found := self.value(expression):
-                    return found
-            except OSError:  # not up yet
+                if value := self.value(expression):
+                    return value
+            except OSError:  # not started yet
                 pass
             time.sleep(0.5)
         raise AssertionError(f"{expression} has no value")
@@ -55,7 +55,7 @@ class Prometheus:
 
 @pytest.fixture
 def prometheus(product, tmp_path):
-    """Start it with our configuration, for this product's address and token."""
+    """Start Prometheus with our configuration, and this product's address and token."""
     text = (ROOT / "monitoring/prometheus.yml").read_text()
     configuration = yaml.safe_load(text)
     configuration["global"]["scrape_interval"] = "1s"
@@ -81,13 +81,13 @@ def prometheus(product, tmp_path):
     process.wait()
 
 
-def test_it_scrapes_the_product_and_answers_every_expression(prometheus, product):
+def test_prometheus_scrapes_and_answers_every_expression(prometheus, product):
     product.client().create_study({"slug": "watched", "title": "Watched"})
 
     assert prometheus.wait_for('up{job="virtlab"}') == 1
     assert prometheus.wait_for("virtlab_requests_total") >= 1
     assert prometheus.value("virtlab_database_up") == 1
-    # What the worker and the sweeper count stands with what web counts.
+    # Metrics of the worker and the sweeper are exported together with those of web.
     assert prometheus.wait_for("virtlab_sweep_seconds_count")
     expressions = [t["expr"] for p in DASHBOARD["panels"] for t in p["targets"]]
     for expression in expressions:
@@ -98,7 +98,7 @@ def test_it_scrapes_the_product_and_answers_every_expression(prometheus, product
     assert {rule["health"] for rule in rules} <= {"ok", "unknown"}
 
 
-def test_its_rules_fire_when_they_should():
+def test_alerts_fire_when_they_should():
     tested = subprocess.run(
         ["promtool", "test", "rules", "alerts_test.yml"],
         cwd=ROOT / "monitoring",
@@ -110,6 +110,6 @@ def test_its_rules_fire_when_they_should():
     assert tested.returncode == 0, tested.stdout + tested.stderr
 
 
-def test_nobody_else_reads_the_metrics(product):
+def test_metrics_need_the_token(product):
     with pytest.raises(OSError, match="404"):
         urlopen(f"{product.url}/metrics")

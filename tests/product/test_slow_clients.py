@@ -1,4 +1,4 @@
-"""Clients that take their time: they keep nobody else waiting."""
+"""Slow clients do not delay other clients."""
 
 import socket
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ import pytest
 
 pytestmark = [pytest.mark.product, pytest.mark.timeout(300)]
 
-# Eight threads answer: eight of each of these were once enough to stop all pages.
+# Eight threads serve requests: eight of each of these once blocked all pages.
 MANY = 60
 UNFINISHED = {
     "nothing at all": b"",
@@ -29,16 +29,16 @@ def slow_clients(product) -> Iterator[list[socket.socket]]:
         clients = []
         for begun in UNFINISHED.values():
             for _ in range(MANY):
-                place = (address.hostname, address.port)
+                endpoint = (address.hostname, address.port)
                 client = stack.enter_context(
-                    closing(socket.create_connection(place, timeout=10))
+                    closing(socket.create_connection(endpoint, timeout=10))
                 )
                 client.sendall(begun)
                 clients.append(client)
         yield clients
 
 
-def test_pages_and_the_api_answer_beside_many_slow_clients(product, slow_clients):
+def test_pages_and_api_respond_beside_many_slow_clients(product, slow_clients):
     paths = ("/", "/api/v1/health/", "/studies/first-lab/lmu-2010-xen/compare/")
     for path in paths * 3:
         for client in slow_clients[MANY:]:
@@ -48,7 +48,7 @@ def test_pages_and_the_api_answer_beside_many_slow_clients(product, slow_clients
 
 
 def status_of(product, chunks: bytes) -> int:
-    """Send a request whose body comes in these chunks; return the answer's status."""
+    """Send a request whose body arrives in these chunks; return the status."""
     with closing(HTTPConnection(urlsplit(product.url).netloc, timeout=10)) as client:
         client.putrequest("POST", "/api/v1/runs/")
         client.putheader("Content-Type", "application/json")
@@ -60,7 +60,7 @@ def status_of(product, chunks: bytes) -> int:
             return answer.status
 
 
-def test_a_body_in_chunks_is_read_whole(product):
+def test_chunked_body_is_read_completely(product):
     assert status_of(product, b"2\r\n{}\r\n0\r\n\r\n") == 401
 
 

@@ -1,4 +1,4 @@
-"""Installations to break: each test gets a fresh copy of one that was made once."""
+"""Installations to break: each test gets a copy of one that was created once."""
 
 import os
 import subprocess
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from running import embedded
-from running.embedded import Services
+from running import embedded_servers
+from running.embedded_servers import EmbeddedServers
 
 AS_ROOT = os.geteuid() == 0
 
@@ -17,13 +17,13 @@ AS_ROOT = os.geteuid() == 0
 def made_var(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An installation that was started once and stopped properly."""
     var = tmp_path_factory.mktemp("made") / "var"
-    with embedded.services(var):
+    with embedded_servers.embedded_servers(var):
         pass
     return var
 
 
 def copied(var: Path, copy: Path) -> Path:
-    """Copy an installation, owners and modes included: to make one takes seconds."""
+    """Copy an installation with owners and modes: creating one takes seconds."""
     subprocess.run(["cp", "-a", var, copy], check=True)
     return copy
 
@@ -34,14 +34,16 @@ def var(made_var: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def running(var: Path) -> Iterator[Services]:
+def running(var: Path) -> Iterator[EmbeddedServers]:
     """Both servers, running in a copy."""
-    with embedded.services(var) as services:
+    with embedded_servers.embedded_servers(var) as services:
         yield services
 
 
 @pytest.fixture(scope="session")
-def shared(made_var: Path) -> Iterator[Services]:
-    """Both servers, running once for all tests that only look."""
-    with embedded.services(copied(made_var, made_var.with_name("shared"))) as services:
+def shared(made_var: Path) -> Iterator[EmbeddedServers]:
+    """Both servers, started once for all tests that change nothing."""
+    with embedded_servers.embedded_servers(
+        copied(made_var, made_var.with_name("shared"))
+    ) as services:
         yield services

@@ -1,6 +1,6 @@
-"""A product of dummies under real supervision: `dummy_product.py FOLDER [BEHAVIOUR]`.
+"""A supervised product of dummy processes: `dummy_product.py FOLDER [BEHAVIOUR]`.
 
-Each dummy writes its pid when it starts and its name when it is told to stop.
+Each dummy writes its pid when it starts and its name when it is asked to stop.
 """
 
 import signal
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from running.processes import Child, Program
 from running.supervision import Supervision
-from running.supervisor import guarded
+from running.supervisor import run_supervised
 
 DUMMY = """
 import os, signal, subprocess, sys, time
@@ -33,7 +33,7 @@ while True:
 
 
 def dummy(folder: Path, name: str, behaviour: str) -> Child:
-    """Return a child that runs for ever and has a child itself."""
+    """Return a process that runs forever and has a child itself."""
     command = [sys.executable, "-c", DUMMY, str(folder), name, behaviour]
     log = folder / f"{name}.log"
     death = signal.SIGTERM if name == "web" else signal.SIGKILL
@@ -41,18 +41,18 @@ def dummy(folder: Path, name: str, behaviour: str) -> Child:
 
 
 def work(supervision: Supervision) -> None:
-    """Run three dummies until somebody asks to stop."""
+    """Run three dummies until a stop is requested."""
     folder, behaviour = Path(sys.argv[1]), sys.argv[2]
     children = [dummy(folder, name, behaviour) for name in ("web", "worker", "sweeper")]
     for child in children:
         child.start()
-    supervision.keep(*children)
+    supervision.add(*children)
     try:
-        supervision.watch_until(lambda: False, float("inf"))
+        supervision.run_until(lambda: False, float("inf"))
     finally:
         supervision.stop()
-        supervision.leave_nothing()
+        supervision.kill_leftovers()
 
 
 if __name__ == "__main__":
-    sys.exit(guarded(work))
+    sys.exit(run_supervised(work))

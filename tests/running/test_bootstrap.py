@@ -1,4 +1,4 @@
-"""Making .venv on a bare machine, and repairing it on a used one."""
+"""Creating .venv on a new machine, and repairing it on a used one."""
 
 import ast
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from running import bootstrap
-from running.bootstrap import Obstacle, Venv
+from running.bootstrap import BootstrapError, Venv
 
 HERE = tuple(sys.version_info[:2])
 
@@ -24,7 +24,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def venv(root: Path) -> Venv:
-    """An environment without pip: made quickly, enough to be looked at."""
+    """An environment without pip: quick to create, and sufficient for these tests."""
     command = [sys.executable, "-m", "venv", "--without-pip", root / ".venv"]
     subprocess.run(command, check=True)
     return Venv(root / ".venv")
@@ -32,7 +32,7 @@ def venv(root: Path) -> Venv:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """Commands are noted instead of run."""
+    """Record commands instead of running them."""
     commands: list[list[str]] = []
     monkeypatch.setattr(
         Venv, "_show", lambda self, command, what: commands.append(command)
@@ -40,28 +40,28 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return commands
 
 
-def test_a_bare_clone_gets_an_environment_and_its_packages(root, capsys):
+def test_bare_clone_gets_environment_and_packages(root, capsys):
     assert bootstrap.main(["--root", str(root)]) == 0
 
     python = root / ".venv" / "bin" / "python"
     subprocess.run([python, "-c", "import pip"], check=True)
-    assert "making .venv" in capsys.readouterr().out
+    assert "creating .venv" in capsys.readouterr().out
     assert bootstrap.main(["--root", str(root), "--dev"]) == 0
-    assert "making .venv" not in capsys.readouterr().out
+    assert "creating .venv" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("version", [(3, 6), (3, 7), (3, 10)])
-def test_old_pythons_can_read_it_far_enough(version):
+def test_old_pythons_can_parse_the_script(version):
     source = Path(bootstrap.__file__).read_text()
 
     ast.parse(source, feature_version=version)
     with pytest.raises(
-        Obstacle, match=r"3.11 or newer; found 3\.\d+ at /usr/bin/py.*="
+        BootstrapError, match=r"3.11 or newer; found 3\.\d+ at /usr/bin/py.*="
     ):
         bootstrap.require_python(version, "/usr/bin/python3")
 
 
-def test_it_annotates_nothing_that_old_pythons_would_evaluate():
+def test_annotations_are_not_evaluated_by_old_pythons():
     tree = ast.parse(Path(bootstrap.__file__).read_text())
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     annotations = [
@@ -76,11 +76,13 @@ def test_it_annotates_nothing_that_old_pythons_would_evaluate():
 
     assert annotations
     assert not [
-        each for each in annotations if isinstance(each, ast.Subscript | ast.BinOp)
+        annotation
+        for annotation in annotations
+        if isinstance(annotation, ast.Subscript | ast.BinOp)
     ]
 
 
-def test_a_missing_venv_module_is_a_sentence(root, monkeypatch, capsys):
+def test_missing_venv_module_is_explained(root, monkeypatch, capsys):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
 
     assert bootstrap.main(["--root", str(root)]) == 1
@@ -88,9 +90,9 @@ def test_a_missing_venv_module_is_a_sentence(root, monkeypatch, capsys):
     assert not (root / ".venv").exists()
 
 
-def test_what_is_installed_is_not_installed_again(root, venv, quick):
-    bootstrap.prepare(root, dev=True, exact=False)
-    bootstrap.prepare(root, dev=True, exact=False)
+def test_installed_packages_are_not_reinstalled(root, venv, quick):
+    bootstrap.create_environment(root, dev=True, exact=False)
+    bootstrap.create_environment(root, dev=True, exact=False)
 
     assert [command[-1] for command in quick] == [
         str(root / "requirements.txt"),
@@ -100,54 +102,52 @@ def test_what_is_installed_is_not_installed_again(root, venv, quick):
 
 
 def test_changed_requirements_are_installed(root, venv, quick):
-    bootstrap.prepare(root, dev=False, exact=False)
+    bootstrap.create_environment(root, dev=False, exact=False)
     (root / "requirements.txt").write_text("# something\n")
-    bootstrap.prepare(root, dev=False, exact=False)
+    bootstrap.create_environment(root, dev=False, exact=False)
 
     assert len(quick) == 2
 
 
-def test_a_moved_clone_keeps_its_environment(root, venv, quick):
-    bootstrap.prepare(root, dev=False, exact=False)
+def test_moved_clone_keeps_its_environment(root, venv, quick):
+    bootstrap.create_environment(root, dev=False, exact=False)
     moved = root.rename(root.with_name("moved"))
-    bootstrap.prepare(moved, dev=False, exact=False)
+    bootstrap.create_environment(moved, dev=False, exact=False)
 
     assert len(quick) == 1
 
 
-def test_a_broken_off_installation_begins_anew(venv, quick):
+def test_interrupted_installation_starts_again(venv, quick):
     venv.note.write_text('{"installing": "requirements.txt"}')
     leftover = venv.path / "leftover"
     leftover.write_text("")
 
     assert not venv.is_usable(exact=False)
-    venv.make()
+    venv.create()
 
     assert not leftover.exists()
 
 
-def test_an_environment_without_its_python_is_made_anew(venv):
+def test_environment_without_python_is_recreated(venv):
     venv.python.unlink()
 
     assert not venv.is_usable(exact=False)
 
 
-def test_an_environment_of_another_python_stays_unless_one_is_asked_for(
-    venv, monkeypatch
-):
+def test_environment_of_another_python_stays_unless_exact(venv, monkeypatch):
     monkeypatch.setattr("sys.version_info", (HERE[0], HERE[1] + 1, 0))
 
     assert venv.is_usable(exact=False)
     assert not venv.is_usable(exact=True)
 
 
-def test_a_folder_of_something_else_is_not_removed(root, quick):
+def test_unrelated_folder_is_not_removed(root, quick):
     thesis = root / ".venv" / "thesis.tex"
     thesis.parent.mkdir()
     thesis.write_text("Do not lose me.")
 
-    with pytest.raises(Obstacle, match="Move it away"):
-        bootstrap.prepare(root, dev=False, exact=False)
+    with pytest.raises(BootstrapError, match="Move it elsewhere"):
+        bootstrap.create_environment(root, dev=False, exact=False)
     assert thesis.exists()
 
 
@@ -156,28 +156,28 @@ def test_a_folder_of_something_else_is_not_removed(root, quick):
     [
         ("OSError: [Errno 28] No space left on device", "disk is full"),
         ("ERROR: No matching distribution found for numpy", "PYTHON=python3.12"),
-        ("NewConnectionError: Connection refused", "check network"),
+        ("NewConnectionError: Connection refused", "Check network"),
         ("something else", "run the command again"),
     ],
 )
-def test_a_failed_installation_says_what_to_do_and_why(output, words):
-    told = bootstrap.why_it_failed("installing", output)
+def test_failed_installation_shows_reason_and_remedy(output, words):
+    message = bootstrap.failure_message("installing", output)
 
-    assert words in told
-    assert told.endswith(output)
+    assert words in message
+    assert message.endswith(output)
 
 
-def test_a_failed_command_leaves_the_mark_that_makes_it_begin_anew(root, venv, capsys):
-    """There is no pip in this environment."""
+def test_failed_command_leaves_the_mark_for_a_new_start(root, venv, capsys):
+    """This environment has no pip."""
     assert bootstrap.main(["--root", str(root)]) == 1
     assert "No module named pip" in capsys.readouterr().err
     assert not venv.is_usable(exact=False)
 
 
-def test_roots_environment_can_be_read_by_others(root, venv, quick):
+def test_roots_environment_is_readable_by_others(root, venv, quick):
     previous = os.umask(0o077)
     try:
-        bootstrap.prepare(root, dev=False, exact=False)
+        bootstrap.create_environment(root, dev=False, exact=False)
         mask = os.umask(previous)
     finally:
         os.umask(previous)

@@ -1,4 +1,4 @@
-"""Commands on the installation's database, whether or not it is running."""
+"""Commands on the installation's database, whether the product is running or not."""
 
 import os
 import subprocess
@@ -7,17 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from running import embedded
-from running.embedded import Services
+from running import embedded_servers
+from running.embedded_servers import EmbeddedServers
 from running.processes import ROOT
 
 
 def run(var: Path, *words: str) -> "subprocess.CompletedProcess[str]":
     urls = ("DATABASE_URL", "REDIS_URL")
-    kept = {name: value for name, value in os.environ.items() if name not in urls}
+    environment = {
+        name: value for name, value in os.environ.items() if name not in urls
+    }
     return subprocess.run(
         [sys.executable, "-m", "running.command", *words],
-        env={**kept, "VAR": str(var)},
+        env={**environment, "VAR": str(var)},
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -26,7 +28,7 @@ def run(var: Path, *words: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def write(services: Services, number: int) -> None:
+def write(services: EmbeddedServers, number: int) -> None:
     with services.postgres.connect() as connection:
         connection.execute("create table if not exists kept (number int)")
         connection.execute("insert into kept values (%s)", [number])
@@ -36,7 +38,7 @@ def numbers(var: Path) -> str:
     return run(var, "psql", "-Atc", "select number from kept order by 1").stdout
 
 
-def test_a_backup_of_a_running_database_restores_into_an_empty_one(running, tmp_path):
+def test_backup_of_a_running_database_restores_into_an_empty_one(running, tmp_path):
     write(running, 42)
     dump, fresh = str(tmp_path / "virtlab.dump"), tmp_path / "fresh"
 
@@ -56,28 +58,31 @@ def test_a_backup_of_a_running_database_restores_into_an_empty_one(running, tmp_
     assert numbers(fresh) == "42\n"
 
 
-def test_alone_means_that_nobody_else_may_run(running):
+def test_alone_excludes_a_running_product(running):
     ended = run(running.folder.path, "--alone", "true")
 
     assert ended.returncode == 1
     assert "in use by process" in ended.stderr
 
 
-def test_it_returns_what_the_command_returned_and_stops_what_it_started(var):
+def test_exit_code_is_returned_and_servers_are_stopped(var):
     assert run(var, "sh", "-c", "exit 7").returncode == 7
 
-    with embedded.services(var) as services:
+    with embedded_servers.embedded_servers(var) as services:
         write(services, 1)
     assert numbers(var) == "1\n"
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [((), 2, "usage"), (("no-such-program",), 1, "no program no-such-program")],
+    ("words", "code", "message"),
+    [
+        ((), 2, "usage"),
+        (("no-such-program",), 1, "program no-such-program was not found"),
+    ],
 )
-def test_a_command_it_cannot_run_is_a_sentence(var, words, code, said):
+def test_missing_program_is_explained(var, words, code, message):
     ended = run(var, *words)
 
     assert ended.returncode == code
-    assert said in ended.stderr
+    assert message in ended.stderr
     assert "Traceback" not in ended.stderr

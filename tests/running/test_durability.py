@@ -1,6 +1,7 @@
-"""Servers of somebody else's are held to the same settings, as far as they tell."""
+"""External servers must have the same settings, as far as they report them."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -8,12 +9,12 @@ import pytest
 import redis
 
 from running import durability
-from running.embedded import Services
-from running.errors import ServiceError
+from running.embedded_servers import EmbeddedServers
+from running.errors import StartError
 from running.processes import ROOT
 
 
-def check(running: Services) -> list[str]:
+def check(running: EmbeddedServers) -> list[str]:
     return durability.check(running.postgres.url(), running.valkey.url())
 
 
@@ -21,68 +22,68 @@ def test_durable_servers_need_no_advice(shared):
     assert check(shared) == []
 
 
-def test_a_database_that_loses_commits_is_refused(running):
+def test_database_that_may_lose_commits_is_refused(running):
     with running.postgres.connect(user="postgres") as connection:
         connection.execute("alter role virtlab set synchronous_commit = off")
 
-    with pytest.raises(ServiceError, match="synchronous_commit=off"):
+    with pytest.raises(StartError, match="synchronous_commit=off"):
         check(running)
 
 
-def test_a_broker_that_forgets_is_refused(running):
+def test_evicting_broker_is_refused(running):
     with running.valkey.connect() as valkey:
         valkey.config_set("maxmemory-policy", "volatile-lru")
 
-    with pytest.raises(ServiceError, match=r"volatile-lru; it must be noeviction"):
+    with pytest.raises(StartError, match=r"volatile-lru. It must be noeviction"):
         check(running)
 
 
-def test_a_broker_without_a_file_is_only_advised(running):
+def test_broker_without_a_file_gives_advice(running):
     with running.valkey.connect() as valkey:
         valkey.config_set("appendonly", "no")
 
     assert check(running) == [
-        "Redis runs without appendonly: a restart delays work by seconds."
+        "Redis has no append-only file: a restart delays work by seconds."
     ]
 
 
-def test_a_broker_that_does_not_tell_is_believed(shared, monkeypatch):
+def test_broker_that_hides_its_settings_is_accepted(shared, monkeypatch):
     def refuse(*_: object) -> None:
         raise redis.ResponseError("unknown command 'CONFIG'")
 
     monkeypatch.setattr("redis.Redis.config_get", refuse)
 
     assert check(shared) == [
-        "Redis does not tell its maxmemory-policy; it must be noeviction."
+        "Redis does not show its maxmemory-policy; it must be noeviction."
     ]
 
 
 @pytest.mark.parametrize(
     ("database", "broker", "words"),
     [
-        ("postgresql://127.0.0.1:1/none", None, "PostgreSQL of DATABASE_URL does not"),
-        (None, "redis://127.0.0.1:1/0", "Redis of REDIS_URL does not answer"),
-        (None, "http://127.0.0.1/", "Redis of REDIS_URL does not answer"),
+        ("postgresql://127.0.0.1:1/none", None, "PostgreSQL (DATABASE_URL) is not"),
+        (None, "redis://127.0.0.1:1/0", "Redis (REDIS_URL) is not responding"),
+        (None, "http://127.0.0.1/", "Redis (REDIS_URL) is not responding"),
     ],
 )
-def test_a_server_that_does_not_answer_is_named(shared, database, broker, words):
-    with pytest.raises(ServiceError, match=words):
+def test_unresponsive_server_is_named(shared, database, broker, words):
+    with pytest.raises(StartError, match=re.escape(words)):
         durability.check(
             database or shared.postgres.url(), broker or shared.valkey.url()
         )
 
 
-def test_no_password_appears_in_what_it_says(shared):
+def test_messages_contain_no_password(shared):
     url = shared.postgres.url().replace("/virtlab?", "/no-such-database?")
 
-    with pytest.raises(ServiceError) as caught:
+    with pytest.raises(StartError) as caught:
         durability.check(url, shared.valkey.url())
 
     assert shared.postgres.password("virtlab") not in str(caught.value)
 
 
 @pytest.mark.parametrize(("missing", "code"), [("", 0), ("REDIS_URL", 2)])
-def test_it_is_a_command_for_compose(shared, missing, code):
+def test_check_is_a_command_for_compose(shared, missing, code):
     environment = {**os.environ, **shared.environment()}
     environment.pop(missing, None)
 

@@ -1,4 +1,4 @@
-"""PORT, BIND, VAR and the two URLs: what works, and a sentence for what does not."""
+"""PORT, BIND, VAR and the two URLs: valid values, and messages for invalid ones."""
 
 import errno
 import socket
@@ -6,44 +6,46 @@ from pathlib import Path
 
 import pytest
 
-from running.errors import ServiceError
+from running.errors import StartError
 from running.options import ROOT, Options, allowed_hosts, child_environment
 
 
-def test_it_needs_to_be_told_nothing():
-    options = Options.of({})
+def test_defaults_need_no_variables():
+    options = Options.from_environment({})
 
     assert (options.url, options.var) == ("http://127.0.0.1:8000/", ROOT / "var")
     assert options.has_own_servers
 
 
-def test_port_and_folder_choose_a_second_copy(tmp_path):
-    options = Options.of({"PORT": "8001", "VAR": str(tmp_path)})
+def test_port_and_folder_choose_a_second_installation(tmp_path):
+    options = Options.from_environment({"PORT": "8001", "VAR": str(tmp_path)})
 
     assert (options.url, options.var) == ("http://127.0.0.1:8001/", tmp_path)
 
 
-def test_a_relative_folder_lies_in_the_repository():
-    assert Options.of({"VAR": "var2"}).var == ROOT / "var2"
+def test_relative_folder_is_in_the_repository():
+    assert Options.from_environment({"VAR": "var2"}).var == ROOT / "var2"
 
 
 @pytest.mark.parametrize("port", ["0", "65536", "-1", "http", "8_000", "٨٠٠٠"])
-def test_a_port_that_is_none_is_a_sentence(port):
-    with pytest.raises(ServiceError, match="is not a number from 1 to 65535"):
-        Options.of({"PORT": port})
+def test_invalid_port_is_explained(port):
+    with pytest.raises(StartError, match="is not a number from 1 to 65535"):
+        Options.from_environment({"PORT": port})
 
 
 @pytest.mark.parametrize(
-    ("given", "missing"),
+    ("variable", "missing"),
     [("DATABASE_URL", "REDIS_URL"), ("REDIS_URL", "DATABASE_URL")],
 )
-def test_one_server_of_ones_own_without_the_other_is_a_sentence(given, missing):
-    with pytest.raises(ServiceError, match=f"{given} is set, but {missing} is not"):
-        Options.of({given: "x://y"})
+def test_single_external_server_is_explained(variable, missing):
+    with pytest.raises(StartError, match=f"{variable} is set, but {missing} is not"):
+        Options.from_environment({variable: "x://y"})
 
 
-def test_with_both_urls_it_starts_no_servers():
-    options = Options.of({"DATABASE_URL": "postgresql://a/b", "REDIS_URL": "redis://a"})
+def test_external_servers_replace_our_own():
+    options = Options.from_environment(
+        {"DATABASE_URL": "postgresql://a/b", "REDIS_URL": "redis://a"}
+    )
 
     assert not options.has_own_servers
 
@@ -56,37 +58,37 @@ def test_with_both_urls_it_starts_no_servers():
         ("192.0.2.7", "http://192.0.2.7:8000/"),
     ],
 )
-def test_it_names_an_address_that_can_be_opened(host, url):
-    assert Options.of({"BIND": host}).url == url
+def test_url_can_be_opened(host, url):
+    assert Options.from_environment({"BIND": host}).url == url
 
 
-def test_an_occupied_port_is_a_sentence_with_the_next_one():
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        options = Options.of({"PORT": str(port)})
+def test_occupied_port_suggests_the_next_one():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        options = Options.from_environment({"PORT": str(port)})
 
-        with pytest.raises(ServiceError, match=rf"{port} is taken.*PORT=\d+ make run"):
+        with pytest.raises(StartError, match=rf"{port} is used.*PORT=\d+ make run"):
             options.listen()
 
 
 @pytest.mark.parametrize(
     ("number", "words"),
-    [(errno.EACCES, "reserved for root"), (errno.EADDRNOTAVAIL, "no address of this")],
+    [(errno.EACCES, "needs root"), (errno.EADDRNOTAVAIL, "is not an address of this")],
 )
-def test_an_address_that_cannot_be_had_is_a_sentence(monkeypatch, number, words):
+def test_unusable_address_is_explained(monkeypatch, number, words):
     def refuse(*_: object, **__: object) -> None:
         raise OSError(number, "refused")
 
     monkeypatch.setattr("socket.create_server", refuse)
 
-    with pytest.raises(ServiceError, match=words):
-        Options.of({"PORT": "80"}).listen()
+    with pytest.raises(StartError, match=words):
+        Options.from_environment({"PORT": "80"}).listen()
 
 
-def test_the_port_is_free_again_right_after_a_stop():
+def test_port_is_free_right_after_a_stop():
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
-    options = Options.of({"PORT": str(port)})
+    options = Options.from_environment({"PORT": str(port)})
     served = []
     for _ in range(2):
         with (
@@ -100,19 +102,23 @@ def test_the_port_is_free_again_right_after_a_stop():
     assert served == [port, port]
 
 
-def test_pages_answer_to_the_chosen_names_and_always_to_ourselves():
-    local = allowed_hosts(Options.of({}), {"ALLOWED_HOSTS": "lab.example.org"})
-    public = allowed_hosts(Options.of({"BIND": "0.0.0.0"}), {})
+def test_allowed_hosts_contain_the_configured_and_own_names():
+    local = allowed_hosts(
+        Options.from_environment({}), {"ALLOWED_HOSTS": "lab.example.org"}
+    )
+    public = allowed_hosts(Options.from_environment({"BIND": "0.0.0.0"}), {})
 
     assert local == "lab.example.org,127.0.0.1,localhost,[::1]"
     assert public.endswith(f",{socket.gethostname()}")
 
 
-def test_pg_variables_do_not_lead_away_from_our_own_server():
-    given = {"PGPORT": "5433", "PGHOST": "elsewhere", "LANG": "de_DE.UTF-8"}
-    own = child_environment(Options.of({}), {"SECRET_KEY": "s"}, given)
+def test_pg_variables_do_not_redirect_our_own_server():
+    variables = {"PGPORT": "5433", "PGHOST": "elsewhere", "LANG": "de_DE.UTF-8"}
+    own = child_environment(
+        Options.from_environment({}), {"SECRET_KEY": "s"}, variables
+    )
     urls = {"DATABASE_URL": "postgresql://a/b", "REDIS_URL": "redis://a"}
-    foreign = child_environment(Options.of(urls), {}, given)
+    foreign = child_environment(Options.from_environment(urls), {}, variables)
 
     assert not {"PGPORT", "PGHOST"} & own.keys()
     assert (own["LANG"], own["SECRET_KEY"]) == ("de_DE.UTF-8", "s")
@@ -120,8 +126,8 @@ def test_pg_variables_do_not_lead_away_from_our_own_server():
     assert Path(own["VIRTLAB_VAR"]) == ROOT / "var"
 
 
-def test_the_published_studies_may_be_left_out():
-    assert Options.of({}).has_reference
-    assert not Options.of({"REFERENCE": "off"}).has_reference
-    with pytest.raises(ServiceError, match="neither on nor off"):
-        Options.of({"REFERENCE": "perhaps"})
+def test_published_studies_are_optional():
+    assert Options.from_environment({}).loads_reference
+    assert not Options.from_environment({"LOAD_REFERENCE": "off"}).loads_reference
+    with pytest.raises(StartError, match="neither on nor off"):
+        Options.from_environment({"LOAD_REFERENCE": "perhaps"})

@@ -1,20 +1,20 @@
-"""One child process: its log, its leash, its end."""
+"""One child process: its log, its end, and its end with the parent."""
 
 import signal
 import sys
 
 import pytest
 
-from running.processes import LARGE_BYTES, Child, Program, last_lines, open_log
+from running.processes import MAX_LOG_BYTES, Child, Program, last_lines, open_log
 
-from .watching import wait_until
-
-
-def python(code: str, **more: object) -> Program:
-    return Program("dummy", [sys.executable, "-c", code], **more)
+from .process_checks import wait_until
 
 
-def test_its_output_is_appended_to_a_private_log(tmp_path):
+def python(code: str, **options: object) -> Program:
+    return Program("dummy", [sys.executable, "-c", code], **options)
+
+
+def test_output_is_appended_to_a_private_log(tmp_path):
     log = tmp_path / "dummy.log"
     for _ in range(2):
         child = Child(python("print('here')", log=log))
@@ -26,9 +26,9 @@ def test_its_output_is_appended_to_a_private_log(tmp_path):
     assert log.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_large_log_is_set_aside_before_a_start(tmp_path):
+def test_large_log_is_rotated_before_a_start(tmp_path):
     log = tmp_path / "dummy.log"
-    log.write_text("first" + " " * LARGE_BYTES)
+    log.write_text("first" + " " * MAX_LOG_BYTES)
 
     with open_log(log):
         pass
@@ -37,7 +37,7 @@ def test_a_large_log_is_set_aside_before_a_start(tmp_path):
     assert (tmp_path / "dummy.log.1").read_text().startswith("first")
 
 
-def test_the_end_of_a_log_is_shown_without_its_beginning(tmp_path):
+def test_only_the_end_of_a_log_is_shown(tmp_path):
     log = tmp_path / "dummy.log"
     log.write_text("".join(f"line {number}\n" for number in range(9999)))
 
@@ -45,7 +45,7 @@ def test_the_end_of_a_log_is_shown_without_its_beginning(tmp_path):
     assert last_lines(tmp_path / "none.log") == ""
 
 
-def test_a_program_that_is_not_there_says_so_in_its_log(tmp_path):
+def test_missing_program_is_reported_in_its_log(tmp_path):
     child = Child(Program("dummy", ["/not/there"], log=tmp_path / "dummy.log"))
 
     child.start()
@@ -55,7 +55,7 @@ def test_a_program_that_is_not_there_says_so_in_its_log(tmp_path):
     child.stop()
 
 
-def test_it_files_are_private_whatever_the_caller_allows(tmp_path):
+def test_files_are_private_whatever_the_umask(tmp_path):
     child = Child(python(f"open({str(tmp_path / 'made')!r}, 'w').close()"))
 
     child.start()
@@ -65,10 +65,10 @@ def test_it_files_are_private_whatever_the_caller_allows(tmp_path):
     assert (tmp_path / "made").stat().st_mode & 0o077 == 0
 
 
-def test_a_stubborn_child_is_killed_after_its_patience(tmp_path):
+def test_stubborn_child_is_killed_after_its_time_limit(tmp_path):
     code = "import signal, time; signal.signal(15, lambda *_: 0); print(1, flush=True)"
     log = tmp_path / "dummy.log"
-    child = Child(python(f"{code}; time.sleep(60)", log=log, patience_s=0.3))
+    child = Child(python(f"{code}; time.sleep(60)", log=log, stop_timeout_s=0.3))
     child.start()
     wait_until(lambda: log.read_text())
 
@@ -79,7 +79,7 @@ def test_a_stubborn_child_is_killed_after_its_patience(tmp_path):
 
 
 @pytest.mark.parametrize("moment", ["before the start", "after the end"])
-def test_stopping_what_does_not_run_is_no_error(moment):
+def test_stopping_a_stopped_child_is_no_error(moment):
     child = Child(python("pass"))
     if moment == "after the end":
         child.start()

@@ -1,4 +1,4 @@
-"""Supervised processes come back when killed, and none outlives its supervisor."""
+"""Supervised processes are restarted when killed, and end with their supervisor."""
 
 import os
 import signal
@@ -13,9 +13,9 @@ import psutil
 import pytest
 
 from running.processes import ROOT
-from running.supervision import SECOND_THOUGHT_S
+from running.supervision import SECOND_SIGNAL_S
 
-from .watching import is_alive, wait_until, wait_until_gone
+from .process_checks import is_alive, wait_until, wait_until_gone
 
 NAMES = ("web", "worker", "sweeper")
 
@@ -47,14 +47,14 @@ class Dummies:
         return (self.folder / "stopped").read_text().split()
 
     def ask(self, *numbers: int) -> int:
-        """Send the signals, with the time of a second thought between them.
+        """Send the signals, with a short pause after each.
 
-        That time begins when the one before was heard: the first dummy is told to stop.
+        The pause starts when the signal was handled: the first dummy is told to stop.
         """
         for index, number in enumerate(numbers):
             if index:
                 wait_until((self.folder / "stopped").exists)
-                time.sleep(SECOND_THOUGHT_S + 0.1)
+                time.sleep(SECOND_SIGNAL_S + 0.1)
             self.process.send_signal(number)
         return self.process.wait(timeout=60)
 
@@ -69,12 +69,12 @@ class Dummies:
 
 @pytest.fixture
 def heard_signals() -> Iterator[None]:
-    """What a shell ignores for us, all that we start would ignore too.
+    """Restore signals that the shell ignores, as all our children would ignore them.
 
-    A background job begins without Ctrl-C, one under nohup without the terminal's end.
+    A background job starts with SIGINT ignored, one under nohup with SIGHUP ignored.
     """
     numbers = (signal.SIGINT, signal.SIGHUP)
-    before = [signal.signal(each, signal.default_int_handler) for each in numbers]
+    before = [signal.signal(number, signal.default_int_handler) for number in numbers]
     yield
     for number, handler in zip(numbers, before, strict=True):
         signal.signal(number, handler)
@@ -94,7 +94,7 @@ def dummies(tmp_path: Path, heard_signals: None) -> Iterator[Callable[..., Dummi
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_asked_to_stop_it_stops_in_order_and_leaves_nothing(dummies, number):
+def test_stop_is_ordered_and_complete(dummies, number):
     product = dummies()
 
     code = product.ask(number)
@@ -104,7 +104,7 @@ def test_asked_to_stop_it_stops_in_order_and_leaves_nothing(dummies, number):
     assert product.process.stdout.read() == b"stopped\n"
 
 
-def test_ctrl_c_of_a_terminal_reaches_the_supervisor_alone(dummies):
+def test_terminals_ctrl_c_reaches_only_the_supervisor(dummies):
     product = dummies()
 
     os.killpg(product.process.pid, signal.SIGINT)
@@ -113,7 +113,7 @@ def test_ctrl_c_of_a_terminal_reaches_the_supervisor_alone(dummies):
     assert product.stopped() == list(NAMES)
 
 
-def test_what_is_killed_comes_back_and_its_children_go(dummies):
+def test_killed_program_restarts_without_its_children(dummies):
     product = dummies()
     before, child = product.pid("worker"), product.pid("worker-child")
 
@@ -127,7 +127,7 @@ def test_what_is_killed_comes_back_and_its_children_go(dummies):
     assert not any(map(is_alive, product.pids))
 
 
-def test_children_that_escape_into_a_session_of_their_own_are_found(dummies):
+def test_children_in_their_own_session_are_killed(dummies):
     product = dummies("orphans")
 
     os.kill(product.pid("web"), signal.SIGKILL)
@@ -137,21 +137,21 @@ def test_children_that_escape_into_a_session_of_their_own_are_found(dummies):
     assert not any(map(is_alive, product.pids))
 
 
-def test_a_second_ctrl_c_does_not_wait_for_the_stubborn(dummies):
+def test_second_ctrl_c_does_not_wait_for_stubborn_programs(dummies):
     product = dummies("stubborn")
     begun = time.monotonic()
 
     code = product.ask(signal.SIGINT, signal.SIGINT)
 
-    # Three of them one after another would be waited for ten seconds each.
+    # One after another, the three of them would take ten seconds each.
     assert (code, time.monotonic() - begun < 25) == (0, True)
     assert not any(map(is_alive, product.pids))
 
 
-def test_two_signals_at_once_are_no_impatience(dummies):
+def test_two_simultaneous_signals_are_one_request(dummies):
     product = dummies()
 
-    # While it cannot hear them: so they come at once however busy the machine is.
+    # While stopped it handles no signal: so both arrive at once on a busy machine, too.
     product.process.send_signal(signal.SIGSTOP)
     product.process.send_signal(signal.SIGTERM)
     product.process.send_signal(signal.SIGINT)
@@ -160,7 +160,7 @@ def test_two_signals_at_once_are_no_impatience(dummies):
     assert product.stopped() == list(NAMES)
 
 
-def test_kill_9_of_the_supervisor_takes_its_children_along(dummies):
+def test_kill_9_of_the_supervisor_kills_its_children(dummies):
     product = dummies()
 
     product.process.kill()

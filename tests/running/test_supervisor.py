@@ -1,4 +1,4 @@
-"""What `python -m running.supervisor` says when it cannot start."""
+"""Messages of `python -m running.supervisor` when it cannot start."""
 
 import os
 import socket
@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from running import embedded, supervisor
+from running import embedded_servers, supervisor
 from running.processes import ROOT
 
 from .conftest import AS_ROOT
@@ -14,10 +14,13 @@ from .conftest import AS_ROOT
 
 def start(**environment: object) -> "subprocess.CompletedProcess[str]":
     names = ("DATABASE_URL", "REDIS_URL", "PORT", "BIND", "VAR", "VIRTLAB_VAR")
-    kept = {name: value for name, value in os.environ.items() if name not in names}
+    inherited = {name: value for name, value in os.environ.items() if name not in names}
     return subprocess.run(
         [sys.executable, "-m", "running.supervisor"],
-        env={**kept, **{name: str(value) for name, value in environment.items()}},
+        env={
+            **inherited,
+            **{name: str(value) for name, value in environment.items()},
+        },
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -36,44 +39,46 @@ def assert_one_sentence(ended: "subprocess.CompletedProcess[str]", words: str) -
     assert words in ended.stderr
 
 
-def test_an_occupied_port_is_one_sentence_and_starts_nothing(tmp_path):
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        ended = start(PORT=taken.getsockname()[1], VAR=tmp_path / "var")
+def test_occupied_port_is_one_message_and_starts_nothing(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        ended = start(PORT=listener.getsockname()[1], VAR=tmp_path / "var")
 
-    assert_one_sentence(ended, "is taken by another program")
+    assert_one_sentence(ended, "is used by another program")
     assert not (tmp_path / "var").exists()
 
 
-def test_a_folder_in_use_is_one_sentence(tmp_path):
-    with embedded.services(tmp_path / "var"):
+def test_folder_in_use_is_one_message(tmp_path):
+    with embedded_servers.embedded_servers(tmp_path / "var"):
         ended = start(PORT=free_port(), VAR=tmp_path / "var")
 
     assert_one_sentence(ended, f"in use by process {os.getpid()}")
 
 
-def test_older_data_are_one_sentence(var):
+def test_data_of_an_older_version_are_one_message(var):
     (var / "pgdata" / "PG_VERSION").write_text("17\n")
 
-    assert_one_sentence(start(PORT=free_port(), VAR=var), "holds data of PostgreSQL 17")
+    assert_one_sentence(
+        start(PORT=free_port(), VAR=var), "contains data of PostgreSQL 17"
+    )
 
 
-def test_half_of_the_urls_is_one_sentence():
+def test_single_url_is_one_message():
     assert_one_sentence(start(REDIS_URL="redis://127.0.0.1/0"), "DATABASE_URL is not")
 
 
-def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path):
+def test_unusable_folder_is_one_message(tmp_path):
     closed = Path("/sys/virtlab") if AS_ROOT else tmp_path / "closed" / "var"
     (tmp_path / "closed").mkdir(mode=0o500)
 
     ended = start(PORT=free_port(), VAR=closed)
 
-    assert_one_sentence(ended, "choose another one: VAR=")
+    assert_one_sentence(ended, "choose another folder: VAR=")
 
 
-def test_it_says_where_the_first_sign_in_lies_if_it_lies_there(tmp_path):
-    restored = supervisor.way_in(tmp_path)
+def test_sign_in_hint_names_existing_files(tmp_path):
+    restored = supervisor.sign_in_hint(tmp_path)
     (tmp_path / "first-sign-in").write_text("user: admin\n")
-    made = supervisor.way_in(tmp_path)
+    made = supervisor.sign_in_hint(tmp_path)
 
     assert f"{tmp_path}/first-sign-in" in made
     assert f"{tmp_path}/upload-token" in made

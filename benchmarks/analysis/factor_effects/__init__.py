@@ -1,1 +1,1 @@
-"""Which parameters of a system move its efficiency, and by how much."""
+"""Effects of a system's parameters on its relative performance."""

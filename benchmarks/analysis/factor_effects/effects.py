@@ -1,13 +1,8 @@
-"""Which parameters move the response of a set of systems, and how sure that is.
+"""Effects of parameters on the response of a set of systems.
 
-Three ways to measure chance, the first that the design allows:
-
-- runs were repeated: their pooled scatter, t intervals, Benjamini-Hochberg;
-- one value a system in a regular two-level design: Lenth's margins;
-- one value a system otherwise: what main effects and two-factor interactions leave
-  over (without the interactions if too little is left), t intervals.
-
-Where none is possible effects are shown without margins, and none is called real.
+The error estimate is the first possible: the pooled scatter of repeated runs; Lenth's
+margins in a regular two-level design; the residuals of main effects and two-factor
+interactions. Without an estimate, effects have no margins.
 """
 
 import math
@@ -18,74 +13,74 @@ from typing import Final, Literal
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from benchmarks.analysis.factor_effects.design import (
-    FEWEST_ERROR_DF,
+from benchmarks.analysis.complete_separation import MAX_DAY_FACTOR
+from benchmarks.analysis.factor_effects.factors import (
+    MIN_ERROR_DF,
     ROUNDING,
     Combination,
     Factor,
     Observation,
-    Scatter,
+    PooledScatter,
     Term,
-    baseline_shares,
+    baseline_variance_shares,
     combinations,
-    covariance,
-    factors_of,
-    joint,
-    pooled,
+    find_factors,
+    joint_factor,
+    log_responses,
+    pool_scatter,
     relative_variances,
-    responses,
+    response_covariance,
 )
-from benchmarks.analysis.factor_effects.model import (
+from benchmarks.analysis.factor_effects.linear_model import (
     CONFIDENCE,
     Alias,
     Contrast,
     Estimate,
     Lenth,
-    LevelPairs,
-    Model,
-    aliased_mains,
-    ascending,
-    estimates,
-    half_normal,
-    interactions,
-    inverse,
+    LevelChanges,
+    LinearModel,
+    aliased_main_effects,
+    estimable_effects,
+    find_interactions,
+    half_normal_quantiles,
     lenth,
+    pseudo_inverse,
     regular_contrasts,
+    size_order,
 )
-from benchmarks.analysis.separation import BEYOND_DAYS
 from benchmarks.analysis.verdicts import benjamini_hochberg
 
-LEVEL: Final = 1 - CONFIDENCE
+SIGNIFICANCE_LEVEL: Final = 1 - CONFIDENCE
 
-Strength = Literal["clear", "possible", "none", "unjudged"]
-ChanceSource = Literal["replicated", "contrasts", "residual", "unjudged", "constant"]
+EffectStrength = Literal["clear", "possible", "none", "not_assessed"]
+ChanceSource = Literal[
+    "replicated", "contrasts", "residual", "not_assessed", "constant"
+]
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
-    """A parameter's effect on the logarithm of the response.
+class FactorEffect:
+    """The effect of a factor on the logarithm of the response.
 
     ``margin`` is half its 95 % interval, or Lenth's ME; ``wide_margin`` Bonferroni's,
-    or Lenth's SME; ``p_value`` is adjusted (Benjamini and Hochberg). ``baseline_share``
-    is the part of its variance from native runs.
+    or Lenth's SME; ``p_value`` is adjusted (Benjamini and Hochberg).
     """
 
     term: Term
-    levels: LevelPairs
+    levels: LevelChanges
     log_effect: float
     margin: float | None = None
     wide_margin: float | None = None
     p_value: float | None = None
-    strength: Strength = "unjudged"
+    strength: EffectStrength = "not_assessed"
     baseline_share: float = 0.0
 
     @property
-    def factor(self) -> float:
+    def ratio(self) -> float:
         return math.exp(self.log_effect)
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The factor's bounds at ``margin``."""
         if self.margin is None:
             return None
         return (
@@ -96,8 +91,6 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class ContrastPoint:
-    """A contrast on the half-normal plot: its size, and where chance would put it."""
-
     terms: tuple[Term, ...]
     log_effect: float
     size: float
@@ -105,41 +98,35 @@ class ContrastPoint:
 
 
 @dataclass(frozen=True, slots=True)
-class FactorEffects:
-    """Effects of one design; ``kind`` is the source of the error estimate.
+class FactorAnalysis:
+    """The effects of one design; ``pooled_interactions`` were used as error."""
 
-    ``pooled_interactions`` were used as error. ``are_days_apart``: days may differ.
-    """
-
-    kind: ChanceSource
+    error_source: ChanceSource
     factors: tuple[Factor, ...]
     combinations: tuple[Combination, ...]
-    cells: int
-    effects: tuple[Effect, ...] = ()
+    cell_count: int
+    effects: tuple[FactorEffect, ...] = ()
     aliases: tuple[Alias, ...] = ()
     pooled_interactions: tuple[Term, ...] = ()
     points: tuple[ContrastPoint, ...] = ()
     lenth: Lenth | None = None
-    scatter: Scatter | None = None
-    are_days_apart: bool = False
+    scatter: PooledScatter | None = None
+    are_sessions_different: bool = False
 
     @property
     def clear_terms(self) -> tuple[Term, ...]:
-        """Clear terms, including interactions of three or more factors."""
         shown = [effect.term for effect in self.effects if effect.strength == "clear"]
-        return (*shown, *self.higher_terms)
+        return (*shown, *self.higher_order_terms)
 
     @property
-    def higher_terms(self) -> tuple[Term, ...]:
-        """Clear interactions of three or more factors."""
+    def higher_order_terms(self) -> tuple[Term, ...]:
         if self.lenth is None:
             return ()
         sme = self.lenth.sme
         terms = [point.terms for point in self.points if point.size > sme]
-        return tuple(one for one, *others in terms if len(one) > 2 and not others)
+        return tuple(first for first, *rest in terms if len(first) > 2 and not rest)
 
-    def depends_on(self, factor: Factor) -> tuple[Factor, ...]:
-        """The factors that change what a factor does, in the order of the factors."""
+    def interacting_factors(self, factor: Factor) -> tuple[Factor, ...]:
         terms = [term for term in self.clear_terms if factor in term]
         return tuple(
             other
@@ -149,7 +136,7 @@ class FactorEffects:
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class InteractionMeans:
     """Geometric means over levels of two factors; one row per level of ``one``."""
 
     one: Factor
@@ -157,8 +144,7 @@ class Means:
     rows: tuple[tuple[float | None, ...], ...]
 
     @property
-    def factors(self) -> tuple[float | None, ...]:
-        """What the last level of ``one`` does to its reference, per level of other."""
+    def ratios(self) -> tuple[float | None, ...]:
         first, last = self.rows[0], self.rows[-1]
         return tuple(
             high / low if low and high else None
@@ -166,75 +152,76 @@ class Means:
         )
 
 
-def factor_effects(
+def estimate_factor_effects(
     observations: Sequence[Observation], *, are_days_apart: bool = False
-) -> FactorEffects:
-    """Analyse one response (natural logarithms) of a set of systems, in any order."""
+) -> FactorAnalysis:
+    """Analyze natural logarithms of one response."""
     systems = [observation.levels for observation in observations]
-    factors = factors_of(systems)
-    design = FactorEffects(
-        kind="constant",
+    factors = find_factors(systems)
+    design = FactorAnalysis(
+        error_source="constant",
         factors=factors,
         combinations=combinations(factors, systems),
-        cells=len(observations),
+        cell_count=len(observations),
     )
     if not factors:
         return design
-    if pooled(observations) is None:
-        by_contrasts = _by_contrasts(design, observations)
-        if by_contrasts is not None:
-            return by_contrasts
-    found = _by_least_squares(design, observations)
-    if not are_days_apart or found.kind != "replicated":
-        return found
-    effects = ranked([_beside_days(effect) for effect in found.effects])
-    return replace(found, effects=effects, are_days_apart=True)
+    if pool_scatter(observations) is None:
+        contrast_analysis = _analyze_contrasts(design, observations)
+        if contrast_analysis is not None:
+            return contrast_analysis
+    analysis = _analyze_least_squares(design, observations)
+    if not are_days_apart or analysis.error_source != "replicated":
+        return analysis
+    effects = rank_effects(
+        [_limit_by_day_effects(effect) for effect in analysis.effects]
+    )
+    return replace(analysis, effects=effects, are_sessions_different=True)
 
 
-def _beside_days(effect: Effect) -> Effect:
-    """Return a clear effect as a possible one if another day may have caused it."""
-    is_beyond = abs(effect.log_effect) - (effect.margin or 0.0) > math.log(BEYOND_DAYS)
-    if effect.strength != "clear" or is_beyond:
+def _limit_by_day_effects(effect: FactorEffect) -> FactorEffect:
+    exceeds_days = abs(effect.log_effect) - (effect.margin or 0.0) > math.log(
+        MAX_DAY_FACTOR
+    )
+    if effect.strength != "clear" or exceeds_days:
         return effect
     return replace(effect, strength="possible")
 
 
-def _by_contrasts(
-    design: FactorEffects, observations: Sequence[Observation]
-) -> FactorEffects | None:
-    """Judge by Lenth's margins, each contrast in units of its own standard error."""
+def _analyze_contrasts(
+    design: FactorAnalysis, observations: Sequence[Observation]
+) -> FactorAnalysis | None:
     systems = [observation.levels for observation in observations]
     contrasts = regular_contrasts(design.factors, systems)
     if not contrasts:
         return None
-    # A contrast is the mean of one half of the systems less that of the other.
     columns = np.array([contrast.column for contrast in contrasts])
     weights = columns * 2 / len(observations)
-    logs = weights @ responses(observations)
+    logs = weights @ log_responses(observations)
     variances = relative_variances(weights, observations)
-    stretch = np.sqrt(variances / variances.min())
-    margins = lenth(logs / stretch)
+    relative_errors = np.sqrt(variances / variances.min())
+    margins = lenth(logs / relative_errors)
     if margins is None:
         return None
 
-    effects: list[Effect] = []
+    effects: list[FactorEffect] = []
     aliases: list[Alias] = []
     points: list[ContrastPoint] = []
     for contrast, log, scale, share, quantile in zip(
         contrasts,
         logs.tolist(),
-        stretch.tolist(),
-        baseline_shares(weights, observations).tolist(),
-        half_normal(logs / stretch).tolist(),
+        relative_errors.tolist(),
+        baseline_variance_shares(weights, observations).tolist(),
+        half_normal_quantiles(logs / relative_errors).tolist(),
         strict=True,
     ):
         term, size = contrast.terms[0], abs(log) / scale
         points.append(ContrastPoint(contrast.simplest, log, size, quantile))
         has_one_meaning = len(contrast.simplest) == 1
         if has_one_meaning and len(term) <= 2:
-            strength: Strength = "possible" if size > margins.me else "none"
+            strength: EffectStrength = "possible" if size > margins.me else "none"
             effects.append(
-                Effect(
+                FactorEffect(
                     term=term,
                     levels=tuple(
                         (factor.levels[1], factor.levels[0]) for factor in term
@@ -249,8 +236,8 @@ def _by_contrasts(
         aliases += _hidden_pairs(contrast)
     return replace(
         design,
-        kind="contrasts",
-        effects=ranked(effects),
+        error_source="contrasts",
+        effects=rank_effects(effects),
         aliases=tuple(aliases),
         points=tuple(sorted(points, key=lambda point: -point.quantile)),
         lenth=margins,
@@ -258,7 +245,6 @@ def _by_contrasts(
 
 
 def _hidden_pairs(contrast: Contrast) -> Iterator[Alias]:
-    """Yield the two-factor interactions that a contrast does not show as themselves."""
     simplest = contrast.simplest
     if len(simplest) == 1 and len(simplest[0]) == 2:
         return
@@ -267,27 +253,28 @@ def _hidden_pairs(contrast: Contrast) -> Iterator[Alias]:
             yield Alias(term, tuple(other for other in simplest if other != term))
 
 
-def _by_least_squares(
-    design: FactorEffects, observations: Sequence[Observation]
-) -> FactorEffects:
-    """Judge by the scatter of repeated runs, else by the residuals, else not at all."""
+def _analyze_least_squares(
+    design: FactorAnalysis, observations: Sequence[Observation]
+) -> FactorAnalysis:
     systems = [observation.levels for observation in observations]
-    mains = Model.of([(factor,) for factor in design.factors], systems)
-    estimable, aliased = interactions(mains)
-    model = Model.of([*mains.terms, *estimable], systems)
-    scatter = pooled(observations)
-    kind: ChanceSource = "replicated"
+    mains = LinearModel.build([(factor,) for factor in design.factors], systems)
+    estimable, aliased = find_interactions(mains)
+    model = LinearModel.build([*mains.terms, *estimable], systems)
+    scatter = pool_scatter(observations)
+    source: ChanceSource = "replicated"
     if scatter is None:
-        kind, scatter = "residual", _left_over(model, observations)
+        source, scatter = "residual", _residual_scatter(model, observations)
     if scatter is None:
-        model, scatter = mains, _left_over(mains, observations)
+        model, scatter = mains, _residual_scatter(mains, observations)
     if scatter is None:
-        kind = "unjudged"
+        source = "not_assessed"
     return replace(
         design,
-        kind=kind,
-        effects=ranked(_judged(list(estimates(model)), observations, scatter)),
-        aliases=(*aliased_mains(mains), *aliased),
+        error_source=source,
+        effects=rank_effects(
+            _assess_effects(list(estimable_effects(model)), observations, scatter)
+        ),
+        aliases=(*aliased_main_effects(mains), *aliased),
         pooled_interactions=tuple(
             term for term in estimable if term not in model.terms
         ),
@@ -295,37 +282,41 @@ def _by_least_squares(
     )
 
 
-def _left_over(model: Model, observations: Sequence[Observation]) -> Scatter | None:
-    """The variance behind the residuals, with Satterthwaite's degrees of freedom.
+def _residual_scatter(
+    model: LinearModel, observations: Sequence[Observation]
+) -> PooledScatter | None:
+    """Return the residual variance with Satterthwaite's degrees of freedom.
 
     With Q = I - XX+ and covariance s^2 V: E(y'Qy) = s^2 tr(QV).
     """
-    if model.error_df < FEWEST_ERROR_DF:
+    if model.error_df < MIN_ERROR_DF:
         return None
-    logs = responses(observations)
-    residual = np.eye(len(logs)) - model.matrix @ inverse(model.matrix)
-    spread = residual @ covariance(observations)
-    left = residual @ logs
-    # What rounding alone left over measures no chance.
-    if np.abs(left).max() < ROUNDING:
+    logs = log_responses(observations)
+    projection = np.eye(len(logs)) - model.matrix @ pseudo_inverse(model.matrix)
+    spread = projection @ response_covariance(observations)
+    residuals = projection @ logs
+    if np.abs(residuals).max() < ROUNDING:
         return None
     df = np.trace(spread) ** 2 / np.trace(spread @ spread)
-    return Scatter(float(left @ left / np.trace(spread)), float(df))
+    return PooledScatter(float(residuals @ residuals / np.trace(spread)), float(df))
 
 
-def _judged(
+def _assess_effects(
     estimated: Sequence[Estimate],
     observations: Sequence[Observation],
-    scatter: Scatter | None,
-) -> list[Effect]:
-    """Judge estimates; those beyond Bonferroni's margin are clear in any company."""
+    scatter: PooledScatter | None,
+) -> list[FactorEffect]:
+    """Assess effects; those that pass Benjamini-Hochberg are clear.
+
+    Effects beyond ``wide_margin`` (Bonferroni's) always are.
+    """
     if not estimated:
         return []
     weights = np.array([estimate.weights for estimate in estimated])
-    logs = weights @ responses(observations)
-    shares = baseline_shares(weights, observations)
+    logs = weights @ log_responses(observations)
+    shares = baseline_variance_shares(weights, observations)
     effects = [
-        Effect(estimate.term, estimate.levels, log, baseline_share=share)
+        FactorEffect(estimate.term, estimate.levels, log, baseline_share=share)
         for estimate, log, share in zip(
             estimated, logs.tolist(), shares.tolist(), strict=True
         )
@@ -335,12 +326,18 @@ def _judged(
 
     errors = np.sqrt(scatter.variance * relative_variances(weights, observations))
     margins = stdtrit(scatter.df, (1 + CONFIDENCE) / 2) * errors
-    wide_margins = stdtrit(scatter.df, 1 - LEVEL / (2 * len(effects))) * errors
+    wide_margins = (
+        stdtrit(scatter.df, 1 - SIGNIFICANCE_LEVEL / (2 * len(effects))) * errors
+    )
     p_values = 2 * stdtr(scatter.df, -np.abs(logs) / errors)
     corrected = benjamini_hochberg(p_values).adjusted
-    strengths: list[Strength] = [
-        "clear" if together <= LEVEL else "possible" if alone <= LEVEL else "none"
-        for alone, together in zip(p_values, corrected, strict=True)
+    strengths: list[EffectStrength] = [
+        "clear"
+        if adjusted_p <= SIGNIFICANCE_LEVEL
+        else "possible"
+        if p <= SIGNIFICANCE_LEVEL
+        else "none"
+        for p, adjusted_p in zip(p_values, corrected, strict=True)
     ]
     return [
         replace(effect, margin=margin, wide_margin=wide, p_value=p, strength=strength)
@@ -355,39 +352,37 @@ def _judged(
     ]
 
 
-def ranked(effects: Sequence[Effect]) -> tuple[Effect, ...]:
-    """Sort effects: clear ones first, then by size; ties keep the order of factors."""
-    strengths = ("clear", "possible", "unjudged", "none")
+def rank_effects(effects: Sequence[FactorEffect]) -> tuple[FactorEffect, ...]:
+    strengths = ("clear", "possible", "not_assessed", "none")
     sizes = np.abs([effect.log_effect for effect in effects])
-    by_size = [effects[place] for place in ascending(-sizes)]
-    # `sorted` is stable: within a strength the order by size stays.
+    by_size = [effects[index] for index in size_order(-sizes)]
     return tuple(sorted(by_size, key=lambda effect: strengths.index(effect.strength)))
 
 
-def pictures(
-    effects: FactorEffects, observations: Sequence[Observation]
-) -> tuple[Means, ...]:
-    """Return each factor's means at the levels of the factors it interacts with."""
+def interaction_means(
+    effects: FactorAnalysis, observations: Sequence[Observation]
+) -> tuple[InteractionMeans, ...]:
     systems = [observation.levels for observation in observations]
     return tuple(
-        means(factor, joint(others, systems), observations)
+        level_means(factor, joint_factor(others, systems), observations)
         for factor in effects.factors
-        if (others := effects.depends_on(factor))
+        if (others := effects.interacting_factors(factor))
     )
 
 
-def means(one: Factor, other: Factor, observations: Sequence[Observation]) -> Means:
-    """Average the logarithms of the systems that share both levels."""
+def level_means(
+    one: Factor, other: Factor, observations: Sequence[Observation]
+) -> InteractionMeans:
     logs: dict[tuple[str, str], list[float]] = {}
     for observation in observations:
-        place = (one.level_of(observation.levels), other.level_of(observation.levels))
-        logs.setdefault(place, []).append(observation.log_response)
+        level_pair = (one.level(observation.levels), other.level(observation.levels))
+        logs.setdefault(level_pair, []).append(observation.log_response)
     geometric = {
-        place: math.exp(math.fsum(shared) / len(shared))
-        for place, shared in logs.items()
+        level_pair: math.exp(math.fsum(values) / len(values))
+        for level_pair, values in logs.items()
     }
     rows = [
         tuple(geometric.get((row, level)) for level in other.levels)
         for row in one.levels
     ]
-    return Means(one, other, tuple(rows))
+    return InteractionMeans(one, other, tuple(rows))

@@ -1,6 +1,6 @@
-"""`manage.py create_lab SLUG NAME --admin PERSON`: make a lab, whatever the settings.
+"""Create a lab, regardless of who may create labs in the browser.
 
-The password of a new account is printed once; an existing account keeps its own.
+The password of a new account is printed once. An existing account keeps its password.
 """
 
 from typing import Any
@@ -11,21 +11,21 @@ from django.core.validators import validate_slug
 from django.db import transaction
 
 from benchmarks.errors import BenchmarksError
-from benchmarks.labs.making import SLUG_LENGTH, new_lab
-from benchmarks.labs.people import place_person
+from benchmarks.labs.creation import SLUG_LENGTH, store_lab
+from benchmarks.labs.members import set_role
 from benchmarks.management.commands.create_person import checked_name
 from benchmarks.models import Membership
 
 
 class Command(BaseCommand):
-    """A lab needs somebody who keeps it: name its first admin."""
-
     help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("slug", help="short name for addresses, e.g. rack-lab")
-        parser.add_argument("name", help='what people call it, e.g. "The rack lab"')
-        parser.add_argument("--admin", required=True, help="who signs in as its admin")
+        parser.add_argument("slug", help="short name for URLs, e.g. rack-lab")
+        parser.add_argument("name", help='displayed name, e.g. "The rack lab"')
+        parser.add_argument(
+            "--admin", required=True, help="username of its first admin"
+        )
 
     @transaction.atomic
     def handle(self, *args: Any, **options: Any) -> None:
@@ -35,13 +35,15 @@ class Command(BaseCommand):
         except ValidationError as error:
             raise CommandError(" ".join(error.messages)) from None
         if len(slug) > SLUG_LENGTH:
-            raise CommandError(f"A short name has at most {SLUG_LENGTH} characters.")
+            raise CommandError(
+                f"A short name can have at most {SLUG_LENGTH} characters."
+            )
         try:
-            lab = new_lab(name=options["name"], slug=slug)
+            lab = store_lab(name=options["name"], slug=slug)
         except BenchmarksError as error:
             raise CommandError(str(error)) from None
         role = Membership.Role.ADMIN
-        password = place_person(lab=lab, username=admin, role=role.value)
-        self.stderr.write(f"{lab} is created; {admin} is its admin.")
+        password = set_role(lab=lab, username=admin, role=role.value)
+        self.stderr.write(f"{lab} was created. {admin} is its admin.")
         if password:
             self.stdout.write(password)

@@ -1,4 +1,4 @@
-"""`manage.py delete study|runs|account`: delete for good; without --yes only say what.
+"""Delete a study, runs or an account permanently. Without --yes, only show what.
 
 manage.py delete study first-lab/tests --reason "made to try it out" --yes
 manage.py delete runs first-lab 17 18 19 --reason "the wrong machine" --yes
@@ -16,16 +16,14 @@ from django.core.management.base import (
 )
 
 from benchmarks.errors import BenchmarksError
-from benchmarks.keeping import deletion
-from benchmarks.management import find_lab, find_study
+from benchmarks.maintenance import deletion
+from benchmarks.management import lab_argument, study_argument
 from benchmarks.models import Run
 
-WHO = "manage.py"
+ACTOR = "manage.py"
 
 
 class Command(BaseCommand):
-    """Says what would go. With --yes it goes, and the audit log keeps why."""
-
     help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -38,9 +36,11 @@ class Command(BaseCommand):
         account = kinds.add_parser("account", formatter_class=DjangoHelpFormatter)
         account.add_argument("name")
         for kind in (study, runs):
-            kind.add_argument("--reason", required=True, help="kept in the audit log")
+            kind.add_argument(
+                "--reason", required=True, help="reason, stored in the audit log"
+            )
         for kind in (study, runs, account):
-            kind.add_argument("--yes", action="store_true", help="do it")
+            kind.add_argument("--yes", action="store_true", help="delete permanently")
 
     def handle(self, *args: Any, **options: Any) -> None:
         delete = {"study": self._study, "runs": self._runs, "account": self._account}
@@ -49,51 +49,56 @@ class Command(BaseCommand):
         except BenchmarksError as error:
             raise CommandError(str(error)) from None
         if not options["yes"]:
-            self.stdout.write("Nothing was deleted. With --yes it is, for good.")
+            self.stdout.write("Nothing was deleted. Add --yes to delete permanently.")
 
     def _study(self, options: dict[str, Any]) -> None:
-        study = find_study(options["name"])
-        loss = deletion.loss_of_study(study)
+        study = study_argument(options["name"])
+        loss = deletion.count_study_deletion(study)
         if options["yes"]:
             reason = options["reason"]
-            loss = deletion.delete_study(study=study, who=WHO, reason=reason)
-        self._say(
+            loss = deletion.delete_study(study=study, actor=ACTOR, reason=reason)
+        self._print(
             f"{study}: {loss.runs:,} runs, {loss.samples:,} samples, "
-            f"{loss.cells:,} cells, {loss.flags:,} flags"
+            f"{loss.cells:,} results, {loss.flags:,} flags"
         )
         if loss.withdrawn:
-            self._say(
-                f"published, withdrawn with the reason: {loss.withdrawn} versions"
+            self._print(
+                f"published versions, withdrawn with the reason: {loss.withdrawn}"
             )
 
     def _runs(self, options: dict[str, Any]) -> None:
-        lab = find_lab(options["lab"])
+        lab = lab_argument(options["lab"])
         runs = list(Run.objects.filter(lab=lab, pk__in=options["ids"]))
         if missing := set(options["ids"]) - {run.pk for run in runs}:
             listed = ", ".join(map(str, sorted(missing)))
             raise CommandError(f"{lab.slug} has no run {listed}.")
-        versions = [str(each) for each in deletion.versions_with(runs)]
-        loss = deletion.loss_of_uploads(runs)
+        versions = [str(version) for version in deletion.versions_quoting(runs)]
+        loss = deletion.count_upload_deletion(runs)
         if options["yes"]:
             reason = options["reason"]
-            loss = deletion.delete_uploads(lab=lab, runs=runs, who=WHO, reason=reason)
-        self._say(f"{loss.runs:,} runs of these uploads, {loss.samples:,} samples")
+            loss = deletion.delete_uploads(
+                lab=lab, runs=runs, actor=ACTOR, reason=reason
+            )
+        self._print(f"{loss.runs:,} runs of these uploads, {loss.samples:,} samples")
         if versions:
             listed = ", ".join(versions)
-            self._say(f"published, and kept as they are: {listed}")
+            self._print(f"published versions, kept unchanged: {listed}")
 
     def _account(self, options: dict[str, Any]) -> None:
         people = get_user_model().objects
         person = people.filter(username=options["name"]).first()
         if person is None:
-            raise CommandError(f"There is no account {options['name']}.")
-        labs = [each.lab.slug for each in person.memberships.select_related("lab")]
+            raise CommandError(f"Account not found: {options['name']}")
+        labs = [
+            membership.lab.slug
+            for membership in person.memberships.select_related("lab")
+        ]
         if options["yes"]:
-            deletion.delete_account(person=person, who=WHO)
-        self._say(
-            f"{person.get_username()}, of {', '.join(labs) or 'no lab'}; what it "
-            "uploaded and published stays"
+            deletion.delete_account(person=person, actor=ACTOR)
+        self._print(
+            f"{person.get_username()}, member of {', '.join(labs) or 'no lab'}. Its "
+            "uploads and published versions are kept."
         )
 
-    def _say(self, line: str) -> None:
+    def _print(self, line: str) -> None:
         self.stdout.write(line)

@@ -1,38 +1,36 @@
-"""`manage.py doctor`: what is wrong with this installation, and what to do."""
+"""Check this installation and show problems with their solutions."""
 
 import sys
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from benchmarks.keeping.doctor import examine
+from benchmarks.maintenance.doctor import diagnose
 
 
 class Command(BaseCommand):
-    """Looks at settings, servers, clocks, disk, indexes, stuck work and backups.
-
-    Ends with 1 where something is grave.
-    """
+    """The exit code is 1 for critical problems."""
 
     help = __doc__
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--all", action="store_true", help="what is well, too")
+        parser.add_argument(
+            "--all", action="store_true", help="also show passed checks"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        findings = examine()
+        findings = diagnose()
         wrong = [finding for finding in findings if finding.problem]
         for finding in findings:
             if finding.problem:
-                mark = "GRAVE" if finding.grave else "note"
-                self.stdout.write(f"{mark:6}{finding.what}: {finding.problem}")
+                label = "ERROR" if finding.is_critical else "warn"
+                self.stdout.write(f"{label:6}{finding.check}: {finding.problem}")
             elif options["all"]:
-                self.stdout.write(f"{'well':6}{finding.what}")
-        grave = sum(finding.grave for finding in wrong)
+                self.stdout.write(f"{'ok':6}{finding.check}")
+        critical = sum(finding.is_critical for finding in wrong)
         self.stdout.write(
-            f"{len(findings)} things looked at, {len(wrong)} to look after, "
-            f"{grave} grave."
+            f"{len(findings)} checks, {len(wrong)} problems, {critical} critical."
         )
-        if grave:
+        if critical:
             sys.exit(1)

@@ -1,4 +1,4 @@
-"""`manage.py import_bundle FILE...`: take what agents without a network measured."""
+"""Import bundles: results of agents without a network connection."""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from benchmarks.uploads.bundles import import_bundle
 
 
 class Command(BaseCommand):
-    """The lab is that of the token which signed a bundle. Twice changes nothing."""
+    """Bundles belong to the lab of the signing token; repeatable."""
 
     help = __doc__
 
@@ -22,7 +22,7 @@ class Command(BaseCommand):
         for path in options["files"]:
             try:
                 packed = path.read_bytes()
-                done = import_bundle(packed=packed, lab=None, by="manage.py")
+                done = import_bundle(content=packed, lab=None, actor="manage.py")
             except OSError as error:
                 refused += 1
                 self.stderr.write(f"{path}: {error.strerror}")
@@ -32,9 +32,12 @@ class Command(BaseCommand):
             else:
                 counts = done.counts
                 self.stdout.write(
-                    f"{path}: {counts.accepted} new, {counts.repeated} known, "
-                    f"{counts.hosts} machines registered; {done.token.lab.slug}, "
-                    f"agent {done.token.agent}"
+                    f"{path}: {counts.accepted} new, "
+                    f"{counts.repeated} stored before, "
+                    f"{counts.hosts} hosts registered (lab {done.token.lab.slug}, "
+                    f"agent {done.token.agent})"
                 )
         if refused:
-            raise CommandError(f"{refused} of {len(options['files'])} were refused.")
+            raise CommandError(
+                f"{refused} of {len(options['files'])} files were not imported."
+            )

@@ -1,51 +1,51 @@
-"""`manage.py jobs`: what waits in the background, who has it, why it failed."""
+"""Show waiting, running and failed background jobs, and why jobs failed."""
 
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from benchmarks.management import find_study
-from benchmarks.models import Job
-from benchmarks.unattended.lists import (
-    STATES,
-    by_subject,
+from benchmarks.jobs.queue import JobKind, retry_failed
+from benchmarks.jobs.status import (
+    STATE_CONDITIONS,
     counts_by_kind,
-    failed_work,
+    failed_jobs,
+    failed_jobs_of_study,
+    jobs_by_subject,
     state_text,
     subject_text,
-    work_of,
 )
-from benchmarks.unattended.queue import Kind, retry
+from benchmarks.management import study_argument
+from benchmarks.models import Job
 from benchmarks.uploads import processing  # noqa: F401  # registers uploads
 
 
 class Command(BaseCommand):
-    """Counts the jobs of each kind; lists those that run, and where, or failed."""
-
     help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--study", default="", metavar="LAB/STUDY")
-        parser.add_argument("--kind", default="", choices=Kind.values)
-        parser.add_argument(
-            "--retry", action="store_true", help="try again what failed"
-        )
+        parser.add_argument("--kind", default="", choices=JobKind.values)
+        parser.add_argument("--retry", action="store_true", help="retry failed jobs")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        jobs, failed = Job.objects.all(), failed_work()
+        jobs, failed = Job.objects.all(), failed_jobs()
         if name := options["study"]:
-            study = find_study(name)
+            study = study_argument(name)
             jobs = jobs.filter(study=study)
-            failed = work_of(study) | failed.filter(kind=Kind.UPLOAD, study=study)
+            failed = failed_jobs_of_study(study) | failed.filter(
+                kind=JobKind.UPLOAD, study=study
+            )
         if kind := options["kind"]:
             jobs, failed = jobs.filter(kind=kind), failed.filter(kind=kind)
         for row in counts_by_kind(jobs):
             self.stdout.write(
                 "{kind}: {waiting:,} waiting, {running:,} running, {failed:,} failed "
-                "({quarantined:,} quarantined), the oldest since "
+                "({quarantined:,} quarantined), oldest from "
                 "{oldest:%Y-%m-%d %H:%M:%S} UTC".format(**row)
             )
-        for job in by_subject(jobs.filter(STATES["running"])) + by_subject(failed):
+        for job in jobs_by_subject(
+            jobs.filter(STATE_CONDITIONS["running"])
+        ) + jobs_by_subject(failed):
             self.stdout.write(f"{job.kind} of {subject_text(job)}: {state_text(job)}")
         if options["retry"]:
-            self.stdout.write(f"{retry(failed):,} will be tried again.")
+            self.stdout.write(f"{retry_failed(failed):,} will be retried.")

@@ -1,4 +1,4 @@
-"""`manage.py prepare`: make an installation ready to serve; twice changes nothing."""
+"""Prepare an installation: migrate, and create what is missing. Repeatable."""
 
 import os
 from hashlib import sha256
@@ -12,39 +12,35 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 
-from benchmarks.labs.making import install
-from benchmarks.row_security import as_owner, secure
-from benchmarks.unattended import queue
-from benchmarks.unattended.holding import held
+from benchmarks.jobs import queue
+from benchmarks.jobs.advisory_locks import advisory_lock
+from benchmarks.labs.creation import create_first_lab
+from benchmarks.rls_policies import as_owner, install_policies
 from benchmarks.uploads import processing  # noqa: F401  # registers uploads
-from benchmarks.uploads.efficiencies import renew_efficiencies
+from benchmarks.uploads.efficiencies import recompute_outdated
 
 
 class Command(BaseCommand):
-    """Migrates, lays down who sees which rows, collects static files, makes the first
-    lab and its secrets."""
-
     help = __doc__
 
     def handle(self, *args: Any, **options: Any) -> None:
-        # One machine after the other; each role has a session, and so a lock, of its
-        # own.
-        with as_owner(), held("prepare", wait=True):
+        # One machine at a time. Each database role has its own locks.
+        with as_owner(), advisory_lock("prepare", wait=True):
             self._migrate()
-            secure()
-        with held("prepare", wait=True):
+            install_policies()
+        with advisory_lock("prepare", wait=True):
             self._collect_static()
-            # The files come before the commit, or nobody would know the secrets.
+            # Before the commit: secrets are not stored elsewhere.
             with transaction.atomic():
-                if secrets := install():
+                if secrets := create_first_lab():
                     sign_in = (
                         f"user: {secrets.username}\npassword: {secrets.password}\n"
                     )
                     self._write("first-sign-in", sign_in)
                     self._write("upload-token", secrets.upload_token + "\n")
                     self._write("read-token", secrets.read_token + "\n")
-            renew_efficiencies()
-            # What another version could not process this one perhaps can.
+            recompute_outdated()
+            # This version may be able to process them.
             queue.retry_after_upgrade()
 
     def _migrate(self) -> None:
@@ -55,17 +51,27 @@ class Command(BaseCommand):
             for app, name in loader.applied_migrations or ()
             if app == "benchmarks" and (app, name) not in loader.disk_migrations
         }
-        if unknown:
+        if unknown or self._has_column("benchmarks_run", "sitting_id"):
             raise CommandError(
-                "This database was made by a version before 27 November 2026, whose "
-                "tables differ. Nothing was changed. docs/operations.md (Upgrade) says "
-                "how to carry its data over."
+                "This database was created by a version before 28 November 2026, whose "
+                "tables differ. Nothing was changed. See docs/operations.md (Upgrade) "
+                "for how to migrate its data."
             )
         if executor.migration_plan(executor.loader.graph.leaf_nodes()):
             call_command("migrate", interactive=False, verbosity=0)
 
+    @staticmethod
+    def _has_column(table: str, column: str) -> bool:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT EXISTS (SELECT FROM information_schema.columns"
+                " WHERE table_name = %s AND column_name = %s)",
+                [table, column],
+            )
+            return bool(cursor.fetchone()[0])
+
     def _collect_static(self) -> None:
-        """Collect only when a file changed: compressing Plotly takes seconds."""
+        """Collect only after changes: compressing Plotly takes seconds."""
         files = sorted(
             (path, os.stat(storage.path(path)))
             for finder in get_finders()
@@ -81,16 +87,16 @@ class Command(BaseCommand):
             interactive=False,
             clear=True,
             verbosity=0,
-            # A copy: Django adds its own to it.
-            ignore_patterns=[*settings.STATICFILES_LEFT_OUT],
+            # Django appends to the list.
+            ignore_patterns=[*settings.STATICFILES_EXCLUDED],
         )
-        # Last, so that a collection that was cut off is done again.
+        # Repeat an interrupted collection.
         stamp.write_text(digest)
 
     def _write(self, name: str, text: str) -> None:
-        """Write a file that only its owner can read, from the first byte on."""
-        path = settings.VAR / name
-        # An older file would keep its mode, whoever may read it.
+        """Write a file that only its owner can ever read."""
+        path = settings.VAR_DIR / name
+        # An existing file would keep its mode.
         path.unlink(missing_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w") as file:

@@ -1,7 +1,7 @@
-"""`manage.py recompute`: work out all results from their samples, and compare.
+"""Recompute all results from their samples and compare them with the stored ones.
 
-Results are updated with each upload. Whatever order the uploads came in, however they
-were batched, repeated or read again: the results are the same, to the last bit.
+Results are updated with each upload. They do not depend on the order, batching,
+repetition or reparsing of uploads, down to the last bit.
 """
 
 from collections.abc import Mapping
@@ -10,33 +10,30 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
-from benchmarks.management import find_study
+from benchmarks.management import study_argument
 from benchmarks.models import Efficiency, Run, RunMean, Study
-from benchmarks.uploads.efficiencies import KEPT, normalise_study
-from benchmarks.uploads.summaries import (
+from benchmarks.uploads.cell_summaries import (
     STATISTICS,
     SUMMARY_FIELDS,
     CellKey,
+    affected_cells,
     lock_cases,
     store_run_means,
-    summarise_cells,
-    touched_cells,
+    summarize_cells,
 )
+from benchmarks.uploads.efficiencies import STORED_FIELDS, recompute_study_efficiencies
 
-SHOWN = 20
-STEP = 500
+MAX_SHOWN_DIFFERENCES = 20
+CELLS_PER_STEP = 500
 CELL_FIELDS = tuple(dict.fromkeys((*STATISTICS, *SUMMARY_FIELDS)))
 
 Results = Mapping[tuple[str, Any], tuple[Any, ...]]
-"""Run means by run and case, cells by their key, efficiencies by their cell."""
+"""Run means by run and case, cells by key, efficiencies by cell."""
 
 
 @transaction.atomic
 def recompute(study: Study, *, repair: bool = False) -> list[str]:
-    """Return a line for each result that is not what its samples say.
-
-    Nothing is changed, unless it is to be repaired.
-    """
+    """Return a line per result that differs from its samples."""
     pairs = study.cells.order_by().values_list("lab_id", "case_id").distinct()
     lock_cases(pairs)
     before = _results(study)
@@ -46,50 +43,50 @@ def recompute(study: Study, *, repair: bool = False) -> list[str]:
     }
     RunMean.objects.filter(lab=study.lab_id, run__study=study).delete()
     ids = list(runs.values_list("pk", flat=True))
-    for first in range(0, len(ids), STEP):
-        batch = list(runs.filter(pk__in=ids[first : first + STEP]))
+    for first in range(0, len(ids), CELLS_PER_STEP):
+        batch = list(runs.filter(pk__in=ids[first : first + CELLS_PER_STEP]))
         store_run_means(batch)
-        keys |= touched_cells(batch)
-    summarise_cells(keys)
-    normalise_study(study)
+        keys |= affected_cells(batch)
+    summarize_cells(keys)
+    recompute_study_efficiencies(study)
     study.cells.filter(n=0).delete()
     after = _results(study)
     if not repair:
         transaction.set_rollback(True)
     return [
-        f"{kind} {place}: {before.get((kind, place))} is {after.get((kind, place))}"
-        for kind, place in sorted(before.keys() | after.keys(), key=str)
-        if before.get((kind, place)) != after.get((kind, place))
+        f"{kind} {key}: {before.get((kind, key))} is {after.get((kind, key))}"
+        for kind, key in sorted(before.keys() | after.keys(), key=str)
+        if before.get((kind, key)) != after.get((kind, key))
     ]
 
 
 def _results(study: Study) -> Results:
     means = RunMean.objects.filter(lab=study.lab_id, run__study=study)
-    found: dict[tuple[str, Any], tuple[Any, ...]] = {
+    results: dict[tuple[str, Any], tuple[Any, ...]] = {
         ("mean", row[:2]): row[2:]
         for row in means.values_list("run_id", "case_id", "n", "mean", "decimals")
     }
     for row in study.cells.values_list(*CellKey._fields, *CELL_FIELDS):
         split = len(CellKey._fields)
-        found["cell", row[:split]] = row[split:]
-    against = Efficiency.objects.filter(cell__study=study)
-    for cell_id, *kept in against.values_list("cell_id", *KEPT):
-        found["efficiency of cell", cell_id] = tuple(kept)
-    return found
+        results["cell", row[:split]] = row[split:]
+    efficiencies = Efficiency.objects.filter(cell__study=study)
+    for cell_id, *values in efficiencies.values_list("cell_id", *STORED_FIELDS):
+        results["efficiency of cell", cell_id] = tuple(values)
+    return results
 
 
 class Command(BaseCommand):
-    """Says which run means, cells and efficiencies are not what their samples say."""
-
     help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--study", default="", metavar="LAB/STUDY")
-        parser.add_argument("--repair", action="store_true", help="store what differs")
+        parser.add_argument(
+            "--repair", action="store_true", help="store the recomputed results"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         studies = (
-            [find_study(options["study"])]
+            [study_argument(options["study"])]
             if options["study"]
             else list(Study.objects.select_related("lab").order_by("pk"))
         )
@@ -97,13 +94,13 @@ class Command(BaseCommand):
         for study in studies:
             lines = recompute(study, repair=options["repair"])
             differing += len(lines)
-            for line in lines[:SHOWN]:
+            for line in lines[:MAX_SHOWN_DIFFERENCES]:
                 self.stdout.write(f"{study.lab.slug}/{study.slug}: {line}")
         count = len(studies)
         if differing and not options["repair"]:
             raise CommandError(
-                f"{differing:,} results of {count:,} studies are not what their "
-                "samples say. --repair stores what they say."
+                f"{differing:,} results of {count:,} studies differ from their "
+                "samples. Run again with --repair to store the recomputed results."
             )
-        said = f"{differing:,} results repaired" if differing else "all as they should"
-        self.stdout.write(f"{count:,} studies worked out again: {said}.")
+        outcome = f"{differing:,} results repaired" if differing else "no differences"
+        self.stdout.write(f"{count:,} studies recomputed: {outcome}.")

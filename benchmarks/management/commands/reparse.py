@@ -1,4 +1,4 @@
-"""`manage.py reparse`: read history again and say which samples changed."""
+"""Reparse stored uploads with the current parsers and show which samples changed."""
 
 import sys
 from typing import Any
@@ -8,15 +8,13 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from benchmarks.errors import BenchmarksError
-from benchmarks.management import find_study
-from benchmarks.uploads import rereading
+from benchmarks.management import study_argument
+from benchmarks.uploads import reparsing
 
-SHOWN = 20
+MAX_SHOWN_CHANGES = 20
 
 
 class Command(BaseCommand):
-    """Reads all uploads, or those of one tool or study, with today's parsers."""
-
     help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -24,25 +22,25 @@ class Command(BaseCommand):
         parser.add_argument("--study", default="", metavar="LAB/STUDY")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = find_study(options["study"]) if options["study"] else None
+        study = study_argument(options["study"]) if options["study"] else None
         try:
-            reread = rereading.begin_reread(study=study, tool=options["tool"])
+            reparse = reparsing.create_reparse(study=study, tool=options["tool"])
         except BenchmarksError as error:
             raise CommandError(str(error)) from None
-        columns = (TextColumn("reading again"), BarColumn(), MofNCompleteColumn())
+        columns = (TextColumn("reparsing"), BarColumn(), MofNCompleteColumn())
         console = Console(file=sys.stderr)
         with Progress(
             *columns, console=console, disable=not console.is_terminal
         ) as bar:
-            task = bar.add_task("", total=reread.total)
-            for state in rereading.steps(reread):
+            task = bar.add_task("", total=reparse.total)
+            for state in reparsing.run_to_end(reparse):
                 bar.update(task, completed=state.done)
         self.stdout.write(
-            f"{reread.done:,} uploads read again: {reread.changed:,} samples changed, "
-            f"{reread.vanished:,} vanished, {reread.appeared:,} appeared; "
-            f"{reread.failed:,} uploads failed."
+            f"{reparse.done:,} uploads reparsed: {reparse.changed:,} samples changed, "
+            f"{reparse.vanished:,} vanished, {reparse.appeared:,} appeared; "
+            f"{reparse.failed:,} uploads failed."
         )
-        for change in reread.changes[:SHOWN]:
+        for change in reparse.changes[:MAX_SHOWN_CHANGES]:
             before, after = (
                 ", ".join(f"{value:g}" for value in change[name]) or "nothing"
                 for name in ("before", "after")
@@ -51,7 +49,7 @@ class Command(BaseCommand):
             self.stdout.write(
                 f"  run {change['run']}{part}: {change['case']}: {before} -> {after}"
             )
-        if (rest := len(reread.changes) - SHOWN) > 0:
-            self.stdout.write(f"  and {rest:,} more")
-        for failure in reread.failures[:SHOWN]:
+        if (hidden_count := len(reparse.changes) - MAX_SHOWN_CHANGES) > 0:
+            self.stdout.write(f"  and {hidden_count:,} more")
+        for failure in reparse.failures[:MAX_SHOWN_CHANGES]:
             self.stderr.write(f"  run {failure['run']}: {failure['error']}")

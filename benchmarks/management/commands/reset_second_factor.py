@@ -1,6 +1,6 @@
-"""`manage.py reset_second_factor NAME`: for who has lost app, passkeys and codes.
+"""Remove all second factors of a person who has lost them.
 
-Their password alone signs them in afterwards: be sure who asks.
+The person can then sign in with the password alone: verify the identity first.
 """
 
 from typing import Any
@@ -12,16 +12,14 @@ from benchmarks.labs.sign_ins import reset_factors
 
 
 class Command(BaseCommand):
-    """Takes all second factors of a person away; each of their labs' logs tells."""
-
     help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("name", help="what the person signs in with")
+        parser.add_argument("name", help="username")
 
     def handle(self, *args: Any, **options: Any) -> None:
         person = User.objects.filter(username=options["name"]).first()
         if person is None:
-            raise CommandError(f'There is no account "{options["name"]}".')
+            raise CommandError(f"Account not found: {options['name']}")
         count = reset_factors(person)
-        self.stdout.write(f"{person} had {count} second factors and has none now.")
+        self.stdout.write(f"{count} second factors of {person} were removed.")

@@ -1,4 +1,4 @@
-"""`manage.py revoke_token PREFIX`: make a token useless from the next request on."""
+"""Revoke a token. It stops working with the next request."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from benchmarks.models import Token
 
 
 class Command(BaseCommand):
-    """The prefix is the middle part of ``vl_<prefix>_<secret>``; it is no secret."""
+    """The prefix is the middle of ``vl_<prefix>_<secret>``."""
 
     help = __doc__
 
@@ -19,6 +19,6 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         token = Token.objects.filter(prefix=options["prefix"]).first()
         if token is None:
-            raise CommandError(f'There is no token with prefix "{options["prefix"]}".')
+            raise CommandError(f'Token not found: prefix "{options["prefix"]}"')
         revoke_token(token=token)
-        self.stdout.write(f"{token} of {token.agent} is revoked.")
+        self.stdout.write(f"{token} of {token.agent} was revoked.")

@@ -1,6 +1,6 @@
-"""`manage.py sweep`: outbox, rereads, checks, news, mail, energy, plans, publishing.
+"""Run due background work: outbox, reparses, checks, events, email, plans, publishing.
 
-Of several, on whatever machines, one does it; the others wait until it is gone.
+If several sweepers run, one works and the others stand by.
 """
 
 import logging
@@ -17,154 +17,151 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import InterfaceError, OperationalError, connection
 
 from benchmarks import tasks
-from benchmarks.keeping.retention import Hourly
-from benchmarks.memory import Memory
+from benchmarks.collaboration import events
+from benchmarks.jobs.advisory_locks import acquire_lock, advisory_lock
+from benchmarks.maintenance.retention import HourlyCleanup
+from benchmarks.memory_trimming import MemoryTrimmer
 from benchmarks.monitoring import exposition
-from benchmarks.monitoring.counters import SWEEP_SECONDS
-from benchmarks.monitoring.tracing import new_id, traced
+from benchmarks.monitoring.counters import SCHEDULER_SECONDS
+from benchmarks.monitoring.request_ids import new_id, use_request_id
 from benchmarks.plans import progress
-from benchmarks.power.logs import integrate_due
+from benchmarks.power.meter_logs import integrate_due
 from benchmarks.studies import checking, data_versions
-from benchmarks.studies.rollups import Renewal
-from benchmarks.together import events
-from benchmarks.unattended.holding import held, take
-from benchmarks.uploads import processing, rereading
-from benchmarks.wake import is_worker_woken
+from benchmarks.studies.rollups import RollupRenewal
+from benchmarks.uploads import processing, reparsing
+from benchmarks.worker_wakeup import is_wakeup_pending
 
 logger = logging.getLogger(__name__)
-SWEEPER = "sweeper"
-# As workers: what the sweeper has in hand, no worker can take.
+SCHEDULER_LOCK = "sweeper"
+# Like workers, who cannot take claimed jobs.
 NICENESS = 5
-# So long work is left to a worker that was woken and may be at it.
-WOKEN_S = 10.0
-# Flags are to be current soon after an upload; at rest nobody waits for a look.
-SOON_S = 0.2
+# Newer uploads are left to the woken worker.
+WAKEUP_WAIT_S = 10.0
+# Flags must be current soon.
+SHORT_WAIT_S = 0.2
 
 
 class Command(BaseCommand):
-    """Looks into the outbox every second, until it is told to stop."""
-
     help = __doc__
-    tidy = Hourly()
-    memory = Memory()
+    tidy = HourlyCleanup()
+    memory = MemoryTrimmer()
     is_leading: bool | None = None
-    renew_rollups = Renewal()
+    renew_rollups = RollupRenewal()
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--every", type=float, default=1.0, help="seconds")
+        parser.add_argument("--every", type=float, default=1.0, help="interval (s)")
         parser.add_argument(
-            "--older-than", type=float, default=4.0, help="leave younger work alone (s)"
+            "--older-than", type=float, default=4.0, help="ignore newer work (s)"
         )
-        parser.add_argument("--once", action="store_true", help="one look, then end")
+        parser.add_argument("--once", action="store_true", help="run once, then exit")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["once"]:
-            with held(SWEEPER) as is_mine:
+            with advisory_lock(SCHEDULER_LOCK) as is_mine:
                 if is_mine:
-                    self._look(options["older_than"], options["every"])
+                    self._run_cycle(options["older_than"], options["every"])
                 else:
-                    self.stdout.write("Another sweeper works: nothing to do here.")
+                    self.stdout.write("Nothing to do: another sweeper is running.")
             return
         if settings.METRICS_PORT:
             exposition.serve(settings.METRICS_PORT)
-        # Whoever uploads, and reads pages, comes first.
+        # Uploads and pages have priority.
         os.nice(NICENESS)
-        with stop_signals() as stopped:
+        with stop_signals() as stop_socket:
             while True:
-                with traced(new_id("sweep-")):
+                with use_request_id(new_id("sweep-")):
                     pause_s = options["every"]
-                    if self._leads():
+                    if self._is_leader():
                         older_than_s = options["older_than"]
-                        if is_worker_woken():
-                            # Where much waits it takes its time; both would be slower.
-                            older_than_s = max(older_than_s, WOKEN_S)
-                        pause_s = self._look(older_than_s, options["every"])
-                self.memory.give_back()
-                if select.select([stopped], [], [], pause_s)[0]:
+                        if is_wakeup_pending():
+                            older_than_s = max(older_than_s, WAKEUP_WAIT_S)
+                        pause_s = self._run_cycle(older_than_s, options["every"])
+                self.memory.trim()
+                if select.select([stop_socket], [], [], pause_s)[0]:
                     return
 
-    def _leads(self) -> bool:
-        """Return whether this is the sweeper that works."""
+    def _is_leader(self) -> bool:
         try:
-            leads = take(SWEEPER)
+            is_leader = acquire_lock(SCHEDULER_LOCK)
         except (OperationalError, InterfaceError) as error:
-            logger.warning("The database does not answer: %s", error)
+            logger.warning("The database is not responding: %s", error)
             connection.close()
             return False
-        if leads != self.is_leading:
-            logger.info("This sweeper works" if leads else "Another sweeper works")
-        self.is_leading = leads
-        return leads
+        if is_leader != self.is_leading:
+            logger.info(
+                "This sweeper is active" if is_leader else "Another sweeper is active"
+            )
+        self.is_leading = is_leader
+        return is_leader
 
-    def _look(self, older_than_s: float, every_s: float) -> float:
-        """Do what there is; return after how many seconds to look again."""
-        finished = reread = 0
+    def _run_cycle(self, min_age_s: float, every_s: float) -> float:
+        """Return the pause until the next cycle in seconds."""
+        finished = reparsed = 0
         is_soon_due = False
         try:
             with _logged("The outbox"):
-                finished = processing.drain(older_than_s=older_than_s)
+                finished = processing.process_due_uploads(min_age_s=min_age_s)
             with _logged("Rereading"):
-                reread = rereading.proceed()
+                reparsed = reparsing.advance_reparses()
             with _logged("Checking"):
                 checking.check_due_studies()
-                is_soon_due = checking.is_soon_due()
+                is_soon_due = checking.has_check_due_soon()
             with _logged("Telling"):
-                events.tell_due_news()
+                events.publish_due_events()
             with _logged("Sending workers"):
-                tasks.send_workers()
+                tasks.dispatch_due_jobs()
             with _logged("Integrating power"):
                 integrate_due()
             with _logged("Proceeding with plans"):
-                progress.proceed_plans()
+                progress.advance_plans()
             with _logged("Tidying"):
-                if gone := {what: n for what, n in self.tidy().items() if n}:
-                    logger.info("Deleted what was over: %s", gone)
+                if deleted := {label: n for label, n in self.tidy().items() if n}:
+                    logger.info("Deleted expired data: %s", deleted)
             with _logged("Notes of changes"):
-                data_versions.gather_notes()
+                data_versions.merge_change_counts()
             with _logged("Counting"):
                 self.renew_rollups()
         except (OperationalError, InterfaceError) as error:
-            logger.warning("The database does not answer: %s", error)
-            # A broken connection would fail every later look.
+            logger.warning("The database is not responding: %s", error)
+            # A broken connection would fail every later cycle.
             connection.close()
             return every_s
         if finished:
-            logger.info("Finished %s runs that nobody was woken for", finished)
-        if reread:
+            logger.info("Finished %s runs for which no worker was woken", finished)
+        if reparsed:
             return 0.0
-        return min(SOON_S, every_s) if is_soon_due else every_s
+        return min(SHORT_WAIT_S, every_s) if is_soon_due else every_s
 
 
 @contextmanager
-def _logged(duty: str) -> Iterator[None]:
-    """Log what a duty fails of, so that the sweeper goes on with the others."""
+def _logged(task: str) -> Iterator[None]:
+    """Log exceptions, and continue with other tasks."""
     try:
-        with SWEEP_SECONDS.labels(duty).time():
+        with SCHEDULER_SECONDS.labels(task).time():
             yield
     except (OperationalError, InterfaceError):
-        raise  # the database is away: it would fail the others as well
-    except Exception:  # whatever it is, the other duties are to be done
-        logger.exception("%s failed", duty)
+        raise  # would fail all tasks
+    except Exception:
+        logger.exception("%s failed", task)
 
 
 @contextmanager
 def stop_signals() -> Iterator[socket.socket]:
-    """Yield a socket that can be read from once SIGTERM or Ctrl-C came.
+    """Yield a socket that is readable after SIGTERM or SIGINT.
 
-    A threading.Event may not be set in a signal's handler: it runs in the very thread
-    that may hold the event's lock while it begins to wait.
+    Setting a threading.Event in a signal handler may deadlock.
     """
     stopped, wakes = socket.socketpair()
     with stopped, wakes:
-        # Python takes no blocking socket as the fd to wake up.
+        # Required by set_wakeup_fd.
         wakes.setblocking(False)
         signal.set_wakeup_fd(wakes.fileno())
         numbers = (signal.SIGTERM, signal.SIGINT)
-        # They do nothing: the fd tells of the signal, and the default would end us.
-        before = [signal.signal(number, lambda *_: None) for number in numbers]
+        # The default would end the process.
+        previous = [signal.signal(number, lambda *_: None) for number in numbers]
         try:
             yield stopped
         finally:
             signal.set_wakeup_fd(-1)
-            for number, handler in zip(numbers, before, strict=True):
+            for number, handler in zip(numbers, previous, strict=True):
                 signal.signal(number, handler)

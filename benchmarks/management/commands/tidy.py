@@ -1,15 +1,13 @@
-"""`manage.py tidy`: delete what is over; the sweeper does it once an hour."""
+"""Delete expired data. The sweeper does this every hour."""
 
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from benchmarks.keeping import retention
+from benchmarks.maintenance import retention
 
 
 class Command(BaseCommand):
-    """Sign-ins, reports, invitations, failed publishing, rereads and tokens."""
-
     help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -17,8 +15,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         is_dry = options["dry_run"]
-        counts = retention.counts() if is_dry else retention.tidy()
-        kept = {rule.what: rule.days for rule in retention.RULES}
-        verb = "would go" if is_dry else "deleted"
-        for what, n in counts.items():
-            self.stdout.write(f"{n:8,} {verb}: {what} (after {kept[what]} days)")
+        counts = retention.count_expired() if is_dry else retention.clean_up()
+        days = {rule.label: rule.days for rule in retention.RETENTION_RULES}
+        verb = "would be deleted" if is_dry else "deleted"
+        for label, n in counts.items():
+            self.stdout.write(f"{n:8,} {verb}: {label} (after {days[label]} days)")

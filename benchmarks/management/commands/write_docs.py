@@ -1,34 +1,33 @@
-"""`manage.py write_docs`: write the generated pages of docs/, or check them."""
+"""Write the generated pages of docs/, or check them with --check."""
 
 from pathlib import Path
 
 from django.conf import settings
 
 from benchmarks.management import GeneratingCommand
-from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.tool import Metric, Tool
 from benchmarks.plausibility.rules import flags_page
 from benchmarks.tools import TOOLS
 from benchmarks.work_classes import WORK_CLASSES
 
-HEAD = """# Tools
+TOOLS_HEADING = """# Tools
 
-Made from `benchmarks/tools/`: change a tool there, not here. An upload may name a tool
-by its slug, its title or another of its names, in any case; metrics by their name.
-Units can be any that convert into the one listed.
+This page is generated from `benchmarks/tools/`. Edit the tools there. An upload can
+name a tool by its slug, its title or one of its other names, regardless of case, and
+metrics by their name. Any unit that can be converted to the listed unit is accepted.
 
-Only what is of kind speed or energy has an efficiency ([method](method.md)); a cost is
-CPU time for a unit of work, which has one where no hypervisor hides a part of it. A
-metric that stands for its test says of which classes of work that is; one that is
-implied does so where none of those was measured that it follows from.
+Only metrics of the kinds speed and energy have a relative performance
+([method](method.md)). A cost is CPU time per unit of work; it has a relative
+performance only if no hypervisor hides a part of it. A primary metric represents its
+test and has one or more work classes. An implied metric has its work class only if the
+metrics that it follows from were not measured.
 
-A benchmark that is not here is declared by the lab that uses it: "Own tools" in
-[the API](api.md), or the page "Tools" of the lab.
+A lab can declare benchmarks that are not listed here: see "Custom tools" in
+[the API](api.md), or the Tools page of the lab.
 """
 
 
 class Command(GeneratingCommand):
-    """The pages that list the tools and the rules."""
-
     help = __doc__
 
     def files(self) -> dict[Path, str]:
@@ -37,39 +36,40 @@ class Command(GeneratingCommand):
 
 
 def _kind(metric: Metric) -> str:
-    """What a metric is, and what makes it a setting."""
-    if metric.fixed_by:
-        but = f", but for `{metric.unless[0]}`" if metric.unless else ""
-        return f"{metric.kind}; set by `{metric.fixed_by[0]}` and the like{but}"
-    if metric.capped_by:
-        cap = metric.capped_by[0]
+    """Return kind and fixing options."""
+    if metric.fixed_by_parameters:
+        amount = metric.amount_options[0] if metric.amount_options else ""
+        unless = f", unless `{amount}` is given" if amount else ""
+        option = metric.fixed_by_parameters[0]
+        return f"{metric.kind}; fixed by options such as `{option}`{unless}"
+    if metric.rate_options:
+        cap = metric.rate_options[0]
         when = f"`{cap.option}` is reached" if cap.unit else f"`{cap.option}` is given"
-        return f"{metric.kind}; set where {when}"
+        return f"{metric.kind}; fixed if {when}"
     return str(metric.kind)
 
 
 def _rank(tool: Tool, metric: Metric) -> str:
-    """Whether a metric stands for its test, and for which work."""
-    if work := tool.primary.get(metric.name):
-        classes = (WORK_CLASSES[slug].title for slug in work.classes)
+    """Return a primary metric's work classes, or the implying metrics."""
+    if work := tool.primary_metrics.get(metric.name):
+        classes = (WORK_CLASSES[slug].title for slug in work.work_classes)
         return "; ".join(classes) or "yes"
-    if sources := tool.implied.get(metric.name):
+    if sources := tool.implied_metrics.get(metric.name):
         return f"implied by {', '.join(sources)}"
     return ""
 
 
 def tools_page() -> str:
-    """The text of ``docs/tools.md``."""
-    lines = [HEAD]
+    lines = [TOOLS_HEADING]
     for tool in TOOLS.values():
         names = ", ".join(f"`{name}`" for name in tool.aliases)
-        also = f", also {names}" if names else ""
+        also = f" (also {names})" if names else ""
         lines += [
             f"## {tool.title}",
             "",
             f"Slug `{tool.slug}`{also}. <{tool.homepage}>",
             "",
-            "| metric | unit | better | component | kind | stands for its test |",
+            "| metric | unit | better | component | kind | primary |",
             "|---|---|---|---|---|---|",
         ]
         lines += (

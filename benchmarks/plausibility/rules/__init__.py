@@ -1,7 +1,4 @@
-"""All plausibility rules: the check of a study, and the page for readers.
-
-CONTRIBUTING.md describes how to add a rule.
-"""
+"""All plausibility rules, and the page about them."""
 
 from collections.abc import Iterable, Mapping
 from importlib import import_module
@@ -9,22 +6,30 @@ from pkgutil import iter_modules
 from types import MappingProxyType
 from typing import Final
 
-from benchmarks.plausibility.facts import StudyFacts
-from benchmarks.plausibility.findings import REGISTERED, SEVERITIES, Finding, Rule
+from benchmarks.plausibility.findings import (
+    RULE_REGISTRY,
+    SEVERITIES,
+    Rule,
+    RuleFinding,
+)
+from benchmarks.plausibility.study_facts import StudyFacts
 
-# A module of rules registers them when it is imported.
+# Importing a module registers its rules.
 for family in iter_modules(__path__):
     import_module(f"{__name__}.{family.name}")
 
 RULES: Final[Mapping[str, Rule]] = MappingProxyType(
-    {rule.id: rule for rule in sorted(REGISTERED.values(), key=lambda rule: rule.place)}
+    {
+        rule.id: rule
+        for rule in sorted(RULE_REGISTRY.values(), key=lambda rule: rule.sort_key)
+    }
 )
 
 
-def check(
+def apply_rules(
     study: StudyFacts, rules: Iterable[Rule] = RULES.values()
-) -> tuple[Finding, ...]:
-    """Return a study's distinct findings: errors first, then by rule."""
+) -> tuple[RuleFinding, ...]:
+    """Return distinct findings, by severity and then by rule."""
     findings = {
         finding.fingerprint: finding
         for rule in rules
@@ -37,27 +42,27 @@ def check(
     )
 
 
-_HEAD = """# Flags
+_INTRODUCTION = """# Flags
 
-Made from `benchmarks/plausibility/rules/`: change a rule there, not here.
+This page is generated from `benchmarks/plausibility/rules/`. Edit the rules there.
 
-A flag is a doubt about numbers, with its evidence. It never changes a number. Its
-severity is *impossible* (a number that cannot be right), *implausible* (one that hardly
-can) or *check* (one that needs a word of explanation). The first two withhold the
-verdict of the cells they name until a person confirms or dismisses them with a note.
-That decision stays as long as the values do: if one of them changes, the flag is open
-again.
+A flag marks numbers that may be wrong, with evidence. It never changes a number. Its
+severity is *impossible* (the number cannot be correct), *implausible* (the number is
+very unlikely to be correct) or *check* (the number needs an explanation). Impossible
+and implausible flags withhold the verdict of the results they name, and of results that
+use these as their baseline, until a person dismisses them with a note. A confirmed flag
+continues to withhold the verdict. A decision applies as long as the values stay the
+same: if one of them changes, the flag is open again.
 
-What is called noise below is the scatter of the runs. Where a cell has only one run, it
-is the scatter of the study's other cells of the same tool and metric; where there is
-none, the dispersion up to which a lab may publish: CPU 2 %, memory 3 %, network 5 %,
-disk 10 %.
+In the rules below, noise is the scatter of the runs. If a result has only one run, it
+is the scatter of the study's other results of the same tool and metric. If there are
+none, it is the dispersion up to which a lab may publish: CPU 2%, memory 3%, network 5%,
+disk 10%.
 """
 
 
 def flags_page() -> str:
-    """The text of ``docs/flags.md``."""
-    lines = [_HEAD, "| rule | flags | severity |", "|---|---|---|"]
+    lines = [_INTRODUCTION, "| rule | flags | severity |", "|---|---|---|"]
     for rule in RULES.values():
         lines.append(f"| [`{rule.id}`](#{rule.id}) | {rule.title} | {rule.severity} |")
     lines.append("")

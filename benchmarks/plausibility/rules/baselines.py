@@ -1,4 +1,4 @@
-"""Native machines that disagree, guests faster than theirs, and co-runs without one."""
+"""Conflicting native machines, guests faster than native, and unmatched co-runs."""
 
 import math
 from collections import defaultdict
@@ -8,49 +8,54 @@ from itertools import combinations
 from statistics import median
 from typing import Final
 
-from benchmarks.analysis.baselines import PATHS
-from benchmarks.plausibility.days import (
-    MOST,
-    day_of,
+from benchmarks.analysis.baselines import PATH_SCENARIOS
+from benchmarks.plausibility.day_effects import (
+    MAX_LOG_EFFECT,
+    day_shifts,
+    is_other_day,
     log_efficiency,
-    of_another_day,
-    shifts,
+    measurement_day,
 )
-from benchmarks.plausibility.facts import (
-    NORMAL,
+from benchmarks.plausibility.findings import (
+    Finding,
+    cell_finding,
+    name_and_more,
+    rule,
+    unique_subjects,
+)
+from benchmarks.plausibility.study_facts import (
+    MAD_TO_SD,
     CellFact,
     Id,
     Noise,
     StudyFacts,
-    factor_of,
+    factor_from_log,
 )
-from benchmarks.plausibility.findings import Doubt, about_cells, further, rule, subjects
-from benchmarks.sentences import Sentence, counted, joined, template
+from benchmarks.sentences import Sentence, join_sentences, pluralized, template
 
-CLEARLY: Final = 3.3
-"""In standard errors: 1 in 1,000 if nothing is wrong (one value of a thousand)."""
+MIN_STANDARD_ERRORS: Final = 3.3
+"""1 in 1,000 by chance."""
 MARGIN: Final = math.log(1.02)
-"""Differences below the equivalence margin of 2 % change nothing."""
-AHEAD: Final = math.log(1.05)
-"""Where a program lies in memory alone makes it some percent faster or slower."""
-ALL: Final = 4
-"""Fewer guests may all be fast for a reason of their own."""
-REPEATS: Final = 1 / 3
-"""A native machine repeats its single printed value better than its component's limit
-allows: the 52 values that the LMU studies share differ by nothing at all."""
-MORE: Final = template("{cases}: {off:.1%} more than {other}.")
-LESS: Final = template("{cases}: {off:.1%} less than {other}.")
-SLIP: Final = math.log(4)
-"""Beyond a factor 4 it is another mistake, and another rule's."""
+"""The equivalence margin."""
+MIN_LOG_ADVANTAGE: Final = math.log(1.05)
+"""The placement of a program in memory changes its speed by some percent."""
+MIN_GUESTS: Final = 4
+"""Fewer guests may all be fast for other reasons."""
+NATIVE_NOISE_FRACTION: Final = 1 / 3
+"""Single printed values of a native machine vary less: the 52 values that the LMU
+studies share are identical.
+"""
+HIGHER_SENTENCE: Final = template("{cases}: {off:.1%} higher than {other}.")
+LOWER_SENTENCE: Final = template("{cases}: {off:.1%} lower than {other}.")
+MAX_LOG_DIFFERENCE: Final = math.log(4)
+"""Larger factors have other causes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ratio:
-    """One cell against another: the log ratio and its standard error."""
-
+class ValueRatio:
     cell: CellFact
     other: CellFact
-    log: float
+    log_ratio: float
     error: float
 
 
@@ -58,85 +63,92 @@ class Ratio:
     "baselines-disagree",
     "Conflicting native baselines",
     "impossible",
-    looks_beside=True,
+    uses_other_studies=True,
 )
-def baselines_disagree(study: StudyFacts) -> Iterator[Doubt]:
-    """Two native cells of one host, guest OS, bits and case (of two native systems or
-    of two studies) differ by more than 2 % and 3.3 standard errors, in one case or in
-    the median of all cases of one tool and metric. A single printed value is given a
-    third of its component's publishing limit as noise (0.7 % CPU, 1 % memory, 1.7 %
-    network, 3.3 % disk), cells with several runs their own. Where the two share no
-    session and differ by 25 % at most, it is a check: the machine may have been another
-    one on that day, and neither value is wrong.
+def baselines_disagree(study: StudyFacts) -> Iterator[Finding]:
+    """Flags two native results of the same host, guest OS, bits and benchmark (from two
+    native systems or two studies) that differ by more than 2% and 3.3 standard errors,
+    in one benchmark or in the median of all benchmarks of one tool and metric. The
+    noise of a single printed value is taken as a third of the publishing limit of its
+    component (CPU 0.7%, memory 1%, network 1.7%, disk 3.3%); results with several runs
+    use their own noise. If the two results share no session and differ by at most 25%,
+    the severity is check: the machine may have changed between the two days, and
+    neither value is wrong.
 
-    Why: every efficiency depends on which of them is taken. The native Windows network
-    throughput of the LMU studies differs by 6 %, all other native values agree.
+    Why: every relative performance depends on which of the two is used. The native
+    Windows network throughput of the LMU studies differs by 6%; all other native values
+    agree.
 
-    What to do: find out what changed between the two (driver, offload, cable, day);
-    measure the native machine again in the session of the guests.
+    Remedy: find out what changed (driver, offload, cable, day). Measure the native
+    machine again in the session of the guests.
     """
     natives: dict[tuple[object, ...], dict[tuple[Id, Id], dict[Id, CellFact]]] = {}
-    for cell in (*study.cells, *study.others):
-        # A path is of two machines and the wire between them, not of this one.
-        if cell.is_native and cell.scenario not in PATHS and cell.mean > 0:
-            # Study and system are left out of the column: these are what is compared.
+    for cell in (*study.cells, *study.other_study_cells):
+        # A network path is not a property of one machine.
+        if cell.is_native and cell.scenario not in PATH_SCENARIOS and cell.mean > 0:
             machine = (cell.host, cell.guest_os, cell.guest_bits, *cell.circumstances)
-            systems = natives.setdefault((*machine, *cell.kind), {})
+            systems = natives.setdefault((*machine, *cell.sibling_key), {})
             systems.setdefault((cell.study, cell.system), {})[cell.case] = cell
     for systems in natives.values():
-        for (here, one), (there, other) in combinations(systems.items(), 2):
-            if study.id in {here[0], there[0]}:
-                yield from _disagreement(one, other, study)
+        for (first_key, first_cells), (second_key, second_cells) in combinations(
+            systems.items(), 2
+        ):
+            if study.id in {first_key[0], second_key[0]}:
+                yield from _disagreement(first_cells, second_cells, study)
 
 
 def _disagreement(
-    one: Mapping[Id, CellFact], other: Mapping[Id, CellFact], study: StudyFacts
-) -> Iterator[Doubt]:
+    first_cells: Mapping[Id, CellFact],
+    second_cells: Mapping[Id, CellFact],
+    study: StudyFacts,
+) -> Iterator[Finding]:
     ratios = []
-    for case in one:
-        if case in other:
-            pair = (one[case], other[case])
+    for case in first_cells:
+        if case in second_cells:
+            pair = (first_cells[case], second_cells[case])
             log = math.log(pair[0].mean / pair[1].mean)
             error = math.hypot(*(_repeat_error(cell, study.noise) for cell in pair))
-            if abs(log) < SLIP:
-                ratios.append(Ratio(*pair, log, error))
-    off = _pooled(ratios)
-    if off is None:
-        ratios = [ratio for ratio in ratios if _is_clear(ratio.log, ratio.error)]
+            if abs(log) < MAX_LOG_DIFFERENCE:
+                ratios.append(ValueRatio(*pair, log, error))
+    log_ratio = _pooled_log(ratios)
+    if log_ratio is None:
+        ratios = [ratio for ratio in ratios if _is_clear(ratio.log_ratio, ratio.error)]
         if not ratios:
             return
-        off = median(ratio.log for ratio in ratios)
+        log_ratio = median(ratio.log_ratio for ratio in ratios)
     native = ratios[0].other
     if native.study == study.id:
-        where = Sentence("the other native system ({system})", system=native.where)
+        location = Sentence(
+            "the other native system ({system})", system=native.system_phrase
+        )
     else:
         name = native.study_label or str(native.study)
-        where = Sentence("the same machine in {study}", study=name)
+        location = Sentence("the same machine in {study}", study=name)
     members = [cell for ratio in ratios for cell in (ratio.cell, ratio.other)]
-    said: str = Sentence(
-        MORE if off > 0 else LESS,
-        cases=further(ratios[0].cell.name, len(ratios) - 1),
-        off=abs(factor_of(off) - 1),
-        other=where,
+    sentence: str = Sentence(
+        HIGHER_SENTENCE if log_ratio > 0 else LOWER_SENTENCE,
+        cases=name_and_more(ratios[0].cell.description, len(ratios) - 1),
+        off=abs(factor_from_log(log_ratio) - 1),
+        other=location,
     )
-    apart = all(of_another_day(ratio.cell, ratio.other) for ratio in ratios)
-    is_day = apart and abs(off) <= MOST
+    on_other_days = all(is_other_day(ratio.cell, ratio.other) for ratio in ratios)
+    is_day = on_other_days and abs(log_ratio) <= MAX_LOG_EFFECT
     if is_day:
-        days = [day_of(one) for one in (ratios[0].cell, native)]
+        days = [measurement_day(cell) for cell in (ratios[0].cell, native)]
         other_days = Sentence(
-            "They are of different sessions ({one} and {other}): the machine may have "
-            "been another one then.",
+            "They were measured in different sessions ({one} and {other}); the "
+            "machine may have changed in between.",
             one=days[0],
             other=days[1],
         )
-        said = joined([said, other_days])
-    yield about_cells(
-        said,
-        # The other study's cells are evidence; it has flags of its own.
+        sentence = join_sentences([sentence, other_days])
+    yield cell_finding(
+        sentence,
+        # The other study has its own flags.
         [cell for cell in members if cell.study == study.id],
         "check" if is_day else None,
-        quotes=tuple({cell.study for cell in members} - {study.id}),
-        off_percent=round(100 * (factor_of(off) - 1), 3),
+        quoted_studies=tuple({cell.study for cell in members} - {study.id}),
+        off_percent=round(100 * (factor_from_log(log_ratio) - 1), 3),
         other_system=str(native.system),
         other_study=str(native.study),
         pairs=[[ratio.cell.mean, ratio.other.mean] for ratio in ratios],
@@ -144,77 +156,92 @@ def _disagreement(
 
 
 def _repeat_error(cell: CellFact, noise: Noise) -> float:
-    return noise.of_mean(cell) * (REPEATS if cell.n == 1 else 1)
+    return noise.mean_error(cell) * (NATIVE_NOISE_FRACTION if cell.n == 1 else 1)
 
 
-def _is_clear(log: float, error: float, least: float = MARGIN) -> bool:
-    """Beyond 3.3 standard errors; beyond 2.3 of them from what placement explains."""
-    beyond = least + 2.3 * error if least > MARGIN else least
-    return abs(log) > max(beyond, CLEARLY * error)
+def _is_clear(log: float, error: float, minimum: float = MARGIN) -> bool:
+    """Require 3.3 standard errors, and 2.3 of them above a ``minimum`` that exceeds the
+    equivalence margin.
+    """
+    threshold = minimum + 2.3 * error if minimum > MARGIN else minimum
+    return abs(log) > max(threshold, MIN_STANDARD_ERRORS * error)
 
 
-def _pooled(ratios: Sequence[Ratio], least: float = MARGIN) -> float | None:
-    """The median log ratio, if it is clear; sqrt(pi / 2) is a median's larger error."""
+def _pooled_log(ratios: Sequence[ValueRatio], minimum: float = MARGIN) -> float | None:
+    """Return the median log ratio if it is clear.
+
+    A median's error is sqrt(pi / 2) times that of a mean.
+    """
     if len(ratios) < 2:
         return None
-    middle = median(ratio.log for ratio in ratios)
+    middle = median(ratio.log_ratio for ratio in ratios)
     factor = math.sqrt(math.pi / 2) if len(ratios) > 2 else 1
     mean_square = sum(ratio.error**2 for ratio in ratios) / len(ratios)
     error = factor * math.sqrt(mean_square / len(ratios))
-    return middle if _is_clear(middle, error, least) else None
+    return middle if _is_clear(middle, error, minimum) else None
 
 
 @rule(
     "faster-than-native",
-    "A virtual machine that is faster than its host",
+    "Virtual machine faster than its host",
     "implausible",
-    looks_beside=True,
+    uses_other_studies=True,
 )
-def faster_than_native(study: StudyFacts) -> Iterator[Doubt]:
-    """A guest beats its native baseline by more than 5 % and 3.3 standard errors: in
-    one case, or in the median of all cases of one tool and metric under the same
-    circumstances. Noise is that of both cells' runs, for single values that of their
-    kind in this study, else the publishing limit of the component. CPU shares,
-    power and the time that something takes to start (a container boots faster than a
-    machine) are left out, as are sums over several guests except for disk and network,
-    where one medium serves all of them.
+def faster_than_native(study: StudyFacts) -> Iterator[Finding]:
+    """Flags a guest that is faster than its native baseline by more than 5% and 3.3
+    standard errors, in one benchmark or in the median of all benchmarks of one tool and
+    metric under the same conditions. Noise is estimated from the runs of both results;
+    for single values, from results of the same kind in this study; otherwise it is the
+    publishing limit of the component. CPU shares, power and the time that something
+    takes to start are excluded (a container starts faster than a machine). Sums over
+    several guests are excluded except for disk and network, where all guests share one
+    medium.
 
     Why: a hypervisor adds work. A faster guest has a cache that the machine lacks, a
     slow clock, another setting, or a baseline that was measured too slow.
 
-    What to do: compare caches (write-back on the host), clocks and settings of both;
-    repeat the baseline.
+    Remedy: compare caches (write-back on the host), clocks and settings of both.
+    Repeat the baseline.
     """
-    ratios: dict[tuple[object, ...], list[Ratio]] = defaultdict(list)
-    by_day = shifts(study)
+    ratios: dict[tuple[object, ...], list[ValueRatio]] = defaultdict(list)
+    shifts = day_shifts(study)
     for cell in study.cells:
-        if native := _native_of(cell, study):
-            error = math.hypot(study.noise.of_mean(cell), study.noise.of_mean(native))
-            ratio = _speed(cell, native, error, by_day.get(cell.column, 0.0))
-            ratios[(*cell.column, *cell.kind)].append(ratio)
+        if native := _comparable_native(cell, study):
+            error = math.hypot(
+                study.noise.mean_error(cell), study.noise.mean_error(native)
+            )
+            ratio = _lead_over_native(
+                cell, native, error, shifts.get(cell.column_key, 0.0)
+            )
+            ratios[(*cell.column_key, *cell.sibling_key)].append(ratio)
     for members in ratios.values():
-        off = _pooled(members, AHEAD)
-        all_ahead = off is not None and off > 0
+        pooled = _pooled_log(members, MIN_LOG_ADVANTAGE)
+        all_ahead = pooled is not None and pooled > 0
         faster = [
             ratio
             for ratio in members
-            if ratio.log > 0 and (all_ahead or _is_clear(ratio.log, ratio.error, AHEAD))
+            if ratio.log_ratio > 0
+            and (
+                all_ahead or _is_clear(ratio.log_ratio, ratio.error, MIN_LOG_ADVANTAGE)
+            )
         ]
         if not faster:
             continue
-        most = max(faster, key=lambda ratio: ratio.log)
-        yield about_cells(
+        largest = max(faster, key=lambda ratio: ratio.log_ratio)
+        yield cell_finding(
             Sentence(
-                "{cases} beat the native machine, by up to {ahead:.1%} ({mean:g} "
-                "against {native:g} {unit}).",
-                cases=further(most.cell.name, len(faster) - 1),
-                ahead=factor_of(most.log) - 1,
-                mean=most.cell.mean,
-                native=most.other.mean,
-                unit=most.cell.unit,
+                "{cases}: faster than native by up to {ahead:.1%} ({mean:g} "
+                "instead of {native:g} {unit}).",
+                cases=name_and_more(largest.cell.description, len(faster) - 1),
+                ahead=factor_from_log(largest.log_ratio) - 1,
+                mean=largest.cell.mean,
+                native=largest.other.mean,
+                unit=largest.cell.unit,
             ),
             [ratio.cell for ratio in faster],
-            efficiencies=[round(factor_of(ratio.log), 5) for ratio in faster],
+            efficiencies=[
+                round(factor_from_log(ratio.log_ratio), 5) for ratio in faster
+            ],
             standard_errors=[round(ratio.error, 5) for ratio in faster],
             pairs=[[ratio.cell.mean, ratio.other.mean] for ratio in faster],
         )
@@ -222,62 +249,65 @@ def faster_than_native(study: StudyFacts) -> Iterator[Doubt]:
 
 @rule(
     "baseline-too-slow",
-    "A native value that all guests beat",
+    "Native result slower than its guests",
     "implausible",
-    looks_beside=True,
+    uses_other_studies=True,
 )
-def baseline_too_slow(study: StudyFacts) -> Iterator[Doubt]:
-    """At least four guests are compared with one native cell, three of four of them
-    beat it, and their median lies more than 5 % above it: by 4 times the larger of
-    their own spread, the standard error of the native cell (a third of its kind's
-    noise for a single value) and 1 %.
+def baseline_too_slow(study: StudyFacts) -> Iterator[Finding]:
+    """Flags a native result with at least four guests if at least three of four guests
+    are faster and the median guest is more than 5% faster. The median must also be
+    ahead by more than 4 times the largest of three values: the spread of the guests,
+    the standard error of the native result (for a single value, a third of the noise of
+    its kind), and 1%.
 
-    Why: one guest may be lucky. If all are ahead by the same amount, the native value
-    is the one that is wrong. In the LMU study of ESXi all four 64-bit Linux guests send
-    7 % more than the native machine, and write 12 % more into the second cache.
+    Why: one guest may be ahead by chance. If all are ahead by the same amount, the
+    native value is wrong. In the LMU study of ESXi, all four 64-bit Linux guests send
+    7% more than the native machine and write 12% more into the second-level cache.
 
-    What to do: measure the native machine again, in the session of the guests.
+    Remedy: measure the native machine again in the session of the guests.
     """
-    guests: dict[Id, list[Ratio]] = defaultdict(list)
-    by_day = shifts(study)
+    guests: dict[Id, list[ValueRatio]] = defaultdict(list)
+    shifts = day_shifts(study)
     for cell in study.cells:
-        native = _native_of(cell, study) if cell.scenario == "single" else None
+        native = _comparable_native(cell, study) if cell.scenario == "single" else None
         if native and native.study == study.id:
-            shift = by_day.get(cell.column, 0.0)
-            guests[native.id].append(_speed(cell, native, 0.0, shift))
+            shift = shifts.get(cell.column_key, 0.0)
+            guests[native.id].append(_lead_over_native(cell, native, 0.0, shift))
     for members in guests.values():
         native = members[0].other
-        # Of a few numbers: numpy takes twenty times as long.
-        logs = [ratio.log for ratio in members]
+        # For few numbers, numpy takes twenty times as long.
+        logs = [ratio.log_ratio for ratio in members]
         middle = median(logs)
-        # One lucky guest says nothing about the native machine; three of four do.
-        ahead = 4 * sum(log > 0 for log in logs) >= 3 * len(members) >= 3 * ALL
-        if not ahead or middle <= AHEAD:
+        # A single one of four guests may be an exception.
+        are_faster = (
+            4 * sum(log > 0 for log in logs) >= 3 * len(members) >= 3 * MIN_GUESTS
+        )
+        if not are_faster or middle <= MIN_LOG_ADVANTAGE:
             continue
-        spread = NORMAL * median(abs(log - middle) for log in logs)
+        spread = MAD_TO_SD * median(abs(log - middle) for log in logs)
         error = max(spread, _repeat_error(native, study.noise), 0.01)
         if middle <= 4 * error:
             continue
-        yield about_cells(
+        yield cell_finding(
             Sentence(
-                "{n} guests are compared with {native} ({mean:g} {unit}), and in the "
-                "median they beat it by {ahead:.1%}.",
+                "{n} guests are compared with {native} ({mean:g} {unit}); their "
+                "median is {ahead:.1%} faster.",
                 n=len(members),
-                native=native.name,
+                native=native.description,
                 mean=native.mean,
                 unit=native.unit,
-                ahead=factor_of(middle) - 1,
+                ahead=factor_from_log(middle) - 1,
             ),
             (native,),
             native=native.mean,
             guests=[ratio.cell.mean for ratio in members],
-            median_percent=round(100 * (factor_of(middle) - 1), 3),
+            median_percent=round(100 * (factor_from_log(middle) - 1), 3),
         )
 
 
-def _native_of(cell: CellFact, study: StudyFacts) -> CellFact | None:
-    """The baseline, where beating it would be strange."""
-    if cell.is_native or cell.is_share or cell.better == "neither":
+def _comparable_native(cell: CellFact, study: StudyFacts) -> CellFact | None:
+    """Return the baseline if beating it would be unexpected."""
+    if cell.is_native or cell.is_cpu_utilization or cell.better == "neither":
         return None
     if cell.is_start_up:
         return None
@@ -289,56 +319,66 @@ def _native_of(cell: CellFact, study: StudyFacts) -> CellFact | None:
     return native if native and native.is_native and native.mean > 0 else None
 
 
-def _speed(cell: CellFact, native: CellFact, error: float, by_day: float) -> Ratio:
-    """How far a guest is ahead of native, beyond what the native's day explains."""
-    return Ratio(cell, native, log_efficiency(cell, native) - by_day, error)
+def _lead_over_native(
+    cell: CellFact, native: CellFact, error: float, shift: float
+) -> ValueRatio:
+    """Subtract the effect of the native's day."""
+    return ValueRatio(cell, native, log_efficiency(cell, native) - shift, error)
 
 
-Pair = tuple[object, object]
-SIZES: Final = ("hypervisor_version", "virtualization", "vcpus", "memory_bytes")
+ValuePair = tuple[object, object]
+NAMED_PROPERTIES: Final = (
+    "hypervisor_version",
+    "virtualization",
+    "vcpus",
+    "memory_bytes",
+)
 
 
 @rule(
     "corun-reference",
-    "A co-run without a single run of its system",
+    "Co-run without a single-VM run of its system",
     "implausible",
     family="references",
 )
-def corun_reference(study: StudyFacts) -> Iterator[Doubt]:
-    """Several guests were measured together on a system that was never measured alone
-    in that case, while another system of the host with the same hypervisor, guest OS
-    and bits was: the reference of the co-run differs from it in what is named. Or the
-    system was measured alone, but the test in one or two other parameters. One flag for
-    each pair of systems.
+def corun_reference(study: StudyFacts) -> Iterator[Finding]:
+    """Flags a co-run of a system that was never measured alone in that benchmark, if
+    another system of the same host with the same hypervisor, guest OS and bits was. The
+    finding names what differs between the two systems. Also flags a co-run if its
+    system was measured alone, but with one or two other parameters. There is one flag
+    for each pair of systems.
 
-    Why: what a co-run costs is its value over that of a single guest of the same
-    configuration. Another one (memory, vCPUs, drivers, storage) adds its own effect. In
-    the LMU study of ESXi the configuration of the parallel runs is not stated.
+    Why: the cost of a co-run is its value relative to a single guest with the same
+    configuration. Another configuration (memory, vCPUs, drivers, storage) adds its own
+    effect. The LMU study of ESXi does not report the configuration of its parallel
+    runs.
 
-    What to do: run the co-run's own configuration alone, or state that the options are
+    Remedy: run the configuration of the co-run alone, or state that the options are
     the same.
     """
-    for members in _set_against_others(study):
+    for members in _unmatched_coruns(study):
         cell, single = members[0]
         differs = {
-            key: [Sentence("not stated") if x in (None, "") else str(x) for x in values]
-            for key, values in _unlike(cell, single).items()
+            key: [
+                Sentence("not reported") if x in (None, "") else str(x) for x in values
+            ]
+            for key, values in _differences(cell, single).items()
         }
         differences = [
-            Sentence("{key} {here} against {there}", key=key, here=here, there=there)
+            Sentence("{key} {here} instead of {there}", key=key, here=here, there=there)
             for key, (here, there) in differs.items()
         ]
-        yield Doubt(
-            counted(
-                "{n} cell of several guests on {system} has no single run like it; "
-                "the nearest one differs in {said}.",
-                "{n} cells of several guests on {system} have no single run like them; "
-                "the nearest one differs in {said}.",
+        yield Finding(
+            pluralized(
+                "{n} result of several guests on {system} has no matching "
+                "single-VM run; the closest one differs in {differences}.",
+                "{n} results of several guests on {system} have no matching "
+                "single-VM runs; the closest one differs in {differences}.",
                 n=len(members),
-                system=cell.where,
-                said=joined(differences, ", "),
+                system=cell.system_phrase,
+                differences=join_sentences(differences, ", "),
             ),
-            subjects("cell", (cell.id for cell, _ in members)),
+            unique_subjects("cell", (cell.id for cell, _ in members)),
             {"differs": differs, "reference_system": str(single.system)},
             (
                 str(single.system),
@@ -347,32 +387,38 @@ def corun_reference(study: StudyFacts) -> Iterator[Doubt]:
         )
 
 
-def _set_against_others(
+def _unmatched_coruns(
     study: StudyFacts,
 ) -> Iterator[list[tuple[CellFact, CellFact]]]:
-    """Compare co-runs with single runs of other systems or cases."""
-    alone: dict[object, dict[Id, CellFact]] = defaultdict(dict)
+    """Yield co-runs with the closest single runs of other systems or cases."""
+    singles_by_platform: dict[object, dict[Id, CellFact]] = defaultdict(dict)
     tests: dict[object, list[CellFact]] = defaultdict(list)
     for cell in study.cells:
         if cell.scenario == "single" and not cell.is_native:
-            alone[_platform(cell)].setdefault(cell.system, cell)
-            tests[cell.system, cell.kind].append(cell)
-    # One flag a pair of systems; one a test where only its parameters differ.
+            singles_by_platform[_platform(cell)].setdefault(cell.system, cell)
+            tests[cell.system, cell.sibling_key].append(cell)
+    # One flag per pair of systems, or per test.
     pairs: dict[object, dict[object, list[tuple[CellFact, CellFact]]]] = defaultdict(
         lambda: defaultdict(list)
     )
     for cell in study.cells:
-        if cell.scenario in {"single", *PATHS} or cell.is_native:
+        if cell.scenario in {"single", *PATH_SCENARIOS} or cell.is_native:
             continue
-        others = alone.get(_platform(cell), {})
-        singles = [] if cell.system in others else list(others.values())
-        if not others:
-            tested = tests[cell.system, cell.kind]
-            singles = [one for one in tested if 0 < len(_other_named(cell, one)) <= 2]
+        candidates = singles_by_platform.get(_platform(cell), {})
+        singles = [] if cell.system in candidates else list(candidates.values())
+        if not candidates:
+            same_test = tests[cell.system, cell.sibling_key]
+            singles = [
+                single
+                for single in same_test
+                if 0 < len(_different_parameters(cell, single)) <= 2
+            ]
         if singles:
-            nearest = min(singles, key=lambda single: len(_unlike(cell, single)))
-            test = cell.kind if nearest.system == cell.system else None
-            pairs[cell.system, nearest.system, test][cell.kind].append((cell, nearest))
+            closest = min(singles, key=lambda single: len(_differences(cell, single)))
+            test = cell.sibling_key if closest.system == cell.system else None
+            pairs[cell.system, closest.system, test][cell.sibling_key].append(
+                (cell, closest)
+            )
     for kinds in pairs.values():
         yield [pair for same_kind in kinds.values() for pair in same_kind]
 
@@ -382,21 +428,21 @@ def _platform(cell: CellFact) -> tuple[object, ...]:
     return (*system, cell.case)
 
 
-def _other_named(cell: CellFact, other: CellFact) -> dict[str, Pair]:
-    """In which parameters two cases differ."""
+def _different_parameters(cell: CellFact, reference: CellFact) -> dict[str, ValuePair]:
     pairs = {
-        key: (cell.parameters.get(key), other.parameters.get(key))
-        for key in {*cell.parameters, *other.parameters}
+        key: (cell.parameters.get(key), reference.parameters.get(key))
+        for key in {*cell.parameters, *reference.parameters}
     }
     return {key: pair for key, pair in pairs.items() if pair[0] != pair[1]}
 
 
-def _unlike(cell: CellFact, other: CellFact) -> dict[str, Pair]:
-    """In what two systems differ; what one of them does not state counts too."""
-    stated: dict[str, Pair] = {
-        name: (getattr(cell, name), getattr(other, name)) for name in SIZES
+def _differences(cell: CellFact, reference: CellFact) -> dict[str, ValuePair]:
+    """Missing values count too."""
+    values: dict[str, ValuePair] = {
+        name: (getattr(cell, name), getattr(reference, name))
+        for name in NAMED_PROPERTIES
     }
-    for key in {*cell.options, *other.options}:
-        stated[key] = (cell.options.get(key), other.options.get(key))
-    stated |= _other_named(cell, other)
-    return {key: pair for key, pair in sorted(stated.items()) if pair[0] != pair[1]}
+    for key in {*cell.options, *reference.options}:
+        values[key] = (cell.options.get(key), reference.options.get(key))
+    values |= _different_parameters(cell, reference)
+    return {key: pair for key, pair in sorted(values.items()) if pair[0] != pair[1]}

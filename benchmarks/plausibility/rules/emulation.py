@@ -1,4 +1,4 @@
-"""Systems that are as slow as an emulated processor, whatever they are called."""
+"""Systems as slow as an emulated processor that are not declared as emulated."""
 
 import math
 from collections import defaultdict
@@ -7,182 +7,200 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
-from benchmarks.plausibility.days import log_efficiency
-from benchmarks.plausibility.facts import CellFact, ColumnKey, StudyFacts, factor_of
-from benchmarks.plausibility.findings import Doubt, about_cells, rule
-from benchmarks.plausibility.slips import nearest_factor
-from benchmarks.sentences import Sentence, joined
+from benchmarks.plausibility.day_effects import log_efficiency
+from benchmarks.plausibility.findings import Finding, cell_finding, rule
+from benchmarks.plausibility.study_facts import (
+    CellFact,
+    ColumnKey,
+    StudyFacts,
+    factor_from_log,
+)
+from benchmarks.plausibility.unit_errors import nearest_factor
+from benchmarks.sentences import Sentence, join_sentences
 
-SLOW: Final = 1 / 3
+MAX_EMULATED_SPEED: Final = 1 / 3
 """A third of native. Single CPU cases under QEMU TCG (x86 and POWER9; alone, below KVM,
-below Xen) reached 0.03 to 0.30 of native. Of 42 systems of eight studies on the
-processor itself the slowest median is 0.45 (LINPACK, whose guest does not see the
-topology), the next 0.61."""
-SLOWEST: Final = 0.01
-"""What is slower still reads in another unit: no CPU case was below 0.03."""
-SAME: Final = 0.1
-"""How near to the factor of a unit all cases come where that is the cause, as a log."""
-LEAST_CASES: Final = 2
+below Xen) reached 0.03 to 0.30. Of 42 systems in eight studies that use the processor
+directly, the slowest median is 0.45 (LINPACK in a guest that does not see the
+topology), the next 0.61.
+"""
+MIN_EMULATED_SPEED: Final = 0.01
+"""Slower cases have a unit error: no CPU case was below 0.03."""
+FACTOR_TOLERANCE: Final = 0.1
+"""Log distance of all cases from a unit factor."""
+MIN_CASES: Final = 2
 
-WORKERS: Final = (
+WORKER_PARAMETERS: Final = (
     *("threads", "workers", "instances", "processes", "procs", "ranks", "jobs"),
     *("copies", "concurrency"),
 )
-"""Parameters that say how many CPUs a case can keep busy."""
-ON_ALL_CPUS: Final = frozenset({"hpl", "hpcc", "intel-linpack", "stream", "stress-ng"})
-"""Tools that use every CPU there is unless they are told."""
-OF_THE_KERNEL: Final = frozenset({"hackbench"})
-COMPUTING: Final = frozenset(
+ALL_CPU_TOOLS: Final = frozenset(
+    {"hpl", "hpcc", "intel-linpack", "stream", "stress-ng"}
+)
+KERNEL_TOOLS: Final = frozenset({"hackbench"})
+COMPUTE_STRESSORS: Final = frozenset(
     {"bsearch", "cache", "cpu", "crypt", "fp", "int", "int128", "matrix", "memcpy"}
     | {"memrate", "memthrash", "prime", "qsort", "str", "stream", "vecmath", "vm"}
     | {"zlib"}
 )
-"""Stressors of stress-ng that compute. The others ask the kernel, page tables or timers
-for something, which a hypervisor may make ten times dearer."""
-WATCHING: Final = frozenset(
+"""Other stressors use the kernel, page tables or timers, which a hypervisor may make
+ten times slower.
+"""
+MONITORING_TOOLS: Final = frozenset(
     {"libvirt-domstats", "openvz-beancounters", "pdh-csv", "xentop", "xl-info"}
 )
-"""Tools that watch a load and are none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Speed:
-    """Speed against native per CPU; ``at_most``: the guest's CPUs are unknown."""
+class RelativeCpuSpeed:
+    """Speed relative to native per CPU.
+
+    ``upper_bound`` assumes a single CPU if their number is unknown.
+    """
 
     cell: CellFact
     ratio: float
-    at_most: float
+    upper_bound: float
 
 
 @rule(
     "emulation-speed",
     "As slow as an emulated processor",
     "implausible",
-    looks_beside=True,
+    uses_other_studies=True,
 )
-def emulation_speed(study: StudyFacts) -> Iterator[Doubt]:
-    """A guest that is not said to be emulated, and whose CPU and memory cases run as
-    slowly as if it were: the median of its CPU cases is a third of native or less, so
-    is a memory case if it has any, and there are two cases at least. Looked at are
-    cases of one VM alone that compute (no system calls, no counters of a monitor), at
-    native's number of CPUs: eight threads on two virtual CPUs are expected at a fourth.
-    Where the virtual CPUs are not stated and a single one would explain it, it is a
-    check. Containers, which share their host's kernel, are left out; so are systems
-    below a hundredth of native, or whose cases all come within 10 % of the factor
-    between two units: `unit-slip` looks at those.
+def emulation_speed(study: StudyFacts) -> Iterator[Finding]:
+    """Flags a guest that is not reported as emulated but whose CPU and memory
+    benchmarks are as slow as if it were: the median of its CPU benchmarks is at most a
+    third of native, one of its memory benchmarks is too (if it has any), and there are
+    at least two benchmarks. Only benchmarks of one VM alone that compute are used (no
+    system calls, no counters of a monitor), for the same number of CPUs as native:
+    eight threads on two virtual CPUs are expected to reach a fourth. If the number of
+    virtual CPUs is not reported and a single one would explain the speed, the severity
+    is check. Excluded are containers, which share the kernel of their host, systems
+    below a hundredth of native, and systems whose benchmarks are all within 10% of the
+    factor between two units, which `unit-slip` checks.
 
-    Why: QEMU falls back to emulating the processor (TCG) where /dev/kvm is missing, may
-    not be opened, or nested virtualization is off, and says so in one line. CPU cases
-    on an emulated processor reach 0.03 to 0.3 of native. Of 42 systems of eight studies
-    on the processor itself the slowest reaches 0.45, the next 0.61; half way between,
-    on a log scale, is a third.
+    Why: QEMU falls back to an emulated processor (TCG) if /dev/kvm is missing or cannot
+    be opened, or if nested virtualization is off, and reports this in one line only.
+    CPU benchmarks on an emulated processor reach 0.03 to 0.3 of native. Of 42 systems
+    of eight studies that use the processor directly, the slowest reaches 0.45 and the
+    next 0.61. The limit is a third, between 0.30 and 0.45.
 
-    What to do: look for ``accel=kvm`` and /dev/kvm on the host, and run the agent's
-    ``detect`` in the guest. If it was emulated, upload it as a system of QEMU TCG;
-    dismiss the flag if the guest was given a part of a CPU only, and say how much.
+    Remedy: look for ``accel=kvm`` and /dev/kvm on the host, and run the agent's
+    ``detect`` in the guest. If the processor was emulated, upload the system as QEMU
+    TCG. Dismiss the flag if the guest had only a part of a CPU, and state how much.
     """
-    for speeds in _imitated(study):
-        is_sure = _is_slow(speeds, [speed.at_most for speed in speeds])
+    for speeds in _emulated_speeds(study):
+        is_sure = _is_slow(speeds, [speed.upper_bound for speed in speeds])
         ratios = sorted(speed.ratio for speed in speeds)
         cell = speeds[0].cell
-        why: str = Sentence(
-            "{system} computes at {typical:.3g} of native ({slowest:.3g} to "
-            "{fastest:.3g} in {n} benchmarks): as slowly as a processor that a program "
-            "emulates (QEMU TCG), and no guest on the processor itself.",
-            system=cell.where,
-            typical=median(ratios),
-            slowest=ratios[0],
-            fastest=ratios[-1],
+        sentence: str = Sentence(
+            "{system} runs at {typical:.3g}% of native speed ({slowest:.3g}% to "
+            "{fastest:.3g}% in {n} benchmarks). This is as slow as an emulated "
+            "processor (QEMU TCG); guests that use the processor directly are "
+            "faster.",
+            system=cell.system_phrase,
+            typical=100 * median(ratios),
+            slowest=100 * ratios[0],
+            fastest=100 * ratios[-1],
             n=len(ratios),
         )
         if not is_sure:
-            few = Sentence(
-                "Its virtual CPUs are not stated: a few of the host's would explain "
-                "it, too."
+            few_cpus = Sentence(
+                "Its number of virtual CPUs is not reported. Having only a few of "
+                "the host's CPUs would also explain the speed."
             )
-            why = joined([why, few])
-        yield about_cells(
-            why,
+            sentence = join_sentences([sentence, few_cpus])
+        yield cell_finding(
+            sentence,
             [speed.cell for speed in speeds],
             None if is_sure else "check",
             ratios=[round(speed.ratio, 5) for speed in speeds],
             median=round(median(ratios), 5),
-            limit=round(SLOW, 5),
+            limit=round(MAX_EMULATED_SPEED, 5),
             hypervisor=cell.hypervisor,
         )
 
 
-def imitated_cells(study: StudyFacts) -> Iterator[CellFact]:
-    """The cells of which emulation explains that they are slow."""
-    for speeds in _imitated(study):
-        yield from (speed.cell for speed in speeds if speed.ratio <= SLOW)
+def emulation_explained_cells(study: StudyFacts) -> Iterator[CellFact]:
+    for speeds in _emulated_speeds(study):
+        yield from (speed.cell for speed in speeds if speed.ratio <= MAX_EMULATED_SPEED)
 
 
-def _imitated(study: StudyFacts) -> Iterator[list[Speed]]:
-    """The speeds of each system that computes as slowly as if it were emulated."""
-    columns: dict[ColumnKey, list[Speed]] = defaultdict(list)
+def _emulated_speeds(study: StudyFacts) -> Iterator[list[RelativeCpuSpeed]]:
+    columns: dict[ColumnKey, list[RelativeCpuSpeed]] = defaultdict(list)
     for cell in study.cells:
         if (speed := _speed(cell, study)) is not None:
-            columns[cell.column].append(speed)
+            columns[cell.column_key].append(speed)
     for speeds in columns.values():
         if not _is_slow(speeds, [speed.ratio for speed in speeds]):
             continue
-        # All cases off by the factor between two units: no processor is.
+        # Skip systems whose cases all differ by a unit factor.
         factors = {
-            nearest_factor(speed.cell, math.log(speed.ratio), SAME) for speed in speeds
+            nearest_factor(speed.cell, math.log(speed.ratio), FACTOR_TOLERANCE)
+            for speed in speeds
         }
         if len(factors) > 1 or "" in factors:
             yield speeds
 
 
-def _is_slow(speeds: Sequence[Speed], ratios: Sequence[float]) -> bool:
+def _is_slow(speeds: Sequence[RelativeCpuSpeed], ratios: Sequence[float]) -> bool:
     by_component: dict[str, list[float]] = {"CPU": [], "memory": []}
     for speed, ratio in zip(speeds, ratios, strict=True):
         by_component[speed.cell.component].append(ratio)
     cpu, memory = by_component.values()
     return (
-        len(speeds) >= LEAST_CASES
-        and SLOWEST <= median(cpu or [0]) <= SLOW
-        and min(memory, default=0) <= SLOW
+        len(speeds) >= MIN_CASES
+        and MIN_EMULATED_SPEED <= median(cpu or [0]) <= MAX_EMULATED_SPEED
+        and min(memory, default=0) <= MAX_EMULATED_SPEED
     )
 
 
-def _speed(cell: CellFact, study: StudyFacts) -> Speed | None:
-    """How fast a guest computes beside its host; None where it does not compute."""
+def _speed(cell: CellFact, study: StudyFacts) -> RelativeCpuSpeed | None:
+    """Return None if the guest is not comparable."""
     native = study.baseline(cell)
     if native is None or not native.is_native or min(cell.mean, native.mean) <= 0:
         return None
-    if cell.is_native or cell.emulation or native.emulation:
+    if cell.is_native or cell.emulation_layers or native.emulation_layers:
         return None
     if cell.virtualization == "container" or cell.scenario != "single" or cell.load:
         return None
-    if not computes(cell):
+    if not is_compute_bound(cell):
         return None
-    ratio = factor_of(log_efficiency(cell, native))
-    share, least = _shares_of_cpus(cell)
-    return Speed(cell, ratio / share, ratio / least if least else math.inf)
+    ratio = factor_from_log(log_efficiency(cell, native))
+    fraction, min_fraction = _cpu_fractions(cell)
+    return RelativeCpuSpeed(
+        cell, ratio / fraction, ratio / min_fraction if min_fraction else math.inf
+    )
 
 
-def computes(cell: CellFact) -> bool:
-    """Whether a case runs on the processor and memory alone: no kernel, no counters."""
+def is_compute_bound(cell: CellFact) -> bool:
+    """Return whether a case uses processor and memory only."""
     if cell.component not in {"CPU", "memory"} or cell.better == "neither":
         return False
-    if cell.is_share or cell.is_extreme or cell.tool in WATCHING | OF_THE_KERNEL:
+    if (
+        cell.is_cpu_utilization
+        or cell.is_extreme
+        or cell.tool in MONITORING_TOOLS | KERNEL_TOOLS
+    ):
         return False
-    return cell.tool != "stress-ng" or cell.parameters.get("stressor") in COMPUTING
+    return (
+        cell.tool != "stress-ng" or cell.parameters.get("stressor") in COMPUTE_STRESSORS
+    )
 
 
-def _shares_of_cpus(cell: CellFact) -> tuple[float, float]:
-    """Return the guest's part of native's CPUs, and its minimum; 0 if not known."""
-    counts = (cell.parameters.get(name, "") for name in WORKERS)
+def _cpu_fractions(cell: CellFact) -> tuple[float, float]:
+    """Return the fraction of native's CPUs and its minimum (0 if unknown)."""
+    counts = (cell.parameters.get(name, "") for name in WORKER_PARAMETERS)
     workers = max((int(text) for text in counts if text.isdecimal()), default=None)
-    if workers is None and cell.tool not in ON_ALL_CPUS:
+    if workers is None and cell.tool not in ALL_CPU_TOOLS:
         return 1.0, 1.0
-    known = [most for most in (workers, cell.host_cores) if most]
-    if not known:
+    limits = [count for count in (workers, cell.host_cores) if count]
+    if not limits:
         return 1.0, 0.0
-    at_once = min(known)
+    usable_cpus = min(limits)
     if cell.vcpus is None:
-        return 1.0, 1 / at_once
-    share = min(cell.vcpus, at_once) / at_once
-    return share, share
+        return 1.0, 1 / usable_cpus
+    fraction = min(cell.vcpus, usable_cpus) / usable_cpus
+    return fraction, fraction

@@ -1,90 +1,106 @@
-"""Cases that differ between systems which are to be compared."""
+"""Cases whose parameters differ between compared systems."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 from typing import Final
 
-from benchmarks.plausibility.facts import CellFact, ColumnKey, Id, RunFact, StudyFacts
-from benchmarks.plausibility.findings import Doubt, Subject, about_cells, rule
-from benchmarks.sentences import Sentence, counted, joined
+from benchmarks.plausibility.findings import Finding, Subject, cell_finding, rule
+from benchmarks.plausibility.study_facts import (
+    CellFact,
+    ColumnKey,
+    Id,
+    RunFact,
+    StudyFacts,
+)
+from benchmarks.sentences import Sentence, join_sentences, pluralized
 
-ENDS: Final = frozenset(
+LOCATION_PARAMETERS: Final = frozenset(
     {
         *("from", "to", "from_host", "to_host", "client", "server", "peer", "host"),
         *("link", "target", "path", "file", "device", "interface", "workload"),
     }
 )
-"""Which machine or place it was: that differs on purpose."""
-MOST: Final = 2
-"""Cases that differ in more parameters are other tests, not slips."""
-ITERATIONS: Final = ("iterations", "repetitions", "runs", "loops", "passes")
+"""Parameters that differ on purpose."""
+MAX_CHANGED_PARAMETERS: Final = 2
+"""More differences are another test."""
+ITERATION_PARAMETERS: Final = ("iterations", "repetitions", "runs", "loops", "passes")
 
-Change = tuple[tuple[str, str, str], ...]
+ParameterChange = tuple[tuple[str, str, str], ...]
 
 
-@rule("parameters-differ", "One system was tested with other parameters", "implausible")
-def parameters_differ(study: StudyFacts) -> Iterator[Doubt]:
-    """A system lacks a case that others have and has, alone, one of the same tool and
-    metric that differs from it in one or two parameters. Which machine, path or device
-    it was does not count, nor do cases that several systems have in the same variant.
-    All cases of a system that differ in the same way are one flag.
+@rule("parameters-differ", "One system tested with different parameters", "implausible")
+def parameters_differ(study: StudyFacts) -> Iterator[Finding]:
+    """Flags a system that lacks a benchmark other systems have and, as the only system,
+    has instead a benchmark of the same tool and metric that differs in one or two
+    parameters. Parameters that name a machine, path or device are ignored, and so are
+    benchmarks that several systems have in the same variant. All benchmarks of a system
+    that differ in the same way are one flag.
 
-    Why: they are two rows of the comparison, or are compared by hand although they
-    measure two things. The UOC study ran b_eff_io with T=600, MT=4096 on disks and with
-    T=200, MT=2048 on flash memory.
+    Why: the two are separate rows of the comparison, or are compared by hand although
+    they measure different things. The UOC study ran b_eff_io with T=600, MT=4096 on
+    disks and with T=200, MT=2048 on flash memory.
 
-    What to do: repeat the runs with one set of parameters; if the parameter is the
-    subject of the study, name it as varied.
+    Remedy: repeat the runs with one set of parameters. If the parameter is what the
+    study varies, declare it as a factor.
     """
     tests: dict[object, dict[ColumnKey, dict[Id, CellFact]]] = defaultdict(dict)
     for cell in study.cells:
         test = (cell.tool, *cell.circumstances)
-        tests[test].setdefault(cell.column, {})[cell.case] = cell
-    # Whoever measured a variant on several systems chose it: only one alone may be a
-    # slip.
+        tests[test].setdefault(cell.column_key, {})[cell.case] = cell
+    # Variants measured on several systems are intended. Only a single one may be a
+    # mistake.
     systems: dict[Id, set[Id]] = defaultdict(set)
     for cell in study.cells:
         systems[cell.case].add(cell.system)
     for columns in tests.values():
         for column, cells in columns.items():
-            alone = [cell for case, cell in cells.items() if len(systems[case]) == 1]
+            unique = [cell for case, cell in cells.items() if len(systems[case]) == 1]
             missing = {
                 case: cell
-                for name, others in columns.items()
-                for case, cell in others.items()
-                if alone and name != column and case not in cells
+                for other_column, other_cells in columns.items()
+                for case, cell in other_cells.items()
+                if unique and other_column != column and case not in cells
             }
-            yield from _changed(alone, list(missing.values()), study)
+            yield from _changed(unique, list(missing.values()), study)
 
 
 def _changed(
-    alone: Sequence[CellFact], missing: Sequence[CellFact], study: StudyFacts
-) -> Iterator[Doubt]:
-    """What a system has alone, beside what it lacks instead."""
-    changed: dict[object, list[tuple[CellFact, CellFact, Change]]] = defaultdict(list)
-    for cell in alone:
-        if other := _nearest(cell, missing, study):
-            change = _change(cell, other)
-            changed[tuple(key for key, _, _ in change)].append((cell, other, change))
+    unique: Sequence[CellFact], missing: Sequence[CellFact], study: StudyFacts
+) -> Iterator[Finding]:
+    """Yield cases that only one system has, instead of missing ones."""
+    changed: dict[object, list[tuple[CellFact, CellFact, ParameterChange]]] = (
+        defaultdict(list)
+    )
+    for cell in unique:
+        if counterpart := _nearest(cell, missing, study):
+            change = _parameter_change(cell, counterpart)
+            changed[tuple(key for key, _, _ in change)].append(
+                (cell, counterpart, change)
+            )
     for members in changed.values():
-        cell, other, change = members[0]
+        cell, counterpart, change = members[0]
         changes = [
-            Sentence("{key} {here} instead of {there}", key=key, here=here, there=there)
-            for key, here, there in change
+            Sentence(
+                "{key} {here} instead of {there}",
+                key=key,
+                here=value,
+                there=other_value,
+            )
+            for key, value, other_value in change
         ]
-        yield about_cells(
-            counted(
-                "{name} was measured with {said} of {other}.",
-                "{name} ({n} benchmarks) was measured with {said} of {other}.",
-                name=cell.name,
-                said=joined(changes, ", "),
-                other=other.system_label,
+        yield cell_finding(
+            pluralized(
+                "{name} was measured with {changes}, unlike {other}.",
+                "{name} ({n} benchmarks) was measured with {changes}, unlike {other}.",
+                name=cell.description,
+                changes=join_sentences(changes, ", "),
+                other=counterpart.system_label,
                 n=len(members),
             ),
             [cell for cell, _, _ in members],
             parameters=[list(map(list, change)) for _, _, change in members],
-            other_cells=[str(other.id) for _, other, _ in members],
+            other_cells=[str(counterpart.id) for _, counterpart, _ in members],
         )
 
 
@@ -92,36 +108,44 @@ def _nearest(
     cell: CellFact, candidates: Iterable[CellFact], study: StudyFacts
 ) -> CellFact | None:
     best: CellFact | None = None
-    fewest = MOST + 1
-    for other in candidates:
-        change = _change(cell, other)
+    fewest = MAX_CHANGED_PARAMETERS + 1
+    for candidate in candidates:
+        change = _parameter_change(cell, candidate)
         keys = {key for key, _, _ in change}
-        if other.metric != cell.metric or not change:
+        if candidate.metric != cell.metric or not change:
             continue
-        if len(change) < fewest and not keys & (ENDS | set(study.varied)):
-            best, fewest = other, len(change)
+        if len(change) < fewest and not keys & (
+            LOCATION_PARAMETERS | set(study.varied)
+        ):
+            best, fewest = candidate, len(change)
     return best
 
 
-def _change(cell: CellFact, other: CellFact) -> Change:
-    keys = sorted({*cell.parameters, *other.parameters})
+def _parameter_change(cell: CellFact, counterpart: CellFact) -> ParameterChange:
+    keys = sorted({*cell.parameters, *counterpart.parameters})
     pairs = (
-        (k, cell.parameters.get(k, "-"), other.parameters.get(k, "-")) for k in keys
+        (k, cell.parameters.get(k, "-"), counterpart.parameters.get(k, "-"))
+        for k in keys
     )
-    return tuple((key, here, there) for key, here, there in pairs if here != there)
+    return tuple(
+        (key, value, other_value)
+        for key, value, other_value in pairs
+        if value != other_value
+    )
 
 
-@rule("length-differs", "Compared systems were tested for other times", "check")
-def length_differs(study: StudyFacts) -> Iterator[Doubt]:
-    """The runs of one tool lasted, in the median, more than 1.5 times as long on one
-    system as on another of the study, though its length is not a parameter of the
-    case, and on each of them two of three runs, of at least three, lasted the same to
-    2 %: it is a test of a fixed length, not one that a slow system takes longer for.
+@rule("length-differs", "Different test durations on compared systems", "check")
+def length_differs(study: StudyFacts) -> Iterator[Finding]:
+    """Flags a tool whose runs took, in the median, more than 1.5 times as long on one
+    system as on another system of the study, although the duration is not a parameter
+    of the benchmark. On each of the two systems, at least three runs are needed and two
+    of three must agree to within 2%: the test has a fixed duration, and does not take
+    longer because the system is slow.
 
-    Why: short runs contain more of the start, and scatter more. The Heidelberg study
-    ran netperf for 100 s before and for 20 s after its tuning.
+    Why: in short runs the start has more weight, and they vary more. The Heidelberg
+    study ran netperf for 100 s before its tuning and for 20 s after it.
 
-    What to do: say the length beside the result, or repeat the shorter one.
+    Remedy: report the duration with the result, or repeat the shorter runs.
     """
     tools: dict[str, dict[Id, list[RunFact]]] = defaultdict(lambda: defaultdict(list))
     for run in study.runs:
@@ -132,17 +156,18 @@ def length_differs(study: StudyFacts) -> Iterator[Doubt]:
         for system, runs in systems.items():
             times = [run.elapsed_s or 0 for run in runs]
             middle = median(times)
-            alike = sum(abs(time_s / middle - 1) <= 0.02 for time_s in times)
-            # What a slow system takes longer for has no fixed length. Two of three: the
-            # Heidelberg study ran netperf three times before its tuning, and one hung.
-            if len(times) >= 3 and 3 * alike >= 2 * len(times):
+            similar = sum(abs(time_s / middle - 1) <= 0.02 for time_s in times)
+            # Without a fixed length, slow systems take longer. Two of three runs must
+            # agree: the Heidelberg study ran netperf three times before its tuning, and
+            # one run hung.
+            if len(times) >= 3 and 3 * similar >= 2 * len(times):
                 lengths_s[system] = middle
         if not lengths_s or max(lengths_s.values()) <= 1.5 * min(lengths_s.values()):
             continue
         ordered = sorted(lengths_s.items(), key=lambda pair: pair[1])
         labels = {s: systems[s][0].system_label or str(s) for s, _ in ordered}
         (shortest, short), (longest, long) = ordered[0], ordered[-1]
-        yield Doubt(
+        yield Finding(
             Sentence(
                 "{tool} ran for {short:g} s on {one} and for {long:g} s on {other}.",
                 tool=tool,
@@ -157,31 +182,32 @@ def length_differs(study: StudyFacts) -> Iterator[Doubt]:
         )
 
 
-@rule("iterations-as-runs", "Iterations that may have been counted as runs", "check")
-def iterations_as_runs(study: StudyFacts) -> Iterator[Doubt]:
-    """A cell has exactly as many runs as its case has iterations (parameters
-    ``iterations``, ``repetitions``, ``runs``, ``loops`` or ``passes``), at least two.
+@rule("iterations-as-runs", "Iterations possibly counted as runs", "check")
+def iterations_as_runs(study: StudyFacts) -> Iterator[Finding]:
+    """Flags a result that has exactly as many runs as its benchmark has iterations
+    (parameters ``iterations``, ``repetitions``, ``runs``, ``loops`` or ``passes``), if
+    there are at least two.
 
     Why: a run is a fresh start of the tool. Iterations of one start share its cache,
-    its placement in memory and its luck: as runs they make an interval too narrow
-    (method, section 1). The Heidelberg study gives five repetitions of an mpi-io-test
-    with five iterations.
+    its placement in memory and its chance effects. Counted as runs, they make the
+    interval too narrow (method, section 1). The Heidelberg study reports five
+    repetitions of an mpi-io-test with five iterations.
 
-    What to do: upload the iterations as repetitions of one run, or confirm that the
+    Remedy: upload the iterations as repetitions of one run, or confirm that the
     tool was restarted each time.
     """
     members: dict[object, list[CellFact]] = defaultdict(list)
     for cell in study.cells:
-        counts = {cell.parameters.get(key) for key in ITERATIONS}
+        counts = {cell.parameters.get(key) for key in ITERATION_PARAMETERS}
         if cell.n >= 2 and str(cell.n) in counts:
-            members[cell.kind].append(cell)
+            members[cell.sibling_key].append(cell)
     for cells in members.values():
-        yield about_cells(
-            counted(
-                "{n} cell of {tool} has {runs} runs, as many as the test has "
-                "iterations: are they runs or iterations of one?",
-                "{n} cells of {tool} have {runs} runs each, as many as the test has "
-                "iterations: are they runs or iterations of one?",
+        yield cell_finding(
+            pluralized(
+                "{n} result of {tool} has {runs} runs, as many as the test has "
+                "iterations. Are they separate runs, or iterations of one run?",
+                "{n} results of {tool} have {runs} runs each, as many as the test "
+                "has iterations. Are they separate runs, or iterations of one run?",
                 n=len(cells),
                 tool=cells[0].tool,
                 runs=cells[0].n,

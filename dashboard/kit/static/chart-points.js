@@ -1,129 +1,129 @@
-/* From point to point of a drawn chart, and closer to one: what hovering tells, by keys. */
+/* Keyboard access to a rendered chart: step through its points and zoom in on one. */
 (() => {
   const KEYS = { ArrowLeft: "-1", ArrowRight: "1" };
 
-  /* Every point that tells something, one series after the other. */
+  /* Return all points with hover texts, in the order of the series. */
   const points = ({ canvas }) =>
     canvas.data.flatMap((trace, curve) => {
       if (trace.visible === false || trace.hoverinfo === "skip" || trace.type === "box") return [];
-      return Array.from(trace.x, (x, at) => ({ curve, at, trace })).filter(({ at }) => trace.x[at] != null && trace.y[at] != null && (trace.text?.[at] ?? " ") !== "");
+      return Array.from(trace.x, (x, index) => ({ curve, index, trace })).filter(({ index }) => trace.x[index] != null && trace.y[index] != null && (trace.text?.[index] ?? " ") !== "");
     });
 
   const axes = ({ canvas }, { trace }) =>
-    [["x", trace.xaxis ?? "x"], ["y", trace.yaxis ?? "y"]].map(([side, id]) => [side, id.replace(/^./, `${side}axis`), canvas._fullLayout[id.replace(/^./, `${side}axis`)]]);
+    [["x", trace.xaxis ?? "x"], ["y", trace.yaxis ?? "y"]].map(([direction, id]) => [direction, id.replace(/^./, `${direction}axis`), canvas._fullLayout[id.replace(/^./, `${direction}axis`)]]);
 
-  /* Whether an axis names rows instead of counting. */
+  /* Return whether an axis names rows instead of showing numbers. */
   const hasRows = ({ range, tickvals, type }) => Boolean(range && tickvals && type !== "log");
 
-  /* Bars are compared by their length, rows by their place: neither is cut off. */
-  const zoomed = ({ source, canvas }) => {
+  /* Return the axes that can be zoomed. Lengths of bars and rows must stay complete. */
+  const zoomableAxes = ({ source, canvas }) => {
     const bars = source.data.filter(({ type }) => type === "bar").map((trace) => (trace.orientation === "h" ? "xaxis" : `yaxis${(trace.yaxis ?? "y").slice(1)}`));
     return Object.entries(source.layout)
-      .filter(([name, own]) => /^[xy]axis/.test(name) && !bars.includes(name) && !hasRows(own))
+      .filter(([name, axisLayout]) => /^[xy]axis/.test(name) && !bars.includes(name) && !hasRows(axisLayout))
       .map(([name]) => [name, canvas._fullLayout[name]]);
   };
 
   const limits = (axis) => axis.range.map((end) => axis.r2l(end));
 
-  /* A part as long as `size` around a place, inside of the whole. */
-  const around = ([first, last], middle, size) => {
+  /* Return a range of this length around a position, within the full range. */
+  const rangeAround = ([first, last], middle, length) => {
     const whole = last - first;
-    const signed = Math.sign(whole) * Math.min(size, Math.abs(whole));
-    const [low, high] = [first, last - signed].sort((one, other) => one - other);
+    const signed = Math.sign(whole) * Math.min(length, Math.abs(whole));
+    const [low, high] = [first, last - signed].sort((a, b) => a - b);
     const start = Math.min(Math.max(middle - signed / 2, low), high);
     return [start, start + signed];
   };
 
-  const say = (figure, text) => {
-    figure.querySelector(".chart-said").textContent = text;
+  const announce = (figure, text) => {
+    figure.querySelector(".chart-announcement").textContent = text;
   };
 
-  /* The text of the label that Plotly shows, with what it leaves to the axes. */
-  const told = ({ canvas, source, plain }, { trace, at }) => {
+  /* Return the text of Plotly's hover label with the row names of the axes. */
+  const labelText = ({ canvas, source, plainText }, { trace, index }) => {
     const label = canvas.querySelector(".hovertext .nums");
-    // Of several lines the first names the point, the others are one sentence.
+    // The first of several lines names the point; the others form a sentence.
     const [first, ...rest] = [...(label?.querySelectorAll("tspan.line") ?? [])].map((line) => line.textContent);
     const text = first ? [first, rest.join(" ")].filter(Boolean).join(": ") : label?.textContent ?? "";
-    const names = ["y", "x"].map((side) => {
-      const own = source.layout[(trace[`${side}axis`] ?? side).replace(/^./, `${side}axis`)];
-      return hasRows(own) ? plain(own.ticktext[own.tickvals.indexOf(Math.round(trace[side][at]))]) : "";
+    const names = ["y", "x"].map((direction) => {
+      const axisLayout = source.layout[(trace[`${direction}axis`] ?? direction).replace(/^./, `${direction}axis`)];
+      return hasRows(axisLayout) ? plainText(axisLayout.ticktext[axisLayout.tickvals.indexOf(Math.round(trace[direction][index]))]) : "";
     });
-    return [...names, plain(trace.name)].filter((each) => each && !text.includes(each)).concat(text).join(": ");
+    return [...names, plainText(trace.name)].filter((name) => name && !text.includes(name)).concat(text).join(": ");
   };
 
-  const wholes = (chart) => {
-    chart.wholes ??= Object.fromEntries(zoomed(chart).map(([name, axis]) => [name, limits(axis)]));
-    return chart.wholes;
+  const fullRanges = (chart) => {
+    chart.fullRanges ??= Object.fromEntries(zoomableAxes(chart).map(([name, axis]) => [name, limits(axis)]));
+    return chart.fullRanges;
   };
 
-  /* Move what is looked at so that a point lies in it. */
-  const reach = async (chart, point) => {
-    const isIn = ([first, last], place) => (place - first) * (place - last) <= 0;
-    const moved = axes(chart, point).filter(([side, name, axis]) => chart.view.ranges[name] && !isIn(limits(axis), axis.d2l(point.trace[side][point.at])));
-    for (const [side, name, axis] of moved) {
+  /* Move the zoomed range so that it contains a point. */
+  const scrollIntoRange = async (chart, point) => {
+    const isInRange = ([first, last], place) => (place - first) * (place - last) <= 0;
+    const axesToMove = axes(chart, point).filter(([direction, name, axis]) => chart.view.ranges[name] && !isInRange(limits(axis), axis.d2l(point.trace[direction][point.index])));
+    for (const [direction, name, axis] of axesToMove) {
       const [first, last] = limits(axis);
-      chart.view.ranges[name] = around(chart.wholes[name], axis.d2l(point.trace[side][point.at]), Math.abs(last - first)).map((end) => axis.l2r(end));
+      chart.view.ranges[name] = rangeAround(chart.fullRanges[name], axis.d2l(point.trace[direction][point.index]), Math.abs(last - first)).map((end) => axis.l2r(end));
     }
-    if (moved.length) await chart.repaint();
+    if (axesToMove.length) await chart.repaint();
   };
 
-  const step = async (figure, by) => {
+  const step = async (figure, offset) => {
     const { chart } = figure;
-    const found = points(chart);
-    if (!found.length) return;
-    const last = found.findIndex(({ curve, at }) => curve === chart.point?.curve && at === chart.point?.at);
-    const next = last < 0 ? (by < 0 ? found.length - 1 : 0) : Math.min(Math.max(last + by, 0), found.length - 1);
-    chart.point = found[next];
-    await reach(chart, chart.point);
-    const { curve, at, trace } = chart.point;
-    window.Plotly.Fx.hover(chart.canvas, [{ curveNumber: curve, pointNumber: at }], `${trace.xaxis ?? "x"}${trace.yaxis ?? "y"}`);
-    const { point } = figure.querySelector(".chart-said").dataset;
-    say(figure, point.replace("{at}", next + 1).replace("{n}", found.length).replace("{text}", () => told(chart, chart.point)));
+    const allPoints = points(chart);
+    if (!allPoints.length) return;
+    const last = allPoints.findIndex(({ curve, index }) => curve === chart.point?.curve && index === chart.point?.index);
+    const position = last < 0 ? (offset < 0 ? allPoints.length - 1 : 0) : Math.min(Math.max(last + offset, 0), allPoints.length - 1);
+    chart.point = allPoints[position];
+    await scrollIntoRange(chart, chart.point);
+    const { curve, index, trace } = chart.point;
+    window.Plotly.Fx.hover(chart.canvas, [{ curveNumber: curve, pointNumber: index }], `${trace.xaxis ?? "x"}${trace.yaxis ?? "y"}`);
+    const { point } = figure.querySelector(".chart-announcement").dataset;
+    announce(figure, point.replace("{at}", position + 1).replace("{n}", allPoints.length).replace("{text}", () => labelText(chart, chart.point)));
   };
 
-  /* Twice as close to the point last seen, or to the middle; 0 is the whole chart. */
+  /* Zoom around the current point, or the middle; factor 0 shows the full chart. */
   const zoom = async (figure, factor) => {
     const { chart } = figure;
-    const own = chart.point ? axes(chart, chart.point) : [];
-    let times = 1;
-    const parts = Object.entries(wholes(chart)).map(([name, whole]) => {
+    const pointAxes = chart.point ? axes(chart, chart.point) : [];
+    let magnification = 1;
+    const parts = Object.entries(fullRanges(chart)).map(([name, whole]) => {
       const axis = chart.canvas._fullLayout[name];
       const [first, last] = limits(axis);
-      const [side] = own.find(([, each]) => each === name) ?? [];
-      const middle = side ? axis.d2l(chart.point.trace[side][chart.point.at]) : (first + last) / 2;
-      const part = factor ? around(whole, middle, Math.abs(last - first) * factor) : whole;
-      times = Math.round(Math.abs((whole[1] - whole[0]) / (part[1] - part[0])));
-      return [name, part.map((end) => axis.l2r(end))];
+      const [direction] = pointAxes.find(([, axisName]) => axisName === name) ?? [];
+      const middle = direction ? axis.d2l(chart.point.trace[direction][chart.point.index]) : (first + last) / 2;
+      const range = factor ? rangeAround(whole, middle, Math.abs(last - first) * factor) : whole;
+      magnification = Math.round(Math.abs((whole[1] - whole[0]) / (range[1] - range[0])));
+      return [name, range.map((end) => axis.l2r(end))];
     });
-    chart.view.ranges = times > 1 ? Object.fromEntries(parts) : {};
-    if (times === 1) delete chart.wholes; // They change with the series that are seen.
+    chart.view.ranges = magnification > 1 ? Object.fromEntries(parts) : {};
+    if (magnification === 1) delete chart.fullRanges; // Hiding series changes them.
     await chart.repaint();
-    const { zoomed: closer, whole } = figure.querySelector(".chart-said").dataset;
-    say(figure, times > 1 ? closer.replace("{times}", times) : whole);
+    const { zoomed: closer, whole } = figure.querySelector(".chart-announcement").dataset;
+    announce(figure, magnification > 1 ? closer.replace("{times}", magnification) : whole);
   };
 
-  const leave = (figure) => {
+  const clearHover = (figure) => {
     window.Plotly.Fx.unhover(figure.chart.canvas);
-    say(figure, "");
+    announce(figure, "");
   };
 
   document.addEventListener("click", ({ target }) => {
     const pressed = target.closest("[data-chart-step], [data-chart-zoom]");
-    const figure = pressed?.closest("[data-drawn]");
+    const figure = pressed?.closest("[data-rendered]");
     if (!figure) return;
     if ("chartStep" in pressed.dataset) step(figure, Number(pressed.dataset.chartStep));
     else zoom(figure, Number(pressed.dataset.chartZoom));
   });
 
   document.addEventListener("keydown", ({ target, key }) => {
-    const figure = target.closest("[data-chart-points]")?.closest("[data-drawn]");
+    const figure = target.closest("[data-chart-points]")?.closest("[data-rendered]");
     if (!figure) return;
     if (KEYS[key]) figure.querySelector(`[data-chart-step="${KEYS[key]}"]`).click();
-    if (key === "Escape") leave(figure);
+    if (key === "Escape") clearHover(figure);
   });
 
   document.addEventListener("focusout", ({ target, relatedTarget }) => {
-    const figure = target.closest("[data-chart-points]")?.closest("[data-drawn]");
-    if (figure && !figure.contains(relatedTarget)) leave(figure);
+    const figure = target.closest("[data-chart-points]")?.closest("[data-rendered]");
+    if (figure && !figure.contains(relatedTarget)) clearHover(figure);
   });
 })();

@@ -1,8 +1,8 @@
-/* The series of a drawn chart as buttons that take them out and put them in again. */
+/* Buttons that hide and show the series of a rendered chart. */
 (() => {
   const SVG = "http://www.w3.org/2000/svg";
-  // Plotly's marks, so that a button looks like what it stands for.
-  const MARKS = {
+  // Plotly's symbols, so that a button looks like its series.
+  const SYMBOLS = {
     circle: "M5,0A5,5 0 1,1 -5,0A5,5 0 1,1 5,0Z",
     square: "M-4.5,-4.5H4.5V4.5H-4.5Z",
     diamond: "M0,-6L6,0L0,6L-6,0Z",
@@ -17,55 +17,55 @@
     line: "M-11,0H11",
   };
 
-  const token = ({ marker, line }) =>
-    [line?.color, marker?.color].flat().find((each) => `${each}`.startsWith("--")) ?? "--ink";
+  const colorToken = ({ marker, line }) =>
+    [line?.color, marker?.color].flat().find((color) => `${color}`.startsWith("--")) ?? "--ink";
 
-  const draw = (name, isOpen, dash) => {
+  const symbolPath = (name, isOpen, dash) => {
     const path = document.createElementNS(SVG, "path");
-    path.setAttribute("d", MARKS[name]);
+    path.setAttribute("d", SYMBOLS[name]);
     if (name === "line") path.setAttribute("stroke-dasharray", { dash: "5 3", dot: "2 3" }[dash] ?? "none");
     path.setAttribute("class", isOpen || name === "line" ? "open" : "full");
     return path;
   };
 
-  /* What a button stands for, as it is drawn. */
-  const fill = (svg, trace) => {
+  /* Draw the symbol of a series into its button. */
+  const drawSymbol = (svg, trace) => {
     svg.replaceChildren();
-    svg.style.setProperty("--paint", `var(${token(trace)})`);
-    if (trace.type === "bar") return svg.append(draw("bar"));
+    svg.style.setProperty("--color", `var(${colorToken(trace)})`);
+    if (trace.type === "bar") return svg.append(symbolPath("bar"));
     const symbols = [trace.marker?.symbol ?? "circle"].flat();
-    if (/lines/.test(trace.mode)) svg.append(draw("line", false, trace.line?.dash));
-    // A mark beyond the edge is an arrow: the series' own is another's.
-    const known = symbols.filter((each) => MARKS[each.replace("-open", "")]);
-    // Single marks are open where they give no verdict: the button shows a full one.
-    const symbol = known.find((each) => !each.endsWith("-open")) ?? known[0] ?? "circle";
-    if (/markers/.test(trace.mode)) svg.append(draw(symbol.replace("-open", ""), symbol.endsWith("-open")));
+    if (/lines/.test(trace.mode)) svg.append(symbolPath("line", false, trace.line?.dash));
+    // Skip the arrows of points beyond the edge; they are not the symbol of the series.
+    const knownSymbols = symbols.filter((symbol) => SYMBOLS[symbol.replace("-open", "")]);
+    // Single symbols are open where there is no verdict; prefer a filled one.
+    const symbol = knownSymbols.find((symbol) => !symbol.endsWith("-open")) ?? knownSymbols[0] ?? "circle";
+    if (/markers/.test(trace.mode)) svg.append(symbolPath(symbol.replace("-open", ""), symbol.endsWith("-open")));
   };
 
-  const traces = (figure) => [...figure.querySelectorAll("[data-chart-trace]")];
+  const seriesButtons = (figure) => [...figure.querySelectorAll("[data-chart-series-index]")];
 
-  /* Say on the buttons what is seen. */
-  const tell = (figure) => {
-    const { unseen } = figure.chart.view;
-    for (const each of traces(figure)) each.setAttribute("aria-pressed", String(!unseen.has(Number(each.dataset.chartTrace))));
+  /* Show on the buttons which series are visible. */
+  const updateButtons = (figure) => {
+    const { hiddenSeries } = figure.chart.view;
+    for (const button of seriesButtons(figure)) button.setAttribute("aria-pressed", String(!hiddenSeries.has(Number(button.dataset.chartSeriesIndex))));
     const all = figure.querySelector("[data-chart-all]");
-    if (all) all.textContent = unseen.size ? all.dataset.show : all.dataset.hide;
+    if (all) all.textContent = hiddenSeries.size ? all.dataset.show : all.dataset.hide;
   };
 
-  document.addEventListener("chartdrawn", ({ target: figure }) => {
-    for (const each of traces(figure)) fill(each.querySelector("svg"), figure.chart.source.data[each.dataset.chartTrace]);
+  document.addEventListener("chartrendered", ({ target: figure }) => {
+    for (const button of seriesButtons(figure)) drawSymbol(button.querySelector("svg"), figure.chart.source.data[button.dataset.chartSeriesIndex]);
   });
 
   document.addEventListener("click", ({ target }) => {
-    const pressed = target.closest("[data-chart-trace], [data-chart-all]");
-    const figure = pressed?.closest("[data-drawn]");
+    const pressed = target.closest("[data-chart-series-index], [data-chart-all]");
+    const figure = pressed?.closest("[data-rendered]");
     if (!figure) return;
     const { view, repaint } = figure.chart;
-    const places = traces(figure).map((each) => Number(each.dataset.chartTrace));
-    const changed = "chartTrace" in pressed.dataset ? [Number(pressed.dataset.chartTrace)] : places;
-    const isShown = "chartTrace" in pressed.dataset ? view.unseen.has(changed[0]) : view.unseen.size > 0;
-    for (const at of changed) isShown ? view.unseen.delete(at) : view.unseen.add(at);
-    tell(figure);
+    const indexes = seriesButtons(figure).map((button) => Number(button.dataset.chartSeriesIndex));
+    const changed = "chartSeriesIndex" in pressed.dataset ? [Number(pressed.dataset.chartSeriesIndex)] : indexes;
+    const isShown = "chartSeriesIndex" in pressed.dataset ? view.hiddenSeries.has(changed[0]) : view.hiddenSeries.size > 0;
+    for (const index of changed) isShown ? view.hiddenSeries.delete(index) : view.hiddenSeries.add(index);
+    updateButtons(figure);
     repaint();
   });
 })();

@@ -1,113 +1,113 @@
-/* Forms that change something: sent once at a time, with the mark that is valid now, and
-   what was filled in outlives a refusal and a sign-in that had ended meanwhile. */
+/* POST forms: prevent double submission, use the current CSRF token, and keep the input
+   across a rejection or an expired session. */
 (() => {
   const DRAFT = "draft";
-  const PATIENCE_MS = 10_000;
-  const changes = (form) => form.getAttribute("method")?.toLowerCase() === "post";
+  const RESUBMIT_AFTER_MS = 10_000;
+  const isPost = (form) => form.getAttribute("method")?.toLowerCase() === "post";
 
-  /* Drafts -------------------------------------------------------------------- */
+  /* Drafts */
 
   const SECRET = ["hidden", "password", "file", "submit", "button"];
   const fields = (form) => [...form.elements].filter(({ name, type }) => name && !SECRET.includes(type));
-  const isTicked = ({ type }) => type === "checkbox" || type === "radio";
+  const isCheckable = ({ type }) => type === "checkbox" || type === "radio";
 
-  /* Without storage nothing is kept, and the form is sent all the same. */
-  const stored = (act) => {
+  /* Run an action with the session storage; return null if storage is unavailable. */
+  const withStorage = (action) => {
     try {
-      return act(sessionStorage);
+      return action(sessionStorage);
     } catch {
       return null;
     }
   };
 
-  const keep = (form) => {
+  const saveDraft = (form) => {
     const draft = {
       page: location.pathname,
       action: form.getAttribute("action"),
       fields: fields(form).map(({ name, value, checked }) => ({ name, value, checked })),
     };
-    stored((storage) => storage.setItem(DRAFT, JSON.stringify(draft)));
+    withStorage((storage) => storage.setItem(DRAFT, JSON.stringify(draft)));
   };
 
-  const fill = (form, draft) => {
+  const fillForm = (form, draft) => {
     for (const field of fields(form)) {
-      const said = draft.fields.find(
-        ({ name, value }) => name === field.name && (!isTicked(field) || value === field.value),
+      const stored = draft.fields.find(
+        ({ name, value }) => name === field.name && (!isCheckable(field) || value === field.value),
       );
-      if (!said) continue;
-      if (isTicked(field)) field.checked = said.checked;
-      else field.value = said.value;
-      const isNews = isTicked(field) ? said.checked : said.value !== field.defaultValue;
-      for (let fold = field.closest("details"); isNews && fold; fold = fold.parentElement.closest("details")) fold.open = true;
+      if (!stored) continue;
+      if (isCheckable(field)) field.checked = stored.checked;
+      else field.value = stored.value;
+      const isChanged = isCheckable(field) ? stored.checked : stored.value !== field.defaultValue;
+      for (let details = field.closest("details"); isChanged && details; details = details.parentElement.closest("details")) details.open = true;
     }
   };
 
-  /* After a sign-in in between, or where this page says that nothing came of it. */
+  /* Restore a draft after a sign-in, or if the page reports a failed submission. */
   const restore = (draft) => {
     const form = [...document.forms].find(
-      (each) => changes(each) && each.getAttribute("action") === draft.action && draft.page === location.pathname,
+      (candidate) => isPost(candidate) && candidate.getAttribute("action") === draft.action && draft.page === location.pathname,
     );
-    const note = document.querySelector("[data-restored]");
+    const note = document.querySelector("[data-draft-restored]");
     if (!form || !fields(form).length) return;
-    fill(form, draft);
-    note.textContent = note.dataset.say;
+    fillForm(form, draft);
+    note.textContent = note.dataset.text;
     note.hidden = false;
     fields(form)[0].focus();
   };
 
-  const draft = stored((storage) => JSON.parse(storage.getItem(DRAFT)));
-  const isBetween = document.querySelector("[data-keeps-draft]");
-  if (draft && isBetween) {
-    stored((storage) => storage.setItem(DRAFT, JSON.stringify({ ...draft, isKept: true })));
+  const draft = withStorage((storage) => JSON.parse(storage.getItem(DRAFT)));
+  const isSignInPage = document.querySelector("[data-keep-draft]");
+  if (draft && isSignInPage) {
+    withStorage((storage) => storage.setItem(DRAFT, JSON.stringify({ ...draft, isRestorable: true })));
   } else if (draft) {
-    stored((storage) => storage.removeItem(DRAFT));
-    if (draft.isKept || document.querySelector("[data-in-vain]")) restore(draft);
+    withStorage((storage) => storage.removeItem(DRAFT));
+    if (draft.isRestorable || document.querySelector("[data-submit-failed]")) restore(draft);
   }
 
-  /* Sending ------------------------------------------------------------------- */
+  /* Submission */
 
   document.addEventListener("submit", (event) => {
     const form = event.target;
-    if (event.defaultPrevented || !changes(form)) return;
+    if (event.defaultPrevented || !isPost(form)) return;
     if ("sent" in form.dataset) {
       event.preventDefault();
       return;
     }
     form.dataset.sent = "";
-    setTimeout(() => delete form.dataset.sent, PATIENCE_MS);
-    /* Who signed in elsewhere meanwhile has a new mark, and this page the old one. */
-    const mark = document.cookie.match(/(?:^|; )csrftoken=([^;]+)/);
-    const old = form.querySelector("[name=csrfmiddlewaretoken]");
-    if (mark && old) old.value = mark[1];
-    if (!isBetween) keep(form);
+    setTimeout(() => delete form.dataset.sent, RESUBMIT_AFTER_MS);
+    /* A sign-in in another tab replaced the CSRF token of this page. */
+    const cookie = document.cookie.match(/(?:^|; )csrftoken=([^;]+)/);
+    const tokenField = form.querySelector("[name=csrfmiddlewaretoken]");
+    if (cookie && tokenField) tokenField.value = cookie[1];
+    if (!isSignInPage) saveDraft(form);
   });
-  /* Who comes back to the page may send it again. */
+  /* Allow another submission when the page is shown again. */
   addEventListener("pageshow", () => {
     for (const form of document.forms) delete form.dataset.sent;
   });
 
-  /* What a browser kept of a page is not shown to whoever comes after a sign-out. */
+  /* Do not show a page from the back/forward cache after a sign-out. */
   const SIGNED_OUT = "signed-out";
   document.addEventListener("submit", ({ target: form }) => {
-    if ("signOut" in form.dataset) stored(() => localStorage.setItem(SIGNED_OUT, Date.now()));
+    if ("signOut" in form.dataset) withStorage(() => localStorage.setItem(SIGNED_OUT, Date.now()));
   });
   addEventListener("pageshow", ({ persisted }) => {
-    if (!persisted || !(stored(() => localStorage.getItem(SIGNED_OUT)) > performance.timeOrigin)) return;
+    if (!persisted || !(withStorage(() => localStorage.getItem(SIGNED_OUT)) > performance.timeOrigin)) return;
     document.documentElement.hidden = true;
     location.reload();
   });
 
-  /* What is wrong is the first thing that the keyboard and a screen reader meet: a field
-     that is empty, the one that a refusal names, or else the refusal. */
-  const refusal = document.querySelector("main [data-problem-first]");
-  const named = refusal?.dataset.wrong && document.getElementsByName(refusal.dataset.wrong)[0];
-  if (named) {
-    named.closest("details:not([open])")?.setAttribute("open", "");
-    named.setAttribute("aria-invalid", "true");
-    named.setAttribute("aria-describedby", refusal.id);
+  /* Focus the first problem: an empty invalid field, else another invalid field, else
+     the error message. */
+  const message = document.querySelector("main [data-focus-problem]");
+  const namedField = message?.dataset.invalidField && document.getElementsByName(message.dataset.invalidField)[0];
+  if (namedField) {
+    namedField.closest("details:not([open])")?.setAttribute("open", "");
+    namedField.setAttribute("aria-invalid", "true");
+    namedField.setAttribute("aria-describedby", message.id);
   }
   const invalid = [...document.querySelectorAll("main [aria-invalid=true]")];
-  const wrong = invalid.find(({ value }) => !value) ?? invalid[0] ?? refusal;
-  if (wrong && wrong === refusal) wrong.tabIndex = -1;
-  wrong?.focus();
+  const focusTarget = invalid.find(({ value }) => !value) ?? invalid[0] ?? message;
+  if (focusTarget && focusTarget === message) focusTarget.tabIndex = -1;
+  focusTarget?.focus();
 })();

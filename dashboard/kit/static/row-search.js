@@ -1,10 +1,10 @@
-/* Searching the comparison's rows: at once, without the server. */
+/* Filter the rows of the comparison in the browser. */
 (() => {
-  const search = document.querySelector("[data-search]");
+  const searchInput = document.querySelector("[data-search]");
   const status = document.querySelector("[data-status]");
 
-  // On a phone the table comes first.
-  if (innerWidth < 640) document.querySelector("[data-looks]").open = false;
+  // Collapse the display options on phones, so that the table comes first.
+  if (innerWidth < 640) document.querySelector("[data-display-options]").open = false;
 
   const texts = new WeakMap();
   const textOf = (row, title) => {
@@ -12,80 +12,80 @@
     return texts.get(row);
   };
 
-  /* Rows that a search gives back. */
-  const giveBack = (rows) => {
+  /* Show rows that match again. */
+  const showRows = (rows) => {
     if (!rows.length) return;
     const grid = rows[0].closest("[data-grid]");
-    const columns = grid && columnsInSight(grid);
+    const columns = grid && visibleColumns(grid);
     for (const row of rows) row.hidden = false;
-    if (grid) showFirst(rows, 0, columns); // Two systems side by side are no large table.
+    if (grid) showNearest(rows, 0, columns); // The table of a system pair is small and has no grid.
   };
 
-  const sift = () => {
-    const kept = [];
-    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    let found = 0;
-    let all = 0;
-    for (const body of document.querySelectorAll("[data-rows]")) {
-      const title = body.rows[0].textContent;
-      let inside = 0;
-      for (const row of [...body.rows].slice(1)) {
+  const filterRows = () => {
+    const matching = [];
+    const words = searchInput.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let matchCount = 0;
+    let rowCount = 0;
+    for (const group of document.querySelectorAll("[data-rows]")) {
+      const title = group.rows[0].textContent;
+      let matchesInGroup = 0;
+      for (const row of [...group.rows].slice(1)) {
         const isHidden = !words.every((word) => textOf(row, title).includes(word));
         if (isHidden) row.hidden = true;
-        else kept.push(row);
-        inside += isHidden ? 0 : 1;
+        else matching.push(row);
+        matchesInGroup += isHidden ? 0 : 1;
       }
-      body.hidden = !inside;
-      found += inside;
-      all += body.rows.length - 1;
+      group.hidden = !matchesInGroup;
+      matchCount += matchesInGroup;
+      rowCount += group.rows.length - 1;
     }
-    giveBack(kept.filter((row) => row.hidden));
-    const nothing = document.querySelector("[data-nothing]");
-    if (nothing) nothing.hidden = found > 0;
-    status.textContent = search.dataset.found.replace("{n}", found).replace("{all}", all);
-    document.dispatchEvent(new CustomEvent("rowsfound"));
+    showRows(matching.filter((row) => row.hidden));
+    const noMatches = document.querySelector("[data-no-matches]");
+    if (noMatches) noMatches.hidden = matchCount > 0;
+    status.textContent = searchInput.dataset.countText.replace("{n}", matchCount).replace("{all}", rowCount);
+    document.dispatchEvent(new CustomEvent("rowsfiltered"));
   };
 
-  const setWords = (query) => {
-    const q = search.value.trim();
+  const setSearchParameter = (query) => {
+    const q = searchInput.value.trim();
     if (q) query.set("q", q);
     else query.delete("q");
   };
 
-  const remember = () => {
-    const address = new URL(location.href);
-    setWords(address.searchParams);
-    history.replaceState(history.state, "", address);
+  const updateUrl = () => {
+    const url = new URL(location.href);
+    setSearchParameter(url.searchParams);
+    history.replaceState(history.state, "", url);
   };
 
-  /* A link that changes the view takes along what is searched for now, not what was when
-     the page was made. */
-  const takeAlong = ({ target }) => {
+  /* Add the current search to links that change the view; their URLs hold the search of
+     the time when the page was rendered. */
+  const carrySearch = ({ target }) => {
     const link = target.closest?.('#comparison a[href^="?"]');
     if (!link) return;
     const query = new URLSearchParams(link.search);
-    setWords(query);
+    setSearchParameter(query);
     link.setAttribute("href", `?${query}`);
   };
-  for (const name of ["pointerdown", "focusin", "click"]) document.addEventListener(name, takeAlong);
+  for (const name of ["pointerdown", "focusin", "click"]) document.addEventListener(name, carrySearch);
 
-  // Typed before this script came.
-  if (search.value !== search.defaultValue) sift();
+  // The user may have typed before this script was loaded.
+  if (searchInput.value !== searchInput.defaultValue) filterRows();
 
-  let typing = 0;
-  let isNewer = false;
-  search.addEventListener("input", () => {
-    isNewer = true;
-    sift();
-    clearTimeout(typing);
-    typing = setTimeout(remember, 300);
+  let timer = 0;
+  let isChanged = false;
+  searchInput.addEventListener("input", () => {
+    isChanged = true;
+    filterRows();
+    clearTimeout(timer);
+    timer = setTimeout(updateUrl, 300);
   });
-  // The form asks the server when a menu changes; this has been answered already.
-  search.addEventListener("change", (event) => event.stopPropagation());
-  // An answer has been searched for what stood here when it was asked for.
+  // The form requests a new table when a menu changes; the search needs no request.
+  searchInput.addEventListener("change", (event) => event.stopPropagation());
+  // A response is filtered by the search at the time of its request.
   document.addEventListener("htmx:beforeRequest", () => {
-    isNewer = false;
+    isChanged = false;
   });
-  document.addEventListener("rowscome", () => isNewer && sift());
-  document.addEventListener("htmx:pushedIntoHistory", () => isNewer && remember());
+  document.addEventListener("rowsloaded", () => isChanged && filterRows());
+  document.addEventListener("htmx:pushedIntoHistory", () => isChanged && updateUrl());
 })();

@@ -1,13 +1,13 @@
-/* Before the first paint: say that scripts run, and use the theme chosen earlier. */
+/* Run before the first paint: mark that scripts run, and apply the stored theme. */
 (() => {
   const root = document.documentElement;
-  // What scripts will fold on a phone is not seen unfolded before.
-  root.classList.add("js", "starting");
-  addEventListener("load", () => root.classList.remove("starting"));
+  // Hides parts that scripts collapse on phones until they have done so.
+  root.classList.add("js", "js-loading");
+  addEventListener("load", () => root.classList.remove("js-loading"));
   try {
     const theme = localStorage.getItem("theme");
     if (theme === "light" || theme === "dark") root.dataset.theme = theme;
   } catch {
-    /* A browser that keeps nothing follows the system. */
+    /* Without storage, follow the system theme. */
   }
 })();

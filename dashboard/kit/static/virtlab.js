@@ -1,117 +1,117 @@
-/* What every page may do with scripts, and can be read without. */
+/* Scripts of every page; pages remain readable without them. */
 (() => {
   const root = document.documentElement;
-  const button = document.querySelector("[data-theme-toggle]");
+  const themeButton = document.querySelector("[data-theme-toggle]");
   const NEXT = { auto: "dark", dark: "light", light: "auto" };
 
-  // A row of tabs that scrolls begins where the page's own tab is.
+  // Scroll the tabs to the current one.
   const tab = document.querySelector(".tabs [aria-current]");
   if (tab) tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - 32;
 
-  const label = () => {
-    const name = button.dataset[`label${{ auto: "Auto", dark: "Dark", light: "Light" }[root.dataset.theme ?? "auto"]}`];
-    button.setAttribute("aria-label", name);
-    button.title = name;
+  const updateLabel = () => {
+    const name = themeButton.dataset[`label${{ auto: "Auto", dark: "Dark", light: "Light" }[root.dataset.theme ?? "auto"]}`];
+    themeButton.setAttribute("aria-label", name);
+    themeButton.title = name;
   };
 
-  const remember = (theme) => {
+  const storeTheme = (theme) => {
     try {
       if (theme === "auto") localStorage.removeItem("theme");
       else localStorage.setItem("theme", theme);
     } catch {
-      /* Then it lasts for this page only. */
+      /* Without storage, the theme applies to this page only. */
     }
   };
 
-  if (button) {
-    label();
-    button.addEventListener("click", () => {
+  if (themeButton) {
+    updateLabel();
+    themeButton.addEventListener("click", () => {
       const theme = NEXT[root.dataset.theme ?? "auto"];
       if (theme === "auto") delete root.dataset.theme;
       else root.dataset.theme = theme;
-      remember(theme);
-      label();
+      storeTheme(theme);
+      updateLabel();
       document.dispatchEvent(new CustomEvent("themechange"));
     });
   }
 
-  /* What came instead is said in one line: a live table would be read out whole. */
+  /* Announce new content by its summary; a live region would read the whole table. */
   document.addEventListener("htmx:afterSwap", ({ target }) => {
-    const status = document.querySelector("[data-status]") ?? document.querySelector("[data-said]");
+    const status = document.querySelector("[data-status]") ?? document.querySelector("[data-announcement]");
     const summary = target.querySelector("[data-summary], .empty h2");
     if (summary) status.textContent = summary.textContent.replace(/\s+/g, " ");
   });
 
-  /* A live part that is exchanged keeps the keyboard where it was, what was unfolded, and
-     tables where they were scrolled to. */
+  /* Keep focus, open details and scroll positions when a self-updating part is
+     replaced. */
   const NAMES = ["aria-labelledby", "aria-label", "href"];
-  const nameOf = (node) => NAMES.map((name) => node.getAttribute(name)).find(Boolean) ?? node.textContent.trim();
-  const reachable = (part, name) =>
-    [...part.querySelectorAll("a, button, summary, [tabindex]")].find((node) => nameOf(node) === name);
+  const accessibleName = (node) => NAMES.map((name) => node.getAttribute(name)).find(Boolean) ?? node.textContent.trim();
+  const findByName = (part, name) =>
+    [...part.querySelectorAll("a, button, summary, [tabindex]")].find((node) => accessibleName(node) === name);
   let before = null;
   document.addEventListener("htmx:beforeSwap", ({ detail: { target } }) => {
     if (!target.matches('[hx-trigger^="every"]')) return;
     before = {
       id: target.id,
-      name: target.contains(document.activeElement) ? nameOf(document.activeElement) : "",
-      unfolded: [...target.querySelectorAll("details[open] > summary")].map(nameOf),
+      name: target.contains(document.activeElement) ? accessibleName(document.activeElement) : "",
+      unfolded: [...target.querySelectorAll("details[open] > summary")].map(accessibleName),
       scrolled: [...target.querySelectorAll("[role=group]")].map(({ scrollLeft, scrollTop }) => [scrollLeft, scrollTop]),
     };
   });
   document.addEventListener("htmx:afterSettle", () => {
     const part = before && document.getElementById(before.id);
     if (!part) return;
-    for (const name of before.unfolded) reachable(part, name)?.closest("details").setAttribute("open", "");
-    part.querySelectorAll("[role=group]").forEach((group, at) => group.scrollTo(...(before.scrolled[at] ?? [0, 0])));
-    if (before.name) reachable(part, before.name)?.focus({ preventScroll: true });
+    for (const name of before.unfolded) findByName(part, name)?.closest("details").setAttribute("open", "");
+    part.querySelectorAll("[role=group]").forEach((group, index) => group.scrollTo(...(before.scrolled[index] ?? [0, 0])));
+    if (before.name) findByName(part, before.name)?.focus({ preventScroll: true });
     before = null;
   });
 
-  /* An answer that did not come is said, until one comes. */
-  const away = document.querySelector("[data-away]");
-  const tell = (text) => {
-    away.textContent = text;
-    away.hidden = !text;
+  /* Show connection errors until a request succeeds. */
+  const connectionError = document.querySelector("[data-connection-error]");
+  const showConnectionError = (text) => {
+    connectionError.textContent = text;
+    connectionError.hidden = !text;
   };
-  for (const name of ["htmx:sendError", "htmx:timeout"]) document.addEventListener(name, () => tell(away.dataset.unreached));
-  document.addEventListener("htmx:responseError", () => tell(away.dataset.refused));
-  document.addEventListener("htmx:afterOnLoad", ({ detail }) => detail.successful && tell(""));
+  for (const name of ["htmx:sendError", "htmx:timeout"]) document.addEventListener(name, () => showConnectionError(connectionError.dataset.unreachableText));
+  document.addEventListener("htmx:responseError", () => showConnectionError(connectionError.dataset.refusedText));
+  document.addEventListener("htmx:afterOnLoad", ({ detail }) => detail.successful && showConnectionError(""));
 
-  /* Copies a text of the page, or else the address. What a browser does not let a page copy
-     is marked, for the keys that do. */
-  for (const copier of document.querySelectorAll("[data-copy]")) {
-    const source = document.getElementById(copier.dataset.copy);
-    const label = copier.textContent;
-    copier.hidden = !navigator.clipboard;
-    copier.addEventListener("click", async () => {
+  /* Copy a text of the page, or its URL. If the browser forbids it, select the text for
+     the keyboard shortcut. */
+  for (const copyButton of document.querySelectorAll("[data-copy]")) {
+    const source = document.getElementById(copyButton.dataset.copy);
+    const label = copyButton.textContent;
+    copyButton.hidden = !navigator.clipboard;
+    copyButton.addEventListener("click", async () => {
       try {
         await navigator.clipboard.writeText(source?.textContent ?? location.href);
       } catch {
         if (source) getSelection().selectAllChildren(source);
-        return tell(source ? away.dataset.uncopied : away.dataset.uncopiedAddress);
+        return showConnectionError(source ? connectionError.dataset.copyFailed : connectionError.dataset.copyFailedUrl);
       }
-      tell("");
-      copier.textContent = copier.dataset.copied;
-      document.querySelector("[data-said]").textContent = copier.dataset.copied;
-      setTimeout(() => (copier.textContent = label), 2000);
+      showConnectionError("");
+      copyButton.textContent = copyButton.dataset.copied;
+      document.querySelector("[data-announcement]").textContent = copyButton.dataset.copied;
+      setTimeout(() => (copyButton.textContent = label), 2000);
     });
   }
 
-  /* Ctrl-K leads to the page's box, or to the search where the header has no room for it. */
+  /* Ctrl+K focuses the search field, or opens the search page if there is none. */
   document.addEventListener("keydown", (event) => {
     if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
     event.preventDefault();
-    const box = document.getElementById("words") ?? document.querySelector("input[data-find-all]");
-    box?.select();
-    if (box !== document.activeElement) document.querySelector("a[data-find-all]")?.click();
+    const searchInput = document.getElementById("search-text") ?? document.querySelector("input[data-global-search]");
+    searchInput?.select();
+    if (searchInput !== document.activeElement) document.querySelector("a[data-global-search]")?.click();
   });
 
-  /* On a phone what is looked at comes first; a wider window has room for the choices. */
+  /* Collapse options on phones, so that the content comes first. */
   const phone = matchMedia("(max-width: 40rem)");
-  const fold = (isOpen) => {
-    for (const each of document.querySelectorAll("[data-fold]")) each.open = isOpen;
+  const setCollapsed = (isCollapsed) => {
+    for (const details of document.querySelectorAll("[data-collapse-on-phone]")) details.open = !isCollapsed;
   };
-  if (phone.matches) fold(false);
-  root.classList.remove("starting");
-  phone.addEventListener("change", () => phone.matches || fold(true));
+  if (phone.matches) setCollapsed(true);
+  root.classList.remove("js-loading");
+  phone.addEventListener("change", () => phone.matches || setCollapsed(false));
 })();

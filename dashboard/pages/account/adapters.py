@@ -1,7 +1,7 @@
-"""What of allauth's ways is ours: who gets in, who gets an account, what is sealed.
+"""Adapters for allauth.
 
-`config/settings.py` names these classes. All sign-ins, by password and by a provider,
-come through `OneWayIn`: allauth asks for the second factor before it lets anybody in.
+All sign-ins use `AccountAdapter`: allauth requires the second factor before it signs a
+person in.
 """
 
 import logging
@@ -23,50 +23,48 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from benchmarks.encryption import decrypt, encrypt
 from benchmarks.errors import BenchmarksError
-from benchmarks.labs.people import accept_invitation
+from benchmarks.labs.members import accept_invitation
+from benchmarks.labs.sign_in_throttle import KNOWN_BROWSER_S, known_browser_cookie
 from benchmarks.labs.sign_ins import (
-    log_linked,
-    person_of_address,
-    place_new_person,
+    add_provider_account,
+    log_account_link,
+    person_for_address,
 )
-from benchmarks.labs.throttle import KNOWN_S, known_browser
 from benchmarks.models import Invitation
-from benchmarks.sealing import seal, unseal
 from dashboard import wording
-from dashboard.kit.viewers import PROVED_INVITATION
+from dashboard.kit.viewers import INVITATION_SESSION_KEY
 
 logger = logging.getLogger(__name__)
 
-KNOWN = "known-browser"
-CLAIMS = ("sub", "email", "preferred_username")
-"""What is kept of what a provider says of somebody."""
+KNOWN_BROWSER_COOKIE = "known-browser"
+STORED_CLAIMS = ("sub", "email", "preferred_username")
+"""Claims of the provider that are stored."""
 
 
-class OneWayIn(DefaultAccountAdapter):
-    """Signing in, whichever way somebody said who they are."""
-
+class AccountAdapter(DefaultAccountAdapter):
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return False
 
     def is_reauthentication_required(self, **options: Any) -> bool:
-        """Leave it to `sign_in.confirmed`, which asks for the second factor itself."""
+        """Return False: `sign_in.reauthentication_required` checks it."""
         return False
 
     def respond_user_inactive(self, request: HttpRequest, user: Any) -> HttpResponse:
-        return turned_away(request, _("This account is closed."))
+        return refuse_sign_in(request, _("This account is disabled."))
 
     def post_login(
         self, request: HttpRequest, user: Any, **options: Any
     ) -> HttpResponse:
-        """Lead back to where somebody wanted to go, and know this browser again."""
+        """Redirect, and set the cookie of known browsers."""
         url = get_login_redirect_url(request, options["redirect_url"])
         answer = HttpResponseRedirect(url)
-        # Others' wrong tries do not hold up this browser.
+        # Failed attempts of others do not lock out a known browser.
         answer.set_cookie(
-            KNOWN,
-            known_browser(user.get_username()),
-            max_age=KNOWN_S,
+            KNOWN_BROWSER_COOKIE,
+            known_browser_cookie(user.get_username()),
+            max_age=KNOWN_BROWSER_S,
             path=reverse("dashboard:login"),
             secure=settings.HTTPS,
             httponly=True,
@@ -75,71 +73,80 @@ class OneWayIn(DefaultAccountAdapter):
         return answer
 
     def add_message(self, *args: Any, **options: Any) -> None:
-        """Say nothing: pages say it in their own words."""
+        """Send no messages: the pages have their own."""
 
     def send_mail(self, *args: Any, **options: Any) -> None:
-        """Send nothing: letters are sent by `together/letters`."""
+        """Send nothing: `collaboration/outgoing_mail` sends emails."""
 
     def send_notification_mail(self, *args: Any, **options: Any) -> None:
-        """Send nothing; the audit log keeps it."""
+        """Send nothing: the audit log has an entry."""
 
 
-class Provider(DefaultSocialAccountAdapter):
-    """Whom a provider sends: somebody known, somebody invited, or nobody."""
-
+class SocialAccountAdapter(DefaultSocialAccountAdapter):
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
-        """Trust of what a provider says what it is sure of, and link who is known."""
-        said = sociallogin.account.extra_data
-        token, claims = said.get("id_token"), said.get("userinfo") or {}
+        """Verify the claims; link or refuse accounts."""
+        provider_data = sociallogin.account.extra_data
+        token, claims = (
+            provider_data.get("id_token"),
+            provider_data.get("userinfo") or {},
+        )
         if not token or token.get("sub") != claims.get("sub", token.get("sub")):
-            # OpenID Connect Core 5.3.2: an answer about somebody else.
-            away = turned_away(request, _("The provider spoke of two people at once."))
-            raise ImmediateHttpResponse(away)
-        told = {**token, **claims}
+            # OpenID Connect Core 5.3.2: the response is about another subject.
+            refusal = refuse_sign_in(
+                request,
+                _("The response of the provider refers to two different people."),
+            )
+            raise ImmediateHttpResponse(refusal)
+        merged_claims = {**token, **claims}
         sociallogin.token = None
-        sociallogin.email_addresses = _sure_addresses(told)
+        sociallogin.email_addresses = _verified_addresses(merged_claims)
         account = sociallogin.account
-        account.extra_data = {key: told[key] for key in CLAIMS if key in told}
+        account.extra_data = {
+            key: merged_claims[key] for key in STORED_CLAIMS if key in merged_claims
+        }
         if account.pk:
             account.save(update_fields=["extra_data"])
         if sociallogin.state.get("process") == "connect":
-            raise ImmediateHttpResponse(_linked(request, sociallogin))
+            raise ImmediateHttpResponse(_link_account(request, sociallogin))
         if account.pk:
             return
         for address in sociallogin.email_addresses:
-            if person := person_of_address(address.email):
+            if person := person_for_address(address.email):
                 with transaction.atomic():
                     sociallogin.connect(request, person)
-                    log_linked(person, provider_set().name)
+                    log_account_link(person, configured_provider().name)
                 return
 
     def is_open_for_signup(
         self, request: HttpRequest, sociallogin: SocialLogin
     ) -> bool:
-        """Let the invited make an account, or everybody where it is set so."""
-        if provider_set().accounts == "everybody" or _invitation(request):
+        """Allow sign-up to invited people, or to everybody if configured."""
+        if configured_provider().accounts == "everybody" or _invitation(request):
             return True
         text = _(
-            "%(provider)s knows you, but no account here is linked to it. Open your "
-            "invitation first, or sign in with your password and link it on the page "
-            "of your account."
+            "No account here is linked to your %(provider)s account. Open your "
+            "invitation first, or sign in with your password and link %(provider)s "
+            "on your account page."
         )
-        away = turned_away(request, text % {"provider": provider_set().name})
-        raise ImmediateHttpResponse(away)
+        refusal = refuse_sign_in(
+            request, text % {"provider": configured_provider().name}
+        )
+        raise ImmediateHttpResponse(refusal)
 
     def on_authentication_error(
         self, request: HttpRequest, provider: Any, **options: Any
     ) -> None:
-        """Lead back; what went wrong stands in the log."""
         logger.warning(
-            "Nobody was signed in by %s: %s %r",
-            provider_set().name,
+            "Sign-in with %s failed: %s %r",
+            configured_provider().name,
             options.get("error"),
             options.get("exception"),
         )
-        text = _("You were not signed in by %(provider)s. Try again.")
-        away = turned_away(request, text % {"provider": provider_set().name})
-        raise ImmediateHttpResponse(away)
+        text = _("Sign-in with %(provider)s failed. Try again.")
+        refusal = refuse_sign_in(
+            request, text % {"provider": configured_provider().name}
+        )
+        raise ImmediateHttpResponse(refusal)
 
     def is_auto_signup_allowed(
         self, request: HttpRequest, sociallogin: SocialLogin
@@ -149,95 +156,93 @@ class Provider(DefaultSocialAccountAdapter):
     def populate_user(
         self, request: HttpRequest, sociallogin: SocialLogin, data: Any
     ) -> Any:
-        """Suggest a name; addresses are kept apart, and only those that are sure."""
+        """Suggest a user name; only verified addresses are stored, and elsewhere."""
         user = cast(User, sociallogin.user)
         name = data.get("username") or (data.get("email") or "").partition("@")[0]
         user.username = self._free_name(str(name or ""))
         return user
 
-    def _free_name(self, wanted: str) -> str:
-        """Return a name that nobody has, like the wanted one."""
-        account = cast(OneWayIn, get_account_adapter())
-        return str(account.generate_unique_username([wanted[:100], "person"]))
+    def _free_name(self, suggestion: str) -> str:
+        account = cast(AccountAdapter, get_account_adapter())
+        return str(account.generate_unique_username([suggestion[:100], "person"]))
 
     def save_user(
         self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None
     ) -> Any:
-        """Make an account and give it its place, or neither."""
+        """Create the account and accept the invitation in one transaction."""
         try:
             with transaction.atomic():
                 person = super().save_user(request, sociallogin, form)
                 if invitation := _invitation(request):
                     accept_invitation(invitation=invitation, person=person)
                 else:
-                    place_new_person(person, provider_set().lab, provider_set().name)
+                    add_provider_account(
+                        person, configured_provider().lab, configured_provider().name
+                    )
         except BenchmarksError as error:
-            away = turned_away(request, wording.said(error.sentence))
-            raise ImmediateHttpResponse(away) from error
-        request.session.pop(PROVED_INVITATION, None)
+            refusal = refuse_sign_in(request, wording.translate_text(error.sentence))
+            raise ImmediateHttpResponse(refusal) from error
+        request.session.pop(INVITATION_SESSION_KEY, None)
         return person
 
 
-class Factors(DefaultMFAAdapter):
-    """Second factors, with their secrets sealed."""
-
+class SecondFactorAdapter(DefaultMFAAdapter):
     def encrypt(self, text: str) -> str:
-        return seal(text)
+        return encrypt(text)
 
     def decrypt(self, encrypted_text: str) -> str:
-        return unseal(encrypted_text)
+        return decrypt(encrypted_text)
 
     def get_public_key_credential_rp_entity(self) -> dict[str, str]:
         return {**super().get_public_key_credential_rp_entity(), "name": "Virtlab"}
 
 
-def provider_set() -> Any:
-    """Return the provider of the settings; where there is none nothing of it is."""
-    if settings.OIDC is None:
+def configured_provider() -> Any:
+    """Return the configured provider or raise Http404."""
+    if settings.OIDC_PROVIDER is None:
         raise Http404("No provider is set.")
-    return settings.OIDC
+    return settings.OIDC_PROVIDER
 
 
-def turned_away(request: HttpRequest, text: str) -> HttpResponse:
-    """Lead somebody back to the sign-in page, with the reason."""
+def refuse_sign_in(request: HttpRequest, text: str) -> HttpResponse:
     messages.error(request, text)
     return HttpResponseRedirect(reverse("dashboard:login"))
 
 
-def _linked(request: HttpRequest, sociallogin: SocialLogin) -> HttpResponse:
-    """Link whom the provider sent to whoever is signed in here."""
-    name, person = {"provider": provider_set().name}, request.user
+def _link_account(request: HttpRequest, sociallogin: SocialLogin) -> HttpResponse:
+    name, person = {"provider": configured_provider().name}, request.user
     if not person.is_authenticated:
-        return turned_away(request, _("Sign in first."))
+        return refuse_sign_in(request, _("Sign in first."))
     if sociallogin.is_existing and sociallogin.user != person:
-        text = _("This person of %(provider)s is linked to another account here.")
+        text = _("This %(provider)s account is linked to another account here.")
         messages.error(request, text % name)
     elif SocialAccount.objects.filter(user=person).exists():
-        messages.success(request, _("It is linked already."))
+        messages.success(request, _("Your account is already linked."))
     else:
         with transaction.atomic():
             sociallogin.connect(request, person)
-            log_linked(person, provider_set().name)
-        text = _("From now on you can sign in with %(provider)s.")
+            log_account_link(person, configured_provider().name)
+        text = _("You can now sign in with %(provider)s.")
         messages.success(request, text % name)
     return HttpResponseRedirect(reverse("dashboard:account"))
 
 
-def _sure_addresses(told: dict[str, Any]) -> list[EmailAddress]:
-    """Return the address that the provider has verified.
+def _verified_addresses(claims: dict[str, Any]) -> list[EmailAddress]:
+    """Return the email address if the provider has verified it.
 
-    Some providers write true as a text; every other text is a false.
+    Some providers send "true" as text.
     """
-    email = told.get("email")
-    said = told.get("email_verified")
-    is_sure = said is True or said == "true"  # 1 equals True and says nothing
-    if not is_sure or not isinstance(email, str) or "@" not in email:
+    email = claims.get("email")
+    claim = claims.get("email_verified")
+    # 1 equals True but is not a confirmation.
+    is_verified = claim is True or claim == "true"
+    if not is_verified or not isinstance(email, str) or "@" not in email:
         return []
     return [EmailAddress(email=email.casefold(), verified=True, primary=True)]
 
 
 def _invitation(request: HttpRequest) -> Invitation | None:
-    """Return the open invitation that this browser has shown."""
-    shown = Invitation.objects.filter(pk=request.session.get(PROVED_INVITATION, 0))
+    """Return the open invitation whose code was entered in this session."""
+    shown = Invitation.objects.filter(pk=request.session.get(INVITATION_SESSION_KEY, 0))
     invitation = shown.select_related("lab").first()
     return invitation if invitation and invitation.is_open() else None

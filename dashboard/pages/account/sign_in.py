@@ -1,4 +1,4 @@
-"""Signing in: a password or a provider, then the second factor; and signing out."""
+"""Sign-in by password or provider, the second factor, and sign-out."""
 
 import logging
 import time
@@ -47,29 +47,31 @@ from django.views.decorators.http import (
 )
 from fido2.webauthn import AuthenticationResponse
 
-from benchmarks.errors import TooFastError
+from benchmarks.errors import RateLimitError
+from benchmarks.labs.sign_in_throttle import SignInAttempt
 from benchmarks.labs.sign_ins import (
-    count_passkey_use,
-    factors_of,
-    has_factor,
-    take_code,
+    has_second_factor,
+    list_second_factors,
+    record_passkey_use,
+    use_code,
 )
-from benchmarks.labs.throttle import Attempt
-from dashboard.kit.viewers import page_of, signed_in, signed_in_person
-from dashboard.pages.account.adapters import KNOWN, provider_set, turned_away
+from dashboard.kit.viewers import current_page_url, required_user, sign_in_required
+from dashboard.pages.account.adapters import (
+    KNOWN_BROWSER_COOKIE,
+    configured_provider,
+    refuse_sign_in,
+)
 
 ViewFunction = Callable[..., HttpResponse]
 
 logger = logging.getLogger(__name__)
-SURE_S: Final = 300
-PROOF: Final = "proof"
-DISCOVERED_S: Final = 600
-_discovered: TTLCache[str, dict[str, Any]] = TTLCache(4, DISCOVERED_S)
+REAUTHENTICATION_S: Final = 300
+PROOF_SESSION_KEY: Final = "proof"
+DISCOVERY_CACHE_S: Final = 600
+_discovered: TTLCache[str, dict[str, Any]] = TTLCache(4, DISCOVERY_CACHE_S)
 
 
-class OwnPasswordForm(forms.Form):
-    """The signed-in person's password, asked for once more."""
-
+class ConfirmPasswordForm(forms.Form):
     password = forms.CharField(
         label=gettext_lazy("Your password"),
         strip=False,
@@ -87,9 +89,7 @@ class OwnPasswordForm(forms.Form):
         return password
 
 
-class FactorForm(AuthenticateForm):
-    """A code of an app, or a recovery code."""
-
+class OneTimeCodeForm(AuthenticateForm):
     code = forms.CharField(
         label=gettext_lazy("Code"),
         max_length=40,
@@ -99,18 +99,18 @@ class FactorForm(AuthenticateForm):
     )
 
     def clean_code(self) -> str:
-        """Use the code up: allauth would let other processes accept it again."""
+        """Mark the code as used: allauth would let other processes accept it again."""
         code = str(self.cleaned_data["code"])
-        self.authenticator = take_code(self.user, code)
+        self.authenticator = use_code(self.user, code)
         if self.authenticator is None:
             raise forms.ValidationError(
-                _("This code is wrong, or was used before. Wait for the next one.")
+                _("This code is wrong or was already used. Wait for the next one.")
             )
         return code
 
 
-class PasskeyAnswerForm(AuthenticateWebAuthnForm):
-    """A passkey's answer. Answers of a copied passkey are refused."""
+class PasskeyResponseForm(AuthenticateWebAuthnForm):
+    """A passkey's response. Responses of a copied passkey are rejected."""
 
     def clean_credential(self) -> Authenticator:
         credential = self.cleaned_data["credential"]
@@ -118,9 +118,11 @@ class PasskeyAnswerForm(AuthenticateWebAuthnForm):
             row = super().clean_credential()
             answer = AuthenticationResponse.from_dict(credential).response
         except (ValueError, TypeError, KeyError) as error:
-            raise forms.ValidationError(_("Not the answer of a passkey.")) from error
-        if not count_passkey_use(row, answer.authenticator_data.counter):
-            raise forms.ValidationError(_("Not the answer of a passkey."))
+            raise forms.ValidationError(
+                _("This is not a valid passkey response.")
+            ) from error
+        if not record_passkey_use(row, answer.authenticator_data.counter):
+            raise forms.ValidationError(_("This is not a valid passkey response."))
         return row
 
 
@@ -131,51 +133,47 @@ class SignInForm(LoginForm):
         return "username" if field_name == "login" else super().add_prefix(field_name)
 
     def clean_login(self) -> str:
-        # Names are stored in Unicode's form NFKC; keyboards send others, too.
+        # User names are stored in NFKC; keyboards may send others.
         return User.normalize_username(super().clean_login())
 
 
-class SignIn(LoginView):
-    """Sign in by password; limit how often one is tried."""
-
+class SignInView(LoginView):
     form_class = SignInForm
     template_name = "account/login.html"
 
     def post(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
-        self.trial = attempt(request, request.POST.get("username", ""))
-        with uncounted_if_busy(self.trial):
+        self.attempt = count_attempt(request, request.POST.get("username", ""))
+        with refund_attempt_if_busy(self.attempt):
             return cast(HttpResponse, super().post(request, *args, **options))
 
     def get_context_data(self, **context: Any) -> dict[str, Any]:
         more = {
             "next": self.get_next_url() or "",
-            "oidc": settings.OIDC,
-            "sends_mail": settings.EMAIL is not None,
+            "oidc": settings.OIDC_PROVIDER,
+            "sends_mail": settings.MAIL_SERVER is not None,
         }
         return cast(dict[str, Any], super().get_context_data(**context, **more))
 
     def form_valid(self, form: Any) -> HttpResponse:
-        self.trial.succeeded()
-        # Asks for the second factor, if there is one, and only then signs in.
+        self.attempt.give_back()
+        # Requires the second factor, if there is one, before signing in.
         return cast(HttpResponse, super().form_valid(form))
 
     def _redirect_to_pending_stage(self, *args: Any) -> None:
-        """Let somebody else sign in instead of asking for the second factor again."""
+        """Show the form to everyone, so that another user can sign in instead."""
 
 
 @method_decorator(sensitive_post_parameters(), name="dispatch")
-class SecondStep(AuthenticateView):
-    """Ask for the second factor after the password."""
-
-    form_class = FactorForm
-    webauthn_form_class = PasskeyAnswerForm
-    template_name = "account/second_step.html"
+class SecondFactorView(AuthenticateView):
+    form_class = OneTimeCodeForm
+    webauthn_form_class = PasskeyResponseForm
+    template_name = "account/second_factor.html"
 
     def post(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
         name = self.stage.login.user.get_username()
-        trial = attempt(request, name, is_factor=True)
+        trial = count_attempt(request, name, is_factor=True)
         if self.form.is_valid():
-            trial.succeeded()
+            trial.give_back()
         return cast(HttpResponse, super().post(request, *args, **options))
 
     def form_invalid(self, form: Any) -> HttpResponse:
@@ -186,20 +184,20 @@ class SecondStep(AuthenticateView):
     def get_context_data(self, **context: Any) -> dict[str, Any]:
         context |= super().get_context_data()
         person = self.stage.login.user
-        kinds = {row.type for row in factors_of(person)}
+        kinds = {row.type for row in list_second_factors(person)}
         context |= {"person": person, "has_app": "totp" in kinds}
         if "webauthn" in kinds:
-            context["asked"] = context["js_data"]["request_options"]
+            context["passkey_request"] = context["js_data"]["request_options"]
         return context
 
 
-class ConfirmFactor(SecondStep):
-    """Ask a signed-in person for the second factor, then lead to ``target``."""
+class ConfirmSecondFactorView(SecondFactorView):
+    """Reauthentication by the second factor, followed by a redirect to ``target``."""
 
     target = ""
 
     def dispatch(self, request: HttpRequest, *args: Any, **options: Any) -> Any:
-        # allauth's view works on a sign-in; here there is none.
+        # allauth's view expects a sign-in in progress.
         self.stage = SimpleNamespace(
             login=SimpleNamespace(user=request.user),
             exit=lambda: HttpResponseRedirect(self.target),
@@ -215,182 +213,195 @@ class ConfirmFactor(SecondStep):
 @sensitive_post_parameters()
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@signed_in
-def confirm(request: HttpRequest) -> HttpResponse:
-    """Ask a signed-in person once more, before how they sign in is changed."""
-    person = signed_in_person(request)
+@sign_in_required
+def reauthenticate(request: HttpRequest) -> HttpResponse:
+    """Reauthenticate a user before changes to sign-in methods."""
+    person = required_user(request)
     target = request.POST.get("next") or request.GET.get("next") or ""
     if not url_has_allowed_host_and_scheme(target, {request.get_host()}):
         target = reverse("dashboard:account")
-    if has_factor(person):
-        return cast(HttpResponse, ConfirmFactor.as_view(target=target)(request))
-    form = OwnPasswordForm(person, request.POST or None)
+    if has_second_factor(person):
+        return cast(
+            HttpResponse, ConfirmSecondFactorView.as_view(target=target)(request)
+        )
+    form = ConfirmPasswordForm(person, request.POST or None)
     if request.method == "POST" and person.has_usable_password():
-        trial = attempt(request, person.get_username())
-        with uncounted_if_busy(trial):
+        trial = count_attempt(request, person.get_username())
+        with refund_attempt_if_busy(trial):
             is_right = form.is_valid()
         if is_right:
-            trial.succeeded()
-            note_proof(request, "password")
+            trial.give_back()
+            record_reauthentication(request, "password")
             return HttpResponseRedirect(target)
-    context = {"form": form, "oidc": settings.OIDC, "next": target}
+    context = {"form": form, "oidc": settings.OIDC_PROVIDER, "next": target}
     status = 422 if request.method == "POST" else 200
-    return render(request, "account/confirm.html", context, status=status)
+    return render(request, "account/reauthenticate.html", context, status=status)
 
 
-def note_proof(request: HttpRequest, method: str) -> None:
-    """Note in the session by what a signed-in person proved who they are."""
-    request.session[PROOF] = {"method": method, "at": time.time()}
+def record_reauthentication(request: HttpRequest, method: str) -> None:
+    request.session[PROOF_SESSION_KEY] = {"method": method, "at": time.time()}
 
 
-def confirmed(view: ViewFunction) -> ViewFunction:
-    """Let through who proved within five minutes that it is really them."""
+def reauthentication_required(view: ViewFunction) -> ViewFunction:
+    """Require authentication within the last five minutes."""
 
     @wraps(view)
-    @signed_in
-    def checked(request: HttpRequest, *args: Any, **named: Any) -> HttpResponse:
-        if is_sure(request):
-            return view(request, *args, **named)
-        return _confirm_first(page_of(request))
+    @sign_in_required
+    def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if is_recently_authenticated(request):
+            return view(request, *args, **kwargs)
+        return _confirm_first(current_page_url(request))
 
     return checked
 
 
-def is_sure(request: HttpRequest) -> bool:
-    """Return whether a signed-in person proved a moment ago that it is them.
+def is_recently_authenticated(request: HttpRequest) -> bool:
+    """Return whether the user was authenticated recently.
 
-    Whoever has a second factor by that, others by how they signed in.
+    Users with a second factor must have used it.
     """
     if not request.user.is_authenticated:
         return False
-    person = signed_in_person(request)
-    ways = {"mfa"} if has_factor(person) else {"password", "socialaccount"}
+    person = required_user(request)
+    methods = {"mfa"} if has_second_factor(person) else {"password", "socialaccount"}
     records = get_authentication_records(request, person)
-    proof = request.session.get(PROOF)
+    proof = request.session.get(PROOF_SESSION_KEY)
     return any(
-        record["method"] in ways and time.time() - record["at"] < SURE_S
+        record["method"] in methods and time.time() - record["at"] < REAUTHENTICATION_S
         for record in ([*records, proof] if proof else records)
     )
 
 
 def _confirm_first(page: str) -> HttpResponse:
     query = urlencode({"next": page})
-    return HttpResponseRedirect(f"{reverse('dashboard:confirm')}?{query}")
+    return HttpResponseRedirect(f"{reverse('dashboard:reauthenticate')}?{query}")
 
 
-class Discovery(OpenIDConnectOAuth2Adapter):
-    """The provider's addresses, asked for once in ten minutes."""
+class CachedOpenIDAdapter(OpenIDConnectOAuth2Adapter):
+    """The provider's endpoints, cached for ten minutes."""
 
     @property
     def openid_config(self) -> Any:
-        key = provider_set().issuer
+        key = configured_provider().issuer
         if key not in _discovered:
-            found = super().openid_config
-            if str(found.get("issuer", "")).rstrip("/") != key:
+            configuration = super().openid_config
+            if str(configuration.get("issuer", "")).rstrip("/") != key:
                 raise OAuth2Error("the issuer calls itself otherwise")
-            _discovered[key] = found
+            _discovered[key] = configuration
         return _discovered[key]
 
     @property
     def basic_auth(self) -> bool:
-        # What OpenID Connect says of a provider that does not say.
+        # The default of OpenID Connect Discovery.
         default = ["client_secret_basic"]
-        ways = self.openid_config.get("token_endpoint_auth_methods_supported", default)
-        return "client_secret_basic" in ways
+        methods = self.openid_config.get(
+            "token_endpoint_auth_methods_supported", default
+        )
+        return "client_secret_basic" in methods
 
     def get_callback_url(self, request: HttpRequest, app: Any) -> str:
-        return request.build_absolute_uri(reverse("dashboard:come-back"))
+        return request.build_absolute_uri(reverse("dashboard:provider-callback"))
 
 
 @require_POST
-def leave_for_provider(request: HttpRequest) -> HttpResponse:
-    """Lead to the provider, to sign in or to link it to the account.
+def redirect_to_provider(request: HttpRequest) -> HttpResponse:
+    """Redirect to the provider, to sign in or to link its account.
 
-    By a page that goes on by itself: a redirect would be what a form leads to, which
-    our content security policy keeps on this site.
+    From an HTML page: our content security policy forbids a form to redirect to another
+    site.
     """
-    known = provider_set()
+    provider_settings = configured_provider()
     target = request.POST.get("next", "")
     if not url_has_allowed_host_and_scheme(target, {request.get_host()}):
         target = ""
     is_linking = "link" in request.POST
-    if is_linking and not is_sure(request):
+    if is_linking and not is_recently_authenticated(request):
         return _confirm_first(reverse("dashboard:account"))
-    Attempt("", request.META.get("REMOTE_ADDR", "")).count()
-    provider = get_adapter().get_provider(request, known.app["provider_id"])
-    provider.oauth2_adapter_class = Discovery
+    SignInAttempt("", request.META.get("REMOTE_ADDR", "")).count()
+    provider = get_adapter().get_provider(request, provider_settings.app["provider_id"])
+    provider.oauth2_adapter_class = CachedOpenIDAdapter
     process = "connect" if is_linking else "login"
     try:
         answer = provider.redirect(request, process, next_url=target or None)
     except (requests.RequestException, OAuth2Error, ValueError, KeyError) as error:
-        return _unreached(request, error)
+        return _provider_failed(request, error)
     if not answer.has_header("Location"):
-        return _unreached(request, None)
-    context = {"onward": answer["Location"], "oidc": settings.OIDC}
-    return render(request, "account/onward.html", context)
+        return _provider_failed(request, None)
+    context = {"provider_url": answer["Location"], "oidc": settings.OIDC_PROVIDER}
+    return render(request, "account/redirect_to_provider.html", context)
 
 
 @never_cache
 @require_safe
-def come_back(request: HttpRequest) -> HttpResponse:
-    """Take whom the provider sends back."""
-    provider_id = provider_set().app["provider_id"]
-    trial = Attempt(provider_id, request.META.get("REMOTE_ADDR", ""))
+def provider_callback(request: HttpRequest) -> HttpResponse:
+    provider_id = configured_provider().app["provider_id"]
+    trial = SignInAttempt(provider_id, request.META.get("REMOTE_ADDR", ""))
     trial.count()
-    view = OAuth2CallbackView.adapter_view(Discovery(request, provider_id))
+    view = OAuth2CallbackView.adapter_view(CachedOpenIDAdapter(request, provider_id))
     try:
         answer = cast(HttpResponse, view(request))
     except (requests.RequestException, OAuth2Error, ValueError, KeyError) as error:
-        return _unreached(request, error)
+        return _provider_failed(request, error)
     waits = LoginStageController.enter(request, AuthenticateStage.key)
     if request.user.is_authenticated or waits:
-        trial.succeeded()
+        trial.give_back()
     return answer
 
 
-def _unreached(request: HttpRequest, error: Exception | None) -> HttpResponse:
+def _provider_failed(request: HttpRequest, error: Exception | None) -> HttpResponse:
     logger.warning("The provider of sign-ins did not do its part: %r", error)
-    text = _("%(provider)s does not answer as it should. Try again in a while.")
-    return turned_away(request, text % {"provider": provider_set().name})
+    text = _("%(provider)s is not responding as expected. Try again later.")
+    return refuse_sign_in(request, text % {"provider": configured_provider().name})
 
 
-class SignOut(LogoutView):
-    """Django's sign-out; whoever came by a provider is told that it goes on there."""
+class SignOutView(LogoutView):
+    """Django's sign-out, with a link to end the provider's session."""
 
     def post(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
         person = request.user if request.user.is_authenticated else None
         records = get_authentication_records(request, person)
-        came_by = any(it.get("method") == "socialaccount" for it in records)
+        used_provider = any(
+            record.get("method") == "socialaccount" for record in records
+        )
         answer = super().post(request, *args, **options)
-        if not came_by or settings.OIDC is None:
+        if not used_provider or settings.OIDC_PROVIDER is None:
             return answer
-        # The address that ends the provider's own session, if the provider states one.
-        known, elsewhere = _discovered.get(provider_set().issuer, {}), ""
-        found = str(known.get("end_session_endpoint", ""))
-        if found.startswith(("https://", "http://")):
-            back = request.build_absolute_uri(reverse("dashboard:overview"))
+        # URL that ends the provider's own session.
+        configuration, logout_url = (
+            _discovered.get(configured_provider().issuer, {}),
+            "",
+        )
+        endpoint = str(configuration.get("end_session_endpoint", ""))
+        if endpoint.startswith(("https://", "http://")):
+            home_url = request.build_absolute_uri(reverse("dashboard:home"))
             query = {
-                "client_id": provider_set().client_id,
-                "post_logout_redirect_uri": back,
+                "client_id": configured_provider().client_id,
+                "post_logout_redirect_uri": home_url,
             }
-            elsewhere = f"{found}{'&' if '?' in found else '?'}{urlencode(query)}"
-        context = {"oidc": settings.OIDC, "elsewhere": elsewhere}
+            logout_url = (
+                f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(query)}"
+            )
+        context = {"oidc": settings.OIDC_PROVIDER, "provider_logout_url": logout_url}
         return render(request, "account/signed_out.html", context)
 
 
-def attempt(request: HttpRequest, name: str, is_factor: bool = False) -> Attempt:
-    """Count an attempt at a password or a second factor, before it is looked at."""
+def count_attempt(
+    request: HttpRequest, name: str, is_factor: bool = False
+) -> SignInAttempt:
+    """Count an attempt at a password or second factor before it is checked."""
     address = request.META.get("REMOTE_ADDR", "")
-    trial = Attempt(name, address, request.COOKIES.get(KNOWN, ""), is_factor)
+    trial = SignInAttempt(
+        name, address, request.COOKIES.get(KNOWN_BROWSER_COOKIE, ""), is_factor
+    )
     trial.count()
     return trial
 
 
 @contextmanager
-def uncounted_if_busy(trial: Attempt) -> Iterator[None]:
-    """Give an attempt back whose password nobody had the time to look at."""
+def refund_attempt_if_busy(trial: SignInAttempt) -> Iterator[None]:
+    """Do not count an attempt whose password was not checked because of the load."""
     try:
         yield
-    except TooFastError:
-        trial.succeeded()
+    except RateLimitError:
+        trial.give_back()
         raise

@@ -1,4 +1,4 @@
-"""A person's own account: their labs, how they sign in, where they get mail."""
+"""A user's account: labs, sign-in methods and email."""
 
 from typing import Any
 
@@ -14,55 +14,55 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks.errors import BenchmarksError
-from benchmarks.labs.people import end_sessions
+from benchmarks.labs.members import end_sessions
 from benchmarks.labs.sign_ins import (
-    factors_of,
     linked_account,
-    unlink,
+    list_second_factors,
+    unlink_account,
     verified_address,
 )
 from benchmarks.models import Membership
 from dashboard import wording
 from dashboard.kit.routes import route
-from dashboard.kit.viewers import signed_in, signed_in_person
-from dashboard.pages.account import factors, mail
-from dashboard.pages.account.adapters import provider_set
-from dashboard.pages.account.mail import AddressForm
+from dashboard.kit.viewers import required_user, sign_in_required
+from dashboard.pages.account import email, second_factors
+from dashboard.pages.account.adapters import configured_provider
+from dashboard.pages.account.email import EmailAddressForm
 from dashboard.pages.account.sign_in import (
-    OwnPasswordForm,
-    SecondStep,
-    SignIn,
-    SignOut,
-    attempt,
-    come_back,
-    confirm,
-    confirmed,
-    is_sure,
-    leave_for_provider,
-    uncounted_if_busy,
+    ConfirmPasswordForm,
+    SecondFactorView,
+    SignInView,
+    SignOutView,
+    count_attempt,
+    is_recently_authenticated,
+    provider_callback,
+    reauthenticate,
+    reauthentication_required,
+    redirect_to_provider,
+    refund_attempt_if_busy,
 )
 
 
-class ChangePassword(PasswordChangeView):
-    """Django's change of a password: all other sessions of the person end with it."""
+class ChangePasswordView(PasswordChangeView):
+    """Django's view. It ends all other sessions of the user."""
 
     template_name = "account/password.html"
     success_url = reverse_lazy("dashboard:account")
 
     def get_form(self, form_class: Any = None) -> Any:
         form = super().get_form(form_class)
-        # A page that takes the focus hides from a screen reader what stands before.
+        # Autofocus would make screen readers skip the text before the form.
         form.fields["old_password"].widget.attrs.pop("autofocus", None)
         return form
 
     def post(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
-        # A stolen session could try passwords here without end.
-        self.trial = attempt(request, signed_in_person(request).get_username())
-        with uncounted_if_busy(self.trial):
+        # A stolen session could otherwise try any number of passwords.
+        self.trial = count_attempt(request, required_user(request).get_username())
+        with refund_attempt_if_busy(self.trial):
             return super().post(request, *args, **options)
 
     def form_valid(self, form: Any) -> HttpResponse:
-        self.trial.succeeded()
+        self.trial.give_back()
         done = _("Your password was changed. All your other sessions were signed out.")
         messages.success(self.request, done)
         return super().form_valid(form)
@@ -70,60 +70,62 @@ class ChangePassword(PasswordChangeView):
 
 @never_cache
 @require_safe
-@signed_in
+@sign_in_required
 def show_account(request: HttpRequest) -> HttpResponse:
-    return _account(request, OwnPasswordForm(signed_in_person(request)), 200)
+    return _account(request, ConfirmPasswordForm(required_user(request)), 200)
 
 
 @sensitive_post_parameters()
 @require_POST
-@signed_in
+@sign_in_required
 def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
-    """End every session of a person, this one included."""
-    person = signed_in_person(request)
+    """End all sessions of the user, including this one."""
+    person = required_user(request)
     if not person.has_usable_password():
-        if not is_sure(request):
-            return redirect(f"{reverse('dashboard:confirm')}?next=/account/")
+        if not is_recently_authenticated(request):
+            return redirect(f"{reverse('dashboard:reauthenticate')}?next=/account/")
         end_sessions(person=person)
         messages.success(request, _("You are signed out everywhere."))
         return redirect("dashboard:login")
-    # A stolen session could try passwords here without end.
-    trial = attempt(request, person.get_username())
-    form = OwnPasswordForm(person, request.POST)
-    with uncounted_if_busy(trial):
+    # A stolen session could otherwise try any number of passwords.
+    trial = count_attempt(request, person.get_username())
+    form = ConfirmPasswordForm(person, request.POST)
+    with refund_attempt_if_busy(trial):
         is_right = form.is_valid()
     if not is_right:
         return _account(request, form, 422)
-    trial.succeeded()
+    trial.give_back()
     end_sessions(person=person, password=form.cleaned_data["password"])
     messages.success(request, _("You are signed out everywhere."))
     return redirect("dashboard:login")
 
 
-def _account(request: HttpRequest, form: OwnPasswordForm, status: int) -> HttpResponse:
-    person = signed_in_person(request)
-    mine = Membership.objects.filter(user=person)
+def _account(
+    request: HttpRequest, form: ConfirmPasswordForm, status: int
+) -> HttpResponse:
+    person = required_user(request)
+    memberships = Membership.objects.filter(user=person)
     context = {
         "form": form,
-        "oidc": settings.OIDC,
-        "linked": linked_account(person) if settings.OIDC else None,
-        "sends_mail": settings.EMAIL is not None,
+        "oidc": settings.OIDC_PROVIDER,
+        "linked": linked_account(person) if settings.OIDC_PROVIDER else None,
+        "sends_mail": settings.MAIL_SERVER is not None,
         "address": verified_address(person),
-        "address_form": AddressForm(),
-        "factors": factors_of(person),
-        "memberships": mine.select_related("lab").order_by("lab__name"),
+        "address_form": EmailAddressForm(),
+        "factors": list_second_factors(person),
+        "memberships": memberships.select_related("lab").order_by("lab__name"),
     }
     return render(request, "account/account.html", context, status=status)
 
 
 @require_POST
-@confirmed
-def end_link(request: HttpRequest) -> HttpResponse:
-    name = provider_set().name
+@reauthentication_required
+def unlink_provider(request: HttpRequest) -> HttpResponse:
+    name = configured_provider().name
     try:
-        unlink(signed_in_person(request), name)
+        unlink_account(required_user(request), name)
     except BenchmarksError as error:
-        messages.error(request, wording.said(error.sentence))
+        messages.error(request, wording.translate_text(error.sentence))
     else:
         text = _("You no longer sign in with %(provider)s.")
         messages.success(request, text % {"provider": name})
@@ -131,73 +133,90 @@ def end_link(request: HttpRequest) -> HttpResponse:
 
 
 urlpatterns = [
-    route("account/", show_account, "account", nobody=302),
-    route("account/password/", ChangePassword.as_view(), "password", nobody=302),
+    route("account/", show_account, "account", anonymous_status=302),
+    route(
+        "account/password/",
+        ChangePasswordView.as_view(),
+        "password",
+        anonymous_status=302,
+    ),
     route(
         "account/sign-out-everywhere/",
         sign_out_everywhere,
         "sign-out-everywhere",
         kind="action",
     ),
-    route("account/confirm/", confirm, "confirm", nobody=302),
-    route("account/second-factor/", factors.show, "factors", nobody=302),
+    route(
+        "account/reauthenticate/",
+        reauthenticate,
+        "reauthenticate",
+        anonymous_status=302,
+    ),
+    route(
+        "account/second-factor/",
+        second_factors.show_second_factors,
+        "second-factors",
+        anonymous_status=302,
+    ),
     # Shown after a password: test_second_factor_browser.py.
     route(
         "account/second-factor/app/",
-        factors.add_app,
-        "add-app",
+        second_factors.add_authenticator_app,
+        "add-authenticator-app",
         kind="part",
-        nobody=302,
+        anonymous_status=302,
     ),
     route(
         "account/second-factor/passkey/",
-        factors.MakePasskey.as_view(),
+        second_factors.AddPasskeyView.as_view(),
         "add-passkey",
         kind="part",
-        nobody=302,
+        anonymous_status=302,
     ),
     route(
         "account/second-factor/codes/",
-        factors.make_codes,
+        second_factors.create_recovery_codes,
         "recovery-codes",
         kind="action",
     ),
     route(
         "account/second-factor/<int:pk>/",
-        factors.remove,
-        "remove-factor",
+        second_factors.remove_second_factor,
+        "remove-second-factor",
         kind="action",
         is_private=False,
     ),
-    route("account/unlink/", end_link, "unlink", kind="action"),
-    route("account/address/", mail.give_address, "give-address", kind="action"),
+    route("account/unlink/", unlink_provider, "unlink", kind="action"),
+    route("account/email/", email.set_email, "set-email", kind="action"),
     route(
-        "account/address/confirm/",
-        mail.confirm_address,
-        "confirm-address",
+        "account/email/confirm/",
+        email.confirm_email,
+        "confirm-email",
         kind="part",
-        nobody=302,
+        anonymous_status=302,
     ),
-    route("account/address/forget/", mail.forget, "forget-address", kind="action"),
-    route("login/", SignIn.as_view(), "login"),
+    route("account/email/remove/", email.remove_email, "remove-email", kind="action"),
+    route("login/", SignInView.as_view(), "login"),
     route(
         "login/second-factor/",
-        SecondStep.as_view(),
-        "second-step",
+        SecondFactorView.as_view(),
+        "login-second-factor",
         kind="part",
-        nobody=302,
+        anonymous_status=302,
     ),
-    route("login/with/", leave_for_provider, "leave-for-provider", kind="action"),
-    route("login/callback/", come_back, "come-back", kind="part"),
-    # Only where mail is sent: test_mail.py.
-    route("login/forgotten/", mail.forgotten, "forgotten", kind="part"),
-    route("login/new-password/", mail.new_password, "new-password", kind="part"),
+    route("login/provider/", redirect_to_provider, "provider-login", kind="action"),
+    route("login/callback/", provider_callback, "provider-callback", kind="part"),
+    # Exists only if email is configured: test_mail.py.
+    route(
+        "login/forgot-password/", email.forgot_password, "forgot-password", kind="part"
+    ),
+    route("login/new-password/", email.set_new_password, "new-password", kind="part"),
     route(
         "unsubscribe/<str:code>/",
-        mail.unsubscribe,
+        email.unsubscribe,
         "unsubscribe",
         kind="part",
         is_private=False,
     ),
-    route("logout/", SignOut.as_view(), "logout", kind="action"),
+    route("logout/", SignOutView.as_view(), "logout", kind="action"),
 ]

@@ -1,1 +1,1 @@
-"""One cell: its evidence, its charts, its card, and what may be claimed of it."""
+"""The page of one cell."""

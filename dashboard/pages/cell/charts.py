@@ -1,4 +1,4 @@
-"""A cell's charts: strip, run order, histogram, ECDF. PURE."""
+"""Charts of a cell: strip plot, run order, histogram and ECDF. PURE."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -7,59 +7,56 @@ from typing import Final, Literal
 
 import numpy as np
 
+from benchmarks.analysis.bimodality import MIN_RUNS
 from benchmarks.analysis.intervals import MeanInterval
-from benchmarks.analysis.speeds import MIN_RUNS
 from dashboard.charts.chart import (
-    STROKE,
-    Axis,
+    VERTICAL_STROKE,
     Bars,
     Box,
     Chart,
-    Note,
+    ChartAxis,
+    ChartNote,
+    HoverValue,
+    LineStyle,
     Numbers,
     Panel,
     Points,
-    Reading,
-    Rule,
-    Stroke,
-    symbol_at,
+    ReferenceLine,
+    series_symbol,
 )
-from dashboard.kit.figures import brief, number
+from dashboard.kit.formatting import measurement, number
 
-SPEED_COLOURS: Final = ("series-4", "series-3")
-# Sizes of marks; where a side has MANY points they are drawn smaller.
-LARGE, MIDDLE, SMALL, RING = 9, 6, 4, 17
-MANY: Final = 40
-MOST_TEXTS: Final = 1_000  # of samples that are told one by one
-MOST_LINES: Final = 60  # between runs: more would hide the points
+MODE_COLORS: Final = ("series-4", "series-3")
+MARKER_PX, MEAN_MARKER_PX, SMALL_MARKER_PX, OUTLIER_RING_PX = 9, 6, 4, 17
+SMALL_MARKERS_FROM: Final = 40
+MAX_HOVER_TEXTS: Final = 1_000  # more samples have no texts of their own
+MAX_PARTING_LINES: Final = 60  # between runs: more would hide the points
 
 STRIP_PX, STRIP_FRAME_PX = 130, 90
-SPREAD: Final = 0.5  # the share of a row over which its runs are spread
-MEAN_AT: Final = 0.4
+ROW_SPREAD: Final = 0.5  # fraction of a row's height
+MEAN_OFFSET: Final = 0.4
 
 ORDER_PX, ORDER_FRAME_PX, ORDER_GAP = 230, 90, 0.14
 
 HISTOGRAM_PX, HISTOGRAM_FRAME_PX, HISTOGRAM_GAP = 170, 100, 0.08
-FEWEST_BINS, MOST_BINS = 8, 40
-# Of two labels nearer than this part of the axis one stands beside its line.
-NEAR: Final = 0.35
+MIN_BINS, MAX_BINS = 8, 40
+# If two labels are closer than this, one is drawn beside its line.
+NEAR_LABELS_SHARE: Final = 0.35
 
 ECDF_PX: Final = 340
 QUANTILES: Final = (0, 10, 25, 50, 75, 90, 100)
 
 
 @dataclass(frozen=True)
-class Strand:
-    """One run: its label ("run 12"), the session it belongs to, and its samples."""
-
+class ChartRun:
     label: str
     session: str
     values: tuple[float, ...]
 
 
 @dataclass(frozen=True)
-class Speed:
-    """One of two speeds: its label ("59 MB/s (64 %)"), centre and number of points."""
+class SpeedMode:
+    """One of two modes: label ("59 MB/s (64 %)"), center and number of points."""
 
     label: str
     centre: float
@@ -67,21 +64,22 @@ class Speed:
 
 
 @dataclass(frozen=True)
-class Side:
-    """This cell, or its baseline; ``box`` needs enough runs of one speed.
+class SampleSeries:
+    """The samples of a cell or its baseline.
 
-    ``series`` is what the shape was found in; ``outliers`` are places in it.
+    ``values`` are samples or run means, ``outliers`` are indexes in them. ``box`` is
+    None for few runs or two modes.
     """
 
     name: str
-    colour: str
+    color: str
     unit: str
-    strands: tuple[Strand, ...]
-    series: tuple[float, ...]
-    speeds: tuple[Speed, ...] = ()
+    runs: tuple[ChartRun, ...]
+    values: tuple[float, ...]
+    speeds: tuple[SpeedMode, ...] = ()
     outliers: tuple[int, ...] = ()
     period: int | None = None
-    is_first_apart: bool = False
+    has_separate_first: bool = False
     box: tuple[float, float, float, float, float] | None = None
     mean: MeanInterval | None = None
     mean_label: str = "mean"
@@ -90,164 +88,161 @@ class Side:
 
     @property
     def is_of_run_means(self) -> bool:
-        return len(self.series) == len(self.strands)
+        return len(self.values) == len(self.runs)
 
     @property
     def has_order(self) -> bool:
-        return self.is_ordered and len(self.series) > 1
+        return self.is_ordered and len(self.values) > 1
 
     @property
     def has_iterations(self) -> bool:
-        return any(len(strand.values) > 1 for strand in self.strands)
+        return any(len(strand.values) > 1 for strand in self.runs)
 
-    def ends(self) -> list[int]:
-        """Return the number of samples up to the end of each run."""
+    def run_end_positions(self) -> list[int]:
+        """Return the cumulative number of samples at the end of each run."""
         total, ends = 0, []
-        for strand in self.strands:
+        for strand in self.runs:
             total += len(strand.values)
             ends.append(total)
         return ends
 
-    def places(self) -> list[float]:
-        """Return where each point stands in the sequence of samples, from 1."""
+    def sample_positions(self) -> list[float]:
+        """Return the position of each point, from 1."""
         if not self.is_of_run_means:
-            return [float(place) for place in range(1, len(self.series) + 1)]
-        ends = self.ends()
+            return [float(position) for position in range(1, len(self.values) + 1)]
+        ends = self.run_end_positions()
         return [
             (first + 1 + last) / 2
             for first, last in zip([0, *ends[:-1]], ends, strict=True)
         ]
 
-    def speed_of(self) -> list[int]:
-        """Return to which speed each point belongs; all to 0 where there is but one."""
+    def mode_indexes(self) -> list[int]:
         if len(self.speeds) < 2:
-            return [0] * len(self.series)
-        # Speeds do not overlap: the lower one has the lowest points.
-        ranked = sorted(range(len(self.series)), key=self.series.__getitem__)
+            return [0] * len(self.values)
+        # Modes do not overlap: the lower mode has the lowest points.
+        ranked = sorted(range(len(self.values)), key=self.values.__getitem__)
         lower = set(ranked[: self.speeds[0].count])
-        return [0 if place in lower else 1 for place in range(len(self.series))]
+        return [0 if index in lower else 1 for index in range(len(self.values))]
 
-    def speed_colours(self) -> tuple[str, ...]:
-        """Return the colour of each speed; the side's own where there is but one."""
-        return SPEED_COLOURS if len(self.speeds) > 1 else (self.colour,)
+    def mode_colors(self) -> tuple[str, ...]:
+        return MODE_COLORS if len(self.speeds) > 1 else (self.color,)
 
-    def texts(self) -> list[str]:
-        """Return the hover text of each point."""
+    def hover_texts(self) -> list[str]:
         if not self.is_of_run_means:
             return self.sample_texts()
-        points = zip(self.strands, self.series, strict=True)
+        points = zip(self.runs, self.values, strict=True)
         return [self.text(strand.label, value) for strand, value in points]
 
     def sample_texts(self) -> list[str]:
-        """Return the hover text of each sample, run by run."""
         return [
             self.text(
-                f"{strand.label}, {place}" if len(strand.values) > 1 else strand.label,
+                f"{strand.label}, {position}"
+                if len(strand.values) > 1
+                else strand.label,
                 value,
             )
-            for strand in self.strands
-            for place, value in enumerate(strand.values, start=1)
+            for strand in self.runs
+            for position, value in enumerate(strand.values, start=1)
         ]
 
     def text(self, name: str, value: float) -> str:
-        return f"{name}: {brief(value)} {self.unit}".rstrip()
+        return f"{name}: {measurement(value)} {self.unit}".rstrip()
 
 
 @dataclass(frozen=True)
 class Bins:
-    """Equal bins over both sides: their edges, and each side's number in each."""
-
     edges: tuple[float, ...]
     counts: tuple[tuple[int, ...], ...]
 
 
-def strip(sides: Sequence[Side], axis_title: str) -> Chart | None:
-    """Return every sample as a dot, one line a run, with box and mean of each side."""
+def strip_plot(sides: Sequence[SampleSeries], axis_title: str) -> Chart | None:
+    """Return samples as dots, a line per run, a box and mean per side."""
     series = tuple(
         marks
         for row, side in enumerate(sides)
-        if side.strands
-        for marks in _strip_of(side, row)
+        if side.runs
+        for marks in _strip_points(side, row)
     )
-    rows = Axis(
+    rows = ChartAxis(
         scale="category",
-        ends=(len(sides) - 0.45, -0.55),
+        limits=(len(sides) - 0.45, -0.55),
         ticks=tuple((row, side.name) for row, side in enumerate(sides)),
         has_grid=False,
     )
-    panel = Panel(x=Axis(title=axis_title), y=rows, series=series)
+    panel = Panel(x=ChartAxis(title=axis_title), y=rows, series=series)
     return _chart([panel], STRIP_FRAME_PX + STRIP_PX * len(sides))
 
 
-def _strip_of(side: Side, row: int) -> Iterator[Points | Box]:
+def _strip_points(side: SampleSeries, row: int) -> Iterator[Points | Box]:
     if side.box is not None:
         yield Box(row, *side.box)
-    if len(side.speeds) > 1:  # a tall line each, where no box may stand
+    if len(side.speeds) > 1:
         yield Points(
             x=[speed.centre for speed in side.speeds],
             y=[row for _speed in side.speeds],
-            colour=side.speed_colours(),
-            symbol=STROKE,
+            color=side.mode_colors(),
+            symbol=VERTICAL_STROKE,
             size=80,
-            texts=[speed.label for speed in side.speeds],
+            hover_texts=[speed.label for speed in side.speeds],
         )
 
-    most = len(side.strands) - 1
-    lanes = [  # the height of each run's line, the first one on top
-        row + (SPREAD * (run / most - 0.5) if most else 0.0) for run in range(most + 1)
+    most = len(side.runs) - 1
+    lanes = [  # heights of the runs' lines, first run on top
+        row + (ROW_SPREAD * (run / most - 0.5) if most else 0.0)
+        for run in range(most + 1)
     ]
     heights = [
         lane
-        for strand, lane in zip(side.strands, lanes, strict=True)
+        for strand, lane in zip(side.runs, lanes, strict=True)
         for _value in strand.values
     ]
     texts, reading = _sample_hover(side, "x")
     yield Points(
-        x=[value for strand in side.strands for value in strand.values],
+        x=[value for strand in side.runs for value in strand.values],
         y=heights,
-        colour=side.colour,
+        color=side.color,
         symbol=tuple(
-            symbol_at(run if side.has_iterations else 0)
-            for run, strand in enumerate(side.strands)
+            series_symbol(run if side.has_iterations else 0)
+            for run, strand in enumerate(side.runs)
             for _value in strand.values
         ),
         size=_size(len(heights)),
         opacity=0.8,
-        texts=texts,
-        reading=reading,
+        hover_texts=texts,
+        hover_value=reading,
     )
     if side.outliers:
         points = lanes if side.is_of_run_means else heights
         yield _rings(
             side,
-            x=[side.series[place] for place in side.outliers],
-            y=[points[place] for place in side.outliers],
+            x=[side.values[index] for index in side.outliers],
+            y=[points[index] for index in side.outliers],
         )
     if side.mean is not None:
         yield Points(
             x=[side.mean.mean],
-            y=[row + MEAN_AT],
+            y=[row + MEAN_OFFSET],
             low=[side.mean.low],
             high=[side.mean.high],
-            along="x",
+            interval_axis="x",
             interval_width=2,
             symbol="diamond",
-            size=LARGE + 2,
+            size=MARKER_PX + 2,
             opacity=0.45 if side.is_faint else 1,
-            texts=[side.text(side.mean_label, side.mean.mean)],
+            hover_texts=[side.text(side.mean_label, side.mean.mean)],
         )
 
 
-def order(
-    sides: Sequence[Side], axis_title: str, place_title: str, first_run: str
+def run_order_plot(
+    sides: Sequence[SampleSeries], axis_title: str, place_title: str, first_run: str
 ) -> Chart | None:
-    """Return the values in the order they were measured, one panel a side."""
+    """Return the values in order of measurement."""
     panels = [
         Panel(
-            x=Axis(title=f"{side.name}: {place_title}", has_grid=False),
-            y=Axis(title=axis_title),
-            series=tuple(_order_of(side)),
-            rules=tuple(_parting_lines(side)),
+            x=ChartAxis(title=f"{side.name}: {place_title}", has_grid=False),
+            y=ChartAxis(title=axis_title),
+            series=tuple(_order_points(side)),
+            reference_lines=tuple(_parting_lines(side)),
             notes=tuple(_order_notes(side, first_run)),
         )
         for side in sides
@@ -256,90 +251,95 @@ def order(
     return _chart(panels, ORDER_FRAME_PX + ORDER_PX * len(panels), gap=ORDER_GAP)
 
 
-def _order_of(side: Side) -> Iterator[Points]:
-    """Yield the samples behind run means, the path, its points, and outliers' rings."""
-    places, all_texts = side.places(), side.texts()
+def _order_points(side: SampleSeries) -> Iterator[Points]:
+    """Yield samples behind run means, the path, its points and rings of outliers."""
+    places, all_texts = side.sample_positions(), side.hover_texts()
     if side.is_of_run_means and side.has_iterations:
-        values = [value for strand in side.strands for value in strand.values]
+        values = [value for strand in side.runs for value in strand.values]
         texts, reading = _sample_hover(side, "y")
         yield Points(
             x=range(1, len(values) + 1),
             y=values,
-            colour=side.colour,
+            color=side.color,
             symbol="circle",
-            size=SMALL,
+            size=SMALL_MARKER_PX,
             opacity=0.5,
-            texts=texts,
-            reading=reading,
-            is_listed=False,
+            hover_texts=texts,
+            hover_value=reading,
+            is_in_legend=False,
         )
-    path = Stroke(width=1.5, colour="line-strong")
-    yield Points(x=places, y=side.series, line=path, is_listed=False)
-    has_speeds, speeds = len(side.speeds) > 1, side.speed_of()
-    for speed, colour in enumerate(side.speed_colours()):
+    path = LineStyle(width=1.5, color="line-strong")
+    yield Points(x=places, y=side.values, line=path, is_in_legend=False)
+    has_speeds, speeds = len(side.speeds) > 1, side.mode_indexes()
+    for speed, color in enumerate(side.mode_colors()):
         points = [point for point, own in enumerate(speeds) if own == speed]
         yield Points(
             name=side.speeds[speed].label if has_speeds else side.name,
             x=[places[point] for point in points],
-            y=[side.series[point] for point in points],
-            colour=colour,
-            symbol=tuple(symbol_at(point % (side.period or 1)) for point in points),
-            size=_size(len(side.series)),
-            texts=[all_texts[point] for point in points],
-            is_listed=has_speeds,
+            y=[side.values[point] for point in points],
+            color=color,
+            symbol=tuple(series_symbol(point % (side.period or 1)) for point in points),
+            size=_size(len(side.values)),
+            hover_texts=[all_texts[point] for point in points],
+            is_in_legend=has_speeds,
         )
     if side.outliers:
         yield _rings(
             side,
             x=[places[point] for point in side.outliers],
-            y=[side.series[point] for point in side.outliers],
+            y=[side.values[point] for point in side.outliers],
         )
 
 
-def _parting_lines(side: Side) -> Iterator[Rule]:
-    ends = side.ends()
-    parts = list(zip(pairwise(side.strands), ends[:-1], strict=True))
-    shows_runs = side.has_iterations and len(parts) < MOST_LINES
+def _parting_lines(side: SampleSeries) -> Iterator[ReferenceLine]:
+    ends = side.run_end_positions()
+    parts = list(zip(pairwise(side.runs), ends[:-1], strict=True))
+    shows_runs = side.has_iterations and len(parts) < MAX_PARTING_LINES
     for (before, after), end in parts:
         if before.session != after.session:
-            look = Stroke(width=1, colour="ink-2", dash="dash")
+            look = LineStyle(width=1, color="ink-2", dash="dash")
         elif shows_runs:
-            look = Stroke(width=1, colour="line")
+            look = LineStyle(width=1, color="line")
         else:
             continue
-        yield Rule(at=end + 0.5, axis="x", stroke=look)
+        yield ReferenceLine(value=end + 0.5, axis="x", stroke=look)
 
 
-def _order_notes(side: Side, first_run: str) -> list[Note]:
-    starts = [0, *side.ends()[:-1]]
-    before: list[str | None] = [None, *(strand.session for strand in side.strands)]
+def _order_notes(side: SampleSeries, first_run: str) -> list[ChartNote]:
+    starts = [0, *side.run_end_positions()[:-1]]
+    before: list[str | None] = [None, *(strand.session for strand in side.runs)]
     notes = [
-        Note(text=strand.session, x=start + 0.5, anchor="left")
-        for strand, start, previous in zip(side.strands, starts, before, strict=False)
+        ChartNote(text=strand.session, x=start + 0.5, anchor="left")
+        for strand, start, previous in zip(side.runs, starts, before, strict=False)
         if strand.session != previous
     ]
     if len(notes) == 1:
         notes = []
-    if side.is_first_apart:
-        notes.append(Note(text=first_run, x=side.places()[0], anchor="left"))
+    if side.has_separate_first:
+        notes.append(
+            ChartNote(text=first_run, x=side.sample_positions()[0], anchor="left")
+        )
     return notes
 
 
-def histogram(sides: Sequence[Side], axis_title: str, count_title: str) -> Chart | None:
-    """Return how many points lie where, one panel a side, speeds in their colours."""
-    drawn = described(sides)
+def histogram_chart(
+    sides: Sequence[SampleSeries], axis_title: str, count_title: str
+) -> Chart | None:
+    drawn = with_distribution(sides)
     if not drawn:
         return None
-    edges = bins_of(drawn).edges
+    edges = shared_bins(drawn).edges
     ticks = tuple((tick, "") for tick in round_numbers(edges[0], edges[-1]))
-    centre = Stroke(width=1, colour="ink", dash="dash")
+    centre = LineStyle(width=1, color="ink", dash="dash")
     panels = [
         Panel(
-            x=Axis(title=axis_title, ticks=ticks),
-            y=Axis(title=f"{side.name}, {count_title}", is_from_zero=True),
+            x=ChartAxis(title=axis_title, ticks=ticks),
+            y=ChartAxis(title=f"{side.name}, {count_title}", is_from_zero=True),
             series=tuple(_bars(side, edges)),
-            rules=tuple(
-                Rule(at=speed.centre, axis="x", stroke=centre, is_above=True)
+            reference_lines=tuple(
+                ReferenceLine(
+                    value=speed.centre, axis="x", stroke=centre, is_above=True
+                )
                 for speed in side.speeds
             ),
             notes=tuple(_speed_labels(side, edges[0], edges[-1])),
@@ -350,141 +350,141 @@ def histogram(sides: Sequence[Side], axis_title: str, count_title: str) -> Chart
     return _chart(panels, height, gap=HISTOGRAM_GAP, bars="stack", shares_x=True)
 
 
-def described(sides: Sequence[Side]) -> list[Side]:
-    """Return the sides that have runs, and points, enough for a distribution."""
+def with_distribution(sides: Sequence[SampleSeries]) -> list[SampleSeries]:
+    """Return the sides with enough runs and points for a distribution."""
     return [
-        side for side in sides if len(side.strands) > 1 and len(side.series) >= MIN_RUNS
+        side for side in sides if len(side.runs) > 1 and len(side.values) >= MIN_RUNS
     ]
 
 
-def bins_of(sides: Sequence[Side]) -> Bins:
-    """Return equal bins over all sides, 2 IQR / n^(1/3) of the narrowest.
+def shared_bins(sides: Sequence[SampleSeries]) -> Bins:
+    """Return equal bins over all sides; the narrowest side determines their width.
 
-    Freedman and Diaconis (1981).
+    The width is 2 IQR / n^(1/3) (Freedman and Diaconis, 1981).
     """
-    values = np.concatenate([side.series for side in sides])
-    quartiles = (np.percentile(side.series, [25, 75]) for side in sides)
+    values = np.concatenate([side.values for side in sides])
+    quartiles = (np.percentile(side.values, [25, 75]) for side in sides)
     widths = (
-        2 * (q3 - q1) / np.cbrt(len(side.series))
+        2 * (q3 - q1) / np.cbrt(len(side.values))
         for side, (q1, q3) in zip(sides, quartiles, strict=True)
     )
-    # Of a side whose quartiles are alike the rule knows no width.
+    # The rule gives no width for a side with equal quartiles.
     finest = min(filter(None, widths), default=np.inf)
-    wanted = np.clip(np.ptp(values) / finest, FEWEST_BINS, MOST_BINS)
-    edges = np.histogram_bin_edges(values, bins=int(np.ceil(wanted)))
+    bin_count = np.clip(np.ptp(values) / finest, MIN_BINS, MAX_BINS)
+    edges = np.histogram_bin_edges(values, bins=int(np.ceil(bin_count)))
     counts = tuple(
-        tuple(np.histogram(side.series, edges)[0].tolist()) for side in sides
+        tuple(np.histogram(side.values, edges)[0].tolist()) for side in sides
     )
     return Bins(tuple(edges.tolist()), counts)
 
 
 def round_numbers(low: float, high: float) -> list[float]:
-    """Return some 5 round numbers from low to high; Plotly would label each bar."""
+    """Return about 5 round numbers; Plotly would label each bar."""
     rough = (high - low) / 5
     power = 10.0 ** np.floor(np.log10(rough))
     step = power * next(factor for factor in (1, 2, 5, 10) if factor * power >= rough)
     first, last = np.ceil(low / step), np.floor(high / step)
-    # Without the noise of the product: 0.3, not 0.30000000000000004.
+    # Remove the floating-point noise.
     return [float(f"{count * step:.12g}") for count in np.arange(first, last + 1)]
 
 
-def _bars(side: Side, edges: Sequence[float]) -> Iterator[Bars]:
-    values, speeds = np.array(side.series), np.array(side.speed_of())
+def _bars(side: SampleSeries, edges: Sequence[float]) -> Iterator[Bars]:
+    values, speeds = np.array(side.values), np.array(side.mode_indexes())
     bins = list(pairwise(edges))
-    for speed, colour in enumerate(side.speed_colours()):
+    for speed, color in enumerate(side.mode_colors()):
         counts = np.histogram(values[speeds == speed], edges)[0].tolist()
         yield Bars(
             name=side.speeds[speed].label if len(side.speeds) > 1 else side.name,
-            places=[(low + high) / 2 for low, high in bins],
+            positions=[(low + high) / 2 for low, high in bins],
             widths=[high - low for low, high in bins],
             values=counts,
-            colour=colour,
+            color=color,
             is_upright=True,
             texts=[
-                f"{spanned(*ends)}: {count}" if count else ""
+                f"{bin_range_text(*ends)}: {count}" if count else ""
                 for ends, count in zip(bins, counts, strict=True)
             ],
-            is_listed=False,
+            is_in_legend=False,
         )
 
 
-def spanned(low: float, high: float) -> str:
-    """Return the ends of a bin as a text."""
-    return f"{brief(low)} \N{EN DASH} {brief(high)}"
+def bin_range_text(low: float, high: float) -> str:
+    return f"{measurement(low)} \N{EN DASH} {measurement(high)}"
 
 
-def _speed_labels(side: Side, low: float, high: float) -> list[Note]:
-    """Return the label of each speed above its bars, or beside where they are near."""
-    beside: list[Literal["", "left", "right"]] = ["" for _speed in side.speeds]
+def _speed_labels(side: SampleSeries, low: float, high: float) -> list[ChartNote]:
+    """Return each mode's label: above its bars, or beside them if modes are close."""
+    line_sides: list[Literal["", "left", "right"]] = ["" for _speed in side.speeds]
     if len(side.speeds) > 1:
         lower, upper = ((speed.centre - low) / (high - low) for speed in side.speeds)
-        if upper - lower < NEAR:
-            is_right = upper < 1 - NEAR
-            beside = ["", "right"] if is_right else ["left", ""]
+        if upper - lower < NEAR_LABELS_SHARE:
+            is_right = upper < 1 - NEAR_LABELS_SHARE
+            line_sides = ["", "right"] if is_right else ["left", ""]
     return [
-        Note(text=speed.label, x=speed.centre, beside=place)
-        for speed, place in zip(side.speeds, beside, strict=True)
+        ChartNote(text=speed.label, x=speed.centre, line_side=line_side)
+        for speed, line_side in zip(side.speeds, line_sides, strict=True)
     ]
 
 
-def ecdf(sides: Sequence[Side], axis_title: str, share_title: str) -> Chart | None:
-    """Return which share of the points is at most as large as each value."""
+def ecdf_chart(
+    sides: Sequence[SampleSeries], axis_title: str, share_title: str
+) -> Chart | None:
     series = []
-    for line, side in enumerate(described(sides)):
-        values = sorted(side.series)
+    for line, side in enumerate(with_distribution(sides)):
+        values = sorted(side.values)
         shares = [100 * (rank + 1) / len(values) for rank in range(len(values))]
         texts = [
-            side.text(f"{side.name}, {number(share, '.0f')} %", value)
-            for share, value in zip(shares, values, strict=True)
+            side.text(f"{side.name}, {number(fraction, '.0f')} %", value)
+            for fraction, value in zip(shares, values, strict=True)
         ]
         series.append(
             Points(
                 name=side.name,
                 x=[values[0], *values],
                 y=[0.0, *shares],
-                colour=side.colour,
+                color=side.color,
                 symbol="circle",
                 size=5,
-                line=Stroke(dash="dash" if line % 2 else "", is_stepped=True),
-                texts=["", *texts],
+                line=LineStyle(dash="dash" if line % 2 else "", is_stepped=True),
+                hover_texts=["", *texts],
             )
         )
     panel = Panel(
-        x=Axis(title=axis_title),
-        y=Axis(title=share_title, ends=(-2, 102), suffix=" %"),
+        x=ChartAxis(title=axis_title),
+        y=ChartAxis(title=share_title, limits=(-2, 102), suffix="%"),
         series=tuple(series),
     )
     return _chart([panel], ECDF_PX)
 
 
-def quantiles(side: Side) -> list[float]:
-    """Return a side's quantiles, interpolated (Hyndman and Fan's type 7)."""
-    values: list[float] = np.percentile(side.series, QUANTILES).tolist()
+def quantiles(side: SampleSeries) -> list[float]:
+    """Return a side's quantiles (Hyndman and Fan's type 7)."""
+    values: list[float] = np.percentile(side.values, QUANTILES).tolist()
     return values
 
 
-def _rings(side: Side, *, x: Numbers, y: Numbers) -> Points:
+def _rings(side: SampleSeries, *, x: Numbers, y: Numbers) -> Points:
     return Points(
         name=side.name,
         x=x,
         y=y,
-        colour="bad",
+        color="bad",
         symbol="circle-open",
-        size=RING,
-        is_listed=False,
+        size=OUTLIER_RING_PX,
+        is_in_legend=False,
     )
 
 
 def _size(count: int) -> int:
-    return MIDDLE if count > MANY else LARGE
+    return MEAN_MARKER_PX if count > SMALL_MARKERS_FROM else MARKER_PX
 
 
 def _sample_hover(
-    side: Side, axis: Literal["x", "y"]
-) -> tuple[list[str], Reading | None]:
-    """Return what each sample tells; of very many, its value and unit alone."""
-    if side.ends()[-1] > MOST_TEXTS:
-        return [], Reading(axis, unit=side.unit)
+    side: SampleSeries, axis: Literal["x", "y"]
+) -> tuple[list[str], HoverValue | None]:
+    """Return each sample's hover text; one template for all if there are many."""
+    if side.run_end_positions()[-1] > MAX_HOVER_TEXTS:
+        return [], HoverValue(axis, unit=side.unit)
     return side.sample_texts(), None
 
 
@@ -496,21 +496,20 @@ def _chart(
     bars: Literal["", "stack"] = "",
     shares_x: bool = False,
 ) -> Chart | None:
-    """Return a chart whose marks name their colours; None: there is nothing to draw."""
     chart = Chart(
         panels=tuple(panels),
         height=height,
         bars=bars,
         legend="above",
         has_outlines=False,
-        names_above=False,
+        has_names_above=False,
         gap=gap,
-        shares_x=shares_x,
+        shares_x_axis=shares_x,
     )
     if not any(chart.series):
         return None
     has_legend = any(
-        not isinstance(marks, Box) and marks.name and marks.is_listed
+        not isinstance(marks, Box) and marks.name and marks.is_in_legend
         for marks in chart.series
     )
     return replace(chart, has_legend=has_legend)

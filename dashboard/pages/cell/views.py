@@ -1,4 +1,4 @@
-"""The page of one cell, its card, its samples, and what its runs were read from."""
+"""The page of a cell, its card, its samples and the output of its runs."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -12,71 +12,89 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from benchmarks.comparing.cell_evidence import sample_lines, samples_of_cell
+from benchmarks.collaboration.comments import CommentTarget
+from benchmarks.comparison.cell_details import iter_samples, samples_of_cell
 from benchmarks.models import Cell, Study
-from benchmarks.together.comments import Thing
-from benchmarks.uploads.runs import find_run
+from benchmarks.uploads.run_queries import find_run
 from benchmarks.viewer import ANYONE
 from dashboard.exports import MEDIA_TYPES
-from dashboard.exports.records import csv_lines
-from dashboard.kit import figures
-from dashboard.kit.addresses import STUDY, address
+from dashboard.exports.comparison_records import csv_lines
+from dashboard.kit import formatting
 from dashboard.kit.comments import comment_thread
-from dashboard.kit.embedding import badge, embeddable, embedded, snippets
-from dashboard.kit.kept import Content, kept_study_page
-from dashboard.kit.routes import DAYS, DISKS, HIDDEN, XEN, page, route
-from dashboard.kit.upload_text import upload_text
-from dashboard.kit.viewers import query_of, study_or_404, viewer_of
+from dashboard.kit.embeds import badge, embed_snippets, embeddable, embedded_chart
+from dashboard.kit.links import STUDY_PATH, query_string
+from dashboard.kit.page_cache import PageContent, cached_study_page
+from dashboard.kit.routes import (
+    DISK_STUDY,
+    HIDDEN,
+    MULTI_DAY_STUDY,
+    XEN_STUDY,
+    page,
+    route,
+)
+from dashboard.kit.upload_excerpts import readable_upload
+from dashboard.kit.viewers import query_params, study_or_404, viewer_of
 from dashboard.pages.cell.card import cell_card
-from dashboard.pages.cell.claims import QUOTED, cell_claim, quoted_in, quoted_of
-from dashboard.pages.cell.page import cell_page, evidence_or_404
+from dashboard.pages.cell.page import cell_evidence_or_404, cell_page
+from dashboard.pages.cell.quotable_claims import (
+    QUOTED_PARAMETER,
+    cell_claim,
+    current_quote,
+    parse_quote,
+)
 from dashboard.wording import system_name
-from dashboard.wording.evidence import percent_text
-from dashboard.wording.states import state_name
+from dashboard.wording.evidence import percent_range
+from dashboard.wording.state_names import state_name
 
 SAMPLES_SHOWN: Final = 100
 LINES_SHOWN: Final = 120
-BEFORE: Final = 10
-# What a unit's prefix, binary or decimal, and bits for bytes make of a number.
-FACTORS: Final = [
+LINES_BEFORE: Final = 10
+# Factors of unit prefixes (decimal or binary) and between bits and bytes.
+UNIT_FACTORS: Final = [
     1000.0**power * 1.024**binary * bits
     for power in range(-3, 4)
     for binary in range(-3, 4)
     for bits in (1, 8, 0.125)
 ]
-# Fewer digits would be found all over a text in some unit.
-TELLING: Final = 3
-NUMBER: Final = re.compile(r"(?<![\w.])[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
+# Shorter numbers would match anywhere in a text in some unit.
+MIN_DIGITS: Final = 3
+NUMBER_IN_TEXT: Final = re.compile(
+    r"(?<![\w.])[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
+)
 
 
 @dataclass(frozen=True)
-class RawLine:
-    """A line, its number in the output (from 1), and whether a sample stands in it."""
+class OutputLine:
+    """A line, its number (from 1), and whether it has a parsed sample."""
 
     number: int
     text: str
     is_read: bool
 
 
-def raw_lines(
+def output_lines(
     text: str, first: int, values: Collection[float]
-) -> tuple[tuple[RawLine, ...], bool]:
-    """Return the lines around the first number that was read, and if there are more."""
+) -> tuple[tuple[OutputLine, ...], bool]:
+    """Return lines around the first parsed number, and whether there are more."""
     rows = text.split("\n")
     if rows and not rows[-1]:
         rows.pop()
-    wanted = {
-        _spelling(value * factor)
+    value_texts = {
+        _number_text(value * factor)
         for value in values
-        for factor in (FACTORS if _digits(value) >= TELLING else [1.0])
+        for factor in (UNIT_FACTORS if _digits(value) >= MIN_DIGITS else [1.0])
     }
     lines = []
     for number, row in enumerate(rows, start=first):
-        spellings = {_spelling(float(match)) for match in NUMBER.findall(row)}
-        lines.append(RawLine(number, row, is_read=not wanted.isdisjoint(spellings)))
-    read = next((place for place, line in enumerate(lines) if line.is_read), 0)
-    # From the top, as long as what was read is in sight from there.
-    start = 0 if read < LINES_SHOWN else read - BEFORE
+        spellings = {
+            _number_text(float(match)) for match in NUMBER_IN_TEXT.findall(row)
+        }
+        lines.append(
+            OutputLine(number, row, is_read=not value_texts.isdisjoint(spellings))
+        )
+    read = next((index for index, line in enumerate(lines) if line.is_read), 0)
+    # Start at the top if the number is visible from there.
+    start = 0 if read < LINES_SHOWN else read - LINES_BEFORE
     shown = tuple(lines[start : start + LINES_SHOWN])
     return shown, len(shown) < len(lines)
 
@@ -85,29 +103,29 @@ def _digits(value: float) -> int:
     return len(f"{value:.15g}".partition("e")[0].replace(".", "").strip("-0"))
 
 
-def _spelling(value: float) -> str:
-    """Return a number so that a text's and a stored one are the same, if they are."""
-    # Fewer digits than a float has: a change of unit spoils the last ones.
+def _number_text(value: float) -> str:
+    """Return a number for comparing numbers in texts with stored numbers."""
+    # Unit conversion spoils the last digits of a float.
     return f"{value:.9g}"
 
 
-# The columns of a sample in its file, in the order of `sample_lines`.
-SAMPLED = (
-    *("run", "session", "sitting", "started_at", "clock"),
+SAMPLE_LINE_COLUMNS = (
+    *("run", "declared_session", "session", "started_at", "clock"),
     *("sequence", "repetition", "value"),
 )
-SAMPLE_FIELDS = (
-    *("side", "host", "system_id", "system", "tool", "case_id", "case", "parameters"),
-    *("scenario", "vms", "slot", "load", "unit", *SAMPLED, "address", "made_on"),
+SAMPLE_FILE_COLUMNS = (
+    *("role", "host", "system_id", "system", "tool", "case_id", "case", "parameters"),
+    *("scenario", "vms", "slot", "load", "unit"),
+    *SAMPLE_LINE_COLUMNS,
+    *("url", "created_on"),
 )
 
 
-@kept_study_page
-def show_cell(request: HttpRequest, lab: str, slug: str, cell_id: int) -> Content:
-    """Show everything a cell stands on: both sides, their samples, shapes, runs."""
+@cached_study_page
+def show_cell(request: HttpRequest, lab: str, slug: str, cell_id: int) -> PageContent:
     viewer = viewer_of(request)
     study = study_or_404(viewer, lab, slug)
-    query = query_of(request)
+    query = query_params(request)
     page = cell_page(viewer, study, cell_id, query)
     context = {
         "study": study,
@@ -117,36 +135,37 @@ def show_cell(request: HttpRequest, lab: str, slug: str, cell_id: int) -> Conten
             page=request.build_absolute_uri(request.path),
             baseline=query.get("baseline", ""),
         ),
-        "quoted": quoted_in(query.get(QUOTED, "")),
-        "now": quoted_of(page["evidence"].row),
-        "thread": comment_thread(request, Thing(study, cell=page["evidence"].cell)),
+        "quoted": parse_quote(query.get(QUOTED_PARAMETER, "")),
+        "now": current_quote(page["evidence"].row),
+        "thread": comment_thread(
+            request, CommentTarget(study, cell=page["evidence"].cell)
+        ),
         "snippets": _snippets(request, study, page) if study.is_public else [],
     }
-    return Content("cell/cell.html", context)
+    return PageContent("cell/cell.html", context)
 
 
 def _snippets(
     request: HttpRequest, study: Study, page: dict[str, Any]
 ) -> list[tuple[str, str, str]]:
-    place = [study.lab.slug, study.slug, page["evidence"].cell.pk]
-    return snippets(
+    url_args = [study.lab.slug, study.slug, page["evidence"].cell.pk]
+    return embed_snippets(
         request,
-        reverse("dashboard:embed-cell", args=place) + page["chosen"],
+        reverse("dashboard:embed-cell", args=url_args) + page["chosen"],
         page["headline"],
-        reverse("dashboard:cell", args=place) + page["chosen"],
-        reverse("dashboard:cell-badge", args=place) + page["chosen"],
+        reverse("dashboard:cell", args=url_args) + page["chosen"],
+        reverse("dashboard:cell-badge", args=url_args) + page["chosen"],
     )
 
 
 @embeddable
-def embed_cell(request: HttpRequest, lab: str, slug: str, cell_id: int) -> Content:
-    """Show a cell's chart in a frame of another site."""
+def embed_cell(request: HttpRequest, lab: str, slug: str, cell_id: int) -> PageContent:
     page = _public_page(request, lab, slug, cell_id)
     drawing = page["charts"][0] if page["charts"] else None
     source = reverse("dashboard:cell", args=[lab, slug, cell_id]) + page["chosen"]
-    return embedded(
+    return embedded_chart(
         request,
-        drawing.figure if drawing else None,
+        drawing.chart if drawing else None,
         page["headline"],
         drawing.title if drawing else "",
         source,
@@ -154,17 +173,20 @@ def embed_cell(request: HttpRequest, lab: str, slug: str, cell_id: int) -> Conte
 
 
 @embeddable
-def cell_badge(request: HttpRequest, lab: str, slug: str, cell_id: int) -> Content:
-    """Say what a cell is worth in a line."""
+def cell_badge(request: HttpRequest, lab: str, slug: str, cell_id: int) -> PageContent:
     page = _public_page(request, lab, slug, cell_id)
     row = page["evidence"].row
-    name, ratio = system_name(page["evidence"].cell.system), row.shown.ratio
+    name, ratio = system_name(page["evidence"].cell.system), row.result.ratio
     if not page["has_ratio"] or ratio is None:
-        return badge(name, state_name(row.shown.state))
-    text, judged = figures.ratio(ratio), row.shown.judgement
+        return badge(name, state_name(row.result.state))
+    text, judged = formatting.ratio(ratio), row.result.assessment
     if judged and judged.low is not None and judged.high is not None:
-        text = percent_text(judged.low, judged.high)
-    of = _("of native") if row.shown.kind == "efficiency" else _("of the reference")
+        text = percent_range(judged.low, judged.high)
+    of = (
+        _("of native performance")
+        if row.result.ratio_kind == "efficiency"
+        else _("of the reference system's performance")
+    )
     return badge(name, f"{text} {of}")
 
 
@@ -172,13 +194,13 @@ def _public_page(
     request: HttpRequest, lab: str, slug: str, cell_id: int
 ) -> dict[str, Any]:
     study = study_or_404(ANYONE, lab, slug)
-    return cell_page(ANYONE, study, cell_id, query_of(request))
+    return cell_page(ANYONE, study, cell_id, query_params(request))
 
 
-def show_reading(
+def show_run_output(
     request: HttpRequest, lab: str, slug: str, cell_id: int, run_id: int
 ) -> HttpResponse:
-    """Show what a tool printed in one run beside what was read from it: a part."""
+    """Show an excerpt with the parsed numbers highlighted."""
     viewer = viewer_of(request)
     study = study_or_404(viewer, lab, slug)
     cells = Cell.objects.visible_to(viewer).filter(study=study, pk=cell_id)
@@ -190,8 +212,8 @@ def show_reading(
     values = list(samples.values_list("value", flat=True)[: SAMPLES_SHOWN + 1])
     if not values:
         raise Http404("This cell has no such run.")
-    upload = upload_text(run.upload.text, run.first_line, run.last_line)
-    lines, is_cut = raw_lines(upload.lines, run.first_line or 1, values)
+    upload = readable_upload(run.upload.text, run.first_line, run.last_line)
+    lines, is_cut = output_lines(upload.lines, run.first_line or 1, values)
     reading = {
         "run": run,
         "cell": cell,
@@ -199,48 +221,49 @@ def show_reading(
         "has_more": len(values) > SAMPLES_SHOWN,
         "is_raw": upload.is_raw,
         "lines": lines,
-        "is_cut": is_cut or upload.is_cut,
+        "is_cut": is_cut or upload.is_truncated,
     }
-    return render(request, "cell/_reading.html", {"reading": reading})
+    return render(request, "cell/_run_output.html", {"run_output": reading})
 
 
-@kept_study_page
-def show_card(request: HttpRequest, lab: str, slug: str) -> Content:
-    """Show what stands behind one cell, for the card beside it."""
+@cached_study_page
+def show_card(request: HttpRequest, lab: str, slug: str) -> PageContent:
     viewer = viewer_of(request)
     study = study_or_404(viewer, lab, slug)
-    card = cell_card(viewer, study, query_of(request))
-    return Content("cell/_card.html", {"card": card})
+    card = cell_card(viewer, study, query_params(request))
+    return PageContent("cell/_card.html", {"card": card})
 
 
 def export_samples(
     request: HttpRequest, lab: str, slug: str, cell_id: int
 ) -> StreamingHttpResponse:
-    """Hand out every sample of a cell and of what it is compared with."""
-    viewer, query = viewer_of(request), query_of(request)
+    """Stream all samples of a cell and its baseline as CSV."""
+    viewer, query = viewer_of(request), query_params(request)
     study = study_or_404(viewer, lab, slug)
-    evidence = evidence_or_404(viewer, study, cell_id, query)
+    evidence = cell_evidence_or_404(viewer, study, cell_id, query)
     page = reverse("dashboard:cell", args=[lab, slug, cell_id])
-    chosen = address({"baseline": query["baseline"]}) if query.get("baseline") else ""
+    chosen = (
+        query_string({"baseline": query["baseline"]}) if query.get("baseline") else ""
+    )
     source = {
-        "address": request.build_absolute_uri(page + chosen),
-        "made_on": timezone.now().date().isoformat(),
+        "url": request.build_absolute_uri(page + chosen),
+        "created_on": timezone.now().date().isoformat(),
     }
-    sides = (("cell", evidence.cell), ("baseline", evidence.baseline))
+    cells = (("cell", evidence.cell), ("baseline", evidence.baseline))
     lines = chain.from_iterable(
-        _sample_records(cell, {"side": side, **source}) for side, cell in sides if cell
+        _sample_records(cell, {"role": role, **source}) for role, cell in cells if cell
     )
     name = f'attachment; filename="{study.slug}-cell-{cell_id}.csv"'
-    # Of a cell of many samples only a few are in memory at a time.
+    # A cell may have more samples than fit in memory.
     return StreamingHttpResponse(
-        csv_lines(SAMPLE_FIELDS, lines),
+        csv_lines(SAMPLE_FILE_COLUMNS, lines),
         content_type=MEDIA_TYPES["csv"],
         headers={"Content-Disposition": name},
     )
 
 
 def _sample_records(cell: Cell, stated: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield a record a sample, run by run in the order of their start."""
+    """Yield a record per sample, ordered by the start of the run."""
     case, system = cell.case, cell.system
     stated = {
         **stated,
@@ -257,8 +280,8 @@ def _sample_records(cell: Cell, stated: Mapping[str, Any]) -> Iterator[dict[str,
         "load": cell.load,
         "unit": case.unit,
     }
-    for line in sample_lines(cell):
-        sample = dict(zip(SAMPLED, line, strict=True))
+    for line in iter_samples(cell):
+        sample = dict(zip(SAMPLE_LINE_COLUMNS, line, strict=True))
         if sample["started_at"] is not None:
             sample["started_at"] = sample["started_at"].isoformat()
         yield {**stated, **sample}
@@ -266,52 +289,55 @@ def _sample_records(cell: Cell, stated: Mapping[str, Any]) -> Iterator[dict[str,
 
 urlpatterns = [
     route(
-        f"embed/{STUDY}cells/<int:cell_id>/",
+        f"embed/{STUDY_PATH}cells/<int:cell_id>/",
         embed_cell,
         "embed-cell",
         kind="part",
-        own=HIDDEN,
+        member_statuses=HIDDEN,
     ),
     route(
-        f"embed/{STUDY}cells/<int:cell_id>.svg",
+        f"embed/{STUDY_PATH}cells/<int:cell_id>.svg",
         cell_badge,
         "cell-badge",
         kind="file",
-        own=HIDDEN,
+        member_statuses=HIDDEN,
     ),
     page(
-        f"{STUDY}compare/cell/",
+        f"{STUDY_PATH}compare/cell/",
         show_card,
         "cell-card",
         kind="part",
-        counted=("compare/cell/?cell={cell}", "compare/cell/?cell={cell}&show=energy"),
-        ids=("cell={cell}",),
+        query_count_urls=(
+            "compare/cell/?cell={cell}",
+            "compare/cell/?cell={cell}&show=energy",
+        ),
+        id_queries=("cell={cell}",),
     ),
     page(
-        f"{STUDY}cells/<int:cell_id>/samples.csv",
+        f"{STUDY_PATH}cells/<int:cell_id>/samples.csv",
         export_samples,
         "cell-samples",
         kind="file",
-        counted=("cells/{cell}/samples.csv",),
-        ids=("baseline={system}",),
+        query_count_urls=("cells/{cell}/samples.csv",),
+        id_queries=("baseline={system}",),
     ),
     page(
-        f"{STUDY}cells/<int:cell_id>/",
+        f"{STUDY_PATH}cells/<int:cell_id>/",
         show_cell,
         "cell",
-        walked=(
-            f"{DISKS}cells/{{bimodal}}/",
+        example_urls=(
+            f"{DISK_STUDY}cells/{{bimodal}}/",
             "",
-            f"{XEN}cells/{{native}}/",
-            f"{DAYS}cells/{{repeated}}/",
+            f"{XEN_STUDY}cells/{{native}}/",
+            f"{MULTI_DAY_STUDY}cells/{{repeated}}/",
         ),
-        counted=("cells/{cell}/",),
-        ids=("baseline={system}",),
+        query_count_urls=("cells/{cell}/",),
+        id_queries=("baseline={system}",),
     ),
     page(
-        f"{STUDY}cells/<int:cell_id>/runs/<int:run_id>/",
-        show_reading,
-        "cell-reading",
+        f"{STUDY_PATH}cells/<int:cell_id>/runs/<int:run_id>/",
+        show_run_output,
+        "cell-run-output",
         kind="part",
     ),
 ]

@@ -1,4 +1,4 @@
-"""What the compare page shows for a choice: the table, its columns' tools, a chart."""
+"""Content of the compare page."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -9,9 +9,7 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from benchmarks.comparing.rows import Reference, comparison_rows
-from benchmarks.comparing.sifting import mark_of
-from benchmarks.comparing.table import (
+from benchmarks.comparison.comparison_table import (
     CaseGroup,
     Column,
     ComparisonTable,
@@ -19,64 +17,64 @@ from benchmarks.comparing.table import (
     HeadLevel,
     medians,
 )
-from benchmarks.comparing.verdicts import VerdictMark, study_verdicts
+from benchmarks.comparison.filters import cell_verdict
+from benchmarks.comparison.row_queries import ReferenceCells, comparison_rows
+from benchmarks.comparison.study_verdicts import CellVerdict, study_verdicts
 from benchmarks.models import Study, System
 from benchmarks.power.energy_per_work import cell_energies, energy_rows
 from dashboard import wording
 from dashboard.charts.chart import Chart
-from dashboard.charts.dots import Dot, Series, dot_plot, short_labels
-from dashboard.kit import figures
-from dashboard.kit.addresses import address
-from dashboard.kit.judged_tables import table_of
-from dashboard.kit.selections import (
+from dashboard.charts.dot_plot import Dot, DotSeries, dot_plot, shortest_labels
+from dashboard.kit import formatting
+from dashboard.kit.assessed_tables import selected_table
+from dashboard.kit.comparison_form import (
     ENERGY,
-    NATIVE,
-    Chooser,
-    is_found,
-    pin_toggled,
-    searched,
+    NATIVE_BASELINE,
+    ComparisonForm,
+    matches_search,
+    search_rows,
+    toggle_pin,
 )
+from dashboard.kit.links import query_string
 from dashboard.kit.table_cells import (
     CellView,
+    cell_sentence,
     cell_view,
-    drawn_rows,
-    in_legible_units,
+    charted_rows,
     row_decimals,
-    sentence,
+    with_readable_units,
 )
 from dashboard.wording import verdicts
-from dashboard.wording.comparability import light_words
-from dashboard.wording.verdicts import OVERHEAD, VALUE
+from dashboard.wording.comparability import comparability_legend
+from dashboard.wording.verdicts import MEASURED_VALUE, OVERHEAD
 
-UNPAIRED = {"missing", "other_parameters", "unit_mismatch"}
-"""States of cells that have nothing to be compared with."""
-RELATIVE = {"relative", "reference"}
-"""States of cells whose 1 is a system that was chosen, not the native machine."""
-DRAWN_CELLS = 2_000
+NO_BASELINE_STATES = {"missing", "other_parameters", "unit_mismatch"}
+REFERENCE_STATES = {"relative", "reference"}
+"""Compared with a chosen system instead of the native machine."""
+MAX_CHART_CELLS = 2_000
 
 
 @dataclass(frozen=True)
 class ComparisonPage:
-    chooser: Chooser
+    form: ComparisonForm
     reference: System | None
     table: ComparisonTable
-    marks: Mapping[int, VerdictMark]
-    """What may be said of each cell, by the cell's id."""
-    scopes: str
-    """Of what the verdicts speak."""
+    cell_verdicts: Mapping[int, CellVerdict]
+    verdict_scopes: str
 
     @property
-    def tools(self) -> Iterator[dict[str, Any]]:
-        """What can be done with each column; doing a thing again undoes it."""
-        query, chosen = self.chooser.query, self.chooser.selection
+    def column_actions(self) -> Iterator[dict[str, Any]]:
+        query, chosen = self.form.query, self.form.selection
         label, other_label = _("baseline"), _("compare")
         use, unuse = _("Use as baseline"), _("Compare with native again")
-        pin, unpin = _("Compare directly"), _("Do not compare directly")
+        pin, unpin = _("Compare directly"), _("Remove from direct comparison")
         for column in self.table.head.columns:
             key, name = str(column.system_id), wording.column_name(column)
             is_baseline, is_pinned = key == chosen.baseline, key in chosen.pins
-            baseline = address(query, baseline=NATIVE if is_baseline else key)
-            pinned = address(query, pin=pin_toggled(chosen.pins, key))
+            baseline = query_string(
+                query, baseline=NATIVE_BASELINE if is_baseline else key
+            )
+            pinned = query_string(query, pin=toggle_pin(chosen.pins, key))
             title = f"{unuse if is_baseline else use}: {name}"
             other_title = f"{unpin if is_pinned else pin}: {name}"
             yield {
@@ -89,33 +87,36 @@ class ComparisonPage:
 
     @property
     def medians(self) -> list[dict[str, Any]]:
-        """The median of the shown ratios of each column, if there are any ratios."""
-        show, table = self.chooser.selection.show, self.table
-        if not table.ratio_count or show == VALUE:
+        show, table = self.form.selection.quantity, self.table
+        if not table.ratio_count or show == MEASURED_VALUE:
             return []
-        found = medians(searched(table, self.chooser.selection.q).cells)
-        write = figures.overhead if show == OVERHEAD else figures.ratio
+        medians_by_system = medians(
+            search_rows(table, self.form.selection.search).cells
+        )
+        write = formatting.overhead if show == OVERHEAD else formatting.ratio
         return [
-            {"text": write(it.ratio), "n": it.n, "is_edge": column.is_edge}
-            if (it := found.get(column.system_id))
+            {"text": write(median.ratio), "n": median.n, "is_edge": column.is_edge}
+            if (median := medians_by_system.get(column.system_id))
             else {"n": 0, "is_edge": column.is_edge}
             for column in table.head.columns
         ]
 
     @property
-    def in_common(self) -> list[str]:
+    def shared_facts(self) -> list[str]:
         table, texts = self.table, []
-        if table.runs:
-            runs = ngettext("%(n)s run per result", "%(n)s runs per result", table.runs)
-            texts.append(runs % {"n": table.runs})
+        if table.run_count:
+            runs = ngettext(
+                "%(n)s run per result", "%(n)s runs per result", table.run_count
+            )
+            texts.append(runs % {"n": table.run_count})
         if table.scenario:
             scenario = wording.scenario_name(table.scenario)
-            texts.append(_("Scenario %(scenario)s") % {"scenario": scenario})
+            texts.append(_("scenario: %(scenario)s") % {"scenario": scenario})
         return [*texts, *map(wording.fact_text, table.head.constants)]
 
     @property
     def head_levels(self) -> tuple[HeadLevel, ...]:
-        return (self.table.head.lead, *self.table.head.levels)
+        return (self.table.head.first_level, *self.table.head.levels)
 
     @property
     def has_native(self) -> bool:
@@ -123,12 +124,14 @@ class ComparisonPage:
 
     @property
     def has_no_baseline(self) -> bool:
-        is_nothing = not self.table.ratio_count and UNPAIRED & self.table.states.keys()
+        is_nothing = (
+            not self.table.ratio_count and NO_BASELINE_STATES & self.table.states.keys()
+        )
         return bool(is_nothing) and not self.is_energy
 
     @property
     def is_energy(self) -> bool:
-        return self.chooser.selection.show == ENERGY
+        return self.form.selection.quantity == ENERGY
 
     @property
     def is_only_native(self) -> bool:
@@ -137,130 +140,135 @@ class ComparisonPage:
         return is_nothing and all(column.is_native for column in columns)
 
     @property
-    def lights(self) -> tuple[dict[str, Any], ...]:
-        return light_words(cell.shown for cell in self.table.cells)
+    def comparability_legend(self) -> tuple[dict[str, Any], ...]:
+        return comparability_legend(cell.result for cell in self.table.cells)
 
     @cached_property
-    def _shown_marks(self) -> list[VerdictMark]:
-        drawn = (cell.id for cell in self.table.cells if cell.shown.is_drawn)
-        return [self.marks[pk] for pk in drawn if pk in self.marks]
+    def _shown_marks(self) -> list[CellVerdict]:
+        drawn = (cell.id for cell in self.table.cells if cell.result.is_chartable)
+        return [self.cell_verdicts[pk] for pk in drawn if pk in self.cell_verdicts]
 
     @property
     def weak_count(self) -> int:
-        signs = verdicts.SIGNS
-        return sum(it.is_weak and it.verdict in signs for it in self._shown_marks)
+        signs = verdicts.VERDICT_SIGNS
+        return sum(mark.is_weak and mark.verdict in signs for mark in self._shown_marks)
 
     @property
-    def strengths(self) -> str:
-        return verdicts.strength_notes({mark.strength for mark in self._shown_marks})
-
-    @property
-    def chart(self) -> Chart | None:
-        """The chart without hover texts; None if there is too much to read."""
-        if not 0 < self.table.ratio_count <= DRAWN_CELLS:
-            return None
-        table = searched(self.table, self.chooser.selection.q)
-        return comparison_chart(
-            table, self.chooser.selection.show, is_told=False, marks=self.marks
+    def interval_style_notes(self) -> str:
+        return verdicts.interval_style_notes(
+            {mark.interval_style for mark in self._shown_marks}
         )
 
     @property
-    def evidence_link(self) -> tuple[str, str]:
-        """The relative address of a cell's page, before and after its id."""
-        query = self.chooser.cell_query(self.chooser.selection.baseline)
+    def chart(self) -> Chart | None:
+        """The chart without hover texts; None for too many cells."""
+        if not 0 < self.table.ratio_count <= MAX_CHART_CELLS:
+            return None
+        table = search_rows(self.table, self.form.selection.search)
+        return comparison_chart(
+            table,
+            self.form.selection.quantity,
+            has_hover_texts=False,
+            marks=self.cell_verdicts,
+        )
+
+    @property
+    def cell_url_parts(self) -> tuple[str, str]:
+        """The relative URL of a cell's page, before and after its ID."""
+        query = self.form.cell_query(self.form.selection.baseline)
         return "../cells/", f"/{query}"
 
 
-def comparison_page(study: Study, choice: Chooser) -> ComparisonPage:
+def comparison_page(study: Study, choice: ComparisonForm) -> ComparisonPage:
     system, chosen = choice.baseline, choice.selection
-    is_energy = chosen.show == ENERGY
+    is_energy = chosen.quantity == ENERGY
     judged = None if is_energy else study_verdicts(study, system)
-    # Not judged in words, a sentence a cell: the table shows signs, cards the rest.
+    # The table shows symbols, the cards show the rest.
     rows = comparison_rows(
         study,
         systems=choice.facets.systems,
-        filters=chosen.filters(),
-        reference=Reference.of(study, system) if system else None,
-        told=judged.ratios() if judged else None,
+        filters=chosen.cell_lookups(),
+        reference=ReferenceCells.load(study, system) if system else None,
+        table_ratios=judged.table_ratios() if judged else None,
     )
     if is_energy:
         rows = energy_rows(rows, cell_energies(study, system))
     if judged:
-        marks = judged.marks()
+        marks = judged.cell_verdicts()
     else:
-        # The table's signs are those of speeds: of energies only the chart has marks.
+        # The table's symbols are about performance, not energy.
         marks = {
-            row.id: VerdictMark("", is_flagged=False, strength=it.strength)
+            row.id: CellVerdict(
+                "", is_flagged=False, interval_style=assessment.interval_style
+            )
             for row in rows
-            if (it := row.shown.judgement)
+            if (assessment := row.result.assessment)
         }
-    table = table_of(rows, chosen, marks)
+    table = selected_table(rows, chosen, marks)
     if judged:
-        scopes = judged.scopes(cell.id for cell in table.cells)
+        scopes = judged.count_scopes(cell.id for cell in table.cells)
     else:
-        scopes = verdicts.judged_scopes(cell.shown.judgement for cell in table.cells)
+        scopes = verdicts.count_verdict_scopes(
+            cell.result.assessment for cell in table.cells
+        )
     return ComparisonPage(
-        chooser=choice,
+        form=choice,
         reference=system or study.reference_system,
         table=table,
-        marks=marks,
-        scopes=verdicts.scopes_text(scopes),
+        cell_verdicts=marks,
+        verdict_scopes=verdicts.verdict_scopes_text(scopes),
     )
 
 
-# The widths of columns that the style sheet knows, and how wide texts are, in rem.
-WIDTHS: Final = (5, 6, 7, 8, 9, 10)
-PADDING: Final = 1.0
-LARGE: Final = 0.52
-SMALL: Final = 0.385
-# As many rows as a window shows: those a browser is given at once.
-FIRST_ROWS: Final = 12
-# A larger table is not sent whole before somebody asks for it; of such a one as many
-# cells come as fill a few windows.
-WIDE_CELLS: Final = 5_000
-CELLS_AT_FIRST: Final = 1_200
-# As many columns as are printed on a sheet, at the size that can be read.
-PAPER_COLUMNS: Final = 20
+# Widths in the style sheet, in rem.
+COLUMN_WIDTHS_REM: Final = (5, 6, 7, 8, 9, 10)
+CELL_PADDING_REM: Final = 1.0
+LARGE_CHARACTER_REM: Final = 0.52
+SMALL_CHARACTER_REM: Final = 0.385
+# Rows that a window shows; these are sent first.
+INITIAL_ROWS: Final = 12
+# Larger tables first send only cells for a few windows.
+MAX_INITIAL_TABLE: Final = 5_000
+INITIAL_CELLS: Final = 1_200
+# Columns that fit on a sheet at a readable size.
+MAX_PRINT_COLUMNS: Final = 20
 
 
 @dataclass(frozen=True)
 class GroupRows:
-    """One group's rows: those of the first window, and the rest."""
-
     group: CaseGroup
     first: list[dict[str, Any]]
-    later: list[dict[str, Any]]
-    is_found: bool
+    deferred: list[dict[str, Any]]
+    has_matches: bool
 
 
 @dataclass(frozen=True)
 class GridRows:
-    """All rows, and the class of the width in which every cell has room."""
+    """All rows, and the CSS class of the column width."""
 
     groups: tuple[GroupRows, ...]
     width: str
     is_too_wide_for_paper: bool
-    left_out: int = 0
-    """Number of rows that match the search and are not sent."""
+    hidden_count: int = 0
 
     @property
     def is_found(self) -> bool:
-        return any(group.is_found for group in self.groups)
+        return any(group.has_matches for group in self.groups)
 
 
-@figures.asked_once()
-def grid_rows(page: ComparisonPage, *, is_whole: bool = True) -> GridRows:
-    """Return the rows of a comparison; of a large one only the first by default."""
-    chosen, table = page.chooser.selection, page.table
-    is_n_told = table.runs is None
+@formatting.cached_number_format()
+def grid_rows(page: ComparisonPage, *, includes_all: bool = True) -> GridRows:
+    """Return the rows; without ``includes_all``, limit large tables."""
+    chosen, table = page.form.selection, page.table
+    is_n_told = table.run_count is None
     sent, left_out = list(table.groups), 0
-    if not is_whole and table.cell_count > WIDE_CELLS:
+    if not includes_all and table.cell_count > MAX_INITIAL_TABLE:
         sent, left_out = _first_rows(page)
     edges = [" edge" if column.is_edge else "" for column in table.head.columns]
-    before, after = page.evidence_link
-    groups, left, longest = [], FIRST_ROWS, 0.0
-    for group in map(in_legible_units, sent):
-        are_found = [is_found(chosen.q, group, row) for row in group.rows]
+    before, after = page.cell_url_parts
+    groups, left, longest = [], INITIAL_ROWS, 0.0
+    for group in map(with_readable_units, sent):
+        are_found = [matches_search(chosen.search, group, row) for row in group.rows]
         rows = []
         for row, is_shown in zip(group.rows, are_found, strict=True):
             decimals = row_decimals(row.cells)
@@ -268,16 +276,16 @@ def grid_rows(page: ComparisonPage, *, is_whole: bool = True) -> GridRows:
                 cell
                 and cell_view(
                     cell,
-                    page.marks.get(cell.id),
-                    chosen.show,
-                    is_n_told=is_n_told,
+                    page.cell_verdicts.get(cell.id),
+                    chosen.quantity,
+                    shows_n=is_n_told,
                     decimals=decimals,
                 )
                 for cell in row.cells
             ]
             longest = max([longest, *(_wanted_rem(view) for view in views if view)])
             texts = [row.unit or group.unit, *map(wording.fact_text, row.facts)]
-            texts += [str(wording.BETTER.get(row.better, ""))]
+            texts += [str(wording.DIRECTION_NAMES.get(row.better, ""))]
             rows.append(
                 {
                     "label": row.label,
@@ -293,23 +301,25 @@ def grid_rows(page: ComparisonPage, *, is_whole: bool = True) -> GridRows:
         first = max(islice(ends, max(left, 0)), default=0)
         left -= sum(are_found)
         groups.append(GroupRows(group, rows[:first], rows[first:], any(are_found)))
-    # The least width for the longest text: all columns are of one width.
-    wanted = longest + PADDING
-    width = next((rem for rem in WIDTHS if rem >= wanted), WIDTHS[-1])
+    # All columns have the same width.
+    needed_width = longest + CELL_PADDING_REM
+    width = next(
+        (rem for rem in COLUMN_WIDTHS_REM if rem >= needed_width), COLUMN_WIDTHS_REM[-1]
+    )
     return GridRows(
         tuple(groups),
         width=f"cells-{width}",
-        is_too_wide_for_paper=len(table.head.columns) > PAPER_COLUMNS,
-        left_out=left_out,
+        is_too_wide_for_paper=len(table.head.columns) > MAX_PRINT_COLUMNS,
+        hidden_count=left_out,
     )
 
 
 def _first_rows(page: ComparisonPage) -> tuple[list[CaseGroup], int]:
-    q, table = page.chooser.selection.q, page.table
-    most = max(FIRST_ROWS, CELLS_AT_FIRST // len(table.head.columns))
+    q, table = page.form.selection.search, page.table
+    most = max(INITIAL_ROWS, INITIAL_CELLS // len(table.head.columns))
     groups, left_out = [], 0
     for group in table.groups:
-        rows = [row for row in group.rows if is_found(q, group, row)]
+        rows = [row for row in group.rows if matches_search(q, group, row)]
         if first := rows[:most]:
             groups.append(replace(group, rows=tuple(first)))
         most -= len(first)
@@ -318,42 +328,45 @@ def _first_rows(page: ComparisonPage) -> tuple[list[CaseGroup], int]:
 
 
 def _wanted_rem(view: CellView) -> float:
-    beside = len(view.n) + 1 + 2 * len(view.sign)
-    # Two speeds or a range may stand in two lines.
+    small_characters = len(view.n) + 1 + 2 * len(view.verdict_sign)
+    # The values of two modes or a range may take two lines.
     parts = view.main.split() if view.kind == "plain" else [view.main]
-    large = LARGE * max(map(len, parts), default=0) + SMALL * beside
-    small = max(map(len, (view.interval, view.sub, view.state)))
-    return max(large, SMALL * small)
+    large = (
+        LARGE_CHARACTER_REM * max(map(len, parts), default=0)
+        + SMALL_CHARACTER_REM * small_characters
+    )
+    small = max(map(len, (view.interval, view.subtext, view.state)))
+    return max(large, SMALL_CHARACTER_REM * small)
 
 
 def comparison_chart(
     table: ComparisonTable,
     show: str,
     *,
-    is_told: bool = True,
-    marks: Mapping[int, VerdictMark] | None = None,
+    has_hover_texts: bool = True,
+    marks: Mapping[int, CellVerdict] | None = None,
 ) -> Chart | None:
-    """Return the table's ratios as dots; None if it has none, or too many.
+    """Return a dot plot; None if there are no ratios or too many.
 
-    ``is_told`` adds hover sentences; ``marks`` are of cells without a judgement.
+    ``marks`` are the verdicts of cells without an assessment.
     """
-    if table.ratio_count > DRAWN_CELLS:
+    if table.ratio_count > MAX_CHART_CELLS:
         return None
     columns = table.head.columns
-    rows, places = drawn_rows(table)
-    # As many properties, beside the platform, as it takes to see two colours.
-    drawn = [columns[place] for place in places]
+    rows, places = charted_rows(table)
+    # Use as few facts as needed for two colors.
+    drawn = [columns[index] for index in places]
     most = len(drawn[0].facts) if drawn else 0
     depths = (
         depth
         for depth in range(most)
-        if len({_colour_group(column, depth) for column in drawn}) > 1
+        if len({_color_group(column, depth) for column in drawn}) > 1
     )
     depth = next(depths, most)
     series = [
-        Series(
-            ", ".join(_brief(column.facts[depth:])) or _colour_group(column, depth),
-            _colour_group(column, depth),
+        DotSeries(
+            ", ".join(_fact_texts(column.facts[depth:])) or _color_group(column, depth),
+            _color_group(column, depth),
         )
         for column in columns
     ]
@@ -362,19 +375,19 @@ def comparison_chart(
     dots = [
         Dot(
             line,
-            place,
+            index,
             ratio,
-            names[place],
-            sentence(cell) if is_told else "",
-            mark.strength if (mark := mark_of(cell, marks or {})) else "",
-            cell.shown.interval,
+            names[index],
+            cell_sentence(cell) if has_hover_texts else "",
+            mark.interval_style if (mark := cell_verdict(cell, marks or {})) else "",
+            cell.result.interval,
         )
         for line, (_group, row) in enumerate(rows)
-        for place, cell in enumerate(row.cells)
-        if cell and cell.shown.is_drawn
-        if (ratio := cell.shown.written_ratio) is not None
+        for index, cell in enumerate(row.cells)
+        if cell and cell.result.is_chartable
+        if (ratio := cell.result.displayed_ratio) is not None
     ]
-    labels = short_labels(
+    labels = shortest_labels(
         [
             [
                 f"{group.tool}: {row.label}" if group.tool else row.label,
@@ -387,21 +400,21 @@ def comparison_chart(
 
 
 def _axis_title(table: ComparisonTable, show: str) -> str:
-    is_relative = bool(RELATIVE & table.states.keys())
+    is_relative = bool(REFERENCE_STATES & table.states.keys())
     if show == ENERGY and is_relative:
-        return _("Energy for the same work, 1 = the reference system (log scale)")
+        return _("Energy for the same work (reference system = 1, log scale)")
     if show == ENERGY:
-        return _("Energy for the same work, 1 = the baseline (log scale)")
+        return _("Energy for the same work (baseline = 1, log scale)")
     if "slowdown" in table.states:
-        return _("Ratio, 1 = one VM alone, of a sum one machine alone (log scale)")
+        return _("Ratio (one VM alone = 1, for sums one machine alone = 1, log scale)")
     if is_relative:
-        return _("Ratio to the reference system, 1 = as fast (log scale)")
-    return _("Ratio to the baseline, 1 = as fast (log scale)")
+        return _("Ratio to the reference system (1 = same speed, log scale)")
+    return _("Ratio to the baseline (log scale, 1 = same speed)")
 
 
-def _colour_group(column: Column, depth: int) -> str:
-    return ", ".join([column.platform, *_brief(column.facts[:depth])])
+def _color_group(column: Column, depth: int) -> str:
+    return ", ".join([column.platform, *_fact_texts(column.facts[:depth])])
 
 
-def _brief(facts: Iterable[Fact]) -> list[str]:
-    return [wording.fact_in_brief(fact) for fact in facts if fact.value]
+def _fact_texts(facts: Iterable[Fact]) -> list[str]:
+    return [wording.short_fact_text(fact) for fact in facts if fact.value]

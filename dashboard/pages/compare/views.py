@@ -12,118 +12,121 @@ from django.views.decorators.vary import vary_on_headers
 from benchmarks.models import Study
 from benchmarks.studies.data_versions import study_version
 from benchmarks.viewer import ANYONE
-from dashboard.charts.plotly import figure
-from dashboard.kit.addresses import STUDY, address
-from dashboard.kit.embedding import embeddable, embedded, snippets
-from dashboard.kit.judged_tables import judged_table
-from dashboard.kit.kept import Answer, Content, kept_part, kept_study_page
-from dashboard.kit.routes import HIDDEN, UOC, Tab, page, route
-from dashboard.kit.selections import ALL, chooser
-from dashboard.kit.viewers import query_of, study_or_404, viewer_of
+from dashboard.charts.plotly_renderer import plotly_figure
+from dashboard.kit.assessed_tables import assessed_table
+from dashboard.kit.comparison_form import ALL_SCENARIOS, comparison_form
+from dashboard.kit.embeds import embed_snippets, embeddable, embedded_chart
+from dashboard.kit.links import STUDY_PATH, query_string
+from dashboard.kit.page_cache import (
+    PageContent,
+    ViewResult,
+    cached_fragment,
+    cached_study_page,
+)
+from dashboard.kit.routes import HIDDEN, KVM_STUDY, Tab, page, route
+from dashboard.kit.viewers import query_params, study_or_404, viewer_of
 from dashboard.pages.compare.page import comparison_chart, comparison_page, grid_rows
 
 
-# A browser keeps the whole page and the part of one address apart.
+# Browsers cache the page and its fragment separately.
 @vary_on_headers("HX-Request", "HX-Target")
-@kept_study_page
-def show_comparison(request: HttpRequest, lab: str, slug: str) -> Answer:
-    """Show a study's cases against its systems; htmx gets only what changes."""
+@cached_study_page
+def show_comparison(request: HttpRequest, lab: str, slug: str) -> ViewResult:
     study = study_or_404(viewer_of(request), lab, slug)
-    choice = chooser(study, query_of(request))
-    if choice.is_direct:
-        whole = reverse("dashboard:direct", args=[lab, slug])
-        return redirect(f"{whole}?{request.GET.urlencode()}")
+    choice = comparison_form(study, query_params(request))
+    if choice.is_pair:
+        pair_url = reverse("dashboard:system-pair", args=[lab, slug])
+        return redirect(f"{pair_url}?{request.GET.urlencode()}")
     target = request.headers.get("HX-Target")
     if target == "medians":
         medians = comparison_page(study, choice).medians
-        return Content("compare/_medians.html", {"medians": medians})
+        return PageContent("compare/_medians.html", {"medians": medians})
 
     def content() -> dict[str, Any]:
-        page, query = comparison_page(study, choice), query_of(request)
+        page, query = comparison_page(study, choice), query_params(request)
         return {
             "study": study,
             "page": page,
-            "rows": grid_rows(page, is_whole=query.get("rows") == ALL),
+            "rows": grid_rows(page, includes_all=query.get("rows") == ALL_SCENARIOS),
             "is_part": target == "comparison",
-            "all_rows": address(query, rows=ALL),
-            "search": address(query),
+            "all_rows": query_string(query, rows=ALL_SCENARIOS),
+            "search": query_string(query),
             "snippets": _snippets(request, study) if study.is_public else [],
         }
 
     version = study_version(study)
-    comparison = kept_part(request, version, "compare/_comparison.html", content)
+    comparison = cached_fragment(request, version, "compare/_comparison.html", content)
     if target == "comparison":
         return HttpResponse(comparison)
     context = {"study": study, "chooser": choice, "comparison": comparison}
-    return Content("compare/compare.html", context)
+    return PageContent("compare/compare.html", context)
 
 
 def _snippets(request: HttpRequest, study: Study) -> list[tuple[str, str, str]]:
-    place, query = [study.lab.slug, study.slug], address(query_of(request))
-    return snippets(
+    url_args, query = [study.lab.slug, study.slug], query_string(query_params(request))
+    return embed_snippets(
         request,
-        reverse("dashboard:embed-compare", args=place) + query,
+        reverse("dashboard:embed-compare", args=url_args) + query,
         study.title,
-        reverse("dashboard:compare", args=place) + query,
+        reverse("dashboard:compare", args=url_args) + query,
     )
 
 
 def draw_comparison(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
-    """Answer with the chart of the same address, each dot with its sentence."""
+    """Return the chart of the same query with hover texts."""
     study = study_or_404(viewer_of(request), lab, slug)
-    judged = judged_table(study, query_of(request))
-    chart = comparison_chart(judged.table, judged.show)
-    return JsonResponse(figure(chart) if chart else {})
+    judged = assessed_table(study, query_params(request))
+    chart = comparison_chart(judged.table, judged.quantity)
+    return JsonResponse(plotly_figure(chart) if chart else {})
 
 
 @embeddable
-def embed_comparison(request: HttpRequest, lab: str, slug: str) -> Content:
-    """Show a comparison's chart in a frame of another site."""
+def embed_comparison(request: HttpRequest, lab: str, slug: str) -> PageContent:
     study = study_or_404(ANYONE, lab, slug)
-    judged = judged_table(study, query_of(request))
-    chart = comparison_chart(judged.table, judged.show, is_told=False)
-    return embedded(
+    judged = assessed_table(study, query_params(request))
+    chart = comparison_chart(judged.table, judged.quantity, has_hover_texts=False)
+    return embedded_chart(
         request,
         chart,
         study.title,
-        _("Ratios of this study's cells to their baseline"),
+        _("Results of this study relative to their baselines"),
         reverse("dashboard:compare", args=[lab, slug])
-        + address(query_of(request), theme=""),
+        + query_string(query_params(request), theme=""),
     )
 
 
 urlpatterns = [
     route(
-        f"embed/{STUDY}compare/",
+        f"embed/{STUDY_PATH}compare/",
         embed_comparison,
         "embed-compare",
         kind="part",
-        own=HIDDEN,
+        member_statuses=HIDDEN,
     ),
     page(
-        f"{STUDY}compare/",
+        f"{STUDY_PATH}compare/",
         show_comparison,
         "compare",
-        walked=(
+        example_urls=(
             "",
             "?component=nothing",
-            f"{UOC}compare/?show=value&q=hdd",
+            f"{KVM_STUDY}compare/?show=value&q=hdd",
         ),
-        counted=(
+        query_count_urls=(
             "compare/",
             "compare/?scenario=all",
             "compare/?scenario=all&show=overhead&q=read",
             "compare/?baseline={system}",
         ),
-        ids=("pin={system}", "baseline={system}"),
+        id_queries=("pin={system}", "baseline={system}"),
         tab=Tab(gettext_lazy("Compare"), 10),
     ),
     page(
-        f"{STUDY}compare/chart/",
+        f"{STUDY_PATH}compare/chart/",
         draw_comparison,
-        "chart",
+        "comparison-chart",
         kind="part",
-        counted=("compare/chart/",),
-        ids=("baseline={system}",),
+        query_count_urls=("compare/chart/",),
+        id_queries=("baseline={system}",),
     ),
 ]

@@ -1,1 +1,1 @@
-"""The data page: what there is for programs, narrowed, and its files."""
+"""The data page."""

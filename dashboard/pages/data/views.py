@@ -1,4 +1,4 @@
-"""All data as files: what there is of each table, and what its columns mean."""
+"""All data as files."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -12,22 +12,22 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from benchmarks import tools
-from benchmarks.datasets.files import FORMS
-from benchmarks.datasets.selecting import Wanted, count_of
+from benchmarks.datasets.files import FILE_FORMATS
+from benchmarks.datasets.row_selection import RowSelection, count_selected_rows
 from benchmarks.datasets.tables import TABLES
 from benchmarks.errors import BenchmarksError
 from benchmarks.platforms import canonical_hypervisor
-from benchmarks.studies.lookup import visible
+from benchmarks.studies.lookup import list_studies
 from benchmarks.viewer import Viewer
-from dashboard.kit import figures
+from dashboard.kit import formatting
 from dashboard.kit.routes import page
-from dashboard.kit.viewers import query_of, viewer_of
+from dashboard.kit.viewers import query_params, viewer_of
 
 FORM_NAMES = {"csv": "CSV", "ndjson": "NDJSON", "parquet": "Parquet"}
 
 
-class Day(forms.DateInput):
-    """A day as browsers take it: of anything else they complain."""
+class IsoDateInput(forms.DateInput):
+    """A date input. Browsers reject other formats."""
 
     input_type = "date"
 
@@ -43,9 +43,7 @@ class Day(forms.DateInput):
         return text
 
 
-class Narrowing(forms.Form):
-    """What of the data somebody wants."""
-
+class DataFilterForm(forms.Form):
     study = forms.ChoiceField(required=False, label=_("Study"))
     host = forms.SlugField(required=False, max_length=100, label=_("Host"))
     hypervisor = forms.CharField(required=False, max_length=100, label=_("Hypervisor"))
@@ -53,17 +51,19 @@ class Narrowing(forms.Form):
     since = forms.DateField(
         required=False,
         label=_("Measured since"),
-        widget=Day,
+        widget=IsoDateInput,
     )
     until = forms.DateField(
         required=False,
         label=_("Measured until"),
-        widget=Day,
+        widget=IsoDateInput,
     )
 
     def __init__(self, viewer: Viewer, query: Mapping[str, str]) -> None:
         super().__init__(query)
-        self.studies = {f"{it.lab.slug}/{it.slug}": it for it in visible(viewer)}
+        self.studies = {
+            f"{study.lab.slug}/{study.slug}": study for study in list_studies(viewer)
+        }
         names = ((name, study.title) for name, study in self.studies.items())
         field = self.fields["study"]
         assert isinstance(field, forms.ChoiceField)
@@ -82,48 +82,51 @@ class Narrowing(forms.Form):
 
     def clean_until(self) -> date | None:
         day: date | None = self.cleaned_data["until"]
-        # The day after it has to exist, too.
+        # The next day must exist, too.
         if day == date.max:
-            raise forms.ValidationError(_("Choose an earlier day."))
+            raise forms.ValidationError(_("Choose an earlier date."))
         return day
 
     @property
-    def given(self) -> dict[str, Any]:
-        """What was filled in and can be used."""
-        found = getattr(self, "cleaned_data", {})
-        return {name: value for name, value in found.items() if value}
+    def active_filters(self) -> dict[str, Any]:
+        cleaned = getattr(self, "cleaned_data", {})
+        return {name: value for name, value in cleaned.items() if value}
 
 
 def show_data(request: HttpRequest) -> HttpResponse:
-    """Show how many rows there are of each table, and where its files are."""
     viewer = viewer_of(request)
-    form = Narrowing(viewer, query_of(request))
-    given = form.given if form.is_valid() else {}
+    form = DataFilterForm(viewer, query_params(request))
+    given = form.active_filters if form.is_valid() else {}
     study = form.studies.get(given.get("study", ""))
-    wanted = Wanted(study=study, **{it: given[it] for it in given if it != "study"})
+    selection = RowSelection(
+        study=study, **{name: given[name] for name in given if name != "study"}
+    )
     tail = f"?{urlencode(given)}" if given else ""
-    counts = {name: count_of(name, viewer, wanted) for name in TABLES}
+    counts = {name: count_selected_rows(name, viewer, selection) for name in TABLES}
     tables = [
         {
             "table": table,
             "rows": counts[name],
-            "shown": figures.number(counts[name], ","),
+            "shown": formatting.number(counts[name], ","),
             "files": [
-                (FORM_NAMES[it], reverse("api:data-file", args=[name, it]) + tail)
-                for it in FORMS
+                (
+                    FORM_NAMES[file_format],
+                    reverse("api:data-file", args=[name, file_format]) + tail,
+                )
+                for file_format in FILE_FORMATS
             ],
         }
         for name, table in TABLES.items()
     ]
-    named = f'"{study.slug}", ' if study else ""
-    named += f'server="{request.build_absolute_uri("/").rstrip("/")}"'
+    arguments = f'"{study.slug}", ' if study else ""
+    arguments += f'server="{request.build_absolute_uri("/").rstrip("/")}"'
     address = reverse("api:data-file", args=["cells", "csv"]) + tail
     csv = request.build_absolute_uri(address)
     context = {
         "form": form,
         "tables": tables,
         "is_narrowed": bool(given),
-        "in_python": f"import virtlab\ncells = virtlab.read_cells({named})",
+        "in_python": f"import virtlab\ncells = virtlab.read_cells({arguments})",
         "in_r": f'cells <- read.csv("{csv}")',
     }
     return render(request, "data/data.html", context)
@@ -134,7 +137,7 @@ urlpatterns = [
         "data/",
         show_data,
         "data",
-        walked=("", "?hypervisor=nothing&until=never"),
-        counted=("/data/",),
+        example_urls=("", "?hypervisor=nothing&until=never"),
+        query_count_urls=("/data/",),
     ),
 ]

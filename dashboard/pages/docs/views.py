@@ -1,4 +1,4 @@
-"""The documents of `docs/`, a search through them, and the glossary."""
+"""The documents in `docs/`, their search, and the glossary."""
 
 import posixpath
 import re
@@ -27,50 +27,53 @@ from mdit_py_plugins.anchors import anchors_plugin
 from mdit_py_plugins.anchors.index import slugify, unique_slug
 
 from dashboard.kit.routes import page
-from dashboard.kit.viewers import query_of
+from dashboard.kit.viewers import query_params
 from dashboard.wording import Text
-from dashboard.wording.glossary import CHAPTERS
+from dashboard.wording.glossary import GLOSSARY
 
-SHELVES: Final[dict[Text, dict[str, Text]]] = {
-    _("Begin"): {
-        "quickstart": _("Upload your first runs, in two minutes."),
-        "agents": _("Measure in a guest or on a host, with one file."),
-        "lab": _("See real guests measured, without special hardware."),
+DOC_SECTIONS: Final[dict[Text, dict[str, Text]]] = {
+    _("Get started"): {
+        "quickstart": _("Upload your first runs in two minutes."),
+        "agents": _("Measure in a guest or on a host with a single file."),
+        "testbed": _("Run measurements in real guests without special hardware."),
     },
     _("Understand the numbers"): {
-        "method": _("How every number is computed, with its sources."),
-        "flags": _("What is flagged as impossible or implausible, and why."),
-        "calibration": _("Cells whose truth is known, judged by the same code."),
-        "tools": _("Which tools, metrics and units there are."),
+        "method": _("How every number is computed, with references."),
+        "factor-effects": _("Which parameters changed the results of a study."),
+        "flags": _("Which results are flagged as impossible or implausible, and why."),
+        "calibration": _("Results with known true values, assessed by the same code."),
+        "tools": _("Supported tools, metrics and units."),
     },
     _("Use the data"): {
-        "api": _("Every address, error and limit of the REST API."),
-        "data": _("The tables, and how they belong together."),
-        "versions": _("Publish a version of a study, and cite it."),
+        "api": _("All endpoints, errors and limits of the REST API."),
+        "data": _("The tables and how they are related."),
+        "versions": _("Publish and cite a version of a study."),
     },
     _("Run an installation"): {
-        "operations": _("Settings, backup, Compose, and what to do in trouble."),
-        "reliability": _("What was tried, and how it went."),
-        "performance": _("Uploads a second, beside what PostgreSQL allows."),
-        "accessibility": _("Use it by keyboard, zoomed, or with a screen reader."),
-        "pythons": _("Old ones and new ones."),
+        "operations": _("Settings, backups, Compose and troubleshooting."),
+        "reliability": _("Failure tests and their results."),
+        "performance": _("Uploads per second, compared with the limit of PostgreSQL."),
+        "accessibility": _(
+            "Use Virtlab with a keyboard, with zoom or with a screen reader."
+        ),
+        "pythons": _("Python versions that were tested."),
     },
 }
-"""What stands together, with what it is for; what is on no shelf is a decision."""
-FOLDER: Final = Path(settings.BASE_DIR) / "docs"
-PICTURE: Final = ".png"
-MOST_FOUND: Final = 20
-DEEPEST: Final = 4
-"""Headings of this level and above have an address."""
-TITLE: Final = 3
-"""Tokens of the first heading: its beginning, its words, its end."""
-HEADING = re.compile(rf"(#{{1,{DEEPEST}}}) +(.+)")
+"""Documents by section. All others are decisions or figures."""
+FIGURES_FOLDER: Final = "figures/"
+DOCS_FOLDER: Final = Path(settings.BASE_DIR) / "docs"
+IMAGE_SUFFIX: Final = ".png"
+MAX_HITS: Final = 20
+MAX_HEADING_LEVEL: Final = 4
+"""Headings up to this level have an anchor."""
+TITLE_TOKENS: Final = 3
+HEADING = re.compile(rf"(#{{1,{MAX_HEADING_LEVEL}}}) +(.+)")
 FENCE = re.compile(r"\s*```")
 LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 WORD = re.compile(r"\w")
-MARKS = re.compile(r"[`*|]|:?-{3,}:?")
+MARKDOWN_MARKUP = re.compile(r"[`*|]|:?-{3,}:?")
 
-FOUND: Final = """
+SEARCH_SQL: Final = """
 with parts as (
   select place, to_tsvector('english', heading) as heading, body,
     to_tsvector('english', body) as words
@@ -88,48 +91,49 @@ select place, ts_headline('english', body, asked.words,
   'StartSel=\x02, StopSel=\x03, MaxWords=32, MinWords=16')
 from best, asked order by rank desc, place
 """
-"""Parts with these words, stemmed, the closest first; headings count more."""
+"""Sections that contain all words (stemmed); headings count more."""
 
 
 def show_docs(request: HttpRequest) -> HttpResponse:
-    """Show all documents, or the parts of them that have some words."""
-    asked = query_of(request).get("q", "").strip()
-    books = manuals()
+    words = query_params(request).get("q", "").strip()
+    books = doc_pages()
     shelves = {
         title: [(books[name], purpose) for name, purpose in shelf.items()]
-        for title, shelf in SHELVES.items()
+        for title, shelf in DOC_SECTIONS.items()
     }
-    placed = {name for shelf in SHELVES.values() for name in shelf}
-    shelves[_("Why it is built so")] = [
-        (book, "") for name, book in books.items() if name not in placed
+    placed = {name for shelf in DOC_SECTIONS.values() for name in shelf}
+    further_docs = [(book, "") for name, book in books.items() if name not in placed]
+    shelves[_("Design decisions")] = [
+        row for row in further_docs if not row[0].name.startswith(FIGURES_FOLDER)
+    ]
+    shelves[_("Measured figures")] = [
+        row for row in further_docs if row[0].name.startswith(FIGURES_FOLDER)
     ]
     context = {
-        "asked": asked,
-        "shelves": shelves,
-        "found": found(asked) if asked else [],
+        "query": words,
+        "doc_sections": shelves,
+        "found": search_docs(words) if words else [],
     }
     return render(request, "docs/docs.html", context)
 
 
-def show_manual(request: HttpRequest, name: str) -> HttpResponse:
-    if name not in manuals():
-        raise Http404(_("There is no such document."))
-    context = {"manual": manuals()[name], "html": html_of(name)}
-    return render(request, "docs/manual.html", context)
+def show_doc_page(request: HttpRequest, name: str) -> HttpResponse:
+    if name not in doc_pages():
+        raise Http404(_("Document not found."))
+    context = {"doc_page": doc_pages()[name], "html": doc_html(name)}
+    return render(request, "docs/page.html", context)
 
 
 @cache_control(public=True, max_age=3600)
-def send_picture(request: HttpRequest, name: str) -> HttpResponseBase:
-    for file in FOLDER.rglob(f"*{PICTURE}"):
-        if file.relative_to(FOLDER).with_suffix("").as_posix() == name:
+def serve_doc_image(request: HttpRequest, name: str) -> HttpResponseBase:
+    for file in DOCS_FOLDER.rglob(f"*{IMAGE_SUFFIX}"):
+        if file.relative_to(DOCS_FOLDER).with_suffix("").as_posix() == name:
             return FileResponse(file.open("rb"))
-    raise Http404(_("There is no such picture."))
+    raise Http404(_("Image not found."))
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """The plain text below one heading."""
-
+class DocSection:
     anchor: str
     heading: str
     level: int
@@ -137,65 +141,67 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Manual:
-    """One document. ``name`` is its path without ``.md``: ``decisions/charts``."""
+class DocPage:
+    """A document; ``name`` is its path without ``.md``."""
 
     name: str
     source: str
-    parts: tuple[Part, ...]
+    parts: tuple[DocSection, ...]
 
     @property
     def title(self) -> str:
         return self.parts[0].heading
 
     @property
-    def contents(self) -> list[Part]:
+    def contents(self) -> list[DocSection]:
         return [part for part in self.parts if part.level == 2]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A part in which words were found; ``excerpt`` alternates: plain, found, plain."""
+class SearchHit:
+    """Matching section; ``excerpt`` alternates plain and matching texts."""
 
-    manual: Manual
-    part: Part
+    manual: DocPage
+    part: DocSection
     excerpt: tuple[str, ...]
 
 
 @lru_cache(maxsize=1)
-def manuals() -> Mapping[str, Manual]:
-    """Return all documents by their names, read once in a process."""
+def doc_pages() -> Mapping[str, DocPage]:
+    """Return documents by name, read once per process."""
     sources = {
-        path.relative_to(FOLDER).with_suffix("").as_posix(): path.read_text()
-        for path in sorted(FOLDER.rglob("*.md"))
+        path.relative_to(DOCS_FOLDER).with_suffix("").as_posix(): path.read_text()
+        for path in sorted(DOCS_FOLDER.rglob("*.md"))
     }
     return {
-        name: Manual(name, source, tuple(parts_of(source)))
+        name: DocPage(name, source, tuple(doc_sections(source)))
         for name, source in sources.items()
     }
 
 
 @lru_cache(maxsize=64)
-def html_of(name: str) -> str:
-    """Return a document's HTML, made once in a process."""
-    books = manuals()
-    return written(books[name].source, posixpath.dirname(name), books)
+def doc_html(name: str) -> str:
+    """Return a document's HTML, rendered once per process."""
+    books = doc_pages()
+    return render_markdown(books[name].source, posixpath.dirname(name), books)
 
 
-def written(source: str, folder: str = "", known: Collection[str] = ()) -> str:
-    """Return the HTML of a Markdown text without its title; links lead to our pages."""
+def render_markdown(
+    source: str, folder: str = "", doc_names: Collection[str] = ()
+) -> str:
+    """Return HTML without the title; links lead to our pages."""
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
-    reader.use(anchors_plugin, max_level=DEEPEST)
+    reader.use(anchors_plugin, max_level=MAX_HEADING_LEVEL)
     reader.add_render_rule("table_open", _table_begins)
     reader.add_render_rule("table_close", lambda *_: "</table></div>\n")
     tokens = reader.parse(source)
     for token in tokens:
-        _as_here(token, folder, known)
-    _tell_of_tables(tokens)
-    return str(reader.renderer.render(tokens[TITLE:], reader.options, {}))
+        _adapt_token(token, folder, doc_names)
+    _label_tables(tokens)
+    return str(reader.renderer.render(tokens[TITLE_TOKENS:], reader.options, {}))
 
 
-def parts_of(source: str) -> Iterator[Part]:
+def doc_sections(source: str) -> Iterator[DocSection]:
     """Yield each heading with its text; raise ValueError without a title."""
     if not HEADING.match(source):
         raise ValueError("A document begins with its title.")
@@ -208,52 +214,53 @@ def parts_of(source: str) -> Iterator[Part]:
             lines.append("" if FENCE.match(line) else line)
             continue
         if heading:
-            yield Part(anchor, heading, level, _plain(lines))
-        level, heading, lines = len(begins[1]), _plain([begins[2]]), []
+            yield DocSection(anchor, heading, level, _plain_text(lines))
+        level, heading, lines = len(begins[1]), _plain_text([begins[2]]), []
         anchor = unique_slug(slugify(heading), anchors)
-    yield Part(anchor, heading, level, _plain(lines))
+    yield DocSection(anchor, heading, level, _plain_text(lines))
 
 
-def found(words: str) -> list[Found]:
-    """Return the parts of all documents that have these words, the closest first."""
-    places = [(each, part) for each in manuals().values() for part in each.parts]
-    asked: dict[str, Any] = {
-        "headings": [f"{each.title} {part.heading}" for each, part in places],
+def search_docs(words: str) -> list[SearchHit]:
+    """Return the matching sections, best match first."""
+    places = [
+        (document, part) for document in doc_pages().values() for part in document.parts
+    ]
+    parameters: dict[str, Any] = {
+        "headings": [f"{document.title} {part.heading}" for document, part in places],
         "bodies": [part.text for _, part in places],
         "words": words.replace("\0", ""),
-        "most": MOST_FOUND,
+        "most": MAX_HITS,
     }
     with connection.cursor() as cursor:
-        cursor.execute(FOUND, asked)
+        cursor.execute(SEARCH_SQL, parameters)
         rows = cursor.fetchall()
     hits = []
-    for place, excerpt in rows:
-        each, part = places[place - 1]
-        hits.append(Found(each, part, tuple(re.split("[\x02\x03]", excerpt))))
+    for number, excerpt in rows:
+        document, part = places[number - 1]
+        hits.append(SearchHit(document, part, tuple(re.split("[\x02\x03]", excerpt))))
     return hits
 
 
-def _plain(lines: list[str]) -> str:
-    return MARKS.sub("", LINK.sub(r"\1", "\n".join(lines))).strip()
+def _plain_text(lines: list[str]) -> str:
+    return MARKDOWN_MARKUP.sub("", LINK.sub(r"\1", "\n".join(lines))).strip()
 
 
-def _as_here(token: Token, folder: str, known: Collection[str]) -> None:
-    """Adapt links, pictures and styles to our pages."""
+def _adapt_token(token: Token, folder: str, doc_names: Collection[str]) -> None:
+    """Adapt links, images and styles to our pages."""
     if token.attrs.pop("style", None) == "text-align:right":
         token.attrSet("class", "num")
     if token.type == "link_open":
-        token.attrSet("href", _address(str(token.attrGet("href")), folder, known))
+        token.attrSet("href", _address(str(token.attrGet("href")), folder, doc_names))
     elif token.type == "image":
-        token.attrSet("src", _address(str(token.attrGet("src")), folder, known))
+        token.attrSet("src", _address(str(token.attrGet("src")), folder, doc_names))
         token.attrSet("loading", "lazy")
     for child in token.children or ():
-        _as_here(child, folder, known)
+        _adapt_token(child, folder, doc_names)
 
 
-def _tell_of_tables(tokens: list[Token]) -> None:
-    """Label each table by its heading and each row by its first cell."""
+def _label_tables(tokens: list[Token]) -> None:
     heading, is_head, is_first = "", False, False
-    for place, token in enumerate(tokens):
+    for index, token in enumerate(tokens):
         match token.type:
             case "heading_open" if token.attrs.get("id"):
                 heading = str(token.attrGet("id"))
@@ -264,34 +271,32 @@ def _tell_of_tables(tokens: list[Token]) -> None:
             case "tr_open":
                 is_first = True
             case "th_open" | "td_open":
-                has_words = bool(WORD.search(tokens[place + 1].content))
+                has_words = bool(WORD.search(tokens[index + 1].content))
                 tag = "th" if has_words and (is_head or is_first) else "td"
-                # Its beginning, its words, its end.
-                token.tag = tokens[place + 2].tag = tag
+                token.tag = tokens[index + 2].tag = tag
                 if tag == "th":
                     token.attrSet("scope", "col" if is_head else "row")
                 is_first = is_first and not has_words
 
 
-def _address(target: str, folder: str, known: Collection[str]) -> str:
-    """Return where a link of a document leads on these pages."""
+def _address(target: str, folder: str, doc_names: Collection[str]) -> str:
     path, hash_, anchor = target.partition("#")
     if ":" in path or not path:
         return target
     path = posixpath.normpath(posixpath.join(folder, path))
     name = path.removesuffix(".md")
-    if name in known:
-        return reverse("dashboard:manual", args=[name]) + hash_ + anchor
-    if path.endswith(PICTURE):
-        return reverse("dashboard:manual_picture", args=[path.removesuffix(PICTURE)])
+    if name in doc_names:
+        return reverse("dashboard:docs-page", args=[name]) + hash_ + anchor
+    if path.endswith(IMAGE_SUFFIX):
+        return reverse("dashboard:docs-image", args=[path.removesuffix(IMAGE_SUFFIX)])
     return target
 
 
 def _table_begins(
-    _reader: object, tokens: Sequence[Token], place: int, *_: object
+    _reader: object, tokens: Sequence[Token], index: int, *_: object
 ) -> str:
-    # A wide table scrolls by itself, by keyboard, too.
-    name = f'aria-labelledby="{tokens[place].attrGet("aria-labelledby")}"'
+    # Wide tables scroll horizontally, also by keyboard.
+    name = f'aria-labelledby="{tokens[index].attrGet("aria-labelledby")}"'
     return (
         f'<div class="scroll" tabindex="0" role="group" {name}>'
         f'<table class="table" {name}>\n'
@@ -299,24 +304,24 @@ def _table_begins(
 
 
 def show_glossary(request: HttpRequest) -> HttpResponse:
-    return render(request, "docs/glossary.html", {"chapters": CHAPTERS})
+    return render(request, "docs/glossary.html", {"chapters": GLOSSARY})
 
 
 urlpatterns = [
     page("glossary/", show_glossary, "glossary"),
-    page("docs/", show_docs, "docs", walked=("", "?q=runs")),
+    page("docs/", show_docs, "docs", example_urls=("", "?q=runs")),
     page(
         "docs/<path:name>.png",
-        send_picture,
-        "manual_picture",
+        serve_doc_image,
+        "docs-image",
         kind="file",
         is_private=False,
     ),
     page(
         "docs/<path:name>/",
-        show_manual,
-        "manual",
-        walked=("/docs/method/", "/docs/lab/"),
+        show_doc_page,
+        "docs-page",
+        example_urls=("/docs/method/", "/docs/testbed/"),
         is_private=False,
     ),
 ]

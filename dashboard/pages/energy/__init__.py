@@ -1,1 +1,1 @@
-"""Power over time, energy of the work, and power against performance."""
+"""The energy page."""

@@ -1,1 +1,1 @@
-"""What all studies together say: the matrix, and a forest plot for each question."""
+"""Evidence across all studies: the matrix, and a forest plot for each question."""

@@ -1,4 +1,4 @@
-"""The matrix of evidence, and all that is known of one question."""
+"""The matrix of evidence, and the evidence for one question."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -9,40 +9,40 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from benchmarks.analysis.verdicts import RULE_SET
-from benchmarks.evidence.reading import (
+from benchmarks.evidence.json_records import question_record, study_records
+from benchmarks.evidence.queries import (
     Question,
     evidence_matrix,
-    evidence_origins,
-    evidence_parts,
+    study_averages,
+    study_averages_by_question,
 )
-from benchmarks.evidence.records import question_record, study_records
 from benchmarks.evidence.synthesis import synthesis
 from benchmarks.platforms import canonical_hypervisor
 from benchmarks.publishing.versions import latest_versions
 from benchmarks.viewer import ANYONE
 from benchmarks.work_classes import WORK_CLASSES
-from dashboard.exports.evidence import (
-    EVIDENCE_FORMS,
+from dashboard.exports.chart_files import (
+    CHART_FILE_FORMATS,
+    attachment_response,
+    chart_file_response,
+    forest_plot_data,
+)
+from dashboard.exports.evidence_files import (
+    EVIDENCE_FORMATS,
     EvidenceSource,
-    file_name,
+    evidence_file_name,
     question_name,
 )
-from dashboard.exports.pictures import (
-    PICTURE_FORMS,
-    attached,
-    drawn_of,
-    picture_answer,
-)
-from dashboard.kit.addresses import address
-from dashboard.kit.embedding import badge, embeddable, embedded, snippets
-from dashboard.kit.evidence_matrix import matrix_of
-from dashboard.kit.kept import Content, kept_page
+from dashboard.kit.embeds import badge, embed_snippets, embeddable, embedded_chart
+from dashboard.kit.evidence_matrix import matrix_context
+from dashboard.kit.links import query_string
+from dashboard.kit.page_cache import PageContent, cached_page
 from dashboard.kit.routes import page, route
-from dashboard.kit.viewers import person_of, query_of, viewer_of
-from dashboard.pages.evidence.forest import forest_page
+from dashboard.kit.viewers import query_params, signed_in_user, viewer_of
+from dashboard.pages.evidence.question_page import question_page
 from dashboard.wording.evidence import badge_text, work_name
 
-NAMES: Final = {
+FORMAT_NAMES: Final = {
     "csv": "CSV",
     "json": "JSON",
     "tex": "LaTeX",
@@ -53,109 +53,115 @@ NAMES: Final = {
 }
 
 
-@kept_page
-def show_evidence(request: HttpRequest) -> Content:
-    with_flagged = query_of(request).get("flagged") == "with"
-    found = evidence_matrix(viewer_of(request), with_flagged=with_flagged)
-    matrix = matrix_of(found, with_flagged=with_flagged)
-    context = {"matrix": matrix, "files": _files("evidence-file", EVIDENCE_FORMS)}
-    return Content("evidence/evidence.html", context)
+@cached_page
+def show_evidence(request: HttpRequest) -> PageContent:
+    with_flagged = query_params(request).get("flagged") == "include"
+    evidence = evidence_matrix(viewer_of(request), with_flagged=with_flagged)
+    matrix = matrix_context(evidence, with_flagged=with_flagged)
+    context = {"matrix": matrix, "files": _files("evidence-file", EVIDENCE_FORMATS)}
+    return PageContent("evidence/evidence.html", context)
 
 
-@kept_page
-def show_forest(request: HttpRequest) -> Content:
-    query = query_of(request)
+@cached_page
+def show_question(request: HttpRequest) -> PageContent:
+    query = query_params(request)
     question = _question(query)
-    parts = evidence_parts(viewer_of(request), question)
-    page = forest_page(question, parts, query, person_of(request))
+    parts = study_averages(viewer_of(request), question)
+    page = question_page(question, parts, query, signed_in_user(request))
     context = {
         "page": page,
-        "files": _files("forest-file", EVIDENCE_FORMS),
-        "pictures": _files("forest-file", PICTURE_FORMS) if page["units"] else (),
+        "files": _files("evidence-question-file", EVIDENCE_FORMATS),
+        "pictures": _files("evidence-question-file", CHART_FILE_FORMATS)
+        if page["units"]
+        else (),
         "snippets": _snippets(request, question, query),
     }
-    return Content("evidence/forest.html", context)
+    return PageContent("evidence/question.html", context)
 
 
 def _snippets(
     request: HttpRequest, question: Question, query: Mapping[str, str]
 ) -> list[tuple[str, str, str]]:
-    chosen = {"hypervisor": question.hypervisor, "work": question.work}
+    chosen = {"hypervisor": question.hypervisor, "work": question.work_class}
     with_flagged = {"flagged": query["flagged"]} if query.get("flagged") else {}
-    asked = address({**chosen, **with_flagged})
-    return snippets(
+    url_query = query_string({**chosen, **with_flagged})
+    return embed_snippets(
         request,
-        reverse("dashboard:embed-forest") + asked,
-        f"{question.hypervisor}, {work_name(question.work)}",
-        reverse("dashboard:forest") + asked,
-        reverse("dashboard:forest-badge") + asked,
+        reverse("dashboard:embed-evidence") + url_query,
+        f"{question.hypervisor}, {work_name(question.work_class)}",
+        reverse("dashboard:evidence-question") + url_query,
+        reverse("dashboard:evidence-badge") + url_query,
     )
 
 
 @embeddable
-def embed_forest(request: HttpRequest) -> Content:
-    query = query_of(request)
+def embed_question(request: HttpRequest) -> PageContent:
+    query = query_params(request)
     question = _question(query)
-    page = forest_page(question, evidence_parts(ANYONE, question), query)
-    drawing = page["drawing"]
-    return embedded(
+    page = question_page(question, study_averages(ANYONE, question), query)
+    drawing = page["chart"]
+    return embedded_chart(
         request,
-        drawing.figure if drawing else None,
+        drawing.chart if drawing else None,
         f"{question.hypervisor}, {page['work']}",
         drawing.title if drawing else "",
-        reverse("dashboard:forest") + address(query, theme=""),
+        reverse("dashboard:evidence-question") + query_string(query, theme=""),
     )
 
 
 @embeddable
-def forest_badge(request: HttpRequest) -> Content:
-    query = query_of(request)
+def question_badge(request: HttpRequest) -> PageContent:
+    query = query_params(request)
     question = _question(query)
-    with_flagged = query.get("flagged") == "with"
-    found = evidence_parts(ANYONE, question)
-    whole = synthesis([each.part for each in found], with_flagged=with_flagged)
-    label = f"{question.hypervisor}, {work_name(question.work)}"
-    return badge(label, badge_text(whole))
+    with_flagged = query.get("flagged") == "include"
+    averages = study_averages(ANYONE, question)
+    pooled = synthesis(
+        [average.average for average in averages], with_flagged=with_flagged
+    )
+    label = f"{question.hypervisor}, {work_name(question.work_class)}"
+    return badge(label, badge_text(pooled))
 
 
 def export_evidence(request: HttpRequest, form: str) -> HttpResponse:
-    if form not in EVIDENCE_FORMS:
-        raise Http404(_("There is no such form."))
+    if form not in EVIDENCE_FORMATS:
+        raise Http404(_("Unknown file format."))
     return _evidence_file(request, form, None)
 
 
-def export_forest(request: HttpRequest, form: str) -> HttpResponse:
-    query, viewer = query_of(request), viewer_of(request)
-    question, with_flagged = _question(query), query.get("flagged") == "with"
-    if form in EVIDENCE_FORMS:
+def export_question(request: HttpRequest, form: str) -> HttpResponse:
+    query, viewer = query_params(request), viewer_of(request)
+    question, with_flagged = _question(query), query.get("flagged") == "include"
+    if form in EVIDENCE_FORMATS:
         return _evidence_file(request, form, question)
-    if form not in PICTURE_FORMS:
-        raise Http404(_("There is no such form."))
-    parts = evidence_parts(viewer, question)
+    if form not in CHART_FILE_FORMATS:
+        raise Http404(_("Unknown file format."))
+    parts = study_averages(viewer, question)
     record = question_record(question, parts, with_flagged=with_flagged)
     if not record["units"]:
-        raise Http404(_("There is nothing to draw: nothing of this can be pooled."))
-    return picture_answer(
+        raise Http404(
+            _("There is nothing to plot, because none of these results can be pooled.")
+        )
+    return chart_file_response(
         request,
-        drawn=drawn_of(record),
-        form=form,
-        name=file_name(question),
+        chart_data=forest_plot_data(record),
+        file_format=form,
+        name=evidence_file_name(question),
         title=_("Drawing the forest plot"),
-        about=f"{question.hypervisor}, {work_name(question.work)}",
-        back=f"{reverse('dashboard:forest')}?{request.GET.urlencode()}",
+        about=f"{question.hypervisor}, {work_name(question.work_class)}",
+        back_url=f"{reverse('dashboard:evidence-question')}?{request.GET.urlencode()}",
     )
 
 
 def _question(query: Mapping[str, str]) -> Question:
     work, hypervisor = query.get("work", ""), query.get("hypervisor", "").strip()
     if work not in WORK_CLASSES or not hypervisor:
-        raise Http404(_("Name a hypervisor and a class of work."))
+        raise Http404(_("Specify a hypervisor and a work class."))
     return Question(canonical_hypervisor(hypervisor), work)
 
 
 def _files(address: str, forms: Iterable[str]) -> list[tuple[str, str, str]]:
     return [
-        (reverse(f"dashboard:{address}", args=[form]), form, NAMES[form])
+        (reverse(f"dashboard:{address}", args=[form]), form, FORMAT_NAMES[form])
         for form in forms
     ]
 
@@ -163,71 +169,74 @@ def _files(address: str, forms: Iterable[str]) -> list[tuple[str, str, str]]:
 def _evidence_file(
     request: HttpRequest, form: str, question: Question | None
 ) -> HttpResponse:
-    """Return the file of a question, or of all questions."""
     viewer, query = viewer_of(request), request.GET.urlencode()
-    with_flagged = query_of(request).get("flagged") == "with"
-    found = evidence_origins(viewer, None if question is None else [question])
+    with_flagged = query_params(request).get("flagged") == "include"
+    averages = study_averages_by_question(
+        viewer, None if question is None else [question]
+    )
     if question is not None:
-        found.setdefault(question, [])
+        averages.setdefault(question, [])
     works = list(WORK_CLASSES)
     records = [
-        question_record(question, found[question], with_flagged=with_flagged)
+        question_record(question, averages[question], with_flagged=with_flagged)
         for question in sorted(
-            found, key=lambda asked: (asked.hypervisor, works.index(asked.work))
+            averages, key=lambda key: (key.hypervisor, works.index(key.work_class))
         )
     ]
-    studies = {each.study.pk for parts in found.values() for each in parts}
+    studies = {average.study.pk for parts in averages.values() for average in parts}
     versions = latest_versions(viewer, studies)
-    name, title = "evidence", _("What all studies together say")
+    name, title = "evidence", _("Evidence across all studies")
     page = reverse("dashboard:evidence")
     if question is not None:
-        name, title = file_name(question), question_name(records[0])
-        page = reverse("dashboard:forest")
+        name, title = evidence_file_name(question), question_name(records[0])
+        page = reverse("dashboard:evidence-question")
     source = EvidenceSource(
         title=title,
         name=name,
-        address=request.build_absolute_uri(f"{page}?{query}" if query else page),
-        made_on=timezone.now().date().isoformat(),
+        url=request.build_absolute_uri(f"{page}?{query}" if query else page),
+        created_on=timezone.now().date().isoformat(),
         rule_set=RULE_SET,
         with_flagged=with_flagged,
     )
-    text = EVIDENCE_FORMS[form](records, study_records(found, versions), source)
-    return attached(name, form, text)
+    text = EVIDENCE_FORMATS[form](records, study_records(averages, versions), source)
+    return attachment_response(name, form, text)
 
 
-EXAMPLE = "?hypervisor=Xen&work=disk-sequential-read"
+EXAMPLE_QUERY = "?hypervisor=Xen&work=disk-sequential-read"
 urlpatterns = [
     page(
         "evidence/",
         show_evidence,
         "evidence",
-        walked=("", "?flagged=with"),
-        counted=("/evidence/",),
+        example_urls=("", "?flagged=include"),
+        query_count_urls=("/evidence/",),
     ),
     page(
-        "evidence/forest/",
-        show_forest,
-        "forest",
-        walked=(
-            EXAMPLE,
-            "?hypervisor=KVM&work=cpu-integer&by=decade&flagged=with",
+        "evidence/question/",
+        show_question,
+        "evidence-question",
+        example_urls=(
+            EXAMPLE_QUERY,
+            "?hypervisor=KVM&work=cpu-integer&by=decade&flagged=include",
         ),
-        counted=(f"/evidence/forest/{EXAMPLE}",),
+        query_count_urls=(f"/evidence/question/{EXAMPLE_QUERY}",),
     ),
-    route("embed/evidence/", embed_forest, "embed-forest", kind="part"),
-    route("embed/evidence.svg", forest_badge, "forest-badge", kind="file"),
+    route("embed/evidence/", embed_question, "embed-evidence", kind="part"),
+    route("embed/evidence.svg", question_badge, "evidence-badge", kind="file"),
     page(
         "evidence.<slug:form>",
         export_evidence,
         "evidence-file",
         kind="file",
-        counted=tuple(f"/evidence.{form}" for form in EVIDENCE_FORMS),
+        query_count_urls=tuple(f"/evidence.{form}" for form in EVIDENCE_FORMATS),
     ),
     page(
-        "evidence/forest.<slug:form>",
-        export_forest,
-        "forest-file",
+        "evidence/question.<slug:form>",
+        export_question,
+        "evidence-question-file",
         kind="file",
-        counted=tuple(f"/evidence/forest.{form}{EXAMPLE}" for form in EVIDENCE_FORMS),
+        query_count_urls=tuple(
+            f"/evidence/question.{form}{EXAMPLE_QUERY}" for form in EVIDENCE_FORMATS
+        ),
     ),
 ]

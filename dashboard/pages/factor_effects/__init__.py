@@ -1,1 +1,1 @@
-"""What moved the efficiency: ranked effects, interaction plots, half-normal plot."""
+"""The page of factor effects."""

@@ -1,4 +1,4 @@
-"""What the factor effects page shows for one choice."""
+"""Context of the factor effects page."""
 
 from collections.abc import Mapping
 from itertools import chain
@@ -8,49 +8,61 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmarks.comparing.factor_effects import (
+from benchmarks.comparison.factor_effects import (
     RESPONSES,
-    Analysis,
     CaseSubject,
-    ComponentEffects,
+    ComponentAnalysis,
     Response,
-    StudyEffects,
-    study_effects,
+    ResponseAnalysis,
+    StudyFactorEffects,
+    study_factor_effects,
 )
 from benchmarks.models import Study
 from benchmarks.viewer import Viewer
 from dashboard import wording
-from dashboard.charts.effects import detail
-from dashboard.kit.addresses import STUDY, Chip, ChipRow, unmet
-from dashboard.kit.kept import kept_study_page, study_view
-from dashboard.kit.routes import ESXI, Tab, page
-from dashboard.wording.factor_effects import statements, subject_name
+from dashboard.charts.factor_effects import response_detail
+from dashboard.kit.links import STUDY_PATH, Chip, ChipRow, ignored_parameters
+from dashboard.kit.page_cache import cached_study_page, study_view
+from dashboard.kit.routes import ESXI_STUDY, Tab, page
+from dashboard.wording.factor_effects import effect_sentences, subject_name
 
-PARAMETERS = ("scenario", "response", "component", "case")
+QUERY_PARAMETERS = ("scenario", "response", "component", "case")
 
 
 def effects_page(
     viewer: Viewer, study: Study, query: Mapping[str, str]
 ) -> dict[str, Any]:
     response: Response | None = next(
-        (it for it in RESPONSES if it == query.get("response")), None
+        (name for name in RESPONSES if name == query.get("response")), None
     )
-    effects = study_effects(
+    effects = study_factor_effects(
         viewer, study, scenario=query.get("scenario", ""), response=response
     )
-    # Of the component asked for, else of the first one that something moved.
+    # Default: the first component with a clear effect.
     components = effects.components
-    named = (it for it in components if it.component == query.get("component"))
-    moved = (it for it in components if it.whole and it.whole.found.clear_terms)
-    component = next(chain(named, moved, components), None)
+    matching = (
+        component
+        for component in components
+        if component.component == query.get("component")
+    )
+    affected = (
+        component
+        for component in components
+        if component.overall and component.overall.effects.clear_terms
+    )
+    component = next(chain(matching, affected, components), None)
     analysis, shown = None, dict[str, object]()
     if component is not None:
         key = query.get("case")
-        cases = (case for case in component.cases if case_key(case.subjects[0]) == key)
-        whole = [component.whole] if component.whole else []
-        analysis = next(chain(cases, whole, component.cases), None)
-        # Where nothing was measured at all, the page says so in other words.
-        case = analysis and analysis.subjects and case_key(analysis.subjects[0])
+        cases = (
+            case
+            for case in component.per_case
+            if effects_case_key(case.subjects[0]) == key
+        )
+        overall = [component.overall] if component.overall else []
+        analysis = next(chain(cases, overall, component.per_case), None)
+        # Without any observations, the page shows another text.
+        case = analysis and analysis.subjects and effects_case_key(analysis.subjects[0])
         shown = {
             "response": response,
             "component": component.component,
@@ -58,31 +70,35 @@ def effects_page(
         }
     nothing = _("No result here has a relative performance, or a value above 0.")
     return {
-        "answers": [
+        "summaries": [
             {
                 "component": answer.component,
                 "query": _query(query, component=answer.component, case=""),
                 "is_chosen": answer is component,
-                "lines": list(statements(answer.whole)) if answer.whole else [nothing],
+                "lines": list(effect_sentences(answer.overall))
+                if answer.overall
+                else [nothing],
             }
             for answer in components
         ],
         "rows": _choices(effects, query),
         "cases": _cases(component, analysis, query) if component else None,
         "title": _title(component, analysis) if component and analysis else "",
-        "detail": detail(analysis, effects.response) if analysis else None,
+        "detail": response_detail(analysis, effects.response) if analysis else None,
         "is_value": effects.response == "value",
-        "unmet": unmet(query, shown),
+        "ignored_parameters": ignored_parameters(query, shown),
     }
 
 
 def _query(query: Mapping[str, str], **changes: str) -> str:
-    kept = {name: query[name] for name in PARAMETERS if name in query} | changes
-    return urlencode({name: text for name, text in kept.items() if text})
+    parameters = {
+        name: query[name] for name in QUERY_PARAMETERS if name in query
+    } | changes
+    return urlencode({name: text for name, text in parameters.items() if text})
 
 
-def _choices(effects: StudyEffects, query: Mapping[str, str]) -> list[ChipRow]:
-    # Another scenario may have neither this component nor this case.
+def _choices(effects: StudyFactorEffects, query: Mapping[str, str]) -> list[ChipRow]:
+    # Another scenario may not have this component or case.
     scenarios = tuple(
         Chip(
             wording.scenario_name(name),
@@ -91,7 +107,10 @@ def _choices(effects: StudyEffects, query: Mapping[str, str]) -> list[ChipRow]:
         )
         for name in effects.facets.scenarios
     )
-    names = {"efficiency": _("Relative performance"), "value": _("Measured value")}
+    names = {
+        "relative_performance": _("Relative performance"),
+        "value": _("Measured value"),
+    }
     responses = tuple(
         Chip(
             names[response],
@@ -101,52 +120,54 @@ def _choices(effects: StudyEffects, query: Mapping[str, str]) -> list[ChipRow]:
         for response in RESPONSES
     )
     rows = [ChipRow(_("Scenario"), scenarios)] if len(scenarios) > 1 else []
-    return [*rows, ChipRow(_("What is explained"), responses)]
+    return [*rows, ChipRow(_("Effects on"), responses)]
 
 
 def _cases(
-    component: ComponentEffects, chosen: Analysis | None, query: Mapping[str, str]
+    component: ComponentAnalysis,
+    chosen: ResponseAnalysis | None,
+    query: Mapping[str, str],
 ) -> ChipRow:
-    name, whole = component.component, component.whole
+    name, overall = component.component, component.overall
     chips = [
         Chip(
             subject_name(case.subjects[0]),
-            _query(query, component=name, case=case_key(case.subjects[0])),
+            _query(query, component=name, case=effects_case_key(case.subjects[0])),
             case is chosen,
         )
-        for case in component.cases
-        # A single system has nothing to differ from.
+        for case in component.per_case
         if len(case.observations) > 1
     ]
-    if whole:
+    if overall:
         address = _query(query, component=name, case="")
-        chips.insert(0, Chip(_("Together"), address, whole is chosen))
+        chips.insert(0, Chip(_("Together"), address, overall is chosen))
     return ChipRow(_("Benchmarks"), chips)
 
 
-def _title(component: ComponentEffects, analysis: Analysis) -> str:
+def _title(component: ComponentAnalysis, analysis: ResponseAnalysis) -> str:
     name = wording.component_name(component.component)
     subjects = analysis.subjects
-    if analysis is not component.whole or len(subjects) == 1:
+    if analysis is not component.overall or len(subjects) == 1:
         return f"{name}: {subject_name(subjects[0])}"
-    return _("%(component)s: mean of %(n)s benchmarks that all systems have") % {
+    return _("%(component)s: mean of %(n)s benchmarks measured on all systems") % {
         "component": name,
         "n": len(subjects),
     }
 
 
-def case_key(subject: CaseSubject) -> str:
-    """Return what names a case in its circumstances in a URL."""
+def effects_case_key(subject: CaseSubject) -> str:
     return "|".join([str(subject.case_id), *(fact.value for fact in subject.facts)])
 
 
 urlpatterns = [
     page(
-        f"{STUDY}factor-effects/",
-        kept_study_page(study_view("factor_effects/factor_effects.html", effects_page)),
+        f"{STUDY_PATH}factor-effects/",
+        cached_study_page(
+            study_view("factor_effects/factor_effects.html", effects_page)
+        ),
         "factor-effects",
-        walked=(f"{ESXI}factor-effects/?component=network",),
-        ids=("case={case}",),
+        example_urls=(f"{ESXI_STUDY}factor-effects/?component=network",),
+        id_queries=("case={case}",),
         tab=Tab(gettext_lazy("Factor effects"), 20),
     ),
 ]

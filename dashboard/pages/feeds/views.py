@@ -1,4 +1,4 @@
-"""Atom feeds of what happens in studies, and the secret address of one's own."""
+"""Atom feeds of events."""
 
 from typing import Final
 
@@ -11,39 +11,41 @@ from django.utils.feedgenerator import Atom1Feed
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
+from benchmarks.collaboration.digests import (
+    end_digest,
+    follow,
+    followed_studies,
+    has_feed_token,
+    issue_feed_token,
+    person_for_feed_token,
+    revoke_feed_tokens,
+    start_digest,
+)
+from benchmarks.collaboration.events import visible_events
 from benchmarks.labs.sign_ins import verified_address
 from benchmarks.models import Digest, Event, Follow, Lab
 from benchmarks.studies.lookup import find_study
-from benchmarks.together.digests import (
-    ask_for_digest,
-    end_digest,
-    feed_reader,
-    follow,
-    followed,
-    has_feed_token,
-    issue_feed_token,
-    revoke_feed_tokens,
-)
-from benchmarks.together.events import visible_events
 from dashboard import wording
 from dashboard.kit.forms import outcome_message
 from dashboard.kit.routes import action, member_page, page
 from dashboard.kit.viewers import (
-    person_of,
-    query_of,
-    signed_in_person,
-    viewer_named,
+    query_params,
+    required_user,
+    signed_in_user,
+    viewer_for,
 )
 
-MOST_ENTRIES: Final = 100
-PLACES: Final = {Event.Kind.FLAGS: "flags", Event.Kind.RUNS: "runs"}
+MAX_FEED_ENTRIES: Final = 100
+EVENT_PAGES: Final = {Event.Kind.FLAGS: "flags", Event.Kind.RUNS: "runs"}
 
 
 def show_feed(request: HttpRequest) -> HttpResponse:
     """Return the events of a study, of a lab, or of all visible studies."""
-    query = query_of(request)
+    query = query_params(request)
     secret = query.get("token", "")
-    viewer = viewer_named(feed_reader(secret) if secret else person_of(request))
+    viewer = viewer_for(
+        person_for_feed_token(secret) if secret else signed_in_user(request)
+    )
     study = find_study(viewer, query["study"]) if query.get("study") else None
     events = visible_events(viewer)
     if study:
@@ -57,19 +59,19 @@ def show_feed(request: HttpRequest) -> HttpResponse:
         title=f"Virtlab: {subject}",
         link=request.build_absolute_uri("/"),
         description="",
-        # Without the secret: readers show where a feed is from.
+        # Without the secret: feed readers display the source of a feed.
         feed_url=request.build_absolute_uri(page),
         language=request.LANGUAGE_CODE,
     )
-    for event in events.order_by("-pk")[:MOST_ENTRIES]:
-        place = request.build_absolute_uri(_place_of(event))
+    for event in events.order_by("-pk")[:MAX_FEED_ENTRIES]:
+        url = request.build_absolute_uri(_event_url(event))
         feed.add_item(
-            title=f"{event.study.title}: {wording.said(event.sentence)}",
-            link=place,
-            description=wording.said(event.sentence),
+            title=f"{event.study.title}: {wording.translate_text(event.message)}",
+            link=url,
+            description=wording.translate_text(event.message),
             author_name=event.study.lab.name,
-            pubdate=event.at,
-            updateddate=event.at,
+            pubdate=event.occurred_at,
+            updateddate=event.occurred_at,
             categories=[event.kind],
             unique_id=request.build_absolute_uri(f"/feed.atom#event-{event.pk}"),
         )
@@ -82,10 +84,10 @@ def show_feed(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _place_of(event: Event) -> str:
+def _event_url(event: Event) -> str:
     if event.kind in (Event.Kind.PUBLISHED, Event.Kind.WITHDRAWN):
         return reverse("dashboard:version", args=[event.content["version"]])
-    name = PLACES.get(Event.Kind(event.kind), "compare")
+    name = EVENT_PAGES.get(Event.Kind(event.kind), "compare")
     study = event.study
     return reverse(f"dashboard:{name}", args=[study.lab.slug, study.slug])
 
@@ -94,73 +96,74 @@ def show_subscriptions(request: HttpRequest) -> HttpResponse:
     return _page(request)
 
 
-def new_address(request: HttpRequest) -> HttpResponse:
-    """Make the secret address of somebody's feeds, and show it this once."""
-    secret = issue_feed_token(signed_in_person(request))
+def create_feed_url(request: HttpRequest) -> HttpResponse:
+    """Create the secret URL of a user's feeds, and show it once."""
+    secret = issue_feed_token(required_user(request))
     answer = _page(request, secret)
     answer["Cache-Control"] = "no-store"
     return answer
 
 
-def revoke_address(request: HttpRequest) -> HttpResponse:
-    revoke_feed_tokens(signed_in_person(request))
-    messages.success(request, _("The address of your feeds is no longer valid."))
+def revoke_feed_url(request: HttpRequest) -> HttpResponse:
+    revoke_feed_tokens(required_user(request))
+    messages.success(request, _("The secret URL of your feed was revoked."))
     return redirect("dashboard:subscriptions")
 
 
-def choose_digest(request: HttpRequest) -> HttpResponse:
-    """Tell somebody by mail, or no longer."""
-    if settings.EMAIL is None:
+def set_digest(request: HttpRequest) -> HttpResponse:
+    if settings.MAIL_SERVER is None:
         raise Http404("This server sends no mail.")
-    person, every = signed_in_person(request), request.POST.get("every", "")
-    if every in Digest.Every.values:
-        ask_for_digest(person, every, "labs" in request.POST)
-        messages.success(request, _("You are told by mail from now on."))
+    person, frequency = required_user(request), request.POST.get("frequency", "")
+    if frequency in Digest.Frequency.values:
+        start_digest(person, frequency, "labs" in request.POST)
+        messages.success(request, _("Email notifications are now on."))
     else:
         end_digest(person.pk)
-        messages.success(request, _("You are told nothing more by mail."))
+        messages.success(request, _("Email notifications are now off."))
     return redirect("dashboard:subscriptions")
 
 
 def follow_study(request: HttpRequest) -> HttpResponse:
-    person = signed_in_person(request)
+    person = required_user(request)
     name = request.POST.get("study", "").strip().replace("\0", "")
     with outcome_message(request):
-        study = find_study(viewer_named(person), name)
+        study = find_study(viewer_for(person), name)
         follow(person, study)
-        messages.success(request, _("You follow %(study)s.") % {"study": study.title})
+        messages.success(
+            request, _("You now follow %(study)s.") % {"study": study.title}
+        )
     return redirect("dashboard:subscriptions")
 
 
 def unfollow_study(request: HttpRequest, pk: int) -> HttpResponse:
-    Follow.objects.filter(person=signed_in_person(request), pk=pk).delete()
+    Follow.objects.filter(person=required_user(request), pk=pk).delete()
     return redirect("dashboard:subscriptions")
 
 
 def _page(request: HttpRequest, secret: str = "") -> HttpResponse:
-    person = signed_in_person(request)
+    person = required_user(request)
     feed = request.build_absolute_uri(reverse("dashboard:feed"))
-    labs = Lab.objects.filter(pk__in=viewer_named(person).lab_ids).order_by("name")
+    labs = Lab.objects.filter(pk__in=viewer_for(person).lab_ids).order_by("name")
     context = {
         "public": feed,
         "secret": f"{feed}?{urlencode({'token': secret})}" if secret else "",
         "labs": labs,
         "lab_query": "&lab=",
         "has_address": has_feed_token(person),
-        "sends_mail": settings.EMAIL is not None,
-        "mailed_to": verified_address(person) if settings.EMAIL else "",
+        "sends_mail": settings.MAIL_SERVER is not None,
+        "mailed_to": verified_address(person) if settings.MAIL_SERVER else "",
         "digest": Digest.objects.filter(person=person).first(),
-        "followed": followed(person) if settings.EMAIL else (),
-        "asked_study": query_of(request).get("study", "")[:151],
+        "followed": followed_studies(person) if settings.MAIL_SERVER else (),
+        "study_query": query_params(request).get("study", "")[:151],
     }
     return render(request, "feeds/subscriptions.html", context)
 
 
 urlpatterns = [
-    page("feed.atom", show_feed, "feed", kind="file", counted=("/feed.atom",)),
+    page("feed.atom", show_feed, "feed", kind="file", query_count_urls=("/feed.atom",)),
     member_page("subscriptions/", show_subscriptions, "subscriptions"),
-    action("subscriptions/address/", new_address, "new-feed-address"),
-    action("subscriptions/digest/", choose_digest, "choose-digest"),
+    action("subscriptions/feed-url/", create_feed_url, "new-feed-url"),
+    action("subscriptions/digest/", set_digest, "set-digest"),
     action("subscriptions/follow/", follow_study, "follow-study"),
     action(
         "subscriptions/<int:pk>/unfollow/",
@@ -168,5 +171,5 @@ urlpatterns = [
         "unfollow-study",
         is_private=False,
     ),
-    action("subscriptions/revoke/", revoke_address, "revoke-feed-address"),
+    action("subscriptions/feed-url/revoke/", revoke_feed_url, "revoke-feed-url"),
 ]

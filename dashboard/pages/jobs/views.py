@@ -1,4 +1,4 @@
-"""The background jobs of the labs whose data a person may change."""
+"""The background jobs of labs that the user may edit."""
 
 from django.contrib import messages
 from django.db.models import QuerySet
@@ -7,23 +7,23 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from benchmarks.models import Job
-from benchmarks.unattended.lists import (
-    STATES,
+from benchmarks.jobs.queue import retry_failed
+from benchmarks.jobs.status import (
+    STATE_CONDITIONS,
     counts_by_kind,
-    one_per_subject,
+    most_failed_job_per_subject,
     state_text,
     subject_text,
 )
-from benchmarks.unattended.queue import retry
+from benchmarks.models import Job
 from benchmarks.uploads import processing  # noqa: F401  # registers uploads
 from dashboard import wording
-from dashboard.kit.addresses import address
-from dashboard.kit.routes import REDIRECT, action, member_page
-from dashboard.kit.viewers import own_labs, query_of
+from dashboard.kit.links import query_string
+from dashboard.kit.routes import REDIRECTED, action, member_page
+from dashboard.kit.viewers import query_params, user_labs
 
-MOST = 200
-NAMES = {
+MAX_JOBS = 200
+JOB_STATE_NAMES = {
     "waiting": gettext_lazy("Waiting"),
     "running": gettext_lazy("Running"),
     "failed": gettext_lazy("Failed"),
@@ -31,48 +31,46 @@ NAMES = {
 
 
 def show_jobs(request: HttpRequest) -> HttpResponse:
-    """Show jobs, filtered by state and kind; those that failed most come first."""
-    query = query_of(request)
+    query = query_params(request)
     state, kind = query.get("state", ""), query.get("kind", "")
-    jobs = one_per_subject(_jobs(request))
+    jobs = most_failed_job_per_subject(_jobs(request))
     kinds = counts_by_kind(_jobs(request))
-    counts = {state: sum(row[state] for row in kinds) for state in STATES}
-    if state in STATES:
-        jobs = jobs.filter(STATES[state])
+    counts = {state: sum(row[state] for row in kinds) for state in STATE_CONDITIONS}
+    if state in STATE_CONDITIONS:
+        jobs = jobs.filter(STATE_CONDITIONS[state])
     if kind in Job.Kind.values:
         jobs = jobs.filter(kind=kind)
     context = {
         "states": [
-            (name, counts[key], address(query, state=key), key == state)
-            for key, name in NAMES.items()
+            (name, counts[key], query_string(query, state=key), key == state)
+            for key, name in JOB_STATE_NAMES.items()
         ],
         "kinds": [
-            (row["kind"], address(query, kind=row["kind"]), row["kind"] == kind)
+            (row["kind"], query_string(query, kind=row["kind"]), row["kind"] == kind)
             for row in kinds
         ],
         "rows": [
-            (job, subject_text(job), wording.said(state_text(job)))
-            for job in jobs.order_by("-failures", "created_at")[:MOST]
+            (job, subject_text(job), wording.translate_text(state_text(job)))
+            for job in jobs.order_by("-failures", "created_at")[:MAX_JOBS]
         ],
         "has_failed": counts["failed"],
-        "most": MOST,
+        "most": MAX_JOBS,
     }
     return render(request, "jobs/jobs.html", context)
 
 
-def try_again(request: HttpRequest) -> HttpResponse:
-    """Retry all failed jobs."""
-    n = retry(_jobs(request).filter(STATES["failed"]))
+def retry_failed_jobs(request: HttpRequest) -> HttpResponse:
+    n = retry_failed(_jobs(request).filter(STATE_CONDITIONS["failed"]))
     text = ngettext("%(n)d job will be retried.", "%(n)d jobs will be retried.", n)
-    messages.success(request, text % {"n": n} if n else _("No job had failed."))
+    messages.success(request, text % {"n": n} if n else _("No failed jobs to retry."))
     return redirect("dashboard:jobs")
 
 
 def _jobs(request: HttpRequest) -> QuerySet[Job]:
-    return Job.objects.filter(lab__in=own_labs(request, kept=True))
+    return Job.objects.filter(lab__in=user_labs(request, editable_only=True))
 
 
 urlpatterns = [
     member_page("jobs/", show_jobs, "jobs"),
-    action("jobs/retry/", try_again, "retry-jobs", own=REDIRECT),
+    action("jobs/retry/", retry_failed_jobs, "retry-jobs", member_statuses=REDIRECTED),
 ]

@@ -1,1 +1,1 @@
-"""The pages of a lab and of its people."""
+"""The pages of a lab and its members."""

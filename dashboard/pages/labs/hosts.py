@@ -1,6 +1,6 @@
 """The machines of a lab and their facts.
 
-Reading a pasted text stores nothing: the form comes back with the facts in it.
+Parsing pasted output stores nothing.
 """
 
 import re
@@ -17,79 +17,76 @@ from django.utils.translation import gettext_lazy
 
 from benchmarks.errors import BenchmarksError, InvalidError
 from benchmarks.models import Host, Study, System
-from benchmarks.parsing.machines import LIMIT, MachineFacts, read_machine
+from benchmarks.parsing.machine_facts import MAX_CHARACTERS, MachineFacts, read_machine
 from benchmarks.studies.systems import register_host, update_host
-from benchmarks.text import clean_text, collapse
+from benchmarks.text import clean_text, normalize_whitespace
+from dashboard.kit import formatting
 from dashboard.kit.forms import (
     UNPROCESSABLE,
-    LineField,
     ShortNameField,
+    SingleLineField,
     add_error,
 )
 from dashboard.kit.viewers import viewer_of
-from dashboard.pages.labs.places import LabPlace, kept_lab_or_404, lab_or_404
+from dashboard.pages.labs.lab_access import LabAccess, editable_lab_or_404, lab_or_404
 
-MOST_FACTS = 100
+MAX_FACTS = 100
 SPARE_ROWS = 3
-LONGEST = 1_000
+MAX_NAME_CHARACTERS = 100
+MAX_FACT_CHARACTERS = 1_000
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})", re.ASCII)
 
-Facts = dict[str, Any]
+HostFacts = dict[str, Any]
 
 
 class HostForm(forms.Form):
-    """The name of a machine, and what its tools printed."""
-
     output = forms.CharField(
-        label=gettext_lazy("What the machine says of itself"),
+        label=gettext_lazy("Output of system commands"),
         required=False,
-        max_length=LIMIT,
+        max_length=MAX_CHARACTERS,
         strip=False,
         widget=forms.Textarea(
             attrs={"rows": 8, "spellcheck": "false", "class": "printed"}
         ),
         help_text=gettext_lazy(
             "Paste the output of lscpu, dmidecode, uname -a, systeminfo or esxcli "
-            "hardware; also several of them, one after the other."
+            "hardware. You can paste several outputs one after another."
         ),
     )
-    title = LineField(
+    title = SingleLineField(
         label=gettext_lazy("Name"),
         required=False,
         max_length=300,
-        help_text=gettext_lazy("For people, like Athlon 64 X2 4800+."),
+        help_text=gettext_lazy("Display name, such as Athlon 64 X2 4800+."),
     )
     slug = ShortNameField()
 
 
 def new_host(request: HttpRequest, lab: str) -> HttpResponse:
-    """Show the form of a new machine; read what was pasted, or register it."""
-    return _edit(request, kept_lab_or_404(request, lab), None)
+    return _edit(request, editable_lab_or_404(request, lab), None)
 
 
 def show_host(request: HttpRequest, lab: str, host: str) -> HttpResponse:
-    """Show a machine: its facts, what was measured on it, and in which studies."""
-    place = lab_or_404(request, lab)
+    access = lab_or_404(request, lab)
     viewer = viewer_of(request)
-    found = _host_or_404(request, place, host)
-    systems = System.objects.visible_to(viewer).filter(host=found)
-    studies = Study.objects.visible_to(viewer).filter(cells__system__host=found)
+    machine = _host_or_404(request, access, host)
+    systems = System.objects.visible_to(viewer).filter(host=machine)
+    studies = Study.objects.visible_to(viewer).filter(cells__system__host=machine)
     context = {
-        "place": place,
-        "host": found,
+        "access": access,
+        "host": machine,
         "systems": systems.order_by("hypervisor", "pk"),
         "studies": studies.select_related("lab").distinct().order_by("-pk"),
     }
     return render(request, "labs/host.html", context)
 
 
-def change_host(request: HttpRequest, lab: str, host: str) -> HttpResponse:
-    """Show a machine's facts in a form; read what was pasted, or store them."""
-    place = kept_lab_or_404(request, lab)
-    return _edit(request, place, _host_or_404(request, place, host))
+def edit_host(request: HttpRequest, lab: str, host: str) -> HttpResponse:
+    access = editable_lab_or_404(request, lab)
+    return _edit(request, access, _host_or_404(request, access, host))
 
 
-def _edit(request: HttpRequest, place: LabPlace, host: Host | None) -> HttpResponse:
+def _edit(request: HttpRequest, access: LabAccess, host: Host | None) -> HttpResponse:
     stated = host.facts if host else {}
     facts, read, status = stated, None, 200
     if request.method != "POST":
@@ -100,20 +97,19 @@ def _edit(request: HttpRequest, place: LabPlace, host: Host | None) -> HttpRespo
     else:
         form, status = HostForm(request.POST), UNPROCESSABLE
         try:
-            facts = facts_sent(request.POST) | _nested(stated)
+            facts = posted_facts(request.POST) | _structured_facts(stated)
             if form.is_valid():
-                slug = _save(request, place, host, form.cleaned_data, facts)
-                return redirect("dashboard:host", place.lab.slug, slug)
+                slug = _save(request, access, host, form.cleaned_data, facts)
+                return redirect("dashboard:host", access.lab.slug, slug)
         except BenchmarksError as error:
             add_error(form, error)
             status = error.status
-    nested = _nested(stated)
+    nested = _structured_facts(stated)
     flat = [(name, text) for name, text in facts.items() if name not in nested]
-    # The short name of a machine is permanent.
     if host:
         del form.fields["slug"]
     context = {
-        "place": place,
+        "access": access,
         "form": form,
         "host": host,
         "rows": [*flat, *[("", "")] * SPARE_ROWS],
@@ -125,87 +121,96 @@ def _edit(request: HttpRequest, place: LabPlace, host: Host | None) -> HttpRespo
 
 def _save(
     request: HttpRequest,
-    place: LabPlace,
+    access: LabAccess,
     host: Host | None,
-    named: Facts,
-    stated: Facts,
+    names: HostFacts,
+    stated: HostFacts,
 ) -> str:
-    """Register or change a machine; return its short name."""
-    title = named["title"]
+    title = names["title"]
     if host:
         update_host(host=host, title=title, facts=stated)
-        messages.success(request, _("The facts are stored."))
+        messages.success(request, _("Facts saved."))
         return host.slug
-    slug = named["slug"] or slugify(title)[:100].strip("-")
+    slug = names["slug"] or slugify(title)[:100].strip("-")
     if not slug:
-        error = InvalidError("not_chosen", _("Give the machine a name."))
-        raise error.at("title")
-    made, is_new = register_host(lab=place.lab, slug=slug, title=title, facts=stated)
+        error = InvalidError("choice_required", _("Enter a name for the machine."))
+        raise error.for_field("title")
+    made, is_new = register_host(lab=access.lab, slug=slug, title=title, facts=stated)
     if is_new:
-        messages.success(request, _("%(host)s is registered.") % {"host": made})
+        messages.success(request, _("%(host)s was registered.") % {"host": made})
     else:
-        messages.info(request, _("%(host)s was registered already.") % {"host": made})
+        messages.info(request, _("%(host)s was already registered.") % {"host": made})
     return made.slug
 
 
-def _host_or_404(request: HttpRequest, place: LabPlace, slug: str) -> Host:
+def _host_or_404(request: HttpRequest, access: LabAccess, slug: str) -> Host:
     hosts = Host.objects.visible_to(viewer_of(request))
-    return get_object_or_404(hosts, lab=place.lab, slug=slug)
+    return get_object_or_404(hosts, lab=access.lab, slug=slug)
 
 
-def _read(request: HttpRequest) -> tuple[HostForm, Facts, MachineFacts | None, int]:
-    """Return the form, its facts, the facts of the pasted text, and the status.
+def _read(request: HttpRequest) -> tuple[HostForm, HostFacts, MachineFacts | None, int]:
+    """Return form, entered and parsed facts, and status.
 
-    Typed facts replace those of the pasted text.
+    Entered facts replace parsed ones.
     """
-    found = read_machine(request.POST.get("output", ""))
+    parsed = read_machine(request.POST.get("output", ""))
     try:
-        typed = facts_sent(request.POST)
+        typed = posted_facts(request.POST)
     except BenchmarksError as error:
         form = HostForm(request.POST)
         add_error(form, error)
-        return form, dict(found.facts), None, UNPROCESSABLE
-    title = request.POST.get("title", "").strip() or machine_name(found.facts)
+        return form, dict(parsed.facts), None, UNPROCESSABLE
+    title = request.POST.get("title", "").strip() or suggested_host_name(parsed.facts)
     texts = {
         "output": request.POST.get("output", ""),
         "title": title,
         "slug": request.POST.get("slug", "").strip() or slugify(title)[:100],
     }
-    return HostForm(initial=texts), {**found.facts, **typed}, found, 200
+    return HostForm(initial=texts), {**parsed.facts, **typed}, parsed, 200
 
 
-def machine_name(facts: Mapping[str, Any]) -> str:
-    """Return what people would call a machine: its model, else its processor."""
-    named = [str(facts.get(name, "")) for name in ("machine vendor", "machine")]
-    return (" ".join(filter(None, named)) or str(facts.get("cpu model", "")))[:300]
+def suggested_host_name(facts: Mapping[str, Any]) -> str:
+    """Return the machine's model, else its processor."""
+    names = [str(facts.get(name, "")) for name in ("machine vendor", "machine")]
+    return (" ".join(filter(None, names)) or str(facts.get("cpu model", "")))[:300]
 
 
-def facts_sent(sent: QueryDict) -> Facts:
-    """Return the facts of the form; rows without a value are left out."""
+def posted_facts(sent: QueryDict) -> HostFacts:
     names, texts = sent.getlist("fact-name"), sent.getlist("fact-value")
-    facts: Facts = {}
-    for raw, text in list(zip(names, texts, strict=False))[:MOST_FACTS]:
-        name, value = (clean_text(collapse(it)) for it in (raw, text))
+    facts: HostFacts = {}
+    for raw, text in list(zip(names, texts, strict=False))[:MAX_FACTS]:
+        name, value = (clean_text(normalize_whitespace(part)) for part in (raw, text))
         if not value:
             continue
         if not name:
             raise InvalidError(
-                "not_chosen",
-                _("Say what “%(value)s” is: it has no name.") % {"value": value[:60]},
+                "choice_required",
+                _("The fact with the value “%(value)s” has no name. Enter a name.")
+                % {"value": value[:60]},
             )
-        if len(name) > 100 or len(value) > LONGEST:
+        if len(name) > MAX_NAME_CHARACTERS or len(value) > MAX_FACT_CHARACTERS:
             raise InvalidError(
-                "not_chosen", _("“%(name)s” is too long.") % {"name": name[:60]}
+                "choice_required",
+                _(
+                    "“%(name)s” is too long. A name can have %(name_characters)s "
+                    "characters, a value %(value_characters)s."
+                )
+                % {
+                    "name": name[:60],
+                    "name_characters": MAX_NAME_CHARACTERS,
+                    "value_characters": formatting.number(MAX_FACT_CHARACTERS, ",d"),
+                },
             )
         if name in facts:
             raise InvalidError(
-                "not_chosen",
-                _("“%(name)s” is there twice. Keep one of the two.") % {"name": name},
+                "choice_required",
+                _("The fact “%(name)s” is listed twice. Remove one of them.")
+                % {"name": name},
             )
         facts[name] = int(value) if _WHOLE.fullmatch(value) else value
     return facts
 
 
-def _nested(facts: Facts) -> Facts:
-    """Return what an agent told by disk or interface: it stays as it is."""
-    return {name: it for name, it in facts.items() if isinstance(it, dict | list)}
+def _structured_facts(facts: HostFacts) -> HostFacts:
+    """Return an agent's facts per disk or interface; forms cannot change them."""
+    return {name: fact for name, fact in facts.items() if isinstance(fact, dict | list)}

@@ -1,7 +1,7 @@
 """The members of a lab, their roles, and invitations.
 
-The code of an invitation follows the # of its link and is sent in a form, so that it is
-in no log. The session then stores which invitation was proved, never the code.
+The code of an invitation is in the fragment (#) of its link and is sent in a form, so
+that no log has the code. The session stores the invitation's ID.
 """
 
 from collections.abc import Callable
@@ -25,9 +25,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
+from benchmarks.collaboration.outgoing_mail import mail_invitation
 from benchmarks.errors import BenchmarksError
-from benchmarks.labs.pages import lab_members, open_invitations
-from benchmarks.labs.people import (
+from benchmarks.labs.members import (
     accept_invitation,
     change_role,
     find_invitation,
@@ -35,54 +35,48 @@ from benchmarks.labs.people import (
     remove_member,
     withdraw_invitation,
 )
-from benchmarks.labs.sign_ins import demand_factors, people_with_factors
+from benchmarks.labs.overview import lab_members, open_invitations
+from benchmarks.labs.sign_ins import people_with_second_factor, require_second_factor
 from benchmarks.models import Invitation, Membership
-from benchmarks.together.letters import mail_invitation
 from dashboard import wording
-from dashboard.kit.forms import submit
-from dashboard.kit.viewers import PROVED_INVITATION, signed_in_person
-from dashboard.pages.labs.places import (
-    LabPlace,
-    kept_lab_or_404,
-    own_lab_or_404,
+from dashboard.kit.forms import submit_form
+from dashboard.kit.viewers import INVITATION_SESSION_KEY, required_user
+from dashboard.pages.labs.lab_access import (
+    LabAccess,
+    editable_lab_or_404,
+    member_lab_or_404,
 )
-from dashboard.wording.states import ROLES
+from dashboard.wording.state_names import ROLE_NAMES
 
-Change = Callable[..., str]
+MemberChange = Callable[..., str]
 
 
 class InvitationForm(forms.Form):
-    """A new invitation; nobody offers a role above their own."""
-
     name = forms.CharField(
-        label=gettext_lazy("Name or e-mail address"),
+        label=gettext_lazy("Name or email address"),
         max_length=200,
-        help_text=gettext_lazy("Shown in this list."),
+        help_text=gettext_lazy("Shown in the list of invitations."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     role = forms.ChoiceField(label=gettext_lazy("Role"))
 
     def __init__(self, roles: tuple[str, ...], *args: Any) -> None:
         super().__init__(*args)
-        choices = [(role, ROLES[role]) for role in roles]
+        choices = [(role, ROLE_NAMES[role]) for role in roles]
         self.fields["role"] = forms.ChoiceField(label=_("Role"), choices=choices)
 
 
-class NewPersonForm(UserCreationForm):
-    """A new account, with the labels of the sign-in page."""
-
+class NewAccountForm(UserCreationForm):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         name = self.fields["username"]
         name.label = _("Name")
-        name.help_text = _("For signing in: letters, digits and @ . + - _")
+        name.help_text = _("Used to sign in: letters, digits and @ . + - _")
         self.fields["password2"].label = _("Repeat password")
         self.fields["password2"].help_text = ""
 
 
-class CodeForm(forms.Form):
-    """The code of an invitation, or the whole link."""
-
+class InvitationCodeForm(forms.Form):
     code = forms.CharField(
         label=gettext_lazy("Invitation code or link"),
         max_length=500,
@@ -90,169 +84,177 @@ class CodeForm(forms.Form):
     )
 
     def clean_code(self) -> str:
-        """Return the part behind the # of a link, or all of a bare code."""
         return str(self.cleaned_data["code"]).rpartition("#")[2].strip()
 
 
 @never_cache
-def keep_members(request: HttpRequest, lab: str) -> HttpResponse:
-    """Show who belongs to a lab; make an invitation and show its link once."""
-    place = own_lab_or_404(request, lab)
-    form, status, context = InvitationForm(place.roles), 200, dict[str, Any]()
+def show_members(request: HttpRequest, lab: str) -> HttpResponse:
+    access = member_lab_or_404(request, lab)
+    form, status, context = (
+        InvitationForm(access.assignable_roles),
+        200,
+        dict[str, Any](),
+    )
     if request.method == "POST":
-        kept_lab_or_404(request, lab)
-        form = InvitationForm(place.roles, request.POST)
-        person = signed_in_person(request)
-        made, status = submit(form, invite_person, lab=place.lab, by=person)
+        editable_lab_or_404(request, lab)
+        form = InvitationForm(access.assignable_roles, request.POST)
+        person = required_user(request)
+        made, status = submit_form(form, invite_person, lab=access.lab, actor=person)
         if made:
             invitation, code = made
-            form, status = InvitationForm(place.roles), 201
-            # Behind the #, so that the code reaches no server's log and no other site.
+            form, status = InvitationForm(access.assignable_roles), 201
+            # Fragments are not sent to any server, so the code is not logged.
             link = request.build_absolute_uri(reverse("dashboard:invitation"))
             context = {
                 "invitation": invitation,
                 "link": f"{link}#{code}",
                 "is_mailed": mail_invitation(invitation, code),
             }
-    members = list(lab_members(place.lab))
+    members = list(lab_members(access.lab))
     context |= {
-        "place": place,
+        "access": access,
         "form": form,
         "members": members,
-        "sends_mail": settings.EMAIL is not None,
+        "sends_mail": settings.MAIL_SERVER is not None,
         # Only maintainers and admins see who has a second factor.
-        "with_factors": people_with_factors([it.user_id for it in members])
-        if place.keeps
+        "with_factors": people_with_second_factor(
+            [member.user_id for member in members]
+        )
+        if access.is_editor
         else set(),
-        "invitations": open_invitations(place.lab, timezone.now()),
+        "invitations": open_invitations(access.lab, timezone.now()),
     }
     return render(request, "labs/members.html", context, status=status)
 
 
-def _changes_members(change: Change) -> Callable[..., HttpResponse]:
-    """Do a change, say what came of it, and go back to the members."""
+def _changes_members(change: MemberChange) -> Callable[..., HttpResponse]:
+    """Wrap a change of members: show its message and redirect."""
 
     @wraps(change)
     def view(request: HttpRequest, lab: str, **which: int) -> HttpResponse:
-        place = own_lab_or_404(request, lab)
+        access = member_lab_or_404(request, lab)
         try:
-            messages.success(request, change(request, place, **which))
+            messages.success(request, change(request, access, **which))
         except BenchmarksError as error:
-            messages.error(request, wording.said(error.sentence))
-        still = Membership.objects.filter(lab=place.lab, user=signed_in_person(request))
-        # A person who has left may not see the members any more.
-        if not still.exists():
-            return redirect("dashboard:overview")
-        return redirect("dashboard:members", place.lab.slug)
+            messages.error(request, wording.translate_text(error.sentence))
+        membership = Membership.objects.filter(
+            lab=access.lab, user=required_user(request)
+        )
+        # A person who has left may no longer see the members.
+        if not membership.exists():
+            return redirect("dashboard:home")
+        return redirect("dashboard:members", access.lab.slug)
 
     return view
 
 
 @_changes_members
-def give_role(request: HttpRequest, place: LabPlace, person_id: int) -> str:
-    member, role = _member(place, person_id), request.POST.get("role", "")
+def change_role_view(request: HttpRequest, access: LabAccess, person_id: int) -> str:
+    member, role = _member(access, person_id), request.POST.get("role", "")
     if role not in Membership.Role.values:
-        raise Http404("There is no such role.")
-    by = signed_in_person(request)
-    change_role(lab=place.lab, by=by, member=member, role=role)
-    return _("%(name)s is %(role)s now.") % {"name": member, "role": ROLES[role]}
+        raise Http404("Role not found.")
+    by = required_user(request)
+    change_role(lab=access.lab, actor=by, member=member, role=role)
+    return _("%(name)s is now %(role)s.") % {"name": member, "role": ROLE_NAMES[role]}
 
 
 @_changes_members
-def remove(request: HttpRequest, place: LabPlace, person_id: int) -> str:
-    """Remove a member, or leave."""
-    member, by = _member(place, person_id), signed_in_person(request)
-    remove_member(lab=place.lab, by=by, member=member)
+def remove_member_view(request: HttpRequest, access: LabAccess, person_id: int) -> str:
+    member, by = _member(access, person_id), required_user(request)
+    remove_member(lab=access.lab, actor=by, member=member)
     if member == by:
-        return _("You have left %(lab)s.") % {"lab": place.lab}
+        return _("You have left %(lab)s.") % {"lab": access.lab}
     return _("%(name)s was removed from this lab.") % {"name": member}
 
 
 @_changes_members
-def withdraw(request: HttpRequest, place: LabPlace, invitation_id: int) -> str:
-    invitation = get_object_or_404(place.lab.invitations, pk=invitation_id)
-    withdraw_invitation(invitation=invitation, by=signed_in_person(request))
-    return _("The invitation of %(name)s is withdrawn.") % {"name": invitation.name}
+def withdraw_invitation_view(
+    request: HttpRequest, access: LabAccess, invitation_id: int
+) -> str:
+    invitation = get_object_or_404(access.lab.invitations, pk=invitation_id)
+    withdraw_invitation(invitation=invitation, actor=required_user(request))
+    return _("The invitation for %(name)s was withdrawn.") % {"name": invitation.name}
 
 
 @_changes_members
-def demand_second_factor(request: HttpRequest, place: LabPlace) -> str:
-    """Let the lab demand a second factor of its members, or no longer."""
-    demand = request.POST.get("demand") == "yes"
-    demand_factors(lab=place.lab, by=signed_in_person(request), demand=demand)
-    if demand:
-        return _("Members sign in with a second factor from now on.")
-    return _("A password alone signs members in again.")
+def require_second_factor_view(request: HttpRequest, access: LabAccess) -> str:
+    is_required = request.POST.get("required") == "yes"
+    require_second_factor(
+        lab=access.lab, actor=required_user(request), is_required=is_required
+    )
+    if is_required:
+        return _("Members must now sign in with a second factor.")
+    return _("Members no longer need a second factor to sign in.")
 
 
-def _member(place: LabPlace, person_id: int) -> User:
-    return get_object_or_404(User, pk=person_id, memberships__lab=place.lab)
+def _member(access: LabAccess, person_id: int) -> User:
+    return get_object_or_404(User, pk=person_id, memberships__lab=access.lab)
 
 
 @sensitive_post_parameters()
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-def answer_invitation(request: HttpRequest) -> HttpResponse:
-    """Ask for the code, then whether to join, then open the lab."""
+def accept_invitation_view(request: HttpRequest) -> HttpResponse:
+    """Ask for the code, then for confirmation, then redirect to the lab."""
     if request.method == "POST" and "code" in request.POST:
-        return _prove(request)
+        return _check_code(request)
     invitations = Invitation.objects.select_related("lab")
     invitation = invitations.filter(
-        pk=request.session.get(PROVED_INVITATION, 0)
+        pk=request.session.get(INVITATION_SESSION_KEY, 0)
     ).first()
     if invitation is None or not invitation.is_open():
-        return render(request, "labs/invitation.html", {"form": CodeForm()})
+        return render(request, "labs/invitation.html", {"form": InvitationCodeForm()})
     if request.method == "POST":
         return _join(request, invitation)
-    return _offer(request, invitation, NewPersonForm(), 200)
+    return _invitation_page(request, invitation, NewAccountForm(), 200)
 
 
-def _prove(request: HttpRequest) -> HttpResponse:
-    form = CodeForm(request.POST)
+def _check_code(request: HttpRequest) -> HttpResponse:
+    form = InvitationCodeForm(request.POST)
     if form.is_valid():
         try:
             invitation = find_invitation(form.cleaned_data["code"])
         except BenchmarksError as error:
-            form.add_error("code", wording.said(error.sentence))
+            form.add_error("code", wording.translate_text(error.sentence))
         else:
-            request.session[PROVED_INVITATION] = invitation.pk
+            request.session[INVITATION_SESSION_KEY] = invitation.pk
             return redirect("dashboard:invitation")
     return render(request, "labs/invitation.html", {"form": form}, status=422)
 
 
 def _join(request: HttpRequest, invitation: Invitation) -> HttpResponse:
-    form: Any = NewPersonForm(request.POST)
+    form: Any = NewAccountForm(request.POST)
     is_new = not request.user.is_authenticated
     if is_new and not form.is_valid():
-        return _offer(request, invitation, form, 422)
+        return _invitation_page(request, invitation, form, 422)
     try:
-        # A link that was withdrawn meanwhile leaves no account behind.
+        # The invitation may have been withdrawn meanwhile.
         with transaction.atomic():
-            person: User = form.save() if is_new else signed_in_person(request)
+            person: User = form.save() if is_new else required_user(request)
             accept_invitation(invitation=invitation, person=person)
     except IntegrityError:
-        # Somebody took the name since the form was validated.
+        # The name was taken after validation.
         name = form.cleaned_data.get("username", "") if is_new else ""
         if not User.objects.filter(username=name).exists():
             raise
         taken = form.instance.unique_error_message(User, ("username",))
         form.add_error("username", taken)
-        return _offer(request, invitation, form, 422)
+        return _invitation_page(request, invitation, form, 422)
     except BenchmarksError as error:
-        messages.error(request, wording.said(error.sentence))
+        messages.error(request, wording.translate_text(error.sentence))
         return redirect("dashboard:invitation")
-    request.session.pop(PROVED_INVITATION, None)
+    request.session.pop(INVITATION_SESSION_KEY, None)
     if is_new:
         login(request, person)
     messages.success(request, _("You joined %(lab)s.") % {"lab": invitation.lab})
     return redirect("dashboard:lab", invitation.lab.slug)
 
 
-def _offer(
+def _invitation_page(
     request: HttpRequest,
     invitation: Invitation,
-    form: NewPersonForm,
+    form: NewAccountForm,
     status: int,
 ) -> HttpResponse:
-    context = {"invitation": invitation, "form": form, "oidc": settings.OIDC}
-    return render(request, "labs/invitation_offer.html", context, status=status)
+    context = {"invitation": invitation, "form": form, "oidc": settings.OIDC_PROVIDER}
+    return render(request, "labs/accept_invitation.html", context, status=status)

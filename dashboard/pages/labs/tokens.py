@@ -1,4 +1,4 @@
-"""Tokens of a lab's agents, and bundles of agents without a network."""
+"""Agent tokens of a lab, and bundles of agents without a network."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,18 +13,18 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 
 from benchmarks.errors import BenchmarksError
-from benchmarks.labs.pages import lab_agents
-from benchmarks.labs.tokens import hand_out_token, revoke_token
+from benchmarks.labs.overview import lab_agents
+from benchmarks.labs.tokens import issue_agent_token, revoke_token
 from benchmarks.models import Token
 from benchmarks.uploads.bundles import import_bundle
 from dashboard import wording
-from dashboard.kit.forms import submit
-from dashboard.kit.viewers import signed_in_person
-from dashboard.pages.labs.places import kept_lab_or_404
+from dashboard.kit.forms import submit_form
+from dashboard.kit.viewers import required_user
+from dashboard.pages.labs.lab_access import editable_lab_or_404
 
-# The token is pasted, so that it is in no process list and no shell history.
-ENROL = "python3 virtlab-agent.pyz enroll --server {server} --token -"
-COMMANDS = """\
+# The token is pasted to keep it out of process lists and shell histories.
+ENROLL_COMMAND = "python3 virtlab-agent.pyz enroll --server {server} --token -"
+OFFLINE_COMMANDS = """\
 virtlab-agent.pyz enroll --offline --server {server} --token -
 virtlab-agent.pyz push --later --study my-study --host athlon *.txt
 virtlab-agent.pyz bundle write /media/stick"""
@@ -35,12 +35,14 @@ class TokenForm(forms.Form):
         label=gettext_lazy("Agent"),
         max_length=100,
         help_text=gettext_lazy(
-            "The machine or script that will use it: letters, digits, - and _. "
-            "If the agent exists, a second token is added."
+            "The machine or script that will use the token: letters, digits, - and "
+            "_. If the agent already exists, it gets an additional token."
         ),
         widget=forms.TextInput(attrs={"autocomplete": "off", "list": "agents"}),
         error_messages={
-            "invalid": gettext_lazy("Use letters, digits, - and _ only, like rack-7.")
+            "invalid": gettext_lazy(
+                "Use only letters, digits, - and _, such as rack-7."
+            )
         },
     )
     scopes = forms.MultipleChoiceField(
@@ -48,15 +50,15 @@ class TokenForm(forms.Form):
         choices=[
             (
                 "upload",
-                gettext_lazy("upload: writes to this lab, reads only what is public"),
+                gettext_lazy("upload: write to this lab, read public data only"),
             ),
-            ("read", gettext_lazy("read: sees what this lab keeps private")),
+            ("read", gettext_lazy("read: read this lab's private data")),
         ],
         initial=["upload"],
         widget=forms.CheckboxSelectMultiple,
         error_messages={
             "required": gettext_lazy(
-                "Choose what the token may do: upload, read, or both."
+                "Choose the permissions of the token: upload, read, or both."
             )
         },
     )
@@ -74,18 +76,17 @@ class TokenForm(forms.Form):
 
 
 @never_cache
-def keep_tokens(request: HttpRequest, lab: str) -> HttpResponse:
-    """Show the agents and their tokens; make a token and show its secret once."""
-    place = kept_lab_or_404(request, lab)
+def manage_tokens(request: HttpRequest, lab: str) -> HttpResponse:
+    access = editable_lab_or_404(request, lab)
     form, status, made = TokenForm(), 200, None
 
     def make(agent: str, scopes: list[str], days: str) -> tuple[Token, str]:
         expires_at: datetime | None = None
         if days:
             expires_at = timezone.now() + timedelta(days=int(days))
-        return hand_out_token(
-            lab=place.lab,
-            person=signed_in_person(request),
+        return issue_agent_token(
+            lab=access.lab,
+            person=required_user(request),
             agent=agent,
             scopes=frozenset(scopes),
             expires_at=expires_at,
@@ -93,37 +94,38 @@ def keep_tokens(request: HttpRequest, lab: str) -> HttpResponse:
 
     if request.method == "POST":
         form = TokenForm(request.POST)
-        made, status = submit(form, make)
+        made, status = submit_form(form, make)
         if made:
             form, status = TokenForm(), 201
     context = {
-        "place": place,
+        "access": access,
         "form": form,
-        "agents": lab_agents(place.lab),
-        "command": ENROL.format(server=request.build_absolute_uri("/").rstrip("/")),
+        "agents": lab_agents(access.lab),
+        "command": ENROLL_COMMAND.format(
+            server=request.build_absolute_uri("/").rstrip("/")
+        ),
     }
     if made:
         context["token"], context["secret"] = made
     return render(request, "labs/tokens.html", context, status=status)
 
 
-def revoke(request: HttpRequest, lab: str, prefix: str) -> HttpResponse:
-    place = kept_lab_or_404(request, lab)
-    tokens = Token.objects.select_related("agent", "lab").filter(lab=place.lab)
+def revoke_token_view(request: HttpRequest, lab: str, prefix: str) -> HttpResponse:
+    access = editable_lab_or_404(request, lab)
+    tokens = Token.objects.select_related("agent", "lab").filter(lab=access.lab)
     token = get_object_or_404(tokens, prefix=prefix)
-    revoke_token(token=token, person=signed_in_person(request))
-    messages.success(request, _("The token %(token)s is revoked.") % {"token": token})
-    return redirect("dashboard:tokens", place.lab.slug)
+    revoke_token(token=token, person=required_user(request))
+    messages.success(request, _("The token %(token)s was revoked.") % {"token": token})
+    return redirect("dashboard:tokens", access.lab.slug)
 
 
 @never_cache
 def import_bundles(request: HttpRequest, lab: str) -> HttpResponse:
-    """Explain bundles; import each of the chosen ones."""
-    place = kept_lab_or_404(request, lab)
+    access = editable_lab_or_404(request, lab)
     server = request.build_absolute_uri("/").rstrip("/")
     context: dict[str, Any] = {
-        "place": place,
-        "commands": COMMANDS.format(server=server),
+        "access": access,
+        "commands": OFFLINE_COMMANDS.format(server=server),
     }
     if request.method != "POST":
         return render(request, "labs/bundles.html", context)
@@ -131,12 +133,12 @@ def import_bundles(request: HttpRequest, lab: str) -> HttpResponse:
     lines: list[dict[str, Any]] = []
     for file in files:
         try:
-            person = signed_in_person(request)
-            done = import_bundle(packed=file.read(), lab=place.lab, person=person)
+            person = required_user(request)
+            done = import_bundle(content=file.read(), lab=access.lab, person=person)
             lines.append({"name": file.name, "done": done})
         except BenchmarksError as error:
             # Nothing of the bundle was stored.
-            problem = wording.said(error.sentence)
+            problem = wording.translate_text(error.sentence)
             lines.append({"name": file.name, "problem": problem})
     context["lines"] = lines
     context["problem"] = "" if files else _("Choose at least one bundle.")

@@ -1,4 +1,4 @@
-"""The pages of a lab: what everybody sees, and what its people see."""
+"""The pages of a lab."""
 
 from django import forms
 from django.contrib import messages
@@ -7,22 +7,22 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmarks.labs.making import make_lab, may_make_labs
-from benchmarks.labs.pages import (
+from benchmarks.labs.creation import create_lab, may_create_labs
+from benchmarks.labs.overview import (
     lab_agents,
     lab_audit_log,
     lab_hosts,
     lab_members,
     labs_with_counts,
 )
-from benchmarks.models import OwnTool
-from benchmarks.studies.lists import overview
-from dashboard.kit.addresses import LAB, MEMBER
-from dashboard.kit.forms import LineField, ShortNameField, submit
+from benchmarks.models import CustomTool
+from benchmarks.studies.overview import study_cards
+from dashboard.kit.forms import ShortNameField, SingleLineField, submit_form
+from dashboard.kit.links import LAB_PATH, MEMBER_PATH
 from dashboard.kit.routes import (
-    KEEP,
-    READ,
-    REDIRECT,
+    EDITORS_ONLY,
+    MEMBERS_READ,
+    REDIRECTED,
     action,
     form_page,
     member_page,
@@ -30,113 +30,156 @@ from dashboard.kit.routes import (
     route,
 )
 from dashboard.kit.viewers import (
-    person_of,
-    signed_in_person,
+    required_user,
+    signed_in_user,
     viewer_of,
 )
-from dashboard.pages.labs import hosts, members, own_tools, tokens, webhooks
-from dashboard.pages.labs.places import kept_lab_or_404, lab_or_404
+from dashboard.pages.labs import custom_tools, hosts, members, tokens, webhooks
+from dashboard.pages.labs.lab_access import editable_lab_or_404, lab_or_404
 
-HOST = f"{LAB}hosts/<slug:host>/"
-TOOL = f"{LAB}tools/<slug:tool>/"
+HOST_PATH = f"{LAB_PATH}hosts/<slug:host>/"
+CUSTOM_TOOL_PATH = f"{LAB_PATH}custom-tools/<slug:tool>/"
 
 
 def list_labs(request: HttpRequest) -> HttpResponse:
-    """Show the labs; redirect a member of a single one to it.
-
-    Users who may make labs stay: this page links to the form.
-    """
+    """List the labs; redirect members of a single lab who cannot create labs."""
     viewer = viewer_of(request)
     labs = list(labs_with_counts(viewer))
     own = [lab for lab in labs if lab.pk in viewer.lab_ids]
-    person = person_of(request)
-    is_maker = person is not None and may_make_labs(person)
+    person = signed_in_user(request)
+    is_maker = person is not None and may_create_labs(person)
     if len(own) == 1 and not is_maker:
         return redirect("dashboard:lab", own[0].slug)
-    others = [lab for lab in labs if lab not in own]
-    context = {"own_labs": own, "labs": others, "may_make": is_maker}
+    other_labs = [lab for lab in labs if lab not in own]
+    context = {"own_labs": own, "labs": other_labs, "can_create": is_maker}
     return render(request, "labs/labs.html", context)
 
 
 class LabForm(forms.Form):
-    name = LineField(label=gettext_lazy("Name"), max_length=200)
+    name = SingleLineField(label=gettext_lazy("Name"), max_length=200)
     slug = ShortNameField(max_length=50)
 
 
 def new_lab(request: HttpRequest) -> HttpResponse:
-    """Show the form of a new lab; make it, with its maker as the first admin."""
-    person = signed_in_person(request)
-    if not may_make_labs(person):
+    person = required_user(request)
+    if not may_create_labs(person):
         raise Http404("This installation lets others make labs.")
     form, status = LabForm(request.POST if request.method == "POST" else None), 200
     if request.method == "POST":
-        lab, status = submit(form, make_lab, person=person)
+        lab, status = submit_form(form, create_lab, person=person)
         if lab:
-            text = _("%(lab)s is created. You are its admin.")
+            text = _("%(lab)s was created. You are its admin.")
             messages.success(request, text % {"lab": lab})
             return redirect("dashboard:members", lab.slug)
     return render(request, "labs/new_lab.html", {"form": form}, status=status)
 
 
 def show_lab(request: HttpRequest, lab: str) -> HttpResponse:
-    """Show a lab's studies; to its own people also machines, agents and members."""
-    place = lab_or_404(request, lab)
-    context = {"place": place, "cards": overview(viewer_of(request), lab=place.lab)}
-    if place.role:
+    access = lab_or_404(request, lab)
+    context = {
+        "access": access,
+        "cards": study_cards(viewer_of(request), lab=access.lab),
+    }
+    if access.role:
         context |= {
-            "hosts": lab_hosts(place.lab),
-            "agents": lab_agents(place.lab),
-            "members": lab_members(place.lab),
+            "hosts": lab_hosts(access.lab),
+            "agents": lab_agents(access.lab),
+            "members": lab_members(access.lab),
         }
-    else:  # its own people have the tab
-        tools = OwnTool.objects.visible_to(viewer_of(request))
-        context["has_tools"] = tools.filter(lab=place.lab).exists()
+    else:  # members have the tab instead
+        tools = CustomTool.objects.visible_to(viewer_of(request))
+        context["has_tools"] = tools.filter(lab=access.lab).exists()
     return render(request, "labs/lab.html", context)
 
 
 def show_audit_log(request: HttpRequest, lab: str) -> HttpResponse:
-    """Show who did what to a lab's people, tokens, flags and past results."""
-    place = kept_lab_or_404(request, lab)
-    context = {"place": place, "entries": lab_audit_log(place.lab)}
+    access = editable_lab_or_404(request, lab)
+    context = {"access": access, "entries": lab_audit_log(access.lab)}
     return render(request, "labs/audit_log.html", context)
 
 
 urlpatterns = [
     page("labs/", list_labs, "labs"),
     form_page("new-lab/", new_lab, "new-lab"),
-    page(LAB, show_lab, "lab"),
-    member_page(f"{LAB}audit-log/", show_audit_log, "audit-log", own=KEEP),
-    form_page(f"{LAB}bundles/", tokens.import_bundles, "bundles"),
-    form_page(f"{LAB}new-host/", hosts.new_host, "new-host"),
-    page(HOST, hosts.show_host, "host"),
-    form_page(f"{HOST}facts/", hosts.change_host, "change-host"),
-    form_page(f"{LAB}members/", members.keep_members, "members", own=READ),
-    action(f"{MEMBER}role/", members.give_role, "give-role", own=REDIRECT),
-    action(f"{MEMBER}remove/", members.remove, "remove-member", own=REDIRECT),
-    action(
-        f"{LAB}members/second-factor/",
-        members.demand_second_factor,
-        "demand-second-factor",
-        own=REDIRECT,
+    page(LAB_PATH, show_lab, "lab"),
+    member_page(
+        f"{LAB_PATH}audit-log/",
+        show_audit_log,
+        "audit-log",
+        member_statuses=EDITORS_ONLY,
+    ),
+    form_page(f"{LAB_PATH}bundles/", tokens.import_bundles, "bundles"),
+    form_page(f"{LAB_PATH}new-host/", hosts.new_host, "new-host"),
+    page(HOST_PATH, hosts.show_host, "host"),
+    form_page(f"{HOST_PATH}edit/", hosts.edit_host, "edit-host"),
+    form_page(
+        f"{LAB_PATH}members/",
+        members.show_members,
+        "members",
+        member_statuses=MEMBERS_READ,
     ),
     action(
-        f"{LAB}invitations/<int:invitation_id>/withdraw/",
-        members.withdraw,
+        f"{MEMBER_PATH}role/",
+        members.change_role_view,
+        "change-role",
+        member_statuses=REDIRECTED,
+    ),
+    action(
+        f"{MEMBER_PATH}remove/",
+        members.remove_member_view,
+        "remove-member",
+        member_statuses=REDIRECTED,
+    ),
+    action(
+        f"{LAB_PATH}members/second-factor/",
+        members.require_second_factor_view,
+        "require-second-factor",
+        member_statuses=REDIRECTED,
+    ),
+    action(
+        f"{LAB_PATH}invitations/<int:invitation_id>/withdraw/",
+        members.withdraw_invitation_view,
         "withdraw-invitation",
-        own=REDIRECT,
+        member_statuses=REDIRECTED,
     ),
-    form_page(f"{LAB}tokens/", tokens.keep_tokens, "tokens"),
-    action(f"{LAB}tokens/<slug:prefix>/revoke/", tokens.revoke, "revoke-token"),
-    form_page(f"{LAB}webhooks/", webhooks.keep_webhooks, "webhooks"),
-    action(f"{LAB}webhooks/<int:webhook_id>/test/", webhooks.test, "test-webhook"),
+    form_page(f"{LAB_PATH}tokens/", tokens.manage_tokens, "tokens"),
     action(
-        f"{LAB}webhooks/<int:webhook_id>/delete/", webhooks.delete, "delete-webhook"
+        f"{LAB_PATH}tokens/<slug:prefix>/revoke/",
+        tokens.revoke_token_view,
+        "revoke-token",
     ),
-    page(f"{LAB}tools/", own_tools.list_tools, "own-tools"),
-    form_page(f"{LAB}declare-tool/", own_tools.declare, "declare-tool"),
-    page(TOOL, own_tools.show_tool, "own-tool"),
-    form_page(f"{TOOL}change/", own_tools.change, "change-tool"),
-    action(f"{TOOL}retire/", own_tools.retire, "retire-tool"),
-    action(f"{TOOL}delete/", own_tools.delete, "delete-tool"),
-    route("invitation/", members.answer_invitation, "invitation"),
+    form_page(f"{LAB_PATH}webhooks/", webhooks.manage_webhooks, "webhooks"),
+    action(
+        f"{LAB_PATH}webhooks/<int:webhook_id>/test/",
+        webhooks.send_test_event,
+        "test-webhook",
+    ),
+    action(
+        f"{LAB_PATH}webhooks/<int:webhook_id>/delete/",
+        webhooks.delete_webhook_view,
+        "delete-webhook",
+    ),
+    page(f"{LAB_PATH}custom-tools/", custom_tools.list_custom_tools, "custom-tools"),
+    form_page(
+        f"{LAB_PATH}new-custom-tool/",
+        custom_tools.declare_custom_tool,
+        "new-custom-tool",
+    ),
+    page(CUSTOM_TOOL_PATH, custom_tools.show_custom_tool, "custom-tool"),
+    form_page(
+        f"{CUSTOM_TOOL_PATH}new-version/",
+        custom_tools.new_custom_tool_version,
+        "new-custom-tool-version",
+    ),
+    action(
+        f"{CUSTOM_TOOL_PATH}retire/",
+        custom_tools.retire_custom_tool,
+        "retire-custom-tool",
+    ),
+    action(
+        f"{CUSTOM_TOOL_PATH}delete/",
+        custom_tools.delete_custom_tool,
+        "delete-custom-tool",
+    ),
+    route("invitation/", members.accept_invitation_view, "invitation"),
 ]

@@ -11,109 +11,115 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 
-from benchmarks.models import Delivery, Event, Webhook
-from benchmarks.studies.lookup import find_study
-from benchmarks.together.webhooks import (
+from benchmarks.collaboration.webhooks import (
+    create_webhook,
     delete_webhook,
     find_webhook,
-    make_webhook,
-    secret_of,
     send_test,
+    webhook_secret,
 )
+from benchmarks.models import Delivery, Event, Webhook
+from benchmarks.studies.lookup import find_study
 from benchmarks.viewer import Viewer
-from dashboard.kit.forms import UNPROCESSABLE, submit
-from dashboard.kit.viewers import signed_in_person
-from dashboard.pages.labs.places import kept_lab_or_404
+from dashboard.kit.forms import UNPROCESSABLE, submit_form
+from dashboard.kit.viewers import required_user
+from dashboard.pages.labs.lab_access import editable_lab_or_404
 
-LOGGED: Final = 50
-KINDS: Final[dict[str, str | Promise]] = {
-    Event.Kind.RUNS: gettext_lazy("new runs, summed"),
+MAX_LOG_ENTRIES: Final = 50
+EVENT_NAMES: Final[dict[str, str | Promise]] = {
+    Event.Kind.RUNS: gettext_lazy("new runs (summary)"),
     Event.Kind.FLAGS: gettext_lazy("new flags"),
     Event.Kind.VERDICTS: gettext_lazy("changed verdicts"),
-    Event.Kind.PUBLISHED: gettext_lazy("a version is published"),
-    Event.Kind.WITHDRAWN: gettext_lazy("a version is withdrawn"),
+    Event.Kind.PUBLISHED: gettext_lazy("version published"),
+    Event.Kind.WITHDRAWN: gettext_lazy("version withdrawn"),
 }
 
 
 class WebhookForm(forms.Form):
     url = forms.CharField(
-        label=gettext_lazy("Address"),
+        label=gettext_lazy("URL"),
         max_length=1_000,
         help_text=gettext_lazy(
-            "It is sent a POST. Addresses of private networks and redirects are not "
-            "followed."
+            "Receives POST requests. Requests are not sent to private network "
+            "addresses, and redirects are not followed."
         ),
     )
     kinds = forms.MultipleChoiceField(
-        label=gettext_lazy("Events it receives"),
-        choices=list(KINDS.items()),
+        label=gettext_lazy("Events"),
+        choices=list(EVENT_NAMES.items()),
         widget=forms.CheckboxSelectMultiple,
-        initial=list(KINDS),
+        initial=list(EVENT_NAMES),
     )
     study = forms.CharField(
         label=gettext_lazy("Study"),
         required=False,
         max_length=151,
         help_text=gettext_lazy(
-            "Its short name, or lab/study of another lab. Left empty: all studies of "
-            "this lab."
+            "The short name of the study, or lab/study for a study of another lab. "
+            "Leave empty for all studies of this lab."
         ),
     )
 
 
 @never_cache
-def keep_webhooks(request: HttpRequest, lab: str) -> HttpResponse:
-    """Show the webhooks and the log of their deliveries; make one."""
-    place = kept_lab_or_404(request, lab)
+def manage_webhooks(request: HttpRequest, lab: str) -> HttpResponse:
+    access = editable_lab_or_404(request, lab)
     form, status, made = WebhookForm(), 200, None
 
     def make(url: str, kinds: list[str], study: str) -> Webhook:
-        # What the lab sees, not what this person sees in other labs.
-        viewer = Viewer(frozenset({place.lab.pk}))
-        return make_webhook(
-            lab=place.lab,
-            person=signed_in_person(request),
-            url=url,
+        # A webhook sees what the lab sees, not what this user sees in other labs.
+        viewer = Viewer(frozenset({access.lab.pk}))
+        return create_webhook(
+            lab=access.lab,
+            person=required_user(request),
+            target_url=url,
             kinds=kinds,
-            site=request.build_absolute_uri("/").rstrip("/"),
+            site_url=request.build_absolute_uri("/").rstrip("/"),
             study=find_study(viewer, study) if study else None,
         )
 
     if request.method == "POST":
         form = WebhookForm(request.POST)
-        made, status = submit(form, make)
+        made, status = submit_form(form, make)
         if made:
             form, status = WebhookForm(), 201
         else:
             status = UNPROCESSABLE
-    webhooks = Webhook.objects.filter(lab=place.lab).select_related("study__lab")
-    log = Delivery.objects.filter(webhook__lab=place.lab)
+    webhooks = Webhook.objects.filter(lab=access.lab).select_related("study__lab")
+    log = Delivery.objects.filter(webhook__lab=access.lab)
     context = {
-        "place": place,
+        "access": access,
         "form": form,
         "webhooks": [
-            (webhook, [KINDS[kind] for kind in KINDS if kind in webhook.kinds])
+            (
+                webhook,
+                [EVENT_NAMES[kind] for kind in EVENT_NAMES if kind in webhook.kinds],
+            )
             for webhook in webhooks.order_by("pk")
         ],
-        "log": log.select_related("webhook", "event__study").order_by("-pk")[:LOGGED],
+        "log": log.select_related("webhook", "event__study").order_by("-pk")[
+            :MAX_LOG_ENTRIES
+        ],
     }
     if made:
-        context |= {"made": made, "secret": secret_of(made)}
+        context |= {"made": made, "secret": webhook_secret(made)}
     return render(request, "labs/webhooks.html", context, status=status)
 
 
-def test(request: HttpRequest, lab: str, webhook_id: int) -> HttpResponse:
-    place = kept_lab_or_404(request, lab)
-    send_test(find_webhook([place.lab.pk], webhook_id))
+def send_test_event(request: HttpRequest, lab: str, webhook_id: int) -> HttpResponse:
+    access = editable_lab_or_404(request, lab)
+    send_test(find_webhook([access.lab.pk], webhook_id))
     messages.success(
-        request, _("A test is on its way. The log shows what comes of it.")
+        request, _("A test is being sent. The deliveries below show the result.")
     )
-    return redirect("dashboard:webhooks", place.lab.slug)
+    return redirect("dashboard:webhooks", access.lab.slug)
 
 
-def delete(request: HttpRequest, lab: str, webhook_id: int) -> HttpResponse:
-    place = kept_lab_or_404(request, lab)
-    webhook = find_webhook([place.lab.pk], webhook_id)
-    delete_webhook(webhook=webhook, person=signed_in_person(request))
-    messages.success(request, _("The webhook is deleted."))
-    return redirect("dashboard:webhooks", place.lab.slug)
+def delete_webhook_view(
+    request: HttpRequest, lab: str, webhook_id: int
+) -> HttpResponse:
+    access = editable_lab_or_404(request, lab)
+    webhook = find_webhook([access.lab.pk], webhook_id)
+    delete_webhook(webhook=webhook, person=required_user(request))
+    messages.success(request, _("The webhook was deleted."))
+    return redirect("dashboard:webhooks", access.lab.slug)

@@ -1,1 +1,1 @@
-"""From where to where: the matrix of a network's paths."""
+"""The network page."""

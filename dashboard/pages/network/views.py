@@ -1,4 +1,4 @@
-"""What the network page shows for one metric: its matrices, and what they say."""
+"""Context of the network page for one metric."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import log
@@ -9,63 +9,60 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from benchmarks.analysis.comparability import efficiency
-from benchmarks.comparing.network import (
+from benchmarks.comparison.comparison_row import NO_SINGLE_FIGURE
+from benchmarks.comparison.comparison_table import Fact
+from benchmarks.comparison.network_matrices import (
     Asymmetry,
-    Ends,
-    Matrix,
+    Endpoints,
+    NetworkMatrix,
     NetworkMetric,
-    Path,
+    NetworkPath,
     study_network,
 )
-from benchmarks.comparing.row import NO_SINGLE_FIGURE
-from benchmarks.comparing.table import Fact
+from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.models import Study
-from benchmarks.own_tools.lookup import known_tool
 from benchmarks.viewer import Viewer
 from dashboard import wording
-from dashboard.kit import figures
-from dashboard.kit.addresses import STUDY, Chip, ChipRow, unmet
-from dashboard.kit.kept import kept_study_page, study_view
-from dashboard.kit.routes import NETWORK, Tab, page
-from dashboard.kit.table_cells import row_figure
-from dashboard.wording import states
+from dashboard.kit import formatting
+from dashboard.kit.links import STUDY_PATH, Chip, ChipRow, ignored_parameters
+from dashboard.kit.page_cache import cached_study_page, study_view
+from dashboard.kit.routes import NETWORK_STUDY, Tab, page
+from dashboard.kit.table_cells import value_text
+from dashboard.wording import state_names
 
-TIMES = "\N{MULTIPLICATION SIGN}"
-LEVELS = ("even", "fast-1", "fast-2", "fast-3", "fast-4", "fast-5")
-"""Shades of a value, least first."""
+MULTIPLICATION_SIGN = "\N{MULTIPLICATION SIGN}"
+VALUE_SHADES = ("even", "fast-1", "fast-2", "fast-3", "fast-4", "fast-5")
 
-View = dict[str, Any]
-"""What a matrix shows of one path; a change has neither mark nor flags."""
-Lines = tuple[tuple[str, str, tuple["View | None", ...]], ...]
+PathCell = dict[str, Any]
+"""A matrix cell. Changes have neither marker nor flags."""
+MatrixRows = tuple[tuple[str, str, tuple["PathCell | None", ...]], ...]
 
 
 def network_page(
     viewer: Viewer, study: Study, query: Mapping[str, str]
 ) -> dict[str, Any] | None:
-    """Return the page for one metric; None for a study without paths."""
     metrics = study_network(viewer, study)
     if not metrics:
         return None
     text = query.get("metric", "")
-    # Bounded, as int() raises for a text of thousands of digits.
-    place = int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
-    place = place if place < len(metrics) else 0
-    metric = metrics[place]
+    # int() raises for thousands of digits.
+    index = int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
+    index = index if index < len(metrics) else 0
+    metric = metrics[index]
     paths = all_paths(metric)
-    # Shades are on a log scale, which has no place for 0. All matrices share the ends,
-    # so that a shade means the same before and after.
+    # Shades are on a log scale, so 0 has none. All matrices share the scale.
     shaded = [path.value for path in paths if path.value and path.value > 0]
     ends = (min(shaded), max(shaded)) if shaded else (1.0, 1.0)
-    least, most = (float(f"{end:.3g}") for end in ends)
+    lowest, highest = (float(f"{end:.3g}") for end in ends)
     flags = {flag.pk: flag for path in paths for flag in path.flags}
     rates = {path.line_rate for path in paths if path.line_rate is not None}
     return {
         "metric": metric,
-        "title": metric_name(metric),
+        "title": network_metric_name(metric),
         "sentences": list(metric_sentences(metric)),
         "rows": _choices(metrics, metric),
-        "shades": LEVELS,
-        "ends_text": (figures.exact(least), wording.quantity(most, metric.unit)),
+        "shades": VALUE_SHADES,
+        "ends_text": (formatting.exact(lowest), wording.quantity(highest, metric.unit)),
         "is_judged": metric.better in ("higher", "lower"),
         "grids": _grids(metric, ends),
         "flags": [flags[pk] for pk in sorted(flags)],
@@ -73,30 +70,32 @@ def network_page(
             wording.quantity(rate, metric.unit) for rate in sorted(rates)
         ),
         "media": {path.medium for path in paths},
-        "unmet": unmet(query, {"metric": place}),
+        "ignored_parameters": ignored_parameters(query, {"metric": index}),
     }
 
 
 def _choices(metrics: Sequence[NetworkMetric], metric: NetworkMetric) -> list[ChipRow]:
     chips = []
-    for place, other in enumerate(metrics):
-        name = metric_name(other)
-        alike = [same.parameters for same in metrics if metric_name(same) == name]
+    for number, option in enumerate(metrics):
+        name = network_metric_name(option)
+        alike = [
+            same.parameters for same in metrics if network_metric_name(same) == name
+        ]
         facts = [
             wording.fact_text(Fact(parameter, text))
-            for parameter, text in other.parameters.items()
+            for parameter, text in option.parameters.items()
             if any(parameters.get(parameter) != text for parameters in alike)
         ]
         label = ", ".join([name, *facts])
-        query = urlencode({"metric": place})
-        chips.append(Chip(label, query, other is metric))
+        query = urlencode({"metric": number})
+        chips.append(Chip(label, query, option is metric))
     return [ChipRow(_("Metric"), chips)] if len(chips) > 1 else []
 
 
 def _grids(
     metric: NetworkMetric, ends: tuple[float, float]
-) -> list[tuple[str, str, Lines]]:
-    """Return each matrix with its title and kind; ``ends`` are those of the shades."""
+) -> list[tuple[str, str, MatrixRows]]:
+    """Return matrices; ``ends`` are the limits of the shades."""
     matrices = metric.matrices
     grids = [
         (setting_name(matrix), "value", _values(matrix, *ends)) for matrix in matrices
@@ -110,17 +109,19 @@ def _grids(
             title,
             kind,
             tuple(
-                (name, host, tuple(views.get((name, other)) for other in names))
+                (name, host, tuple(views.get((name, target)) for target in names))
                 for name, host in metric.nodes
-                if any((name, other) in views for other in names)
+                if any((name, target) in views for target in names)
             ),
         )
         for title, kind, views in grids
     ]
 
 
-def _values(matrix: Matrix, least: float, most: float) -> dict[Ends, View]:
-    # An asymmetry is of a pair: both of its directions are marked.
+def _values(
+    matrix: NetworkMatrix, lowest: float, highest: float
+) -> dict[Endpoints, PathCell]:
+    # An asymmetry is marked in both directions of its pair.
     marked = {
         frozenset(asymmetry.larger): asymmetry for asymmetry in matrix.asymmetries
     }
@@ -129,20 +130,19 @@ def _values(matrix: Matrix, least: float, most: float) -> dict[Ends, View]:
         asymmetry = marked.get(frozenset(pair))
         under, shade = "", ""
         if path.value is None:
-            under = states.state_name(NO_SINGLE_FIGURE)
+            under = state_names.state_name(NO_SINGLE_FIGURE)
         else:
-            # One of six shades, on a log scale from the least to the most.
+            # One of six shades on a log scale.
             step = 0
-            if path.value > 0 and least < most:
-                share = log(path.value / least) / log(most / least)
-                # The greatest value has a share of 1: one shade too many.
-                step = min(int(share * len(LEVELS)), len(LEVELS) - 1)
-            shade = LEVELS[step]
-        if path.share is not None:
-            under = _("%(share)d\N{NO-BREAK SPACE}%% of link") % {
-                "share": round(100 * path.share)
+            if path.value > 0 and lowest < highest:
+                fraction = log(path.value / lowest) / log(highest / lowest)
+                # The highest value has a fraction of 1, one shade too many.
+                step = min(int(fraction * len(VALUE_SHADES)), len(VALUE_SHADES) - 1)
+            shade = VALUE_SHADES[step]
+        if path.line_rate_share is not None:
+            under = _("%(share)d%% of link") % {
+                "share": round(100 * path.line_rate_share)
             }
-        # Beside the heads of the table, for screen readers: one word for all flags.
         heard = _path_text(path, asymmetry)
         if path.flags:
             heard += " " + _("Flagged.")
@@ -152,29 +152,35 @@ def _values(matrix: Matrix, least: float, most: float) -> dict[Ends, View]:
             "shade": shade,
             "medium": path.medium,
             "sentence": path_sentence(path, asymmetry),
-            "heard": heard,
+            "aria_label": heard,
             "is_asymmetric": asymmetry is not None,
             "flags": len(path.flags),
         }
     return views
 
 
-def _changes(before: Matrix, after: Matrix, *, better: str) -> dict[Ends, View]:
-    """Return the second matrix as multiples of the first; shaded where more is better
-    or less is, with the way that is better in one colour."""
+def _changes(
+    before: NetworkMatrix, after: NetworkMatrix, *, better: str
+) -> dict[Endpoints, PathCell]:
+    """Return the second matrix as multiples of the first.
+
+    Shades are missing for metrics without a better direction.
+    """
     views = {}
     for pair, path in after.paths.items():
         old = before.paths.get(pair)
-        factor = change_of(old, path)
+        factor = path_change(old, path)
         if old is None or factor is None:
             continue
         shade = ""
         if better in ("higher", "lower"):
-            # Turned where less is better, so that one colour always means better.
+            # Inverted if lower is better, so that one color always means better.
             gain = efficiency(factor, 1.0, "higher" if better == "higher" else "lower")
-            shade = figures.heat(gain)
+            shade = formatting.ratio_shade(gain)
         views[pair] = {
-            "main": f"{TIMES}\N{NO-BREAK SPACE}{figures.ratio(factor)}",
+            "main": "\N{NO-BREAK SPACE}".join(
+                (MULTIPLICATION_SIGN, formatting.ratio(factor))
+            ),
             "sub": f"{_value(old)} → {_value(path)}",
             "shade": shade,
             "medium": path.medium,
@@ -183,41 +189,42 @@ def _changes(before: Matrix, after: Matrix, *, better: str) -> dict[Ends, View]:
     return views
 
 
-def metric_name(metric: NetworkMetric) -> str:
-    tool = known_tool(metric.tool)
+def network_metric_name(metric: NetworkMetric) -> str:
+    tool = require_tool(metric.tool)
     return f"{tool.title}: {tool.metric(metric.metric).title}"
 
 
-def all_paths(metric: NetworkMetric) -> list[Path]:
+def all_paths(metric: NetworkMetric) -> list[NetworkPath]:
     return [path for matrix in metric.matrices for path in matrix.paths.values()]
 
 
 def metric_sentences(metric: NetworkMetric) -> Iterator[str]:
-    """Say what the setting changed, which directions differ, how near the wire is."""
     if len(metric.matrices) == 2 and metric.better in ("higher", "lower"):
         yield from _change(metric, *metric.matrices)
     if metric.better == "higher":
         uneven = [matrix for matrix in metric.matrices if matrix.asymmetries]
         if uneven:
             yield _asymmetry(uneven[-1])
-        # How much of the wire the best path has, for the last setting.
+        # Highest fraction of the line rate, with the last setting.
         paths = metric.matrices[-1].paths
         shares = {
-            ends: path.share for ends, path in paths.items() if path.share is not None
+            ends: path.line_rate_share
+            for ends, path in paths.items()
+            if path.line_rate_share is not None
         }
         if shares:
             best = max(shares, key=shares.__getitem__)
             worst = min(shares, key=shares.__getitem__)
             yield _(
-                "The wire carries %(rate)s: %(best)s has %(most)d %% of it, %(worst)s "
-                "%(least)d %%."
+                "The link capacity is %(rate)s. %(best)s reaches %(most)d%% of it, "
+                "%(worst)s %(least)d%%."
             ) % {
                 "rate": wording.quantity(
-                    paths[best].line_rate, metric.unit, whole=True
+                    paths[best].line_rate, metric.unit, exact=True
                 ),
-                "best": ends_text(best),
+                "best": scale_ends_text(best),
                 "most": round(100 * shares[best]),
-                "worst": ends_text(worst),
+                "worst": scale_ends_text(worst),
                 "least": round(100 * shares[worst]),
             }
     flags = [path.flags for path in all_paths(metric)]
@@ -230,11 +237,13 @@ def metric_sentences(metric: NetworkMetric) -> Iterator[str]:
         ) % {"n": flagged, "all": len(flags)}
 
 
-def _change(metric: NetworkMetric, before: Matrix, after: Matrix) -> Iterator[str]:
+def _change(
+    metric: NetworkMetric, before: NetworkMatrix, after: NetworkMatrix
+) -> Iterator[str]:
     changes = {
         ends: change
         for ends, path in after.paths.items()
-        if (change := change_of(before.paths.get(ends), path)) is not None
+        if (change := path_change(before.paths.get(ends), path)) is not None
     }
     if not changes:
         return
@@ -243,97 +252,108 @@ def _change(metric: NetworkMetric, before: Matrix, after: Matrix) -> Iterator[st
     if not is_rate:
         ranked.reverse()
     worst, best = ranked[0], ranked[-1]
-    gains = [
+    is_best_gain, is_worst_gain = (
         changes[ends] >= 1 if is_rate else changes[ends] <= 1 for ends in (best, worst)
-    ]
+    )
     words = {
         "setting": setting_name(after),
         "n": len(changes),
-        "best": ends_text(best),
+        "best": scale_ends_text(best),
         "gain": _times(changes[best]),
-        "worst": ends_text(worst),
+        "worst": scale_ends_text(worst),
         "loss": _times(changes[worst]),
     }
     paths = [*before.paths.values(), *after.paths.values()]
-    yield _sentence(change_text(*gains) % words, paths)
+    template = gain_template(is_best_gain, is_worst_gain, len(changes))
+    yield _sentence(template % words, paths)
 
 
-def change_text(is_best_gain: bool, is_worst_gain: bool) -> str:
-    """Return the sentence's template; a path that lost did not gain the least."""
+def gain_template(is_best_gain: bool, is_worst_gain: bool, path_count: int) -> str:
+    """Return the sentence's template; "gained least" needs a gain."""
     if not is_best_gain:
-        return _(
-            "%(setting)s, of %(n)s paths measured both times, none gained: %(worst)s "
-            "lost the most (%(loss)s times what it was)."
+        return ngettext(
+            "%(setting)s: %(n)s path was measured before and after. %(worst)s worsened "
+            "to %(loss)s times its previous value.",
+            "%(setting)s: %(n)s paths were measured before and after, and none "
+            "improved. %(worst)s worsened most, to %(loss)s times its previous value.",
+            path_count,
         )
     if not is_worst_gain:
         return _(
-            "%(setting)s, of %(n)s paths measured both times, %(best)s gained the most "
-            "(%(gain)s times what it was) and %(worst)s lost the most (%(loss)s times)."
+            "%(setting)s: %(n)s paths were measured before and after. %(best)s "
+            "improved most, to %(gain)s times its previous value. %(worst)s worsened "
+            "most, to %(loss)s times."
         )
-    return _(
-        "%(setting)s, of %(n)s paths measured both times, %(best)s gained the most "
-        "(%(gain)s times what it was) and %(worst)s the least (%(loss)s times)."
+    return ngettext(
+        "%(setting)s: %(n)s path was measured before and after. %(best)s reached "
+        "%(gain)s times its previous value.",
+        "%(setting)s: %(n)s paths were measured before and after, and none worsened. "
+        "%(best)s improved most, to %(gain)s times its previous value. %(worst)s "
+        "improved least, to %(loss)s times.",
+        path_count,
     )
 
 
-def _asymmetry(matrix: Matrix) -> str:
+def _asymmetry(matrix: NetworkMatrix) -> str:
     first, *others = matrix.asymmetries
-    path, back = matrix.paths[first.larger], matrix.paths[first.larger[::-1]]
+    path, return_path = matrix.paths[first.larger], matrix.paths[first.larger[::-1]]
     unit = path.cell.case.unit
     text = _(
-        "Asymmetric: %(setting)s, %(path)s is %(factor)s times as fast as the way "
-        "back (%(more)s against %(less)s, %(medium)s)"
+        "Asymmetric (%(setting)s): %(path)s is %(factor)s times as fast as the "
+        "reverse direction (%(more)s vs. %(less)s, %(medium)s)"
     ) % {
         "setting": setting_name(matrix),
-        "path": ends_text(first.larger),
+        "path": scale_ends_text(first.larger),
         "factor": _times(first.factor),
         "more": wording.quantity(path.value, unit),
-        "less": wording.quantity(back.value, unit),
+        "less": wording.quantity(return_path.value, unit),
         "medium": medium_name(path),
     }
     end = "."
     if others:
-        # A quarter: `CLEAR` of benchmarks/comparing/network.py.
+        # A quarter is `MIN_ASYMMETRY` of benchmarks/comparison/network_matrices.py.
         end = ngettext(
-            "; %(n)s other pair differs by more than a quarter.",
-            "; %(n)s other pairs differ by more than a quarter.",
+            "; %(n)s other pair differs by more than 25%%.",
+            "; %(n)s other pairs differ by more than 25%%.",
             len(others),
         ) % {"n": len(others)}
-    return _sentence(text + end, [path, back])
+    return _sentence(text + end, [path, return_path])
 
 
-def _sentence(text: str, paths: Sequence[Path]) -> str:
-    """Begin with a capital, and say so where nothing was measured twice."""
+def _sentence(text: str, paths: Sequence[NetworkPath]) -> str:
+    """Capitalize, and add a note if every path has a single run."""
     capital = text[:1].upper() + text[1:]
     is_single = all(path.cell.n == 1 for path in paths)
     return " ".join([capital, _("Single runs.")]) if is_single else capital
 
 
-def change_of(before: Path | None, after: Path) -> float | None:
-    """Return a path as a multiple of what it was; None where either is no figure."""
+def path_change(before: NetworkPath | None, after: NetworkPath) -> float | None:
+    """Return the ratio to the earlier value; None if one is missing."""
     old, new = before.value if before else None, after.value
     return new / old if old and new and min(old, new) > 0 else None
 
 
-def path_sentence(path: Path, asymmetry: Asymmetry | None) -> str:
-    flags = [wording.said(flag.sentence) for flag in path.flags]
-    return " ".join([f"{ends_text(path.ends)}: {_path_text(path, asymmetry)}", *flags])
+def path_sentence(path: NetworkPath, asymmetry: Asymmetry | None) -> str:
+    flags = [wording.translate_text(flag.message) for flag in path.flags]
+    return " ".join(
+        [f"{scale_ends_text(path.endpoints)}: {_path_text(path, asymmetry)}", *flags]
+    )
 
 
-def _path_text(path: Path, asymmetry: Asymmetry | None) -> str:
+def _path_text(path: NetworkPath, asymmetry: Asymmetry | None) -> str:
     unit = path.cell.case.unit
-    value = wording.quantity(path.value, unit, whole=True)
-    value = value or row_figure(path.figure, unit)
+    value = wording.quantity(path.value, unit, exact=True)
+    value = value or value_text(path.figure, unit)
     parts = [f"{value}, {medium_name(path)}, {wording.runs_text(path.cell.n)}."]
-    if reason := wording.said(path.figure.reason):
+    if reason := wording.translate_text(path.figure.reason):
         parts.append(reason)
     if asymmetry:
-        words = (ends_text(asymmetry.larger), _times(asymmetry.factor))
-        parts.append(_("%s carries %s times what comes back.") % words)
+        words = (scale_ends_text(asymmetry.larger), _times(asymmetry.factor))
+        parts.append(_("%s is %s times as fast as the reverse direction.") % words)
     return " ".join(parts)
 
 
-def setting_name(matrix: Matrix) -> str:
+def setting_name(matrix: NetworkMatrix) -> str:
     tuned = dict.fromkeys(("no", "off"), _("before tuning"))
     tuned |= dict.fromkeys(("yes", "on"), _("after tuning"))
     names = []
@@ -341,39 +361,39 @@ def setting_name(matrix: Matrix) -> str:
         if fact.name == "tuned" and fact.value in tuned:
             names.append(tuned[fact.value])
         else:
-            names.append(wording.fact_text(fact) if fact.value else _("not stated"))
+            names.append(wording.fact_text(fact) if fact.value else _("not reported"))
     return ", ".join(names) or _("As measured")
 
 
-def ends_text(ends: Ends) -> str:
+def scale_ends_text(ends: Endpoints) -> str:
     return f"{ends[0]} → {ends[1]}"
 
 
-def medium_name(path: Path) -> str:
+def medium_name(path: NetworkPath) -> str:
     return {
         "loopback": _("loopback"),
-        "inside": _("within the host"),
+        "same_host": _("within the host"),
         "wire": _("over the wire"),
-        "unknown": _("over what was not stated"),
+        "unknown": _("medium not reported"),
     }[path.medium]
 
 
-def _value(path: Path) -> str:
+def _value(path: NetworkPath) -> str:
     if path.value is None:
-        return row_figure(path.figure)
-    return figures.exact(float(f"{path.value:.4g}"))
+        return value_text(path.figure)
+    return formatting.exact(float(f"{path.value:.4g}"))
 
 
 def _times(factor: float) -> str:
-    return figures.exact(float(f"{factor:.3g}"))
+    return formatting.exact(float(f"{factor:.3g}"))
 
 
 urlpatterns = [
     page(
-        f"{STUDY}network/",
-        kept_study_page(study_view("network/network.html", network_page)),
+        f"{STUDY_PATH}network/",
+        cached_study_page(study_view("network/network.html", network_page)),
         "network",
-        walked=(f"{NETWORK}network/",),
-        tab=Tab(gettext_lazy("Network"), 60, needs="has_network"),
+        example_urls=(f"{NETWORK_STUDY}network/",),
+        tab=Tab(gettext_lazy("Network"), 60, required_attribute="has_network"),
     ),
 ]

@@ -1,1 +1,1 @@
-"""What a paper takes of a study: rows, columns and digits chosen, and its files."""
+"""The paper page."""

@@ -1,4 +1,4 @@
-"""A study for a paper: the page and its files, chosen by the query."""
+"""A study for a paper."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -10,76 +10,78 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmarks.comparing.cell_evidence import runs_behind
-from benchmarks.comparing.row import ComparisonRow
-from benchmarks.comparing.table import ComparisonTable
+from benchmarks.comparison.cell_details import count_runs
+from benchmarks.comparison.comparison_row import ComparisonRow
+from benchmarks.comparison.comparison_table import ComparisonTable
 from benchmarks.models import Study
 from dashboard import wording
+from dashboard.exports.chart_files import attachment_response, chart_file_response
 from dashboard.exports.citation import Citation, bibtex, citation_of
-from dashboard.exports.latex import Tabular, latex
+from dashboard.exports.comparison_records import table_csv
+from dashboard.exports.latex_tables import Tabular, latex_tables
 from dashboard.exports.paper_files import (
-    CHART_FORMS,
-    WIDTHS,
-    chart_values,
-    methods,
+    CHART_FORMATS,
+    CHART_WIDTHS_IN,
+    chart_size_problem,
+    methods_paragraphs,
     methods_tex,
-    too_much,
+    paper_chart_data,
 )
-from dashboard.exports.pictures import attached, picture_answer
-from dashboard.exports.records import table_csv
-from dashboard.exports.table_texts import Source, group_text, row_text, source_of
-from dashboard.kit.addresses import STUDY, id_in
-from dashboard.kit.figures import for_files, with_digits
-from dashboard.kit.judged_tables import JudgedTable, judged_table, part_of
-from dashboard.kit.kept import Content, kept_study_page
-from dashboard.kit.routes import BARE, page
-from dashboard.kit.selections import Menu
-from dashboard.kit.table_cells import row_decimals, row_figure
-from dashboard.kit.viewers import query_of, study_or_404, viewer_of
+from dashboard.exports.table_headings import (
+    ExportSource,
+    export_source,
+    group_text,
+    row_text,
+)
+from dashboard.kit.assessed_tables import AssessedTable, assessed_table, table_subset
+from dashboard.kit.comparison_form import FilterMenu
+from dashboard.kit.formatting import number_format_for_files, significant_digits
+from dashboard.kit.links import STUDY_PATH, parse_id
+from dashboard.kit.page_cache import PageContent, cached_study_page
+from dashboard.kit.routes import EMPTY_STUDY, page
+from dashboard.kit.table_cells import row_decimals, value_text
+from dashboard.kit.viewers import query_params, study_or_404, viewer_of
 from dashboard.wording import Text
 from dashboard.wording.verdicts import (
-    VALUE,
+    MEASURED_VALUE,
+    displayed_interval,
     ratio_range_text,
     ratio_text,
-    shown_interval,
 )
 
-PAGE = "page"
-NUMBERS: Final = ("2", "3", "4", "5")
-MOST_CHOICES: Final = 300
-"""Rows to choose from; of more the compare page shows fewer first."""
-OWN: Final = ("case", "system", "digits", "width")
-"""What an address says of the paper; the rest is the compare page's."""
-DIGITS: Final[Mapping[str, Text]] = {
-    "": gettext_lazy("As many as its interval justifies"),
-    **{number: number for number in NUMBERS},
+PAGE_WIDTH = "page"
+DIGIT_CHOICES: Final = ("2", "3", "4", "5")
+MAX_ROW_CHOICES: Final = 300
+"""Maximum number of rows; the compare page can filter them."""
+PAPER_PARAMETERS: Final = ("case", "system", "digits", "width")
+"""Query parameters of this page; all others are those of the compare page."""
+DIGIT_TEXTS: Final[Mapping[str, Text]] = {
+    "": gettext_lazy("Automatic (from the confidence interval)"),
+    **{number: number for number in DIGIT_CHOICES},
 }
 TABLE_WIDTHS: Final[Mapping[str, Text]] = {
-    "": gettext_lazy("One column (3 systems a table)"),
-    PAGE: gettext_lazy("The page (5 systems a table)"),
+    "": gettext_lazy("One column (3 systems per table)"),
+    PAGE_WIDTH: gettext_lazy("Full page (5 systems per table)"),
 }
 
 
-TEXTS = ("table.tex", "methods.tex", "methods.txt", "study.bib", "numbers.csv")
-CHARTS = {
+TEXT_FILES = ("table.tex", "methods.tex", "methods.txt", "study.bib", "numbers.csv")
+CHART_FILES = {
     f"chart-{inches}in.{form}": (inches, form)
-    for inches in WIDTHS
-    for form in CHART_FORMS
+    for inches in CHART_WIDTHS_IN
+    for form in CHART_FORMATS
 }
 ARCHIVE = "paper.zip"
 
 
 @dataclass(frozen=True)
-class Paper:
-    """The chosen part of a study's comparison, and its layout.
-
-    ``cases`` and ``systems`` are the chosen ids, whether or not the study has them.
-    """
+class PaperSelection:
+    """Selected part and layout; the study may lack some IDs."""
 
     study: Study
-    whole: JudgedTable
-    judged: JudgedTable
-    source: Source
+    all_rows: AssessedTable
+    assessed: AssessedTable
+    source: ExportSource
     cases: frozenset[int]
     systems: frozenset[int]
     digits: int | None
@@ -87,27 +89,26 @@ class Paper:
 
     @property
     def table(self) -> ComparisonTable:
-        return self.judged.table
+        return self.assessed.table
 
     @cached_property
     def chart(self) -> dict[str, Any] | None:
-        return chart_values(self.table, self.judged.show)
+        return paper_chart_data(self.table, self.assessed.quantity)
 
     @property
-    def no_chart(self) -> str:
+    def chart_problem(self) -> str:
         if self.chart is None:
-            return _("None of these results has a ratio to draw.")
-        return too_much(self.chart)
+            return _("None of these results has a ratio to plot.")
+        return chart_size_problem(self.chart)
 
     @cached_property
     def paragraphs(self) -> tuple[str, ...]:
-        behind = runs_behind([cell.id for cell in self.table.cells])
-        return methods(self.study, self.table, self.source, behind)
+        behind = count_runs([cell.id for cell in self.table.cells])
+        return methods_paragraphs(self.study, self.table, self.source, behind)
 
-    def texts(self, citation: Citation) -> dict[str, str]:
-        """Return the text files by name."""
-        with with_digits(self.digits):
-            table_tex = latex(self.table, self.source, Tabular(self.is_wide))
+    def text_files(self, citation: Citation) -> dict[str, str]:
+        with significant_digits(self.digits):
+            table_tex = latex_tables(self.table, self.source, Tabular(self.is_wide))
         return {
             "table.tex": table_tex,
             "methods.tex": methods_tex(self.paragraphs),
@@ -117,39 +118,40 @@ class Paper:
         }
 
 
-def chosen_paper(request: HttpRequest, study: Study) -> Paper:
-    """Return the part of a study that the query chooses."""
-    asked = query_of(request)
-    whole = judged_table(study, asked)
+def read_paper_selection(request: HttpRequest, study: Study) -> PaperSelection:
+    query = query_params(request)
+    table = assessed_table(study, query)
     cases, systems = (
-        frozenset(map(id_in, request.GET.getlist(name))) for name in ("case", "system")
+        frozenset(map(parse_id, request.GET.getlist(name)))
+        for name in ("case", "system")
     )
-    here = {cell.case.id for cell in whole.table.cells}
-    columns = {column.system_id for column in whole.table.head.columns}
-    judged = part_of(whole, cases & here, systems & columns)
-    source = source_of(request, study, judged, "paper")
-    digits = int(asked["digits"]) if asked.get("digits") in NUMBERS else None
-    is_wide = asked.get("width") == PAGE
-    return Paper(study, whole, judged, source, cases, systems, digits, is_wide)
+    here = {cell.case.id for cell in table.table.cells}
+    columns = {column.system_id for column in table.table.head.columns}
+    judged = table_subset(table, cases & here, systems & columns)
+    source = export_source(request, study, judged, "paper")
+    digits = int(query["digits"]) if query.get("digits") in DIGIT_CHOICES else None
+    is_wide = query.get("width") == PAGE_WIDTH
+    return PaperSelection(study, table, judged, source, cases, systems, digits, is_wide)
 
 
-def paper_page(paper: Paper, query: Mapping[str, str]) -> dict[str, Any]:
-    with for_files(), with_digits(paper.digits):
+def paper_page(paper: PaperSelection, query: Mapping[str, str]) -> dict[str, Any]:
+    with number_format_for_files(), significant_digits(paper.digits):
         lines = list(_lines(paper))
     groups = list(_groups(paper))
-    columns = paper.whole.table.head.columns
-    here = {cell.case.id for cell in paper.whole.table.cells}
+    columns = paper.all_rows.table.head.columns
+    here = {cell.case.id for cell in paper.all_rows.table.cells}
     missing = {
         "case": paper.cases - here,
         "system": paper.systems - {column.system_id for column in columns},
     }
     digits, width = query.get("digits", ""), query.get("width", "")
-    digits = digits if digits in DIGITS else ""
+    digits = digits if digits in DIGIT_TEXTS else ""
     width = width if width in TABLE_WIDTHS else ""
     return {
-        # The parts of the address that the compare page understands.
-        "kept": [
-            (name, value) for name, value in query.items() if value and name not in OWN
+        "filters": [
+            (name, value)
+            for name, value in query.items()
+            if value and name not in PAPER_PARAMETERS
         ],
         "groups": groups,
         "systems": [
@@ -157,17 +159,19 @@ def paper_page(paper: Paper, query: Mapping[str, str]) -> dict[str, Any]:
             for column in columns
         ],
         "menus": [
-            Menu.of("digits", _("Significant digits"), DIGITS, digits),
-            Menu.of("width", _("As wide as"), TABLE_WIDTHS, width),
+            FilterMenu.from_texts(
+                "digits", _("Significant digits"), DIGIT_TEXTS, digits
+            ),
+            FilterMenu.from_texts("width", _("Table width"), TABLE_WIDTHS, width),
         ],
-        "unmet": [
+        "ignored_parameters": [
             f"{name}={pk}" for name, ids in missing.items() for pk in sorted(ids)
         ],
         "is_cut": sum(len(group["ticks"]) for group in groups) < len(here),
         "heads": [wording.column_name(column) for column in paper.table.head.columns],
         "lines": lines,
         "paragraphs": paper.paragraphs if lines else (),
-        "no_chart": paper.no_chart,
+        "no_chart": paper.chart_problem,
     }
 
 
@@ -175,15 +179,15 @@ def _tick(pk: int, name: str, chosen: Collection[int]) -> dict[str, Any]:
     return {"id": pk, "name": name, "is_chosen": pk in chosen}
 
 
-def _groups(paper: Paper) -> Iterator[dict[str, Any]]:
+def _groups(paper: PaperSelection) -> Iterator[dict[str, Any]]:
     """Yield the rows to choose from; a benchmark once, whatever the number of VMs."""
-    told: set[int] = set()
-    for group in paper.whole.table.groups:
+    shown_ids: set[int] = set()
+    for group in paper.all_rows.table.groups:
         ticks = []
         for row in group.rows:
             case = next(cell.case.id for cell in row.cells if cell)
-            if case not in told and len(told) < MOST_CHOICES:
-                told.add(case)
+            if case not in shown_ids and len(shown_ids) < MAX_ROW_CHOICES:
+                shown_ids.add(case)
                 ticks.append(_tick(case, row_text(row, ", "), paper.cases))
         if ticks:
             yield {
@@ -193,92 +197,92 @@ def _groups(paper: Paper) -> Iterator[dict[str, Any]]:
             }
 
 
-def _lines(paper: Paper) -> Iterator[dict[str, Any]]:
-    """Yield the lines of the table: a heading for each group, then its rows."""
+def _lines(paper: PaperSelection) -> Iterator[dict[str, Any]]:
     for group in paper.table.groups:
         if title := group_text(group, ", "):
             yield {"name": title}
         for row in group.rows:
             decimals = row_decimals(row.cells)
-            cells = [_texts(cell, paper.judged.show, decimals) for cell in row.cells]
+            cells = [
+                _texts(cell, paper.assessed.quantity, decimals) for cell in row.cells
+            ]
             yield {"name": row_text(row, ", "), "cells": cells}
 
 
 def _texts(row: ComparisonRow | None, show: str, decimals: int) -> tuple[str, str]:
     if row is None:
-        return wording.NONE, ""
-    if show != VALUE:
+        return wording.DASH, ""
+    if show != MEASURED_VALUE:
         if ratio := ratio_text(row, show):
-            return ratio, shown_interval(row, show)
+            return ratio, displayed_interval(row, show)
         if between := ratio_range_text(row, show):
             return between, ""
-    return row_figure(row.shown, decimals=decimals) or wording.NONE, ""
+    return value_text(row.result, decimals=decimals) or wording.DASH, ""
 
 
-@kept_study_page
-def show_paper(request: HttpRequest, lab: str, slug: str) -> Content:
-    """Show the chosen rows and columns of a study and their files."""
+@cached_study_page
+def show_paper(request: HttpRequest, lab: str, slug: str) -> PageContent:
     study = study_or_404(viewer_of(request), lab, slug)
-    page = paper_page(chosen_paper(request, study), query_of(request))
+    page = paper_page(read_paper_selection(request, study), query_params(request))
     query = request.GET.urlencode()
     context = {
         "study": study,
         "page": page,
         "query": query,
-        "texts": TEXTS,
-        "charts": tuple(CHARTS),
+        "texts": TEXT_FILES,
+        "charts": tuple(CHART_FILES),
         "archive": ARCHIVE,
     }
-    return Content("paper/paper.html", context)
+    return PageContent("paper/paper.html", context)
 
 
 def export_paper(request: HttpRequest, lab: str, slug: str, form: str) -> HttpResponse:
-    """Return one file of a paper; a worker draws charts and packs the archive."""
+    """Return one file; workers draw charts and pack the archive."""
     study = study_or_404(viewer_of(request), lab, slug)
-    if form not in (*TEXTS, *CHARTS, ARCHIVE):
-        raise Http404(_("There is no such file."))
-    paper = chosen_paper(request, study)
+    if form not in (*TEXT_FILES, *CHART_FILES, ARCHIVE):
+        raise Http404(_("File not found."))
+    paper = read_paper_selection(request, study)
     name, ending = form.rsplit(".", 1)
-    if form in TEXTS:
-        text = paper.texts(citation_of(request, study))[form]
-        return attached(f"{slug}-{name}", ending, text)
-    chart = None if paper.no_chart else paper.chart
-    if form in CHARTS:
+    if form in TEXT_FILES:
+        text = paper.text_files(citation_of(request, study))[form]
+        return attachment_response(f"{slug}-{name}", ending, text)
+    chart = None if paper.chart_problem else paper.chart
+    if form in CHART_FILES:
         if chart is None:
-            raise Http404(paper.no_chart)
-        drawn = {**chart, "inches": CHARTS[form][0]}
+            raise Http404(paper.chart_problem)
+        drawn = {**chart, "inches": CHART_FILES[form][0]}
         title = _("Drawing the chart")
     else:
-        texts = paper.texts(citation_of(request, study))
+        texts = paper.text_files(citation_of(request, study))
         drawn = {"kind": "archive", "texts": texts, "chart": chart}
         title = _("Packing the files for a paper")
-    back = reverse("dashboard:paper", args=[lab, slug])
-    return picture_answer(
+    paper_url = reverse("dashboard:paper", args=[lab, slug])
+    return chart_file_response(
         request,
-        drawn=drawn,
-        form=ending,
+        chart_data=drawn,
+        file_format=ending,
         name=f"{slug}-{name}",
         title=title,
         about=study.title,
-        back=f"{back}?{request.GET.urlencode()}",
+        back_url=f"{paper_url}?{request.GET.urlencode()}",
     )
 
 
 urlpatterns = [
     page(
-        f"{STUDY}paper/",
+        f"{STUDY_PATH}paper/",
         show_paper,
         "paper",
-        walked=("", "?system={one}&digits=3&width=page", f"{BARE}paper/"),
-        counted=("paper/", "paper/?system={system}"),
-        ids=("system={system}", "case={case}", "baseline={system}"),
+        example_urls=("", "?system={one}&digits=3&width=page", f"{EMPTY_STUDY}paper/"),
+        query_count_urls=("paper/", "paper/?system={system}"),
+        id_queries=("system={system}", "case={case}", "baseline={system}"),
     ),
     page(
-        f"{STUDY}paper/<str:form>",
+        f"{STUDY_PATH}paper/<str:form>",
         export_paper,
         "paper-file",
         kind="file",
-        counted=("paper/table.tex", "paper/methods.txt?digits=2"),
-        ids=("system={system}&case={case}",),
+        query_count_urls=("paper/table.tex", "paper/methods.txt?digits=2"),
+        id_queries=("system={system}&case={case}",),
     ),
 ]

@@ -1,1 +1,1 @@
-"""Plans: the form that makes one, and the page that watches it."""
+"""Measurement plans."""

@@ -1,7 +1,8 @@
-"""Versions: publish, show, sign; files and withdrawal of all publications."""
+"""Versions, and withdrawal of publications."""
 
+from collections.abc import Mapping
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from django.contrib import messages
 from django.db import transaction
@@ -13,6 +14,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from benchmarks.errors import BenchmarksError, InvalidError
 from benchmarks.evidence.replication import reproduced_by
+from benchmarks.jobs.queue import JobKind
 from benchmarks.models import (
     Membership,
     Publication,
@@ -28,171 +30,182 @@ from benchmarks.publishing.publications import (
     withdraw,
 )
 from benchmarks.publishing.versions import (
-    check_settled,
+    assess_study,
+    check_is_processed,
     request_version,
     set_doi,
     sign_version,
-    study_assessment,
     unfinished_publishing_job,
 )
-from benchmarks.tasks import send
-from benchmarks.unattended.queue import Kind
+from benchmarks.tasks import dispatch_jobs
 from dashboard import wording
 from dashboard.exports import MEDIA_TYPES
-from dashboard.exports.citation import site_of, version_script, with_doi
-from dashboard.kit.addresses import STUDY
+from dashboard.exports.citation import add_doi, site_url, version_script
 from dashboard.kit.forms import outcome_message
-from dashboard.kit.routes import HIDDEN, KEEP, action, form_page, member_page, page
+from dashboard.kit.generation_progress import progress_context, wait_briefly
+from dashboard.kit.links import STUDY_PATH
+from dashboard.kit.routes import (
+    EDITORS_ONLY,
+    HIDDEN,
+    action,
+    form_page,
+    member_page,
+    page,
+)
 from dashboard.kit.viewers import (
-    keeper_or_404,
-    keeps,
-    kept_study_or_404,
-    own_labs,
-    signed_in_person,
+    editable_study_or_404,
+    editor_or_404,
+    is_editor,
+    required_user,
+    user_labs,
     viewer_of,
 )
-from dashboard.kit.waiting import progress_of, wait_a_moment
 from dashboard.pages.publications import reviews
 
-FORMATS: Final = {"tex": "LaTeX", "bib": "BibTeX"}
+VERSION_FORMATS: Final = {"tex": "LaTeX", "bib": "BibTeX"}
 
 
-def make_version(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
-    """Show the form for a new version; request one."""
-    study = kept_study_or_404(request, lab, slug)
+def create_version(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
+    study = editable_study_or_404(request, lab, slug)
     if request.method == "POST":
-        return _begin(request, study)
+        return _request_version(request, study)
     if begun := unfinished_publishing_job(study):
-        return redirect("dashboard:publishing", begun.pk)
+        return redirect("dashboard:publishing-progress", begun.pk)
     try:
-        check_settled(study)
+        check_is_processed(study)
     except InvalidError as error:
-        return _version_form(request, study, problem=wording.said(error.sentence))
+        return _version_form(
+            request, study, problem=wording.translate_text(error.sentence)
+        )
     return _version_form(request, study)
 
 
 def show_publishing(request: HttpRequest, job_id: int) -> HttpResponse:
-    """Show the progress of a requested version; the page refreshes itself."""
+    """Show the progress; the page refreshes itself."""
     publishing_jobs = PublishingJob.objects.select_related("study__lab", "person")
     job = get_object_or_404(publishing_jobs, pk=job_id)
-    keeper_or_404(request, job.study.lab_id)
+    editor_or_404(request, job.study.lab_id)
     if job.version_id:
         return _lead_to_version(request, job)
-    context = {"study": job.study, "job": job, "progress": progress_of(job)}
+    context = {"study": job.study, "job": job, "progress": progress_context(job)}
     return render(request, "publications/publishing.html", context)
 
 
-def _begin(request: HttpRequest, study: Study) -> HttpResponse:
+def _request_version(request: HttpRequest, study: Study) -> HttpResponse:
     try:
         job, is_new = request_version(
             study=study,
-            person=signed_in_person(request),
-            site=site_of(request),
-            licence=request.POST.get("licence", ""),
-            licence_note=request.POST.get("licence_note", ""),
+            person=required_user(request),
+            site_url=site_url(request),
+            publishing_permission=request.POST.get("publishing_permission", ""),
+            permission_note=request.POST.get("permission_note", ""),
         )
     except BenchmarksError as error:
-        problem = wording.said(error.sentence)
+        problem = wording.translate_text(error.sentence)
         return _version_form(request, study, problem=problem, status=422)
     if is_new:
-        transaction.on_commit(partial(send, Kind.PUBLISHING, job.pk))
-    wait_a_moment(job, "version")
+        transaction.on_commit(partial(dispatch_jobs, JobKind.PUBLISHING, job.pk))
+    wait_briefly(job, "version")
     if job.version_id:
         return _lead_to_version(request, job)
-    return redirect("dashboard:publishing", job.pk)
+    return redirect("dashboard:publishing-progress", job.pk)
 
 
 def _lead_to_version(request: HttpRequest, job: PublishingJob) -> HttpResponse:
-    """Redirect to the published version, also from an htmx request."""
-    place = reverse("dashboard:version", args=[job.version_id])
+    url = reverse("dashboard:version", args=[job.version_id])
     is_part = "HX-Request" in request.headers
     if is_part or request.method == "POST":
-        messages.success(
-            request, _("The version is published. Its address is permanent.")
-        )
-    return HttpResponseClientRedirect(place) if is_part else redirect(place)
+        messages.success(request, _("Version published. Its URL is permanent."))
+    return HttpResponseClientRedirect(url) if is_part else redirect(url)
 
 
 def _version_form(
     request: HttpRequest, study: Study, problem: str = "", status: int = 200
 ) -> HttpResponse:
-    jobs = PublishingJob.objects.filter(study=study, person=signed_in_person(request))
+    jobs = PublishingJob.objects.filter(study=study, person=required_user(request))
     last = jobs.order_by("pk").last()
-    # Fill in the answers of a failed request.
+    # Prefill after a failed request.
     failed = last if last and last.stage == PublishingJob.Stage.FAILED else None
+    answers: Mapping[str, Any] = request.POST
+    if failed and not answers:
+        answers = {
+            "publishing_permission": failed.publishing_permission,
+            "permission_note": failed.permission_note,
+        }
     context = {
         "study": study,
-        "assessment": study_assessment(study).reproduced(reproduced_by(study)),
+        "assessment": assess_study(study).with_reproducing_labs(reproduced_by(study)),
         "versions": visible_publications(Version, viewer_of(request)).filter(
             study=study
         ),
         "problem": problem,
-        "answers": request.POST or failed,
+        "answers": answers,
     }
     return render(request, "publications/new_version.html", context, status=status)
 
 
 def show_version(request: HttpRequest, version_id: int) -> HttpResponse:
-    """Show a version: its files, citation and signatures."""
     version = find_publication(Version, viewer_of(request), version_id)
     signed = {version.lab_id}
     signed |= {signature.lab_id for signature in version.signatures.all()}
     viewer = viewer_of(request)
     is_own = version.lab_id in viewer.lab_ids
-    labs = [] if version.withdrawn_at or is_own else own_labs(request, kept=True)
+    labs = (
+        [] if version.withdrawn_at or is_own else user_labs(request, editable_only=True)
+    )
     context = {
         "publication": version,
         "version": version,
         "study": version.study,
         "files": [
             (
-                FORMATS.get(file.name, file.name.upper()),
+                VERSION_FORMATS.get(file.name, file.name.upper()),
                 reverse("dashboard:version-file", args=[version.pk, file.name]),
                 file,
             )
             for file in version.files.all()
         ],
-        "citation": with_doi(
+        "citation": add_doi(
             bytes(version.files.get(name="bib").content).decode(), version.doi
         ),
         "dataset": version_script(request, version)
         if version.study.is_public and not version.withdrawn_at
         else "",
-        "may_enter_doi": _is_admin(request, version.lab_id),
-        "may_withdraw": not version.withdrawn_at and keeps(request, version.lab_id),
-        # The labs for which the reader may still sign.
+        "can_enter_doi": _is_admin(request, version.lab_id),
+        "can_withdraw": not version.withdrawn_at and is_editor(request, version.lab_id),
         "reviewing": [lab for lab in labs if lab.pk not in signed],
     }
     return render(request, "publications/version.html", context)
 
 
-def enter_doi(request: HttpRequest, version_id: int) -> HttpResponse:
-    """Store the DOI under which a version was registered elsewhere."""
+def save_doi(request: HttpRequest, version_id: int) -> HttpResponse:
     version = find_publication(Version, viewer_of(request), version_id)
-    keeper_or_404(request, version.lab_id)
+    editor_or_404(request, version.lab_id)
     if not _is_admin(request, version.lab_id):
-        messages.error(request, _("Only an admin of the lab enters a DOI."))
+        messages.error(request, _("Only an admin of the lab can set the DOI."))
         return redirect("dashboard:version", version.pk)
-    person, doi = signed_in_person(request), request.POST.get("doi", "")
-    with outcome_message(request, _("The DOI is stored.")):
+    person, doi = required_user(request), request.POST.get("doi", "")
+    with outcome_message(request, _("DOI saved.")):
         set_doi(version=version, doi=doi, person=person)
     return redirect("dashboard:version", version.pk)
 
 
 def _is_admin(request: HttpRequest, lab_id: int) -> bool:
-    mine = Membership.objects.filter(user=request.user.pk, lab=lab_id)
-    return mine.filter(role=Membership.Role.ADMIN).exists()
+    memberships = Membership.objects.filter(user=request.user.pk, lab=lab_id)
+    return memberships.filter(role=Membership.Role.ADMIN).exists()
 
 
 def add_signature(request: HttpRequest, version_id: int) -> HttpResponse:
-    """Sign another lab's version."""
     version = find_publication(Version, viewer_of(request), version_id)
     slug = request.POST.get("lab", "")
-    lab = next((lab for lab in own_labs(request, kept=True) if lab.slug == slug), None)
+    lab = next(
+        (lab for lab in user_labs(request, editable_only=True) if lab.slug == slug),
+        None,
+    )
     if lab is None:
-        raise Http404("There is no such lab, or it is not yours to sign for.")
-    person, note = signed_in_person(request), request.POST.get("note", "")
-    with outcome_message(request, _("Your signature is stored.")):
+        raise Http404("Lab not found, or you do not have permission to sign for it.")
+    person, note = required_user(request), request.POST.get("note", "")
+    with outcome_message(request, _("Signature saved.")):
         sign_version(version=version, lab=lab, person=person, note=note)
     return redirect("dashboard:version", version.pk)
 
@@ -219,32 +232,32 @@ def _download(
 
 
 def withdraw_version(request: HttpRequest, version_id: int) -> HttpResponse:
-    return _withdraw(request, Version, version_id, _("The version is withdrawn."))
+    return _withdraw(request, Version, version_id, _("Version withdrawn."))
 
 
 def withdraw_review(request: HttpRequest, review_id: int) -> HttpResponse:
-    return _withdraw(request, Review, review_id, _("The review is withdrawn."))
+    return _withdraw(request, Review, review_id, _("Review withdrawn."))
 
 
 def _withdraw(
     request: HttpRequest, model: type[Publication], pk: int, done: str
 ) -> HttpResponse:
     publication = find_publication(model, viewer_of(request), pk)
-    keeper_or_404(request, publication.lab_id)
+    editor_or_404(request, publication.lab_id)
     who, reason = request.user.get_username(), request.POST.get("reason", "")
     with outcome_message(request, done):
-        withdraw(publication, who=who, reason=reason)
-    return redirect(f"dashboard:{model.KIND}", pk)
+        withdraw(publication, actor=who, reason=reason)
+    return redirect(f"dashboard:{model.KIND_LABEL}", pk)
 
 
 urlpatterns = [
-    form_page(f"{STUDY}publish/", make_version, "publish"),
+    form_page(f"{STUDY_PATH}publish/", create_version, "publish"),
     member_page(
         "publishing/<int:job_id>/",
         show_publishing,
-        "publishing",
-        walked=("/publishing/{publishing}/", "/publishing/{failed}/"),
-        own=KEEP,
+        "publishing-progress",
+        example_urls=("/publishing/{publishing}/", "/publishing/{failed}/"),
+        member_statuses=EDITORS_ONLY,
     ),
     page("versions/<int:version_id>/", show_version, "version"),
     page(
@@ -254,14 +267,17 @@ urlpatterns = [
         kind="file",
     ),
     action("versions/<int:version_id>/withdraw/", withdraw_version, "withdraw-version"),
-    action("versions/<int:version_id>/doi/", enter_doi, "enter-doi"),
+    action("versions/<int:version_id>/doi/", save_doi, "enter-doi"),
     # The signer belongs to another lab and names it.
     action(
-        "versions/<int:version_id>/sign/", add_signature, "sign-version", own=HIDDEN
+        "versions/<int:version_id>/sign/",
+        add_signature,
+        "sign-version",
+        member_statuses=HIDDEN,
     ),
-    page("reviews/", reviews.show_reviews, "reviews", counted=("/reviews/",)),
-    form_page("reviews/new/", reviews.publish, "new-review"),
-    page("reviews/<int:review_id>/", reviews.show, "review"),
+    page("reviews/", reviews.show_reviews, "reviews", query_count_urls=("/reviews/",)),
+    form_page("reviews/new/", reviews.publish_review_view, "new-review"),
+    page("reviews/<int:review_id>/", reviews.show_review, "review"),
     page(
         "reviews/<int:review_id>/files/<str:name>",
         download_review,

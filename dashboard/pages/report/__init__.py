@@ -1,1 +1,1 @@
-"""A study as a report: one document of plain texts, printed or typeset."""
+"""A study's report: one document, to print or as a PDF."""

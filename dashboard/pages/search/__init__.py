@@ -1,1 +1,1 @@
-"""The search page: one box for all that somebody may see."""
+"""The search page."""

@@ -1,32 +1,31 @@
-"""Search: studies, systems, hosts, benchmarks and labs, as far as one may see them."""
+"""Search for studies, systems, hosts, benchmarks and labs."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from benchmarks.finding import found, nearest_words
+from benchmarks.search import corrected_query, search_results
 from dashboard.kit.routes import page
-from dashboard.kit.viewers import query_of, viewer_of
+from dashboard.kit.viewers import query_params, viewer_of
 
-LONGEST = 200
+MAX_QUERY_CHARACTERS = 200
 
 
-def search(request: HttpRequest) -> HttpResponse:
-    """Show what was found for the words of the query."""
-    text = query_of(request).get("q", "").strip()[:LONGEST]
+def show_search(request: HttpRequest) -> HttpResponse:
+    text = query_params(request).get("q", "").strip()[:MAX_QUERY_CHARACTERS]
     viewer = viewer_of(request)
-    result = found(viewer, text)
+    result = search_results(viewer, text)
     context = {"text": text, "found": result}
-    if result and not result.n:
-        context["nearest"] = nearest_words(viewer, text)
+    if result and not result.count:
+        context["nearest"] = corrected_query(viewer, text)
     return render(request, "search/search.html", context)
 
 
 urlpatterns = [
     page(
         "search/",
-        search,
+        show_search,
         "search",
-        walked=("?q=xen", "?q=nothing-is-called-so", ""),
-        counted=("/search/?q=xen",),
+        example_urls=("?q=xen", "?q=nothing-is-called-so", ""),
+        query_count_urls=("/search/?q=xen",),
     ),
 ]

@@ -1,1 +1,1 @@
-"""New studies, and the settings of one."""
+"""New studies, and settings of studies."""

@@ -9,124 +9,143 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext_lazy
 
-from benchmarks.analysis.publishing import Assessment
-from benchmarks.comparing.profile import study_profile
+from benchmarks.analysis.publication_level import LevelAssessment
+from benchmarks.collaboration.comments import CommentTarget
+from benchmarks.comparison.overhead_profile import study_profile
 from benchmarks.evidence.replication import (
-    Finding,
+    BenchmarkEffect,
     Outcome,
-    Replicated,
     Replication,
+    StudyReplications,
     reproduced_by,
     study_replications,
 )
+from benchmarks.jobs.queue import retry_failed
+from benchmarks.jobs.status import failed_jobs_of_study, study_failures
 from benchmarks.models import Study, Version
 from benchmarks.publishing.publications import visible_publications
-from benchmarks.publishing.versions import study_assessment, unfinished_publishing_job
+from benchmarks.publishing.versions import assess_study, unfinished_publishing_job
 from benchmarks.studies.data_versions import study_version
-from benchmarks.studies.lists import is_left_waiting, processing_of, study_detail
-from benchmarks.together.comments import Thing
-from benchmarks.unattended.lists import trouble_of, work_of
-from benchmarks.unattended.queue import retry
+from benchmarks.studies.overview import is_stalled, processing_counts, study_detail
 from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.exports.citation import bibtex, citation_of, dataset_script
-from dashboard.kit import figures
-from dashboard.kit.addresses import STUDY
+from dashboard.kit import formatting
 from dashboard.kit.comments import comment_thread
-from dashboard.kit.document import Section
-from dashboard.kit.kept import Content, kept, kept_study_page
-from dashboard.kit.profile import profile_section
+from dashboard.kit.links import STUDY_PATH
+from dashboard.kit.overhead_profile import profile_section
+from dashboard.kit.page_cache import PageContent, cached_by_version, cached_study_page
+from dashboard.kit.report_document import ReportSection
 from dashboard.kit.routes import Tab, action, page
-from dashboard.kit.viewers import keeps, kept_study_or_404, study_or_404, viewer_of
+from dashboard.kit.viewers import (
+    editable_study_or_404,
+    is_editor,
+    study_or_404,
+    viewer_of,
+)
 from dashboard.wording import evidence, system_names
-from dashboard.wording.evidence import metric_name, outcome_name
+from dashboard.wording.evidence import metric_title, outcome_name
 
-# As the table shows them.
-ORDER: tuple[Outcome, ...] = ("contradicted", "confirmed", "undecided", "single_runs")
-MOST_LINES = 40
-MOST_REPLIES = 5
+OUTCOME_ORDER: tuple[Outcome, ...] = (
+    "contradicted",
+    "confirmed",
+    "undecided",
+    "single_runs",
+)
+MAX_REPLICATED_FINDINGS = 40
+MAX_REPLICATIONS = 5
 
 
-@kept
-def study_summary(viewer: Viewer, study: Study) -> tuple[Section, Assessment]:
-    """Return the overhead profile of a study, and what it may be published as."""
+@cached_by_version
+def study_summary(
+    viewer: Viewer, study: Study
+) -> tuple[ReportSection, LevelAssessment]:
     profile = profile_section(study_profile(viewer, study), is_folded=True)
-    return profile, study_assessment(study)
+    return profile, assess_study(study)
 
 
-@kept_study_page
-def show_study(request: HttpRequest, lab: str, slug: str) -> Content:
-    """Show a study: what it measured on what, and how far its runs are."""
+@cached_study_page
+def show_study(request: HttpRequest, lab: str, slug: str) -> PageContent:
     viewer = viewer_of(request)
     study = study_or_404(viewer, lab, slug)
-    # Cached by itself: it needs all cells, and the page changes with other studies.
+    # Cached separately: it needs all cells, and the page depends on other studies.
     profile, assessment = study_summary(study_version(study), viewer, study)
-    may_keep = keeps(request, study.lab_id)
+    may_keep = is_editor(request, study.lab_id)
     detail = study_detail(study)
-    # A run that is still to be read may be the first of its system.
-    systems = (*detail.systems, *(run.system for run in detail.trouble))
-    # Errors may quote what a stranger may not see.
+    # A run that was not parsed yet may be the first of its system.
+    systems = (*detail.systems, *(run.system for run in detail.failed_runs))
+    # Error messages may quote private output.
     is_member = study.lab_id in viewer.lab_ids
     citation = citation_of(request, study)
     context = {
         "study": study,
         "detail": detail,
-        "failed": trouble_of(study) if is_member else (),
+        "failed": study_failures(study) if is_member else (),
         "names": system_names(systems),
         "profile": profile,
-        "assessment": assessment.reproduced(reproduced_by(study)),
+        "assessment": assessment.with_reproducing_labs(reproduced_by(study)),
         "replications": _replications(study_replications(viewer, study)),
         "versions": visible_publications(Version, viewer).filter(study=study),
         "citation": bibtex(citation),
-        "address": citation.address,
-        # Nothing of a private study is meant for search engines.
+        "address": citation.url,
+        # Search engines get no metadata of private studies.
         "dataset": dataset_script(citation, study) if study.is_public else "",
-        "thread": comment_thread(request, Thing(study)),
-        "may_keep": may_keep,
+        "thread": comment_thread(request, CommentTarget(study)),
+        "can_edit": may_keep,
         "job": unfinished_publishing_job(study) if may_keep else None,
     }
-    return Content("study/study.html", context)
+    return PageContent("study/study.html", context)
 
 
 def show_processing(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
-    """Show how far a study's uploads are; pages ask for it until all is done."""
+    """Show the progress; pages poll until all uploads are processed."""
     study = study_or_404(viewer_of(request), lab, slug)
     context = {
         "study": study,
-        "tally": processing_of(study),
-        "is_left": is_left_waiting(study),
+        "counts": processing_counts(study),
+        "is_left": is_stalled(study),
         "is_asked_again": True,
     }
     return render(request, "study/_processing_live.html", context)
 
 
-def try_again(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
-    """Let what failed of a study in the background be tried again."""
-    study = kept_study_or_404(request, lab, slug)
-    retry(work_of(study))
+def retry_study(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
+    study = editable_study_or_404(request, lab, slug)
+    retry_failed(failed_jobs_of_study(study))
     return redirect("dashboard:study", lab, slug)
 
 
-def _replications(replicated: Replicated) -> dict[str, Any]:
-    """Return what other labs found on a study's findings, contradictions first."""
-    found = sorted(replicated.found, key=lambda it: ORDER.index(it.outcome))
-    counts = Counter(it.outcome for it in found)
+def _replications(replicated: StudyReplications) -> dict[str, Any]:
+    replications = sorted(
+        replicated.replications,
+        key=lambda replication: OUTCOME_ORDER.index(replication.outcome),
+    )
+    counts = Counter(replication.outcome for replication in replications)
     return {
-        "lines": [_line(it, replicated) for it in found[:MOST_LINES]],
-        "counts": [(counts[it], outcome_name(it)) for it in ORDER if counts[it]],
-        "more": max(len(found) - MOST_LINES, 0),
+        "lines": [
+            _line(replication, replicated)
+            for replication in replications[:MAX_REPLICATED_FINDINGS]
+        ],
+        "counts": [
+            (counts[outcome], outcome_name(outcome))
+            for outcome in OUTCOME_ORDER
+            if counts[outcome]
+        ],
+        "more": max(len(replications) - MAX_REPLICATED_FINDINGS, 0),
     }
 
 
-def _line(found: Replication, replicated: Replicated) -> dict[str, Any]:
-    own = found.own
+def _line(replication: Replication, replicated: StudyReplications) -> dict[str, Any]:
+    own = replication.effect
     replies = []
-    for reply in sorted(found.replies, key=lambda it: ORDER.index(it.outcome)):
-        study = replicated.studies[int(str(reply.finding.study))]
+    for reply in sorted(
+        replication.results, key=lambda result: OUTCOME_ORDER.index(result.outcome)
+    ):
+        study = replicated.studies[int(str(reply.effect.study))]
         replies.append(
             {
-                **_finding(reply.finding, reply.outcome),
-                "lab": reply.finding.lab,
+                **_finding(reply.effect, reply.outcome),
+                "lab": reply.effect.lab,
                 "study": study.slug,
                 "address": reverse(
                     "dashboard:study", args=[study.lab.slug, study.slug]
@@ -134,32 +153,32 @@ def _line(found: Replication, replicated: Replicated) -> dict[str, Any]:
             }
         )
     return {
-        **_finding(own, found.outcome),
-        "benchmark": metric_name(*own.benchmark),
+        **_finding(own, replication.outcome),
+        "benchmark": metric_title(*own.benchmark),
         "hypervisor": own.hypervisor,
-        "replies": replies[:MOST_REPLIES],
-        "more": max(len(replies) - MOST_REPLIES, 0),
-        "between": _percent(found.between),
-        "within": _percent(found.within),
+        "replies": replies[:MAX_REPLICATIONS],
+        "more": max(len(replies) - MAX_REPLICATIONS, 0),
+        "between": _percent(replication.between_sd),
+        "within": _percent(replication.within_sd),
     }
 
 
-def _finding(finding: Finding, outcome: Outcome) -> dict[str, Any]:
+def _finding(finding: BenchmarkEffect, outcome: Outcome) -> dict[str, Any]:
     return {
-        "ratio": evidence.ratio_text(finding.log_ratio, finding.interval),
-        "interval": evidence.ends_text(finding.interval),
+        "ratio": evidence.log_ratio_text(finding.log_ratio, finding.interval),
+        "interval": evidence.log_interval_text(finding.interval),
         "outcome": outcome,
         "word": outcome_name(outcome),
     }
 
 
 def _percent(sd: float | None) -> str:
-    """Return a standard deviation of ln ratios as a percentage of the ratio."""
-    return wording.NONE if sd is None else figures.percent(expm1(sd), ".2g")
+    """Return a standard deviation of log ratios as a percentage of the ratio."""
+    return wording.DASH if sd is None else formatting.percent(expm1(sd), ".2g")
 
 
 urlpatterns = [
-    page(STUDY, show_study, "study", tab=Tab(gettext_lazy("Summary"), 0)),
-    action(f"{STUDY}retry/", try_again, "retry-study"),
-    page(f"{STUDY}processing/", show_processing, "processing", kind="part"),
+    page(STUDY_PATH, show_study, "study", tab=Tab(gettext_lazy("Summary"), 0)),
+    action(f"{STUDY_PATH}retry/", retry_study, "retry-study"),
+    page(f"{STUDY_PATH}processing/", show_processing, "processing", kind="part"),
 ]

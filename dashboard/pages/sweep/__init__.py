@@ -1,1 +1,1 @@
-"""One parameter swept through its sizes, for several systems."""
+"""The sweep page: one parameter at several levels, for several systems."""

@@ -1,4 +1,4 @@
-"""What the sweep page shows for one choice: families, systems, chart and its table."""
+"""Context of the sweep page."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -8,55 +8,56 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmarks.comparing.sweeps import (
-    Family,
-    Parting,
+from benchmarks.comparison.comparison_table import Fact
+from benchmarks.comparison.sweeps import (
+    SweepFamily,
     SweepLine,
     SweepPoint,
-    scale_of,
-    study_families,
-    with_lines,
+    VerdictChange,
+    load_lines,
+    sweep_families,
+    sweep_scale,
 )
-from benchmarks.comparing.table import Fact
+from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.models import Study
-from benchmarks.own_tools.lookup import known_tool
 from benchmarks.units import Quantity
 from benchmarks.viewer import Viewer
 from dashboard import wording
-from dashboard.charts.bars import curve, sweep_plot
+from dashboard.charts.bars_and_lines import curve_points, sweep_plot
 from dashboard.charts.chart import Chart
-from dashboard.kit import figures
-from dashboard.kit.addresses import STUDY, Chip, ChipRow, unmet
-from dashboard.kit.kept import kept_study_page, study_view
-from dashboard.kit.routes import UOC, Tab, page
-from dashboard.kit.table_cells import row_figure
-from dashboard.wording import states, verdicts
+from dashboard.kit import formatting
+from dashboard.kit.links import STUDY_PATH, Chip, ChipRow, ignored_parameters
+from dashboard.kit.page_cache import cached_study_page, study_view
+from dashboard.kit.routes import KVM_STUDY, Tab, page
+from dashboard.kit.table_cells import value_text
+from dashboard.wording import state_names, verdicts
 
-PARAMETERS = ("family", "response", "systems")
-MOST_LINES = 7
-STEEP = 4
-"""From this factor between the lowest and the highest on, the axis is logarithmic."""
+QUERY_PARAMETERS = ("family", "response", "systems")
+MAX_SWEEP_LINES = 7
+LOG_AXIS_FROM = 4
+"""Minimum ratio of highest to lowest value for a logarithmic axis."""
 
 
 def sweep_page(
     viewer: Viewer, study: Study, query: Mapping[str, str]
 ) -> dict[str, Any] | None:
-    """Return the page for one choice; None for a study without sweeps."""
-    families = study_families(viewer, study)
-    # Without a choice, the family that shows most: many systems, then many levels.
+    families = sweep_families(viewer, study)
+    # Default: the family with the most lines, then the most levels.
     richest = max(
-        families, key=lambda it: (it.line_count, len(it.levels)), default=None
+        families,
+        key=lambda family: (family.line_count, len(family.levels)),
+        default=None,
     )
-    named = (family for family in families if family.key == query.get("family"))
-    chosen = next(named, richest)
+    matching = (family for family in families if family.key == query.get("family"))
+    chosen = next(matching, richest)
     if chosen is None:
         return None
-    # Only the chosen one is read: a study has dozens of families, with verdicts each.
-    (family,) = with_lines(viewer, study, [chosen])
+    # Load only the chosen family: a study has dozens.
+    (family,) = load_lines(viewer, study, [chosen])
     ids = query.get("systems", "").split(",")
-    wanted = [line for line in family.lines if str(line.column.system_id) in ids]
-    lines = wanted or family.lines[:MOST_LINES]
-    is_ratio = query.get("response") == "efficiency"
+    chosen_lines = [line for line in family.lines if str(line.column.system_id) in ids]
+    lines = chosen_lines or family.lines[:MAX_SWEEP_LINES]
+    is_ratio = query.get("response") == "relative_performance"
     names = _family_names(families)
     name = names[[member.key for member in families].index(family.key)]
     keys = dict(zip(names, (member.key for member in families), strict=True))
@@ -66,26 +67,26 @@ def sweep_page(
         "family": family,
         "rows": _choices(keys, name, family, lines, query),
         "sentences": _sentences(family, lines),
-        "figure": _figure(family, lines, is_ratio=is_ratio),
+        "chart": _figure(family, lines, is_ratio=is_ratio),
         "axis": _axis_name(family),
-        "heads": [level_text(level) for level in family.levels],
+        "heads": [sweep_level_text(level) for level in family.levels],
         "table": [
-            (line_name(line, family), _cells(line, family, is_ratio=is_ratio))
+            (sweep_line_name(line, family), _cells(line, family, is_ratio=is_ratio))
             for line in lines
         ],
         "has_intervals": any(
             _interval(point, is_ratio=is_ratio)[0] is not None for point in points
         ),
         "hidden": len(family.lines) - len(lines),
-        "unmet": unmet(query, {"family": family.key}),
+        "ignored_parameters": ignored_parameters(query, {"family": family.key}),
     }
 
 
-def _family_names(families: Sequence[Family]) -> list[tuple[str, str]]:
-    """Return the title of each family, and what tells it from others of that title."""
+def _family_names(families: Sequence[SweepFamily]) -> list[tuple[str, str]]:
+    """Return each family's title, and the facts that distinguish equal titles."""
     titles = []
     for family in families:
-        tool = known_tool(family.tool)
+        tool = require_tool(family.tool)
         names = ("access", "operation")
         work = " ".join(
             filter(None, (family.parameters.get(parameter) for parameter in names))
@@ -124,133 +125,134 @@ def _family_names(families: Sequence[Family]) -> list[tuple[str, str]]:
 def _choices(
     keys: dict[tuple[str, str], str],
     name: tuple[str, str],
-    family: Family,
+    family: SweepFamily,
     lines: Sequence[SweepLine],
     query: Mapping[str, str],
 ) -> list[ChipRow]:
-    """Return the choices of the page; ``keys`` are those of all families by name."""
-    is_ratio = query.get("response") == "efficiency"
-    kept = {name: query[name] for name in PARAMETERS if query.get(name)}
-    of_all = {name: text for name, text in kept.items() if name != "systems"}
+    """Return the choices; ``keys`` maps names to keys of all families."""
+    is_ratio = query.get("response") == "relative_performance"
+    parameters = {name: query[name] for name in QUERY_PARAMETERS if query.get(name)}
+    of_all = {name: text for name, text in parameters.items() if name != "systems"}
     own_title, own_facts = name
-    # Another benchmark with what is stated now, if it ran so; else the first of it.
+    # Prefer another benchmark with the current facts; else its first family.
     titles = {title: keys[title, more] for title, more in reversed(keys)}
     titles |= {title: keys[title, more] for title, more in keys if more == own_facts}
-    others = {more: key for (title, more), key in keys.items() if title == own_title}
+    other_facts = {
+        more: key for (title, more), key in keys.items() if title == own_title
+    }
     choices = [(_("Benchmark"), titles, own_title)]
-    if len(others) > 1:
-        choices.append((_("With"), others, own_facts))
+    if len(other_facts) > 1:
+        choices.append((_("Conditions"), other_facts, own_facts))
     in_order = dict.fromkeys(part for pair in keys for part in pair)
     rows = []
-    for label, found, now in choices:
+    for label, family_keys, now in choices:
         chips = [
-            Chip(part, urlencode({**of_all, "family": found[part]}), part == now)
+            Chip(part, urlencode({**of_all, "family": family_keys[part]}), part == now)
             for part in in_order
-            if part in found
+            if part in family_keys
         ]
         rows.append(ChipRow(label, chips))
-    kept["family"] = family.key
+    parameters["family"] = family.key
 
     responses = {"value": _("Measured value")}
-    shown = [point.row.shown for line in family.lines for point in line.points]
-    # Once chosen it stays a choice, or no chip would lead back to the values.
+    shown = [point.row.result for line in family.lines for point in line.points]
+    # The active choice must be revertible.
     if is_ratio or any(point.ratio is not None for point in shown):
-        is_relative = any(point.kind == "relative" for point in shown)
-        responses["efficiency"] = (
+        is_relative = any(point.ratio_kind == "relative" for point in shown)
+        responses["relative_performance"] = (
             _("Relative to the reference") if is_relative else _("Relative performance")
         )
     chips = [
         Chip(
             label,
-            urlencode({**kept, "response": response}),
-            (response == "efficiency") == is_ratio,
+            urlencode({**parameters, "response": response}),
+            (response == "relative_performance") == is_ratio,
         )
         for response, label in responses.items()
     ]
     if len(chips) > 1:
-        rows.append(ChipRow(_("Shown"), chips))
+        rows.append(ChipRow(_("Quantity"), chips))
 
     chosen = {line.column.system_id for line in lines}
     chips = []
     for line in family.lines:
         own = line.column.system_id
-        # A chip takes its system in, or out again, in the order of the family.
-        ids = (other.column.system_id for other in family.lines)
-        wanted = ",".join(str(pk) for pk in ids if (pk in chosen) != (pk == own))
-        address = urlencode({**kept, "systems": wanted})
-        chips.append(Chip(line_name(line, family), address, own in chosen))
+        # Keep the order of the family.
+        ids = (member.column.system_id for member in family.lines)
+        system_ids = ",".join(str(pk) for pk in ids if (pk in chosen) != (pk == own))
+        address = urlencode({**parameters, "systems": system_ids})
+        chips.append(Chip(sweep_line_name(line, family), address, own in chosen))
     if len(chips) > 1:
         rows.append(ChipRow(_("Systems"), chips))
     return rows
 
 
-def _sentences(family: Family, lines: Sequence[SweepLine]) -> tuple[str, ...]:
-    """Say where systems part from what they are compared with; most loss first.
-
-    Nothing is said where the verdicts do not carry it.
-    """
+def _sentences(family: SweepFamily, lines: Sequence[SweepLine]) -> tuple[str, ...]:
+    """Return sentences on where systems diverge, largest loss first."""
     parted = [
-        (min(_ratios(line)), parting_sentence(family, line, parting))
+        (min(_ratios(line)), divergence_sentence(family, line, parting))
         for line in lines
-        if (parting := line.parting) is not None
+        if (parting := line.verdict_change) is not None
     ]
     if parted:
         return tuple(
             text for _least, text in sorted(parted, key=lambda entry: entry[0])
         )
-    shown = [point.row.shown for line in lines for point in line.points]
+    shown = [point.row.result for line in lines for point in line.points]
     if all(figure.n == 1 for figure in shown):
         why = _(
-            "Single runs: differences between the lines may be noise. Five runs "
-            "per level allow a verdict."
+            "Single runs: differences between the lines may be noise. A verdict "
+            "needs five runs per level."
         )
     elif all(figure.ratio is None for figure in shown):
-        why = _("Nothing was measured that these systems could be compared with.")
+        why = _("No measurements exist to compare these systems with.")
     else:
         why = _(
-            "Not every level has a verdict, so where the systems diverge cannot "
-            "be said."
+            "Not every level has a verdict, so the point at which the systems "
+            "diverge is unknown."
         )
     return (why,)
 
 
 def _figure(
-    family: Family, lines: Sequence[SweepLine], *, is_ratio: bool
+    family: SweepFamily, lines: Sequence[SweepLine], *, is_ratio: bool
 ) -> Chart | None:
     curves = []
     for line in lines:
-        name, marks = line_name(line, family), []
+        name, marks = sweep_line_name(line, family), []
         for point in line.points:
-            shown = point.row.shown
+            shown = point.row.result
             height = shown.ratio if is_ratio else shown.value
             if height is None:
                 continue
             written = (
-                figures.ratio(height)
+                formatting.ratio(height)
                 if is_ratio
                 else wording.quantity(height, shown.unit)
             )
-            text = f"{name}, {level_text(point.level)}: {written}"
+            text = f"{name}, {sweep_level_text(point.level)}: {written}"
             low, high = _interval(point, is_ratio=is_ratio)
             marks.append((point.level.amount, height, low, high, text))
         if marks:
-            # A system keeps its colour, whichever others are drawn.
-            colour = family.lines.index(line)
+            # A system keeps its color regardless of the shown systems.
+            color = family.lines.index(line)
             is_native = line.column.is_native
-            curves.append(curve(name, colour, marks, is_native=is_native))
+            curves.append(curve_points(name, color, marks, is_native=is_native))
     if not curves:
         return None
     heights = [y for curve in curves for y in curve.y if y is not None]
-    # A log axis has no place for 0 and below.
-    is_steep = min(heights) > 0 and max(heights) / min(heights) >= STEEP
-    title = f"{family.unit} ({wording.BETTER.get(family.better, '')})"
+    # A log axis cannot show 0 or negative values.
+    is_steep = min(heights) > 0 and max(heights) / min(heights) >= LOG_AXIS_FROM
+    title = f"{family.unit} ({wording.DIRECTION_NAMES.get(family.better, '')})"
     if is_ratio:
         is_relative = any(map(_is_relative, lines))
-        title = _("times the reference") if is_relative else _("times native")
-    scale = scale_of([level.amount for level in family.levels])
+        title = (
+            _("relative to the reference") if is_relative else _("relative to native")
+        )
+    scale = sweep_scale([level.amount for level in family.levels])
     return sweep_plot(
         curves,
-        [(level.amount, level_text(level)) for level in family.levels],
+        [(level.amount, sweep_level_text(level)) for level in family.levels],
         titles=(_axis_name(family), title),
         is_log=(scale != "linear", is_steep),
         line_at=1.0 if is_ratio else None,
@@ -258,7 +260,7 @@ def _figure(
 
 
 def _cells(
-    line: SweepLine, family: Family, *, is_ratio: bool
+    line: SweepLine, family: SweepFamily, *, is_ratio: bool
 ) -> list[dict[str, str] | None]:
     points = {point.level: point for point in line.points}
     return [
@@ -268,11 +270,11 @@ def _cells(
 
 
 def _cell(point: SweepPoint, *, is_ratio: bool) -> dict[str, str] | None:
-    shown = point.row.shown
+    shown = point.row.result
     if shown.value is None:
-        name, reason = states.state_name(shown.full_state), shown.reason
-        number = row_figure(shown, shown.unit)
-        return {"main": number, "sub": name, "sentence": wording.said(reason)}
+        name, reason = state_names.state_name(shown.display_state), shown.reason
+        number = value_text(shown, shown.unit)
+        return {"main": number, "sub": name, "sentence": wording.translate_text(reason)}
     value, ratio = shown.value, shown.ratio
     if is_ratio and ratio is None:
         return None
@@ -281,15 +283,15 @@ def _cell(point: SweepPoint, *, is_ratio: bool) -> dict[str, str] | None:
     under = wording.runs_text(shown.n)
     if low is not None and high is not None:
         within = low, high
-        write = figures.ratio if is_ratio else figures.brief
-        under = wording.span_text(write(low, within), write(high, within))
+        write = formatting.ratio if is_ratio else formatting.measurement
+        under = wording.range_text(write(low, within), write(high, within))
     return {
-        "main": figures.ratio(ratio, within)
+        "main": formatting.ratio(ratio, within)
         if is_ratio and ratio is not None
-        else wording.quantity(value, shown.unit, within=within),
+        else wording.quantity(value, shown.unit, interval=within),
         "sub": under,
-        "shade": figures.heat(ratio) if ratio is not None else "",
-        "sentence": verdicts.judgement_sentence(shown.judgement),
+        "shade": formatting.ratio_shade(ratio) if ratio is not None else "",
+        "sentence": verdicts.assessment_sentence(shown.assessment),
     }
 
 
@@ -298,83 +300,87 @@ def _interval(
 ) -> tuple[float | None, float | None]:
     if not is_ratio:
         return point.low, point.high
-    judged = point.row.shown.judgement
+    judged = point.row.result.assessment
     return (judged.low, judged.high) if judged else (None, None)
 
 
-def level_text(level: Quantity) -> str:
+def sweep_level_text(level: Quantity) -> str:
     """Return a level as people write it: ``4 KiB``, ``2,000``, ``0.5 s``."""
     if level.unit == "B" and level.amount.is_integer() and level.amount >= 0:
-        return figures.amount_of_memory(int(level.amount))
-    return wording.quantity(level.amount, level.unit, whole=True)
+        return formatting.memory_size(int(level.amount))
+    return wording.quantity(level.amount, level.unit, exact=True)
 
 
-def line_name(line: SweepLine, family: Family) -> str:
-    """Return what tells a system from the others of its family."""
+def sweep_line_name(line: SweepLine, family: SweepFamily) -> str:
+    """Return the facts that distinguish a system in its family."""
     column = line.column
     platform = _("Native") if column.is_native else column.platform
-    is_shared = len({other.column.platform for other in family.lines}) == 1
+    is_shared = len({member.column.platform for member in family.lines}) == 1
     facts = [
-        wording.fact_in_brief(Fact(fact.name, fact.value))
+        wording.short_fact_text(Fact(fact.name, fact.value))
         for fact in column.facts
         if fact.value
     ]
     return ", ".join(facts if is_shared and facts else [platform, *facts])
 
 
-def parting_sentence(family: Family, line: SweepLine, parting: Parting) -> str:
-    """Say how far a system keeps up with what it is compared with."""
-    points, at, ratios = line.points, parting.at, _ratios(line)
+def divergence_sentence(
+    family: SweepFamily, line: SweepLine, parting: VerdictChange
+) -> str:
+    """Return a sentence on up to which level a system keeps up."""
+    points, at, ratios = line.points, parting.level_index, _ratios(line)
     is_relative = _is_relative(line)
     words = {
-        "system": line_name(line, family),
+        "system": sweep_line_name(line, family),
         "other": _("the reference system") if is_relative else _("native"),
         "axis": _axis_name(family),
-        # A line that keeps up or is slower throughout has its parting at 0.
-        "before": level_text(points[max(at - 1, 0)].level),
-        "from": level_text(points[at].level),
-        "worst": figures.ratio(min(ratios)),
-        "best": figures.ratio(max(ratios)),
-        "where": level_text(points[ratios.index(min(ratios))].level),
+        # Lines that keep up or are slower throughout have level index 0.
+        "before": sweep_level_text(points[max(at - 1, 0)].level),
+        "from": sweep_level_text(points[at].level),
+        "worst": formatting.ratio_percent(min(ratios)),
+        "best": formatting.ratio_percent(max(ratios)),
+        "where": sweep_level_text(points[ratios.index(min(ratios))].level),
     }
     templates = {
-        "keeps": _("%(system)s is nowhere slower than %(other)s (%(worst)s or more)."),
-        "parts": _(
-            "%(system)s keeps up with %(other)s up to %(before)s and falls to "
+        "never_slower": _(
+            "%(system)s is not slower than %(other)s at any level (at least %(worst)s)."
+        ),
+        "slower_from": _(
+            "%(system)s keeps up with %(other)s up to %(before)s and drops to "
             "%(worst)s at %(where)s."
         ),
-        "joins": _(
-            "%(system)s falls to %(worst)s of %(other)s at %(where)s and keeps up "
+        "slower_until": _(
+            "%(system)s drops to %(worst)s of %(other)s at %(where)s and keeps up "
             "from %(from)s on."
         ),
-        "slower": _(
-            "%(system)s is slower than %(other)s at every %(axis)s: %(worst)s to "
-            "%(best)s."
+        "always_slower": _(
+            "%(system)s is slower than %(other)s at every %(axis)s (%(worst)s to "
+            "%(best)s)."
         ),
     }
-    return templates[parting.course] % words
+    return templates[parting.pattern] % words
 
 
 def _ratios(line: SweepLine) -> list[float]:
-    # Asked only where every level has a deciding verdict, and so a ratio.
-    return [point.row.shown.ratio or 0.0 for point in line.points]
+    # Every level has a deciding verdict, and so a ratio.
+    return [point.row.result.ratio or 0.0 for point in line.points]
 
 
 def _is_relative(line: SweepLine) -> bool:
-    return any(point.row.shown.kind == "relative" for point in line.points)
+    return any(point.row.result.ratio_kind == "relative" for point in line.points)
 
 
-def _axis_name(family: Family) -> str:
+def _axis_name(family: SweepFamily) -> str:
     return family.axis.replace("_", " ")
 
 
 urlpatterns = [
     page(
-        f"{STUDY}sweep/",
-        kept_study_page(study_view("sweep/sweep.html", sweep_page)),
+        f"{STUDY_PATH}sweep/",
+        cached_study_page(study_view("sweep/sweep.html", sweep_page)),
         "sweep",
-        walked=(f"{UOC}sweep/",),
-        ids=("systems={system}",),
-        tab=Tab(gettext_lazy("Scaling curves"), 50, needs="has_sweep"),
+        example_urls=(f"{KVM_STUDY}sweep/",),
+        id_queries=("systems={system}",),
+        tab=Tab(gettext_lazy("Scaling curves"), 50, required_attribute="has_sweep"),
     ),
 ]

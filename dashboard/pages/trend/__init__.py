@@ -1,1 +1,1 @@
-"""One case over versions and days."""
+"""The trend page: one case over versions or dates."""

@@ -1,1 +1,1 @@
-"""What a person drops on the upload page: read, shown, and stored."""
+"""The upload page: previews and stores files."""

@@ -1,6 +1,6 @@
-"""Files that a person sent: previews of what is read in them, and storing them.
+"""Files sent to the upload page: previewing and storing them.
 
-One file is in memory at a time, and an answer holds no more than a page can show.
+One file is in memory at a time.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,37 +16,37 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from benchmarks import tools
+from benchmarks.custom_tools.lookup import DeclaredTool, declared_tools, require_tool
 from benchmarks.errors import BenchmarksError, shorten
 from benchmarks.fingerprints import display_parameters
 from benchmarks.models import Agent, Lab
-from benchmarks.own_tools.lookup import DeclaredTool, declared_tools, known_tool
-from benchmarks.parsing import folders, reading
-from benchmarks.parsing.archives import Member, members
-from benchmarks.parsing.contract import Parameter
-from benchmarks.parsing.folders import Guess, folder_of, with_files
-from benchmarks.parsing.reading import ReadRun
-from benchmarks.parsing.scanning import LineError
-from benchmarks.uploads.folders import (
-    Asked,
-    Times,
+from benchmarks.parsing import run_extraction, system_guess
+from benchmarks.parsing.archives import ArchiveMember, read_members
+from benchmarks.parsing.line_scanner import LineError
+from benchmarks.parsing.run_extraction import ExtractedRun
+from benchmarks.parsing.system_guess import SystemGuess, add_file_facts, system_folder
+from benchmarks.parsing.tool import Parameter
+from benchmarks.uploads.archive_upload import (
+    ArchiveRequest,
+    FileTimes,
     read_member,
+    read_system_description,
     submit_file,
-    system_text,
 )
 from dashboard import wording
 
 RESULTS_SHOWN = 20
 SAMPLES_SHOWN = 20
-LINE_SHOWN = 300
-SAMPLES_FOLDED = 500
-"""So many samples of a result stand behind "show all"."""
-ROWS_SHOWN = 4_000
-"""So many samples one answer holds, whatever a zip holds; the rest is only counted."""
-READING_S = 10
-"""After so long an answer begins with what was read; the rest is asked for again."""
-NAME_LIMIT = 500
+MAX_LINE_CHARACTERS = 300
+MAX_FOLDED_SAMPLES = 500
+"""Samples of a result that "show all" reveals."""
+MAX_ANSWER_SAMPLES = 4_000
+"""Further samples are only counted."""
+READ_TIME_LIMIT_S = 10
+"""Remaining files are left to further requests."""
+MAX_NAME_CHARACTERS = 500
 
-# Any locale that writes a decimal comma reads the same: these are to be recognised.
+# Locales with a decimal comma parse alike; these are offered because users know them.
 LOCALES = {
     "cs_CZ": "čeština",
     "da_DK": "dansk",
@@ -62,99 +62,103 @@ LOCALES = {
     "tr_TR": "Türkçe",
 }
 
-# A tool without a parser takes its samples as numbers only; one that a lab declared
-# itself takes a table of them.
-READERS = {slug: tool.title for slug, tool in tools.TOOLS.items() if tool.parse}
+# Built-in tools without a parser accept samples only as numbers; custom tools accept a
+# table.
+READABLE_TOOLS = {slug: tool.title for slug, tool in tools.TOOLS.items() if tool.parse}
 
 
 @dataclass(frozen=True)
-class Named:
-    """What a person says about a file; empty: the file says it itself."""
+class FileHints:
+    """The user's statements; empty fields are detected in the file."""
 
     tool: str = ""
     locale: str = ""
 
 
 @dataclass(frozen=True)
-class Trouble:
-    """Why something was not read, and the line that was not understood (from 1)."""
+class ReadProblem:
+    """Why a file or run was not parsed, and the line's number (from 1)."""
 
-    why: str
+    reason: str
     line: int | None = None
     text: str = ""
 
     @classmethod
-    def of(cls, error: BenchmarksError) -> "Trouble":
-        # A LineError's own sentence repeats number and text of the line, which are
-        # shown apart here.
+    def from_error(cls, error: BenchmarksError) -> "ReadProblem":
+        # A LineError's own message repeats the line's number and text.
         if not isinstance(error, LineError):
-            return cls(wording.said(error.sentence))
-        line = shorten(error.text.strip(), LINE_SHOWN)
-        # Of a line that is mostly no text, nothing is shown.
+            return cls(wording.translate_text(error.sentence))
+        line = shorten(error.text.strip(), MAX_LINE_CHARACTERS)
+        # Do not show lines that are mostly binary.
         is_text = line.count("\\x") <= len(line) / 20
-        return cls(wording.said(error.why), error.line, line if is_text else "")
+        return cls(
+            wording.translate_text(error.why), error.line, line if is_text else ""
+        )
 
 
 @dataclass
-class Room:
-    """The number of samples that still fit into an answer."""
+class SampleBudget:
+    """The number of samples that still fit into a response."""
 
-    rows: int
+    remaining: int
 
     def take(self, samples: Iterator[dict[str, Any]], most: int) -> list[Any]:
-        """Return the next samples, as many as are wanted and fit."""
-        taken = list(islice(samples, min(most, self.rows)))
-        self.rows -= len(taken)
+        """Return at most ``most`` samples, as far as the budget allows."""
+        taken = list(islice(samples, min(most, self.remaining)))
+        self.remaining -= len(taken)
         return taken
 
 
-def readers(lab: Lab) -> dict[str, str]:
-    """Return whose files a lab may upload: the title of each tool by its name."""
+def readable_tools(lab: Lab) -> dict[str, str]:
     own = declared_tools(lab.slug).values()
-    in_use = {it.name: it.tool.title for it in own if not it.is_retired}
-    return in_use | READERS
+    in_use = {tool.name: tool.tool.title for tool in own if not tool.is_retired}
+    return in_use | READABLE_TOOLS
 
 
-def previews(request: HttpRequest, lab: Lab) -> Iterator[dict[str, Any]]:
-    """Yield what is read in each file of a request, one file in memory at a time."""
+def preview_files(request: HttpRequest, lab: Lab) -> Iterator[dict[str, Any]]:
+    """Yield a preview of each file, with one file in memory at a time."""
     own = declared_tools(lab.slug)
-    room, end = Room(ROWS_SHOWN), monotonic() + READING_S
-    for member, named in _members(request):
-        # The browser requests late files again, one by one; without name and size a
-        # file would be missing from the list.
+    room, end = SampleBudget(MAX_ANSWER_SAMPLES), monotonic() + READ_TIME_LIMIT_S
+    for member, hints in _members(request):
+        # The browser requests late files again, one by one.
         if monotonic() > end:
-            yield _preview(member, named, state="later", is_later=True)
+            yield _preview(member, hints, state="later", is_later=True)
         else:
-            yield preview(member, named, room, own)
+            yield preview_file(member, hints, room, own)
 
 
-def preview(
-    member: Member, named: Named, room: Room, own: Mapping[str, DeclaredTool]
+def preview_file(
+    member: ArchiveMember,
+    hints: FileHints,
+    room: SampleBudget,
+    custom_tools: Mapping[str, DeclaredTool],
 ) -> dict[str, Any]:
-    """Read a file without storing anything; ``own`` are the tools of its lab."""
+    """Return a file's preview."""
     shown: dict[str, Any] = {"modified": member.modified}
     if refusal := member.refusal:
-        trouble = Trouble.of(refusal)
-        return _preview(member, named, **shown, trouble=trouble, status=refusal.status)
+        problem = ReadProblem.from_error(refusal)
+        return _preview(member, hints, **shown, problem=problem, status=refusal.status)
     try:
-        # Each run has its own trouble; only trouble with the whole file is raised.
-        runs = read_member(member, named.tool, named.locale, own)
+        # Only problems with the whole file are raised.
+        runs = read_member(member, hints.tool, hints.locale, custom_tools)
     except BenchmarksError as error:
-        # No result, but perhaps a description of its system (``lscpu``).
-        is_told = bool(system_text(member.data))
-        trouble = Trouble.of(error)
-        return _preview(member, named, **shown, trouble=trouble, tells_system=is_told)
+        # Not a result, but perhaps a description of the system (``lscpu``).
+        is_told = bool(read_system_description(member.data))
+        problem = ReadProblem.from_error(error)
+        return _preview(
+            member, hints, **shown, problem=problem, describes_system=is_told
+        )
     printed = [run.printed_start for run in runs if run.printed_start]
     results = list(_results(runs[:RESULTS_SHOWN], room))
     count = sum(len(run.readings) for run in runs)
-    is_partly = any(result["trouble"] for result in results)
+    is_partly = any(result["problem"] for result in results)
     return _preview(
         member,
-        named,
+        hints,
         **shown,
         state=("partly" if is_partly else "read") if count else "unread",
         is_read=count > 0,
-        # Results that print when they began, and those of them without a time zone.
+        # Numbers of printed starts, and of those without a time zone.
         starts=len(printed),
         clocks=sum(moment.tzinfo is None for moment in printed),
         results=results,
@@ -165,8 +169,8 @@ def preview(
 
 
 def _preview(
-    member: Member,
-    named: Named,
+    member: ArchiveMember,
+    hints: FileHints,
     *,
     status: int = HTTPStatus.OK,
     state: str = "unread",
@@ -176,11 +180,11 @@ def _preview(
     return {
         "index": member.index,
         "name": member.name,
-        "folder": folder_of(member.name),
+        "folder": system_folder(member.name),
         "size_bytes": size,
-        # A text that was not read may be stored for a later version of a parser.
+        # A later version of a parser may read these files.
         "is_storable": status == HTTPStatus.OK and size > 0,
-        "named": named,
+        "hints": hints,
         "status": status,
         "state": state,
         "starts": 0,
@@ -190,24 +194,26 @@ def _preview(
     }
 
 
-def guess(request: HttpRequest, folder: str) -> Guess:
-    """Return what a folder's name, and the files that came with it, say of a system."""
+def guess_system(request: HttpRequest, folder: str) -> SystemGuess:
     files = [member for member, _named in _members(request)]
-    texts = [text for file in files if (text := system_text(file.data))]
-    return with_files(folders.named(folder.rpartition("/")[2]), texts)
+    texts = [text for file in files if (text := read_system_description(file.data))]
+    return add_file_facts(
+        system_guess.guess_from_name(folder.rpartition("/")[2]), texts
+    )
 
 
-def _results(runs: Iterable[ReadRun], room: Room) -> Iterator[dict[str, Any]]:
+def _results(
+    runs: Iterable[ExtractedRun], room: SampleBudget
+) -> Iterator[dict[str, Any]]:
     """Yield the runs of a file; ``folded`` samples are shown on demand."""
     for run in runs:
-        tool, readings = known_tool(run.tool), run.readings
-        # Parameters that all numbers of a run have are shown once.
+        tool, readings = require_tool(run.tool), run.readings
         shared: dict[str, Parameter] = dict(readings[0].parameters) if readings else {}
         for sample in readings[1:]:
             own = sample.parameters
             shared = {k: v for k, v in shared.items() if own.get(k) == v}
-        # One lazy iterator for both: folded samples begin where shown ones end, and a
-        # long run costs no more than its rows on the page.
+        # One lazy iterator for both: a long run costs no more than its rows on the
+        # page.
         shown = (
             {
                 "metric": tool.metric(sample.metric).title,
@@ -221,39 +227,40 @@ def _results(runs: Iterable[ReadRun], room: Room) -> Iterator[dict[str, Any]]:
             for sample in readings
         )
         samples = room.take(shown, SAMPLES_SHOWN)
-        folded = room.take(shown, SAMPLES_FOLDED)
+        folded = room.take(shown, MAX_FOLDED_SAMPLES)
         yield {
             "run": run,
             "title": tool.title,
             "count": len(readings),
-            # Removed from the start of each of its lines.
-            "prefix": str(run.facts.get(reading.PREFIX, "")),
+            # Removed from the start of each line.
+            "prefix": str(run.facts.get(run_extraction.PREFIX, "")),
             "shared": display_parameters(shared),
             "is_repeated": any(sample.repetition > 1 for sample in readings),
             "samples": samples,
             "folded": folded,
             "left_out": len(readings) - len(samples) - len(folded),
-            "trouble": Trouble.of(run.problem) if run.problem else None,
+            "problem": ReadProblem.from_error(run.problem) if run.problem else None,
         }
 
 
-def stored(
-    request: HttpRequest, agent: Agent, target: dict[str, Any], times: Times
+def store_files(
+    request: HttpRequest, agent: Agent, target: dict[str, Any], times: FileTimes
 ) -> Iterator[dict[str, Any]]:
-    """Store each file of a request, and yield its runs or the problem."""
-    # The date of a file as a browser states it, in milliseconds.
+    """Store each file; yield its runs or the problem."""
     stated, written = request.POST.get("modified", ""), None
     with suppress(OverflowError, OSError, ValueError):
         if stated.isascii() and stated.isdigit():
             written = datetime.fromtimestamp(int(stated[:16]) / 1000, UTC)
-    for member, named in _members(request):
+    for member, hints in _members(request):
         file = replace(member, modified=member.modified or written)
-        asked = Asked("", times=times, tool=named.tool, locale=named.locale)
+        archive_request = ArchiveRequest(
+            "", times=times, tool=hints.tool, locale=hints.locale
+        )
         outcome: dict[str, Any] = {"index": file.index, "name": file.name}
         try:
-            submissions = submit_file(agent, file, target, asked)
+            submissions = submit_file(agent, file, target, archive_request)
         except BenchmarksError as error:
-            problem = wording.said(error.sentence)
+            problem = wording.translate_text(error.sentence)
             yield {**outcome, "problem": problem, "status": error.status}
         else:
             repeated = any(submission.repeated for submission in submissions)
@@ -261,15 +268,14 @@ def stored(
             yield {**outcome, "status": 200}
 
 
-def _members(request: HttpRequest) -> Iterator[tuple[Member, Named]]:
-    """Yield the picked files with what was said of each."""
+def _members(request: HttpRequest) -> Iterator[tuple[ArchiveMember, FileHints]]:
     sent = request.POST
-    # A zip is sent whole each time, even to read or store one file of it.
-    picked = set(sent.getlist("pick"))
+    # A zip is always sent whole, even for one of its files.
+    picked = set(sent.getlist("include"))
     for file in request.FILES.getlist("file"):
-        # A script can tell the folder, too.
-        name = (sent.get("name") or file.name or "")[:NAME_LIMIT]
-        for member in members(
+        # A script can also send the folder.
+        name = (sent.get("name") or file.name or "")[:MAX_NAME_CHARACTERS]
+        for member in read_members(
             name,
             file,
             settings.UPLOAD_LIMIT_BYTES,
@@ -279,4 +285,4 @@ def _members(request: HttpRequest) -> Iterator[tuple[Member, Named]]:
                 sent.get(f"{what}-{member.index}", sent.get(what, "")).replace("\0", "")
                 for what in ("tool", "locale")
             )
-            yield member, Named(tool=tool, locale=locale)
+            yield member, FileHints(tool=tool, locale=locale)

@@ -1,4 +1,4 @@
-"""The upload page: a person's labs, and what files of one of them may belong to."""
+"""The forms of the upload page: lab, study, system and circumstances."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -15,58 +15,60 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmarks.comparing.table import Fact
+from benchmarks.comparison.comparison_table import Fact
 from benchmarks.errors import InvalidError
 from benchmarks.models import Cell, Host, Lab, Membership, Study, System
 from benchmarks.parsing.archives import MAX_TOTAL_BYTES
-from benchmarks.parsing.folders import Guess
-from benchmarks.parsing.starts import time_zone
-from benchmarks.platforms import HYPERVISORS, VIRTUALIZATIONS
+from benchmarks.parsing.start_times import time_zone
+from benchmarks.parsing.system_guess import SystemGuess
+from benchmarks.platforms import HYPERVISOR_BY_SPELLING, VIRTUALIZATION_BY_SPELLING
 from benchmarks.studies.systems import register_host
-from benchmarks.uploads.folders import Times
+from benchmarks.uploads.archive_upload import FileTimes
 from dashboard import wording
-from dashboard.kit.addresses import id_in
-from dashboard.kit.forms import LineField, cleaned
-from dashboard.pages.upload.files import LOCALES, readers
+from dashboard.kit.forms import SingleLineField, cleaned_data_or_error
+from dashboard.kit.links import parse_id
+from dashboard.pages.upload.files import LOCALES, readable_tools
 
 GIB = 1024**3
-NOT_LISTED = "+"
+NEW_HOST = "+"
 MAX_VMS = 10_000
 MAX_VCPUS = 100_000
 MAX_MEMORY_GIB = 2**20
-PLATFORMS = sorted({*HYPERVISORS.values()}, key=str.casefold)
+HYPERVISOR_NAMES = sorted({*HYPERVISOR_BY_SPELLING.values()}, key=str.casefold)
 
-# The empty one is a native machine's.
-TYPES = sorted({*VIRTUALIZATIONS.values(), "dom0"} - {""})
+# Native systems have the empty type.
+VIRTUALIZATION_CHOICES = sorted({*VIRTUALIZATION_BY_SPELLING.values(), "dom0"} - {""})
 
 User = AbstractBaseUser | AnonymousUser
 
 
 class CircumstancesForm(forms.Form):
-    """Under what circumstances the files were made; empty: not stated."""
+    """The circumstances of a measurement. Empty fields are not stated."""
 
     scenario = forms.ChoiceField(
-        label=gettext_lazy("Scenario"), choices=list(wording.SCENARIOS.items())
+        label=gettext_lazy("Scenario"), choices=list(wording.SCENARIO_NAMES.items())
     )
     vms = forms.IntegerField(
-        label=gettext_lazy("VMs at once"),
+        label=gettext_lazy("Concurrent VMs"),
         required=False,
         min_value=1,
         max_value=MAX_VMS,
     )
-    slot = LineField(label=gettext_lazy("VM number"), required=False, max_length=20)
-    load = LineField(
+    slot = SingleLineField(
+        label=gettext_lazy("VM number"), required=False, max_length=20
+    )
+    load = SingleLineField(
         label=gettext_lazy("Background load"),
         required=False,
         max_length=200,
     )
-    session = LineField(label=gettext_lazy("Session"), required=False, max_length=200)
+    session = SingleLineField(
+        label=gettext_lazy("Session"), required=False, max_length=200
+    )
 
 
-class TimesForm(forms.Form):
-    """What is said of when files were written; empty: nothing."""
-
-    zone = LineField(
+class FileTimesForm(forms.Form):
+    zone = SingleLineField(
         label=gettext_lazy("Time zone of the machines' clocks"),
         required=False,
         max_length=100,
@@ -76,36 +78,36 @@ class TimesForm(forms.Form):
     )
 
     def clean_zone(self) -> str:
-        """Return the zone if there is one of that name."""
+        """Return the time zone; reject unknown ones."""
         zone: str = self.cleaned_data["zone"]
         if zone and time_zone(zone) is None:
             raise forms.ValidationError(
-                _("No time zone has this name. They are called like Europe/Berlin.")
+                _("Unknown time zone. Enter a name such as Europe/Berlin.")
             )
         return zone
 
 
 class NewHostForm(forms.Form):
-    """A machine by its name alone; facts may follow on its own page."""
+    """A machine's name."""
 
-    new_host = LineField(
-        label=gettext_lazy("What that machine is called"),
+    new_host = SingleLineField(
+        label=gettext_lazy("Machine name"),
         required=False,
         max_length=300,
     )
 
 
 class SystemForm(forms.Form):
-    """A system on a host that is registered."""
-
-    hypervisor = LineField(label=gettext_lazy("Hypervisor"), max_length=100)
-    hypervisor_version = LineField(
+    hypervisor = SingleLineField(label=gettext_lazy("Hypervisor"), max_length=100)
+    hypervisor_version = SingleLineField(
         label=gettext_lazy("Version"), required=False, max_length=100
     )
-    virtualization = LineField(
+    virtualization = SingleLineField(
         label=gettext_lazy("Type"), required=False, max_length=50
     )
-    guest_os = LineField(label=gettext_lazy("Guest OS"), required=False, max_length=200)
+    guest_os = SingleLineField(
+        label=gettext_lazy("Guest OS"), required=False, max_length=200
+    )
     guest_bits = forms.TypedChoiceField(
         label=gettext_lazy("Bits"),
         required=False,
@@ -116,7 +118,7 @@ class SystemForm(forms.Form):
         label=gettext_lazy("vCPUs"), required=False, min_value=1, max_value=MAX_VCPUS
     )
     memory_gib = forms.DecimalField(
-        label=gettext_lazy("Memory, GiB"),
+        label=gettext_lazy("Memory (GiB)"),
         required=False,
         min_value=0,
         max_value=MAX_MEMORY_GIB,
@@ -124,64 +126,61 @@ class SystemForm(forms.Form):
 
 
 @dataclass(frozen=True)
-class Place:
-    """The lab that a person uploads to, and the others they belong to."""
-
+class UploadLab:
     lab: Lab
     may_upload: bool
     labs: tuple[Lab, ...]
 
-    def address(self, **chosen: str) -> str:
-        """Return the address of the page for this lab, with what is chosen already."""
+    def upload_url(self, **chosen: str) -> str:
+        """Return the page's URL for this lab with preselected values."""
         query = urlencode({"lab": self.lab.slug, **chosen})
         return f"{reverse('dashboard:upload')}?{query}"
 
 
 SystemChoices = list[tuple[Host, list[dict[str, str]]]]
-"""A lab's hosts, each with the ids, names and studies of its systems."""
+"""Hosts, each with the IDs, names and studies of its systems."""
 
 
-def place_of(user: User, wanted: str) -> Place | None:
-    """Return the lab of that slug, else one to upload to; None without labs."""
+def find_upload_lab(user: User, slug: str) -> UploadLab | None:
+    """Return the lab with this slug, else another of the user's."""
     own = Membership.objects.filter(user=user.pk).select_related("lab")
     members = list(own.order_by("lab"))
-    named = [member for member in members if member.lab.slug == wanted]
-    if wanted and not named:
-        raise Http404("There is no such lab.")
+    matching = [member for member in members if member.lab.slug == slug]
+    if slug and not matching:
+        raise Http404("Lab not found.")
     if not members:
         return None
-    keepers = [member for member in members if member.role in Membership.KEEPERS]
-    here = (named or keepers or members)[0]
-    return Place(here.lab, here in keepers, tuple(member.lab for member in members))
+    keepers = [member for member in members if member.role in Membership.EDITORS]
+    here = (matching or keepers or members)[0]
+    return UploadLab(here.lab, here in keepers, tuple(member.lab for member in members))
 
 
 def upload_page(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the form offers; a single study is chosen already."""
     open_studies = Study.objects.filter(lab=lab, archived_at=None, deleted_at=None)
     studies = list(open_studies.order_by("-pk"))
     only = studies[0].slug if len(studies) == 1 else ""
     study = chosen.get("study") or only
-    hosts, systems = hosts_of(lab), system_choices(lab)
+    hosts, systems = upload_hosts(lab), upload_system_choices(lab)
     return {
         "studies": studies,
         "hosts": hosts,
-        "host": known_host(study, hosts, systems),
+        "host": only_host(study, hosts, systems),
         "systems": systems,
         "study": study,
         "system": chosen.get("system", ""),
         "scenario": chosen.get("scenario", ""),
         "limit_bytes": settings.UPLOAD_LIMIT_BYTES,
         "zip_limit_bytes": MAX_TOTAL_BYTES,
-        "scenarios": wording.SCENARIOS,
-        "readers": readers(lab),
+        "scenarios": wording.SCENARIO_NAMES,
+        "readers": readable_tools(lab),
         "locales": LOCALES,
-        "platforms": PLATFORMS,
-        "types": TYPES,
+        "platforms": HYPERVISOR_NAMES,
+        "types": VIRTUALIZATION_CHOICES,
     }
 
 
-def system_choices(lab: Lab) -> SystemChoices:
-    """Return a lab's systems by their hosts, native ones first."""
+def upload_system_choices(lab: Lab) -> SystemChoices:
+    """Return a lab's systems by host, native systems first."""
     pairs = Cell.objects.filter(lab=lab).values_list("system", "study__slug")
     studies: dict[int, list[str]] = defaultdict(list)
     for pk, slug in sorted(pairs.distinct().order_by()):
@@ -202,7 +201,7 @@ def system_choices(lab: Lab) -> SystemChoices:
     for system in ordered:
         sizes = {"vcpus": system.vcpus, "memory_bytes": system.memory_bytes}
         facts = [Fact(name, str(value)) for name, value in sizes.items() if value]
-        label = [wording.system_name(system), *map(wording.fact_in_brief, facts)]
+        label = [wording.system_name(system), *map(wording.short_fact_text, facts)]
         choice = {
             "id": str(system.pk),
             "label": ", ".join(label),
@@ -212,62 +211,62 @@ def system_choices(lab: Lab) -> SystemChoices:
     return list(choices.items())
 
 
-def hosts_of(lab: Lab) -> tuple[Host, ...]:
-    """Return a lab's machines by their names in addresses."""
+def upload_hosts(lab: Lab) -> tuple[Host, ...]:
     return tuple(Host.objects.filter(lab=lab).order_by("slug"))
 
 
-def known_host(study: str, hosts: Sequence[Host], systems: SystemChoices) -> str:
-    """Return the slug of the only machine of a study or of the lab; empty otherwise."""
+def only_host(study: str, hosts: Sequence[Host], systems: SystemChoices) -> str:
+    """Return the slug of the study's or the lab's only host, else ""."""
     measured = [
         host.slug
         for host, choices in systems
         if any(study in choice["studies"].split() for choice in choices)
     ]
-    known = measured or [host.slug for host in hosts]
-    return known[0] if len(known) == 1 else ""
+    slugs = measured or [host.slug for host in hosts]
+    return slugs[0] if len(slugs) == 1 else ""
 
 
-def target(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:
-    """Return where an upload belongs; raise InvalidError for what is missing."""
+def upload_target(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:
+    """Return the target of an upload; raise InvalidError for missing values."""
     if not chosen.get("study") or not chosen.get("system"):
-        raise InvalidError("not_chosen", _("Choose the study and the system first."))
-    stated = cleaned(CircumstancesForm(chosen))
+        raise InvalidError("choice_required", _("Choose a study and a system first."))
+    stated = cleaned_data_or_error(CircumstancesForm(chosen))
     return {
-        "study": _of_lab(Study, lab, slug=chosen["study"]).slug,
-        "system": _of_lab(System, lab, pk=id_in(chosen["system"])).pk,
+        "study": _lab_object_or_404(Study, lab, slug=chosen["study"]).slug,
+        "system": _lab_object_or_404(System, lab, pk=parse_id(chosen["system"])).pk,
         **{name: value for name, value in stated.items() if value not in ("", None)},
     }
 
 
-def times(chosen: Mapping[str, str]) -> Times:
-    """Return what is said of when files were written."""
-    stated = cleaned(TimesForm(chosen))
-    return Times(zone=stated["zone"], takes_dates=stated["dates"])
+def read_file_times(chosen: Mapping[str, str]) -> FileTimes:
+    stated = cleaned_data_or_error(FileTimesForm(chosen))
+    return FileTimes(zone=stated["zone"], use_file_dates=stated["dates"])
 
 
-def folder(lab: Lab, name: str, place: str, study: str, guess: Guess) -> dict[str, Any]:
-    """Return what the form asks of a folder that is to be a system.
+def folder_form(
+    lab: Lab, name: str, number: str, study: str, guess: SystemGuess
+) -> dict[str, Any]:
+    """Return the form that maps a folder to a system.
 
-    ``host`` is the only possible one, ``system`` the only one of that host that fits;
-    ``place`` tells the folder from others of the page.
+    ``host`` is preselected if it is the only one, ``system`` if it is the only match.
     """
-    known = {
+    facts = {
         field: value
         for field, value in vars(guess).items()
-        if field != "said" and value not in ("", None)
+        if field != "sources" and value not in ("", None)
     }
-    hosts, systems = hosts_of(lab), system_choices(lab)
-    host = known_host(study, hosts, systems)
+    hosts, systems = upload_hosts(lab), upload_system_choices(lab)
+    host = only_host(study, hosts, systems)
     ids: list[str] = []
-    # Without a hypervisor every system would fit, and without a host a KVM of another.
-    if host and "hypervisor" in known:
-        fitting = System.objects.filter(lab=lab, host__slug=host, **known)
+    # Without a hypervisor, every system would match; without a host, those of other
+    # hosts.
+    if host and "hypervisor" in facts:
+        fitting = System.objects.filter(lab=lab, host__slug=host, **facts)
         ids = [str(system.pk) for system in fitting[:2]]
     memory = guess.memory_bytes
     return {
         "name": name,
-        "place": place if place.isdigit() and len(place) < 5 else "0",
+        "number": number if number.isdigit() and len(number) < 5 else "0",
         "guess": guess,
         "memory_gib": f"{memory / GIB:g}" if memory else "",
         "hosts": hosts,
@@ -277,26 +276,26 @@ def folder(lab: Lab, name: str, place: str, study: str, guess: Guess) -> dict[st
     }
 
 
-def description(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:
-    """Return a new system as a service takes it; Http404 for another lab's host.
+def read_system_form(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:
+    """Return a new system; raise Http404 for another lab's host.
 
     A host that is not listed is registered by its name.
     """
     if not chosen.get("host"):
         raise InvalidError(
-            "not_chosen", _("Choose the machine that the system ran on.")
+            "choice_required", _("Choose the machine that the system ran on.")
         )
-    if chosen["host"] == NOT_LISTED:
-        title = cleaned(NewHostForm(chosen))["new_host"]
+    if chosen["host"] == NEW_HOST:
+        title = cleaned_data_or_error(NewHostForm(chosen))["new_host"]
         slug = slugify(title)[:100].strip("-")
         if not slug:
-            raise InvalidError("not_chosen", _("Give the machine a name."))
+            raise InvalidError("choice_required", _("Enter a name for the machine."))
         host, _is_new = register_host(lab=lab, slug=slug, title=title)
     else:
-        host = _of_lab(Host, lab, slug=chosen["host"])
-    stated = cleaned(SystemForm(chosen))
+        host = _lab_object_or_404(Host, lab, slug=chosen["host"])
+    stated = cleaned_data_or_error(SystemForm(chosen))
     gib = stated.pop("memory_gib")
-    # Django's typed choice is an empty text where nothing was chosen.
+    # Django's typed choice is an empty string if nothing was chosen.
     stated["guest_bits"] = stated["guest_bits"] or None
     return {
         "host": host.slug,
@@ -305,9 +304,9 @@ def description(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _of_lab(model: Any, lab: Lab, **wanted: Any) -> Any:
-    """Return what the lab has by that name; what others have is not there at all."""
-    owned = model.objects.filter(lab=lab, **wanted).first()
+def _lab_object_or_404(model: Any, lab: Lab, **values: Any) -> Any:
+    """Return the lab's object with these values; raise Http404 if there is none."""
+    owned = model.objects.filter(lab=lab, **values).first()
     if owned is None:
-        raise Http404(f"There is no such {model._meta.verbose_name}.")
+        raise Http404(f"{model._meta.verbose_name.capitalize()} not found.")
     return owned

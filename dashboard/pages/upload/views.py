@@ -1,7 +1,4 @@
-"""The upload page: files are previewed at once, and stored when confirmed.
-
-Nothing is kept in between: the browser sends the files again.
-"""
+"""The upload page: files are previewed, and sent again to be stored."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -21,47 +18,53 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_POST
 
-from benchmarks.comparing.missing import standings
-from benchmarks.errors import BenchmarksError, TooFastError
-from benchmarks.labs.people import person_agent
+from benchmarks.comparison.verdict_requirements import verdict_progress
+from benchmarks.errors import BenchmarksError, RateLimitError
+from benchmarks.labs.members import person_agent
 from benchmarks.labs.quotas import admit_lab_previews
 from benchmarks.models import Study
 from benchmarks.parsing.archives import MAX_TOTAL_BYTES, MIB
 from benchmarks.studies.systems import register_system
 from dashboard import wording
-from dashboard.kit.addresses import id_in
-from dashboard.kit.routes import DO_UPLOAD, UPLOAD, route
-from dashboard.kit.viewers import query_of, signed_in, signed_in_person
-from dashboard.pages.upload.files import NAME_LIMIT, guess, previews, stored
+from dashboard.kit.links import parse_id
+from dashboard.kit.routes import UPLOADER_ACTION, UPLOADERS_ONLY, route
+from dashboard.kit.viewers import query_params, required_user, sign_in_required
+from dashboard.pages.upload.files import (
+    MAX_NAME_CHARACTERS,
+    guess_system,
+    preview_files,
+    store_files,
+)
 from dashboard.pages.upload.page import (
-    Place,
-    description,
-    folder,
-    place_of,
-    system_choices,
-    target,
-    times,
+    UploadLab,
+    find_upload_lab,
+    folder_form,
+    read_file_times,
+    read_system_form,
     upload_page,
+    upload_system_choices,
+    upload_target,
 )
 
 View = Callable[[HttpRequest], HttpResponse]
-PlaceView = Callable[[HttpRequest, Place], HttpResponse]
+UploadLabView = Callable[[HttpRequest, UploadLab], HttpResponse]
 
-# What a form adds to its files.
-MARGIN_BYTES = MIB
-MOST_SYSTEMS = 50
+FORM_OVERHEAD_BYTES = MIB
+MAX_PROGRESS_SYSTEMS = 50
 
 
-def bounded(view: View) -> View:
-    """Answer 413 to a request that brings too much, before anything of it is read."""
+def limit_request_size(view: View) -> View:
+    """Respond with 413 to large requests before their body is read."""
 
     @wraps(view)
     def checked(request: HttpRequest) -> HttpResponse:
-        # Django reads no further than this; without it, it reads nothing at all.
+        # Django reads no more than Content-Length, and nothing without the header.
         text = request.META.get("CONTENT_LENGTH") or "0"
         is_number = text.isascii() and text.isdigit()
-        # Nobody counts to nineteen digits, and Python takes its time with thousands.
-        if is_number and (len(text) > 18 or int(text) > MAX_TOTAL_BYTES + MARGIN_BYTES):
+        # int() is slow for texts of thousands of digits.
+        if is_number and (
+            len(text) > 18 or int(text) > MAX_TOTAL_BYTES + FORM_OVERHEAD_BYTES
+        ):
             return _too_large(request)
         try:
             return view(request)
@@ -73,47 +76,53 @@ def bounded(view: View) -> View:
 
 def _too_large(request: HttpRequest) -> HttpResponse:
     problem = _(
-        "This is too much at once: at most %(total)s MiB and %(files)s files go into "
-        "one upload. Send fewer files."
+        "The upload is too large: at most %(total)s MiB and %(files)s files per "
+        "upload. Send fewer files."
     ) % {
         "total": MAX_TOTAL_BYTES // MIB,
         "files": settings.DATA_UPLOAD_MAX_NUMBER_FILES,
     }
-    name = "_answer" if is_from_script(request) else "refused"
+    name = "_response" if is_from_script(request) else "refused"
     return render(request, f"upload/{name}.html", {"problem": problem}, status=413)
 
 
 def is_from_script(request: HttpRequest) -> bool:
-    """Whether the page's own script asks, which wants a part of a page only."""
+    """Return whether the page's script sent the request and needs only a fragment."""
     return request.headers.get("X-Requested-With") == "XMLHttpRequest"
 
 
-def keeps_its_page(view: View) -> View:
-    """Answer 401 to a script, so that the page keeps its files; others sign in."""
+def answer_401_to_scripts(view: View) -> View:
+    """Respond with 401 to scripts: the page keeps its files."""
 
     @wraps(view)
     def checked(request: HttpRequest) -> HttpResponse:
         if request.user.is_authenticated or not is_from_script(request):
             return view(request)
-        return part(request, 401, problem=_("Not done: you are signed out."))
+        return fragment_response(
+            request,
+            401,
+            problem=_("The request was not processed: you are signed out."),
+        )
 
     return checked
 
 
-def part(request: HttpRequest, status: int, **context: Any) -> HttpResponse:
-    """Return what became of the files, without the page around it."""
-    return render(request, "upload/_answer.html", context, status=status)
+def fragment_response(
+    request: HttpRequest, status: int, **context: Any
+) -> HttpResponse:
+    """Return the result of an upload as a fragment."""
+    return render(request, "upload/_response.html", context, status=status)
 
 
-def for_uploaders(view: PlaceView) -> Callable[[HttpRequest], HttpResponse]:
-    """Let uploaders to the lab of the address through; tell others why not."""
+def uploader_required(view: UploadLabView) -> Callable[[HttpRequest], HttpResponse]:
+    """Require permission to upload to the URL's lab."""
 
     @wraps(view)
     def checked(request: HttpRequest) -> HttpResponse:
-        place = place_of(request.user, query_of(request).get("lab", ""))
-        if place is not None and place.may_upload:
-            return view(request, place)
-        context = {"place": place}
+        upload_lab = find_upload_lab(request.user, query_params(request).get("lab", ""))
+        if upload_lab is not None and upload_lab.may_upload:
+            return view(request, upload_lab)
+        context = {"upload_lab": upload_lab}
         return render(request, "upload/refused.html", context, status=403)
 
     return checked
@@ -122,115 +131,129 @@ def for_uploaders(view: PlaceView) -> Callable[[HttpRequest], HttpResponse]:
 @csrf_exempt
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-# Before signed_in, which would lead the page's script to the sign-in page.
-@keeps_its_page
-@signed_in
-@bounded
+# Before `sign_in_required`, which would redirect the page's script.
+@answer_401_to_scripts
+@sign_in_required
+@limit_request_size
 @csrf_protect
-@for_uploaders
-def upload(request: HttpRequest, place: Place) -> HttpResponse:
-    """Show the form; preview the files that come with it, or store them.
-
-    ``csrf_protect`` checks CSRF after ``bounded``, which runs before the body is read.
-    """
+@uploader_required
+def upload_view(request: HttpRequest, upload_lab: UploadLab) -> HttpResponse:
+    """Show the form; preview or store uploaded files."""
     if request.method != "POST":
-        return _answer(request, place, 200)
-    if request.POST.get("do") == "standing":
-        return _standing(request, place)
+        return _upload_response(request, upload_lab, 200)
+    if request.POST.get("do") == "progress":
+        return _verdict_progress(request, upload_lab)
     if request.POST.get("do") != "store":
         files = request.FILES.getlist("file")
         size = sum(file.size or 0 for file in files)
         try:
-            admit_lab_previews(place.lab.pk, files=len(files), size=size)
-        except TooFastError as error:
-            return _wait(request, place, error)
+            admit_lab_previews(upload_lab.lab.pk, files=len(files), size=size)
+        except RateLimitError as error:
+            return _rate_limited_response(request, upload_lab, error)
         if request.POST.get("do") == "folder":
-            return _folder(request, place)
-        read = list(previews(request, place.lab))
-        # One file that can be read is an answer; the page says what each came to.
+            return _folder(request, upload_lab)
+        read = list(preview_files(request, upload_lab.lab))
+        # One readable file is a success; the page shows each file's result.
         status = min((preview["status"] for preview in read), default=200)
-        return _answer(request, place, status, previews=read)
+        return _upload_response(request, upload_lab, status, previews=read)
     try:
-        chosen = target(place.lab, request.POST.dict())
-        when = times(request.POST.dict())
+        chosen = upload_target(upload_lab.lab, request.POST.dict())
+        when = read_file_times(request.POST.dict())
     except BenchmarksError as error:
-        problem = wording.said(error.sentence)
-        return _answer(request, place, error.status, problem=problem)
-    agent = person_agent(lab=place.lab, user=signed_in_person(request))
-    outcomes = list(stored(request, agent, chosen, when))
+        problem = wording.translate_text(error.sentence)
+        return _upload_response(request, upload_lab, error.status, problem=problem)
+    agent = person_agent(lab=upload_lab.lab, user=required_user(request))
+    outcomes = list(store_files(request, agent, chosen, when))
     status = min((outcome["status"] for outcome in outcomes), default=200)
-    return _answer(request, place, status, outcomes=outcomes)
+    return _upload_response(request, upload_lab, status, outcomes=outcomes)
 
 
-def _folder(request: HttpRequest, place: Place) -> HttpResponse:
-    """Ask for the system of a folder, with what its name and its files say."""
-    name = request.POST.get("name", "").replace("\0", "")[:NAME_LIMIT]
-    number, study = request.POST.get("place", ""), request.POST.get("study", "")
-    asked = folder(place.lab, name, number, study, guess(request, name))
-    return render(request, "upload/_folder.html", {"folder": asked})
+def _folder(request: HttpRequest, upload_lab: UploadLab) -> HttpResponse:
+    name = request.POST.get("name", "").replace("\0", "")[:MAX_NAME_CHARACTERS]
+    number, study = request.POST.get("number", ""), request.POST.get("study", "")
+    form = folder_form(upload_lab.lab, name, number, study, guess_system(request, name))
+    return render(request, "upload/_folder.html", {"folder": form})
 
 
-def _standing(request: HttpRequest, place: Place) -> HttpResponse:
-    """Say what the tests of the systems that were uploaded need for a verdict."""
+def _verdict_progress(request: HttpRequest, upload_lab: UploadLab) -> HttpResponse:
+    """Show how many runs the uploaded systems' tests need for a verdict."""
     study = Study.objects.filter(
-        lab=place.lab, slug=request.POST.get("study", ""), deleted_at=None
+        lab=upload_lab.lab, slug=request.POST.get("study", ""), deleted_at=None
     ).first()
     if study is None:
-        raise Http404("There is no such study.")
-    ids = [id_in(text) for text in request.POST.getlist("systems")[:MOST_SYSTEMS]]
-    context = {"study": study, "standings": standings(study, ids)}
-    return render(request, "upload/_standing.html", context)
+        raise Http404("Study not found.")
+    ids = [
+        parse_id(text)
+        for text in request.POST.getlist("systems")[:MAX_PROGRESS_SYSTEMS]
+    ]
+    context = {"study": study, "verdict_progress": verdict_progress(study, ids)}
+    return render(request, "upload/_verdict_progress.html", context)
 
 
-def _wait(request: HttpRequest, place: Place, error: TooFastError) -> HttpResponse:
-    """Say that the lab previews too much at this moment, and when to go on."""
-    answer = _answer(request, place, error.status, problem=wording.said(error.sentence))
-    answer["Retry-After"] = str(error.wait_s)
+def _rate_limited_response(
+    request: HttpRequest, upload_lab: UploadLab, error: RateLimitError
+) -> HttpResponse:
+    """Respond that the lab has too many previews at the moment, with Retry-After."""
+    answer = _upload_response(
+        request,
+        upload_lab,
+        error.status,
+        problem=wording.translate_text(error.sentence),
+    )
+    answer["Retry-After"] = str(error.retry_after_s)
     return answer
 
 
-def _answer(
-    request: HttpRequest, place: Place, status: int, **context: Any
+def _upload_response(
+    request: HttpRequest, upload_lab: UploadLab, status: int, **context: Any
 ) -> HttpResponse:
-    """Return what became of the files: alone to a script, on the page to a person."""
+    """Return the result of an upload: a fragment for scripts, else a page."""
     if is_from_script(request):
-        return part(request, status, **context)
-    chosen = query_of(request) | request.POST.dict()
-    page = upload_page(place.lab, chosen)
-    context |= {"place": place, "page": page, "chosen": chosen}
+        return fragment_response(request, status, **context)
+    chosen = query_params(request) | request.POST.dict()
+    page = upload_page(upload_lab.lab, chosen)
+    context |= {"upload_lab": upload_lab, "page": page, "chosen": chosen}
     return render(request, "upload/upload.html", context, status=status)
 
 
 @require_POST
-@keeps_its_page
-@signed_in
-@for_uploaders
-def add_system(request: HttpRequest, place: Place) -> HttpResponse:
-    """Register a system on a host of the lab, and choose it."""
+@answer_401_to_scripts
+@sign_in_required
+@uploader_required
+def add_system(request: HttpRequest, upload_lab: UploadLab) -> HttpResponse:
     try:
-        stated = description(place.lab, request.POST.dict())
-        system, _is_new = register_system(lab=place.lab, description=stated)
+        stated = read_system_form(upload_lab.lab, request.POST.dict())
+        system, _is_new = register_system(lab=upload_lab.lab, description=stated)
     except BenchmarksError as error:
         if is_from_script(request):
-            return part(request, error.status, problem=wording.said(error.sentence))
-        messages.error(request, wording.said(error.sentence))
-        return redirect(place.address())
+            return fragment_response(
+                request, error.status, problem=wording.translate_text(error.sentence)
+            )
+        messages.error(request, wording.translate_text(error.sentence))
+        return redirect(upload_lab.upload_url())
     if not is_from_script(request):
-        return redirect(place.address(system=str(system.pk)))
-    hosts = system_choices(place.lab)
+        return redirect(upload_lab.upload_url(system=str(system.pk)))
+    hosts = upload_system_choices(upload_lab.lab)
     context = {"hosts": hosts, "chosen": str(system.pk)}
     return render(request, "upload/_systems.html", context)
 
 
 urlpatterns = [
-    route("upload/", upload, "upload", own=UPLOAD, nobody=302, is_private=True),
+    route(
+        "upload/",
+        upload_view,
+        "upload",
+        member_statuses=UPLOADERS_ONLY,
+        anonymous_status=302,
+        is_private=True,
+    ),
     route(
         "upload/systems/",
         add_system,
-        "upload-system",
+        "new-system",
         kind="action",
-        own=DO_UPLOAD,
-        nobody=302,
+        member_statuses=UPLOADER_ACTION,
+        anonymous_status=302,
         is_private=True,
     ),
 ]

@@ -1,4 +1,4 @@
-"""The command line, called as a person would, on a machine that is made up."""
+"""The command line, called as by a user, on a simulated machine."""
 
 import json
 
@@ -6,8 +6,8 @@ import pytest
 
 from agents.__main__ import main
 from agents.detection import facts as facts_module
-from agents.home import Enrolment, save_enrolment
-from tests.agents.stage import TOKEN
+from agents.local_state import Enrolment, save_enrolment
+from tests.agents.packed_agent import TOKEN
 
 FACTS = {
     "agent": {"python": "3.6.15"},
@@ -20,13 +20,15 @@ FACTS = {
 
 @pytest.fixture
 def machine(monkeypatch):
-    """Make up what this machine stands on; a KVM guest unless told."""
+    """Simulate the evidence of this machine, by default a KVM guest."""
 
     def stand_on(*layers, conflict=False, **facts):
         platform = {"layers": list(layers), "conflict": conflict, "sentence": "So."}
         made = {**FACTS, **facts, "platform": platform, "evidence": {}}
-        again = json.dumps(made)
-        monkeypatch.setattr(facts_module, "gather_platform", lambda: json.loads(again))
+        repeated = json.dumps(made)
+        monkeypatch.setattr(
+            facts_module, "gather_platform", lambda: json.loads(repeated)
+        )
 
     stand_on("kvm")
     return stand_on
@@ -34,18 +36,18 @@ def machine(monkeypatch):
 
 @pytest.fixture
 def enrolled(home, server):
-    """An agent that knows the server, a study and its machine."""
+    """An agent with server, study and machine."""
     save_enrolment(Enrolment(server.url, TOKEN, study="study", host="alpha"))
     return home
 
 
 @pytest.fixture
 def call(capsys):
-    """Run a command; return its exit code, its output and what it said."""
+    """Run a command; return its exit code, standard output and standard error."""
 
     def run(*words):
         code = main([str(word) for word in words])
-        said = capsys.readouterr()
-        return code, said.out, said.err
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
 
     return run

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from agents.home import Enrolment, open_spool, save_enrolment
+from agents.local_state import Enrolment, open_spool, save_enrolment
 from agents.spool import Spool
 from tests.agents.conftest import telling_time
+from tests.agents.packed_agent import TOKEN, Powercap
 from tests.agents.power.conftest import FakeWattsUp, packet
-from tests.agents.stage import TOKEN, Powercap
 
 ROOT = Path(__file__).parents[3]
 
@@ -26,7 +26,7 @@ def powercap(tmp_path):
 
 @pytest.fixture
 def process(enrolled):
-    """Start the command in a process of its own; end those that are left."""
+    """Start the command as a separate process; end remaining ones."""
     started = []
 
     def start(*words):
@@ -61,52 +61,52 @@ def await_readings(home, count):
         time.sleep(0.02)
 
 
-def test_it_records_until_it_is_told_to_stop(process, enrolled, server, powercap):
+def test_records_until_sigterm(process, enrolled, server, powercap):
     program = process("rapl", powercap.folder, "--every", "0.05")
     await_readings(enrolled, 5)
 
     program.send_signal(signal.SIGTERM)
-    said = program.communicate(timeout=60)[1]
+    err = program.communicate(timeout=60)[1]
 
-    assert program.returncode == 0, said
+    assert program.returncode == 0, err
     (document,) = server.stored.values()
     assert {path for path, *_ in server.requests} == {"/api/v1/power/"}
     assert document["host"] == "alpha"
     assert document["meter"] == {"name": "rapl at alpha", "kind": "rapl"}
     assert (document["measures"], document["total"]) == ("energy", ["package-0"])
     assert len(document["samples"]) >= 5
-    assert "1 piece is on the server." in said
+    assert "1 chunk is on the server." in err
 
 
-def test_kill_9_loses_nothing_and_doubles_nothing(process, enrolled, server, powercap):
+def test_kill_9_loses_and_duplicates_nothing(process, enrolled, server, powercap):
     program = process("rapl", powercap.folder, "--every", "0.05", "--later")
     await_readings(enrolled, 5)
     program.send_signal(signal.SIGKILL)
     program.wait()
-    kept = lines_of(enrolled)
+    saved = lines_of(enrolled)
 
-    again = process("rapl", powercap.folder, "--every", "0.05", "--seconds", "0.3")
-    said = again.communicate(timeout=60)[1]
+    second = process("rapl", powercap.folder, "--every", "0.05", "--seconds", "0.3")
+    err = second.communicate(timeout=60)[1]
 
-    assert again.returncode == 0, said
-    assert "1 pieces of a log that was cut off are kept." in said
+    assert second.returncode == 0, err
+    assert "1 chunks of an interrupted log are saved." in err
     counts = [len(document["samples"]) for document in server.stored.values()]
     assert len(counts) == 2
-    assert kept in counts
+    assert saved in counts
     assert spooled(enrolled) == []
 
 
-def test_a_server_that_is_away_loses_nothing(process, enrolled, server, powercap):
+def test_unavailable_server_loses_nothing(process, enrolled, server, powercap):
     server.faults = [503] * 1000
 
     program = process("rapl", powercap.folder, "--every", "0.05", "--seconds", "0.3")
-    said = program.communicate(timeout=60)[1]
+    err = program.communicate(timeout=60)[1]
 
-    assert program.returncode == 5, said
+    assert program.returncode == 5, err
     assert len(spooled(enrolled)) == 1
 
 
-def test_a_watts_up_is_recorded_through_a_pulled_cable(process, enrolled, tmp_path):
+def test_watts_up_survives_a_pulled_cable(process, enrolled, tmp_path):
     meter = FakeWattsUp(tmp_path / "ttyUSB0")
     program = process("watts-up", meter.device, "--later", "--meter", "lab meter 2")
     meter.listen(b"#L,W,3,E,,1;")
@@ -120,17 +120,17 @@ def test_a_watts_up_is_recorded_through_a_pulled_cable(process, enrolled, tmp_pa
     await_readings(enrolled, 3)
 
     program.send_signal(signal.SIGINT)
-    said = program.communicate(timeout=60)[1]
+    err = program.communicate(timeout=60)[1]
 
     (document,) = spooled(enrolled)
-    assert [each[1] for each in document["samples"]][-3:] == [80.2, 80.3, 90.1]
+    assert [sample[1] for sample in document["samples"]][-3:] == [80.2, 80.3, 90.1]
     assert document["meter"]["gain_error"] == 0.015
-    assert "broke off" in said
-    assert "The meter reads again." in said
+    assert "was lost" in err
+    assert "Readings have resumed." in err
     os.close(meter.master)
 
 
-def test_one_look_keeps_nothing(call, home, powercap):
+def test_look_stores_nothing(call, home, powercap):
     code, out, _ = call("power", "rapl", powercap.folder, "--every", "0.05", "--look")
 
     assert code == 0
@@ -138,24 +138,24 @@ def test_one_look_keeps_nothing(call, home, powercap):
     assert not (home / "power").exists()
 
 
-def test_a_log_of_something_else_is_sent(call, enrolled, server, tmp_path):
+def test_csv_log_is_sent(call, enrolled, server, tmp_path):
     path = tmp_path / "log.csv"
     path.write_text("1700000000,80\n1700000001,\n1700000002,81\n")
 
-    code, _, said = call("power", "csv", path, "--later")
+    code, _, err = call("power", "csv", path, "--later")
 
-    # The made-up server tells no time.
+    # The simulated server does not serve the time.
     assert code == 1
-    assert "Without a time server nobody knows when" in said
+    assert "cannot be dated without a time server" in err
 
 
-def test_a_log_that_is_sent_again_is_the_same_and_one_with_another_start_is_not(
+def test_repeated_log_has_the_same_keys_unless_its_start_changes(
     call, home, server, tmp_path
 ):
     path = tmp_path / "log.csv"
     path.write_text("0,80\n1,81\n2,82\n")
-    with telling_time() as told:
-        address = f"tcp://127.0.0.1:{told.port}"
+    with telling_time() as clock:
+        address = f"tcp://127.0.0.1:{clock.port}"
         save_enrolment(Enrolment(server.url, TOKEN, host="alpha", time_server=address))
 
         def keys(moment):
@@ -179,21 +179,21 @@ def test_a_log_that_is_sent_again_is_the_same_and_one_with_another_start_is_not(
         (["csv", "/nowhere.csv"], "No such file"),
         (["rapl", "/nowhere"], "a virtual machine has none"),
         (["rapl", "--every", "0.001"], "0.05 to 60"),
-        (["watts-up", "--every", "2"], "is at 1 s"),
+        (["watts-up", "--every", "2"], "always uses 1 s"),
         (["rapl", "--accuracy-percent", "80"], "0 to 50"),
     ],
 )
-def test_what_makes_no_sense_is_said(call, enrolled, words, sentence):
-    code, _, said = call("power", *words)
+def test_invalid_options_are_explained(call, enrolled, words, sentence):
+    code, _, err = call("power", *words)
 
     assert code in (1, 2)
-    assert sentence in said
+    assert sentence in err
 
 
-def test_the_machine_must_be_named(call, home, server, powercap, monkeypatch):
+def test_machine_is_required(call, home, server, powercap, monkeypatch):
     monkeypatch.setenv("VIRTLAB_SERVER", server.url)
     monkeypatch.setenv("VIRTLAB_TOKEN", "vl_x")
 
-    code, _, said = call("power", "rapl", powercap.folder)
+    code, _, err = call("power", "rapl", powercap.folder)
 
-    assert (code, "--host SLUG" in said) == (2, True)
+    assert (code, "--host SLUG" in err) == (2, True)

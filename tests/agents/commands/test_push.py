@@ -1,4 +1,4 @@
-"""push: what tools printed is kept first and sent then."""
+"""push: output is saved first, then sent."""
 
 import io
 import json
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agents.home import open_spool, spool_folder
-from tests.agents.stage import TOKEN, problem
+from agents.local_state import open_spool, spool_folder
+from tests.agents.packed_agent import TOKEN, problem
 
 
 @pytest.fixture
@@ -31,11 +31,11 @@ def sent(server):
     return document
 
 
-def test_it_sends_what_a_tool_printed_and_where(push, server):
-    code, _, said = push()
+def test_output_is_sent_with_its_system(push, server):
+    code, _, err = push()
 
     document = sent(server)
-    assert (code, "1 run is on the server." in said) == (0, True)
+    assert (code, "1 run is on the server." in err) == (0, True)
     assert document["output"] == "Triad: 1 2 3\n"
     assert document["study"] == "study"
     assert document["system"] == {
@@ -51,7 +51,7 @@ def test_it_sends_what_a_tool_printed_and_where(push, server):
     assert "samples" not in document
 
 
-def test_it_reads_standard_input(push, server, monkeypatch):
+def test_standard_input_is_read(push, server, monkeypatch):
     stream = io.TextIOWrapper(io.BytesIO(b"Triad: 4\n"))
     monkeypatch.setattr(sys, "stdin", stream)
 
@@ -60,7 +60,7 @@ def test_it_reads_standard_input(push, server, monkeypatch):
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
-def test_it_reads_files_in_any_usual_encoding(push, server, output, encoding):
+def test_usual_encodings_are_read(push, server, output, encoding):
     output.write_bytes("Größe: 1\r\n".encode(encoding))
 
     push()
@@ -68,22 +68,22 @@ def test_it_reads_files_in_any_usual_encoding(push, server, output, encoding):
     assert sent(server)["output"] == "Größe: 1\r\n"
 
 
-def test_what_is_given_is_sent_and_nothing_else(push, server, output):
+def test_only_given_options_are_sent(push, server, output):
     push("--tool", "stream", "--started-at", "2010-07-29T12:00:00Z", output)
-    given = sent(server)
+    upload = sent(server)
 
-    assert (given["tool"], given["started_at"]) == ("stream", "2010-07-29T12:00:00Z")
-    assert "locale" not in given
-    assert "scenario" not in given
+    assert (upload["tool"], upload["started_at"]) == ("stream", "2010-07-29T12:00:00Z")
+    assert "locale" not in upload
+    assert "scenario" not in upload
 
 
-def test_a_registered_system_is_named_by_its_id(push, server, output):
+def test_registered_system_is_sent_by_id(push, server, output):
     push("--system", "17", output)
 
     assert sent(server)["system"] == 17
 
 
-def test_a_native_machine_states_no_virtual_cpus(push, server, machine):
+def test_native_machine_states_no_virtual_cpus(push, server, machine):
     machine()
 
     push()
@@ -92,7 +92,7 @@ def test_a_native_machine_states_no_virtual_cpus(push, server, machine):
     assert "vcpus" not in sent(server)["system"]
 
 
-def test_layers_below_are_part_of_the_system(push, server, machine, output):
+def test_outer_layers_are_an_option_of_the_system(push, server, machine, output):
     build = {"xen": "4.17.5"}
     machine("qemu-tcg", "xen-pv", **{"hypervisor build": build})
 
@@ -107,16 +107,16 @@ def test_layers_below_are_part_of_the_system(push, server, machine, output):
 @pytest.mark.parametrize(
     ("layers", "conflict"), [(["vmware"], False), (["kvm"], True), (["acrn"], False)]
 )
-def test_what_is_not_certain_a_person_says(push, server, machine, layers, conflict):
+def test_uncertain_hypervisor_must_be_stated(push, server, machine, layers, conflict):
     machine(*layers, conflict=conflict)
 
-    code, _, said = push()
+    code, _, err = push()
 
-    assert (code, "--hypervisor" in said) == (2, True)
+    assert (code, "--hypervisor" in err) == (2, True)
     assert server.stored == {}
 
 
-def test_what_is_stated_is_sent_whatever_was_detected(push, server, machine, output):
+def test_stated_hypervisor_replaces_the_detected_one(push, server, machine, output):
     machine("vmware", conflict=True)
 
     push("--hypervisor", "VMware ESXi", "--hypervisor-version", "4.0", output)
@@ -127,32 +127,30 @@ def test_what_is_stated_is_sent_whatever_was_detected(push, server, machine, out
     assert "virtualization" not in system
 
 
-def test_without_a_server_the_run_waits_and_goes_with_the_next(
-    push, server, output, home
-):
+def test_unsent_run_waits_for_the_next_push(push, server, output, home):
     server.faults = [503]
 
-    code, _, said = push()
-    assert (code, "1 run waits in the spool" in said) == (5, True)
+    code, _, err = push()
+    assert (code, "1 run waits in the spool" in err) == (5, True)
 
     assert push()[0] == 0
     assert len(server.stored) == 2
     assert open_spool().waiting() == []
 
 
-def test_later_sends_nothing_now(push, server, output):
+def test_later_does_not_send(push, server, output):
     assert push("--later", output)[0] == 0
     assert (server.requests, len(open_spool().waiting())) == ([], 1)
 
 
-def test_a_refused_run_is_laid_aside_and_said(push, server, output):
+def test_refused_run_is_rejected_and_reported(push, server, output):
     server.faults = [(422, {}, problem("unknown_host", "No such host."))]
 
-    code, _, said = push()
+    code, _, err = push()
 
     assert code == 4
-    assert "No such host." in said
-    assert "spool rejected" in said
+    assert "No such host." in err
+    assert "spool rejected" in err
     assert len(open_spool().rejected()) == 1
 
 
@@ -161,36 +159,34 @@ def test_a_refused_run_is_laid_aside_and_said(push, server, output):
     [(True, "No tool that is known printed this."), (False, "/runs/1/")],
     ids=["who may read", "who may but upload"],
 )
-def test_a_text_that_no_tool_printed_is_said(
-    push, server, output, tmp_path, shows_runs, why
-):
+def test_unreadable_text_is_reported(push, server, output, tmp_path, shows_runs, why):
     server.shows_runs = shows_runs
     letter = tmp_path / "letter.txt"
     letter.write_text("Dear customer,\n")
 
-    code, _, said = push(output, letter)
+    code, _, err = push(output, letter)
 
     assert code == 4
-    assert f"{letter}: " in said
-    assert why in said
-    assert f"{output}: " not in said
-    assert len(server.stored) == 2  # it is kept all the same
+    assert f"{letter}: " in err
+    assert why in err
+    assert f"{output}: " not in err
+    assert len(server.stored) == 2  # the server stores it nevertheless
 
 
-def test_what_the_server_has_not_read_in_time_is_no_failure(push, server, monkeypatch):
-    monkeypatch.setattr("agents.sending.READ_WITHIN_S", 0)
+def test_unparsed_upload_is_not_a_failure(push, server, monkeypatch):
+    monkeypatch.setattr("agents.spool_delivery.PARSING_TIMEOUT_S", 0)
 
-    code, _, said = push()
+    code, _, err = push()
 
-    assert (code, "1 text has not been read yet" in said) == (0, True)
+    assert (code, "1 upload has not been parsed yet" in err) == (0, True)
 
 
-def test_a_server_that_goes_away_behind_the_upload_is_no_failure(push, server):
-    server.faults = [None, 503]  # the upload itself, and the question about it
+def test_server_lost_after_the_upload_is_not_a_failure(push, server):
+    server.faults = [None, 503]  # the upload itself, and the request for its state
 
-    code, _, said = push()
+    code, _, err = push()
 
-    assert (code, "1 text has not been read yet" in said) == (0, True)
+    assert (code, "1 upload has not been parsed yet" in err) == (0, True)
 
 
 def test_several_files_are_several_uploads(push, server, tmp_path):
@@ -199,36 +195,36 @@ def test_several_files_are_several_uploads(push, server, tmp_path):
 
     push(tmp_path / "a", tmp_path / "b")
 
-    assert sorted(each["output"] for each in server.stored.values()) == ["a", "b"]
+    assert sorted(run["output"] for run in server.stored.values()) == ["a", "b"]
     assert len(server.stored) == 2
 
 
-def test_one_unreadable_file_keeps_nothing_of_any(push, server, output, tmp_path):
-    code, _, said = push(output, tmp_path / "missing")
+def test_unreadable_file_saves_no_file(push, server, output, tmp_path):
+    code, _, err = push(output, tmp_path / "missing")
 
-    assert (code, "No such file" in said) == (2, True)
+    assert (code, "No such file" in err) == (2, True)
     assert not Path(spool_folder()).exists()
 
 
-def test_an_empty_file_is_a_mistake(push, output):
+def test_empty_file_is_refused(push, output):
     output.write_text(" \n")
 
     assert push()[0] == 2
 
 
-def test_an_option_is_a_pair(push, output):
-    code, _, said = push("--option", "hw_virt", output)
+def test_option_needs_a_value(push, output):
+    code, _, err = push("--option", "hw_virt", output)
 
-    assert (code, "name=value" in said) == (2, True)
-
-
-def test_an_agent_without_a_server_says_what_to_do(call, home, output):
-    code, _, said = call("push", output)
-
-    assert (code, "enroll --server" in said) == (3, True)
+    assert (code, "NAME=VALUE" in err) == (2, True)
 
 
-def test_a_guest_that_lives_for_one_run_needs_no_file(
+def test_missing_server_is_explained(call, home, output):
+    code, _, err = call("push", output)
+
+    assert (code, "enroll --server" in err) == (3, True)
+
+
+def test_environment_replaces_the_enrolment_file(
     call, home, machine, output, server, monkeypatch
 ):
     monkeypatch.setenv("VIRTLAB_SERVER", server.url + "/")
@@ -245,40 +241,38 @@ def test_a_guest_that_lives_for_one_run_needs_no_file(
     ("text", "why"),
     [
         ('{"token": 7', "cannot be read"),
-        ("[]", "not an object"),
-        ('{"server": 7}', "server is no text"),
-        ('{"token": "x"}', "names no server"),
-        ('{"server": "virtlab.example.org"}', "no address such as https://"),
+        ("[]", "not a JSON object"),
+        ('{"server": 7}', "server is not a text"),
+        ('{"token": "x"}', "the server is missing"),
+        ('{"server": "virtlab.example.org"}', "is not a URL such as https://"),
     ],
 )
-def test_a_damaged_enrolment_is_said(call, enrolled, text, why):
+def test_damaged_enrolment_is_reported(call, enrolled, text, why):
     (enrolled / "agent.json").write_text(text)
 
-    code, _, said = call("push", str(enrolled))
+    code, _, err = call("push", str(enrolled))
 
-    assert (code, why in said) == (3, True)
+    assert (code, why in err) == (3, True)
 
 
-def test_an_address_without_a_scheme_in_the_environment_is_said(
-    call, home, monkeypatch
-):
+def test_environment_url_needs_a_scheme(call, home, monkeypatch):
     monkeypatch.setenv("VIRTLAB_SERVER", "virtlab.example.org")
     monkeypatch.setenv("VIRTLAB_TOKEN", TOKEN)
 
-    code, _, said = call("push", str(home))
+    code, _, err = call("push", str(home))
 
-    assert (code, "VIRTLAB_SERVER is no address such as https://" in said) == (3, True)
+    assert (code, "VIRTLAB_SERVER is not a URL such as https://" in err) == (3, True)
 
 
-def test_a_full_spool_is_loud(push, enrolled, monkeypatch, output):
+def test_full_spool_is_reported(push, enrolled, monkeypatch, output):
     monkeypatch.setattr("agents.spool.Spool.__init__.__defaults__", (10,))
 
-    code, _, said = push()
+    code, _, err = push()
 
-    assert (code, "NOT saved" in said) == (6, True)
+    assert (code, "NOT saved" in err) == (6, True)
 
 
-def test_evidence_that_cannot_be_printed_is_escaped(push, server, machine):
+def test_unprintable_evidence_is_escaped(push, server, machine):
     from agents.console import printable_all
 
     shown = printable_all({"leaves": {"0x40000100": ["0x21f", "\x88\n\0\0"]}, "n": 1})

@@ -1,10 +1,12 @@
-"""push of folders: each is a system, looked at first, stored once; by a real server."""
+"""push of folders to a real server: each folder is a system, previewed first and stored
+once.
+"""
 
 from pathlib import Path
 
 import pytest
 
-from agents.home import Enrolment, open_spool, save_enrolment
+from agents.local_state import Enrolment, open_spool, save_enrolment
 from benchmarks.models import Run, System
 
 CPU = Path(__file__).parents[2] / "data" / "sysbench" / "cpu-1thread.txt"
@@ -12,7 +14,7 @@ CPU = Path(__file__).parents[2] / "data" / "sysbench" / "cpu-1thread.txt"
 
 @pytest.fixture
 def results(tmp_path):
-    """Outputs of the machine and of a guest on it, and what lies beside them."""
+    """Outputs of a machine and of a guest, with other files."""
     folder = tmp_path / "results"
     for name in ("native", "kvm-8.2"):
         (folder / name).mkdir(parents=True)
@@ -34,8 +36,8 @@ def push(transactional_db, live_server, home, call, study, host, token, results)
     return run
 
 
-def test_it_says_what_the_folders_are_and_stores_nothing(push):
-    code, printed, said = push()
+def test_preview_prints_systems_and_stores_nothing(push):
+    code, printed, err = push()
 
     assert code == 0
     assert "results/native: 1 read; native, on alpha" in printed
@@ -43,21 +45,21 @@ def test_it_says_what_the_folders_are_and_stores_nothing(push):
     assert "notes.md" in printed
     assert "config" not in printed
     assert "link.txt" not in printed
-    assert "--yes" in said
+    assert "--yes" in err
     assert not Run.objects.exists()
 
 
-def test_yes_stores_it_and_again_stores_nothing_twice(push):
-    first, again = push("--yes"), push("--yes")
+def test_yes_stores_the_runs_once(push):
+    first, second = push("--yes"), push("--yes")
 
-    assert (first[0], again[0]) == (0, 0)
-    assert "2 stored, 0 stored before" in first[2]
-    assert "0 stored, 2 stored before" in again[2]
+    assert (first[0], second[0]) == (0, 0)
+    assert "2 stored, 0 already stored" in first[2]
+    assert "0 stored, 2 already stored" in second[2]
     assert {run.system.hypervisor for run in Run.objects.all()} == {"native", "KVM"}
-    assert not open_spool().number()
+    assert not open_spool().count()
 
 
-def test_what_a_folder_does_not_say_is_said_beside_it(push):
+def test_missing_properties_are_options(push):
     folder = "results/kvm-8.2: vcpus=4, guest_os=Debian 12, cache=none"
 
     assert push("--yes", "--file-dates", "--folder", folder)[0] == 0
@@ -65,7 +67,7 @@ def test_what_a_folder_does_not_say_is_said_beside_it(push):
     assert (kvm.vcpus, kvm.guest_os, kvm.options) == (4, "Debian 12", {"cache": "none"})
 
 
-def test_a_folder_of_no_known_platform_asks_for_its_system(push, results):
+def test_unknown_platform_needs_a_system(push, results):
     (results / "kvm-8.2").rename(results / "mine")
 
     looked, stored = push(), push("--yes")
@@ -89,32 +91,32 @@ def test_a_folder_of_no_known_platform_asks_for_its_system(push, results):
         ("missing.txt",),
     ],
 )
-def test_what_makes_no_sense_is_said_before_anything_is_sent(push, words):
-    code, _, said = push(*words)
+def test_invalid_options_send_nothing(push, words):
+    code, _, err = push(*words)
 
     assert code == 2
-    assert said
+    assert err
     assert not Run.objects.exists()
 
 
-def test_an_empty_folder_is_said(call, enrolled, tmp_path):
+def test_empty_folder_is_reported(call, enrolled, tmp_path):
     (tmp_path / "empty").mkdir()
 
-    code, _, said = call("push", tmp_path / "empty")
+    code, _, err = call("push", tmp_path / "empty")
 
-    assert (code, "no file" in said) == (2, True)
+    assert (code, "no file" in err) == (2, True)
 
 
-def test_a_server_that_is_away_keeps_nothing_and_says_so(
+def test_unavailable_server_saves_nothing_and_is_reported(
     call, home, results, monkeypatch
 ):
     monkeypatch.setattr("agents.client.Client._send", _away)
     save_enrolment(Enrolment("http://127.0.0.1:9", "vl_a_b", "study", "alpha"))
 
-    code, _, said = call("push", results)
+    code, _, err = call("push", results)
 
     assert code == 5
-    assert "again" in said
+    assert "again" in err
 
 
 def _away(*_words):

@@ -1,11 +1,11 @@
-"""spool: look, send, and let refused runs try again."""
+"""spool: list, send and retry."""
 
 import uuid
 
 import pytest
 
-from agents.home import open_spool
-from tests.agents.stage import problem
+from agents.local_state import open_spool
+from tests.agents.packed_agent import problem
 
 
 @pytest.fixture
@@ -13,30 +13,30 @@ def waiting(enrolled):
     return [open_spool().save({"key": str(uuid.uuid4())}) for _ in range(2)]
 
 
-def test_it_lists_what_waits(call, waiting):
-    code, out, said = call("spool", "list")
+def test_list_shows_waiting_runs(call, waiting):
+    code, out, err = call("spool", "list")
 
     assert (code, sorted(out.split())) == (0, sorted(waiting))
-    assert "2 wait" in said
+    assert "2 wait" in err
 
 
-def test_it_sends(call, waiting, server):
-    code, _, said = call("spool", "send")
+def test_send_sends_them(call, waiting, server):
+    code, _, err = call("spool", "send")
 
-    assert (code, "2 runs are on the server." in said) == (0, True)
+    assert (code, "2 runs are on the server." in err) == (0, True)
     assert set(server.stored) == set(waiting)
 
 
-def test_a_refused_token_is_its_own_exit_code(call, waiting, server):
+def test_refused_token_has_its_own_exit_code(call, waiting, server):
     server.faults = [(403, {}, problem("permission_denied", "May not."))]
 
-    code, _, said = call("spool", "send")
+    code, _, err = call("spool", "send")
 
-    assert (code, "May not." in said) == (4, True)
+    assert (code, "May not." in err) == (4, True)
     assert len(open_spool().waiting()) == 2
 
 
-def test_it_shows_why_runs_were_refused(call, waiting):
+def test_rejected_shows_reasons(call, waiting):
     open_spool().reject(waiting[0], "unknown_study (HTTP 422): no study\n")
 
     code, out, _ = call("spool", "rejected")
@@ -45,7 +45,7 @@ def test_it_shows_why_runs_were_refused(call, waiting):
     assert out.startswith(f"{waiting[0]}\nunknown_study")
 
 
-def test_it_lets_them_wait_again(call, waiting):
+def test_retry_moves_runs_back(call, waiting):
     for key in waiting:
         open_spool().reject(key, "no")
 
@@ -55,16 +55,16 @@ def test_it_lets_them_wait_again(call, waiting):
     assert sorted(open_spool().waiting()) == sorted(waiting)
 
 
-def test_an_unknown_key_is_a_wrong_use(call, waiting):
-    code, _, said = call("spool", "retry", "nonsense")
+def test_unknown_key_is_a_usage_error(call, waiting):
+    code, _, err = call("spool", "retry", "nonsense")
 
-    assert (code, "nonsense" in said) == (2, True)
+    assert (code, "nonsense" in err) == (2, True)
 
 
-def test_a_folder_that_cannot_be_made_is_said(call, monkeypatch, tmp_path):
+def test_unusable_folder_is_reported(call, monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("VIRTLAB_AGENT", str(tmp_path / "file"))
 
-    code, _, said = call("spool", "list")
+    code, _, err = call("spool", "list")
 
-    assert (code, "Not a directory" in said) == (1, True)
+    assert (code, "Not a directory" in err) == (1, True)

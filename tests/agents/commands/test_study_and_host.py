@@ -1,11 +1,15 @@
-"""study and host: what a person says is sent as the API takes it."""
+"""study and host: options are sent as the API expects them."""
 
 import json
 
 import pytest
 
 STUDY = {"lab": "alpha-lab", "slug": "kvm", "title": "KVM", "visibility": "shared"}
-READ = {"facts": {"cores": 4}, "programs": ["lscpu"], "doubts": ["Printed in a guest."]}
+READ = {
+    "facts": {"cores": 4},
+    "programs": ["lscpu"],
+    "warnings": ["Printed in a guest."],
+}
 
 
 def sent(server):
@@ -13,7 +17,7 @@ def sent(server):
 
 
 @pytest.mark.usefixtures("enrolled")
-def test_a_study_is_created_as_it_was_described(call, server):
+def test_study_is_created_from_options(call, server):
     server.faults = [(201, {}, STUDY)]
 
     code, out, _ = call(
@@ -44,35 +48,33 @@ def test_a_study_is_created_as_it_was_described(call, server):
     "words",
     [("new", "kvm"), ("set", "kvm"), ("new", "kvm", "--title", "K", "--factor", "x")],
 )
-def test_what_makes_no_study_is_not_sent(call, server, words):
-    code, _, said = call("study", *words)
+def test_invalid_study_is_not_sent(call, server, words):
+    code, _, err = call("study", *words)
 
     assert (code, server.requests) == (2, [])
-    assert said
+    assert err
 
 
 @pytest.mark.usefixtures("enrolled")
-def test_what_the_server_refuses_is_said(call, server):
+def test_refusal_is_reported_with_its_fields(call, server):
     refusal = {"code": "invalid", "detail": "No.", "fields": {"slug": ["Taken."]}}
     server.faults = [(400, {}, refusal)]
 
-    code, _, said = call("study", "new", "kvm", "--title", "KVM")
+    code, _, err = call("study", "new", "kvm", "--title", "KVM")
 
     assert code == 4
-    assert "Taken." in said
+    assert "Taken." in err
 
 
 @pytest.mark.usefixtures("enrolled")
-def test_the_facts_of_a_host_are_looked_at_before_they_are_stored(
-    call, server, tmp_path
-):
+def test_host_facts_can_be_previewed(call, server, tmp_path):
     printed = tmp_path / "lscpu.txt"
     printed.write_text("CPU(s): 4\n")
     server.faults = [(200, {}, READ), (200, {}, READ), (201, {}, {"slug": "ws1"})]
 
-    code, out, said = call("host", "ws1", str(printed), "--look")
+    code, out, err = call("host", "ws1", str(printed), "--look")
     assert (code, json.loads(out)) == (0, {"cores": 4})
-    assert "Printed in a guest." in said
+    assert "Printed in a guest." in err
     assert [path for path, _ in sent(server)] == ["/api/v1/parse/machine/"]
 
     assert call("host", "ws1", str(printed))[0] == 0

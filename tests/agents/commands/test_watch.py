@@ -1,4 +1,4 @@
-"""watch: sends whenever it can, and rests in between."""
+"""watch: sends whenever possible and is idle otherwise."""
 
 import os
 import signal
@@ -12,87 +12,85 @@ import psutil
 import pytest
 
 from agents.client import Client
-from agents.home import Enrolment, open_spool, save_enrolment
-from agents.processes import Stop
-from agents.sending import Watch
+from agents.local_state import Enrolment, open_spool, save_enrolment
+from agents.processes import StopFlag
 from agents.spool import Spool
-from tests.agents.stage import LIMIT_BYTES, TOKEN, bare_bytes
+from agents.spool_delivery import SpoolWatcher
+from tests.agents.packed_agent import LIMIT_BYTES, TOKEN, bare_bytes
 
 ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
-def said():
+def messages():
     return []
 
 
 @pytest.fixture
-def watch(spool, client, said):
-    return Watch(spool, client, said.append, every_s=5.0)
+def watch(spool, client, messages):
+    return SpoolWatcher(spool, client, messages.append, every_s=5.0)
 
 
 def save(spool):
     return spool.save({"key": str(uuid.uuid4())})
 
 
-def test_it_asks_nothing_of_the_server_while_nothing_waits(watch, server):
-    assert watch.look() == 5.0
+def test_idle_watch_sends_no_request(watch, server):
+    assert watch.send_waiting() == 5.0
     assert server.requests == []
 
 
-def test_it_sends_what_waits(watch, spool, server):
+def test_waiting_runs_are_sent(watch, spool, server):
     key = save(spool)
 
-    assert watch.look() == 5.0
+    assert watch.send_waiting() == 5.0
     assert list(server.stored) == [key]
 
 
-def test_it_waits_longer_after_each_failure_and_says_it_once(
-    watch, spool, server, said
-):
+def test_failures_lengthen_pauses_and_are_reported_once(watch, spool, server, messages):
     save(spool)
     server.faults = [503] * 4
 
-    pauses = [watch.look() for _ in range(4)]
+    pauses = [watch.send_waiting() for _ in range(4)]
 
     assert pauses[3] > pauses[0]
-    assert said == ["1 wait: the server answered HTTP 503"]
-    assert watch.look() == 5.0
+    assert messages == ["1 waiting: the server answered HTTP 503"]
+    assert watch.send_waiting() == 5.0
     assert watch.failures == 0
 
 
-def test_it_waits_as_long_as_the_server_asks(watch, spool, server):
+def test_retry_after_is_respected(watch, spool, server):
     save(spool)
     server.faults = [(429, {"Retry-After": "40"}, {})]
 
-    assert watch.look() >= 40
+    assert watch.send_waiting() >= 40
 
 
-def test_a_full_spool_is_loud(spool, said):
+def test_full_spool_is_reported(spool, messages):
     save(spool)
-    full = Spool(spool.folder, most_bytes=spool.bytes_held())
+    full = Spool(spool.folder, most_bytes=spool.size_bytes())
     away = Client("http://127.0.0.1:9", TOKEN)
 
-    Watch(full, away, said.append).look()
+    SpoolWatcher(full, away, messages.append).send_waiting()
 
-    assert "THE SPOOL IS FULL TO 100 %" in said[0]
+    assert "THE SPOOL IS 100 % FULL" in messages[0]
 
 
-def test_told_to_stop_it_ends_after_what_is_being_sent(watch, spool, server, said):
+def test_stop_ends_after_the_current_request(watch, spool, server, messages):
     for _ in range(20):
         save(spool)
-    stop = Stop()
-    told = watch.report
-    watch.report = lambda sentence: (told(sentence), stop.set())
+    stop = StopFlag()
+    report = watch.report
+    watch.report = lambda sentence: (report(sentence), stop.set())
 
-    watch.go_on_until(stop)
+    watch.run_until(stop)
 
     stop.close()
-    assert (len(server.stored), len(said)) == (1, 1)
+    assert (len(server.stored), len(messages)) == (1, 1)
     assert len(spool.waiting()) == 19
 
 
-def test_as_a_service_it_sends_and_ends_by_sigterm(home, server):
+def test_service_sends_and_ends_on_sigterm(home, server):
     save_enrolment(Enrolment(server.url, TOKEN))
     key = save(open_spool())
     program = [
@@ -120,6 +118,6 @@ def test_as_a_service_it_sends_and_ends_by_sigterm(home, server):
     assert resident_bytes < bare_bytes() + LIMIT_BYTES
     assert list(server.stored) == [key]
     lines = log.splitlines()
-    assert lines[0].endswith(f"Z watching, for {server.url}")
+    assert lines[0].endswith(f"Z watching the spool for {server.url}")
     assert lines[-1].endswith("Z stopped")
     assert "Warning" not in log

@@ -1,4 +1,4 @@
-"""Host facts: read as the kernel wrote them, left out where it did not."""
+"""Host facts: read from kernel files, omitted if unknown."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agents.detection import facts
-from agents.detection.facts import gather_facts, stated
+from agents.detection.facts import drop_unknown, gather_facts
 
 DOCS = Path(__file__).parents[3] / "docs" / "agents.md"
 
@@ -26,7 +26,7 @@ flags\t\t: fpu svm
 
 @pytest.fixture
 def root(tmp_path):
-    """A machine of two sockets with two cores of two threads, as its files say."""
+    """The files of a machine with two sockets, each with two cores of two threads."""
     places = [(number // 4, number // 2 % 2) for number in range(8)]
     cpuinfo = "".join(
         CPU.format(number=number, socket=socket, core=core)
@@ -68,48 +68,48 @@ def root(tmp_path):
     return tmp_path
 
 
-def test_it_counts_sockets_cores_and_threads(root):
-    found = facts.cpu_facts(str(root))
+def test_sockets_cores_and_threads_are_counted(root):
+    result = facts.cpu_facts(str(root))
 
-    assert (found["sockets"], found["cores"], found["threads"]) == (2, 4, 8)
-    assert (found["smt"], found["numa nodes"]) == ("on", 2)
-    assert found["cpu model"] == "AMD EPYC 7543 32-Core Processor"
-    assert found["cpu family model stepping"] == "25/1/1"
-    assert found["hardware virtualization"] == "AMD-V"
-    assert (found["governor"], found["microcode"]) == ("performance", "0xa0011d1")
+    assert (result["sockets"], result["cores"], result["threads"]) == (2, 4, 8)
+    assert (result["smt"], result["numa nodes"]) == ("on", 2)
+    assert result["cpu model"] == "AMD EPYC 7543 32-Core Processor"
+    assert result["cpu family model stepping"] == "25/1/1"
+    assert result["hardware virtualization"] == "AMD-V"
+    assert (result["governor"], result["microcode"]) == ("performance", "0xa0011d1")
 
 
-def test_a_kb_of_meminfo_is_1024_bytes(root):
-    found = facts.cpu_facts(str(root))
+def test_meminfo_kb_are_1024_bytes(root):
+    result = facts.cpu_facts(str(root))
 
-    assert (found["memory bytes"], found["huge pages"]) == (65536 * 1024, 3)
-    assert found["transparent huge pages"] == "madvise"
+    assert (result["memory bytes"], result["huge pages"]) == (65536 * 1024, 3)
+    assert result["transparent huge pages"] == "madvise"
 
 
 @pytest.mark.parametrize(
-    ("no_turbo", "boost", "said"),
+    ("no_turbo", "boost", "expected"),
     [("1", None, "off"), ("0", None, "on"), (None, "1", "on"), (None, "0", "off")],
 )
-def test_intel_says_no_turbo_and_others_say_boost(no_turbo, boost, said):
-    assert facts.turbo(no_turbo, boost) == said
-    assert facts.turbo(None, None) is None
+def test_turbo_is_read_from_either_driver(no_turbo, boost, expected):
+    assert facts.turbo_state(no_turbo, boost) == expected
+    assert facts.turbo_state(None, None) is None
 
 
-def test_a_cpu_without_topology_has_no_invented_sockets(root):
+def test_cpu_without_topology_has_no_sockets(root):
     (root / "proc/cpuinfo").write_text("processor\t: 0\nmodel name\t: old\n")
 
-    found = facts.cpu_facts(str(root))
+    result = facts.cpu_facts(str(root))
 
-    assert (found["sockets"], found["cores"], found["threads"]) == (None, None, 1)
+    assert (result["sockets"], result["cores"], result["threads"]) == (None, None, 1)
 
 
-def test_it_reads_kernel_clock_mitigations_and_hypervisor(root):
-    found = stated(facts.kernel_facts(str(root)))
+def test_kernel_clock_mitigations_and_hypervisor_are_read(root):
+    result = drop_unknown(facts.kernel_facts(str(root)))
 
-    assert found["distribution"] == "Debian GNU/Linux 12"
-    assert found["mitigations"] == {"meltdown": "Mitigation: PTI"}
-    assert found["hypervisor build"] == {"xen": "4.17.5"}
-    assert "clocksource" not in found
+    assert result["distribution"] == "Debian GNU/Linux 12"
+    assert result["mitigations"] == {"meltdown": "Mitigation: PTI"}
+    assert result["hypervisor build"] == {"xen": "4.17.5"}
+    assert "clocksource" not in result
 
 
 def test_guest_time_is_not_counted_twice(root):
@@ -117,57 +117,62 @@ def test_guest_time_is_not_counted_twice(root):
         "stolen ticks": 67,
         "all ticks": 1000,
     }
-    assert facts.steal("cpu 1 2 3 4\n") is None
+    assert facts.steal_ticks("cpu 1 2 3 4\n") is None
 
 
-def test_the_command_line_is_kept_only_where_it_tunes(root):
+def test_only_tuning_parameters_of_command_line_are_kept(root):
     assert facts.kernel_facts(str(root))["kernel tuning"] == "mitigations=off nosmt"
 
 
-def test_it_reads_disks_and_leaves_out_what_the_kernel_makes_up(root):
-    found = facts.disk_facts(str(root))
+def test_disks_are_read_without_virtual_devices(root):
+    result = facts.disk_facts(str(root))
 
-    assert list(found) == ["sda"]
-    assert found["sda"]["bytes"] == 2048 * 512
-    assert found["sda"]["scheduler"] == "mq-deadline"
-    assert (found["sda"]["rotational"], found["sda"]["model"]) == (
+    assert list(result) == ["sda"]
+    assert result["sda"]["bytes"] == 2048 * 512
+    assert result["sda"]["scheduler"] == "mq-deadline"
+    assert (result["sda"]["rotational"], result["sda"]["model"]) == (
         "yes",
         "WDC WD1003FBYX",
     )
 
 
-def test_it_reads_networks_and_a_speed_below_zero_is_none(root):
-    found = facts.network_facts(str(root))
+def test_networks_are_read_without_negative_speeds(root):
+    result = facts.network_facts(str(root))
 
-    assert sorted(found) == ["eth0", "veth1"]
-    assert (found["eth0"]["speed Mbit/s"], found["eth0"]["driver"]) == (1000, "e1000e")
-    assert found["veth1"]["speed Mbit/s"] is None
+    assert sorted(result) == ["eth0", "veth1"]
+    assert (result["eth0"]["speed Mbit/s"], result["eth0"]["driver"]) == (
+        1000,
+        "e1000e",
+    )
+    assert result["veth1"]["speed Mbit/s"] is None
 
 
-def test_it_reads_the_offloads_that_matter():
+def test_relevant_offloads_are_read():
     printed = "Features for eth0:\nrx-checksumming: on [fixed]\nrx-fcs: off\n"
     printed += "\ttx-checksum-ipv4: on\ntcp-segmentation-offload: off\n"
 
-    assert facts.offloads(printed) == {
+    assert facts.parse_offloads(printed) == {
         "rx-checksumming": "on",
         "tcp-segmentation-offload": "off",
     }
-    assert facts.offloads(None) == {}
+    assert facts.parse_offloads(None) == {}
 
 
-def test_what_is_not_known_is_left_out_at_every_depth():
-    found = stated({"a": None, "b": {"c": None, "d": 0}, "e": {"f": None}, "g": ""})
+def test_unknown_facts_are_dropped_at_every_depth():
+    result = drop_unknown(
+        {"a": None, "b": {"c": None, "d": 0}, "e": {"f": None}, "g": ""}
+    )
 
-    assert found == {"b": {"d": 0}, "g": ""}
+    assert result == {"b": {"d": 0}, "g": ""}
 
 
-def test_the_facts_of_this_machine_are_json_of_documented_names(root):
-    found = gather_facts()
+def test_facts_of_this_machine_are_json_with_documented_names(root):
+    result = gather_facts()
     documented = DOCS.read_text()
 
-    assert json.loads(json.dumps(found)) == found
-    assert found["threads"] >= 1
-    names = {*found, *gather_facts(str(root))}
+    assert json.loads(json.dumps(result)) == result
+    assert result["threads"] >= 1
+    names = {*result, *gather_facts(str(root))}
     names |= {*facts.cpu_facts(str(root)), *facts.kernel_facts(str(root))}
     names |= {*facts.disk_facts(str(root))["sda"]}
     names |= {*facts.network_facts(str(root))["eth0"]}

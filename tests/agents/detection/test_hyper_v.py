@@ -1,17 +1,17 @@
-"""Thirty-eight machines where Hyper-V is, or only seems to be.
+"""Thirty-eight machines that run Hyper-V or look like it.
 
-Made up after Microsoft's Hypervisor Top Level Functional Specification (CPUID leaves),
-Linux's own judgement of who is the root partition, Azure's chassis tag,
-and what WSL's kernels are called; read by the agent's own code, leaf by leaf.
+They are constructed from Microsoft's Hypervisor Top Level Functional Specification
+(CPUID leaves), Linux's detection of the root partition, Azure's chassis tag, and the
+kernel names of WSL. The agent's own code reads them, leaf by leaf.
 """
 
 import struct
 
 import pytest
 
-from agents.detection.evidence import Registers, of_cpu, of_files
-from agents.detection.layers import judge
-from agents.windows import hypervisor_beneath
+from agents.detection.indicators import Registers, cpuid_indicators, file_indicators
+from agents.detection.layers import detect_layers
+from agents.windows import is_nested
 
 ROOT, MANAGER, ISOLATED, NESTED = 1 << 0, 1 << 12, 1 << 22, 1 << 12
 GUEST = 0x2BB8
@@ -30,21 +30,21 @@ WSL1 = "4.4.0-19041-Microsoft"
 WSL2 = "5.15.153.1-microsoft-standard-WSL2"
 
 
-def registers(eax=0, text="", **named):
+def registers(eax=0, text="", **changes):
     ebx, ecx, edx = struct.unpack("<3I", text.encode("latin-1").ljust(12, b"\0"))
-    values = {"eax": eax, "ebx": ebx, "ecx": ecx, "edx": edx, **named}
+    values = {"eax": eax, "ebx": ebx, "ecx": ecx, "edx": edx, **changes}
     return Registers(**values)
 
 
 def cpu(leaves, has_bit=True):
-    """A CPU that answers so; whatever else is asked answers 0."""
+    """Return a CPU with these CPUID leaves; other leaves are 0."""
     vendor = registers(0x16, ebx=0x756E6547, edx=0x49656E69, ecx=0x6C65746E)
     own = {0: vendor, 1: registers(ecx=(1 << 31) if has_bit else 0)}
-    return of_cpu(lambda leaf: {**own, **leaves}.get(leaf, registers()))
+    return cpuid_indicators(lambda leaf: {**own, **leaves}.get(leaf, registers()))
 
 
-def hyper_v(version, privileges=GUEST, hints=0, isolation=None, more=None):
-    """A CPU of Hyper-V 10.0.20348 or whatever is said."""
+def hyper_v(version, privileges=GUEST, hints=0, isolation=None, added=None):
+    """Return a CPU of Hyper-V, by default version 10.0.20348."""
     major, minor, build = map(int, version.split("."))
     highest = 0x4000000C if isolation else 0x4000000B
     if isolation:
@@ -57,14 +57,14 @@ def hyper_v(version, privileges=GUEST, hints=0, isolation=None, more=None):
             0x40000003: registers(ebx=privileges),
             0x40000004: registers(hints),
             0x4000000C: registers(1, ebx=isolation or 0),
-            **(more or {}),
+            **(added or {}),
         }
     )
 
 
 def signed(*texts):
-    """A CPU of others, which sign at 0x40000000, 0x40000100, ..."""
-    bases = [0x40000000 + 0x100 * place for place in range(len(texts))]
+    """Return a CPU with these signatures at 0x40000000, 0x40000100, ..."""
+    bases = [0x40000000 + 0x100 * index for index in range(len(texts))]
     return cpu(
         {b: registers(b + 1, text) for b, text in zip(bases, texts, strict=True)}
     )
@@ -84,12 +84,14 @@ def windows(cpu_, dmi, state):
     return {**cpu_, "dmi": dmi, "windows": state, "kernel": "10.0.20348"}
 
 
-def wsl(cpu_, kernel, **more):
-    """WSL has no firmware, and numbers each distribution's processes apart."""
-    return {**cpu_, "kernel": kernel, "dmi": {}, "pid_namespace": OTHER, **more}
+def wsl(cpu_, kernel, **added):
+    """Return evidence of WSL, which has no firmware and a PID namespace per
+    distribution.
+    """
+    return {**cpu_, "kernel": kernel, "dmi": {}, "pid_namespace": OTHER, **added}
 
 
-# Name: evidence, layers, whether it disagrees, words of the sentence.
+# Name: evidence, layers, whether it is contradictory, part of the summary.
 MACHINES = {
     "guest of Server 2012 R2": (
         {**hyper_v("6.3.9600"), "dmi": VM, "clocksources": TSC_PAGE},
@@ -176,16 +178,16 @@ MACHINES = {
         *("qemu > hyper-v-root", False, "QEMU"),
     ),
     "KVM with enlightenments": (
-        {**hyper_v("10.0.14393", more=KVM_BEHIND), "dmi": QEMU},
-        *("kvm", False, "behind Hyper-V's signature"),
+        {**hyper_v("10.0.14393", added=KVM_BEHIND), "dmi": QEMU},
+        *("kvm", False, "behind Hyper-V's."),
     ),
     "KVM that hides behind them": (
         {**hyper_v("10.0.14393"), "dmi": QEMU},
-        *("hyper-v", True, "The evidence disagrees"),
+        *("hyper-v", True, "The evidence is contradictory"),
     ),
     "Xen with Viridian": (
-        {**hyper_v("6.1.7601", more=XEN_BEHIND), "dmi": {"sys_vendor": "Xen"}},
-        *("xen-hvm", False, "behind Hyper-V's signature"),
+        {**hyper_v("6.1.7601", added=XEN_BEHIND), "dmi": {"sys_vendor": "Xen"}},
+        *("xen-hvm", False, "behind Hyper-V's."),
     ),
     "VirtualBox with Hyper-V's leaves": (
         {**signed("VBoxVBoxVBox"), "dmi": {"sys_vendor": "innotek GmbH"}},
@@ -193,7 +195,7 @@ MACHINES = {
     ),
     "VirtualBox that wears Hyper-V's signature": (
         {**hyper_v("6.1.7601"), "dmi": {"sys_vendor": "innotek GmbH"}},
-        *("virtualbox", False, "VirtualBox wears it"),
+        *("virtualbox", False, "VirtualBox shows this signature"),
     ),
     "role in a VirtualBox guest": (
         windows(ROOT_2022, {"sys_vendor": "innotek GmbH"}, ROLE),
@@ -213,11 +215,11 @@ MACHINES = {
     ),
     "WSL 1": (
         wsl(BARE, WSL1, pid_namespace=FIRST),
-        *("wsl1", False, "Windows answers"),
+        *("wsl1", False, "Windows implements"),
     ),
     "WSL 1 above VBS": (
         wsl(ROOT_2022, WSL1, pid_namespace=FIRST),
-        *("hyper-v-root > wsl1", False, "Windows answers"),
+        *("hyper-v-root > wsl1", False, "Windows implements"),
     ),
     "WSL 2": (
         wsl(SERVER_2022, WSL2, clocksources=TSC_PAGE),
@@ -233,7 +235,7 @@ MACHINES = {
     ),
     "Docker in WSL 2 on ARM": (
         wsl({"leaves": {}}, WSL2, dockerenv=True),
-        *("hyper-v > wsl2 > docker", False, "CPUID could not be asked."),
+        *("hyper-v > wsl2 > docker", False, "CPUID could not be read."),
     ),
     "Docker in WSL 2": (
         wsl(SERVER_2022, WSL2, dockerenv=True),
@@ -247,29 +249,29 @@ MACHINES = {
 
 
 @pytest.mark.parametrize("name", MACHINES)
-def test_a_machine_is_known_for_what_it_is(name):
+def test_machine_is_detected(name):
     evidence, layers, conflict, words = MACHINES[name]
 
-    judgement = judge(evidence)
+    judgement = detect_layers(evidence)
 
     assert (" > ".join(judgement.layers), judgement.conflict) == (layers, conflict)
-    assert words in judgement.sentence
+    assert words in judgement.summary
 
 
 @pytest.mark.parametrize("name", MACHINES)
-def test_it_is_judged_whatever_of_it_could_not_be_read(name):
+def test_missing_evidence_does_not_raise(name):
     evidence = MACHINES[name][0]
 
     for missing in evidence:
-        assert judge({**evidence, missing: None}).sentence
+        assert detect_layers({**evidence, missing: None}).summary
 
 
-def test_there_are_thirty_eight():
+def test_all_machines_are_covered():
     assert len(MACHINES) == 38
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "expected"),
     [
         ("native Windows with VBS", "running"),
         ("Windows with the role", "running, with the Hyper-V role"),
@@ -279,33 +281,33 @@ def test_there_are_thirty_eight():
         ("Linux as root partition", None),
     ],
 )
-def test_a_hypervisor_beneath_windows_is_a_fact(name, said):
+def test_vbs_hypervisor_is_a_fact(name, expected):
     evidence = MACHINES[name][0]
 
-    assert hypervisor_beneath(evidence, judge(evidence).layers) == said
+    assert is_nested(evidence, detect_layers(evidence).layers) == expected
 
 
-def test_wsl_is_known_by_files(tmp_path):
+def test_wsl_is_detected_by_files(tmp_path):
     (tmp_path / "proc/sys/kernel").mkdir(parents=True)
     (tmp_path / "proc/sys/kernel/osrelease").write_text(WSL1 + "\n")
 
-    assert judge({**BARE, **of_files(str(tmp_path))}).layers == ("wsl1",)
+    assert detect_layers({**BARE, **file_indicators(str(tmp_path))}).layers == ("wsl1",)
 
     (tmp_path / "proc/sys/kernel/osrelease").write_text("6.6.0-mine\n")
     (tmp_path / "run").mkdir()
     (tmp_path / "run/WSL").write_text("")
-    mine = {**SERVER_2022, **of_files(str(tmp_path))}
-    assert judge(mine).layers == ("hyper-v", "wsl2")
+    evidence = {**SERVER_2022, **file_indicators(str(tmp_path))}
+    assert detect_layers(evidence).layers == ("hyper-v", "wsl2")
 
 
-def test_systemd_alone_tells_wsl():
-    said = {"systemd-detect-virt -c": "wsl"}
+def test_wsl_is_detected_by_systemd_alone():
+    expected = {"systemd-detect-virt -c": "wsl"}
 
-    assert judge({**BARE, **said}).layers == ("wsl1",)
-    assert judge({**SERVER_2022, **said}).layers == ("hyper-v", "wsl2")
+    assert detect_layers({**BARE, **expected}).layers == ("wsl1",)
+    assert detect_layers({**SERVER_2022, **expected}).layers == ("hyper-v", "wsl2")
 
 
-def test_a_kernel_for_azure_is_no_wsl():
+def test_azure_kernel_is_not_wsl():
     evidence = {**SERVER_2022, "kernel": "6.8.0-1014-azure", "dmi": VM}
 
-    assert judge(evidence).layers == ("hyper-v",)
+    assert detect_layers(evidence).layers == ("hyper-v",)

@@ -1,6 +1,7 @@
-"""What would be asked of Windows, on a Windows that is made up.
+"""Detection on a simulated Windows.
 
-It shows that names and types fit; docs/agents.md says that no Windows has seen it.
+The tests show that names and types are consistent; docs/agents.md states that no real
+Windows was tested.
 """
 
 import contextlib
@@ -12,11 +13,11 @@ import types
 import pytest
 
 from agents import windows
-from agents.detection import evidence as evidence_module
 from agents.detection import facts
-from agents.detection.evidence import gather_evidence
-from agents.detection.layers import judge
-from benchmarks.platforms import BENEATH
+from agents.detection import indicators as evidence_module
+from agents.detection.indicators import gather_indicators
+from agents.detection.layers import detect_layers
+from benchmarks.platforms import VBS_FACT
 
 REGISTRY = {
     windows.BIOS: {
@@ -27,7 +28,7 @@ REGISTRY = {
     windows.CPU: {"ProcessorNameString": "AMD EPYC 7763", "~MHz": 2445},
     windows.DEVICE_GUARD: {"EnableVirtualizationBasedSecurity": 1},
     windows.MEMORY: {"FeatureSettingsOverride": 3, "FeatureSettingsOverrideMask": 3},
-    windows.ROLE: {"Start": 2},
+    windows.HYPER_V_ROLE: {"Start": 2},
     windows.WINDOWS: {"ProductName": "Windows Server 2022", "BuildLabEx": "20348.1"},
 }
 
@@ -50,7 +51,7 @@ class MadeUpRegistry(types.ModuleType):
 
 
 class Allocate:
-    """VirtualAlloc: remembers what it was asked for and gives a page, or none."""
+    """VirtualAlloc, which records its arguments and returns a page or none."""
 
     restype = None
 
@@ -74,7 +75,7 @@ class MadeUpKernel:
 
 @pytest.fixture
 def kernel(monkeypatch):
-    """A kernel32 whose pages are ordinary memory of ours."""
+    """A kernel32 whose pages are ordinary memory."""
     page = ctypes.create_string_buffer(4096)
     made = MadeUpKernel(ctypes.addressof(page))
     made.page = page
@@ -93,54 +94,52 @@ def registry(monkeypatch):
     monkeypatch.setattr(windows.importlib, "import_module", load)
 
 
-def test_the_registry_tells_firmware_and_cpu(registry):
-    evidence = windows.evidence_of_windows()
+def test_firmware_and_cpu_are_read_from_the_registry(registry):
+    evidence = windows.windows_indicators()
 
     assert evidence["dmi"]["sys_vendor"] == "Microsoft Corporation"
     assert evidence["dmi"]["board_vendor"] is None
     assert (evidence["model"], evidence["build"]) == ("AMD EPYC 7763", "20348.1")
-    assert judge(evidence).layers == ("hyper-v",)
+    assert detect_layers(evidence).layers == ("hyper-v",)
 
 
-def test_the_registry_tells_what_runs_beneath(registry):
-    evidence = windows.evidence_of_windows()
+def test_vbs_is_read_from_the_registry(registry):
+    evidence = windows.windows_indicators()
 
     assert evidence["windows"] == {"vbs": 1, "code integrity": None, "role": 2}
 
 
-def test_facts_of_windows(registry, kernel, monkeypatch):
-    found = windows.facts_of_windows()
+def test_windows_facts_are_read(registry, kernel, monkeypatch):
+    result = windows.windows_facts()
     monkeypatch.delitem(REGISTRY[windows.MEMORY], "FeatureSettingsOverride")
-    untuned = windows.facts_of_windows()
+    untuned = windows.windows_facts()
 
-    assert found["distribution"] == "Windows Server 2022"
-    assert found["memory bytes"] == 8 * 1024**3
-    assert found["cpu nominal MHz"] == 2445
-    assert found["kernel tuning"] == "FeatureSettingsOverride=3/3"
+    assert result["distribution"] == "Windows Server 2022"
+    assert result["memory bytes"] == 8 * 1024**3
+    assert result["cpu nominal MHz"] == 2445
+    assert result["kernel tuning"] == "FeatureSettingsOverride=3/3"
     assert untuned["kernel tuning"] is None
 
 
-def test_what_runs_beneath_is_sent_by_the_name_the_flag_asks_for(
-    registry, kernel, monkeypatch
-):
-    made_up = windows.evidence_of_windows()
-    monkeypatch.setattr(facts, "gather_evidence", lambda: made_up)
+def test_vbs_fact_has_the_name_that_the_flag_reads(registry, kernel, monkeypatch):
+    made_up = windows.windows_indicators()
+    monkeypatch.setattr(facts, "gather_indicators", lambda: made_up)
 
-    assert facts.gather_platform()[BENEATH] == "set, not running"
+    assert facts.gather_platform()[VBS_FACT] == "set, not running"
 
 
-def test_on_windows_these_are_asked(registry, kernel, monkeypatch):
+def test_gathering_on_windows_uses_registry_and_cpuid(registry, kernel, monkeypatch):
     monkeypatch.setattr(evidence_module, "open_cpuid", lambda: None)
     monkeypatch.setattr(os, "name", "nt")
 
-    evidence, found = gather_evidence(), facts.gather_facts()
+    evidence, result = gather_indicators(), facts.gather_facts()
 
     assert evidence["dmi"]["product_name"] == "Virtual Machine"
     assert evidence["leaves"] == {}
-    assert found["cpu model"] == "AMD EPYC 7763"
+    assert result["cpu model"] == "AMD EPYC 7763"
 
 
-def test_the_machine_code_is_put_into_an_executable_page(kernel):
+def test_machine_code_is_written_to_an_executable_page(kernel):
     code = evidence_module.machine_code(is_64_bit=True, is_windows=True)
 
     address, _ = evidence_module._executable_on_windows(ctypes, code)
@@ -151,7 +150,7 @@ def test_the_machine_code_is_put_into_an_executable_page(kernel):
     assert ctypes.string_at(address, len(code)) == code
 
 
-def test_a_windows_that_forbids_such_pages_is_asked_nothing(kernel):
+def test_forbidden_executable_page_means_no_cpuid(kernel):
     kernel.VirtualAlloc.page = None
 
     with pytest.raises(OSError, match="executable"):

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from agents.kernels import building
+from agents.kernels import compilation
 from tests.agents.conftest import telling_time
 
 
@@ -19,10 +19,10 @@ def at_home(store, monkeypatch):
 
 @pytest.fixture
 def kernel(at_home):
-    """Run a kernel with these words; return what it printed."""
+    """Run a kernel with these arguments; return its output."""
 
     def run(name, *words, code=0):
-        program = building.program_of(name)
+        program = compilation.program_path(name)
         done = subprocess.run(
             [program, *map(str, words)], capture_output=True, text=True, timeout=20
         )
@@ -40,12 +40,12 @@ def time_server():
 
 @pytest.fixture
 def slow_server():
-    """A time server that takes 10 ms to answer: its address, and what it was asked."""
+    """Start a time server with a delay of 10 ms; return its address and requests."""
     questions = []
 
     def attend():
-        with listening.accept()[0] as sock, sock.makefile("rb") as asked:
-            for word in asked:
+        with listening.accept()[0] as sock, sock.makefile("rb") as requests:
+            for word in requests:
                 if word == b"start\n":
                     sock.sendall(b"start")
                 elif word == b"time\n":

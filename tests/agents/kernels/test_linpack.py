@@ -1,4 +1,4 @@
-"""LINPACK, compiled here: right solutions, wrong ones, clocks and its budget."""
+"""LINPACK, compiled here: right and wrong solutions, clocks and the budget."""
 
 import re
 import resource
@@ -9,9 +9,9 @@ import threading
 import numpy as np
 import pytest
 
-from agents.kernels import building
+from agents.kernels import compilation
 from benchmarks.errors import ParseError
-from benchmarks.parsing import reading
+from benchmarks.parsing import run_extraction
 
 ROW = re.compile(
     r"^row (?P<precision>\w+) +(?P<n>\d+) +(?P<turn>\S+) +(?P<local>\S+) +"
@@ -26,7 +26,7 @@ def rows(output):
 
 
 def matrix(n):
-    """The kernel's own matrix, from its generator, written anew."""
+    """Return the kernel's matrix, from a second implementation of its generator."""
     state, values = SEED, []
     for _ in range(n * n):
         state = (state * MULTIPLIER + INCREMENT) % 2**64
@@ -42,7 +42,7 @@ def normalized(a, x):
 
 
 @pytest.mark.parametrize("width", [0, 1, 7, 32, 100])
-def test_every_size_is_solved_whatever_is_eliminated_at_once(kernel, width):
+def test_every_size_is_solved_with_any_width(kernel, width):
     output = kernel("linpack", "--sizes", "1,2,3,50,101", "--width", width)
 
     found = rows(output)
@@ -51,7 +51,7 @@ def test_every_size_is_solved_whatever_is_eliminated_at_once(kernel, width):
     assert output.endswith("\nend\n")
 
 
-def test_both_precisions_are_repeated_in_turn(kernel):
+def test_both_precisions_alternate(kernel):
     found = rows(kernel("linpack", "--sizes", "50,100", "--repetitions", 2))
 
     order = [(row["precision"], row["n"], row["turn"]) for row in found]
@@ -63,8 +63,8 @@ def test_both_precisions_are_repeated_in_turn(kernel):
     ]
 
 
-def test_small_systems_are_solved_unseen_until_the_processor_is_warm(kernel):
-    """By the processor's own time: whoever else is at work counts for nothing."""
+def test_small_systems_warm_up_without_output(kernel):
+    """Measure processor time, which other load does not affect."""
 
     def cpu_s(*words):
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
@@ -79,14 +79,14 @@ def test_small_systems_are_solved_unseen_until_the_processor_is_warm(kernel):
     assert warm_s > cold_s + 0.3
 
 
-def test_a_budget_that_is_over_ends_the_warm_up(kernel):
+def test_exhausted_budget_ends_the_warm_up(kernel):
     output = kernel("linpack", "--sizes", 50, "--budget-s", 0, "--warm-up-s", 3600)
 
     assert "the budget would be exceeded" in output
 
 
-def test_the_residual_is_what_a_library_would_get(kernel):
-    """Another solver's residual is of the same size; that of a wrong x is not."""
+def test_residual_equals_that_of_a_library(kernel):
+    """Another solver's residual has the same size; that of a wrong x does not."""
     a = matrix(50)
     x = np.linalg.solve(a, a.sum(axis=1))
     spoilt = x * np.where(np.arange(50) == 25, 1.001, 1)
@@ -97,7 +97,7 @@ def test_the_residual_is_what_a_library_would_get(kernel):
     assert normalized(a, spoilt) > 1e6
 
 
-def test_a_wrong_solution_fails(at_home, tmp_path):
+def test_wrong_solution_fails(at_home, tmp_path):
     program = spoilt_program(tmp_path)
 
     output = subprocess.run(
@@ -107,22 +107,22 @@ def test_a_wrong_solution_fails(at_home, tmp_path):
         check=True,
     ).stdout
 
-    (run,) = reading.read(output)
+    (run,) = run_extraction.extract_runs(output)
     assert output.count(" failed\n") == 2
-    assert {mark.code for mark in run.warnings} == {"residual_check"}
-    # By its own words, by our computation.
+    assert {warning.code for warning in run.warnings} == {"residual_check"}
+    # The printed residual, and our own.
     x = np.where(np.arange(50) == 25, 1.001, 1)
     ours = normalized(matrix(50), x)
     assert float(rows(output)[0]["residual"]) == pytest.approx(ours, rel=1e-3)
 
 
 def spoilt_program(folder):
-    """Compile LINPACK so that it spoils one element of each solution."""
-    for name, content in building.sources_of("linpack").items():
+    """Compile LINPACK so that it corrupts one element of each solution."""
+    for name, content in compilation.kernel_sources("linpack").items():
         (folder / name).write_bytes(content)
-    argv = building.compiler_argv(
-        building.find_compiler(),
-        [*building.FLAGS, "-DVIRTLAB_BREAK_SOLUTION"],
+    argv = compilation.compiler_argv(
+        compilation.find_compiler(),
+        [*compilation.FLAGS, "-DVIRTLAB_BREAK_SOLUTION"],
         str(folder / "linpack.c"),
         str(folder / "spoilt"),
     )
@@ -130,15 +130,15 @@ def spoilt_program(folder):
     return str(folder / "spoilt")
 
 
-def test_a_time_server_times_every_repetition(kernel, time_server):
+def test_time_server_times_every_repetition(kernel, time_server):
     output = kernel(
         "linpack", "--sizes", 200, "--time-server", f"127.0.0.1:{time_server.port}"
     )
 
     server = f"time server: 127.0.0.1:{time_server.port}, shortest round trip "
     assert server in output
-    # The bound trusts the shortest trip seen; on a busy machine that one, too, may have
-    # waited on its way there alone, or on its way back. Printed are whole microseconds.
+    # The bound trusts the shortest round trip. On a busy machine that trip may also
+    # have been delayed in one direction. Printed times are whole microseconds.
     shortest_s = float(output.partition(server)[2].split()[0])
     for row in rows(output):
         difference_s = float(row["external"]) - float(row["local"])
@@ -147,17 +147,17 @@ def test_a_time_server_times_every_repetition(kernel, time_server):
     assert "lost" not in output
 
 
-def test_a_time_server_that_hangs_up_is_lost_and_said(kernel):
+def test_lost_time_server_is_reported(kernel):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threading.Thread(target=tell_ten_times, args=(listener,), daemon=True).start()
         address = f"127.0.0.1:{listener.getsockname()[1]}"
 
         output = kernel("linpack", "--sizes", 20, "--time-server", address)
 
-    (run,) = reading.read(output)
+    (run,) = run_extraction.extract_runs(output)
     assert rows(output)[-1]["external"] == "-"
     assert "time server lost" in output
-    assert "time_server" in {mark.code for mark in run.warnings}
+    assert "time_server" in {warning.code for warning in run.warnings}
 
 
 def tell_ten_times(listener):
@@ -170,14 +170,14 @@ def tell_ten_times(listener):
             client.sendall(b"%d\n" % (number * 1000))
 
 
-def test_without_a_time_server_it_measures_all_the_same(kernel):
+def test_missing_time_server_is_allowed(kernel):
     output = kernel("linpack", "--sizes", 20, "--time-server", "127.0.0.1:1")
 
     assert "time server: 127.0.0.1:1 does not answer" in output
     assert output.endswith("\nend\n")
 
 
-def test_the_budget_is_kept_and_what_it_cost_is_said(kernel):
+def test_budget_limits_repetitions(kernel):
     output = kernel(
         *("linpack", "--sizes", "200,4000", "--budget-s", 0.2, "--repetitions", 1000)
     )
@@ -188,7 +188,7 @@ def test_the_budget_is_kept_and_what_it_cost_is_said(kernel):
     assert spent_s < 1
 
 
-def test_what_needs_too_much_memory_is_skipped(kernel):
+def test_sizes_beyond_memory_are_skipped(kernel):
     output = kernel("linpack", "--sizes", "20,1000", "--most-bytes", 1_000_000)
 
     assert "skipped single 1000 after 0: it needs more memory than is free" in output
@@ -196,7 +196,7 @@ def test_what_needs_too_much_memory_is_skipped(kernel):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--sizes", "0"], "--sizes 0: not from 1"),
         (["--sizes", "ten"], "--sizes ten"),
@@ -204,17 +204,17 @@ def test_what_needs_too_much_memory_is_skipped(kernel):
         (["--fast", "1"], "--fast is no option"),
     ],
 )
-def test_a_wrong_word_is_refused(kernel, words, said):
-    assert said in kernel("linpack", *words, code=2)
+def test_invalid_option_is_refused(kernel, words, message):
+    assert message in kernel("linpack", *words, code=2)
 
 
-def test_its_output_is_read_and_a_cut_one_is_not(kernel):
+def test_output_is_parsed_unless_truncated(kernel):
     output = kernel("linpack", "--sizes", "50,100", "--repetitions", 3)
-    (run,) = reading.read(output)
+    (run,) = run_extraction.extract_runs(output)
 
-    assert [each.repetition for each in run.readings if each.metric == "time"] == (
-        [1, 2, 3] * 4
-    )
+    assert [
+        reading.repetition for reading in run.readings if reading.metric == "time"
+    ] == ([1, 2, 3] * 4)
     assert run.facts["flags"].endswith("-O2 -std=c99")
     for end in range(0, len(output) - len("end\n"), 97):
         assert nothing_of(output[:end])
@@ -222,6 +222,6 @@ def test_its_output_is_read_and_a_cut_one_is_not(kernel):
 
 def nothing_of(text):
     try:
-        return all(run.problem for run in reading.read(text))
+        return all(run.problem for run in run_extraction.extract_runs(text))
     except ParseError:
         return True

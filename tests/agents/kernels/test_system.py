@@ -1,4 +1,4 @@
-"""System, disk and network, compiled here: every answer is looked at."""
+"""The system kernel, compiled here: every result is checked."""
 
 import re
 import socket
@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from agents.kernels import building
-from benchmarks.parsing import reading
+from agents.kernels import compilation
+from benchmarks.parsing import run_extraction
 
 ROW = re.compile(
     r"^row (?P<operation>\S+) +(?P<bytes>\d+) +(?P<turns>\d+) +(?P<turn>\d+) +"
@@ -39,16 +39,19 @@ def test_all_operations_are_measured_and_right(kernel, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_rates_are_what_was_done_over_time(kernel, tmp_path):
-    each = {"context-switch": 2, **dict.fromkeys(("pipe", "send", "receive"), 0.065536)}
+def test_rates_are_operations_per_time(kernel, tmp_path):
+    bytes_per_turn = {
+        "context-switch": 2,
+        **dict.fromkeys(("pipe", "send", "receive"), 0.065536),
+    }
 
     for row in rows(kernel("system", *SHORT, "--folder", tmp_path)):
-        done = int(row["turns"]) * each.get(row["operation"], 1)
+        done = int(row["turns"]) * bytes_per_turn.get(row["operation"], 1)
         assert float(row["rate"]) == pytest.approx(done / float(row["local"]), rel=5e-3)
 
 
-def test_more_time_is_more_turns(kernel):
-    """A loop that a compiler left out would take none."""
+def test_longer_minimum_gives_more_turns(kernel):
+    """A loop that the compiler removed would take no time."""
 
     def turns(least_s):
         words = ("--operations", "system-call", "--repetitions", 1)
@@ -58,83 +61,85 @@ def test_more_time_is_more_turns(kernel):
     assert turns(0.2) > 2 * turns(0.005)
 
 
-def test_a_peer_that_answers_wrongly_is_wrong_and_no_result(kernel, liar):
+def test_wrong_answer_of_the_peer_is_not_a_result(kernel, liar):
     words = ("--operations", "round-trip", "--peer", liar, *SHORT)
 
-    said = kernel("system", *words)
-    (run,) = reading.read(said)
+    output = kernel("system", *words)
+    (run,) = run_extraction.extract_runs(output)
 
-    assert "failed round-trip: a wrong answer" in said
+    assert "failed round-trip: a wrong answer" in output
     assert run.status == "rejected"
 
 
-def test_the_peer_serves_and_the_network_is_another_machines(kernel, served):
-    said = kernel("system", "--operations", ",".join(NETWORK), "--peer", served, *SHORT)
+def test_served_peer_is_another_machine(kernel, served):
+    output = kernel(
+        "system", "--operations", ",".join(NETWORK), "--peer", served, *SHORT
+    )
 
-    assert {row["check"] for row in rows(said)} == {"right"}
-    assert f"network: {served}" in said
-
-
-def test_a_peer_that_is_away_is_said(kernel):
-    said = kernel("system", "--operations", "send", "--peer", "127.0.0.1:9", *SHORT)
-
-    assert "skipped send: the peer does not answer" in said
+    assert {row["check"] for row in rows(output)} == {"right"}
+    assert f"network: {served}" in output
 
 
-def test_a_peer_that_says_nothing_to_a_connection_is_not_awaited_for_long(
-    kernel, silent
-):
+def test_missing_peer_is_reported(kernel):
+    output = kernel("system", "--operations", "send", "--peer", "127.0.0.1:9", *SHORT)
+
+    assert "skipped send: the peer does not answer" in output
+
+
+def test_silent_peer_times_out(kernel, silent):
     begun_s = time.monotonic()
 
-    said = kernel("system", "--operations", "send", "--peer", silent, *SHORT)
+    output = kernel("system", "--operations", "send", "--peer", silent, *SHORT)
 
-    assert "skipped send: the peer does not answer" in said
-    assert time.monotonic() - begun_s < 60  # Linux by itself gives up after 130 s
-
-
-def test_a_folder_that_takes_no_file_is_said(kernel, tmp_path):
-    said = kernel("system", "--folder", tmp_path / "none", *SHORT)
-
-    assert "skipped file-create: no file can be made in the folder" in said
-    assert "skipped random-read: the file cannot be written" in said
+    assert "skipped send: the peer does not answer" in output
+    assert time.monotonic() - begun_s < 60  # Linux by default gives up after 130 s
 
 
-def test_files_in_memory_are_not_called_a_disk(kernel):
+def test_unwritable_folder_is_reported(kernel, tmp_path):
+    output = kernel("system", "--folder", tmp_path / "none", *SHORT)
+
+    assert "skipped file-create: no file can be made in the folder" in output
+    assert "skipped random-read: the file cannot be written" in output
+
+
+def test_file_system_in_memory_uses_the_page_cache(kernel):
     words = ("--operations", "random-read", "--folder", "/dev/shm", *SHORT)
 
     assert "page cache: yes" in kernel("system", *words)
 
 
-def test_an_operation_that_it_does_not_have_is_refused(kernel):
-    said = kernel("system", "--operations", "fork,swap", code=2)
+def test_unknown_operation_is_refused(kernel):
+    output = kernel("system", "--operations", "fork,swap", code=2)
 
-    assert said == "--operations: there is no swap.\n"
+    assert output == "--operations: there is no swap.\n"
 
 
-def test_a_time_server_times_every_row(kernel, time_server):
+def test_time_server_times_every_row(kernel, time_server):
     words = ("--operations", "system-call,pipe", *SHORT)
 
     found = rows(kernel("system", *words, "--time-server", f"[::1]:{time_server.port}"))
-    told = rows(
+    lines = rows(
         kernel("system", *words, "--time-server", f"127.0.0.1:{time_server.port}")
     )
 
-    assert {row["external"] for row in found} == {"-"}  # it listens at IPv4 alone
-    assert {row["external"] == "-" for row in told} == {False}
+    assert {row["external"] for row in found} == {"-"}  # it listens on IPv4 only
+    assert {row["external"] == "-" for row in lines} == {False}
 
 
-@pytest.mark.parametrize("said", [b"take x\n", b"take -1\n", b"give 1e99\n", b"hi\n"])
-def test_the_peer_hangs_up_on_nonsense(served, said):
+@pytest.mark.parametrize(
+    "request_line", [b"take x\n", b"take -1\n", b"give 1e99\n", b"hi\n"]
+)
+def test_peer_closes_invalid_connections(served, request_line):
     host, port = served.rsplit(":", 1)
     with socket.create_connection((host, int(port)), 10) as sock:
-        sock.sendall(said)
+        sock.sendall(request_line)
 
         assert sock.recv(100) == b""
 
 
 @pytest.fixture
 def served(at_home):
-    program = building.program_of("system")
+    program = compilation.program_path("system")
     with subprocess.Popen(
         [program, "serve", "127.0.0.1:0"], stdout=subprocess.PIPE, text=True
     ) as server:
@@ -145,7 +150,7 @@ def served(at_home):
 
 @pytest.fixture
 def silent():
-    """Where Linux drops who wants to connect: as many wait as may."""
+    """Return a port with a full queue, for which Linux drops connection attempts."""
     with socket.create_server(("127.0.0.1", 0), backlog=0) as listening:
         address = listening.getsockname()
         with socket.create_connection(address):
@@ -154,7 +159,7 @@ def silent():
 
 @pytest.fixture
 def liar():
-    """A peer that sends back what it got."""
+    """Start a peer that returns what it receives."""
 
     def attend():
         with listening.accept()[0] as sock:
@@ -169,9 +174,11 @@ def liar():
         thread.join(10)
 
 
-def test_its_sources_are_all_in_the_agent():
-    folder = Path(building.__file__).parent
-    text = "".join((folder / name).read_text() for name in building.SOURCES["system"])
+def test_all_sources_are_in_the_agent():
+    folder = Path(compilation.__file__).parent
+    text = "".join(
+        (folder / name).read_text() for name in compilation.SOURCES["system"]
+    )
 
     included = set(re.findall(r'#include "(\S+)"', text))
-    assert included <= set(building.SOURCES["system"])
+    assert included <= set(compilation.SOURCES["system"])

@@ -1,4 +1,4 @@
-"""Meters that are made up: a powercap tree, an ipmitool, a Watts up? behind a pty."""
+"""Simulated meters: a powercap tree, an ipmitool, a Watts up? behind a pty."""
 
 import os
 import pty
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agents.stage import Powercap
+from tests.agents.packed_agent import Powercap
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def powercap(tmp_path):
 
 @pytest.fixture
 def ipmitool(tmp_path, monkeypatch):
-    """Put an ipmitool on the path that prints what it is given."""
+    """Install an ipmitool that prints a text."""
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
@@ -37,7 +37,7 @@ def ipmitool(tmp_path, monkeypatch):
 
 
 class FakeWattsUp:
-    """A meter on a serial line: sends packets once it is told to log."""
+    """A meter on a serial port that sends packets once logging is requested."""
 
     def __init__(self, device: Path) -> None:
         self.device = device
@@ -46,7 +46,7 @@ class FakeWattsUp:
         self.plug_in()
 
     def plug_in(self):
-        """Appear under the same name, on a line of its own."""
+        """Appear under the same name, on a new pty."""
         self.master, slave = pty.openpty()
         if self.device.is_symlink():
             self.device.unlink()
@@ -58,9 +58,9 @@ class FakeWattsUp:
         os.close(self._slave)
         self.device.unlink()
 
-    def listen(self, command, patience_s=60):
-        """Wait until the meter is told something."""
-        deadline = time.monotonic() + patience_s
+    def listen(self, command, timeout_s=60):
+        """Wait until the meter receives a command."""
+        deadline = time.monotonic() + timeout_s
         while command not in self.heard:
             assert time.monotonic() < deadline, self.heard
             self.heard += os.read(self.master, 1000)
@@ -71,7 +71,7 @@ class FakeWattsUp:
             os.write(self.master, text.encode())
 
     def say_later(self, *texts, after=0.1):
-        """Answer as a meter does: after it was told to."""
+        """Send packets after a request to log, as a meter does."""
 
         def answer():
             self.listen(b"#L,W,3,E,,1;")
@@ -84,10 +84,10 @@ class FakeWattsUp:
 
 
 def packet(tenths, volts=2300, amperes=None):
-    """Return a whole packet of so many tenths of a watt."""
+    """Return a complete packet with this many tenths of a watt."""
     amperes = round(tenths * 100 / volts * 100) if amperes is None else amperes
-    rest = ",".join(["0"] * 15)
-    return f"#d,-,18,{tenths},{volts},{amperes},{rest};\r\n"
+    other_fields = ",".join(["0"] * 15)
+    return f"#d,-,18,{tenths},{volts},{amperes},{other_fields};\r\n"
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
-"""A Windows as wine makes it, and in it the agent as its bundle has it.
+"""A Windows simulated by Wine, with the agent from its archive.
 
-wine is asked for by `make test-windows` alone (Debian: wine, wine64 and two packages of
-mingw); what here is no test of wine runs everywhere.
+Wine is needed only for `make test-windows` (Debian: wine, wine64 and two packages of
+mingw); the other tests in this folder run everywhere.
 """
 
 import os
@@ -18,12 +18,12 @@ LIMIT_S = 120
 
 
 def windows_path(path):
-    """Return how wine calls a place of this machine."""
+    """Return the Wine path of a path on this machine."""
     return "Z:" + str(path).replace("/", "\\")
 
 
 class Windows:
-    """One wine for all tests, whose services go on until the end."""
+    """One Wine for all tests, whose services run until the end."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -31,30 +31,30 @@ class Windows:
             **{name: os.environ[name] for name in ("PATH", "HOME")},
             "WINEPREFIX": str(folder / "wine"),
             "WINEDEBUG": "-all",
-            # Neither .NET nor a browser is asked for.
+            # Do not ask to install .NET and a browser.
             "WINEDLLOVERRIDES": "mscoree,mshtml=",
         }
 
-    def popen(self, *words, home=None, **more):
-        place = {"VIRTLAB_AGENT": windows_path(home)} if home else {}
+    def popen(self, *words, home=None, **options):
+        environment = {"VIRTLAB_AGENT": windows_path(home)} if home else {}
         return subprocess.Popen(
             ["wine", *map(str, words)],
-            env={**self.environment, **place},
+            env={**self.environment, **environment},
             cwd=self.folder,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            **more,
+            **options,
         )
 
-    def run(self, *words, home=None, given=""):
+    def run(self, *words, home=None, stdin=""):
         program = self.popen(*words, home=home)
         try:
-            said = program.communicate(given.encode(), timeout=LIMIT_S)
+            outputs = program.communicate(stdin.encode(), timeout=LIMIT_S)
         except subprocess.TimeoutExpired:
             program.kill()
             raise
-        texts = [text.decode("utf-8", "replace").replace("\r", "") for text in said]
+        texts = [text.decode("utf-8", "replace").replace("\r", "") for text in outputs]
         return subprocess.CompletedProcess(words, program.returncode, *texts)
 
     def close(self):
@@ -73,14 +73,14 @@ def windows(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def archives(tmp_path_factory):
-    """Both archives, as `make agent-windows` makes them."""
+    """Build both archives, as `make agent-windows` does."""
     folder = tmp_path_factory.mktemp("dist")
     assert build.main(["--windows", str(folder)]) == 0
     return folder
 
 
 class Agent:
-    """The agent of one archive, called by its command file or by its Python."""
+    """The agent from one archive, called by its command file or its Python."""
 
     def __init__(self, windows: Windows, folder: Path) -> None:
         self.windows, self.folder = windows, folder
@@ -88,8 +88,8 @@ class Agent:
         self.python = folder / "virtlab-agent" / "python" / "python.exe"
         self.file = folder / "virtlab-agent" / "virtlab-agent.pyz"
 
-    def __call__(self, *words, given=""):
-        return self.windows.run(*self.words(*words), home=self.home, given=given)
+    def __call__(self, *words, stdin=""):
+        return self.windows.run(*self.words(*words), home=self.home, stdin=stdin)
 
     def by_command_file(self, *words):
         command = windows_path(self.folder / "virtlab-agent" / "virtlab-agent.cmd")
@@ -108,10 +108,10 @@ class Agent:
         ]
 
     def says(self, source):
-        """Return what lines of Python print that may import the agent."""
-        place = windows_path(self.file)
+        """Run Python code that may import the agent; return its output."""
+        path = windows_path(self.file)
         script = self.folder / "script.py"
-        script.write_text(f"import sys\nsys.path.insert(0, {place!r})\n{source}")
+        script.write_text(f"import sys\nsys.path.insert(0, {path!r})\n{source}")
         words = [windows_path(self.python), "-X", "utf8", windows_path(script)]
         done = self.windows.run(*words, home=self.home)
         assert done.returncode == 0, done.stderr
@@ -120,7 +120,7 @@ class Agent:
 
 @pytest.fixture(scope="session")
 def editions(windows, archives, tmp_path_factory):
-    """Each archive, unpacked: the newest Python first."""
+    """Unpack each archive, with the newest Python first."""
 
     def unpacked(edition):
         folder = tmp_path_factory.mktemp("unpacked")
@@ -128,7 +128,7 @@ def editions(windows, archives, tmp_path_factory):
             opened.extractall(folder)
         return Agent(windows, folder)
 
-    return [unpacked(edition) for edition in build.EDITIONS]
+    return [unpacked(edition) for edition in build.WINDOWS_EDITIONS]
 
 
 @pytest.fixture(scope="session")
@@ -136,7 +136,7 @@ def agent(editions):
     return editions[0]
 
 
-@pytest.fixture(scope="session", params=range(len(build.EDITIONS)))
+@pytest.fixture(scope="session", params=range(len(build.WINDOWS_EDITIONS)))
 def either(request, editions):
     """The agent with each of its Pythons."""
     return editions[request.param]

@@ -1,4 +1,4 @@
-"""A Hyper-V host that is made up: its counters as PDH hands them out, and Get-VM."""
+"""A simulated Hyper-V host: its counters from PDH, and Get-VM."""
 
 import argparse
 import ctypes
@@ -7,27 +7,27 @@ import json
 import pytest
 
 from agents.commands import telemetry
-from agents.commands.telemetry import Counters, log_of, machines_of
+from agents.commands.telemetry import Counters, parse_virtual_machines, typeperf_log
 from agents.errors import AgentError, UsageError
-from benchmarks.parsing import reading
+from benchmarks.parsing import run_extraction
 
 TOTAL = r"Hyper-V Hypervisor Logical Processor(_Total)\% Total Run Time"
 WEB = r"Hyper-V Hypervisor Virtual Processor(web:Hv VP 0)\% Total Run Time"
-MORE_DATA = 0x800007D2 - (1 << 32)  # as a signed number of C comes back
+MORE_DATA = 0x800007D2 - (1 << 32)  # C returns it as a signed number
 
 
 class MadeUpPdh:
-    """Knows the English names it is given; two machines may have one name."""
+    """Knows English counter names; two machines may have the same name."""
 
     def __init__(self, values):
-        self.values, self.paths, self.asked, self.is_open = values, [], [], False
+        self.values, self.paths, self.opened, self.is_open = values, [], [], False
 
     def PdhOpenQueryW(self, source, data, query):  # noqa: N802
         self.is_open = True
         return 0
 
     def PdhAddEnglishCounterW(self, query, path, data, counter):  # noqa: N802
-        self.asked.append(path)
+        self.opened.append(path)
         if path not in self.values:
             return 0xC0000BB8 - (1 << 32)
         self.paths.append(path)
@@ -49,7 +49,7 @@ class MadeUpPdh:
         array = (item * len(rows)).from_buffer(room)
         for one, (name, status, value) in zip(array, rows, strict=True):
             one.name, one.status, one.value = name, status, value
-        self.kept = array  # the texts live as long as it does
+        self.stored_values = array  # the texts must live as long as the structure
         return 0
 
     def PdhCloseQuery(self, query):  # noqa: N802
@@ -65,37 +65,37 @@ ROWS = {
 }
 
 
-def test_counters_are_asked_for_in_english_and_by_instance():
+def test_counters_are_requested_in_english_by_instance():
     pdh = MadeUpPdh(ROWS)
 
     with Counters(pdh=pdh) as counters:
         row = counters.read()
 
-    assert pdh.asked == list(telemetry.COUNTERS)
+    assert pdh.opened == list(telemetry.COUNTERS)
     assert row == {TOTAL: 65.5, WEB: 48.75, WEB.replace("VP 0)", "VP 0#1)"): 12.5}
     assert not pdh.is_open
 
 
-def test_a_windows_without_the_role_says_so_and_closes_the_query():
+def test_windows_without_the_role_is_reported_and_the_query_closed():
     pdh = MadeUpPdh({r"\Processor(_Total)\% Processor Time": []})
 
-    with pytest.raises(AgentError, match="no counters of Hyper-V"):
+    with pytest.raises(AgentError, match="no Hyper-V counters"):
         Counters(pdh=pdh)
     assert not pdh.is_open
 
 
-def test_the_log_is_read_by_virtlab_as_typeperfs_is():
+def test_log_is_parsed_like_typeperf():
     samples = [
         (1785000000.25, {TOTAL: 60.0}),
         (1785000001.0, {TOTAL: 70.0, WEB: 50.0}),
     ]
 
-    (run,) = reading.read(log_of('HV"1', samples))
+    (run,) = run_extraction.extract_runs(typeperf_log('HV"1', samples))
 
     means = {
-        each.parameters["instance"]: each.value
-        for each in run.readings
-        if each.metric == "CPU utilization mean"
+        reading.parameters["instance"]: reading.value
+        for reading in run.readings
+        if reading.metric == "CPU utilization mean"
     }
     assert run.tool == "pdh-csv"
     assert means == {"_Total": 65.0, "web:Hv VP 0": 50.0}
@@ -111,12 +111,12 @@ class StopAfter:
         return self.times <= 0
 
 
-def test_an_hour_is_one_upload(monkeypatch):
-    monkeypatch.setattr(telemetry, "MOST_ROWS", 3)
+def test_hour_is_one_upload(monkeypatch):
+    monkeypatch.setattr(telemetry, "MAX_ROWS", 3)
     options = argparse.Namespace(every=1.0, seconds=0.0)
 
     with Counters(pdh=MadeUpPdh(ROWS)) as counters:
-        logs = list(telemetry.recorded(counters, options, StopAfter(7)))
+        logs = list(telemetry.record_hourly(counters, options, StopAfter(7)))
 
     assert [text.count("\n") - 1 for text, _ in logs] == [3, 3, 1]
     assert all(started.endswith("Z") for _, started in logs)
@@ -129,8 +129,8 @@ GET_VM = {
 }
 
 
-def test_what_get_vm_says_is_kept_as_facts():
-    [(name, facts)] = machines_of("\ufeff" + json.dumps(GET_VM)).items()
+def test_get_vm_becomes_facts():
+    [(name, facts)] = parse_virtual_machines("\ufeff" + json.dumps(GET_VM)).items()
 
     assert name == "web"
     assert facts["vcpus"] == 4
@@ -140,17 +140,17 @@ def test_what_get_vm_says_is_kept_as_facts():
 
 
 @pytest.mark.parametrize("printed", [None, "", "Get-VM : not found", "[1, {}]", "3"])
-def test_what_is_no_list_of_machines_is_nothing(printed):
-    assert machines_of(printed) == {}
+def test_invalid_get_vm_output_is_ignored(printed):
+    assert parse_virtual_machines(printed) == {}
 
 
-def test_several_machines_are_told_apart():
+def test_machines_are_separate():
     both = json.dumps([GET_VM, {**GET_VM, "Name": "db"}])
 
-    assert set(machines_of(both)) == {"web", "db"}
+    assert set(parse_virtual_machines(both)) == {"web", "db"}
 
 
-def test_another_system_is_told_what_to_push():
+def test_other_system_is_told_what_to_push():
     options = argparse.Namespace(look=True)
 
     with pytest.raises(UsageError, match="xentop"):

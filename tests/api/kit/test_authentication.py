@@ -1,4 +1,4 @@
-"""Who may write, who may read, and what a wrong token is told."""
+"""Permissions to read and write, and invalid tokens."""
 
 from datetime import timedelta
 
@@ -11,7 +11,7 @@ from benchmarks.labs import tokens
 from benchmarks.models import Run, Token
 
 
-def test_a_write_without_a_token_is_401_with_a_challenge(anyone, run_document):
+def test_writing_without_a_token_is_401_with_a_challenge(anyone, run_document):
     answer = anyone.post("runs/", run_document())
 
     assert answer.status_code == 401
@@ -21,7 +21,7 @@ def test_a_write_without_a_token_is_401_with_a_challenge(anyone, run_document):
     assert not Run.objects.exists()
 
 
-def test_without_a_token_not_even_the_body_is_read(client, db):
+def test_without_a_token_the_body_is_not_read(client, db):
     packed = {"content_type": "application/json", "headers": {"Content-Encoding": "x"}}
 
     for body in (b"{", b"\x1f\x8b", b"0" * (settings.UPLOAD_LIMIT_BYTES + 1)):
@@ -41,7 +41,7 @@ def test_without_a_token_not_even_the_body_is_read(client, db):
         "vl_\u00e4\u00f6_x".encode().decode("latin-1"),
     ],
 )
-def test_a_wrong_token_is_401_even_for_reading(anyone, db, shown):
+def test_wrong_tokens_are_401_even_for_reading(anyone, db, shown):
     answer = anyone.get("runs/", token=shown)
 
     assert answer.status_code == 401
@@ -56,14 +56,14 @@ def test_a_token_of_the_right_prefix_and_wrong_secret_is_401(anyone, token):
 
 
 @pytest.mark.parametrize("header", ["Basic eDp5", "Token", "Token a b", "vl_x_y"])
-def test_another_scheme_is_401_with_the_sentence_to_send(anyone, db, header):
+def test_other_schemes_are_401_with_instructions(anyone, db, header):
     answer = anyone.client.get("/api/v1/runs/", headers={"Authorization": header})
 
     assert answer.status_code == 401
     assert "Authorization: Token vl_..." in answer.json()["detail"]
 
 
-def test_bearer_is_taken_as_well(api, token, run_document):
+def test_bearer_is_accepted(api, token, run_document):
     answer = api.post(
         "runs/", run_document(), token="", Authorization=f"Bearer {token}"
     )
@@ -71,7 +71,7 @@ def test_bearer_is_taken_as_well(api, token, run_document):
     assert answer.status_code == 202
 
 
-def test_a_revoked_token_is_refused_from_the_next_request_on(api, run_document):
+def test_revoked_tokens_are_rejected_immediately(api, run_document):
     assert api.post("runs/", run_document()).status_code == 202
 
     tokens.revoke_token(token=Token.objects.get())
@@ -80,7 +80,7 @@ def test_a_revoked_token_is_refused_from_the_next_request_on(api, run_document):
     assert Run.objects.count() == 1
 
 
-def test_an_expired_token_is_refused(agent, anyone, run_document):
+def test_expired_tokens_are_rejected(agent, anyone, run_document):
     past = timezone.now() - timedelta(seconds=1)
     _, secret = tokens.issue_token(agent=agent, can_upload=True, expires_at=past)
 
@@ -88,31 +88,31 @@ def test_an_expired_token_is_refused(agent, anyone, run_document):
 
 
 @pytest.mark.parametrize("path", ["runs/", "studies/", "hosts/", "systems/"])
-def test_a_read_token_may_not_write(reader, db, path):
+def test_read_tokens_cannot_write(reader, db, path):
     answer = reader.post(path, {})
 
     assert (answer.status_code, answer.json()["code"]) == (403, "permission_denied")
-    assert "may read but not upload" in answer.json()["detail"]
+    assert "read but not upload" in answer.json()["detail"]
 
 
-def test_an_upload_token_does_not_read_what_is_private(api, reader, private_study):
+def test_upload_tokens_cannot_read_private_data(api, reader, private_study):
     assert api.get("studies/secret-study/").status_code == 404
     assert reader.get("studies/secret-study/").status_code == 200
 
 
-def test_a_person_reads_what_their_lab_keeps_private(anyone, person, private_study):
+def test_members_can_read_private_data_of_their_lab(anyone, person, private_study):
     anyone.client.force_login(person)
 
     assert anyone.get("studies/secret-study/").status_code == 200
 
 
-def test_a_person_does_not_write_without_a_token(anyone, person, run_document):
+def test_users_cannot_write_without_a_token(anyone, person, run_document):
     anyone.client.force_login(person)
 
     assert anyone.post("runs/", run_document()).status_code == 401
 
 
-def test_no_secret_is_stored(token, other_token):
+def test_token_secrets_are_not_stored(token, other_token):
     with connection.cursor() as cursor:
         cursor.execute("SELECT row_to_json(t)::text FROM benchmarks_token t")
         stored = " ".join(row for (row,) in cursor.fetchall())
@@ -123,7 +123,7 @@ def test_no_secret_is_stored(token, other_token):
         assert secret not in stored
 
 
-def test_no_secret_is_logged(api, run_document, caplog, token):
+def test_token_secrets_are_not_logged(api, run_document, caplog, token):
     api.post("runs/", run_document())
     api.post("runs/", {"key": "nonsense"})
     api.get("runs/", token=token + "x")

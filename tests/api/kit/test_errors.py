@@ -1,4 +1,4 @@
-"""Every error has one shape and the right status, and shows nothing of our insides."""
+"""Error responses have one format and the right status, without internal details."""
 
 import pytest
 from django.db import InterfaceError, OperationalError
@@ -33,7 +33,7 @@ def shape(answer):
         "studies/a%0D/",
     ],
 )
-def test_an_unknown_address_is_404_in_json(anyone, path):
+def test_unknown_urls_are_404_in_json(anyone, path):
     answer = anyone.get(path)
 
     assert shape(answer) == (404, "not_found")
@@ -41,7 +41,7 @@ def test_an_unknown_address_is_404_in_json(anyone, path):
 
 
 @pytest.mark.parametrize("method", ["post", "put", "patch", "delete", "options"])
-def test_an_unknown_address_is_404_for_every_method(anyone, method):
+def test_unknown_urls_are_404_for_every_method(anyone, method):
     assert shape(getattr(anyone.client, method)("/api/v1/nothing/")) == (
         404,
         "not_found",
@@ -49,7 +49,7 @@ def test_an_unknown_address_is_404_for_every_method(anyone, method):
 
 
 @pytest.mark.parametrize("method", ["put", "delete", "options", "trace"])
-def test_a_method_that_is_not_there_is_405(api, db, method):
+def test_unsupported_methods_are_405(api, db, method):
     answer = getattr(api.client, method)(
         "/api/v1/runs/", headers={"Authorization": f"Token {api.token}"}
     )
@@ -71,13 +71,13 @@ def test_a_method_that_is_not_there_is_405(api, db, method):
         "application/json/x",
     ],
 )
-def test_another_content_type_is_415(api, run_document, content_type):
+def test_other_content_types_are_415(api, run_document, content_type):
     answer = api.post("runs/", run_document(), content_type=content_type)
 
     assert shape(answer) == (415, "unsupported_media_type")
 
 
-def test_a_content_type_may_have_a_charset(api, run_document):
+def test_content_types_may_have_a_charset(api, run_document):
     answer = api.post(
         "runs/", run_document(), content_type="application/json; charset=utf-8"
     )
@@ -85,7 +85,7 @@ def test_a_content_type_may_have_a_charset(api, run_document):
     assert answer.status_code == 202
 
 
-def test_another_accept_is_406(anyone, db):
+def test_other_accept_headers_are_406(anyone, db):
     answer = anyone.client.get("/api/v1/runs/", headers={"Accept": "text/csv"})
 
     assert shape(answer) == (406, "not_acceptable")
@@ -94,7 +94,7 @@ def test_another_accept_is_406(anyone, db):
 @pytest.mark.parametrize(
     "path", ["runs/", "runs/1/", "hosts/1/", "health/", "schema/", "studies/x/"]
 )
-def test_an_unknown_query_parameter_is_400(anyone, db, path):
+def test_unknown_query_parameters_are_400(anyone, db, path):
     answer = anyone.get(path, nonsense=1)
 
     assert shape(answer) == (400, "invalid")
@@ -102,7 +102,7 @@ def test_an_unknown_query_parameter_is_400(anyone, db, path):
 
 
 @pytest.mark.parametrize("lost", [OperationalError, InterfaceError])
-def test_a_lost_database_is_503_with_the_time_to_come_back(anyone, monkeypatch, lost):
+def test_a_lost_database_is_503_with_retry_after(anyone, monkeypatch, lost):
     def fail(view, request):
         raise lost("connection to server at 10.1.2.3 failed")
 
@@ -115,7 +115,7 @@ def test_a_lost_database_is_503_with_the_time_to_come_back(anyone, monkeypatch, 
     assert "10.1.2.3" not in answer.content.decode()
 
 
-def test_what_nobody_thought_of_is_500_and_logged(anyone, monkeypatch, caplog):
+def test_unexpected_errors_are_500_and_logged(anyone, monkeypatch, caplog):
     def fail(view, request):
         raise ZeroDivisionError("secret insides")
 
@@ -128,7 +128,7 @@ def test_what_nobody_thought_of_is_500_and_logged(anyone, monkeypatch, caplog):
     assert "secret insides" in caplog.text
 
 
-def test_a_body_that_breaks_off_is_400(api, run_document, monkeypatch):
+def test_truncated_bodies_are_400(api, run_document, monkeypatch):
     def break_off(stream, size=-1):
         raise UnreadablePostError("reset by peer")
 
@@ -137,9 +137,9 @@ def test_a_body_that_breaks_off_is_400(api, run_document, monkeypatch):
     assert shape(api.post("runs/", run_document())) == (400, "malformed")
 
 
-def test_the_catch_all_is_last():
+def test_the_catch_all_url_is_last():
     assert urlpatterns[-1].name == "unknown"
 
 
-def test_it_answers_the_challenge_of_one_scheme():
+def test_the_challenge_names_one_scheme():
     assert errors.CHALLENGE.startswith("Token ")

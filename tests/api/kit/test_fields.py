@@ -1,9 +1,16 @@
-"""Fields take what was asked for, and nothing that merely resembles it."""
+"""Fields accept values of the right type and reject similar ones."""
 
 import pytest
 from rest_framework.serializers import ValidationError
 
-from api.kit.errors import flat_fields, summary
+from api.kit.composite_fields import (
+    JSONObject,
+    ListOf,
+    ScalarMap,
+    StrictSerializer,
+    validate_document,
+)
+from api.kit.errors import error_summary, flatten_errors
 from api.kit.fields import (
     Choice,
     Number,
@@ -14,7 +21,6 @@ from api.kit.fields import (
     UUIDText,
     WholeNumber,
 )
-from api.kit.shapes import JSONObject, ListOf, SmallMap, StrictSerializer, checked
 
 UUID = "6f1f6a5e-3b1c-4f0e-9a51-0c2d3e4f5a6b"
 TYPES = [None, True, 1, 1.5, "x", [1], {"a": 1}]
@@ -32,19 +38,19 @@ class Outer(StrictSerializer):
 
 def problems(shape, document):
     with pytest.raises(ValidationError) as refused:
-        checked(shape, document)
-    return flat_fields(refused.value.detail)
+        validate_document(shape, document)
+    return flatten_errors(refused.value.detail)
 
 
 def refusal(field, value):
     with pytest.raises(ValidationError) as refused:
         field.run_validation(value)
-    (sentence,) = flat_fields(refused.value.detail).values()
+    (sentence,) = flatten_errors(refused.value.detail).values()
     return sentence[0]
 
 
 @pytest.mark.parametrize("value", [0, 1, -5, 0.5, 1e300, -0.0, 2**62])
-def test_a_number_is_a_json_number(value):
+def test_numbers_are_json_numbers(value):
     assert Number().run_validation(value) == value
 
 
@@ -52,19 +58,19 @@ def test_a_number_is_a_json_number(value):
     "value",
     [True, False, None, "12", " 12 ", "1_000", "١٢", "1,5", "", "NaN", [1], {}],
 )
-def test_nothing_else_is_a_number(value):
+def test_other_values_are_not_numbers(value):
     assert "may not be null" in (says := refusal(Number(), value)) or (
         says.startswith("Send a JSON number, not ")
     )
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e-320])
-def test_a_number_is_finite_and_full(value):
+def test_numbers_are_finite_and_not_subnormal(value):
     assert refusal(Number(), value)
 
 
 @pytest.mark.parametrize("value", [True, "1", 1.0, 1.5, None, [1], 2**63])
-def test_nothing_else_is_a_whole_number(value):
+def test_other_values_are_not_integers(value):
     assert refusal(WholeNumber(), value)
 
 
@@ -72,21 +78,21 @@ def test_nothing_else_is_a_whole_number(value):
     "value",
     [1, True, None, ["x"], {}, " x", "x ", "x\n", "a\tb", "", "a\u202eb", "x" * 11],
 )
-def test_nothing_else_is_text(value):
+def test_other_values_are_not_text(value):
     assert refusal(Text(max_length=10), value)
 
 
-def test_text_is_kept_as_it_is():
+def test_text_is_unchanged():
     assert Text().run_validation("Überlast  测试") == "Überlast  测试"
     assert Text(multiline=True).run_validation(" a\n\tb ") == " a\n\tb "
 
 
 @pytest.mark.parametrize("value", ["a b", "a/b", "ä", "a\n", "../x", "x" * 101])
-def test_nothing_else_is_a_slug(value):
+def test_other_values_are_not_slugs(value):
     assert refusal(Slug(), value)
 
 
-def test_a_pattern_shows_what_it_wants():
+def test_pattern_errors_show_examples():
     assert refusal(Pattern(r"\d{4}", "2010"), "MMX") == "Send a text such as 2010."
 
 
@@ -94,14 +100,14 @@ def test_a_pattern_shows_what_it_wants():
     "value",
     [UUID.replace("-", ""), f"{{{UUID}}}", f"urn:uuid:{UUID}", f"{UUID} ", 5, None, ""],
 )
-def test_nothing_else_is_a_uuid(value):
+def test_other_values_are_not_uuids(value):
     assert refusal(UUIDText(), value)
 
 
 @pytest.mark.parametrize(
     "value", ["2010-07-29T12:00:00Z", "2010-07-29T12:00:00.123456+02:00"]
 )
-def test_a_moment_has_a_time_zone(value):
+def test_timestamps_have_a_time_zone(value):
     assert Timestamp().run_validation(value) == value
 
 
@@ -121,19 +127,19 @@ def test_a_moment_has_a_time_zone(value):
         None,
     ],
 )
-def test_nothing_else_is_a_moment(value):
+def test_other_values_are_not_timestamps(value):
     assert refusal(Timestamp(), value)
 
 
 @pytest.mark.parametrize("value", [True, "32", 32.0, 16, None])
-def test_a_choice_has_the_same_type(value):
+def test_choices_have_the_same_type(value):
     assert refusal(Choice(choices=[32, 64]), value)
 
 
-def test_a_map_holds_plain_values():
+def test_maps_contain_scalars():
     given = {"block size": "4k", "threads": 4, "ratio": 0.5, "direct": True}
 
-    assert SmallMap().run_validation(given) == given
+    assert ScalarMap().run_validation(given) == given
 
 
 @pytest.mark.parametrize(
@@ -153,33 +159,33 @@ def test_a_map_holds_plain_values():
     ],
     ids=str,
 )
-def test_a_map_holds_nothing_else(value):
-    assert refusal(SmallMap(), value)
+def test_maps_reject_other_values(value):
+    assert refusal(ScalarMap(), value)
 
 
-def test_an_object_is_bounded():
+def test_objects_are_limited_in_size():
     assert refusal(JSONObject(), {"dmesg": "x" * 300_000})
     assert refusal(JSONObject(), [1])
 
 
 @pytest.mark.parametrize("value", ["abc", {"0": {}}, {"value": 1}, 1, True])
-def test_a_list_is_a_list(value):
+def test_other_values_are_not_lists(value):
     assert problems(Outer, {"samples": value})["samples"][0].startswith("Send a list")
 
 
-def test_an_unknown_key_is_named_with_the_one_that_was_meant():
+def test_unknown_keys_get_a_suggestion():
     assert problems(Outer, {"smaples": []}) == {
-        "smaples": ["This is not known here. Did you mean samples?"]
+        "smaples": ["This is not a known field. Did you mean samples?"]
     }
 
 
-def test_a_problem_is_named_by_its_path():
+def test_errors_have_a_path():
     found = problems(Outer, {"samples": [{"value": 1}, {"value": "2", "uint": "s"}]})
 
     assert list(found) == ["samples[1].uint"]
 
 
-def test_several_problems_are_told_at_once():
+def test_several_errors_are_reported_at_once():
     found = problems(Outer, {"samples": [{"value": "1"}, {}], "count": 0, "name": 3})
 
     assert found == {
@@ -188,11 +194,11 @@ def test_several_problems_are_told_at_once():
         "samples[1].value": ["This is missing. Send it."],
         "count": ["Send at least 1."],
     }
-    assert summary(found, "The request") == (
+    assert error_summary(found, "The request") == (
         "The request has 4 problems. The first is name: Send text, not a number."
     )
 
 
 @pytest.mark.parametrize("value", [value for value in TYPES if value != {"a": 1}])
-def test_an_object_is_an_object(value):
+def test_other_values_are_not_objects(value):
     assert "" in problems(Outer, value)

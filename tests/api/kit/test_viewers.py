@@ -1,4 +1,4 @@
-"""Who sees what: public studies anybody, a lab's own those who belong to it."""
+"""Visibility: public studies for everybody, private ones for members."""
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
@@ -10,24 +10,24 @@ from benchmarks.viewer import ANYONE
 
 
 class Asking:
-    """As much of a request as matters."""
+    """Minimal request."""
 
     def __init__(self, auth=None, user=None):
         self.auth, self.user = auth, user or AnonymousUser()
 
 
-def test_nobody_in_particular_is_anyone(db):
+def test_anonymous_users_see_public_data(db):
     assert viewer_of(Asking()) == ANYONE
 
 
 @pytest.mark.parametrize(("can_read", "sees"), [(True, True), (False, False)])
-def test_a_token_sees_its_lab_if_it_may_read(agent, can_read, sees):
+def test_tokens_with_read_scope_see_their_lab(agent, can_read, sees):
     token, _ = tokens.issue_token(agent=agent, can_upload=True, can_read=can_read)
 
     assert viewer_of(Asking(token)).lab_ids == ({agent.lab_id} if sees else set())
 
 
-def test_a_person_sees_every_lab_they_belong_to(person, lab, other_lab):
+def test_users_see_all_their_labs(person, lab, other_lab):
     assert viewer_of(Asking(user=person)).lab_ids == {lab.pk}
 
     Membership.objects.create(lab=other_lab, user=person, role="viewer")

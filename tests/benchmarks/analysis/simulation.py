@@ -1,7 +1,7 @@
-"""Cells whose truth is known: what the statistics are measured with.
+"""Simulated cells with known true values, to measure the statistics.
 
 Every kind of noise has mean 1 and standard deviation ``noise``; a cell's true value is
-its mean. The tests and ``devtools.calibration`` use it.
+its mean. Also used by ``devtools.calibration``.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,13 +11,17 @@ from typing import Final
 import numpy as np
 from numpy.random import Generator
 
-from benchmarks.analysis.intervals import Method, Rollups, log_ratio_intervals
-from benchmarks.analysis.sessions import SessionRollups
-from benchmarks.analysis.verdicts import Verdict, correct, judge
+from benchmarks.analysis.intervals import Method, RunStatistics, log_ratio_intervals
+from benchmarks.analysis.sessions import SessionStatistics
+from benchmarks.analysis.verdicts import (
+    Verdict,
+    assess_cells,
+    correct_for_multiple_tests,
+)
 
 Draw = Callable[[Generator, tuple[int, int]], np.ndarray]
 
-SLOW_SHARE: Final = 0.36  # of the runs of inqbus-server-b, which has two speeds
+SLOW_SHARE: Final = 0.36  # the share of slow runs of inqbus-server-b, which is bimodal
 
 
 def _normal(generator: Generator, shape: tuple[int, int]) -> np.ndarray:
@@ -26,21 +30,21 @@ def _normal(generator: Generator, shape: tuple[int, int]) -> np.ndarray:
 
 
 def _bimodal(generator: Generator, shape: tuple[int, int]) -> np.ndarray:
-    """Runs at one of two speeds, two standard deviations apart, with noise around."""
+    """Return runs at two speeds, two standard deviations apart, with noise."""
     is_slow = generator.random(shape) < SLOW_SHARE
     drawn = 2.0 * is_slow + 0.3 * generator.normal(size=shape)
-    # The variance of two speeds, 4 p (1 - p), and of the noise around them.
+    # The variance between two speeds, 4 p (1 - p), plus that of the noise.
     spread = np.sqrt(4 * SLOW_SHARE * (1 - SLOW_SHARE) + 0.3**2)
     return np.asarray((drawn - 2 * SLOW_SHARE) / spread)
 
 
 def _t3(generator: Generator, shape: tuple[int, int]) -> np.ndarray:
-    # Three degrees of freedom have variance 3.
+    # Student's t with three degrees of freedom has variance 3.
     return np.asarray(generator.standard_t(3, size=shape) / np.sqrt(3))
 
 
 def _skewed(generator: Generator, shape: tuple[int, int]) -> np.ndarray:
-    """Most runs near the best, a long tail of slow ones: gamma of shape 2."""
+    """Return runs with a long tail of slow ones (gamma of shape 2)."""
     return np.asarray((generator.gamma(2, size=shape) - 2) / np.sqrt(2))
 
 
@@ -58,18 +62,20 @@ def runs(
 ) -> np.ndarray:
     """Return ``n`` run means of each cell, whose true mean is 1."""
     if kind == "lognormal":
-        # The mean of a lognormal is exp(mu + variance / 2), which is to be 1.
+        # The mean of a lognormal, exp(mu + variance / 2), has to be 1.
         variance = np.log1p(noise**2)
         return generator.lognormal(-variance / 2, np.sqrt(variance), (cells, n))
     return 1 + noise * STANDARD[kind](generator, (cells, n))
 
 
-def rolled(run_means: np.ndarray) -> Rollups:
+def rolled(run_means: np.ndarray) -> RunStatistics:
     """Return the statistics that cells of these run means store."""
     n, mean = run_means.shape[1], run_means.mean(axis=1)
     m2 = ((run_means - mean[:, None]) ** 2).sum(axis=1)
-    # Printed so exactly that rounding plays no part.
-    return Rollups.of(np.full(len(mean), n), mean, m2, np.full(len(mean), 1e-9))
+    # Printed with enough digits that rounding does not matter.
+    return RunStatistics.from_sums(
+        np.full(len(mean), n), mean, m2, np.full(len(mean), 1e-9)
+    )
 
 
 def cells_of(
@@ -80,27 +86,27 @@ def cells_of(
     *,
     noise: float,
     truth: float | np.ndarray = 1.0,
-) -> Rollups:
+) -> RunStatistics:
     """Return the statistics of cells whose true mean is ``truth``."""
     return rolled(truth * runs(generator, kind, cells, n, noise=noise))
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One side of many cells: whole, and session by session."""
+    """One side of many cells, as a whole and by session."""
 
-    cells: Rollups
-    sessions: SessionRollups
+    cells: RunStatistics
+    sessions: SessionStatistics
 
 
-def sitting_by_sitting(run_means: np.ndarray, days: np.ndarray) -> Measured:
+def session_by_session(run_means: np.ndarray, days: np.ndarray) -> Measured:
     """Return the statistics of cells x sessions x runs; ``days`` names the sessions."""
     cells, sessions, n = run_means.shape
     flat = run_means.reshape(-1, n)
     of_sessions = rolled(flat)
     return Measured(
         rolled(run_means.reshape(cells, -1)),
-        SessionRollups.of(
+        SessionStatistics.from_sums(
             np.repeat(np.arange(cells), sessions),
             np.tile(days, cells),
             of_sessions.n,
@@ -124,10 +130,11 @@ def days_apart(
     noise: float = 0.02,
     is_shared: bool = False,
 ) -> tuple[Measured, Measured]:
-    """Return cells and their baselines in a world where every day has an effect.
+    """Return cells and their baselines with effects of days.
 
-    ``sessions`` are those of either side, ``n`` the runs in each. A day moves both
-    sides of a shared session alike: ``day`` is the standard deviation of its logarithm.
+    ``sessions`` are the numbers of sessions of the two sides, ``n`` the runs in each. A
+    day affects both sides of a shared session equally: ``day`` is the standard
+    deviation of its logarithm.
     """
     sides = []
     effect = generator.normal(0, day, (cells, sessions[0], 1))
@@ -137,20 +144,24 @@ def days_apart(
         first = 0 if is_shared else 1000 * place
         drawn = 1 + noise * generator.normal(size=(cells, count, n))
         days = np.arange(first, first + count)
-        sides.append(sitting_by_sitting(level * np.exp(effect) * drawn, days))
+        sides.append(session_by_session(level * np.exp(effect) * drawn, days))
     return sides[0], sides[1]
 
 
-def covered(cell: Rollups, baseline: Rollups, truth: float | np.ndarray = 1.0) -> float:
+def covered(
+    cell: RunStatistics, baseline: RunStatistics, truth: float | np.ndarray = 1.0
+) -> float:
     """Return the share of the existing intervals that contain the true ratio."""
     intervals = log_ratio_intervals(cell, baseline, True)
     is_right = (intervals.low < truth) & (intervals.high > truth)
     return float(np.mean(is_right[intervals.method != Method.NONE]))
 
 
-def shares(cell: Rollups, baseline: Rollups) -> dict[Verdict, float]:
+def shares(cell: RunStatistics, baseline: RunStatistics) -> dict[Verdict, float]:
     """Return how often each verdict is given."""
-    counts = np.bincount(judge(cell, baseline, True).verdict, minlength=len(Verdict))
+    counts = np.bincount(
+        assess_cells(cell, baseline, True).verdict, minlength=len(Verdict)
+    )
     return {verdict: counts[verdict] / len(cell.n) for verdict in Verdict}
 
 
@@ -170,18 +181,18 @@ def covered_when_rounded(
     level = generator.uniform(1000, 1001, (2, cells, 1))
     exact = level + noise * generator.normal(size=(2, cells, n))
     cell, baseline = (_printed(each, is_divided) for each in np.round(exact))
-    # The position between two digits matters: each pair has its own true ratio.
+    # The position between two digits matters, so each pair has its own true ratio.
     return covered(cell, baseline, truth=(level[0] / level[1])[:, 0])
 
 
-def _printed(run_means: np.ndarray, is_divided: bool) -> Rollups:
+def _printed(run_means: np.ndarray, is_divided: bool) -> RunStatistics:
     exact = rolled(run_means)
     digit = np.ones(len(exact.n))
     if is_divided:
         floored = np.maximum(exact.variance, digit / 12)
         # Unknown resolution, so that the variance is not floored a second time.
-        return Rollups(exact.n, exact.mean, floored, digit * np.nan)
-    return Rollups(exact.n, exact.mean, exact.variance, digit)
+        return RunStatistics(exact.n, exact.mean, floored, digit * np.nan)
+    return RunStatistics(exact.n, exact.mean, exact.variance, digit)
 
 
 def wrong_among_many(
@@ -198,9 +209,9 @@ def wrong_among_many(
     for _ in range(matrices):
         cell = rolled(truth * runs(generator, "normal", cells, 5, noise=0.02))
         native = cells_of(generator, "normal", cells, 5, noise=0.02)
-        judged = judge(cell, native, True)
+        judged = assess_cells(cell, native, True)
         wrong = []
-        for verdict in (judged.verdict, correct(judged).verdict):
+        for verdict in (judged.verdict, correct_for_multiple_tests(judged).verdict):
             given = verdict != Verdict.UNDETERMINED
             right = (np.arange(cells) < slower) & (verdict == Verdict.SLOWER)
             wrong.append(float((given & ~right).sum() / max(given.sum(), 1)))

@@ -4,7 +4,11 @@ from itertools import permutations
 
 import pytest
 
-from benchmarks.analysis.baselines import PATHS, CellConditions, choose_baseline
+from benchmarks.analysis.baselines import (
+    PATH_SCENARIOS,
+    CellConditions,
+    choose_baseline,
+)
 
 MAY = datetime(2010, 5, 1, tzinfo=UTC)
 GIB = 2**30
@@ -48,17 +52,17 @@ def choose(cell, *candidates, equivalence_margin_percent=2.0, max_age_days=30):
     )
 
 
-def test_it_finds_the_native_partner():
+def test_it_finds_the_native_baseline():
     choice = choose(GUEST, NATIVE, GUEST)
 
-    assert (choice.state, choice.chosen, choice.rejected) == ("paired", 1, ())
+    assert (choice.state, choice.baseline_id, choice.rejected) == ("paired", 1, ())
     assert choice.reason == "Native run of the same host, OS and benchmark."
 
 
-def test_a_native_cell_needs_no_partner():
+def test_a_native_cell_needs_no_baseline():
     choice = choose(NATIVE, replace(NATIVE, id=3))
 
-    assert (choice.state, choice.chosen) == ("native", None)
+    assert (choice.state, choice.baseline_id) == ("native", None)
 
 
 @pytest.mark.parametrize(
@@ -73,53 +77,53 @@ def test_a_native_cell_needs_no_partner():
         {"load": "LINPACK in 2 further VMs"},
     ],
 )
-def test_nothing_else_is_a_partner(difference):
+def test_other_cells_are_not_baselines(difference):
     choice = choose(GUEST, replace(NATIVE, **difference))
 
-    assert (choice.state, choice.chosen) == ("missing", None)
+    assert (choice.state, choice.baseline_id) == ("missing", None)
 
 
 def test_the_spelling_of_the_operating_system_does_not_matter():
-    assert choose(GUEST, replace(NATIVE, guest_os="UBUNTU server 9.04")).chosen == 1
+    assert (
+        choose(GUEST, replace(NATIVE, guest_os="UBUNTU server 9.04")).baseline_id == 1
+    )
 
 
-def test_it_says_what_it_looked_for():
+def test_a_missing_baseline_names_the_search():
     assert choose(GUEST).reason == (
-        "No native run of LINPACK time n=4000 on host alpha with 32 bits, single."
+        "No native 32-bit run of LINPACK time n=4000 on host alpha (scenario: single)."
     )
 
 
 @pytest.mark.parametrize(
     ("guest", "host", "said"),
     [
-        (None, 32, "guest not stated, host 32."),
-        (32, None, "guest 32, host not stated."),
+        (None, 32, "guest not reported, host 32."),
+        (32, None, "guest 32, host not reported."),
     ],
 )
-def test_bits_that_one_side_does_not_state_are_no_other_bits_and_that_is_said(
-    guest, host, said
-):
+def test_an_unreported_bit_width_matches_and_is_mentioned(guest, host, said):
     choice = choose(replace(GUEST, guest_bits=guest), replace(NATIVE, guest_bits=host))
 
-    assert (choice.state, choice.chosen) == ("paired", 1)
-    assert choice.reason == f"Bits are stated on one side: {said}"
+    assert (choice.state, choice.baseline_id) == ("paired", 1)
+    assert choice.reason == f"Bit width is reported on only one side: {said}"
 
 
-def test_a_native_run_of_the_same_bits_comes_before_one_that_states_none():
+def test_equal_bit_widths_are_preferred_to_unreported_ones():
     unstated = replace(NATIVE, id=3, guest_bits=None, mean=2 * NATIVE.mean)
 
     choice = choose(GUEST, unstated, NATIVE)
 
-    assert (choice.state, choice.chosen, choice.rejected) == ("paired", 1, ())
+    assert (choice.state, choice.baseline_id, choice.rejected) == ("paired", 1, ())
 
 
-def test_bits_that_are_not_stated_are_ambiguous_where_two_widths_disagree():
+def test_unreported_bit_widths_are_ambiguous_if_two_widths_disagree():
     unknown = replace(GUEST, guest_bits=None)
     wide = replace(NATIVE, id=3, guest_bits=64, mean=2 * NATIVE.mean)
 
     assert choose(unknown, NATIVE, wide).state == "ambiguous"
     assert choose(unknown).reason == (
-        "No native run of LINPACK time n=4000 on host alpha, single."
+        "No native run of LINPACK time n=4000 on host alpha (scenario: single)."
     )
 
 
@@ -127,97 +131,100 @@ def test_bits_that_are_not_stated_are_ambiguous_where_two_widths_disagree():
     ("guest_os", "said"),
     [
         ("Debian 12", "guest Debian 12, host Ubuntu Server 9.04."),
-        ("", "guest not stated, host Ubuntu Server 9.04."),
+        ("", "guest not reported, host Ubuntu Server 9.04."),
     ],
 )
-def test_a_guest_with_another_os_is_set_against_its_machine_and_that_is_said(
-    guest_os, said
-):
+def test_a_different_os_matches_and_is_mentioned(guest_os, said):
     choice = choose(replace(GUEST, guest_os=guest_os), NATIVE)
 
-    assert (choice.state, choice.chosen) == ("paired", 1)
-    assert choice.reason == f"Another operating system: {said}"
+    assert (choice.state, choice.baseline_id) == ("paired", 1)
+    assert choice.reason == f"Different operating systems: {said}"
 
 
-def test_a_native_run_with_the_guests_os_comes_first_even_of_another_study():
+def test_the_same_os_is_preferred_even_in_another_study():
     debian = replace(GUEST, guest_os="Debian 12")
     elsewhere = replace(NATIVE, id=3, study_id=11, guest_os="debian 12", mean=70.0)
 
     choice = choose(debian, NATIVE, elsewhere)
 
-    assert (choice.state, choice.chosen) == ("other_session", 3)
+    assert (choice.state, choice.baseline_id) == ("other_session", 3)
     assert "operating system" not in choice.reason
 
 
-def test_of_other_systems_the_one_named_most_like_the_guests_is_taken():
+def test_the_most_similar_os_name_is_preferred():
     newer = replace(GUEST, guest_os="Ubuntu Server 10.04")
     windows = replace(NATIVE, id=3, guest_os="Windows Server 2003", mean=50.0)
 
-    assert choose(newer, windows, NATIVE).chosen == 1
+    assert choose(newer, windows, NATIVE).baseline_id == 1
     assert choose(replace(GUEST, guest_os="BSD"), windows, NATIVE).state == "ambiguous"
 
 
-def test_another_os_is_said_beside_what_makes_a_baseline_stale():
+def test_a_different_os_is_mentioned_with_staleness():
     guest = replace(GUEST, guest_os="Debian 12", first_at=MAY, last_at=MAY)
     then = MAY - timedelta(days=45)
 
     choice = choose(guest, replace(NATIVE, first_at=then, last_at=then))
 
     assert choice.state == "stale"
-    assert "host Ubuntu Server 9.04. The native run is 45.0 days" in choice.reason
+    assert (
+        "host Ubuntu Server 9.04. The native run and this result are 45.0 days"
+        in choice.reason
+    )
 
 
 @pytest.mark.parametrize(
     "scenario", ["single", "parallel", "under CPU load", "disk and network combined"]
 )
-def test_guests_that_share_the_machine_are_set_against_the_machine_alone(scenario):
+def test_co_running_guests_are_compared_with_single_native_runs(scenario):
     together = {"scenario": scenario, "vms": 3, "slot": "2", "load": "LINPACK"}
 
-    assert choose(replace(GUEST, **together), NATIVE).chosen == 1
+    assert choose(replace(GUEST, **together), NATIVE).baseline_id == 1
 
 
-@pytest.mark.parametrize("scenario", sorted(PATHS))
-def test_a_path_is_set_against_the_same_path_only(scenario):
+@pytest.mark.parametrize("scenario", sorted(PATH_SCENARIOS))
+def test_a_path_is_compared_with_the_same_path_only(scenario):
     path = replace(GUEST, scenario=scenario, slot="")
     native_path = replace(NATIVE, id=7, scenario=scenario, slot="")
 
     assert choose(path, NATIVE).state == "missing"
-    assert choose(path, NATIVE).reason.endswith(f"32 bits, {scenario}.")
-    assert choose(path, NATIVE, native_path).chosen == 7
+    assert choose(path, NATIVE).reason.endswith(f"(scenario: {scenario}).")
+    assert choose(path, NATIVE, native_path).baseline_id == 7
 
 
 def test_it_names_the_load_of_a_path():
     path = replace(GUEST, scenario="inter-vm", load="LINPACK")
 
-    assert choose(path).reason.endswith("32 bits, inter-vm under LINPACK.")
+    assert choose(path).reason.endswith(
+        "host alpha (scenario: inter-vm under LINPACK)."
+    )
 
 
-def test_the_own_study_comes_first():
+def test_the_same_study_is_preferred():
     elsewhere = replace(NATIVE, id=3, study_id=11, mean=500.0)
 
     choice = choose(GUEST, elsewhere, NATIVE)
 
-    assert (choice.state, choice.chosen, choice.rejected) == ("paired", 1, ())
+    assert (choice.state, choice.baseline_id, choice.rejected) == ("paired", 1, ())
 
 
-def test_it_borrows_from_another_study_and_says_so():
+def test_a_baseline_from_another_study_is_mentioned():
     elsewhere = replace(NATIVE, study_id=11, study="lmu-2010-esxi")
 
     choice = choose(GUEST, elsewhere)
 
-    assert (choice.state, choice.chosen) == ("other_session", 1)
+    assert (choice.state, choice.baseline_id) == ("other_session", 1)
     assert choice.reason == (
-        'This study has no native run; this one is from the study "lmu-2010-esxi".'
+        'This study has no native run; the baseline is from the study "lmu-2010-esxi".'
     )
 
 
-def test_it_borrows_from_a_study_without_a_name():
+def test_a_baseline_can_be_from_an_unnamed_study():
     choice = choose(GUEST, replace(NATIVE, study_id=11, study=""))
 
-    assert choice.reason.endswith("this one is from another one.")
+    assert choice.reason.endswith("the baseline is from another study.")
 
 
-def test_other_sessions_are_told_apart_only_if_both_are_known():
+def test_sessions_differ_only_if_both_are_known():
     native = replace(NATIVE, sessions=frozenset({"monday"}))
 
     assert choose(GUEST, native).state == "paired"
@@ -225,7 +232,7 @@ def test_other_sessions_are_told_apart_only_if_both_are_known():
         choose(replace(GUEST, sessions=frozenset({"monday"})), native).state == "paired"
     )
     other = choose(replace(GUEST, sessions=frozenset({"tuesday"})), native)
-    assert (other.state, other.chosen) == ("other_session", 1)
+    assert (other.state, other.baseline_id) == ("other_session", 1)
     assert other.reason == "The native run is from another session."
 
 
@@ -239,7 +246,7 @@ def test_a_baseline_from_another_time_is_stale(days, state):
 
     choice = choose(guest, replace(NATIVE, first_at=then, last_at=then))
 
-    assert (choice.state, choice.chosen) == (state, 1)
+    assert (choice.state, choice.baseline_id) == (state, 1)
 
 
 def test_runs_that_overlap_in_time_are_not_stale():
@@ -253,7 +260,7 @@ def test_an_unknown_date_is_not_stale():
     assert choose(GUEST, replace(NATIVE, first_at=MAY, last_at=MAY)).state == "paired"
 
 
-def test_stale_outranks_another_session_and_both_are_said():
+def test_stale_overrides_another_session_and_both_are_mentioned():
     guest = replace(GUEST, sessions=frozenset({"b"}), first_at=MAY, last_at=MAY)
     then = MAY - timedelta(days=45)
     native = replace(NATIVE, sessions=frozenset({"a"}), first_at=then, last_at=then)
@@ -263,31 +270,37 @@ def test_stale_outranks_another_session_and_both_are_said():
     assert choice.state == "stale"
     assert choice.reason == (
         "The native run is from another session. "
-        "The native run is 45.0 days apart; the limit is 30 days."
+        "The native run and this result are 45.0 days apart; the limit is 30 days."
     )
 
 
-def test_of_several_that_disagree_none_is_taken():
+def test_several_that_disagree_are_ambiguous():
     choice = choose(GUEST, NATIVE, replace(NATIVE, id=3, mean=103.0))
 
-    assert (choice.state, choice.chosen, choice.rejected) == ("ambiguous", None, (1, 3))
-    assert choice.reason == ("2 native runs fit and differ by more than 2 %: 100, 103.")
+    assert (choice.state, choice.baseline_id, choice.rejected) == (
+        "ambiguous",
+        None,
+        (1, 3),
+    )
+    assert choice.reason == (
+        "2 native results match and differ by more than 2%: 100, 103."
+    )
 
 
-def test_of_several_that_agree_the_latest_is_taken():
+def test_the_latest_of_several_that_agree_is_chosen():
     old = replace(NATIVE, first_at=MAY, last_at=MAY)
     later = MAY + timedelta(days=1)
     new = replace(NATIVE, id=3, mean=102.0, first_at=later, last_at=later)
 
-    assert choose(GUEST, new, old).chosen == 3
+    assert choose(GUEST, new, old).baseline_id == 3
     assert choose(GUEST, new, old).rejected == (1,)
     assert choose(GUEST, new, old, equivalence_margin_percent=1.9).state == "ambiguous"
 
 
-def test_the_choice_does_not_hang_on_the_order_of_the_candidates():
+def test_the_choice_does_not_depend_on_the_order_of_candidates():
     cells = [replace(NATIVE, id=number, mean=100 + number / 10) for number in (3, 4, 5)]
 
-    choices = {choose(GUEST, *order).chosen for order in permutations(cells)}
+    choices = {choose(GUEST, *order).baseline_id for order in permutations(cells)}
 
     assert choices == {5}
 
@@ -300,27 +313,29 @@ def test_the_choice_does_not_hang_on_the_order_of_the_candidates():
         {"options": {"swap": "off"}},
     ],
 )
-def test_of_several_the_one_most_like_the_cell_is_preferred(likeness):
+def test_the_most_similar_candidate_is_preferred(likeness):
     alike = replace(NATIVE, id=3, mean=50.0, **likeness)
     unlike = replace(NATIVE, options={"swap": "on"}, vcpus=2)
 
     choice = choose(GUEST, unlike, alike)
 
-    assert (choice.state, choice.chosen, choice.rejected) == ("paired", 3, (1,))
+    assert (choice.state, choice.baseline_id, choice.rejected) == ("paired", 3, (1,))
 
 
-def test_a_single_partner_is_taken_however_unlike():
-    assert choose(GUEST, replace(NATIVE, options={"swap": "on"}, vcpus=2)).chosen == 1
+def test_a_single_candidate_is_chosen_despite_differences():
+    assert (
+        choose(GUEST, replace(NATIVE, options={"swap": "on"}, vcpus=2)).baseline_id == 1
+    )
 
 
-def test_readings_of_zero_agree_with_each_other_only():
+def test_readings_of_zero_agree_only_with_each_other():
     zero = replace(NATIVE, mean=0.0)
 
-    assert choose(GUEST, zero, replace(zero, id=3)).chosen == 3
+    assert choose(GUEST, zero, replace(zero, id=3)).baseline_id == 3
     assert choose(GUEST, zero, replace(NATIVE, id=3)).state == "ambiguous"
 
 
-def test_facts_and_choices_cannot_be_changed():
+def test_conditions_and_choices_are_immutable():
     with pytest.raises(FrozenInstanceError):
         NATIVE.mean = 1.0
     with pytest.raises(FrozenInstanceError):

@@ -1,4 +1,4 @@
-"""How far two sides may be compared; the native case nearest to a cell's own."""
+"""Comparability of two sides, and the nearest native case to a case."""
 
 import math
 from dataclasses import FrozenInstanceError, replace
@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from benchmarks.analysis.comparability import (
     Difference,
     MeasuredCase,
-    comparability,
+    compare_facts,
     differences,
     efficiency,
-    nearest,
+    nearest_case,
 )
 from benchmarks.errors import InvalidError
 
@@ -25,7 +25,7 @@ FIO = MeasuredCase(
     better="higher",
     component="disk",
     parameters={"operation": "read", "block": "4096 B", "iodepth": "1"},
-    same_work=frozenset({"IOPS"}),
+    equivalent_metrics=frozenset({"IOPS"}),
 )
 
 
@@ -35,37 +35,36 @@ def ran(case=FIO, /, **changes):
 
 
 def sentence(wanted, *others, **options):
-    return str(nearest(wanted, others).sentence(**options))
+    return str(nearest_case(wanted, others).sentence(**options))
 
 
 def test_it_names_the_parameter_that_differs():
     assert sentence(ran(iodepth="8"), FIO) == (
-        "Native ran it with iodepth=1, this guest with iodepth=8: another measurement."
+        "Different parameters: native iodepth=1, this guest iodepth=8."
     )
 
 
-def test_it_names_several_parameters_and_what_is_not_stated():
+def test_it_names_several_parameters_and_unreported_ones():
     assert sentence(ran(iodepth="8", direct="on"), FIO) == (
-        "Native ran it with direct not stated, iodepth=1, this guest with direct=on, "
-        "iodepth=8: another measurement."
+        "Different parameters: native direct not reported, iodepth=1, this guest "
+        "direct=on, iodepth=8."
     )
 
 
-def test_it_speaks_of_a_baseline_that_somebody_chose():
+def test_a_chosen_baseline_is_named_baseline():
     assert sentence(ran(iodepth="8"), FIO, is_native=False) == (
-        "The baseline ran it with iodepth=1, this system with iodepth=8: another "
-        "measurement."
+        "Different parameters: baseline iodepth=1, this system iodepth=8."
     )
 
 
-def test_it_writes_values_as_people_did():
-    small = replace(FIO, shown={"block": "4 KiB"})
-    large = replace(ran(block="1048576 B"), shown={"block": "1M"})
+def test_values_are_displayed_as_entered():
+    small = replace(FIO, display_parameters={"block": "4 KiB"})
+    large = replace(ran(block="1048576 B"), display_parameters={"block": "1M"})
 
-    assert "block=4 KiB, this guest with block=1M" in sentence(large, small)
+    assert "native block=4 KiB, this guest block=1M" in sentence(large, small)
 
 
-def test_fewer_differences_are_nearer_and_numbers_closer_by_their_ratio():
+def test_few_and_close_differences_are_nearest():
     wanted = ran(iodepth="8")
     others = [
         FIO,
@@ -76,7 +75,7 @@ def test_fewer_differences_are_nearer_and_numbers_closer_by_their_ratio():
     ]
 
     chosen = {
-        nearest(wanted, order).case.parameters["iodepth"]
+        nearest_case(wanted, order).case.parameters["iodepth"]
         for order in (permutations(others))
     }
 
@@ -86,19 +85,19 @@ def test_fewer_differences_are_nearer_and_numbers_closer_by_their_ratio():
 @pytest.mark.parametrize(
     "far", ["1e300", "1e-300", "-1e300", "0", "1" + 400 * "0", "1e400"]
 )
-def test_numbers_at_the_ends_of_a_float_are_far_and_no_error(far):
+def test_extreme_floats_are_distant_without_an_error(far):
     wanted = ran(iodepth="3e-308")
     others = [ran(iodepth=far), ran(iodepth="8e-308")]
 
     for order in permutations(others):
-        assert nearest(wanted, order).case == others[1]
-    assert nearest(ran(iodepth=far), others[1:]).case == others[1]
+        assert nearest_case(wanted, order).case == others[1]
+    assert nearest_case(ran(iodepth=far), others[1:]).case == others[1]
 
 
-def test_a_value_that_is_stated_is_nearer_than_none():
+def test_a_reported_value_is_nearer_than_an_unreported_one():
     others = [ran(engine=""), ran(engine="libaio")]
 
-    assert nearest(ran(engine="sync"), others).case == others[1]
+    assert nearest_case(ran(engine="sync"), others).case == others[1]
 
 
 @pytest.mark.parametrize(
@@ -115,34 +114,32 @@ def test_a_value_that_is_stated_is_nearer_than_none():
         ran(iodepth="8", block="8192 B", engine="sync", direct="on"),
     ],
 )
-def test_what_is_something_else_is_not_near(other):
-    assert nearest(FIO, [other]) is None
+def test_other_subjects_are_not_near(other):
+    assert nearest_case(FIO, [other]) is None
 
 
-def test_nothing_is_near_where_nothing_was_run():
-    assert nearest(FIO, []) is None
+def test_no_case_is_near_without_cases():
+    assert nearest_case(FIO, []) is None
 
 
 def test_the_same_work_in_another_unit_is_near():
-    near = nearest(FIO, [replace(FIO, metric="IOPS", unit="1/s")])
+    near = nearest_case(FIO, [replace(FIO, metric="IOPS", unit="1/s")])
 
     assert near.kind == "unit_mismatch"
-    assert near.sentence() == (
-        "Native was measured in 1/s, this guest in MB/s: another unit."
-    )
+    assert near.sentence() == ("Different units: native 1/s, this guest MB/s.")
     assert near.sentence(is_native=False) == (
-        "The baseline was measured in 1/s, this system in MB/s: another unit."
+        "Different units: baseline 1/s, this system MB/s."
     )
 
 
 def test_another_metric_in_another_unit_is_another_measurement():
     latency = replace(FIO, metric="latency mean", unit="us", better="lower")
 
-    assert nearest(FIO, [latency]) is None
+    assert nearest_case(FIO, [latency]) is None
 
 
-def test_a_latency_is_not_the_whole_time_in_another_unit():
-    """sysbench prints 0.00 ms where a machine is fast: it has no latency there."""
+def test_a_latency_is_not_a_total_time_in_another_unit():
+    """sysbench prints a latency of 0.00 ms on fast machines."""
     latency = MeasuredCase(
         tool="sysbench",
         metric="request latency mean",
@@ -150,17 +147,19 @@ def test_a_latency_is_not_the_whole_time_in_another_unit():
         better="lower",
         component="application",
         parameters={},
-        same_work=frozenset({"total time"}),
+        equivalent_metrics=frozenset({"total time"}),
     )
-    whole = replace(latency, metric="total time", unit="s", same_work=frozenset())
+    whole = replace(
+        latency, metric="total time", unit="s", equivalent_metrics=frozenset()
+    )
 
-    assert nearest(latency, [whole]) is None
+    assert nearest_case(latency, [whole]) is None
 
 
-def test_one_metric_that_a_lab_declares_anew_in_another_unit_is_near():
+def test_a_metric_redeclared_in_another_unit_is_near():
     declared = replace(FIO, tool="own")
 
-    near = nearest(declared, [replace(declared, unit="1/s")])
+    near = nearest_case(declared, [replace(declared, unit="1/s")])
 
     assert near.kind == "unit_mismatch"
 
@@ -168,13 +167,13 @@ def test_one_metric_that_a_lab_declares_anew_in_another_unit_is_near():
 def test_other_parameters_are_nearer_than_another_unit():
     others = [replace(FIO, metric="IOPS", unit="1/s"), ran(iodepth="8")]
 
-    assert nearest(FIO, others).kind == "other_parameters"
+    assert nearest_case(FIO, others).kind == "other_parameters"
 
 
-def test_a_count_has_a_name_beside_a_unit():
+def test_a_count_is_named_next_to_a_unit():
     declared = replace(FIO, tool="own")
 
-    assert "measured in a count, this guest in MB/s" in sentence(
+    assert "native count, this guest MB/s" in sentence(
         declared, replace(declared, unit="")
     )
 
@@ -191,7 +190,7 @@ directions = st.sampled_from(["higher", "lower"])
         (21.22, 20.89, "lower", 0.984),  # ESXi, LINPACK
     ],
 )
-def test_it_gives_the_studies_figures(value, baseline, better, expected):
+def test_it_reproduces_the_studies_figures(value, baseline, better, expected):
     assert round(efficiency(value, baseline, better), 3) == expected
 
 
@@ -201,7 +200,7 @@ def test_native_speed_is_one(value, better):
 
 
 @given(readings, readings)
-def test_rates_and_times_are_each_others_reciprocal(value, baseline):
+def test_rates_and_times_are_reciprocal(value, baseline):
     assert efficiency(value, baseline, "higher") == efficiency(baseline, value, "lower")
 
 
@@ -211,35 +210,35 @@ def test_the_unit_does_not_matter(value, baseline, better, power):
     assert scaled == efficiency(value, baseline, better)
 
 
-def test_it_refuses_a_metric_without_direction():
+def test_a_metric_without_direction_raises():
     with pytest.raises(InvalidError) as refused:
         efficiency(1, 1, "neither")
 
     assert str(refused.value) == (
-        "More of this metric is neither better nor worse: it has no relative "
-        "performance."
+        "For this metric, neither higher nor lower is better, so it has no "
+        "relative performance."
     )
 
 
 @pytest.mark.parametrize(
     ("value", "baseline", "side"), [(0, 1, "value"), (1, 0, "baseline")]
 )
-def test_it_says_which_side_reads_zero(value, baseline, side):
+def test_it_names_the_side_that_is_zero(value, baseline, side):
     with pytest.raises(InvalidError) as refused:
         efficiency(value, baseline, "lower")
 
-    assert str(refused.value) == f"The {side} is 0: no ratio can be formed."
+    assert str(refused.value) == f"The {side} is 0, so no ratio can be calculated."
 
 
 @pytest.mark.parametrize("number", [-1.0, math.nan, math.inf])
-def test_it_refuses_what_no_reading_can_be(number):
-    with pytest.raises(InvalidError, match=r"The baseline is .+: no ratio"):
+def test_invalid_readings_raise(number):
+    with pytest.raises(InvalidError, match=r"The baseline is .+, so no ratio"):
         efficiency(1.0, number, "higher")
 
 
 @pytest.mark.parametrize("better", ["higher", "lower"])
-def test_it_refuses_a_ratio_that_does_not_fit(better):
-    with pytest.raises(InvalidError, match="too far apart for a ratio"):
+def test_a_ratio_out_of_range_raises(better):
+    with pytest.raises(InvalidError, match="too far apart to calculate a ratio"):
         efficiency(1e-300, 1e300, better)
 
 
@@ -248,63 +247,65 @@ ESXI = {**XEN, "hypervisor": "ESXi 4.0"}
 
 
 def compare(one, other, studied=("hypervisor",), **cases):
-    return comparability(one, other, studied=studied, **cases)
+    return compare_facts(one, other, studied_names=studied, **cases)
 
 
-def test_it_is_green_if_only_what_is_studied_differs():
+def test_it_is_green_if_only_studied_facts_differ():
     compared = compare(XEN, ESXI)
 
-    assert compared.light == "green"
+    assert compared.rating == "full"
     assert compared.studied == (Difference("hypervisor", "Xen 3.3", "ESXi 4.0"),)
     assert compared.sentence == (
-        "Only what is studied differs: hypervisor: Xen 3.3 / ESXi 4.0."
+        "Only studied factors differ: hypervisor: Xen 3.3 / ESXi 4.0."
     )
 
 
 def test_it_is_green_if_nothing_differs():
     compared = compare(XEN, dict(XEN))
 
-    assert (compared.light, compared.sentence) == ("green", "Nothing differs.")
+    assert (compared.rating, compared.sentence) == ("full", "No differences.")
 
 
-def test_it_is_amber_if_more_differs_and_says_what():
+def test_it_is_amber_with_the_other_differences():
     compared = compare(XEN, {**ESXI, "vcpus": "2"})
 
-    assert compared.light == "amber"
+    assert compared.rating == "limited"
     assert compared.unwanted == (Difference("vcpus", "1", "2"),)
-    assert compared.sentence == "More than what is studied differs: vcpus: 1 / 2."
-
-
-def test_several_dimensions_may_be_studied():
-    assert compare(XEN, {**ESXI, "vcpus": "2"}, ("hypervisor", "vcpus")).light == (
-        "green"
+    assert compared.sentence == (
+        "Differences outside the studied factors: vcpus: 1 / 2."
     )
 
 
-def test_a_fact_that_one_side_does_not_state_differs():
+def test_several_dimensions_can_be_studied():
+    assert compare(XEN, {**ESXI, "vcpus": "2"}, ("hypervisor", "vcpus")).rating == (
+        "full"
+    )
+
+
+def test_an_unreported_fact_is_a_difference():
     compared = compare({**XEN, "guest_tools": "on"}, ESXI)
 
-    assert compared.light == "amber"
-    assert compared.sentence.endswith("guest tools: on / not stated.")
+    assert compared.rating == "limited"
+    assert compared.sentence.endswith("guest tools: on / not reported.")
 
 
 @pytest.mark.parametrize("other", [ESXI, {**ESXI, "vcpus": "2"}])
-def test_the_light_does_not_depend_on_who_comes_first(other):
-    assert compare(XEN, other).light == compare(other, XEN).light
+def test_comparability_is_symmetric(other):
+    assert compare(XEN, other).rating == compare(other, XEN).rating
 
 
-def test_differences_are_sorted_and_an_empty_text_is_not_stated():
+def test_differences_are_sorted_and_empty_means_not_reported():
     differing = differences({"b": "1", "a": "1", "c": ""}, {"b": "2"})
 
-    assert [str(each) for each in differing] == ["a: 1 / not stated", "b: 1 / 2"]
+    assert [str(each) for each in differing] == ["a: 1 / not reported", "b: 1 / 2"]
 
 
-def test_a_comparison_cannot_be_changed():
+def test_a_comparison_is_immutable():
     with pytest.raises(FrozenInstanceError):
-        compare(XEN, ESXI).light = "red"
+        compare(XEN, ESXI).rating = "none"
 
 
-def test_sizes_are_told_in_mib():
+def test_sizes_are_displayed_in_mib():
     (memory,) = differences({"memory_bytes": str(3 * 2**30)}, {})
 
-    assert memory.sentence == "memory: 3072 MiB / not stated"
+    assert memory.sentence == "memory: 3072 MiB / not reported"

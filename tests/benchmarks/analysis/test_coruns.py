@@ -16,7 +16,7 @@ from benchmarks.reference.documents import read_rows
 
 
 def slots_and_sums(study):
-    """Every complete set of parallel slots that has a printed sum beside it."""
+    """Return all complete sets of parallel slots with a printed sum."""
     groups = {}
     for row in read_rows(study):
         if row.scenario == "parallel" and row.tool != "LINPACK":
@@ -36,7 +36,7 @@ def short(key):
 
 def linpack(study):
     rows = [row for row in read_rows(study) if row.tool == "LINPACK"]
-    # n = 4000 alone, in two and in three VMs: the mean times in seconds.
+    # n = 4000 in one, two and three VMs: mean times in seconds.
     return {int(row.vms): float(row.value) for row in rows if row.vm == "mean"}
 
 
@@ -49,11 +49,11 @@ def linpack(study):
         ([14.24, 2.36, 2.36], 18.96**2 / (3 * (14.24**2 + 2 * 2.36**2))),
     ],
 )
-def test_fairness_runs_from_one_in_k_to_one(slots, jain):
+def test_fairness_is_between_one_in_k_and_one(slots, jain):
     assert fairness([slots]).jain == pytest.approx(jain)
 
 
-def test_fairness_knows_no_unit_and_no_order_of_the_slots():
+def test_fairness_does_not_depend_on_unit_or_slot_order():
     coruns = np.random.default_rng(1).normal(50, 5, (4, 3))
 
     there = fairness((coruns * 1024)[:, ::-1])
@@ -98,7 +98,7 @@ def test_two_equal_vms_on_two_cores_scale_to_two():
     assert slowdown([100.0, 100.0], single=100.0) == 1
 
 
-def test_interference_is_what_the_neighbours_leave():
+def test_interference_is_loaded_over_unloaded():
     assert interference(under_load=30.0, alone=40.0) == 0.75
 
 
@@ -109,8 +109,8 @@ def test_xen_meets_the_target_of_its_study_and_misses_the_ideal():
         times[3], single_s=times[1], virtual=3, cores=2, full_s=times[2]
     )
 
-    assert target.lmu_s == pytest.approx(1.5 * 286.52)
-    assert target.lmu_ratio == pytest.approx(0.999, abs=0.0005)
+    assert target.full_load_s == pytest.approx(1.5 * 286.52)
+    assert target.full_load_ratio == pytest.approx(0.999, abs=0.0005)
     assert target.ideal_s == pytest.approx(1.5 * 214.2)
     assert target.ideal_ratio == pytest.approx(1.337, abs=0.0005)
 
@@ -122,7 +122,7 @@ def test_esxi_misses_both_targets():
         times[3], single_s=times[1], virtual=3, cores=2, full_s=times[2]
     )
 
-    assert target.lmu_ratio == pytest.approx(1.046, abs=0.0005)
+    assert target.full_load_ratio == pytest.approx(1.046, abs=0.0005)
     assert target.ideal_ratio == pytest.approx(1.629, abs=0.0005)
 
 
@@ -130,16 +130,16 @@ def test_two_vms_on_two_cores_should_take_as_long_as_one():
     target = cpu_target(286.52, single_s=214.2, virtual=2, cores=2)
 
     assert target.ideal_s == 214.2
-    assert target.lmu_ratio is None
+    assert target.full_load_ratio is None
 
 
-def test_idle_cores_make_no_target_faster_than_one_vm_alone():
+def test_idle_cores_do_not_lower_the_target_below_one_vm():
     target = cpu_target(220.0, single_s=214.2, virtual=1, cores=2, full_s=286.52)
 
-    assert (target.ideal_s, target.lmu_s) == (214.2, None)
+    assert (target.ideal_s, target.full_load_s) == (214.2, None)
 
 
-def test_the_printed_sums_of_xen_add_up_but_for_the_network():
+def test_the_printed_sums_of_xen_add_up_except_for_the_network():
     wrong = {
         short(key): round(check.difference, 2)
         for key, slots, printed in slots_and_sums("lmu-2010-xen")
@@ -175,16 +175,16 @@ def test_the_printed_sums_of_esxi_belong_to_other_slots():
     }
 
 
-def test_it_says_how_far_a_printed_sum_is_off():
+def test_it_reports_the_error_of_a_printed_sum():
     assert check_sum([1655.8, 1636.75, 1614.7], 5430.31).sentence == (
-        "Printed 5430.31, but the slots' sum is 4907.25: 11 % more than they make."
+        "The printed sum 5430.31 is 11% more than the sum of the slots (4907.25)."
     )
     assert check_sum([4.32, 4.36], 8.68).sentence == (
-        "The slots' sum is 8.68, as printed."
+        "The sum of the slots is 8.68, as printed."
     )
 
 
-def test_rounded_slots_may_miss_the_sum_by_half_a_step_each():
+def test_rounded_slots_may_be_off_by_half_a_step_each():
     assert check_sum([3.99, 4.28, 4.28], 12.53).is_within_rounding
     assert not check_sum([3.99, 4.28, 4.28], 12.52).is_within_rounding
 
@@ -201,18 +201,18 @@ def test_rounded_slots_may_miss_the_sum_by_half_a_step_each():
         [[1e80]],
     ],
 )
-def test_it_refuses_what_is_no_corun(coruns):
+def test_an_invalid_corun_raises(coruns):
     with pytest.raises(ValueError, match="slot"):
         fairness(coruns)
 
 
 @pytest.mark.parametrize("single", [0.0, -1.0, math.inf, math.nan])
-def test_it_forms_no_ratio_with_a_bad_single_run(single):
+def test_an_invalid_single_run_raises(single):
     with pytest.raises(ValueError, match="single run"):
         scaling([1.0, 2.0], single)
 
 
-def test_it_refuses_cores_that_cannot_be():
+def test_impossible_core_counts_raise():
     with pytest.raises(ValueError, match="core"):
         cpu_target(10.0, single_s=10.0, virtual=3, cores=0)
 
@@ -234,10 +234,10 @@ def test_memory_bandwidth_of_xen_has_its_knee_at_two_vms():
         }
     )
 
-    assert [point.k for point in curve.points] == [2, 3]
+    assert [point.vm_count for point in curve.points] == [2, 3]
     assert curve.points[0].sum == pytest.approx(3566.70)
     assert curve.points[1].fairness.jain == pytest.approx(1, abs=1e-5)
-    assert (curve.knee, curve.is_end_reached) == (2, True)
+    assert (curve.knee, curve.is_knee_observed) == (2, True)
     assert curve.points[0].scaling is None
 
 
@@ -247,8 +247,8 @@ def test_each_point_has_sum_mean_and_scaling():
     assert curve.points[1].sum == 170
     assert curve.points[1].mean == 85
     assert curve.points[1].scaling == pytest.approx(1.7)
-    assert curve.points[1].share == pytest.approx(0.85)
-    assert curve.points[1].noise is None
+    assert curve.points[1].mean_relative_to_single == pytest.approx(0.85)
+    assert curve.points[1].relative_half_width is None
 
 
 @pytest.mark.parametrize(
@@ -261,15 +261,15 @@ def test_each_point_has_sum_mean_and_scaling():
         ((100, 90, 80, 70), 1, True),
     ],
 )
-def test_the_knee_is_the_last_number_that_raised_the_best_sum(
+def test_the_knee_is_the_last_number_that_increased_the_best_sum(
     sums, knee, is_end_reached
 ):
     curve = consolidation({k: equal(sum_, k) for k, sum_ in enumerate(sums, start=1)})
 
-    assert (curve.knee, curve.is_end_reached) == (knee, is_end_reached)
+    assert (curve.knee, curve.is_knee_observed) == (knee, is_end_reached)
 
 
-def test_a_gain_within_the_noise_is_no_gain():
+def test_a_gain_within_the_noise_is_ignored():
     quiet = {1: [[100.0], [100.5], [99.5]], 2: [[55.0, 55.0], [55.2, 55.2]] * 2}
     noisy = {1: [[100.0], [130.0], [70.0]], 2: [[55.0, 55.0], [70.0, 70.0]] * 2}
 
@@ -277,7 +277,7 @@ def test_a_gain_within_the_noise_is_no_gain():
     assert consolidation(noisy).knee == 1
 
 
-def test_it_rarely_sees_a_gain_where_there_is_none():
+def test_false_gains_are_rare():
     rng = np.random.default_rng(1)
     curves = [
         consolidation(
@@ -289,7 +289,7 @@ def test_it_rarely_sees_a_gain_where_there_is_none():
     assert np.mean([curve.knee == 2 for curve in curves]) < 0.025
 
 
-def test_it_refuses_slots_that_do_not_fit_their_number():
+def test_a_wrong_number_of_slots_raises():
     with pytest.raises(ValueError, match="3 VMs has 2 slots"):
         consolidation({3: [[1.0, 2.0]]})
     with pytest.raises(ValueError, match="at least one"):

@@ -1,12 +1,12 @@
-"""The promises of the method, measured on cells whose truth is known."""
+"""The coverage promised by the method, measured on simulated cells."""
 
 import zlib
 
 import numpy as np
 import pytest
 
-from benchmarks.analysis.designs import Design, designed_intervals
 from benchmarks.analysis.intervals import Method, log_ratio_intervals
+from benchmarks.analysis.session_designs import SessionDesign, design_intervals
 from benchmarks.analysis.verdicts import Verdict
 from tests.benchmarks.analysis.simulation import (
     KINDS,
@@ -35,11 +35,11 @@ def sides_of(kind, n, *, noise, truth=1.0):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_noise_is_what_it_says_it_is(kind):
+def test_simulated_noise_has_the_stated_deviation(kind):
     drawn = runs(generator_of(kind), kind, 100_000, 5, noise=0.05)
 
     assert drawn.mean() == pytest.approx(1, abs=0.0005)
-    # The variance of t3's variance is infinite: its estimate converges slowly.
+    # The variance of t3's variance is infinite, so its estimate converges slowly.
     assert drawn.std() == pytest.approx(0.05, rel=0.05 if kind == "t3" else 0.01)
 
 
@@ -52,7 +52,7 @@ def test_95_of_100_intervals_hold_the_truth(kind, n, noise):
 
 @pytest.mark.parametrize("noise", [0.05, 0.2])
 @pytest.mark.parametrize("n", [5, 10])
-def test_they_do_so_for_a_noisy_machine_on_a_quiet_host(n, noise):
+def test_intervals_hold_for_unequal_noise(n, noise):
     generator = generator_of("quiet", n, noise)
     cell = cells_of(generator, "lognormal", REPETITIONS, n, noise=noise)
     native = cells_of(generator, "normal", REPETITIONS, n, noise=0.002)
@@ -62,12 +62,12 @@ def test_they_do_so_for_a_noisy_machine_on_a_quiet_host(n, noise):
 
 @pytest.mark.parametrize("n", [2, 3, 4])
 @pytest.mark.parametrize("kind", KINDS)
-def test_below_five_runs_they_are_wide_rather_than_wrong(kind, n):
+def test_below_five_runs_intervals_are_wide(kind, n):
     assert covered(*sides_of(kind, n, noise=0.02)) >= 0.95
 
 
-def test_two_runs_against_thirty_keep_their_promise():
-    """With a common t quantile (plain Welch) this is 88 %."""
+def test_two_runs_against_thirty_keep_the_coverage():
+    """With a common t quantile (plain Welch) the coverage is 88 %."""
     generator = generator_of("unequal")
     cell = cells_of(generator, "normal", REPETITIONS, 2, noise=0.02)
     native = cells_of(generator, "normal", REPETITIONS, 30, noise=0.02)
@@ -79,7 +79,7 @@ def test_two_runs_against_thirty_keep_their_promise():
 @pytest.mark.parametrize("noise", [0.005, 0.02, 0.05, 0.1])
 @pytest.mark.parametrize("n", [5, 10])
 @pytest.mark.parametrize("kind", KINDS)
-def test_equal_systems_are_rarely_called_different(kind, n, noise):
+def test_equal_systems_rarely_get_a_verdict_of_difference(kind, n, noise):
     given = shares(*sides_of(kind, n, noise=noise))
 
     assert given[Verdict.SLOWER] + given[Verdict.FASTER] <= 0.04
@@ -104,12 +104,12 @@ def test_the_correction_keeps_wrong_verdicts_among_many_below_5_percent(slower):
     before, after = wrong_among_many(generator_of("many", slower), 80, slower)
 
     assert after <= 0.05
-    assert slower or before > 0.5  # nothing to find, and no correction
+    assert slower or before > 0.5  # no differences, without correction
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 10, 30])
 @pytest.mark.parametrize("noise", [0.0, 0.1, 0.3, 0.5, 1.0])
-def test_rounded_readings_are_not_taken_for_exact(noise, n):
+def test_rounded_readings_keep_the_coverage(noise, n):
     generator = generator_of("rounded", noise, n)
 
     assert covered_when_rounded(generator, REPETITIONS, n, noise=noise) >= 0.93
@@ -122,7 +122,7 @@ def test_the_variance_of_rounding_must_not_be_divided_by_the_runs():
     assert divided < 0.5
 
 
-# --- Days that differ by 3 %: sessions are what was repeated, or were not.
+# --- Days that differ by 3 %.
 
 
 def designed(sessions, *, is_shared, n=5, truth=1.0):
@@ -131,7 +131,7 @@ def designed(sessions, *, is_shared, n=5, truth=1.0):
         generator, REPETITIONS, sessions, n, truth=truth, is_shared=is_shared
     )
     pair = own.sessions, native.sessions
-    return designed_intervals(own.cells, native.cells, pair, True)
+    return design_intervals(own.cells, native.cells, pair, True)
 
 
 def holding(judged, truth=1.0):
@@ -139,24 +139,24 @@ def holding(judged, truth=1.0):
 
 
 def called(judged):
-    """How often slower and faster by what decides, the margin being 2 %."""
+    """Return how often the verdict is slower and faster, with a margin of 2 %."""
     slower = np.mean(judged.deciding_high < np.log(0.98))
     return slower, np.mean(judged.deciding_low > np.log(1.02))
 
 
 ROWS = [
-    (Design.SHARED, (3, 3), True),
-    (Design.SHARED, (5, 5), True),
-    (Design.SHARED, (10, 10), True),
-    (Design.TWO_SHARED, (2, 2), True),
-    (Design.ONE_SHARED, (1, 1), True),
-    (Design.REPEATED, (3, 3), False),
-    (Design.REPEATED, (5, 5), False),
-    (Design.REPEATED, (10, 10), False),
-    (Design.BORROWED, (1, 3), False),
-    (Design.BORROWED, (5, 1), False),
-    (Design.BORROWED, (1, 10), False),
-    (Design.BORROWED, (2, 5), False),
+    (SessionDesign.SHARED, (3, 3), True),
+    (SessionDesign.SHARED, (5, 5), True),
+    (SessionDesign.SHARED, (10, 10), True),
+    (SessionDesign.TWO_SHARED, (2, 2), True),
+    (SessionDesign.ONE_SHARED, (1, 1), True),
+    (SessionDesign.SEPARATE_SESSIONS, (3, 3), False),
+    (SessionDesign.SEPARATE_SESSIONS, (5, 5), False),
+    (SessionDesign.SEPARATE_SESSIONS, (10, 10), False),
+    (SessionDesign.ASSUMED_SPREAD, (1, 3), False),
+    (SessionDesign.ASSUMED_SPREAD, (5, 1), False),
+    (SessionDesign.ASSUMED_SPREAD, (1, 10), False),
+    (SessionDesign.ASSUMED_SPREAD, (2, 5), False),
 ]
 
 
@@ -181,14 +181,14 @@ def test_intervals_of_every_design_hold_the_truth(design, sessions, is_shared, n
         ((1, 5), False, 0.07),
     ],
 )
-def test_a_real_difference_of_5_percent_is_found_by(sessions, is_shared, least):
+def test_a_difference_of_5_percent_is_found(sessions, is_shared, least):
     slower, faster = called(designed(sessions, is_shared=is_shared, truth=0.95))
 
     assert slower >= least
     assert faster == 0
 
 
-def test_runs_of_one_day_each_cannot_tell_days_from_systems():
-    """Why this design gets no verdict: no number of runs helps."""
+def test_runs_of_one_day_each_cannot_separate_days_and_systems():
+    """This design has no verdict because no number of runs helps."""
     for n in (5, 30):
         assert sum(called(designed((1, 1), is_shared=False, n=n))) > 0.2

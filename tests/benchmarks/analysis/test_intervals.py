@@ -6,33 +6,33 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
+from benchmarks.analysis.cell_statistics import summarize
 from benchmarks.analysis.intervals import (
     Method,
-    Rollups,
+    RunStatistics,
     hodges_lehmann,
     hodges_lehmann_ratio,
     log_ratio_intervals,
     mean_interval,
-    mean_intervals,
+    mean_interval_ends,
     normal_quantile,
-    t_of_runs,
     t_quantiles,
-    tail,
+    t_quantiles_of_runs,
+    t_tail,
 )
-from benchmarks.analysis.summary import summarise
 
 UNKNOWN = float("nan")
 
 
 def side(n, mean, deviation, resolution=UNKNOWN):
-    """One cell with this sample standard deviation of its run means."""
+    """Return one cell with this sample standard deviation of its run means."""
     m2 = deviation**2 * (n - 1) if n > 1 else 0.0
-    return Rollups.of([n], [mean], [m2], [resolution])
+    return RunStatistics.from_sums([n], [mean], [m2], [resolution])
 
 
 def of_runs(*run_means, resolution=UNKNOWN):
-    rolled = summarise(run_means)
-    return Rollups.of([rolled.n], [rolled.mean], [rolled.m2], [resolution])
+    rolled = summarize(run_means)
+    return RunStatistics.from_sums([rolled.n], [rolled.mean], [rolled.m2], [resolution])
 
 
 def interval(cell, baseline, higher_is_better=True, **options):
@@ -43,7 +43,7 @@ def limits(intervals):
     return (intervals.low[0], intervals.high[0])
 
 
-# --- Golden: the same numbers from other people's code.
+# --- Reference values from other implementations.
 
 
 def golden_cells():
@@ -55,12 +55,12 @@ def golden_cells():
 
 
 def sample_with(generator, n, mean, deviation):
-    """Values that have exactly this mean and sample standard deviation."""
+    """Return values with exactly this mean and sample standard deviation."""
     drawn = generator.normal(size=n)
     return mean + deviation * (drawn - drawn.mean()) / drawn.std(ddof=1)
 
 
-def test_it_is_scipys_welch_interval_on_the_log_scale():
+def test_it_equals_scipys_welch_interval_on_the_log_scale():
     generator = np.random.default_rng(1947)
     for n, means, deviations in golden_cells():
         intervals = interval(*map(side, n, means, deviations))
@@ -76,7 +76,7 @@ def test_it_is_scipys_welch_interval_on_the_log_scale():
 
 
 def scalar_welch(n, means, deviations):
-    """The formulas of docs/method.md, written once more without numpy."""
+    """Return the interval by the formulas of docs/method.md, without numpy."""
     terms = [s**2 / (k * m**2) for k, m, s in zip(n, means, deviations, strict=True)]
     df = sum(terms) ** 2 / sum(v**2 / (k - 1) for v, k in zip(terms, n, strict=True))
     half = stats.t.ppf(0.975, df) * math.sqrt(sum(terms))
@@ -84,7 +84,7 @@ def scalar_welch(n, means, deviations):
     return math.exp(centre - half), math.exp(centre + half)
 
 
-def test_it_is_the_formula_of_the_method():
+def test_it_equals_the_formula_of_the_method():
     for n, means, deviations in golden_cells():
         intervals = interval(*map(side, n, means, deviations))
 
@@ -93,7 +93,7 @@ def test_it_is_the_formula_of_the_method():
 
 
 def fieller(n, means, deviations, t):
-    """Find the limits of Fieller's set {r: (y - r x)^2 <= t^2 (v_y + r^2 v_x)}."""
+    """Return the limits of Fieller's set {r: (y - r x)^2 <= t^2 (v_y + r^2 v_x)}."""
     y, x = means
     v_y, v_x = deviations**2 / n
 
@@ -105,7 +105,7 @@ def fieller(n, means, deviations, t):
     return low, high
 
 
-def test_it_is_fiellers_interval_but_for_terms_of_second_order():
+def test_it_equals_fiellers_interval_up_to_second_order():
     """With a, b = t x relative error of the sides and h^2 = a^2 + b^2, Fieller's limits
     are ln r = +-h + (b^2 - a^2) / 2 + O(h^3): no further from +-h than h^2 / 2 + h^3.
     """
@@ -152,7 +152,7 @@ def test_each_side_keeps_its_own_t_below_five_runs():
     assert math.isnan(intervals.df[0])
 
 
-def test_the_error_of_two_meters_comes_on_top():
+def test_the_error_of_two_meters_is_added():
     sides = side(10, 100.0, 1.0), side(10, 100.0, 1.0)
     meters = 2 * 0.015**2 / 3
 
@@ -176,7 +176,7 @@ def test_more_confidence_is_a_wider_interval():
     )
 
 
-# --- Where there is none.
+# --- Without an interval.
 
 
 @pytest.mark.parametrize(
@@ -209,23 +209,23 @@ def test_a_reading_that_is_not_above_zero_has_no_ratio(reading):
 
 
 def test_a_cell_without_runs_has_no_ratio():
-    empty = Rollups.of([0], [None], [None], [None])
+    empty = RunStatistics.from_sums([0], [None], [None], [None])
 
     assert math.isnan(interval(empty, side(5, 100.0, 1.0)).ratio[0])
     assert math.isnan(interval(side(5, 100.0, 1.0), empty).ratio[0])
 
 
-def test_it_says_how_near_the_baseline_comes_to_zero():
+def test_g_measures_how_close_the_baseline_comes_to_zero():
     intervals = interval(side(5, 100.0, 1.0), side(5, 100.0, 36.0))
 
-    assert intervals.g[0] == pytest.approx(2.776**2 * 0.36**2 / 5, rel=1e-3)
-    assert intervals.own_g[0] == pytest.approx(2.776**2 * 0.01**2 / 5, rel=1e-3)
+    assert intervals.baseline_g[0] == pytest.approx(2.776**2 * 0.36**2 / 5, rel=1e-3)
+    assert intervals.cell_g[0] == pytest.approx(2.776**2 * 0.01**2 / 5, rel=1e-3)
 
 
 # --- Identical readings.
 
 
-def test_identical_readings_vary_by_what_rounding_hides():
+def test_identical_readings_have_the_variance_of_rounding():
     same = of_runs(*[12.34] * 5, resolution=0.01)
 
     intervals = interval(same, side(5, 12.34, 0.1))
@@ -235,14 +235,14 @@ def test_identical_readings_vary_by_what_rounding_hides():
     assert intervals.low[0] < 1 < intervals.high[0]
 
 
-def test_more_identical_readings_tell_nothing_more():
+def test_more_identical_readings_do_not_narrow_the_interval():
     few, many = (of_runs(*[7.0] * n, resolution=1.0) for n in (5, 50))
 
     assert few.log_variance() == many.log_variance()
 
 
-def test_the_interval_of_identical_readings_holds_the_truth():
-    """Readings 99.6 and 100.4 both print as 100: the whole 0.8 % must be inside."""
+def test_the_interval_of_identical_readings_contains_the_truth():
+    """Readings 99.6 and 100.4 both print as 100: the interval must contain 0.8 %."""
     same = of_runs(*[100.0] * 10, resolution=1.0)
 
     intervals = interval(same, same)
@@ -313,7 +313,7 @@ def test_more_runs_make_it_narrower(n, more, noise, baseline_noise):
 
 
 @given(sides, sides)
-def test_it_is_never_negative_and_holds_the_ratio(cell, baseline):
+def test_it_is_positive_and_contains_the_ratio(cell, baseline):
     intervals = interval(cell, baseline)
 
     if intervals.method[0] != Method.NONE:
@@ -321,10 +321,10 @@ def test_it_is_never_negative_and_holds_the_ratio(cell, baseline):
 
 
 @given(st.lists(st.tuples(sides, sides, st.booleans()), min_size=1, max_size=8))
-def test_many_cells_at_once_are_each_cell_by_itself(cells):
+def test_many_cells_equal_single_cells(cells):
     alone = [interval(*each) for each in cells]
     stacked = [
-        Rollups(
+        RunStatistics(
             *(
                 np.concatenate([getattr(each[place], name) for each in cells])
                 for name in ("n", "mean", "variance", "resolution")
@@ -342,7 +342,7 @@ def test_many_cells_at_once_are_each_cell_by_itself(cells):
 
 
 @pytest.mark.parametrize("probability", [0.6, 0.95, 0.975, 0.995, 0.9995])
-def test_it_is_the_quantile_of_scipy(probability):
+def test_it_equals_the_quantile_of_scipy(probability):
     generator = np.random.default_rng(1908)
     df = np.concatenate(
         [
@@ -356,37 +356,37 @@ def test_it_is_the_quantile_of_scipy(probability):
     np.testing.assert_allclose(t_quantiles(df, probability), expected, rtol=1e-12)
 
 
-def test_what_has_no_degrees_of_freedom_has_no_quantile():
+def test_zero_degrees_of_freedom_have_no_quantile():
     assert np.isnan(t_quantiles(np.array([np.nan, 0.5]), 0.975)).all()
 
 
 @pytest.mark.parametrize("more", [[], [100_000]])
-def test_a_number_of_runs_has_one_degree_less(more):
-    quantiles = t_of_runs(np.array([0, 1, 2, 31, *more]), 0.975)
+def test_n_runs_have_n_minus_1_degrees(more):
+    quantiles = t_quantiles_of_runs(np.array([0, 1, 2, 31, *more]), 0.975)
 
     expected = [np.nan, np.nan, 12.7062, 2.0423, *[1.95998 for _ in more]]
     assert quantiles == pytest.approx(expected, rel=1e-4, nan_ok=True)
 
 
-def test_no_cells_have_no_quantiles():
-    assert t_of_runs(np.array([], dtype=int), 0.975).size == 0
+def test_empty_arrays_have_no_quantiles():
+    assert t_quantiles_of_runs(np.array([], dtype=int), 0.975).size == 0
 
 
 def test_a_known_variance_has_the_normal_quantile():
     assert normal_quantile(0.975) == pytest.approx(1.959964, rel=1e-6)
 
 
-def test_a_tail_is_that_of_scipy():
+def test_it_equals_the_tail_of_scipy():
     statistic, df = np.array([0.0, 1.0, 40.0]), np.array([3.0, 4.5, 200.0])
 
     expected = stats.t.sf(statistic, df)
-    np.testing.assert_allclose(tail(statistic, df), expected, rtol=1e-10)
+    np.testing.assert_allclose(t_tail(statistic, df), expected, rtol=1e-10)
 
 
 RUNS = [9.8, 10.1, 10.0, 10.4, 9.9]
 
 
-def test_it_is_students_interval():
+def test_it_equals_students_interval():
     mean = sum(RUNS) / 5
     m2 = sum((each - mean) ** 2 for each in RUNS)
 
@@ -397,11 +397,11 @@ def test_it_is_students_interval():
 
 
 @pytest.mark.parametrize("n", [0, 1])
-def test_a_single_run_has_none(n):
+def test_a_single_run_has_no_interval_of_the_mean(n):
     assert mean_interval(n, 10.0, 0.0, 0.1) is None
 
 
-def test_equal_readings_are_as_unsure_as_their_rounding():
+def test_equal_readings_have_the_uncertainty_of_rounding():
     bounds = mean_interval(5, 10.0, 0.0, resolution=0.1)
 
     half = stats.t.ppf(0.975, 4) * 0.1 / math.sqrt(12)
@@ -459,14 +459,18 @@ def test_a_ratio_needs_readings_above_zero():
         hodges_lehmann_ratio([*ODD[:9], 0.0], ODD, higher_is_better=True)
 
 
-def test_the_interval_of_a_mean_is_students_on_the_log_scale():
-    low, high = mean_intervals(Rollups.of([5], [100.0], [4 * 9.0], [0.01]))
+def test_mean_ends_equal_students_interval_on_the_log_scale():
+    low, high = mean_interval_ends(
+        RunStatistics.from_sums([5], [100.0], [4 * 9.0], [0.01])
+    )
 
     half = stats.t.ppf(0.975, 4) * 3 / np.sqrt(5) / 100
     assert (low[0], high[0]) == pytest.approx((100 * np.exp(-half), 100 * np.exp(half)))
 
 
 def test_a_single_run_and_a_reading_of_zero_have_no_interval():
-    ends = mean_intervals(Rollups.of([1, 5], [10.0, 0.0], [0.0, 1.0], [0.1, 0.1]))
+    ends = mean_interval_ends(
+        RunStatistics.from_sums([1, 5], [10.0, 0.0], [0.0, 1.0], [0.1, 0.1])
+    )
 
     assert np.isnan(ends).all()

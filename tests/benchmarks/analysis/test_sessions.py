@@ -1,4 +1,4 @@
-"""Sessions from start times: the same whatever came first, with the reason why."""
+"""Sessions from start times, independent of order, with their reasons."""
 
 import itertools
 import random
@@ -13,11 +13,11 @@ from benchmarks.analysis.sessions import (
     LONGEST_PAUSE,
     RunStart,
     derive_sessions,
-    followed,
     host_states,
-    is_named,
-    kept_sessions,
-    lag_one,
+    is_declared_name,
+    lag_one_autocorrelation,
+    match_stored_sessions,
+    nearest_sessions,
 )
 
 MORNING = datetime(2021, 5, 3, 8, 0, tzinfo=UTC)
@@ -57,26 +57,26 @@ def test_a_session_begins_after_more_than_six_hours():
     assert groups(*runs) == [(1, 2), (3,), (4,)]
     assert reasons(*runs) == [
         "the first runs on this host",
-        "6.5 hours after the run before",
-        "3.6 days after the run before",
+        "6.5 hours after the previous run",
+        "3.6 days after the previous run",
     ]
 
 
 @pytest.mark.parametrize("name", ["kernel", "firmware", "microcode"])
-def test_a_session_begins_where_the_host_runs_something_else(name):
+def test_a_session_begins_when_the_host_changes(name):
     runs = (
         run(1, 0, **{name: "5.10"}),
-        run(2, 1),  # a guest states nothing of its host
+        run(2, 1),  # a guest reports no facts of its host
         run(3, 2, **{name: "5.15"}),
         run(4, 3),
         run(5, 4, **{name: "5.15"}),
     )
 
     assert groups(*runs) == [(1, 2), (3, 4, 5)]
-    assert reasons(*runs)[1] == f"{name} 5.10 to 5.15"
+    assert reasons(*runs)[1] == f"{name} changed from 5.10 to 5.15"
 
 
-def test_what_is_first_stated_in_a_session_is_no_change():
+def test_a_fact_reported_later_is_not_a_change():
     assert groups(run(1, 0), run(2, 1, kernel="5.10")) == [(1, 2)]
 
 
@@ -86,33 +86,34 @@ def test_a_reboot_begins_a_session_on_another_day_only():
 
     assert groups(*evening, *night) == [(1, 2, 3, 4, 5, 6)]
     assert groups(*evening, run(4, 17, boot="c")) == [(1, 2, 3), (4,)]
-    assert reasons(*evening, run(4, 17, boot="c"))[1] == "another day and a reboot"
+    assert reasons(*evening, run(4, 17, boot="c"))[1] == "a reboot on another day"
 
 
-def test_all_reasons_are_said():
+def test_all_reasons_are_listed():
     runs = run(1, 0, kernel="5.10", boot="a"), run(2, 30, kernel="5.15", boot="b")
 
     assert reasons(*runs)[1] == (
-        "30.0 hours after the run before, kernel 5.10 to 5.15, another day and a reboot"
+        "30.0 hours after the previous run, kernel changed from 5.10 to 5.15, "
+        "a reboot on another day"
     )
 
 
-def test_it_is_named_by_its_first_start():
+def test_a_session_is_named_by_its_first_start():
     session = derive_sessions([run(1, 0), run(2, 0.51)])[0]
 
-    assert session.name_of(1) == "2021-05-03 08:00"
-    assert session.name_of(2) == "2021-05-03 08:30"
+    assert session.session_name(1) == "2021-05-03 08:00"
+    assert session.session_name(2) == "2021-05-03 08:30"
 
 
 @given(RUNS, st.randoms())
-def test_the_order_of_uploads_changes_nothing(runs, chance: random.Random):
+def test_the_order_of_uploads_does_not_matter(runs, chance: random.Random):
     shuffled = chance.sample(runs, len(runs))
 
     assert derive_sessions(shuffled) == derive_sessions(runs)
 
 
 @given(RUNS)
-def test_ids_in_another_order_make_the_same_sessions(runs):
+def test_the_order_of_ids_does_not_matter(runs):
     other = [RunStart(-one.id, one.started_at, one.states) for one in runs]
 
     assert {frozenset(group) for group in groups(*runs)} == {
@@ -133,7 +134,7 @@ def test_every_run_is_in_one_session_and_no_pause_is_too_long(runs):
 
 
 @given(RUNS)
-def test_without_what_the_host_ran_only_pauses_count(runs):
+def test_without_host_facts_only_pauses_count(runs):
     plain = [RunStart(one.id, one.started_at, {}) for one in runs]
     sessions = derive_sessions(plain)
 
@@ -141,20 +142,20 @@ def test_without_what_the_host_ran_only_pauses_count(runs):
         assert after.starts[0] - before.starts[-1] > LONGEST_PAUSE
 
 
-def test_a_late_run_follows_the_nearest_that_a_person_placed():
+def test_a_late_run_joins_the_nearest_placed_run():
     (session,) = derive_sessions([run(n, n) for n in range(6)])
 
-    assert followed(session, {1: 70, 4: 90}) == {0: 70, 2: 70, 3: 90, 5: 90}
-    assert followed(session, {1: 70, 3: 90})[2] == 70
-    assert followed(session, {}) == {}
+    assert nearest_sessions(session, {1: 70, 4: 90}) == {0: 70, 2: 70, 3: 90, 5: 90}
+    assert nearest_sessions(session, {1: 70, 3: 90})[2] == 70
+    assert nearest_sessions(session, {}) == {}
 
 
-def test_a_session_that_grows_or_is_cut_stays_the_same():
-    assert kept_sessions([[1, 2, 3]], {1: 7, 2: 7}) == [7]
-    assert kept_sessions([[1], [2, 3]], {1: 7, 2: 7, 3: 7}) == [None, 7]
-    assert kept_sessions([[1, 2, 3]], {1: 7, 2: 8, 3: 8}) == [8]
-    assert kept_sessions([[1, 2], [3]], {1: 7, 2: 8, 3: 8}) == [7, 8]
-    assert kept_sessions([[4]], {1: 7, 4: None}) == [None]
+def test_a_session_that_grows_or_is_split_keeps_its_identity():
+    assert match_stored_sessions([[1, 2, 3]], {1: 7, 2: 7}) == [7]
+    assert match_stored_sessions([[1], [2, 3]], {1: 7, 2: 7, 3: 7}) == [None, 7]
+    assert match_stored_sessions([[1, 2, 3]], {1: 7, 2: 8, 3: 8}) == [8]
+    assert match_stored_sessions([[1, 2], [3]], {1: 7, 2: 8, 3: 8}) == [7, 8]
+    assert match_stored_sessions([[4]], {1: 7, 4: None}) == [None]
 
 
 @pytest.mark.parametrize(
@@ -167,33 +168,33 @@ def test_a_session_that_grows_or_is_cut_stays_the_same():
         ("", False),
     ],
 )
-def test_what_an_agent_calls_one_start_of_it_is_no_name(name, is_one):
-    assert is_named(name) == is_one
+def test_an_agents_generated_name_is_not_declared(name, is_one):
+    assert is_declared_name(name) == is_one
 
 
-def test_facts_may_hold_anything():
+def test_facts_may_have_any_type():
     facts = {"host_kernel": "5.10", "host_boot": 7, "host_firmware": None, "a": "b"}
 
     assert host_states(facts) == {"host_kernel": "5.10"}
 
 
-def test_lag_one_is_found_again_without_its_bias():
+def test_lag_one_autocorrelation_is_unbiased():
     rng = np.random.default_rng(1)
     found = []
     for _ in range(400):
         values = [0.0]
         for noise in rng.normal(size=140):
             values.append(0.6 * values[-1] + noise)
-        found.append(lag_one(values[100:]))
+        found.append(lag_one_autocorrelation(values[100:]))
 
     assert np.mean([one or 0.0 for one in found]) == pytest.approx(0.6, abs=0.03)
 
 
 @pytest.mark.parametrize("n", [5, 8, 10, 30])
-def test_runs_without_order_have_no_lag_on_average(n):
+def test_independent_runs_have_zero_autocorrelation_on_average(n):
     rng = np.random.default_rng(n)
 
-    found = [lag_one(rng.normal(size=n)) for _ in range(4_000)]
+    found = [lag_one_autocorrelation(rng.normal(size=n)) for _ in range(4_000)]
 
     assert np.mean(found) == pytest.approx(0, abs=0.03)
 
@@ -203,29 +204,32 @@ def test_runs_without_order_have_no_lag_on_average(n):
     [[1, 2, 3, 4], [0.1] * 20, [0.0] * 9],
     ids=["too few", "equal", "zeros"],
 )
-def test_nothing_is_said_of_a_lag_that_cannot_be_known(values):
-    assert lag_one(values) is None
+def test_autocorrelation_is_none_if_unknown(values):
+    assert lag_one_autocorrelation(values) is None
 
 
-def test_runs_that_alternate_are_less_alike_than_chance_makes_them():
-    assert lag_one([1, 9] * 6) < -1
+def test_alternating_runs_have_negative_autocorrelation():
+    assert lag_one_autocorrelation([1, 9] * 6) < -1
 
 
 @given(
     st.lists(st.integers(-1000, 1000), min_size=8, max_size=20),
     st.sampled_from([1e-300, 0.5, 1e300 / 1000]),
 )
-def test_a_lag_has_no_unit(values, unit):
-    own, other = lag_one(values), lag_one([value * unit for value in values])
+def test_autocorrelation_does_not_depend_on_the_unit(values, unit):
+    own, other = (
+        lag_one_autocorrelation(values),
+        lag_one_autocorrelation([value * unit for value in values]),
+    )
 
     assert (own is None) == (other is None)
     assert own is None or own == pytest.approx(other)
     assert own is None or -2 < own < 1
 
 
-def test_what_a_drift_leaves_is_looked_at_for_a_lag():
+def test_a_drift_is_removed_before_autocorrelation():
     rng = np.random.default_rng(5)
     values = [100 + k + noise for k, noise in enumerate(rng.normal(0, 0.5, 30))]
 
-    assert lag_one(values) > 0.8
-    assert (lag_one(values, slope=1.0) or 0.0) < 0.5
+    assert lag_one_autocorrelation(values) > 0.8
+    assert (lag_one_autocorrelation(values, slope=1.0) or 0.0) < 0.5

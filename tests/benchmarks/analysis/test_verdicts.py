@@ -4,29 +4,34 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from benchmarks.analysis.gates import MOST_RUNS, Gate, runs_for_width, width_sentence
-from benchmarks.analysis.intervals import Rollups, log_ratio_intervals
+from benchmarks.analysis.intervals import RunStatistics, log_ratio_intervals
+from benchmarks.analysis.verdict_gates import (
+    MAX_RUNS,
+    Gate,
+    runs_for_width,
+    width_sentence,
+)
 from benchmarks.analysis.verdicts import (
     EvidenceLevel,
     Verdict,
+    assess_cells,
     benjamini_hochberg,
-    correct,
-    judge,
+    correct_for_multiple_tests,
 )
 
 
 def cells(*rows):
-    """Cells of (runs, mean, standard deviation)."""
+    """Return cells of (runs, mean, standard deviation)."""
     n, mean, deviation = np.array(rows, dtype=float).T
     m2 = deviation**2 * np.maximum(n - 1, 0)
-    return Rollups.of(n.astype(int), mean, m2, np.full(len(n), np.nan))
+    return RunStatistics.from_sums(n.astype(int), mean, m2, np.full(len(n), np.nan))
 
 
 QUIET = (5, 100.0, 0.5)
 
 
 def verdict_of(*cell, baseline=QUIET, higher_is_better=True, **options):
-    judged = judge(cells(cell), cells(baseline), [higher_is_better], **options)
+    judged = assess_cells(cells(cell), cells(baseline), [higher_is_better], **options)
     return Verdict(judged.verdict[0])
 
 
@@ -65,17 +70,17 @@ def test_a_study_may_set_another_margin():
         (30, EvidenceLevel.RANKING, 0),
     ],
 )
-def test_the_smaller_side_decides_what_may_be_said(n, evidence_level, gates):
+def test_the_smaller_side_decides_the_evidence_level(n, evidence_level, gates):
     few, many = cells((n, 50.0, 0.1)), cells((30, 100.0, 0.1))
 
-    for judged in (judge(few, many, [True]), judge(many, few, [True])):
+    for judged in (assess_cells(few, many, [True]), assess_cells(many, few, [True])):
         assert judged.evidence_level[0] == evidence_level
         assert judged.gates[0] == gates
         assert (judged.verdict[0] == Verdict.NOT_ASSESSED) == bool(gates)
 
 
-def test_few_runs_lean_but_have_no_verdict():
-    judged = judge(cells((3, 50.0, 0.1)), cells((3, 100.0, 0.1)), [True])
+def test_few_runs_have_a_direction_but_no_verdict():
+    judged = assess_cells(cells((3, 50.0, 0.1)), cells((3, 100.0, 0.1)), [True])
 
     assert judged.verdict[0] == Verdict.NOT_ASSESSED
     assert judged.direction[0] == Verdict.SLOWER
@@ -87,8 +92,8 @@ def test_every_gate_withholds_a_verdict(gate):
     assert verdict_of(5, 90.0, 0.5, gates=[gate]) == stated
 
 
-def test_gates_from_elsewhere_come_on_top_of_those_found():
-    judged = judge(
+def test_passed_gates_are_added_to_statistical_ones():
+    judged = assess_cells(
         cells((3, 90.0, 0.5), QUIET), cells(QUIET, QUIET), True, gates=[Gate.FLAGGED, 0]
     )
 
@@ -96,8 +101,10 @@ def test_gates_from_elsewhere_come_on_top_of_those_found():
 
 
 @pytest.mark.parametrize("gate", [Gate.NATIVE, Gate.NO_BASELINE, Gate.UNDIRECTED])
-def test_why_there_is_no_baseline_is_said_once(gate):
-    judged = judge(cells(QUIET), cells((0, np.nan, np.nan)), [True], gates=[gate])
+def test_a_missing_baseline_is_explained_once(gate):
+    judged = assess_cells(
+        cells(QUIET), cells((0, np.nan, np.nan)), [True], gates=[gate]
+    )
 
     assert judged.gates.tolist() == [gate]
     assert np.isnan(judged.intervals.ratio[0])
@@ -108,10 +115,12 @@ any_cell = st.tuples(st.integers(0, 9), any_number, any_number, any_number)
 
 
 @given(any_cell, any_cell, st.booleans())
-def test_no_numbers_are_too_strange_to_be_judged(cell, baseline, higher_is_better):
-    sides = [Rollups.of(*([each] for each in side)) for side in (cell, baseline)]
+def test_extreme_numbers_are_assessed(cell, baseline, higher_is_better):
+    sides = [
+        RunStatistics.from_sums(*([each] for each in side)) for side in (cell, baseline)
+    ]
 
-    judged = judge(*sides, [higher_is_better])
+    judged = assess_cells(*sides, [higher_is_better])
 
     intervals = judged.intervals
     if judged.verdict[0] != Verdict.NOT_ASSESSED:
@@ -125,8 +134,8 @@ a_cell = st.tuples(st.integers(2, 12), st.floats(90.0, 110.0), st.floats(0.01, 5
 
 
 @given(st.lists(st.tuples(a_cell, a_cell), min_size=1, max_size=6))
-def test_p_and_verdict_say_the_same(pairs):
-    judged = judge(
+def test_p_and_verdict_are_consistent(pairs):
+    judged = assess_cells(
         cells(*(cell for cell, _ in pairs)), cells(*(other for _, other in pairs)), True
     )
 
@@ -137,13 +146,13 @@ def test_p_and_verdict_say_the_same(pairs):
     np.testing.assert_array_equal(np.isnan(p), judged.verdict == Verdict.NOT_ASSESSED)
 
 
-def test_p_is_twice_the_tail_beyond_the_nearest_edge():
+def test_p_is_twice_the_tail_from_the_nearest_edge():
     """10 a side, each mean's relative error 0.5 %: df 18, error 0.7071 %."""
     deviation = 0.5 * 10**0.5
     baseline = cells((10, 100.0, deviation))
 
-    slower = judge(cells((10, 96.0, 0.96 * deviation)), baseline, [True])
-    inside = judge(cells((10, 100.0, deviation)), baseline, [True])
+    slower = assess_cells(cells((10, 96.0, 0.96 * deviation)), baseline, [True])
+    inside = assess_cells(cells((10, 100.0, deviation)), baseline, [True])
 
     # -ln(0.96 / 0.98) = 0.0206193; ln(1.02) = 0.0198026
     error = 0.005 * 2**0.5
@@ -155,9 +164,9 @@ def test_p_is_twice_the_tail_beyond_the_nearest_edge():
 # --- Advice.
 
 
-def test_it_says_how_many_runs_would_decide():
-    judged = judge(cells((5, 97.0, 1.0)), cells((5, 100.0, 1.0)), [True])
-    wanted = int(judged.wanted_runs[0])
+def test_advice_has_the_number_of_runs():
+    judged = assess_cells(cells((5, 97.0, 1.0)), cells((5, 100.0, 1.0)), [True])
+    wanted = int(judged.runs_needed[0])
 
     assert judged.verdict[0] == Verdict.UNDETERMINED
     assert verdict_of(wanted, 97.0, 1.0, baseline=(wanted, 100.0, 1.0)) == (
@@ -171,22 +180,22 @@ def test_it_says_how_many_runs_would_decide():
 @pytest.mark.parametrize(
     ("cell", "baseline", "wanted"),
     [
-        ((1, 90.0, 0.0), (1, 100.0, 0.0), 5),  # nothing known of the spread
+        ((1, 90.0, 0.0), (1, 100.0, 0.0), 5),  # unknown spread
         ((3, 90.0, 0.5), (3, 100.0, 0.5), 5),  # clear, but too few
         ((5, 90.0, 0.5), (5, 100.0, 0.5), 0),  # decided
         ((5, 98.0, 1.0), (5, 100.0, 1.0), 0),  # at the edge: no number decides
         ((0, 0.0, 0.0), (5, 100.0, 1.0), 0),
     ],
 )
-def test_it_wants_runs_only_where_they_help(cell, baseline, wanted):
-    judged = judge(cells(cell), cells(baseline), [True])
+def test_runs_are_advised_only_if_they_help(cell, baseline, wanted):
+    judged = assess_cells(cells(cell), cells(baseline), [True])
 
-    assert judged.wanted_runs[0] == wanted
+    assert judged.runs_needed[0] == wanted
 
 
-def test_more_runs_calm_a_noisy_baseline():
-    judged = judge(cells((5, 50.0, 0.5)), cells((5, 100.0, 40.0)), [True])
-    wanted = int(judged.wanted_runs[0])
+def test_more_runs_solve_a_noisy_baseline():
+    judged = assess_cells(cells((5, 50.0, 0.5)), cells((5, 100.0, 40.0)), [True])
+    wanted = int(judged.runs_needed[0])
 
     assert judged.gates[0] == Gate.NOISY_BASELINE
     calm = verdict_of(wanted, 50.0, 0.5, baseline=(wanted, 100.0, 40.0))
@@ -194,30 +203,32 @@ def test_more_runs_calm_a_noisy_baseline():
 
 
 def test_a_flagged_cell_gets_no_advice():
-    judged = judge(cells((3, 97.0, 1.0)), cells(QUIET), [True], gates=[Gate.FLAGGED])
+    judged = assess_cells(
+        cells((3, 97.0, 1.0)), cells(QUIET), [True], gates=[Gate.FLAGGED]
+    )
 
-    assert judged.wanted_runs[0] == 0
+    assert judged.runs_needed[0] == 0
 
 
-def test_sides_that_are_worlds_apart_are_judged():
-    judged = judge(cells((4, 1e-155, 1e-157)), cells((4, 1e155, 1e152)), [True])
+def test_very_different_sides_are_assessed():
+    judged = assess_cells(cells((4, 1e-155, 1e-157)), cells((4, 1e155, 1e152)), [True])
 
     assert judged.direction[0] == Verdict.SLOWER
-    assert judged.wanted_runs[0] == 5
+    assert judged.runs_needed[0] == 5
 
 
-def test_the_error_of_two_meters_blurs_a_verdict():
+def test_the_error_of_two_meters_can_prevent_a_verdict():
     sides = cells((5, 96.5, 0.5)), cells((5, 100.0, 0.5))
     meters = 2 * 0.015**2 / 3
 
-    assert judge(*sides, [True]).verdict[0] == Verdict.SLOWER
-    judged = judge(*sides, [True], extra_log_variance=meters)
+    assert assess_cells(*sides, [True]).verdict[0] == Verdict.SLOWER
+    judged = assess_cells(*sides, [True], extra_log_variance=meters)
     assert judged.verdict[0] == Verdict.UNDETERMINED
-    assert judged.wanted_runs[0] == 0  # no number of runs shows a meter's error
+    assert judged.runs_needed[0] == 0  # no number of runs reveals a meter's error
 
 
 def side(n, deviation, mean=100.0, resolution=float("nan")):
-    return Rollups.of([n], [mean], [deviation**2 * (n - 1)], [resolution])
+    return RunStatistics.from_sums([n], [mean], [deviation**2 * (n - 1)], [resolution])
 
 
 def half_width(cell, baseline):
@@ -230,7 +241,7 @@ def half_width(cell, baseline):
     st.floats(0.1, 8.0),
     st.floats(0.005, 0.2),
 )
-def test_so_many_runs_make_it_narrow_and_one_less_does_not(n, own, other, wanted):
+def test_the_number_of_runs_is_the_least_that_suffices(n, own, other, wanted):
     runs = int(runs_for_width(side(n, own), side(n, other), wanted)[0])
 
     if runs:
@@ -247,23 +258,23 @@ def test_a_side_that_has_more_runs_keeps_them():
     assert runs < runs_for_width(side(5, 1.0), side(5, 1.0), 0.01)[0]
 
 
-def test_it_wants_five_runs_at_least():
+def test_at_least_five_runs_are_needed():
     assert runs_for_width(side(2, 0.01), side(2, 0.01), 0.1).tolist() == [5]
 
 
 @pytest.mark.parametrize(
     ("cell", "wanted"),
     [
-        (side(5, 30.0), 0.001),  # more than anybody runs
+        (side(5, 30.0), 0.001),  # more than the maximum
         (side(1, 0.0), 0.01),  # no spread known
         (side(5, 0.0, resolution=10.0), 0.01),  # rounding stays, however many runs
     ],
 )
-def test_no_number_of_runs_may_be_enough(cell, wanted):
+def test_too_many_runs_needed_gives_zero(cell, wanted):
     assert runs_for_width(cell, side(5, 0.1), wanted).tolist() == [0]
 
 
-def test_the_error_of_meters_cannot_be_repeated_away():
+def test_repetition_does_not_reduce_meter_error():
     sides = side(5, 0.1), side(5, 0.1)
 
     assert runs_for_width(*sides, 0.01).tolist() == [5]
@@ -271,8 +282,8 @@ def test_the_error_of_meters_cannot_be_repeated_away():
     assert runs_for_width(*sides, 0.01, extra_log_variance=meters).tolist() == [0]
 
 
-def test_many_cells_have_each_their_own_number():
-    cell = Rollups(
+def test_the_number_of_runs_is_per_cell():
+    cell = RunStatistics(
         *map(
             np.concatenate,
             zip(
@@ -293,20 +304,25 @@ def test_many_cells_have_each_their_own_number():
 @pytest.mark.parametrize(
     ("runs", "wanted", "sentence"),
     [
-        (5, 8, "3 more runs a side bring the interval below 1 %."),
-        (5, 6, "1 more run a side brings the interval below 1 %."),
-        (8, 8, "The interval is below 1 %."),
-        (5, 0, f"{MOST_RUNS} runs a side do not bring the interval below 1 %."),
+        (5, 8, "3 more runs per side bring the confidence interval within ±1%."),
+        (5, 6, "1 more run per side brings the confidence interval within ±1%."),
+        (8, 8, "The confidence interval is within ±1%."),
+        (
+            5,
+            0,
+            f"{MAX_RUNS} runs per side are not enough to bring the confidence interval "
+            "within ±1%.",
+        ),
     ],
 )
-def test_it_says_when_to_stop(runs, wanted, sentence):
+def test_the_width_sentence_says_when_to_stop(runs, wanted, sentence):
     assert width_sentence(runs, wanted, 0.01) == sentence
 
 
 UNKNOWN = float("nan")
 
 # Benjamini and Hochberg (1995), section 4.1: 15 comparisons of two treatments after a
-# heart attack. Bonferroni keeps three at 5 %, their procedure four.
+# heart attack. Bonferroni rejects three at 5 %, their procedure four.
 PUBLISHED = [
     0.0001,
     0.0004,
@@ -326,34 +342,34 @@ PUBLISHED = [
 ]
 
 
-def test_it_finds_what_the_authors_found():
+def test_it_reproduces_the_published_example():
     correction = benjamini_hochberg(PUBLISHED)
 
-    assert correction.tested == 15
-    assert correction.counts.tolist() == [True] * 4 + [False] * 11
+    assert correction.tested_count == 15
+    assert correction.is_significant.tolist() == [True] * 4 + [False] * 11
     assert correction.adjusted[3] == pytest.approx(0.0095 * 15 / 4)
 
 
-def test_a_matrix_keeps_its_shape_and_gaps_are_no_tests():
+def test_a_matrix_keeps_its_shape_and_nan_is_not_a_test():
     matrix = np.full((4, 5), UNKNOWN)
     matrix.flat[[0, 3, 7, 19]] = [0.04, 0.001, 0.9, 0.02]
 
     correction = benjamini_hochberg(matrix)
 
-    assert correction.tested == 4
+    assert correction.tested_count == 4
     np.testing.assert_array_equal(np.isnan(correction.adjusted), np.isnan(matrix))
-    assert np.flatnonzero(correction.counts).tolist() == [3, 19]
+    assert np.flatnonzero(correction.is_significant).tolist() == [3, 19]
 
 
 @pytest.mark.parametrize("p_values", [[], [UNKNOWN, UNKNOWN]])
-def test_nothing_tested_is_nothing_found(p_values):
+def test_no_tests_have_no_discoveries(p_values):
     correction = benjamini_hochberg(p_values)
 
-    assert (correction.tested, correction.counts.any()) == (0, False)
+    assert (correction.tested_count, correction.is_significant.any()) == (0, False)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
-def test_it_is_scipys_correction(p_values):
+def test_it_equals_scipys_correction(p_values):
     expected = stats.false_discovery_control(p_values)
 
     np.testing.assert_allclose(
@@ -363,28 +379,32 @@ def test_it_is_scipys_correction(p_values):
 
 def steady(*means):
     n = np.full(len(means), 5)
-    return Rollups.of(n, means, np.full(len(means), 2.56), np.full(len(means), UNKNOWN))
+    return RunStatistics.from_sums(
+        n, means, np.full(len(means), 2.56), np.full(len(means), UNKNOWN)
+    )
 
 
 def test_verdicts_that_do_not_survive_become_undetermined():
     means = [80.0, 96.3, *[97.8] * 18]
-    judged = judge(steady(*means), steady(*[100.0] * 20), True)
+    judged = assess_cells(steady(*means), steady(*[100.0] * 20), True)
     assert judged.verdict[:2].tolist() == [Verdict.SLOWER] * 2
 
-    corrected = correct(judged)
+    corrected = correct_for_multiple_tests(judged)
 
     assert corrected.verdict[:2].tolist() == [Verdict.SLOWER, Verdict.UNDETERMINED]
     assert corrected.direction.tolist() == judged.direction.tolist()
-    assert corrected.tested == 20
+    assert corrected.tested_count == 20
 
 
-def test_refused_cells_are_not_tested_and_stay_refused():
+def test_withheld_cells_are_not_tested():
     gates = [0, 0, int(Gate.FLAGGED)]
-    judged = judge(steady(80, 96.3, 96.3), steady(100, 100, 100), True, gates=gates)
+    judged = assess_cells(
+        steady(80, 96.3, 96.3), steady(100, 100, 100), True, gates=gates
+    )
 
-    corrected = correct(judged)
+    corrected = correct_for_multiple_tests(judged)
 
-    assert corrected.tested == 2
+    assert corrected.tested_count == 2
     assert corrected.verdict.tolist() == [
         Verdict.SLOWER,
         Verdict.SLOWER,
@@ -392,31 +412,34 @@ def test_refused_cells_are_not_tested_and_stay_refused():
     ]
 
 
-def test_only_primary_cells_are_tests_and_the_others_are_held_to_their_limit():
+def test_only_primary_cells_are_tests_and_others_use_their_limit():
     means = [80.0, *[97.8] * 18, 96.3]
-    judged = judge(steady(*means), steady(*[100.0] * 20), True)
+    judged = assess_cells(steady(*means), steady(*[100.0] * 20), True)
     alone = np.arange(20) == 0
 
-    corrected = correct(judged, alone)
+    corrected = correct_for_multiple_tests(judged, alone)
 
-    assert corrected.tested == 1
+    assert corrected.tested_count == 1
     assert corrected.verdict[[0, 19]].tolist() == [Verdict.SLOWER, Verdict.UNDETERMINED]
-    # What follows from a cell that stands stands with it.
-    both = judge(steady(80, 80), steady(100, 100), True)
-    assert correct(both, [True, False]).verdict.tolist() == [Verdict.SLOWER] * 2
+    # Cells that follow from a significant one are significant too.
+    both = assess_cells(steady(80, 80), steady(100, 100), True)
+    assert (
+        correct_for_multiple_tests(both, [True, False]).verdict.tolist()
+        == [Verdict.SLOWER] * 2
+    )
 
 
-def test_without_any_primary_cell_all_are_tests():
-    judged = judge(steady(80, 97.8), steady(100, 100), True)
+def test_without_primary_cells_all_are_tests():
+    judged = assess_cells(steady(80, 97.8), steady(100, 100), True)
 
-    assert correct(judged, [False, False]).tested == 2
+    assert correct_for_multiple_tests(judged, [False, False]).tested_count == 2
 
 
 def test_correcting_twice_changes_nothing():
-    judged = judge(steady(80, 96.3, *[97.8] * 18), steady(*[100] * 20), True)
-    once = correct(judged)
+    judged = assess_cells(steady(80, 96.3, *[97.8] * 18), steady(*[100] * 20), True)
+    once = correct_for_multiple_tests(judged)
 
-    twice = correct(once)
+    twice = correct_for_multiple_tests(once)
 
     np.testing.assert_array_equal(once.verdict, twice.verdict)
-    assert once.tested == twice.tested
+    assert once.tested_count == twice.tested_count

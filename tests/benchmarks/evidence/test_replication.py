@@ -1,4 +1,4 @@
-"""Who confirms what a study found, and who contradicts it."""
+"""Confirmations and contradictions of a study's findings."""
 
 from itertools import permutations
 from math import log
@@ -6,7 +6,11 @@ from statistics import stdev
 
 import pytest
 
-from benchmarks.evidence.replication import Finding, replications, reproducing_labs
+from benchmarks.evidence.replication import (
+    BenchmarkEffect,
+    replications,
+    reproducing_labs,
+)
 
 BENCHMARK = ("sysbench", "CPU event rate")
 OWN = "own"
@@ -14,7 +18,9 @@ OWN = "own"
 
 def found(study, ratio, sd=0.005, **changes):
     values = {"lab": f"lab of {study}", "hypervisor": "Xen", "benchmark": BENCHMARK}
-    return Finding(study=study, log_ratio=log(ratio), sd=sd, **{**values, **changes})
+    return BenchmarkEffect(
+        study=study, log_ratio=log(ratio), standard_error=sd, **{**values, **changes}
+    )
 
 
 @pytest.mark.parametrize(
@@ -31,10 +37,10 @@ def found(study, ratio, sd=0.005, **changes):
         (found(OWN, 0.8, sd=None), found("other", 0.8), "single_runs"),
     ],
 )
-def test_an_outcome_follows_from_what_both_decide(own, other, outcome):
+def test_an_outcome_follows_from_both_directions(own, other, outcome):
     (one,) = replications(OWN, [own, other])
 
-    assert one.outcome == one.replies[0].outcome == outcome
+    assert one.outcome == one.results[0].outcome == outcome
 
 
 @pytest.mark.parametrize(
@@ -45,15 +51,15 @@ def test_an_outcome_follows_from_what_both_decide(own, other, outcome):
         found("other", 0.8, benchmark=("sysbench", "events")),
     ],
 )
-def test_only_the_same_of_another_lab_is_a_replication(other):
+def test_only_the_same_benchmark_of_another_lab_is_a_replication(other):
     assert replications(OWN, [found(OWN, 0.8), other]) == ()
 
 
-def test_what_others_measured_alone_is_none():
+def test_findings_without_a_counterpart_are_not_replications():
     assert replications(OWN, [found("one", 0.8), found("two", 0.8)]) == ()
 
 
-def test_one_who_contradicts_is_not_outvoted():
+def test_one_contradiction_is_not_outvoted():
     findings = [found(OWN, 0.8), found("a", 0.8), found("b", 0.7), found("c", 1.2)]
     (one,) = replications(OWN, findings)
 
@@ -62,7 +68,7 @@ def test_one_who_contradicts_is_not_outvoted():
     assert reproducing_labs([one]) == ()
 
 
-def test_a_study_is_reproduced_by_those_who_confirm_with_repeated_runs():
+def test_labs_reproduce_a_study_with_repeated_runs():
     findings = [found(OWN, 0.8), found("a", 0.79), found("b", 0.8, sd=None)]
 
     assert reproducing_labs(replications(OWN, findings)) == ("lab of a",)
@@ -78,34 +84,34 @@ def test_a_contradiction_anywhere_withholds_the_level():
     assert reproducing_labs(replications(OWN, findings)) == ()
 
 
-def test_the_spread_between_labs_stands_beside_that_within_one():
-    # Two studies of one lab are one lab.
+def test_between_and_within_lab_spread_are_reported():
+    # Two studies of one lab count as one lab.
     findings = [found(OWN, 0.8, sd=0.01), found("a", 0.6, sd=0.02)]
     findings += [found("b", 0.6, sd=0.04, lab="lab of a")]
     (one,) = replications(OWN, findings)
 
-    assert one.between == pytest.approx(stdev([log(0.8), log(0.6)]))
-    assert one.within == pytest.approx((0.01 + 0.03) / 2)
+    assert one.between_sd == pytest.approx(stdev([log(0.8), log(0.6)]))
+    assert one.within_sd == pytest.approx((0.01 + 0.03) / 2)
 
 
-def test_nobody_repeated_so_nothing_is_known_within():
+def test_without_repeated_runs_the_spread_within_labs_is_unknown():
     (one,) = replications(OWN, [found(OWN, 0.8, sd=None), found("a", 0.6, sd=None)])
 
-    assert one.within is None
-    assert one.between > 0
+    assert one.within_sd is None
+    assert one.between_sd > 0
 
 
-def test_repeated_cells_count_before_single_runs_and_by_their_number():
-    findings = [found(OWN, 0.8), found("a", 0.9, sd=None, cells=9)]
-    findings += [found("a", 0.8, cells=3), found("a", 0.6, cells=1)]
+def test_repeated_cells_override_single_runs():
+    findings = [found(OWN, 0.8), found("a", 0.9, sd=None, cell_count=9)]
+    findings += [found("a", 0.8, cell_count=3), found("a", 0.6, cell_count=1)]
     (one,) = replications(OWN, findings)
 
-    finding = one.replies[0].finding
+    finding = one.results[0].effect
     assert finding.log_ratio == pytest.approx((3 * log(0.8) + log(0.6)) / 4)
-    assert finding.cells == 4
+    assert finding.cell_count == 4
 
 
-def test_the_order_of_what_is_read_changes_nothing():
+def test_the_order_of_rows_does_not_matter():
     findings = [found(OWN, 0.8), found("a", 0.7), found("b", 1.3), found("c", 1.0)]
 
     assert len({replications(OWN, each) for each in permutations(findings)}) == 1

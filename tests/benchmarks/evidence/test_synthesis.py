@@ -1,4 +1,4 @@
-"""How parts of studies become units, and units a pool."""
+"""Averages of studies become machine effects, and these are pooled."""
 
 from itertools import islice, permutations
 from math import log
@@ -6,8 +6,12 @@ from math import log
 import numpy as np
 import pytest
 
-from benchmarks.analysis.pooling import EvidenceStrength, pooled
-from benchmarks.evidence.synthesis import Part, spread_of, synthesis
+from benchmarks.analysis.meta_analysis import EvidenceStrength, pool_effects
+from benchmarks.evidence.synthesis import (
+    BenchmarkAverage,
+    machine_heterogeneity,
+    synthesis,
+)
 
 CPU = ("sysbench", "CPU event rate")
 LINPACK = ("hpl", "performance")
@@ -17,30 +21,30 @@ def part(unit, ratio=0.9, sd=0.01, **changes):
     given = {
         "lab": f"lab of {unit}",
         "benchmark": CPU,
-        "obstacle": "",
+        "exclusion": "",
         "log_ratio": None if ratio is None else log(ratio),
-        "sd": sd,
+        "standard_error": sd,
         **changes,
     }
-    return Part(unit, **given)
+    return BenchmarkAverage(unit, **given)
 
 
-def test_three_machines_are_pooled_as_their_effects_are():
+def test_three_machines_are_pooled_like_their_effects():
     ratios, sds = (0.9, 0.8, 0.95), (0.01, 0.02, 0.03)
     parts = [part(*each) for each in zip("abc", ratios, sds, strict=True)]
 
     found = synthesis(parts)
 
-    expected = pooled(np.log(ratios), np.square(sds), [0, 0, 0], 1)
+    expected = pool_effects(np.log(ratios), np.square(sds), [0, 0, 0], 1)
     assert found.pool.mean == pytest.approx(expected.mean[0])
     assert found.pool.predicted[0] == pytest.approx(expected.predicted_low[0])
-    assert (found.pool.k, found.labs) == (3, 3)
+    assert (found.pool.machine_count, found.lab_count) == (3, 3)
     assert sum(found.pool.weights) == pytest.approx(1)
 
 
-def test_the_answer_is_the_same_to_the_last_digit_in_whatever_order_parts_are_read():
+def test_the_order_of_averages_does_not_change_any_digit():
     parts = [part(name, 0.8 + n / 37, 0.01 + n / 500) for n, name in enumerate("abcde")]
-    parts += [part("a", 0.7, cells=3), part("f", 0.9, None), part("g", 0.6, None)]
+    parts += [part("a", 0.7, cell_count=3), part("f", 0.9, None), part("g", 0.6, None)]
 
     assert all(
         synthesis(order) == synthesis(parts)
@@ -48,38 +52,38 @@ def test_the_answer_is_the_same_to_the_last_digit_in_whatever_order_parts_are_re
     )
 
 
-def test_benchmarks_of_a_machine_count_the_same_however_many_cells_each_has():
+def test_benchmarks_of_a_machine_have_equal_weights():
     found = synthesis(
-        [part("a", 0.8, cells=9), part("a", 0.9, benchmark=LINPACK, cells=1)]
+        [part("a", 0.8, cell_count=9), part("a", 0.9, benchmark=LINPACK, cell_count=1)]
     )
 
-    assert found.units[0].log_ratio == pytest.approx((log(0.8) + log(0.9)) / 2)
-    assert found.units[0].cells == 10
+    assert found.machines[0].log_ratio == pytest.approx((log(0.8) + log(0.9)) / 2)
+    assert found.machines[0].cell_count == 10
 
 
-def test_cells_of_a_benchmark_count_the_same_however_they_are_grouped():
-    found = synthesis([part("a", 0.8, cells=3), part("a", 0.9, cells=1)])
+def test_cells_of_a_benchmark_have_equal_weights():
+    found = synthesis([part("a", 0.8, cell_count=3), part("a", 0.9, cell_count=1)])
 
-    assert found.units[0].log_ratio == pytest.approx((3 * log(0.8) + log(0.9)) / 4)
-
-
-def test_many_cells_of_one_machine_are_no_surer_than_one():
-    found = synthesis([part("a", sd=0.02, cells=50)])
-
-    assert found.units[0].variance == pytest.approx(0.02**2)
+    assert found.machines[0].log_ratio == pytest.approx((3 * log(0.8) + log(0.9)) / 4)
 
 
-def test_single_runs_tell_nothing_where_the_machine_has_repeated_ones():
+def test_many_cells_of_a_machine_do_not_narrow_its_interval():
+    found = synthesis([part("a", sd=0.02, cell_count=50)])
+
+    assert found.machines[0].variance == pytest.approx(0.02**2)
+
+
+def test_repeated_runs_override_single_runs_of_a_machine():
     found = synthesis(
-        [part("a", 0.8), part("a", 0.5, None, obstacle="single_run", cells=7)]
+        [part("a", 0.8), part("a", 0.5, None, exclusion="single_run", cell_count=7)]
     )
 
-    assert found.units[0].log_ratio == pytest.approx(log(0.8))
-    assert not found.hollow
+    assert found.machines[0].log_ratio == pytest.approx(log(0.8))
+    assert not found.single_run_machines
 
 
-def test_machines_of_single_runs_are_hollow_and_pooled_apart():
-    single = {"sd": None, "obstacle": "single_run"}
+def test_machines_with_single_runs_are_pooled_separately():
+    single = {"sd": None, "exclusion": "single_run"}
     found = synthesis(
         [
             *(part(unit, 0.8) for unit in "abc"),
@@ -88,32 +92,32 @@ def test_machines_of_single_runs_are_hollow_and_pooled_apart():
     )
 
     assert found.pool.mean == pytest.approx(log(0.8))
-    assert (found.pool.k, found.single.k) == (3, 3)
-    assert found.single.mean == pytest.approx(log(0.5))
+    assert (found.pool.machine_count, found.single_run_pool.machine_count) == (3, 3)
+    assert found.single_run_pool.mean == pytest.approx(log(0.5))
 
 
-def test_what_has_an_obstacle_is_screened_out_and_counted():
+def test_excluded_averages_are_counted():
     found = synthesis(
         [
             part("a", 0.8),
-            part("b", 0.01, obstacle="emulation", cells=4),
-            part("c", None, None, obstacle="no_native", cells=2),
+            part("b", 0.01, exclusion="emulation", cell_count=4),
+            part("c", None, None, exclusion="no_native", cell_count=2),
         ]
     )
 
-    assert [unit.key for unit in found.units] == ["a"]
-    assert found.screened == {"emulation": 4, "no_native": 2}
+    assert [unit.key for unit in found.machines] == ["a"]
+    assert found.excluded_counts == {"emulation": 4, "no_native": 2}
 
 
-def test_what_a_flag_doubts_is_put_in_on_request():
-    parts = [*(part(unit, 0.8) for unit in "ab"), part("c", 3.0, obstacle="flagged")]
+def test_flagged_averages_are_included_on_request():
+    parts = [*(part(unit, 0.8) for unit in "ab"), part("c", 3.0, exclusion="flagged")]
 
     without, with_flagged = synthesis(parts), synthesis(parts, with_flagged=True)
 
-    assert (without.pool.k, with_flagged.pool.k) == (2, 3)
-    assert without.screened == {"flagged": 1}
+    assert (without.pool.machine_count, with_flagged.pool.machine_count) == (2, 3)
+    assert without.excluded_counts == {"flagged": 1}
     assert without.pool.mean is None
-    assert not with_flagged.screened
+    assert not with_flagged.excluded_counts
 
 
 @pytest.mark.parametrize(
@@ -132,10 +136,10 @@ def test_evidence_is_graded(ratios, expected):
     assert synthesis(parts).strength == expected
 
 
-def test_five_machines_of_one_lab_are_no_strong_evidence():
+def test_five_machines_of_one_lab_are_not_strong_evidence():
     found = synthesis([part(unit, 0.8, lab="one") for unit in "abcde"])
 
-    assert (found.pool.k, found.pool.labs) == (5, 1)
+    assert (found.pool.machine_count, found.pool.lab_count) == (5, 1)
     assert found.strength == EvidenceStrength.WEAK
 
 
@@ -143,22 +147,22 @@ def test_five_machines_of_one_lab_are_no_strong_evidence():
     ("ratios", "expected"),
     [([0.8, 0.7, 0.5], EvidenceStrength.WEAK), ([0.8, 1.3], EvidenceStrength.NONE)],
 )
-def test_single_runs_are_weak_evidence_where_they_agree(ratios, expected):
+def test_agreeing_single_runs_are_weak_evidence(ratios, expected):
     parts = [
-        part(unit, ratio, None, obstacle="single_run")
+        part(unit, ratio, None, exclusion="single_run")
         for unit, ratio in zip("abc", ratios, strict=False)
     ]
 
     assert synthesis(parts).strength == expected
 
 
-def test_how_much_machines_differ_is_told_from_three_on():
+def test_heterogeneity_needs_three_machines():
     units = synthesis(
         [part(unit, ratio) for unit, ratio in zip("abc", (0.7, 0.8, 0.9), strict=True)]
     )
 
-    spread = spread_of(units.units)
+    spread = machine_heterogeneity(units.machines)
 
     assert spread.tau2 == pytest.approx(units.pool.tau2)
     assert spread.tau2_low <= spread.tau2 <= spread.tau2_high
-    assert spread_of(units.units[:2]) is None
+    assert machine_heterogeneity(units.machines[:2]) is None

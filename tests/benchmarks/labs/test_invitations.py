@@ -1,4 +1,4 @@
-"""Invitations: shown once, stored as a digest, good for one person and for a week."""
+"""Invitations: shown once, stored as a digest, valid for one person and one week."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -8,7 +8,7 @@ from django.db import connection
 from django.utils import timezone
 
 from benchmarks.errors import InvalidError
-from benchmarks.labs.people import (
+from benchmarks.labs.members import (
     accept_invitation,
     find_invitation,
     invite_person,
@@ -19,7 +19,7 @@ from benchmarks.models import AuditEntry, Invitation, Membership
 
 @pytest.fixture
 def invited(lab, person):
-    return invite_person(lab=lab, by=person, name="Dora", role="viewer")
+    return invite_person(lab=lab, actor=person, name="Dora", role="viewer")
 
 
 @pytest.fixture
@@ -27,26 +27,28 @@ def dora(db):
     return get_user_model().objects.create_user("dora", password="long-enough-word")
 
 
-def test_it_gives_the_place_once(lab, invited, dora):
+def test_invitation_can_be_accepted_once(lab, invited, dora):
     _, code = invited
 
     accept_invitation(invitation=find_invitation(code), person=dora)
 
     assert Membership.objects.get(user=dora, lab=lab).role == "viewer"
-    with pytest.raises(InvalidError, match="used, withdrawn or has expired"):
+    with pytest.raises(InvalidError, match="used or withdrawn"):
         find_invitation(code)
-    kinds = list(AuditEntry.objects.order_by("pk").values_list("who", "kind", "about"))
+    kinds = list(
+        AuditEntry.objects.order_by("pk").values_list("actor", "kind", "about")
+    )
     assert kinds == [
         ("carol", "invited", "Dora (viewer)"),
         ("dora", "joined", "Dora (viewer)"),
     ]
 
 
-def test_the_code_is_nowhere_in_the_database(invited):
+def test_code_is_not_stored(invited):
     _, code = invited
 
     secret = code.partition("_")[2]
-    stored = " ".join(str(each) for each in Invitation.objects.values().get().values())
+    stored = " ".join(str(item) for item in Invitation.objects.values().get().values())
     assert len(secret) == 43
     assert secret not in stored
 
@@ -66,17 +68,17 @@ def test_a_wrong_code_finds_nothing(invited, spoil):
         find_invitation(spoil(invited[1]))
 
 
-def test_it_expires(invited):
+def test_invitation_expires(invited):
     Invitation.objects.update(expires_at=timezone.now())
 
     with pytest.raises(InvalidError):
         find_invitation(invited[1])
 
 
-def test_a_withdrawn_one_is_useless_at_once(invited, person, dora):
+def test_withdrawn_invitation_is_invalid(invited, person, dora):
     invitation, code = invited
 
-    withdraw_invitation(invitation=invitation, by=person)
+    withdraw_invitation(invitation=invitation, actor=person)
 
     with pytest.raises(InvalidError):
         find_invitation(code)
@@ -84,35 +86,33 @@ def test_a_withdrawn_one_is_useless_at_once(invited, person, dora):
         accept_invitation(invitation=invitation, person=dora)
 
 
-def test_who_belongs_to_the_lab_keeps_the_role_and_the_link_stays_good(
-    lab, person, invited
-):
+def test_member_keeps_role_and_invitation_stays_open(lab, person, invited):
     invitation, code = invited
 
-    with pytest.raises(InvalidError, match="already, as maintainer"):
+    with pytest.raises(InvalidError, match="already a member of Alpha lab"):
         accept_invitation(invitation=invitation, person=person)
 
     assert Membership.objects.get(user=person).role == "maintainer"
     assert find_invitation(code) == invitation
 
 
-def test_nobody_invites_to_more_than_they_are(lab, person):
-    with pytest.raises(InvalidError, match="only an admin"):
-        invite_person(lab=lab, by=person, name="Dora", role="admin")
+def test_inviting_to_a_higher_role_is_rejected(lab, person):
+    with pytest.raises(InvalidError, match="Only admins"):
+        invite_person(lab=lab, actor=person, name="Dora", role="admin")
     Membership.objects.update(role="viewer")
     with pytest.raises(InvalidError, match="Only maintainers and admins"):
-        invite_person(lab=lab, by=person, name="Dora", role="viewer")
+        invite_person(lab=lab, actor=person, name="Dora", role="viewer")
 
 
-def test_a_name_is_needed_and_is_plain(lab, person):
-    with pytest.raises(InvalidError, match="Enter whom"):
-        invite_person(lab=lab, by=person, name="  ", role="viewer")
+def test_name_is_required_and_validated(lab, person):
+    with pytest.raises(InvalidError, match="Enter the name or email address"):
+        invite_person(lab=lab, actor=person, name="  ", role="viewer")
     with pytest.raises(InvalidError):
-        invite_person(lab=lab, by=person, name="Do\u202era", role="viewer")
+        invite_person(lab=lab, actor=person, name="Do\u202era", role="viewer")
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_people_with_one_link_at_once_give_one_place(lab, invited):
+def test_concurrent_acceptance_creates_one_membership(lab, invited):
     users = get_user_model().objects
     people = [users.create_user(f"guest-{n}", password="x") for n in range(4)]
 

@@ -1,4 +1,4 @@
-"""What a lab and a network may send at a time, counted in the real Valkey."""
+"""Quotas of labs and networks, counted in a real Valkey."""
 
 import uuid
 from functools import partial
@@ -7,7 +7,7 @@ import pytest
 import redis
 
 from benchmarks.broker import connection
-from benchmarks.errors import TooFastError
+from benchmarks.errors import RateLimitError
 from benchmarks.labs import quotas
 from benchmarks.labs.quotas import (
     admit_lab_previews,
@@ -23,11 +23,11 @@ from benchmarks.uploads import intake
 def fresh(valkey):
     for key in connection().scan_iter("quota:*"):
         connection().delete(key)
-    quotas._untold.clear()
-    quotas._full.clear()
+    quotas._local_counts.clear()
+    quotas._exceeded_keys.clear()
 
 
-def test_what_is_little_beside_a_quota_is_told_together(settings):
+def test_small_counts_are_sent_together(settings):
     settings.LAB_RUNS_PER_MINUTE = 10_000
     for _ in range(9):
         admit_uploads(1, runs=1, size=1)
@@ -38,48 +38,48 @@ def test_what_is_little_beside_a_quota_is_told_together(settings):
     assert connection().get("quota:runs:1") == b"10"
 
 
-def test_a_quota_that_was_full_is_asked_for_each_time(settings):
+def test_exceeded_quota_is_checked_each_time(settings):
     settings.LAB_RUNS_PER_MINUTE = 10_000
     admit_uploads(1, runs=10_000, size=1)
     for _ in range(3):
-        with pytest.raises(TooFastError, match="10,000 runs a minute"):
+        with pytest.raises(RateLimitError, match="10,000 uploaded runs per minute"):
             admit_uploads(1, runs=10, size=1)
-    with pytest.raises(TooFastError, match="10,000 runs a minute"):
+    with pytest.raises(RateLimitError, match="10,000 uploaded runs per minute"):
         admit_uploads(1, runs=1, size=1)
 
 
-def test_a_lab_that_sends_too_much_waits_and_others_do_not(settings):
+def test_quota_limits_only_its_lab(settings):
     settings.LAB_RUNS_PER_MINUTE = 10
     admit_uploads(1, runs=9, size=100)
 
-    with pytest.raises(TooFastError, match="more than 10 runs a minute") as refused:
+    with pytest.raises(RateLimitError, match="10 uploaded runs per minute") as refused:
         admit_uploads(1, runs=2, size=100)
     admit_uploads(2, runs=9, size=100)
 
-    assert 0 < refused.value.wait_s <= 60
+    assert 0 < refused.value.retry_after_s <= 60
     admit_uploads(1, runs=1, size=100)  # what was refused does not count
 
 
-def test_one_upload_is_taken_however_large(settings):
+def test_first_upload_is_accepted_regardless_of_size(settings):
     settings.LAB_BYTES_PER_DAY = 1000
     admit_uploads(1, runs=1, size=5000)
 
-    with pytest.raises(TooFastError, match="1,000 bytes a day"):
+    with pytest.raises(RateLimitError, match="1,000 uploaded bytes per day"):
         admit_uploads(1, runs=1, size=1)
 
 
-def test_a_full_lab_says_so_and_stores_nothing(settings, agent, run_document, submit):
+def test_upload_to_full_lab_is_rejected(settings, agent, run_document, submit):
     submit(run_document())
     held = stored_bytes(agent.lab_id)
     assert held > 100
     settings.LAB_BYTES_STORED = held + 10
 
-    with pytest.raises(TooFastError, match="LAB_BYTES_STORED"):
+    with pytest.raises(RateLimitError, match="LAB_BYTES_STORED"):
         intake.submit_runs(agent=agent, documents=[run_document()])
     assert Run.objects.count() == 1
 
 
-def test_an_agent_is_told_when_to_come_again(settings, token, client, run_document):
+def test_rejection_contains_retry_time(settings, token, client, run_document):
     settings.LAB_RUNS_PER_MINUTE = 1
     send = partial(
         client.post,
@@ -99,18 +99,16 @@ def test_an_agent_is_told_when_to_come_again(settings, token, client, run_docume
 
 def test_previews_are_counted_by_network(settings):
     settings.PREVIEWS_PER_MINUTE = 2
-    here, there = (f"network-{uuid.uuid4()}" for _ in range(2))
+    source, target = (f"network-{uuid.uuid4()}" for _ in range(2))
     for _ in range(2):
-        admit_preview(here)
+        admit_preview(source)
 
-    with pytest.raises(TooFastError, match="2 previews a minute"):
-        admit_preview(here)
-    admit_preview(there)
+    with pytest.raises(RateLimitError, match="2 previews per minute"):
+        admit_preview(source)
+    admit_preview(target)
 
 
-def test_without_redis_nobody_is_refused_and_the_log_says_so(
-    settings, monkeypatch, caplog
-):
+def test_without_redis_nothing_is_rejected_but_logged(settings, monkeypatch, caplog):
     settings.LAB_RUNS_PER_MINUTE = 1
     away = redis.Redis.from_url("redis://127.0.0.1:1/0")
     monkeypatch.setattr(quotas, "connection", lambda: away)
@@ -121,14 +119,14 @@ def test_without_redis_nobody_is_refused_and_the_log_says_so(
     assert "Uploads are not counted" in caplog.text
 
 
-def test_previews_of_a_lab_are_counted_beside_its_uploads(settings):
+def test_previews_of_a_lab_count_bytes_of_uploads(settings):
     settings.LAB_PREVIEWS_PER_MINUTE = 3
     settings.LAB_BYTES_PER_DAY = 1000
     admit_lab_previews(1, files=2, size=100)
 
-    with pytest.raises(TooFastError, match="previews more than 3 files a minute"):
+    with pytest.raises(RateLimitError, match="3 previewed files per minute"):
         admit_lab_previews(1, files=2, size=100)
     admit_lab_previews(2, files=3, size=100)
     admit_uploads(1, runs=1, size=850)
-    with pytest.raises(TooFastError, match="1,000 bytes a day"):
+    with pytest.raises(RateLimitError, match="1,000 uploaded bytes per day"):
         admit_lab_previews(1, files=1, size=100)

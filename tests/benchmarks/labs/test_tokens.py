@@ -1,40 +1,40 @@
-"""Tokens: shown once, stored as a digest, useless once revoked or expired."""
+"""Tokens: shown once, stored as a digest, invalid when revoked or expired."""
 
 from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
-from benchmarks import sight
+from benchmarks import rls
 from benchmarks.errors import InvalidError, UnauthenticatedError
 from benchmarks.labs import tokens
 from benchmarks.labs.tokens import (
     authenticate,
-    hand_out_token,
+    issue_agent_token,
     issue_token,
     revoke_token,
 )
 from benchmarks.models import Agent, AuditEntry, Token
 
 
-def test_it_finds_the_token_behind_its_secret(agent):
+def test_token_is_found_by_its_secret(agent):
     token, secret = issue_token(agent=agent, can_upload=True)
 
     assert authenticate(secret) == token
 
 
-def test_it_is_authenticated_without_a_view_of_any_lab(agent, monkeypatch):
+def test_token_is_authenticated_without_visible_labs(agent, monkeypatch):
     _, secret = issue_token(agent=agent, can_upload=True)
     views = []
-    monkeypatch.setattr(tokens, "_find", lambda _: views.append(sight.current()))
+    monkeypatch.setattr(tokens, "_find", lambda _: views.append(rls.current_context()))
 
     with pytest.raises(UnauthenticatedError):
         authenticate(secret)
 
-    assert views == [sight.NOTHING]
+    assert views == [rls.NO_ROWS]
 
 
-def test_the_secret_is_nowhere_in_the_database(agent):
+def test_secret_is_not_stored(agent):
     token, secret = issue_token(agent=agent, can_upload=True)
 
     stored = " ".join(str(value) for value in Token.objects.values().get().values())
@@ -54,14 +54,14 @@ def test_the_secret_is_nowhere_in_the_database(agent):
         lambda secret: secret + "\n",
     ],
 )
-def test_a_wrong_secret_gets_one_and_the_same_answer(agent, spoil):
+def test_all_wrong_secrets_give_the_same_error(agent, spoil):
     _, secret = issue_token(agent=agent, can_upload=True)
 
     with pytest.raises(UnauthenticatedError, match="wrong, expired or revoked"):
         authenticate(spoil(secret))
 
 
-def test_a_revoked_token_is_useless_at_once(agent):
+def test_revoked_token_is_rejected(agent):
     token, secret = issue_token(agent=agent, can_upload=True)
     authenticate(secret)
 
@@ -71,7 +71,7 @@ def test_a_revoked_token_is_useless_at_once(agent):
         authenticate(secret)
 
 
-def test_a_token_expires(agent):
+def test_expired_token_is_rejected(agent):
     soon = timezone.now() + timedelta(hours=1)
     token, secret = issue_token(agent=agent, can_read=True, expires_at=soon)
     assert authenticate(secret) == token
@@ -82,9 +82,7 @@ def test_a_token_expires(agent):
         authenticate(secret)
 
 
-def test_it_notes_when_a_token_was_used_but_not_every_time(
-    agent, django_assert_num_queries
-):
+def test_time_of_use_is_stored_at_most_once_a_minute(agent, django_assert_num_queries):
     token, secret = issue_token(agent=agent, can_upload=True)
     authenticate(secret)
     token.refresh_from_db()
@@ -98,7 +96,7 @@ def test_it_notes_when_a_token_was_used_but_not_every_time(
 
 
 def handed(lab, person, agent="rack-7", scopes=("upload",)):
-    return hand_out_token(
+    return issue_agent_token(
         lab=lab,
         person=person,
         agent=agent,
@@ -107,14 +105,14 @@ def handed(lab, person, agent="rack-7", scopes=("upload",)):
     )
 
 
-def test_a_person_hands_one_out_and_revokes_it_and_both_are_noted(lab, person):
+def test_issuing_and_revoking_tokens_is_audited(lab, person):
     token, secret = handed(lab, person)
     assert authenticate(secret).agent.name == "rack-7"
 
     revoke_token(token=token, person=person)
     revoke_token(token=token, person=person)
 
-    entries = AuditEntry.objects.order_by("pk").values_list("who", "kind", "about")
+    entries = AuditEntry.objects.order_by("pk").values_list("actor", "kind", "about")
     assert list(entries) == [
         ("carol", "issued", f"{token} (rack-7, upload)"),
         ("carol", "revoked", f"{token} (rack-7)"),
@@ -122,17 +120,17 @@ def test_a_person_hands_one_out_and_revokes_it_and_both_are_noted(lab, person):
     assert not any(secret[14:] in about for _, _, about in entries)
 
 
-def test_a_known_agent_gets_a_further_token(lab, person, agent):
+def test_existing_agent_gets_another_token(lab, person, agent):
     tokens = [handed(lab, person, "alice", ["read"])[0] for _ in range(2)]
 
     assert {token.agent for token in tokens} == {agent}
-    assert [(each.can_upload, each.can_read) for each in tokens] == [(False, True)] * 2
+    assert [(item.can_upload, item.can_read) for item in tokens] == [(False, True)] * 2
 
 
 @pytest.mark.parametrize(
     ("agent", "scopes"), [("rack-7", []), ("rack-7", ["sing"]), ("browser-1", ["read"])]
 )
-def test_a_token_for_nothing_or_in_a_persons_name_is_refused(
+def test_token_without_scope_or_for_personal_agent_is_rejected(
     lab, person, agent, scopes
 ):
     with pytest.raises(InvalidError):

@@ -1,4 +1,4 @@
-"""The commands that an operator types, and those the supervisor runs."""
+"""Management commands for operators and for the supervisor."""
 
 import select
 import signal
@@ -15,8 +15,9 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from benchmarks.errors import UnauthenticatedError
+from benchmarks.jobs import advisory_locks
 from benchmarks.labs.tokens import authenticate
-from benchmarks.management.commands.sweep import SWEEPER, stop_signals
+from benchmarks.management.commands.sweep import SCHEDULER_LOCK, stop_signals
 from benchmarks.models import (
     Job,
     Lab,
@@ -26,15 +27,14 @@ from benchmarks.models import (
     Study,
     Token,
 )
-from benchmarks.unattended import holding
-from benchmarks.uploads import rereading
+from benchmarks.uploads import reparsing
 from benchmarks.uploads.intake import submit_runs
-from tests import jobs
+from tests import job_queue
 
 
 @pytest.fixture
 def other_session(db):
-    """A session of somebody else's with the same database."""
+    """Another session with the same database."""
     with psycopg.connect(
         **connection.get_connection_params() | {"cursor_factory": psycopg.Cursor},
         autocommit=True,
@@ -48,7 +48,7 @@ def printed(*command: str, **options) -> str:
     return out.getvalue().strip()
 
 
-def test_it_prints_a_token_that_works(lab):
+def test_printed_token_works(lab):
     secret = printed("create_token", "alpha-lab", "new-agent", upload=True)
 
     token = authenticate(secret)
@@ -59,28 +59,28 @@ def test_it_prints_a_token_that_works(lab):
     )
 
 
-def test_a_token_must_be_for_something(lab):
+def test_token_needs_a_scope(lab):
     with pytest.raises(CommandError, match="--upload, --read"):
         printed("create_token", "alpha-lab", "new-agent")
 
 
-def test_it_names_the_labs_there_are(lab):
-    with pytest.raises(CommandError, match="The labs are: alpha-lab"):
+def test_error_lists_existing_labs(lab):
+    with pytest.raises(CommandError, match="Known labs: alpha-lab"):
         printed("create_token", "gamma-lab", "new-agent", read=True)
 
 
-def test_it_revokes_a_token(token):
+def test_token_is_revoked(token):
     prefix = Token.objects.get().prefix
 
-    assert "is revoked" in printed("revoke_token", prefix)
+    assert "was revoked" in printed("revoke_token", prefix)
 
     with pytest.raises(UnauthenticatedError):
         authenticate(token)
-    with pytest.raises(CommandError, match="no token"):
+    with pytest.raises(CommandError, match="0000000000"):
         printed("revoke_token", "0000000000")
 
 
-def test_it_makes_a_person_and_prints_the_password_once(lab):
+def test_person_is_created_with_a_printed_password(lab):
     password = printed("create_person", "alpha-lab", "dora", role="maintainer")
 
     dora = sign_in(username="dora", password=password)
@@ -93,17 +93,17 @@ def test_it_makes_a_person_and_prints_the_password_once(lab):
 @pytest.mark.parametrize(
     ("lab_slug", "name", "role", "sentence"),
     [
-        ("gamma-lab", "dora", "viewer", "The labs are: alpha-lab"),
+        ("gamma-lab", "dora", "viewer", "Known labs: alpha-lab"),
         ("alpha-lab", "do ra", "viewer", "Enter a valid username"),
         ("alpha-lab", "dora", "king", "invalid choice"),
     ],
 )
-def test_it_refuses_what_cannot_be_a_person(lab, lab_slug, name, role, sentence):
+def test_invalid_person_is_rejected(lab, lab_slug, name, role, sentence):
     with pytest.raises(CommandError, match=sentence):
         printed("create_person", lab_slug, name, "--role", role)
 
 
-def test_it_makes_a_lab_with_its_first_admin(db):
+def test_lab_is_created_with_its_first_admin(db):
     password = printed("create_lab", "rack-lab", "The rack lab", admin="dora")
 
     dora = sign_in(username="dora", password=password)
@@ -127,30 +127,32 @@ def test_a_signal_wakes_the_waiting_sweeper(number):
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_the_sweeper_finishes_what_nobody_was_woken_for(agent, run_document):
+def test_sweeper_processes_uploads_without_wakeup(agent, run_document):
     submit_runs(agent=agent, documents=[run_document()])
 
     call_command("sweep", once=True, older_than=0)
 
     assert Run.objects.get().status == Run.Status.PARSED
-    assert not jobs.waiting("upload").exists()
+    assert not job_queue.waiting("upload").exists()
 
 
-def test_beside_another_sweeper_it_does_nothing(agent, run_document, other_session):
+def test_second_sweeper_stands_by(agent, run_document, other_session):
     submit_runs(agent=agent, documents=[run_document()])
-    other_session.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", [SWEEPER])
+    other_session.execute(
+        "SELECT pg_advisory_lock(hashtextextended(%s, 0))", [SCHEDULER_LOCK]
+    )
 
-    said = printed("sweep", once=True, older_than=0)
-    assert "Another sweeper" in said
-    assert jobs.waiting("upload").exists()
+    output = printed("sweep", once=True, older_than=0)
+    assert "another sweeper" in output
+    assert job_queue.waiting("upload").exists()
 
     other_session.execute("SELECT pg_advisory_unlock_all()")
     printed("sweep", once=True, older_than=0)
-    assert not jobs.waiting("upload").exists()
+    assert not job_queue.waiting("upload").exists()
 
 
-def test_it_stays_the_sweeper_however_often_it_asks(db, other_session):
-    asked = [holding.take(SWEEPER) for _ in range(3)]
+def test_active_sweeper_keeps_the_lock(db, other_session):
+    asked = [advisory_locks.acquire_lock(SCHEDULER_LOCK) for _ in range(3)]
 
     [left] = other_session.execute(
         "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted"
@@ -168,7 +170,7 @@ def test_a_database_without_citus_is_not_distributed(transactional_db):
         printed("distribute", "--dry-run")
 
 
-def test_one_duty_that_fails_does_not_keep_the_sweeper_from_the_others(
+def test_failing_task_does_not_stop_the_sweeper(
     agent, run_document, monkeypatch, caplog
 ):
     submit_runs(agent=agent, documents=[run_document()])
@@ -177,29 +179,27 @@ def test_one_duty_that_fails_does_not_keep_the_sweeper_from_the_others(
     def fail():
         raise KeyError("no such parser")
 
-    monkeypatch.setattr(rereading, "proceed", fail)
+    monkeypatch.setattr(reparsing, "advance_reparses", fail)
     Job.objects.filter(kind="check").update(
         created_at=timezone.now() - timedelta(minutes=1)
     )
     call_command("sweep", once=True, older_than=0)
 
     assert not Job.objects.filter(kind="check").exists()
-    [record] = [each for each in caplog.records if each.levelname == "ERROR"]
+    [record] = [item for item in caplog.records if item.levelname == "ERROR"]
     assert record.exc_info[0] is KeyError
 
 
-def test_preparing_makes_the_first_lab_and_its_secrets_once(
-    transactional_db, tmp_path, settings
-):
-    settings.VAR, settings.STATIC_ROOT = tmp_path, tmp_path / "static"
+def test_prepare_creates_the_first_lab_once(transactional_db, tmp_path, settings):
+    settings.VAR_DIR, settings.STATIC_ROOT = tmp_path, tmp_path / "static"
 
     call_command("prepare")
     first = {path.name: path.read_text() for path in tmp_path.glob("*-*")}
     call_command("prepare")
 
-    again = {path.name: path.read_text() for path in tmp_path.glob("*-*")}
+    repeated = {path.name: path.read_text() for path in tmp_path.glob("*-*")}
     assert set(first) == {"first-sign-in", "upload-token", "read-token"}
-    assert again == first
+    assert repeated == first
     assert Lab.objects.count() == 1
     modes = {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.glob("*-*")}
     assert modes == {0o600}
@@ -207,10 +207,10 @@ def test_preparing_makes_the_first_lab_and_its_secrets_once(
     assert (upload.can_upload, upload.can_read) == (True, False)
 
 
-def test_a_database_of_unknown_migrations_is_not_touched(
+def test_database_with_unknown_migrations_is_not_changed(
     transactional_db, tmp_path, settings
 ):
-    settings.VAR, settings.STATIC_ROOT = tmp_path, tmp_path / "static"
+    settings.VAR_DIR, settings.STATIC_ROOT = tmp_path, tmp_path / "static"
     applied = MigrationRecorder.Migration.objects.create(
         app="benchmarks", name="0070_impossible_effects_are_counted"
     )
@@ -225,7 +225,7 @@ def test_a_database_of_unknown_migrations_is_not_touched(
 def test_static_files_are_collected_again_only_when_one_changed(
     transactional_db, tmp_path, settings, monkeypatch
 ):
-    settings.VAR, settings.STATIC_ROOT = tmp_path, tmp_path / "static"
+    settings.VAR_DIR, settings.STATIC_ROOT = tmp_path, tmp_path / "static"
     call_command("prepare")
     marker = tmp_path / "static" / "marker"
     marker.write_text("still here")
@@ -238,15 +238,15 @@ def test_static_files_are_collected_again_only_when_one_changed(
     assert not marker.exists()
 
 
-def test_reparse_says_what_changed(submit, run_document):
+def test_reparse_lists_changes(submit, run_document):
     submit(run_document(13.08))
-    kept = RunOutput.objects.get()
-    kept.text = kept.text.replace("13.08", "14.08")
-    kept.save()
+    stored = RunOutput.objects.get()
+    stored.text = stored.text.replace("13.08", "14.08")
+    stored.save()
 
     report = printed("reparse", tool="Iometer").splitlines()
 
-    assert report[0].startswith("1 uploads read again: 1 samples changed, 0 vanished")
+    assert report[0].startswith("1 uploads reparsed: 1 samples changed, 0 vanished")
     assert "13.08 -> 14.08" in report[1]
 
 
@@ -254,43 +254,49 @@ def test_reparse_says_what_changed(submit, run_document):
     ("which", "sentence"),
     [({"tool": "iomter"}, "Did you mean"), ({"study": "a/b"}, "LAB/STUDY")],
 )
-def test_reparse_refuses_unknown_names(db, which, sentence):
+def test_reparse_rejects_unknown_names(db, which, sentence):
     with pytest.raises(CommandError, match=sentence):
         printed("reparse", **which)
 
 
-def said_by(*words: str) -> str:
-    said = StringIO()
-    call_command(*words, stdout=said)
-    return said.getvalue()
+def command_output(*words: str) -> str:
+    output = StringIO()
+    call_command(*words, stdout=output)
+    return output.getvalue()
 
 
-def test_a_deletion_without_yes_only_says_what_would_go(submit, run_document, study):
+def test_deletion_without_yes_is_a_dry_run(submit, run_document, study):
     submit(run_document())
     name = f"{study.lab.slug}/{study.slug}"
 
-    said = said_by("delete", "study", name, "--reason", "a test")
+    output = command_output("delete", "study", name, "--reason", "a test")
 
-    assert "1 runs, 1 samples, 1 cells" in said
-    assert "Nothing was deleted" in said
+    assert "1 runs, 1 samples, 1 results" in output
+    assert "Nothing was deleted" in output
     assert Study.objects.exists()
-    assert "Nothing" not in said_by("delete", "study", name, "--reason", "a", "--yes")
+    assert "Nothing" not in command_output(
+        "delete", "study", name, "--reason", "a", "--yes"
+    )
     assert not Study.objects.exists()
 
 
-def test_runs_are_deleted_of_one_lab_only(submit, run_document, lab, other_lab):
+def test_runs_of_other_labs_are_not_deleted(submit, run_document, lab, other_lab):
     [run] = submit(run_document())
 
     with pytest.raises(CommandError, match="has no run"):
-        said_by("delete", "runs", other_lab.slug, str(run.run_id), "--reason", "a")
-    said_by("delete", "runs", lab.slug, str(run.run_id), "--reason", "a", "--yes")
+        command_output(
+            "delete", "runs", other_lab.slug, str(run.run_id), "--reason", "a"
+        )
+    command_output(
+        "delete", "runs", lab.slug, str(run.run_id), "--reason", "a", "--yes"
+    )
 
     assert not Run.objects.exists()
 
 
-def test_an_account_that_must_stay_is_told_of(person):
-    with pytest.raises(CommandError, match="last who may change"):
-        said_by("delete", "account", "carol", "--yes")
-    with pytest.raises(CommandError, match="There is no account"):
-        said_by("delete", "account", "nobody")
-    assert "carol, of alpha-lab" in said_by("delete", "account", "carol")
+def test_undeletable_account_is_reported(person):
+    with pytest.raises(CommandError, match="last member who can edit"):
+        command_output("delete", "account", "carol", "--yes")
+    with pytest.raises(CommandError, match="Account not found"):
+        command_output("delete", "account", "nobody")
+    assert "alpha-lab" in command_output("delete", "account", "carol")

@@ -2,15 +2,15 @@ import pytest
 
 from benchmarks import tools
 from benchmarks.management.commands.write_docs import tools_page
-from benchmarks.parsing.cases import case_details, case_label
+from benchmarks.parsing.case_labels import case_details, case_label
 from benchmarks.reference.documents import reference_studies
 from benchmarks.tools import TOOLS
-from tests.every import for_each
+from tests.for_each import for_each
 
 
 def label(tool, metric, **parameters):
-    known = tools.get(tool)
-    return case_label(known, known.metric(metric), parameters)
+    definition = tools.get(tool)
+    return case_label(definition, definition.metric(metric), parameters)
 
 
 @pytest.mark.parametrize(
@@ -23,14 +23,14 @@ def label(tool, metric, **parameters):
         ),
     ],
 )
-def test_it_says_what_was_done(case, expected):
+def test_a_label_contains_the_operation(case, expected):
     tool, metric, operation, access = case
-    named = {"operation": operation, "access": access}
-    given = {key: value for key, value in named.items() if value}
+    parameters = {"operation": operation, "access": access}
+    given = {key: value for key, value in parameters.items() if value}
     assert label(tool, metric, **given) == expected
 
 
-def test_it_shows_the_parameters_that_tell_cases_apart():
+def test_a_label_contains_the_parameters_that_distinguish_cases():
     assert label("ramspeed", "bandwidth", operation="read", level="L1") == (
         "Bandwidth · read · L1"
     )
@@ -39,51 +39,51 @@ def test_it_shows_the_parameters_that_tell_cases_apart():
     assert label("netperf", "throughput", **path) == "Throughput · send · vm3 → node6"
 
 
-def test_it_leaves_out_a_pattern_that_lacks_a_parameter():
+def test_a_pattern_with_a_missing_parameter_is_omitted():
     assert label("netperf", "throughput", **{"from": "vm3"}) == "Throughput"
 
 
 @pytest.mark.parametrize(
     ("count", "said"), [(1, "1 thread"), (4, "4 threads"), (11, "11 threads")]
 )
-def test_one_thread_is_no_threads(count, said):
+def test_one_thread_is_singular(count, said):
     shown = label("sysbench", "transaction rate", test="oltp", threads=count)
     assert shown == f"Transaction rate · oltp · {said}"
 
 
-def test_one_process_is_no_processes():
+def test_one_process_is_singular():
     shown = label("b-eff-io", "weighted bandwidth", operation="read", processes=1)
     assert shown == "Weighted bandwidth · read · 1 process"
 
 
-def test_it_cuts_a_long_part():
+def test_a_long_part_is_shortened():
     shown = label("watts-up", "energy", workload="x" * 500)
     assert shown == f"Energy · {'x' * 39}…"
 
 
-def test_a_value_is_no_pattern():
+def test_a_value_is_not_a_pattern():
     assert label("linpack", "time", n="{repetitions}", repetitions=1) == (
         "Time · n={repetitions}"
     )
 
 
-def test_the_details_are_what_the_label_leaves_out():
+def test_details_are_the_parameters_that_are_not_in_the_label():
     parameters = {"operation": "write", "level": "L1", "block sizes": "4k,32k"}
     assert case_details(tools.get("ramspeed"), parameters) == {"block_sizes": "4k,32k"}
 
 
 def test_the_cases_of_the_studies_have_short_labels():
     for study in reference_studies():
-        own = {tool["slug"] for tool in study.own_tools}
+        declared = {tool["slug"] for tool in study.own_tools}
         for run in study.runs:
-            if run["tool"] in own:
+            if run["tool"] in declared:
                 continue
             for sample in run["samples"]:
                 text = label(run["tool"], sample["metric"], **sample["parameters"])
                 assert 3 < len(text) < 80
 
 
-def test_it_lists_every_tool_and_metric():
+def test_every_tool_and_metric_is_listed():
     text = tools_page()
 
     for tool in TOOLS.values():
@@ -91,13 +91,13 @@ def test_it_lists_every_tool_and_metric():
         assert all(f"\n| {metric.name} | " in text for metric in tool.metrics)
 
 
-def test_it_shows_unit_direction_and_component():
+def test_unit_direction_and_component_are_listed():
     assert "| service demand local | us/KB | lower | network |" in tools_page()
     assert "| deadlocks | (count) | neither | application |" in tools_page()
 
 
 @for_each("tool", TOOLS.values())
-def test_what_was_done_is_said_once(tool):
+def test_the_operation_appears_once(tool):
     done = {"operation": "fork", "access": "odd"}
     given = done | dict.fromkeys(("protocol", "block", "network", "test"), "x")
 

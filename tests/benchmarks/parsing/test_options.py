@@ -1,17 +1,17 @@
-"""A tool's options, however they are spelled, are parameters of one case."""
+"""All spellings of a tool's options are parameters of one case."""
 
 import pytest
 
 from benchmarks import tools
 from benchmarks.errors import InvalidError
 from benchmarks.fingerprints import canonical_parameters
-from tests.every import for_each
+from tests.for_each import for_each
 
 FOUR = {"threads": "4"}
 
 
 def read(tool, parameters):
-    return canonical_parameters(tools.get(tool).options.spelled(parameters))
+    return canonical_parameters(tools.get(tool).options.normalize(parameters))
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_every_spelling_of_an_option_is_one_parameter(parameters):
 
 @pytest.mark.parametrize("size", ["1M", "1024K", "1024k", "1 MiB", "1024 KiB", "1m"])
 @pytest.mark.parametrize("name", ["block", "bs", "--bs", "--blocksize", "blocksize"])
-def test_sizes_are_counted_as_the_tool_counts_them(name, size):
+def test_sizes_have_the_prefixes_of_the_tool(name, size):
     assert read("fio", {name: size}) == {"block": "1048576 B"}
 
 
@@ -48,7 +48,7 @@ def test_a_switch_is_on_or_off():
 @pytest.mark.parametrize(
     ("tool", "parameters"),
     [
-        ("wrk", {"t": "4"}),  # no option without its dash
+        ("wrk", {"t": "4"}),  # not an option without its dash
         ("wrk", {"-T": "4s"}),
         ("wrk", {"args": "-t 4 --latency"}),
         ("wrk", {"args": "-t"}),
@@ -59,12 +59,12 @@ def test_a_switch_is_on_or_off():
         ("fio", {"block": "4k/60:64k/40"}),
     ],
 )
-def test_what_a_tool_does_not_say_is_not_guessed(tool, parameters):
-    assert tools.get(tool).options.spelled(parameters) == parameters
+def test_unknown_options_are_not_guessed(tool, parameters):
+    assert tools.get(tool).options.normalize(parameters) == parameters
 
 
-def test_one_parameter_in_two_spellings_is_refused():
-    with pytest.raises(InvalidError, match=r'"-t" and "threads" are the same one'):
+def test_one_parameter_in_two_spellings_is_rejected():
+    with pytest.raises(InvalidError, match=r'"-t" and "threads" are the same'):
         read("wrk", {"-t": 4, "threads": 4})
 
 
@@ -74,7 +74,7 @@ def test_options_are_typed_with_dashes_and_name_parameters(tool):
 
     assert all(option.startswith("-") for option in options.names)
     assert options.sizes | options.switches <= set(options.names.values())
-    # What our parsers say of a case is left as it is.
-    assert options.spelled(dict.fromkeys(options.names.values(), "1 MiB")) == (
+    # Parameters from our parsers are not changed.
+    assert options.normalize(dict.fromkeys(options.names.values(), "1 MiB")) == (
         dict.fromkeys(options.names.values(), "1 MiB")
     )

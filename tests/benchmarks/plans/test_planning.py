@@ -1,11 +1,11 @@
-"""A plan is made whole or not at all, and stopped once."""
+"""Creation and stopping of plans."""
 
 import pytest
 
 from benchmarks.errors import ConflictError, InvalidError, UnknownNameError
 from benchmarks.models import Plan, PlanPart, PlanSlot, PlanStep, System
 from benchmarks.plans.planning import create_plan, stop_plan
-from tests.benchmarks.plans.planning import parallel, planned
+from tests.benchmarks.plans.simulated_guests import parallel, planned
 
 
 @pytest.fixture
@@ -15,8 +15,8 @@ def system(lab, host):
     )
 
 
-def test_it_stores_every_step_in_order_with_a_part_for_each_slot(study, system):
-    plan = planned(study, system, **parallel(3), warm_up=1)
+def test_steps_are_stored_in_order_with_parts(study, system):
+    plan = planned(study, system, **parallel(3), warm_up_rounds=1)
 
     steps = list(plan.steps.order_by("position"))
     assert [step.repetition for step in steps] == [0, 1, 2]
@@ -25,19 +25,19 @@ def test_it_stores_every_step_in_order_with_a_part_for_each_slot(study, system):
     assert [slot.number for slot in plan.slots.order_by("number")] == [1, 2, 3]
 
 
-def test_it_draws_a_seed_and_keeps_it(study, system):
+def test_random_seed_is_stored(study, system):
     first, second = (planned(study, system, order="random") for _ in range(2))
 
     assert first.seed != second.seed
     assert Plan.objects.get(pk=first.pk).seed == first.seed
 
 
-def test_a_system_may_be_described(study, host):
+def test_system_can_be_given_by_description(study, host):
     described = {"host": host.slug, "hypervisor": "Xen"}
 
     plan = create_plan(
         study=study,
-        who="alice",
+        actor="alice",
         title="A plan",
         design={"systems": [{"system": described}], "tools": [{"tool": "mbw"}]},
         budget_s=60,
@@ -57,16 +57,14 @@ def test_a_system_of_another_lab_is_unknown(study, system, other_lab):
     ("design", "limits", "sentence"),
     [
         ({"scenarios": [{"kind": "parallel"}]}, {}, 'needs "vms"'),
-        ({"scenarios": [{"kind": "under load", "vms": 2}]}, {}, '"load" belongs'),
-        ({"scenarios": [{"kind": "combined"}]}, {}, 'needs at least 2 "tools"'),
-        ({"tools": [{"tool": "mbw", "options": {"x": 1}}]}, {}, "no option"),
-        ({}, {"width_percent": 1.0}, "belong together"),
-        ({}, {"width_percent": 1.0, "most_repetitions": 1}, "less than the 2"),
+        ({"scenarios": [{"kind": "under load", "vms": 2}]}, {}, 'requires "load"'),
+        ({"scenarios": [{"kind": "combined"}]}, {}, 'requires its own "tools"'),
+        ({"tools": [{"tool": "mbw", "options": {"x": 1}}]}, {}, "Unknown option"),
+        ({}, {"target_width_percent": 1.0}, "needs a maximum"),
+        ({}, {"target_width_percent": 1.0, "max_repetitions": 1}, "less than the 2"),
     ],
 )
-def test_a_plan_nobody_could_follow_leaves_nothing(
-    study, system, design, limits, sentence
-):
+def test_infeasible_plan_is_not_stored(study, system, design, limits, sentence):
     with pytest.raises(InvalidError, match=sentence):
         planned(study, system, limits=limits, **design)
 
@@ -74,17 +72,17 @@ def test_a_plan_nobody_could_follow_leaves_nothing(
     assert not PlanSlot.objects.exists()
 
 
-def test_a_system_is_named_once(study, system):
+def test_duplicate_systems_are_rejected(study, system):
     with pytest.raises(InvalidError, match="is in the plan twice"):
         planned(study, system, systems=[{"system": system.pk}] * 2)
 
 
-def test_stopping_leaves_what_waits_undone(study, system):
+def test_stopping_skips_waiting_steps(study, system):
     plan = planned(study, system)
 
     stopped = stop_plan(plan=plan)
 
     assert stopped.status == Plan.Status.STOPPED
-    assert {step.status for step in plan.steps.all()} == {PlanStep.Status.NOT_DONE}
+    assert {step.status for step in plan.steps.all()} == {PlanStep.Status.SKIPPED}
     with pytest.raises(ConflictError):
         stop_plan(plan=plan)

@@ -1,8 +1,8 @@
-"""Mistakes of every class, made at random in a clean study.
+"""Mistakes of every class, planted at random in a clean study.
 
-Each function takes a generator and a clean study and returns the study with one mistake
-and the ids of the cells or runs that are wrong, or None where the study has nothing
-that the mistake could be made in.
+Each function takes a generator and a clean study. It returns the study with one mistake
+and the ids of the cells or runs that are wrong, or None if the study cannot contain the
+mistake.
 """
 
 import math
@@ -14,7 +14,13 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.random import Generator
 
-from benchmarks.plausibility.facts import CellFact, Id, RunFact, SampleFact, StudyFacts
+from benchmarks.plausibility.study_facts import (
+    CellFact,
+    Id,
+    RunFact,
+    SampleFact,
+    StudyFacts,
+)
 from tests.benchmarks.plausibility.simulated_studies import (
     NOON,
     measured,
@@ -25,18 +31,18 @@ from tests.benchmarks.plausibility.simulated_studies import (
 T = TypeVar("T")
 Mistake = tuple[StudyFacts, set[Id]]
 Inject = Callable[[Generator, StudyFacts], Mistake | None]
-# What QEMU's TCG reached of native on x86 and POWER9, case by case.
+# Speed of QEMU's TCG relative to native on x86 and POWER9, case by case.
 EMULATED = {"CPU": (0.03, 0.3), "memory": (0.001, 0.25)}
 
 
 def scaled(cell: CellFact, factor: float) -> CellFact:
-    """A cell whose every reading is multiplied; a bound baseline follows by its id."""
-    means = tuple(mean * factor for mean in cell.means)
-    return replace(cell, mean=cell.mean * factor, means=means)
+    """Return a cell with every reading multiplied; its baseline is found by its id."""
+    means = tuple(mean * factor for mean in cell.run_means)
+    return replace(cell, mean=cell.mean * factor, run_means=means)
 
 
 def with_cells(study: StudyFacts, changed: list[CellFact]) -> Mistake:
-    """The study with these cells in place of those of the same id."""
+    """Return the study with these cells instead of those with the same ids."""
     new = {cell.id: cell for cell in changed}
     cells = tuple(new.pop(cell.id, cell) for cell in study.cells)
     return replace(study, cells=(*cells, *new.values())), {cell.id for cell in changed}
@@ -48,7 +54,11 @@ def _one_of(rng: Generator, items: Iterable[T]) -> T:
 
 
 def _measured(study: StudyFacts) -> list[CellFact]:
-    return [cell for cell in study.cells if not cell.is_share and cell.slot != "sum"]
+    return [
+        cell
+        for cell in study.cells
+        if not cell.is_cpu_utilization and cell.slot != "sum"
+    ]
 
 
 def unit_slip(factor: float) -> Inject:
@@ -65,15 +75,17 @@ def slip_in_one_run(rng: Generator, study: StudyFacts) -> Mistake | None:
     cell = _one_of(rng, cells)
     run = rng.integers(cell.n)
     factor = float(rng.choice([10, 0.1, 1000, 0.001, 1024, 1 / 1024, 8]))
-    if cell.unit == "s":  # no two units of time lie a factor 8 or 1024 apart
+    if cell.unit == "s":  # No two units of time differ by a factor of 8 or 1024.
         factor = {1024: 1000, 1 / 1024: 0.001, 8: 60}.get(factor, factor)
-    means = tuple(m * factor if i == run else m for i, m in enumerate(cell.means))
-    return with_cells(study, [replace(cell, means=means, mean=float(np.mean(means)))])
+    means = tuple(m * factor if i == run else m for i, m in enumerate(cell.run_means))
+    return with_cells(
+        study, [replace(cell, run_means=means, mean=float(np.mean(means)))]
+    )
 
 
 def _column(study: StudyFacts, system: str) -> dict[str, CellFact]:
-    alone = (cell for cell in study.cells if cell.scenario == "single")
-    return {str(cell.case): cell for cell in alone if cell.system == system}
+    single = (cell for cell in study.cells if cell.scenario == "single")
+    return {str(cell.case): cell for cell in single if cell.system == system}
 
 
 def _guests(study: StudyFacts) -> list[str]:
@@ -84,10 +96,12 @@ def pasted_column(part: float) -> Inject:
     def inject(rng: Generator, study: StudyFacts) -> Mistake:
         source, target = rng.choice(["native", *_guests(study)], 2, replace=False)
         source, target = _column(study, str(source)), _column(study, str(target))
-        cases = [case for case in source if not source[case].is_share]
+        cases = [case for case in source if not source[case].is_cpu_utilization]
         kept = rng.permutation(cases)[: max(4, round(part * len(cases)))]
         copied = [
-            replace(target[case], mean=source[case].mean, means=source[case].means)
+            replace(
+                target[case], mean=source[case].mean, run_means=source[case].run_means
+            )
             for case in map(str, kept)
         ]
         return with_cells(study, copied)
@@ -97,36 +111,44 @@ def pasted_column(part: float) -> Inject:
 
 def pasted_from_another_study(rng: Generator, study: StudyFacts) -> Mistake:
     column = _column(study, str(_one_of(rng, _guests(study))))
-    cells = [cell for cell in column.values() if not cell.is_share]
+    cells = [cell for cell in column.values() if not cell.is_cpu_utilization]
     elsewhere: dict[str, Any] = {
         "study": "there",
         "study_label": "there",
         "system": "xen",
     }
-    others = [replace(cell, id=f"there/{cell.id}", **elsewhere) for cell in cells]
-    return replace(study, others=tuple(others)), {cell.id for cell in cells}
+    copies = [replace(cell, id=f"there/{cell.id}", **elsewhere) for cell in cells]
+    return replace(study, other_study_cells=tuple(copies)), {cell.id for cell in cells}
 
 
 def pasted_case(rng: Generator, study: StudyFacts) -> Mistake | None:
-    """One case of the memory test copied into another one, on all systems: eight runs
-    or more with decimals, for a few readings of three digits may well be equal."""
-    alone = [c for c in study.cells if c.scenario == "single" and c.tool == "ramspeed"]
-    one, other = rng.choice(sorted({cell.case for cell in alone}), 2, replace=False)
-    source = {cell.system: cell for cell in alone if cell.case == one}
-    runs = [mean for cell in source.values() for mean in cell.means]
+    """Copy one case of the memory test to another on all systems.
+
+    Only with eight runs or more with decimals, because a few readings of three digits
+    may be equal by chance.
+    """
+    single = [c for c in study.cells if c.scenario == "single" and c.tool == "ramspeed"]
+    one, target = rng.choice(sorted({cell.case for cell in single}), 2, replace=False)
+    source = {cell.system: cell for cell in single if cell.case == one}
+    runs = [mean for cell in source.values() for mean in cell.run_means]
     if len(runs) < 8 or all(mean.is_integer() for mean in runs):
         return None
     copied = [
-        replace(cell, mean=source[cell.system].mean, means=source[cell.system].means)
-        for cell in alone
-        if cell.case == other
+        replace(
+            cell, mean=source[cell.system].mean, run_means=source[cell.system].run_means
+        )
+        for cell in single
+        if cell.case == target
     ]
     return with_cells(study, copied)
 
 
 def pasted_runs(rng: Generator, study: StudyFacts) -> Mistake:
-    """Half of the ten runs of one cell copied into the same case of another system, to
-    five digits: of fewer digits, or runs, some may well be equal."""
+    """Copy half of the ten runs of a cell to the same case of another system.
+
+    Only with five digits, because readings of fewer digits or runs may be equal by
+    chance.
+    """
     source, target = rng.choice(["native", *_guests(study)], 2, replace=False)
     cells = _column(study, str(source)).values()
     case = _one_of(rng, [c for c in cells if c.component in {"CPU", "memory"}]).case
@@ -137,7 +159,7 @@ def pasted_runs(rng: Generator, study: StudyFacts) -> Mistake:
     ]
     runs[1][:5] = runs[0][:5]
     changed = [
-        replace(cell, n=10, means=tuple(means), mean=float(np.mean(means)))
+        replace(cell, n=10, run_means=tuple(means), mean=float(np.mean(means)))
         for cell, means in zip(pair, runs, strict=True)
     ]
     return with_cells(study, changed)
@@ -152,7 +174,7 @@ def changed_sum(rng: Generator, study: StudyFacts) -> Mistake:
 
 def second_native(rng: Generator, study: StudyFacts) -> Mistake:
     factor = float(1 + rng.choice([-1, 1]) * 0.10)
-    natives = [c for c in study.cells if c.is_native and not c.is_share]
+    natives = [c for c in study.cells if c.is_native and not c.is_cpu_utilization]
     again = [
         replace(
             readings_like(rng, cell, cell.mean * factor),
@@ -170,7 +192,7 @@ def faster_than_native(rng: Generator, study: StudyFacts) -> Mistake:
     guest = _column(study, str(_one_of(rng, _guests(study))))
     changed = []
     for case, cell in guest.items():
-        if not cell.is_share:
+        if not cell.is_cpu_utilization:
             up = 1.3 if cell.better == "higher" else 1 / 1.3
             changed.append(readings_like(rng, cell, native[case].mean * up))
     return with_cells(study, changed)
@@ -188,14 +210,15 @@ def slow_clock(rng: Generator, study: StudyFacts) -> Mistake:
     cells = [c for c in study.cells if c.system == system and c.clock == "guest"]
     # A clock that loses time makes rates larger and durations shorter.
     factors = {"higher": 1.3, "lower": 1 / 1.3}
-    alone = [c for c in cells if not c.is_share and c.scenario == "single"]
-    return with_cells(study, [scaled(cell, factors[cell.better]) for cell in alone])
+    single = [c for c in cells if not c.is_cpu_utilization and c.scenario == "single"]
+    return with_cells(study, [scaled(cell, factors[cell.better]) for cell in single])
 
 
-def five_cases_of_a_slow_clock(rng: Generator, study: StudyFacts) -> Mistake | None:
-    """A study of five unrelated cases, and a guest near native whose clock loses 8 %.
+def slow_clock_in_five_cases(rng: Generator, study: StudyFacts) -> Mistake | None:
+    """Return a study of five unrelated cases and a guest near native whose clock loses
+    8 %.
 
-    Where single values are all there is, nobody can tell 8 % from their noise.
+    With single values only, 8 % cannot be distinguished from noise.
     """
     system = str(_one_of(rng, _guests(study)))
     native, guest = _column(study, "native"), _column(study, system)
@@ -214,14 +237,21 @@ def five_cases_of_a_slow_clock(rng: Generator, study: StudyFacts) -> Mistake | N
 
 
 def _with_native(study: StudyFacts, change: Callable[[CellFact], CellFact]) -> Mistake:
-    """The study with its native cells changed, and who is to be blamed: these."""
-    cells = [change(c) if c.is_native and not c.is_share else c for c in study.cells]
-    wrong = {cell.id for cell in cells if cell.is_native and not cell.is_share}
+    """Return the study with changed native cells, and the ids of these."""
+    cells = [
+        change(c) if c.is_native and not c.is_cpu_utilization else c
+        for c in study.cells
+    ]
+    wrong = {
+        cell.id for cell in cells if cell.is_native and not cell.is_cpu_utilization
+    }
     return replace(study, cells=tuple(with_baselines(cells))), wrong
 
 
 def _on_day(study: StudyFacts, day: int) -> StudyFacts:
-    """The study with its guests measured on one day, its native machine on another."""
+    """Return the study with guests measured on one day and the native machine on
+    another.
+    """
     cells = [measured(cell, day if cell.is_native else 0) for cell in study.cells]
     return replace(study, cells=tuple(cells))
 
@@ -230,21 +260,24 @@ def _faster(cell: CellFact, factor: float) -> CellFact:
     return scaled(cell, factor if cell.better == "higher" else 1 / factor)
 
 
-def native_of_a_slower_day(rng: Generator, study: StudyFacts) -> Mistake | None:
-    """A native machine that was slower than all its guests on a day of its own.
+def native_on_slower_day(rng: Generator, study: StudyFacts) -> Mistake | None:
+    """Make the native machine slower than all its guests on another day.
 
-    With one guest it may be that one's clock; single values do not tell 3 %.
+    With a single guest, its clock may be the cause; single values cannot resolve 3 %.
     """
     if len(_guests(study)) < 2 or study.cells[0].n < 3:
         return None
     slower = 1 / float(rng.uniform(1.12, 1.2))
-    apart = _on_day(study, int(rng.integers(2, 30)))
-    return _with_native(apart, lambda cell: _faster(cell, slower))
+    dated = _on_day(study, int(rng.integers(2, 30)))
+    return _with_native(dated, lambda cell: _faster(cell, slower))
 
 
-def native_of_a_faster_day(rng: Generator, study: StudyFacts) -> Mistake | None:
-    """A native machine 5 to 8 % faster on another day than guests that are as fast as
-    it. Where each guest has an overhead of 5 % of its own, nobody can see it."""
+def native_on_faster_day(rng: Generator, study: StudyFacts) -> Mistake | None:
+    """Make the native machine 5 to 8 % faster on another day than guests that are as
+    fast.
+
+    If each guest has an overhead of 5 % itself, this cannot be detected.
+    """
     native = _column(study, "native")
     if len(_guests(study)) < 2 or study.cells[0].n < 3:
         return None
@@ -252,61 +285,66 @@ def native_of_a_faster_day(rng: Generator, study: StudyFacts) -> Mistake | None:
     for cell in study.cells:
         if cell.component in {"CPU", "memory"} and cell.scenario == "single":
             if not cell.is_native:
-                own = native[str(cell.case)]
-                share = float(rng.uniform(0.99, 1.0))
-                truth = own.mean * (share if cell.better == "higher" else 1 / share)
+                native_cell = native[str(cell.case)]
+                speed = float(rng.uniform(0.99, 1.0))
+                truth = native_cell.mean * (
+                    speed if cell.better == "higher" else 1 / speed
+                )
                 cell = readings_like(rng, cell, truth)
             near.append(cell)
-    apart = _on_day(replace(study, cells=tuple(near)), int(rng.integers(2, 30)))
+    dated = _on_day(replace(study, cells=tuple(near)), int(rng.integers(2, 30)))
     faster = float(rng.uniform(1.05, 1.08))
-    return _with_native(apart, lambda cell: _faster(cell, faster))
+    return _with_native(dated, lambda cell: _faster(cell, faster))
 
 
 def native_changed_between_days(rng: Generator, study: StudyFacts) -> Mistake | None:
-    """A native machine measured on two days, 8 to 12 % faster on one of them.
+    """Measure the native machine on two days, 8 to 12 % faster on one of them.
 
-    Of 5 % two runs a day of a noisy machine show nothing in a few cases.
+    With 5 %, two runs per day of a noisy machine show nothing in a few cases.
     """
     if study.cells[0].n < 5:
         return None
     factor = float(rng.uniform(1.08, 1.12) ** rng.choice([-1, 1]))
 
     def change(cell: CellFact) -> CellFact:
-        own = factor if cell.better == "higher" else 1 / factor
+        change_factor = factor if cell.better == "higher" else 1 / factor
         half = cell.n // 2
         means = tuple(
-            mean * (own if run >= half else 1) for run, mean in enumerate(cell.means)
+            mean * (change_factor if run >= half else 1)
+            for run, mean in enumerate(cell.run_means)
         )
-        return measured(replace(cell, means=means, mean=float(np.mean(means))), 0, 6)
+        return measured(
+            replace(cell, run_means=means, mean=float(np.mean(means))), 0, 6
+        )
 
     return _with_native(study, change)
 
 
 def emulated(rng: Generator, study: StudyFacts) -> Mistake:
-    """A guest that is called KVM, and whose processor was imitated."""
+    """Emulate the processor of a guest that is called KVM."""
     column = _column(study, str(_one_of(rng, _guests(study)))).values()
     changed = []
-    for cell in (each for each in column if each.component in EMULATED):
+    for cell in (member for member in column if member.component in EMULATED):
         slow = float(np.exp(rng.uniform(*np.log(EMULATED[cell.component]))))
         factor = slow if cell.better == "higher" else 1 / slow
         changed.append(replace(scaled(cell, factor), hypervisor="KVM"))
     return with_cells(study, changed)
 
 
-def stuck_share(value: float) -> Inject:
+def stuck_utilization(value: float) -> Inject:
     def inject(rng: Generator, study: StudyFacts) -> Mistake:
-        cell = _one_of(rng, (cell for cell in study.cells if cell.is_share))
+        cell = _one_of(rng, (cell for cell in study.cells if cell.is_cpu_utilization))
         means = (value,) * cell.n
-        return with_cells(study, [replace(cell, mean=value, means=means)])
+        return with_cells(study, [replace(cell, mean=value, run_means=means)])
 
     return inject
 
 
 def other_parameter(rng: Generator, study: StudyFacts) -> Mistake:
-    """All cases of one tool on one system, or one of them, with another setting."""
+    """Change a setting of all cases of a tool on one system, or of one of them."""
     column = _column(study, str(_one_of(rng, _guests(study))))
     tool = _one_of(rng, sorted({cell.tool for cell in column.values()}))
-    cells = [c for c in column.values() if c.tool == tool and not c.is_share]
+    cells = [c for c in column.values() if c.tool == tool and not c.is_cpu_utilization]
     if rng.random() < 0.5:
         cells = [_one_of(rng, cells)]
     changed = [
@@ -322,11 +360,11 @@ def other_parameter(rng: Generator, study: StudyFacts) -> Mistake:
 
 
 def few_values(rng: Generator, study: StudyFacts) -> Mistake:
-    """Ten runs that read two values, several steps of their print apart."""
+    """Make ten runs read two values, several print steps apart."""
     cell = _one_of(rng, _measured(study))
-    low, high = (round(cell.mean * share, 2) for share in (0.98, 1.01))
+    low, high = (round(cell.mean * fraction, 2) for fraction in (0.98, 1.01))
     means = tuple(float(value) for value in rng.permutation([low] * 5 + [high] * 5))
-    changed = replace(cell, n=10, means=means, mean=float(np.mean(means)))
+    changed = replace(cell, n=10, run_means=means, mean=float(np.mean(means)))
     return with_cells(study, [changed])
 
 
@@ -348,18 +386,18 @@ def _with_value(run: RunFact, metric: str, change: Callable[[float], float]) -> 
 
 def long_meter(rng: Generator, study: StudyFacts) -> Mistake:
     meter = _one_of(rng, (run for run in study.runs if run.tool == "watts-up"))
-    share = rng.choice([rng.uniform(1.06, 1.6), rng.uniform(0.5, 0.95)])
-    # Both: else power, time and energy would not fit, which is another mistake.
+    ratio = rng.choice([rng.uniform(1.06, 1.6), rng.uniform(0.5, 0.95)])
+    # Both: else power, time and energy would contradict each other, another mistake.
     for metric in ("meter time", "energy"):
-        meter = _with_value(meter, metric, lambda value: value * float(share))
+        meter = _with_value(meter, metric, lambda value: value * float(ratio))
     return _with_runs(study, [meter])
 
 
 def other_length(rng: Generator, study: StudyFacts) -> Mistake:
     run = _one_of(rng, (run for run in study.runs if run.requested_s))
-    share = rng.choice([rng.uniform(1.08, 3), rng.uniform(0.2, 0.92)])
-    # All that were asked for a time were asked for 100 s.
-    return _with_runs(study, [replace(run, duration_s=100 * float(share))])
+    ratio = rng.choice([rng.uniform(1.08, 3), rng.uniform(0.2, 0.92)])
+    # All runs with a requested duration have 100 s.
+    return _with_runs(study, [replace(run, duration_s=100 * float(ratio))])
 
 
 BOUND = {
@@ -373,10 +411,10 @@ BOUND = {
 def broken_identity(rng: Generator, study: StudyFacts) -> Mistake:
     run = _one_of(rng, (run for run in study.runs if run.tool in BOUND))
     metric = str(_one_of(rng, BOUND[run.tool]))
-    share = float(rng.choice([rng.uniform(1.1, 1.9), rng.uniform(0.5, 0.9)]))
-    # A maximum has only to lie above the mean: nine times as high, half is no mistake.
-    share = 0.01 if metric == "request latency max" else share
-    return _with_runs(study, [_with_value(run, metric, lambda v: v * share)])
+    ratio = float(rng.choice([rng.uniform(1.1, 1.9), rng.uniform(0.5, 0.9)]))
+    # A maximum need only exceed the mean: half of nine times the mean is no mistake.
+    ratio = 0.01 if metric == "request latency max" else ratio
+    return _with_runs(study, [_with_value(run, metric, lambda v: v * ratio)])
 
 
 def apart(rng: Generator, study: StudyFacts) -> Mistake:
@@ -397,12 +435,17 @@ def other_reference(rng: Generator, study: StudyFacts) -> Mistake:
 
 
 def uploaded_twice(rng: Generator, study: StudyFacts) -> Mistake | None:
-    """All runs of one tool on one system once more: with their starts, or, where there
-    are enough to tell, without."""
+    """Upload all runs of a tool on a system again: with their starts, or without if
+    there are enough runs.
+    """
     system = str(_one_of(rng, _guests(study)))
     column = _column(study, system).values()
-    tool = _one_of(rng, sorted({cell.tool for cell in column if not cell.is_share}))
-    cells = [cell for cell in column if cell.tool == tool and not cell.is_share]
+    tool = _one_of(
+        rng, sorted({cell.tool for cell in column if not cell.is_cpu_utilization})
+    )
+    cells = [
+        cell for cell in column if cell.tool == tool and not cell.is_cpu_utilization
+    ]
     has_starts = len(cells) * cells[0].n < 8 or rng.random() < 0.5
     first = [
         RunFact(
@@ -415,7 +458,7 @@ def uploaded_twice(rng: Generator, study: StudyFacts) -> Mistake | None:
             samples=tuple(
                 SampleFact(
                     metric=cell.metric,
-                    value=cell.means[run],
+                    value=cell.run_means[run],
                     unit=cell.unit,
                     parameters=cell.parameters,
                     cell=cell.id,
@@ -427,33 +470,39 @@ def uploaded_twice(rng: Generator, study: StudyFacts) -> Mistake | None:
     ]
     again = [replace(run, id=f"{run.id} again", upload="again") for run in first]
     runs = (*study.runs, *first, *again)
-    doubled = [replace(cell, n=2 * cell.n, means=2 * cell.means) for cell in cells]
+    doubled = [
+        replace(cell, n=2 * cell.n, run_means=2 * cell.run_means) for cell in cells
+    ]
     changed, _ = with_cells(study, doubled)
     return replace(changed, runs=runs), {run.id for run in again}
 
 
 def rate_as_time(rng: Generator, study: StudyFacts) -> Mistake:
-    """A CPU or memory cell of which all runs read the reciprocal, far from 1.
+    """Replace all runs of a CPU or memory cell, far from 1, by their reciprocals.
 
-    Of a network that is 20 times slower on one guest nobody knows what to expect.
+    If a network is 20 times slower on one guest, its expected value is unknown.
     """
-    alone = [cell for cell in _measured(study) if cell.scenario == "single"]
-    alike = [cell for cell in alone if cell.component in EMULATED and cell.mean >= 10]
+    single = [cell for cell in _measured(study) if cell.scenario == "single"]
+    alike = [cell for cell in single if cell.component in EMULATED and cell.mean >= 10]
     cell = _one_of(rng, alike)
-    means = tuple(1 / mean for mean in cell.means)
-    return with_cells(study, [replace(cell, mean=float(np.mean(means)), means=means)])
+    means = tuple(1 / mean for mean in cell.run_means)
+    return with_cells(
+        study, [replace(cell, mean=float(np.mean(means)), run_means=means)]
+    )
 
 
-def _exchanged(one: CellFact, other: CellFact) -> list[CellFact]:
-    """Two cells of one case, each with the other one's readings."""
+def _swapped(first: CellFact, second: CellFact) -> list[CellFact]:
+    """Return two cells of one case with each other's readings."""
     return [
-        replace(to, n=of.n, mean=of.mean, means=of.means)
-        for to, of in ((one, other), (other, one))
+        replace(to, n=of.n, mean=of.mean, run_means=of.run_means)
+        for to, of in ((first, second), (second, first))
     ]
 
 
-def _imitated(rng: Generator, study: StudyFacts, guests: list[str]) -> StudyFacts:
-    """The study with some guests said to be emulated, and each case as slow in all."""
+def _emulated(rng: Generator, study: StudyFacts, guests: list[str]) -> StudyFacts:
+    """Return the study with emulated guests, whose cases are slow by the
+    same factors.
+    """
     slow: dict[str, float] = {}
     changed = []
     for cell in study.cells:
@@ -463,55 +512,58 @@ def _imitated(rng: Generator, study: StudyFacts, guests: list[str]) -> StudyFact
             span = np.log(EMULATED[cell.component])
             ratio = slow.setdefault(str(cell.case), float(np.exp(rng.uniform(*span))))
             cell = scaled(cell, ratio if cell.better == "higher" else 1 / ratio)
-        named: dict[str, Any] = {
+        properties: dict[str, Any] = {
             "hypervisor": "QEMU TCG",
             "virtualization": "emulation",
         }
-        changed.append(replace(cell, **named))
+        changed.append(replace(cell, **properties))
     return with_cells(study, changed)[0]
 
 
-def sixty_times_on_a_slow_system(rng: Generator, study: StudyFacts) -> Mistake | None:
-    """Minutes read as seconds on one of two emulated guests."""
+def minutes_on_an_emulated_system(rng: Generator, study: StudyFacts) -> Mistake | None:
+    """Read minutes as seconds on one of two emulated guests."""
     guests = _guests(study)[:2]
     if len(guests) < 2:
         return None
-    made = _imitated(rng, study, guests)
+    made = _emulated(rng, study, guests)
     column = _column(made, guests[0]).values()
     times = [cell for cell in column if cell.unit == "s"]
     return with_cells(made, [scaled(_one_of(rng, times), 60)])
 
 
-def emulated_exchanged(rng: Generator, study: StudyFacts) -> Mistake | None:
-    """An emulated guest and another system, exchanged in all CPU and memory cases."""
-    slow, *others = rng.permutation(_guests(study)).tolist()
-    if not others:
+def emulated_swapped(rng: Generator, study: StudyFacts) -> Mistake | None:
+    """Swap an emulated guest and another system in all CPU and memory cases."""
+    slow, *fast = rng.permutation(_guests(study)).tolist()
+    if not fast:
         return None
-    made = _imitated(rng, study, [slow])
-    one, other = _column(made, slow), _column(made, _one_of(rng, ["native", *others]))
-    cases = [case for case, cell in one.items() if cell.component in EMULATED]
+    made = _emulated(rng, study, [slow])
+    first, second = _column(made, slow), _column(made, _one_of(rng, ["native", *fast]))
+    cases = [case for case, cell in first.items() if cell.component in EMULATED]
     return with_cells(
-        made, [cell for case in cases for cell in _exchanged(one[case], other[case])]
+        made, [cell for case in cases for cell in _swapped(first[case], second[case])]
     )
 
 
-def two_cells_exchanged(rng: Generator, study: StudyFacts) -> Mistake | None:
-    """A case of two systems exchanged, of which one has half the other's memory speed
-    in four cases or more."""
-    slow, *others = rng.permutation(_guests(study)).tolist()
+def two_cells_swapped(rng: Generator, study: StudyFacts) -> Mistake | None:
+    """Swap a case of two systems, one with half the memory speed of the other in at
+    least four cases.
+    """
+    slow, *fast = rng.permutation(_guests(study)).tolist()
     column = _column(study, slow).values()
     halved = [scaled(cell, 0.5) for cell in column if cell.component == "memory"]
-    if not others or len(halved) < 4:
+    if not fast or len(halved) < 4:
         return None
     made, _ = with_cells(study, halved)
-    one = _one_of(rng, halved)
-    other = _column(made, _one_of(rng, ["native", *others]))[str(one.case)]
-    return with_cells(made, _exchanged(one, other))
+    first = _one_of(rng, halved)
+    second = _column(made, _one_of(rng, ["native", *fast]))[str(first.case)]
+    return with_cells(made, _swapped(first, second))
 
 
-def marked(rng: Generator, study: StudyFacts) -> Mistake:
+def with_parse_warning(rng: Generator, study: StudyFacts) -> Mistake:
     run = _one_of(rng, study.runs)
-    return _with_runs(study, [replace(run, marks=(("cut", "The output is cut."),))])
+    return _with_runs(
+        study, [replace(run, parse_warnings=(("cut", "The output is cut."),))]
+    )
 
 
 SLIPS = {"unit-slip", "slots-do-not-add-up", "beyond-the-medium"}
@@ -533,18 +585,18 @@ CLASSES: dict[str, tuple[Inject, set[str]]] = {
     "beyond the line rate": (beyond_the_line, {"beyond-the-medium"}),
     "clock runs slow, x 1.3": (slow_clock, {"common-clock-factor"}),
     "clock runs slow, x 1.08, five cases": (
-        five_cases_of_a_slow_clock,
+        slow_clock_in_five_cases,
         {"common-clock-factor"},
     ),
-    "native of a slower day": (native_of_a_slower_day, {"native-of-another-day"}),
-    "native of a faster day": (native_of_a_faster_day, {"native-of-another-day"}),
+    "native of a slower day": (native_on_slower_day, {"native-of-another-day"}),
+    "native of a faster day": (native_on_faster_day, {"native-of-another-day"}),
     "native changed between days": (
         native_changed_between_days,
         {"native-of-another-day"},
     ),
     "KVM that imitated the processor": (emulated, {"emulation-speed"}),
-    "CPU reads 0 %": (stuck_share(0.0), {"zero-reading"}),
-    "CPU reads 100 %": (stuck_share(100.0), {"saturated-reading"}),
+    "CPU reads 0 %": (stuck_utilization(0.0), {"zero-reading"}),
+    "CPU reads 100 %": (stuck_utilization(100.0), {"saturated-reading"}),
     "parameter differs": (other_parameter, {"parameters-differ"}),
     "two distinct values in ten": (few_values, {"few-distinct-readings"}),
     "meter ran on": (long_meter, {"meter-window"}),
@@ -557,8 +609,8 @@ CLASSES: dict[str, tuple[Inject, set[str]]] = {
     "reference differs": (other_reference, {"corun-reference"}),
     "uploaded twice": (uploaded_twice, {"uploaded-twice"}),
     "rate uploaded as a time": (rate_as_time, {"rate-as-time"}),
-    "x 60 on an emulated system": (sixty_times_on_a_slow_system, {"unit-slip"}),
-    "emulated system exchanged": (emulated_exchanged, {"exchanged-values"}),
-    "two cells exchanged": (two_cells_exchanged, {"exchanged-values"}),
-    "parser's mark": (marked, {"tool-mark"}),
+    "x 60 on an emulated system": (minutes_on_an_emulated_system, {"unit-slip"}),
+    "emulated system exchanged": (emulated_swapped, {"exchanged-values"}),
+    "two cells exchanged": (two_cells_swapped, {"exchanged-values"}),
+    "parser's mark": (with_parse_warning, {"tool-mark"}),
 }

@@ -1,9 +1,10 @@
-"""Clean studies of known truth: nothing in them is a mistake.
+"""Clean simulated studies without mistakes.
 
-Native and one to six virtual machines on one host; CPU, memory, disk and network; block
-size curves; guests that reach a twentieth of the native network; quiet and noisy runs,
-some of heavy tails, one to ten of them; prints of two decimals, of three significant
-digits or of all; co-runs with their sums, meters, tools whose numbers fit together.
+They have native and one to six virtual machines on one host; CPU, memory, disk and
+network; block size curves; guests that reach a twentieth of the native network; quiet
+and noisy runs, some with heavy tails, one to ten of them; values printed with two
+decimals, three significant digits or all digits; co-runs with sums, meters, and tools
+with consistent numbers.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from benchmarks.plausibility.facts import (
+from benchmarks.plausibility.study_facts import (
     Better,
     CellFact,
     RunFact,
@@ -62,7 +63,7 @@ class Style:
 
 
 def clean_study(seed: int) -> StudyFacts:
-    """One study without any mistake."""
+    """Return one study without any mistake."""
     rng = np.random.default_rng(seed)
     tests = _tests(rng)
     scale = rng.uniform(0.15, 1.0)
@@ -79,20 +80,20 @@ def clean_study(seed: int) -> StudyFacts:
         for system in systems
         for test in tests
     ]
-    # How busy the CPU was while the network ran, one cell a system.
-    share = Test(
+    # CPU utilization during the network test, one cell per system.
+    utilization = Test(
         "network", "iperf3", "CPU utilization local", "share", 0.0, {}, "%", "lower"
     )
     for system in systems:
         truth = rng.uniform(2, 12) if system == "native" else rng.uniform(5, 85)
-        cells.append(_cell(rng, style, system, share, truth))
+        cells.append(_cell(rng, style, system, utilization, truth))
     cells += _together(rng, style, tests, speeds)
-    # Of tools whose numbers are bound to each other, of meters and of co-runs.
+    # Of tools whose numbers depend on each other, of meters and of co-runs.
     runs = []
     for system in systems:
         runs += [_netperf(rng, system), _sysbench(rng, system), _linpack(rng, system)]
         runs += [*_metered(rng, system), *_corun(rng, system)]
-    # When all this was measured changes no number: it has a stream of its own.
+    # Times of measurement change no number: they have their own random stream.
     dated = _with_days(np.random.default_rng([seed, 2]), cells)
     study = StudyFacts(id="here", cells=tuple(dated), runs=tuple(runs))
     return replace(study, cells=tuple(with_baselines(study.cells)))
@@ -144,22 +145,22 @@ def _network_curve(way: str, top: float, sizes: list[str]) -> Iterator[Test]:
 
 
 def _speeds(rng: Generator, system: str, tests: list[Test]) -> dict[str, float]:
-    """The true value of each case on a system."""
+    """Return the true value of each case on a system."""
     if system == "native":
         return {test.case: test.native for test in tests}
     overall = {name: rng.uniform(*span) for name, span in EFFICIENCY.items()}
     speeds = {}
     for test in tests:
         uneven = np.exp(rng.normal(0, UNEVEN[test.component]))
-        most = 1.0 if test.component in {"CPU", "memory"} else 1.05
-        efficiency = min(overall[test.component] * uneven, most)
+        maximum = 1.0 if test.component in {"CPU", "memory"} else 1.05
+        efficiency = min(overall[test.component] * uneven, maximum)
         faster = test.better == "higher"
         speeds[test.case] = test.native * (efficiency if faster else 1 / efficiency)
     return speeds
 
 
 def printed(style: Style, value: float) -> float:
-    """A value as the study's table shows it."""
+    """Return a value as the study's table prints it."""
     if style.printed == "decimals":
         return float(f"{value:.2f}")
     return float(f"{value:.3g}") if style.printed == "digits" else float(value)
@@ -168,7 +169,9 @@ def printed(style: Style, value: float) -> float:
 def readings(
     rng: Generator, style: Style, component: str, truth: float, n: int
 ) -> tuple[float, ...]:
-    """Run means around the truth: lognormal, every third study with heavy tails."""
+    """Return run means around the truth: lognormal, in every third study with heavy
+    tails.
+    """
     cv = style.noise[component]
     # Four degrees of freedom have variance 2.
     scatter = rng.standard_t(4, n) / np.sqrt(2) if style.heavy else rng.normal(0, 1, n)
@@ -183,7 +186,7 @@ def _cell(
     n = place.pop("n", style.n)
     means = place.pop("means", None) or readings(rng, style, test.component, truth, n)
     if test.component == "network":
-        # What TCP carries over a line of 1 Gbit/s, in MB/s.
+        # The rate of TCP over a line of 1 Gbit/s, in MB/s.
         means = tuple(min(mean, printed(style, 117.6)) for mean in means)
     slot = f"/{place['vms']}/{place['slot']}" if place else ""
     return CellFact(
@@ -212,7 +215,7 @@ def _cell(
         clock=test.clock,
         n=len(means),
         mean=float(np.mean(means)),
-        means=means,
+        run_means=means,
         decimals={"decimals": 2}.get(style.printed),
         **place,
     )
@@ -221,12 +224,12 @@ def _cell(
 def _together(
     rng: Generator, style: Style, tests: list[Test], speeds: Speeds
 ) -> Iterator[CellFact]:
-    """Two or three guests of one system in parallel, with the sum as printed."""
+    """Return two or three parallel guests of one system, with the printed sum."""
     vms = int(rng.integers(2, 4))
     for test in (test for test in tests if test.component in {"memory", "disk"}):
-        share = 1.0 if test.component == "memory" else 1.0 / vms
-        truth = speeds["vm-1"][test.case] * share * rng.uniform(0.6, 0.95)
-        place = {"scenario": "parallel", "vms": vms}
+        fraction = 1.0 if test.component == "memory" else 1.0 / vms
+        truth = speeds["vm-1"][test.case] * fraction * rng.uniform(0.6, 0.95)
+        circumstances = {"scenario": "parallel", "vms": vms}
         exact = replace(style, printed="all")
         slots = [
             readings(
@@ -237,31 +240,44 @@ def _together(
         for slot, values in enumerate(slots, 1):
             means = tuple(printed(style, value) for value in values)
             yield _cell(
-                rng, style, "vm-1", test, 0, slot=str(slot), means=means, **place
+                rng,
+                style,
+                "vm-1",
+                test,
+                0,
+                slot=str(slot),
+                means=means,
+                **circumstances,
             )
-        # Of what was measured, not of what was printed: slots and sum are each rounded.
+        # The sum of measured, not printed, values: slots and sum are rounded
+        # separately.
         total = tuple(
             printed(style, sum(values)) for values in zip(*slots, strict=True)
         )
-        yield _cell(rng, style, "vm-1", test, 0, slot="sum", means=total, **place)
+        yield _cell(
+            rng, style, "vm-1", test, 0, slot="sum", means=total, **circumstances
+        )
 
 
 def measured(cell: CellFact, *days: int) -> CellFact:
-    """The cell, its runs spread over these days after the first."""
+    """Return the cell with its runs spread over these days after the first."""
     starts = [
         NOON + timedelta(days=days[i * len(days) // cell.n]) for i in range(cell.n)
     ]
     return replace(
         cell,
-        sittings=tuple(start.date().isoformat() for start in starts),
+        session_names=tuple(start.date().isoformat() for start in starts),
         first_at=starts[0],
         last_at=starts[-1] + timedelta(hours=1),
     )
 
 
 def _with_days(rng: Generator, cells: Iterable[CellFact]) -> Iterator[CellFact]:
-    """Cells with their days, where these are known: native and guests on one, on one
-    each, or both on several; the machine is the same on all of them."""
+    """Return cells with days, if known: native and guests on one day, on one each, or
+    both on several.
+
+    The machine is the same on all days.
+    """
     layout = rng.choice(["unknown", "together", "apart", "repeated"])
     for cell in cells:
         if layout == "unknown":
@@ -273,7 +289,7 @@ def _with_days(rng: Generator, cells: Iterable[CellFact]) -> Iterator[CellFact]:
 
 
 def with_baselines(cells: Iterable[CellFact]) -> Iterator[CellFact]:
-    """The cells, each compared with the native one of its case."""
+    """Return the cells with the native cell of each case as baseline."""
     native = {cell.case: cell for cell in cells if cell.is_native}
     for cell in cells:
         own = native.get(cell.case)
@@ -300,17 +316,21 @@ def _run(
 
 
 def _netperf(rng: Generator, system: str) -> RunFact:
-    cpus, rate, share = (
+    cpus, rate, utilization = (
         int(rng.choice([1, 2, 4])),
         rng.uniform(5, 110),
         rng.uniform(3, 95),
     )
-    # Microseconds of CPU in a second, by the KB of 1024 B sent in it.
-    demand = share / 100 * cpus * 1e6 / (rate * 1e6 / 1024)
+    # Microseconds of CPU per second, by the KB of 1024 B sent per second.
+    demand = utilization / 100 * cpus * 1e6 / (rate * 1e6 / 1024)
     ends = {"from": system, "to": "beta"}
     samples = [
         {"metric": "throughput", "value": round(rate, 2), "unit": "MB/s"},
-        {"metric": "CPU utilization local", "value": round(share, 2), "unit": "%"},
+        {
+            "metric": "CPU utilization local",
+            "value": round(utilization, 2),
+            "unit": "%",
+        },
         {"metric": "service demand local", "value": round(demand, 3), "unit": "us/KB"},
     ]
     took_s = float(rng.uniform(100, 100.6))
@@ -324,14 +344,14 @@ def _sysbench(rng: Generator, system: str) -> RunFact:
     total_s, threads = rng.uniform(20, 300), int(rng.choice([1, 16, 400]))
     events = int(rng.integers(1000, 20000))
     latency_ms = total_s * rng.uniform(0.9, 0.999) * threads / events * 1000
-    reads, others = events * 14, events * 2
+    reads, other_queries = events * 14, events * 2
     values = [
         ("total time", round(total_s, 4), "s"),
         ("transactions", events, ""),
         ("transaction rate", round(events / total_s, 2), "1/s"),
         ("read/write requests", reads, ""),
-        ("other operations", others, ""),
-        ("queries", reads + others, ""),
+        ("other operations", other_queries, ""),
+        ("queries", reads + other_queries, ""),
         ("request latency min", round(latency_ms * 0.1, 2), "ms"),
         ("request latency mean", round(latency_ms, 2), "ms"),
         ("request latency max", round(latency_ms * 9, 2), "ms"),
@@ -346,7 +366,7 @@ def _sysbench(rng: Generator, system: str) -> RunFact:
 
 def _linpack(rng: Generator, system: str) -> RunFact:
     time_s = rng.uniform(0.5, 60)
-    # The operations that LINPACK is said to need, whatever it does.
+    # The nominal operations of LINPACK, independent of the actual ones.
     flops = 2 / 3 * 2000**3 + 2 * 2000**2
     samples = [
         {"metric": "time", "value": round(time_s, 3), "unit": "s"},
@@ -394,10 +414,12 @@ def _corun(rng: Generator, system: str) -> Iterator[RunFact]:
 
 
 def readings_like(rng: Generator, cell: CellFact, truth: float) -> CellFact:
-    """The cell measured again, in truth another value: same noise, same print."""
-    logs = np.log(cell.means)
+    """Return the cell measured again with another true value: same noise,
+    same print.
+    """
+    logs = np.log(cell.run_means)
     cv = float(np.std(logs, ddof=1)) if cell.n > 2 else NOISE[cell.component] / 2
     values = truth * np.exp(rng.normal(0, cv, cell.n))
-    digits = max(len(repr(mean).partition(".")[2]) for mean in cell.means)
+    digits = max(len(repr(mean).partition(".")[2]) for mean in cell.run_means)
     means = tuple(round(float(value), digits) for value in values)
-    return replace(cell, means=means, mean=float(np.mean(means)))
+    return replace(cell, run_means=means, mean=float(np.mean(means)))

@@ -1,11 +1,11 @@
-"""How many mistakes are found, and how many clean cells are doubted.
+"""How many mistakes are found, and how many clean cells are flagged.
 
 ``make calibrate`` runs the same with more repetitions.
 """
 
 import pytest
 
-from tests.benchmarks.plausibility.detection import detection, false_findings
+from tests.benchmarks.plausibility.detection_rates import detection, false_findings
 from tests.benchmarks.plausibility.planted_mistakes import CLASSES
 
 REPETITIONS = 20
@@ -19,7 +19,7 @@ def test_nineteen_of_twenty_mistakes_are_found(name):
     assert found >= 0.95 * tried
 
 
-def test_less_than_one_percent_of_clean_cells_are_doubted():
+def test_less_than_one_percent_of_clean_cells_are_flagged():
     counted = false_findings(repetitions=40, seed=8000)
 
     assert counted.cells > 4000

@@ -1,4 +1,4 @@
-"""Every rule takes whatever numbers a study may hold, and says nothing infinite."""
+"""Every rule accepts any numbers that a study may contain, and reports finite ones."""
 
 import json
 import math
@@ -8,9 +8,14 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.plausibility.facts import CellFact, RunFact, SampleFact, StudyFacts
-from benchmarks.plausibility.rules import RULES, check
-from benchmarks.plausibility.rules.clocks import common_factor
+from benchmarks.plausibility.rules import RULES, apply_rules
+from benchmarks.plausibility.rules.guest_clocks import common_factor
+from benchmarks.plausibility.study_facts import (
+    CellFact,
+    RunFact,
+    SampleFact,
+    StudyFacts,
+)
 from benchmarks.sentences import Sentence
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -23,7 +28,7 @@ value = st.one_of(
 )
 readings = st.one_of(
     st.lists(value, min_size=1, max_size=12),
-    # Ties, two speeds of even n, and all alike.
+    # Ties, two speeds with even n, and equal values.
     st.tuples(value, value, st.integers(1, 6)).map(lambda t: [t[0], t[1]] * t[2]),
     st.tuples(value, st.integers(1, 12)).map(lambda t: [t[0]] * t[1]),
 )
@@ -67,12 +72,12 @@ def cells(draw):
             dates = {
                 "first_at": NOON + timedelta(days=day),
                 "last_at": NOON + timedelta(days=day, hours=1),
-                "sittings": tuple(
+                "session_names": tuple(
                     f"day {(day + run) % 3}" for run in range(len(means))
                 ),
             }
             together = draw(st.booleans()) and system > 0
-            place = {"scenario": "parallel", "vms": 2, "slot": f"{system}"}
+            circumstances = {"scenario": "parallel", "vms": 2, "slot": f"{system}"}
             made.append(
                 CellFact(
                     id=f"{system}/{case}",
@@ -94,11 +99,11 @@ def cells(draw):
                     better=better,
                     n=len(means),
                     mean=mean,
-                    means=means,
+                    run_means=means,
                     decimals=draw(st.sampled_from([None, 0, 2])),
                     clock=draw(st.sampled_from(["", "guest", "external"])),
                     baseline=f"0/{case}" if system else None,
-                    **(place if together else {}),
+                    **(circumstances if together else {}),
                     **(dates if is_dated else {}),
                 )
             )
@@ -142,22 +147,24 @@ def numbers_of(sentence):
     if not isinstance(sentence, Sentence):
         return []
     parts = sentence.parameters.values()
-    own = [part for part in parts if isinstance(part, float)]
-    return own + [number for part in parts for number in numbers_of(part)]
+    floats = [part for part in parts if isinstance(part, float)]
+    return floats + [number for part in parts for number in numbers_of(part)]
 
 
 def elsewhere(members):
-    return tuple(replace(one, id=f"there/{one.id}", study="there") for one in members)
+    return tuple(
+        replace(member, id=f"there/{member.id}", study="there") for member in members
+    )
 
 
 @settings(max_examples=100, deadline=None)
 @given(members=cells(), executions=runs())
-def test_every_rule_takes_any_finite_numbers(members, executions):
+def test_every_rule_accepts_any_finite_numbers(members, executions):
     study = StudyFacts(
-        id="here", cells=members, runs=executions, others=elsewhere(members)
+        id="here", cells=members, runs=executions, other_study_cells=elsewhere(members)
     )
 
-    for finding in check(study):
+    for finding in apply_rules(study):
         numbers = numbers_in(dict(finding.evidence)) + numbers_of(finding.sentence)
         assert all(map(math.isfinite, numbers)), finding
         assert json.dumps(finding.evidence, allow_nan=False)
@@ -169,8 +176,12 @@ def test_every_rule_takes_any_finite_numbers(members, executions):
 def test_noise_is_finite_and_not_negative(members):
     noise = StudyFacts(id="here", cells=members).noise
 
-    for one in members:
-        for known in (noise.of_run(one), noise.of_mean(one), noise.at_least(one)):
+    for member in members:
+        for known in (
+            noise.run_deviation(member),
+            noise.mean_error(member),
+            noise.conservative_mean_error(member),
+        ):
             assert known >= 0
             assert math.isfinite(known)
 
@@ -187,22 +198,24 @@ def test_a_common_factor_is_finite_or_none(logs, error):
 
 @settings(max_examples=40, deadline=None)
 @given(members=cells(), executions=runs())
-def test_rules_read_of_others_and_of_runs_what_they_say(members, executions):
-    """A check beside other studies runs only the rules that look beside.
+def test_rules_read_other_studies_and_runs_only_if_declared(members, executions):
+    """A check with other studies runs only the rules that use them.
 
-    Baselines stay: a changed efficiency has the whole study checked.
+    Baselines remain: if a relative performance changes, the whole study is checked.
     """
-    whole = StudyFacts(
-        id="here", cells=members, runs=executions, others=elsewhere(members)
+    complete = StudyFacts(
+        id="here", cells=members, runs=executions, other_study_cells=elsewhere(members)
     )
-    beside = [rule for rule in RULES.values() if rule.looks_beside]
-    alone = [rule for rule in RULES.values() if not rule.looks_beside]
+    with_other_studies = [rule for rule in RULES.values() if rule.uses_other_studies]
+    within_study = [rule for rule in RULES.values() if not rule.uses_other_studies]
 
-    runless = replace(whole, runs=())
-    lonely = replace(whole, others=())
+    runless = replace(complete, runs=())
+    lonely = replace(complete, other_study_cells=())
 
-    assert check(runless, beside) == check(whole, beside)
-    found = [rule.check(lonely) for rule in alone]
-    assert [list(doubts) for doubts in found] == [
-        list(rule.check(whole)) for rule in alone
+    assert apply_rules(runless, with_other_studies) == apply_rules(
+        complete, with_other_studies
+    )
+    results = [rule.check(lonely) for rule in within_study]
+    assert [list(findings) for findings in results] == [
+        list(rule.check(complete)) for rule in within_study
     ]

@@ -1,4 +1,4 @@
-"""Energy: printed totals beside the energy of the work, and logs over their windows."""
+"""Energy: printed totals and the energy of the work, and logs over windows."""
 
 import pytest
 
@@ -40,7 +40,7 @@ def metered(submit, run_document, study):
         meter = run_document(tool="power-csv", output=log, **shared, **changes)
         del meter["samples"]
         submit(meter, run_document(**work, **shared))
-        (reading,) = study_energy(study).metered
+        (reading,) = study_energy(study).readings
         return reading
 
     return take
@@ -63,23 +63,23 @@ def test_the_energy_of_the_work_reverses_a_conclusion_of_the_study(uoc):
     assert ssd.overrun_s == pytest.approx(351.774 - 251.8258)
     assert ssd.printed_ratio == pytest.approx(1.1527, abs=1e-4)
     assert ssd.energy_ratio == pytest.approx(0.8421, abs=1e-4)
-    assert ssd.is_reversed
+    assert ssd.contradicts_total
     assert ssd.operations == 1000
     assert ssd.joules_per_operation == pytest.approx(39.38, abs=0.01)
 
 
-def test_the_power_while_waiting_lies_between_both_figures(uoc):
+def test_idle_power_gives_a_figure_between_both(uoc):
     tables = [of(study_energy(uoc, watts), "sysbench oltp") for watts in (0, 110)]
 
     for nothing, waiting in zip(*(table.systems for table in tables), strict=True):
-        assert nothing.less_wait_j == nothing.printed_j
-        assert waiting.energy_j < waiting.less_wait_j < waiting.printed_j
+        assert nothing.without_idle_j == nothing.meter_total_j
+        assert waiting.energy_j < waiting.without_idle_j < waiting.meter_total_j
 
 
-def test_no_machine_waits_at_more_than_its_mean_power(uoc):
+def test_idle_power_above_the_mean_is_ignored(uoc):
     table = of(study_energy(uoc, 500), "sysbench oltp")
 
-    assert {row.less_wait_j for row in table.systems} == {None}
+    assert {row.without_idle_j for row in table.systems} == {None}
 
 
 def test_work_of_unknown_length_has_no_energy_but_a_reason(uoc):
@@ -87,13 +87,13 @@ def test_work_of_unknown_length_has_no_energy_but_a_reason(uoc):
 
     for row in of(energy, "b_eff_io").systems:
         assert row.energy_j is None
-        assert "how long the work took is not stated" in row.reason
+        assert "the duration of the work is not reported" in row.reason
     first, *others = of(energy, "httperf wsess=4,15,10").systems
     assert (first.energy_j is not None, first.operations) == (True, 240)
     assert {row.energy_ratio for row in others} == {None}
 
 
-def test_repeated_readings_are_computed_each_then_averaged(submit, run_document, study):
+def test_repeated_readings_are_averaged(submit, run_document, study):
     for number, (joules, seconds) in enumerate([(1000, 10), (3000, 20)]):
         shared = {"corun": f"round {number}"}
         samples = [
@@ -109,7 +109,7 @@ def test_repeated_readings_are_computed_each_then_averaged(submit, run_document,
 
     (system,) = table.systems
     assert system.energy_j == pytest.approx((100 * 5 + 150 * 10) / 2)
-    assert system.printed_j == 2000
+    assert system.meter_total_j == 2000
 
 
 def test_a_meter_that_was_uploaded_twice_counts_once(submit, run_document, study):
@@ -132,11 +132,11 @@ def test_a_meter_that_was_uploaded_twice_counts_once(submit, run_document, study
 
     submit(*uploads())
     submit(*uploads())
-    assert len(study_energy(study).metered) == 2
+    assert len(study_energy(study).readings) == 2
 
     check_study(study)
 
-    (reading,) = study_energy(study).metered
+    (reading,) = study_energy(study).readings
     assert (reading.meter_j, reading.work.operations) == (4321.5, 600)
 
 
@@ -151,12 +151,12 @@ def test_a_log_is_integrated_over_the_window_of_its_work_only(metered):
     assert window.per_work.joules_per_operation == pytest.approx(6, rel=0.01)
 
 
-def test_a_log_that_counts_from_its_start_needs_to_know_when_that_was(metered):
+def test_a_relative_log_needs_its_start(metered):
     relative = "0,80\n1,80\n2,120\n3,120\n"
-    assert "its own start" in metered_run(metered(relative)).problem
+    assert "relative to its start" in metered_run(metered(relative)).problem
 
 
-def test_a_log_that_counts_from_its_start_is_set_on_the_runs_clock(metered):
+def test_a_relative_log_uses_the_start_of_the_run(metered):
     rows = "".join(f"{second},100\n" for second in range(60))
 
     logged = metered_run(metered(rows, started_at="2026-11-20T21:00:00Z"))
@@ -164,21 +164,21 @@ def test_a_log_that_counts_from_its_start_is_set_on_the_runs_clock(metered):
     assert logged.windows[0].energy.energy_j == pytest.approx(3000)
 
 
-def test_work_that_began_nobody_knows_when_is_said(metered):
+def test_work_of_unknown_start_is_reported(metered):
     logged = metered_run(metered(started=None))
 
     assert logged.windows == ()
-    assert "when it began" in logged.problem
+    assert "start or duration" in logged.problem
 
 
-def test_work_that_the_meter_did_not_see_is_not_assessed(metered):
+def test_work_outside_the_log_is_not_assessed(metered):
     logged = metered_run(metered(started="2026-11-20T23:00:00Z"))
 
     assert logged.windows[0].energy is None
     assert "measured nothing" in logged.windows[0].reason
 
 
-def test_work_that_counted_nothing_has_an_energy_and_none_for_each(metered):
+def test_work_without_operations_has_no_energy_per_operation(metered):
     (window,) = metered_run(metered(transactions=0)).windows
 
     assert window.energy.energy_j == pytest.approx(120 * 30, rel=0.05)
@@ -186,12 +186,12 @@ def test_work_that_counted_nothing_has_an_energy_and_none_for_each(metered):
 
 
 def test_figures_without_a_log_cannot_be_integrated(uoc):
-    reading = study_energy(uoc).metered[0]
+    reading = study_energy(uoc).readings[0]
 
-    assert "Only figures were sent" in metered_run(reading).problem
+    assert "Only summary values were uploaded" in metered_run(reading).problem
 
 
-def test_its_queries_are_fixed(metered, study, django_assert_num_queries):
+def test_the_number_of_queries_is_fixed(metered, study, django_assert_num_queries):
     reading = metered()
 
     with django_assert_num_queries(4):

@@ -1,11 +1,11 @@
-"""Comparison rows that tell energy per work."""
+"""Comparison rows with energy per work."""
 
 from dataclasses import replace
 
 import pytest
 
-from benchmarks.analysis.energy import EnergyRatio, MeterFacts
-from benchmarks.comparing.row import CellEnergy
+from benchmarks.analysis.energy_ratio import EnergyRatio, MeterFacts
+from benchmarks.comparison.comparison_row import CellEnergy
 from benchmarks.power.energy_per_work import energy_row, energy_rows
 from tests.comparison_rows import NATIVE, XEN, changed
 
@@ -14,77 +14,79 @@ ENERGY = CellEnergy(
     "J/MB",
     (2.9, 3.1),
     WALL,
-    base=2.0,
-    base_n=2,
+    baseline_mean=2.0,
+    baseline_n=2,
     ratio=EnergyRatio(1.5, 1.4, 1.6),
 )
 
 
-def test_its_efficiency_is_the_work_for_a_joule():
+def test_relative_performance_is_work_per_joule():
     row = energy_row(XEN, ENERGY)
 
-    assert (row.shown.value, row.shown.unit, row.shown.n) == (3.0, "J/MB", 2)
-    assert row.shown.joules.ratio == 1.5
-    assert row.shown.ratio == pytest.approx(1 / 1.5)
-    assert (row.shown.state, row.shown.reason) == ("metered", "")
+    assert (row.result.value, row.result.unit, row.result.n) == (3.0, "J/MB", 2)
+    assert row.result.energy_ratio.ratio == 1.5
+    assert row.result.ratio == pytest.approx(1 / 1.5)
+    assert (row.result.state, row.result.reason) == ("metered", "")
 
 
-def test_without_power_nothing_is_told_of_the_speed_either():
+def test_without_power_the_speed_is_not_shown():
     row = energy_row(XEN, None, unit="J/MB")
 
     assert (
-        row.shown.state,
-        row.shown.value,
-        row.shown.n,
-        row.shown.baseline_value,
+        row.result.state,
+        row.result.value,
+        row.result.n,
+        row.result.baseline_value,
     ) == (
         "unmetered",
         None,
         0,
         None,
     )
-    assert row.shown.ratio is None
+    assert row.result.ratio is None
 
 
 def test_two_speeds_have_no_single_energy():
     doubted = changed(
         XEN,
-        doubts=("bimodal",),
-        speeds=(10.0, 20.0),
-        reason="No single figure: two speeds.",
+        shape_codes=("bimodal",),
+        mode_medians=(10.0, 20.0),
+        reason="No single value: two speeds.",
     )
 
     row = energy_row(doubted, ENERGY)
 
-    assert (row.shown.value, row.shown.ratio, row.shown.joules) == (
+    assert (row.result.value, row.result.ratio, row.result.energy_ratio) == (
         None,
         None,
         None,
     )
-    assert (row.shown.range, row.shown.speeds) == ((2.9, 3.1), ())
-    assert row.shown.reason == "No single figure: two speeds."
+    assert (row.result.range, row.result.mode_medians) == ((2.9, 3.1), ())
+    assert row.result.reason == "No single value: two speeds."
 
 
-def test_a_baseline_without_power_is_said():
-    row = energy_row(XEN, replace(ENERGY, base=None, base_n=0, ratio=None))
+def test_a_baseline_without_power_is_reported():
+    row = energy_row(XEN, replace(ENERGY, baseline_mean=None, baseline_n=0, ratio=None))
 
-    assert (row.shown.state, row.shown.value) == ("missing", 3.0)
-    assert row.shown.reason.startswith("No power was measured for its baseline")
+    assert (row.result.state, row.result.value) == ("missing", 3.0)
+    assert row.result.reason.startswith(
+        "The baseline has no separate power measurement"
+    )
 
 
-def test_a_counter_is_not_set_against_the_wall_and_says_so():
+def test_a_cpu_counter_is_not_compared_with_a_wall_meter():
     row = energy_row(XEN, replace(ENERGY, ratio=None))
 
-    assert row.shown.reason.endswith("the two are never compared.")
+    assert row.result.reason.endswith("are never compared.")
 
 
-def test_a_ratio_without_an_interval_says_why():
+def test_a_ratio_without_an_interval_has_a_reason():
     row = energy_row(XEN, replace(ENERGY, ratio=EnergyRatio(1.5, reason="single_run")))
 
-    assert row.shown.reason == "A single run has no interval."
+    assert row.result.reason == "A single run has no confidence interval."
 
 
-def test_cases_and_systems_that_nobody_metered_go():
+def test_unmetered_cases_and_systems_are_removed():
     other = changed(XEN, id=3, case_id=2)
     rows = energy_rows([NATIVE, XEN, other], {XEN.id: ENERGY})
 

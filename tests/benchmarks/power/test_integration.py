@@ -1,10 +1,11 @@
-"""Power over the windows of runs, whichever of the two arrives first."""
+"""Power over the windows of runs, in any order of arrival."""
 
 from datetime import timedelta
 
 import pytest
 
 from benchmarks.errors import ConflictError, UnknownNameError
+from benchmarks.jobs.queue import enqueue_energy
 from benchmarks.models import (
     Flag,
     Host,
@@ -13,15 +14,14 @@ from benchmarks.models import (
     RunEnergy,
     Study,
 )
-from benchmarks.power import logs
+from benchmarks.power import meter_logs
 from benchmarks.power.logged_energy import run_energies
-from benchmarks.power.logs import integrate_due, keep_power
+from benchmarks.power.meter_logs import integrate_due, store_power_chunk
 from benchmarks.sentences import Sentence
 from benchmarks.studies.checking import check_study
 from benchmarks.studies.flags import decide_flag
-from benchmarks.unattended.queue import put_energies
 from benchmarks.uploads import processing
-from tests import jobs
+from tests import job_queue
 from tests.power_logs import BEGIN_S, WALL, WRONG_S, clock_of, piece, power, stamp
 
 RAPL = {"name": "RAPL", "kind": "rapl"}
@@ -33,11 +33,11 @@ def integrate():
 
 @pytest.fixture
 def upload(agent, host):
-    """Take pieces of a log in and integrate."""
+    """Store chunks of a log and integrate."""
 
     def take(*documents):
         for document in documents:
-            keep_power(agent=agent, document=document)
+            store_power_chunk(agent=agent, document=document)
         integrate()
 
     return take
@@ -45,7 +45,7 @@ def upload(agent, host):
 
 @pytest.fixture
 def work(submit, run_document):
-    """Submit a run that a time server timed, from one second to another."""
+    """Submit a run timed by a time server, between two seconds."""
 
     def run(begin=100, end=130, **changes):
         facts = clock_of(begin, end)
@@ -55,22 +55,20 @@ def work(submit, run_document):
 
 
 def figures(row):
-    return row.duration_s, row.covered_s, round(row.mean_w * row.duration_s, 6)
+    return row.duration_s, row.measured_s, round(row.mean_w * row.duration_s, 6)
 
 
-def test_the_energy_of_a_run_is_that_of_its_window_whatever_the_clocks_say(
-    upload, work
-):
+def test_energy_is_integrated_over_the_window_despite_clock_offsets(upload, work):
     upload(piece(power(range(200))))
     work()
 
     integrate()
 
     row = RunEnergy.objects.get()
-    # 31 readings of 120 W over 30 s, by a clock that is an hour wrong.
+    # 31 readings of 120 W over 30 s, by a clock that is off by an hour.
     assert figures(row) == (30.0, 30.0, 3600.0)
-    assert (row.samples, row.interval_s, row.together) == (31, 1.0, 1)
-    assert row.is_external
+    assert (row.sample_count, row.interval_s, row.overlapping_runs) == (31, 1.0, 1)
+    assert row.is_external_clock
     assert row.idle_w == 80.0
 
 
@@ -79,25 +77,27 @@ OTHER_LOG = "6f1f6a5e-3b1c-4f0e-9a51-0c2d3e4f5a6b"
 
 
 def log_file(samples, begin_s=0, **changes):
-    """Return a file's only piece, by a wall clock, as `power csv` sends it."""
+    """Return a file's only chunk, by a wall clock, as `power csv` sends it."""
     made = piece(power(range(200)), meter=CSV, axis="wall", **changes)
     wall_s = BEGIN_S + WRONG_S + begin_s
     made["samples"] = [[round(1e6 * (wall_s + s)), watts] for s, watts in samples]
     return made
 
 
-def test_a_file_that_is_sent_again_is_the_same_piece(agent, host):
+def test_a_repeated_file_is_the_same_chunk(agent, host):
     sent = log_file(power(range(200)))
     again = {**sent, "stamps": [stamp(900)]}
 
-    keep_power(agent=agent, document=sent)
+    store_power_chunk(agent=agent, document=sent)
 
-    assert keep_power(agent=agent, document=again).repeated
+    assert store_power_chunk(agent=agent, document=again).is_repeated
     with pytest.raises(ConflictError):
-        keep_power(agent=agent, document={**again, "samples": sent["samples"][:9]})
+        store_power_chunk(
+            agent=agent, document={**again, "samples": sent["samples"][:9]}
+        )
 
 
-def test_a_file_with_another_start_takes_the_place_of_what_it_said(upload, work):
+def test_a_file_with_another_start_replaces_the_chunk(upload, work):
     work()
     upload(log_file(power(range(200)), begin_s=7))
     shifted = RunEnergy.objects.get().mean_w
@@ -107,10 +107,10 @@ def test_a_file_with_another_start_takes_the_place_of_what_it_said(upload, work)
     row = RunEnergy.objects.get()
     assert shifted < 120
     assert figures(row) == (30.0, 30.0, 3600.0)
-    assert row.samples == 31
+    assert row.sample_count == 31
 
 
-def test_where_a_file_was_moved_away_from_nothing_was_measured(upload, work):
+def test_a_moved_file_leaves_no_energy_behind(upload, work):
     work()
     upload(log_file(power(range(200))))
     assert RunEnergy.objects.count() == 1
@@ -120,7 +120,7 @@ def test_where_a_file_was_moved_away_from_nothing_was_measured(upload, work):
     assert not RunEnergy.objects.exclude(mean_w=None).exists()
 
 
-def test_a_mended_file_counts_where_it_overlaps(upload, work):
+def test_a_corrected_file_replaces_what_it_overlaps(upload, work):
     work()
     upload(log_file(power(range(200), work=12.0)))
 
@@ -129,7 +129,7 @@ def test_a_mended_file_counts_where_it_overlaps(upload, work):
     assert figures(RunEnergy.objects.get()) == (30.0, 30.0, 3600.0)
 
 
-def test_a_log_that_arrives_after_the_runs_is_integrated_too(upload, work):
+def test_a_log_can_arrive_after_the_runs(upload, work):
     work()
 
     upload(piece(power(range(200))))
@@ -137,7 +137,7 @@ def test_a_log_that_arrives_after_the_runs_is_integrated_too(upload, work):
     assert figures(RunEnergy.objects.get()) == (30.0, 30.0, 3600.0)
 
 
-def test_doing_it_twice_changes_nothing(upload, work):
+def test_integration_is_idempotent(upload, work):
     upload(piece(power(range(200))))
     work()
     integrate()
@@ -148,58 +148,58 @@ def test_doing_it_twice_changes_nothing(upload, work):
 
     assert list(RunEnergy.objects.values()) == before
     assert integrate() == 0
-    assert not jobs.waiting("energy").exists()
+    assert not job_queue.waiting("energy").exists()
 
 
-def test_machines_that_fail_stop_no_other_and_are_known(
-    upload, work, lab, monkeypatch, caplog
-):
+def test_a_failing_host_does_not_stop_others(upload, work, lab, monkeypatch, caplog):
     others = [Host.objects.create(lab=lab, slug=f"other-{n}") for n in range(3)]
-    put_energies((host.pk, None, None) for host in others)
-    store = logs._store_windows
+    enqueue_energy((host.pk, None, None) for host in others)
+    store = meter_logs._store_windows
 
     def fail_for_others(host_id):
         if host_id in {host.pk for host in others}:
             raise KeyError("no such meter")
         return store(host_id)
 
-    monkeypatch.setattr(logs, "_store_windows", fail_for_others)
-    monkeypatch.setattr(logs, "HOSTS_A_CALL", 3)
+    monkeypatch.setattr(meter_logs, "_store_windows", fail_for_others)
+    monkeypatch.setattr(meter_logs, "HOSTS_PER_CALL", 3)
     assert integrate() == 0
-    assert jobs.failed(failures=1).count() == 3
+    assert job_queue.failed(failures=1).count() == 3
 
     work()
     upload(piece(power(range(200))))
 
-    # Those that wait do not take the place of others.
+    # Waiting jobs do not block others.
     assert figures(RunEnergy.objects.get()) == (30.0, 30.0, 3600.0)
-    assert jobs.waiting("energy").count() == 3
+    assert job_queue.waiting("energy").count() == 3
 
 
-def test_the_same_piece_twice_is_one(agent, upload, host):
+def test_the_same_chunk_twice_is_stored_once(agent, upload, host):
     document = piece(power(range(200)))
 
-    first, second = (keep_power(agent=agent, document=document) for _ in range(2))
+    first, second = (
+        store_power_chunk(agent=agent, document=document) for _ in range(2)
+    )
 
-    assert (first.repeated, second.repeated) == (False, True)
+    assert (first.is_repeated, second.is_repeated) == (False, True)
     assert PowerChunk.objects.count() == 1
     with pytest.raises(ConflictError):
-        keep_power(agent=agent, document={**document, "number": 2})
+        store_power_chunk(agent=agent, document={**document, "number": 2})
 
 
-def test_pieces_may_arrive_in_any_order(upload, work):
+def test_chunks_may_arrive_in_any_order(upload, work):
     readings = power(range(200))
     work()
 
     upload(piece(readings[115:], number=2))
     late = RunEnergy.objects.get()
-    assert late.covered_s == 15.0
+    assert late.measured_s == 15.0
 
     upload(piece(readings[:115], number=1))
     assert figures(RunEnergy.objects.get()) == (30.0, 30.0, 3600.0)
 
 
-def test_a_piece_without_a_stamp_waits_for_one(upload, work):
+def test_a_chunk_without_a_stamp_waits_for_one(upload, work):
     readings = power(range(200))
     work()
 
@@ -211,16 +211,16 @@ def test_a_piece_without_a_stamp_waits_for_one(upload, work):
     assert figures(RunEnergy.objects.get()) == (30.0, 30.0, 3600.0)
 
 
-def test_a_meter_that_saw_a_part_says_how_much(upload, work):
+def test_partial_coverage_is_reported(upload, work):
     work()
 
     upload(piece(power(range(110, 200))))
 
     row = RunEnergy.objects.get()
-    assert (row.duration_s, row.covered_s) == (30.0, 20.0)
+    assert (row.duration_s, row.measured_s) == (30.0, 20.0)
 
 
-def test_a_meter_that_saw_nothing_of_the_work_has_no_energy(upload, work):
+def test_a_meter_without_samples_of_the_work_has_no_energy(upload, work):
     work()
     readings = [row for row in power(range(200)) if not 95 <= row[0] <= 135]
 
@@ -228,12 +228,12 @@ def test_a_meter_that_saw_nothing_of_the_work_has_no_energy(upload, work):
 
     row = RunEnergy.objects.get()
     assert row.mean_w is None
-    assert row.covered_s == 0
-    assert "measured nothing within" in row.reason
+    assert row.measured_s == 0
+    assert "measured nothing in the time window" in row.reason
     assert isinstance(row.reason, Sentence)
 
 
-def test_what_a_figure_lacks_is_a_sentence_that_can_be_translated(upload, work):
+def test_reservations_are_translatable(upload, work):
     run = Run.objects.get(pk=work())
     readings = [row for row in power(range(200)) if not 110 < row[0] < 120]
 
@@ -262,7 +262,7 @@ def test_a_gap_is_not_bridged(upload, work):
     assert figures(RunEnergy.objects.get())[:2] == (30.0, 20.0)
 
 
-def test_two_logs_of_a_meter_that_was_read_anew_are_one(upload, work):
+def test_two_logs_of_one_meter_are_joined(upload, work):
     readings = power(range(200))
     work()
 
@@ -271,11 +271,11 @@ def test_two_logs_of_a_meter_that_was_read_anew_are_one(upload, work):
         piece(readings[116:], log="9d7b9f3a-6b2e-4a38-9a0c-5f6b7c8d9e0f"),
     )
 
-    # From second 114 to second 116 nobody read the meter.
-    assert RunEnergy.objects.get().covered_s == 28.0
+    # Without samples from second 114 to second 116.
+    assert RunEnergy.objects.get().measured_s == 28.0
 
 
-def test_a_counter_of_joules_tells_mean_power(upload, work):
+def test_a_counter_of_joules_gives_mean_power(upload, work):
     counts, joules = [], 0.0
     for second in range(200):
         counts.append((second, joules, joules / 4))
@@ -305,8 +305,8 @@ def test_runs_that_overlap_share_one_energy(upload, work):
 
     rows = RunEnergy.objects.order_by("run")
     assert [row.run_id for row in rows] == [first, second]
-    assert {row.lead_id for row in rows} == {first}
-    assert {row.together for row in rows} == {2}
+    assert {row.lead_run_id for row in rows} == {first}
+    assert {row.overlapping_runs for row in rows} == {2}
     assert {figures(row) for row in rows} == {(30.0, 30.0, 3600.0)}
 
 
@@ -315,36 +315,36 @@ def test_a_run_that_was_uploaded_twice_has_its_energy_once(upload, work, person)
     run_id = work(started_at="2026-05-01T12:00:00Z")
     again = work(started_at="2026-05-01T12:00:00Z")
     integrate()
-    assert {row.together for row in RunEnergy.objects.all()} == {2}
+    assert {row.overlapping_runs for row in RunEnergy.objects.all()} == {2}
 
     check_study(Study.objects.get())
     integrate()
 
     row = RunEnergy.objects.get()
-    assert (row.run_id, row.together) == (run_id, 1)
+    assert (row.run_id, row.overlapping_runs) == (run_id, 1)
     assert figures(row) == (30.0, 30.0, 3600.0)
 
     flag = Flag.objects.get(rule="uploaded-twice")
-    decide_flag(flag=flag, status="dismissed", note="Two.", who="c", person=person)
+    decide_flag(flag=flag, status="dismissed", note="Two.", actor="c", person=person)
     check_study(Study.objects.get())
     integrate()
 
-    together = dict(RunEnergy.objects.values_list("run", "together"))
+    together = dict(RunEnergy.objects.values_list("run", "overlapping_runs"))
     assert together == {run_id: 2, again: 2}
 
 
-def test_a_run_that_comes_later_takes_its_share(upload, work):
+def test_a_later_overlapping_run_shares_the_energy(upload, work):
     work(100, 125)
     upload(piece(power(range(200))))
-    assert RunEnergy.objects.get().together == 1
+    assert RunEnergy.objects.get().overlapping_runs == 1
 
     work(110, 130)
     integrate()
 
-    assert {row.together for row in RunEnergy.objects.all()} == {2}
+    assert {row.overlapping_runs for row in RunEnergy.objects.all()} == {2}
 
 
-def test_two_meters_make_two_energies(upload, work):
+def test_two_meters_give_two_energies(upload, work):
     work()
 
     upload(piece(power(range(200))), piece(power(range(200), 40, 60), meter=RAPL))
@@ -353,7 +353,7 @@ def test_two_meters_make_two_energies(upload, work):
     assert [figures(row)[2] for row in rows] == [1800.0, 3600.0]
 
 
-def test_a_run_whose_window_nobody_checked_is_told_apart(upload, submit, run_document):
+def test_an_unchecked_window_is_marked(upload, submit, run_document):
     stated = {"started_at": "2026-11-07T00:28:20Z", "facts": {"elapsed_s": 30}}
     submit(run_document(**stated))
     run = Run.objects.get()
@@ -361,10 +361,10 @@ def test_a_run_whose_window_nobody_checked_is_told_apart(upload, submit, run_doc
 
     upload(piece(power(range(int(begin) - 50, int(begin) + 80), begin=begin)))
 
-    assert not RunEnergy.objects.get().is_external
+    assert not RunEnergy.objects.get().is_external_clock
 
 
-def test_a_run_of_no_known_time_has_no_energy(upload, submit, run_document):
+def test_a_run_of_unknown_time_has_no_energy(upload, submit, run_document):
     submit(run_document())
 
     upload(piece(power(range(200))))
@@ -372,7 +372,7 @@ def test_a_run_of_no_known_time_has_no_energy(upload, submit, run_document):
     assert not RunEnergy.objects.exists()
 
 
-def test_a_log_by_a_wall_clock_is_set_right_too(upload, work):
+def test_a_wall_clock_log_is_corrected(upload, work):
     document = piece(power(range(200)), axis="wall", stamps=[stamp(300)])
     for sample in document["samples"]:
         sample[0] += stamp(0)["local_wall_us"] - stamp(0)["local_monotonic_us"]
@@ -393,5 +393,5 @@ def test_another_machines_power_is_not_counted(upload, work, lab):
 def test_a_meter_keeps_its_accuracy(upload):
     upload(piece(power(range(200))))
 
-    with pytest.raises(ConflictError, match="another gain_error"):
+    with pytest.raises(ConflictError, match="differs in gain_error"):
         upload(piece(power(range(200)), meter={**WALL, "gain_error": 0.03}))

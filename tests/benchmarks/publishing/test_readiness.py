@@ -1,15 +1,13 @@
-"""What a study states, asked of all its runs."""
+"""Facts stated by all runs of a study, for the evidence level."""
 
 import uuid
 from datetime import UTC, datetime, timedelta
 
 from benchmarks.models import Run
-from benchmarks.publishing.versions import study_assessment
+from benchmarks.publishing.versions import assess_study
 
 
-def test_one_undated_run_is_seen_behind_thousands_without_a_version(
-    submit, run_document, study
-):
+def test_one_run_without_date_is_found_among_thousands(submit, run_document, study):
     submit(run_document(tool_version="2006.07.27"))
     undated = Run.objects.get()
     begin = datetime(2026, 1, 1, tzinfo=UTC)
@@ -28,6 +26,6 @@ def test_one_undated_run_is_seen_behind_thousands_without_a_version(
         for minute in range(3000)
     )
 
-    missing = study_assessment(study).undisclosed["benchmark"]
+    missing = assess_study(study).missing_facts["benchmark"]
 
-    assert {"version", "when"} <= set(missing)
+    assert {"version", "start time"} <= set(missing)

@@ -1,4 +1,4 @@
-"""Reviews: what many studies said together, frozen."""
+"""Reviews: frozen evidence of many studies."""
 
 from datetime import timedelta
 from io import StringIO
@@ -9,10 +9,11 @@ from django.db import DatabaseError, transaction
 from django.utils import timezone
 
 from benchmarks.errors import InvalidError, NotFoundError
-from benchmarks.evidence.reading import Question
-from benchmarks.evidence.records import Changes
-from benchmarks.health import health
-from benchmarks.keeping.deletion import delete_study
+from benchmarks.evidence.json_records import ReviewChanges
+from benchmarks.evidence.queries import Question
+from benchmarks.health import check_health
+from benchmarks.jobs import queue
+from benchmarks.maintenance.deletion import delete_study
 from benchmarks.models import AuditEntry, Job, Lab, Review, Study
 from benchmarks.publishing.publications import find_file, find_publication, withdraw
 from benchmarks.publishing.reviews import (
@@ -23,9 +24,8 @@ from benchmarks.publishing.reviews import (
 from benchmarks.publishing.versions import sign_version
 from benchmarks.studies import checking
 from benchmarks.studies.saving import update_study
-from benchmarks.unattended import queue
 from benchmarks.viewer import ANYONE, Viewer
-from tests import jobs, publishing
+from tests import job_queue, publications
 
 WORK = "network-throughput-out"
 XEN = Question("Xen", WORK)
@@ -35,7 +35,7 @@ SLOW = (80.0, 80.3, 79.9, 80.1, 79.8, 80.2)
 
 @pytest.fixture
 def measured(submit, run_document, xen):
-    """A Xen guest beside its machine, six runs a side."""
+    """A Xen guest and its native machine, six runs each."""
     submit(
         *(run_document(value) for value in NATIVE),
         *(run_document(value, system=xen) for value in SLOW),
@@ -45,7 +45,7 @@ def measured(submit, run_document, xen):
 
 @pytest.fixture
 def review(measured, lab):
-    return publishing.reviewed(lab)
+    return publications.reviewed(lab)
 
 
 def hide(study):
@@ -53,23 +53,23 @@ def hide(study):
 
 
 def frozen(review):
-    """Everything of a review that is promised to stay."""
+    """The immutable content of a review."""
     fresh = find_publication(Review, Viewer(frozenset({review.lab_id})), review.pk)
     files = {file.name: file.digest for file in fresh.files.all()}
     return fresh.title, fresh.authors, fresh.content, fresh.digest, files
 
 
-def test_it_keeps_numbers_studies_and_files(review, study):
+def test_review_stores_numbers_studies_and_files(review, study):
     (record,) = review.content["questions"]
 
     assert record["pool"]["mean"] == pytest.approx(0.8, rel=0.01)
-    assert [it["study"] for it in review.content["studies"]] == ["alpha-lab/study"]
+    assert [item["study"] for item in review.content["studies"]] == ["alpha-lab/study"]
     assert review.rule_set == 2
     names = {file.name for file in review.files.all()}
     assert names == {f"review.{form}" for form in ("csv", "json", "tex", "md", "bib")}
 
 
-def test_it_stays_what_it_was_when_its_studies_go_on(
+def test_review_does_not_change_with_its_studies(
     review, submit, run_document, xen, study
 ):
     before = frozen(review)
@@ -78,30 +78,30 @@ def test_it_stays_what_it_was_when_its_studies_go_on(
     checking.check_due_studies(timedelta(0))
 
     assert frozen(review) == before
-    found = changes_since(review)
-    assert found.changed == ("alpha-lab/study",)
-    assert [it.then["hypervisor"] for it in found.answers] == ["Xen"]
+    result = changes_since(review)
+    assert result.changed == ("alpha-lab/study",)
+    assert [item.before["hypervisor"] for item in result.changed_answers] == ["Xen"]
 
 
-def test_nothing_is_different_as_long_as_nothing_changed(review):
-    assert changes_since(review) == Changes((), (), (), ())
+def test_no_differences_without_changes(review):
+    assert changes_since(review) == ReviewChanges((), (), (), ())
 
 
-def test_a_study_of_another_lab_that_came_later_is_told(review, study):
+def test_later_study_of_another_lab_is_a_difference(review, study):
     other = Lab.objects.create(slug="beta-lab", name="Beta lab")
     for effect in list(study.effects.select_related("cell")):
-        # The same cell, as if another lab's study had measured it.
+        # The same cell in a study of another lab.
         later = Study.objects.create(
             lab=other, slug="later", title="Later", visibility="public"
         )
         study.effects.filter(pk=effect.pk).update(study=later, lab=other)
 
-    found = changes_since(review)
+    result = changes_since(review)
 
-    assert (found.new, found.gone) == (("beta-lab/later",), ("alpha-lab/study",))
+    assert (result.added, result.removed) == (("beta-lab/later",), ("alpha-lab/study",))
 
 
-def test_who_may_not_see_a_study_any_more_sees_no_review_of_it(review, study):
+def test_review_is_hidden_with_its_studies(review, study):
     hide(study)
 
     with pytest.raises(NotFoundError):
@@ -121,54 +121,52 @@ def test_who_may_not_see_a_study_any_more_sees_no_review_of_it(review, study):
         {"requested_at": timezone.now()},
     ],
 )
-def test_the_database_refuses_to_change_it(review, change):
+def test_database_rejects_changes_of_a_review(review, change):
     with pytest.raises(DatabaseError, match="published"), transaction.atomic():
         Review.objects.filter(pk=review.pk).update(**change)
 
 
-def test_the_database_refuses_to_change_or_delete_its_files(review):
+def test_database_rejects_changes_of_review_files(review):
     for act in (
         lambda: review.files.update(content=b"x"),
         lambda: review.files.all().delete(),
-        lambda: review.reviewed.all().delete(),
+        lambda: review.reviewed_studies.all().delete(),
         review.delete,
     ):
         with pytest.raises(DatabaseError, match="published"), transaction.atomic():
             act()
 
 
-def test_what_is_private_is_in_no_review(measured, study, lab):
+def test_private_studies_are_not_reviewed(measured, study, lab):
     hide(study)
     own = Viewer(frozenset({lab.pk}))
 
     assert reviewable_questions(own) == []
-    with pytest.raises(InvalidError, match="Nothing that is public or signed"):
-        publishing.reviewed(lab, questions=[XEN], viewer=own)
+    with pytest.raises(InvalidError, match="No public or signed results"):
+        publications.reviewed(lab, questions=[XEN], viewer=own)
 
 
-def test_what_another_lab_signed_is_in_a_review_of_who_sees_it(
-    measured, study, lab, person
-):
+def test_signed_studies_can_be_reviewed_by_their_viewers(measured, study, lab, person):
     hide(study)
     own = Viewer(frozenset({lab.pk}))
-    version = publishing.published(study, person)
+    version = publications.published(study, person)
     other = Lab.objects.create(slug="beta-lab", name="Beta lab")
     reviewer = type(person).objects.create_user("reviewer")
     sign_version(version=version, lab=other, person=reviewer, note="Repeated.")
 
     assert reviewable_studies(own) == {study.pk}
     assert reviewable_studies(ANYONE) == set()
-    review = publishing.reviewed(lab, questions=[XEN], viewer=own)
+    review = publications.reviewed(lab, questions=[XEN], viewer=own)
     assert review.content["studies"][0]["version"]["number"] == 1
     with pytest.raises(NotFoundError):
         find_publication(Review, ANYONE, review.pk)
 
 
-def test_what_was_signed_and_then_changed_is_signed_no_more(
+def test_changed_study_is_no_longer_signed(
     measured, study, lab, person, submit, run_document
 ):
     hide(study)
-    version = publishing.published(study, person)
+    version = publications.published(study, person)
     other = Lab.objects.create(slug="beta-lab", name="Beta lab")
     reviewer = type(person).objects.create_user("reviewer")
     sign_version(version=version, lab=other, person=reviewer, note="Repeated.")
@@ -178,9 +176,9 @@ def test_what_was_signed_and_then_changed_is_signed_no_more(
     assert reviewable_studies(Viewer(frozenset({lab.pk}))) == set()
 
 
-def test_asked_for_twice_it_is_one(review, lab):
-    assert publishing.reviewed(lab).pk == review.pk
-    assert publishing.reviewed(lab, title="Another").pk != review.pk
+def test_repeated_request_gives_one_review(review, lab):
+    assert publications.reviewed(lab).pk == review.pk
+    assert publications.reviewed(lab, title="Another").pk != review.pk
 
 
 @pytest.mark.parametrize(
@@ -190,89 +188,87 @@ def test_asked_for_twice_it_is_one(review, lab):
         ({"authors": ""}, "authors"),
         ({"title": "x" * 301}, "300"),
         ({"questions": []}, "at least one"),
-        ({"questions": [Question("KVM", WORK)]}, "Nothing that is public"),
-        ({"questions": [Question("KVM", "cooking")]}, "no class of work"),
+        ({"questions": [Question("KVM", WORK)]}, "No public or signed results"),
+        ({"questions": [Question("KVM", "cooking")]}, "Unknown work class"),
     ],
 )
-def test_what_cannot_be_published_is_refused_with_a_reason(
-    measured, lab, change, reason
-):
+def test_invalid_reviews_are_rejected_with_a_reason(measured, lab, change, reason):
     with pytest.raises(InvalidError, match=reason):
-        publishing.reviewed(lab, **change)
+        publications.reviewed(lab, **change)
     assert not Review.objects.exists()
 
 
-def test_it_is_withdrawn_once_with_a_reason(review):
+def test_review_is_withdrawn_once_with_a_reason(review):
     with pytest.raises(InvalidError, match="Give a reason"):
-        withdraw(review, who="carol", reason=" ")
+        withdraw(review, actor="carol", reason=" ")
 
-    withdraw(review, who="carol", reason="A slip.")
+    withdraw(review, actor="carol", reason="A slip.")
 
-    assert find_publication(Review, ANYONE, review.pk).withdrawn_reason == "A slip."
+    assert find_publication(Review, ANYONE, review.pk).withdrawal_reason == "A slip."
     assert find_file(Review, ANYONE, review.pk, "review.csv")[1].content
-    with pytest.raises(InvalidError, match="before"):
-        withdraw(review, who="carol", reason="Again.")
-    told = AuditEntry.objects.filter(kind=AuditEntry.Kind.WITHDREW_PUBLISHED).get()
-    assert (told.who, told.lab) == ("carol", review.lab)
-    assert "A slip." in told.about
+    with pytest.raises(InvalidError, match="already withdrawn"):
+        withdraw(review, actor="carol", reason="Again.")
+    reported = AuditEntry.objects.filter(
+        kind=AuditEntry.Kind.WITHDREW_PUBLICATION
+    ).get()
+    assert (reported.actor, reported.lab) == ("carol", review.lab)
+    assert "A slip." in reported.about
 
 
-def test_a_study_that_is_deleted_stays_behind_it_as_a_tombstone(review, study):
-    loss = delete_study(study=study, who="carol", reason="It was made up.")
+def test_deleted_study_of_a_review_becomes_a_tombstone(review, study):
+    loss = delete_study(study=study, actor="carol", reason="It was made up.")
 
     study.refresh_from_db()
     assert study.deleted_at
     assert loss.withdrawn == 1
     withdrawn = find_publication(Review, ANYONE, review.pk)
-    assert "It was made up" in withdrawn.withdrawn_reason
+    assert "It was made up" in withdrawn.withdrawal_reason
     assert find_file(Review, ANYONE, review.pk, "review.json")[1].content
 
 
 @pytest.fixture
 def unwritten(measured, lab, monkeypatch):
     """A review whose files cannot be written."""
-    review = publishing.asked_for_review(lab)
-    assert (health().stuck, health().status) == ((), "ok")
+    review = publications.asked_for_review(lab)
+    assert (check_health().failed_jobs, check_health().status) == ((), "ok")
 
     def fail(review):
         raise OSError("disk full")
 
-    monkeypatch.setattr("dashboard.exports.publications.review_texts", fail)
+    monkeypatch.setattr("dashboard.exports.publications.review_files", fail)
     return review
 
 
-def test_one_that_cannot_be_written_is_told_and_can_be_tried_again(
-    unwritten, monkeypatch
-):
-    queue.run("review", unwritten.pk)
+def test_failed_review_is_reported_and_can_be_retried(unwritten, monkeypatch):
+    queue.run_due_jobs("review", unwritten.pk)
     unwritten.refresh_from_db()
     assert unwritten.stage == "failed"
-    (stuck,) = health().stuck
-    assert (stuck.kind, stuck.failing, stuck.quarantined) == ("review", 1, 0)
+    (stuck,) = check_health().failed_jobs
+    assert (stuck.kind, stuck.retrying, stuck.quarantined) == ("review", 1, 0)
 
     for _ in range(4):
-        jobs.make_due()
-        queue.run("review", unwritten.pk)
+        job_queue.make_due()
+        queue.run_due_jobs("review", unwritten.pk)
 
-    (stuck,) = health().stuck
-    assert (stuck.failing, stuck.quarantined) == (0, 1)
-    assert health().status == "degraded"
+    (stuck,) = check_health().failed_jobs
+    assert (stuck.retrying, stuck.quarantined) == (0, 1)
+    assert check_health().status == "degraded"
     listed, tried = StringIO(), StringIO()
     call_command("jobs", stdout=listed)
     assert f"review of {unwritten.pk}: failed 5 times, quar" in listed.getvalue()
-    assert queue.to_be_sent() == []
+    assert queue.partitions_to_dispatch() == []
     call_command("jobs", "--kind", "review", "--retry", stdout=tried)
-    assert "1 will be tried again" in tried.getvalue()
-    assert health().stuck == ()
+    assert "1 will be retried" in tried.getvalue()
+    assert check_health().failed_jobs == ()
     monkeypatch.undo()
-    Job.objects.update(hinted_at=None)
-    assert queue.to_be_sent() == [("review", unwritten.pk)]
-    assert queue.run("review", unwritten.pk) == 1
+    Job.objects.update(dispatched_at=None)
+    assert queue.partitions_to_dispatch() == [("review", unwritten.pk)]
+    assert queue.run_due_jobs("review", unwritten.pk) == 1
     unwritten.refresh_from_db()
     assert unwritten.stage == "done"
 
 
-def test_one_that_waits_is_counted_as_due(unwritten):
-    due = {each.kind: each.waiting for each in health().due}
+def test_waiting_review_is_counted_as_due(unwritten):
+    due = {item.kind: item.waiting for item in check_health().waiting_jobs}
 
     assert due["review"] == 1

@@ -1,4 +1,4 @@
-"""Versions: whole, never changed, withdrawn with a reason, signed by others."""
+"""Versions: complete, immutable, withdrawn with a reason, signed by other labs."""
 
 import hashlib
 from datetime import timedelta
@@ -8,9 +8,9 @@ from django.contrib.auth import get_user_model
 from django.db import ProgrammingError, transaction
 from django.db.models import ProtectedError
 
+from benchmarks.custom_tools.registration import change_tool, read_declaration
 from benchmarks.errors import InvalidError
 from benchmarks.models import AuditEntry, Study, Version, VersionFile
-from benchmarks.own_tools.declaring import change_tool, declared
 from benchmarks.publishing.publications import withdraw
 from benchmarks.publishing.versions import (
     publish_version,
@@ -18,8 +18,8 @@ from benchmarks.publishing.versions import (
 )
 from benchmarks.studies import checking
 from benchmarks.uploads import intake
-from tests import jobs, publishing
-from tests.own_tools import boot_sample, declaration, declare, metric
+from tests import job_queue, publications
+from tests.custom_tools import boot_sample, declaration, declare, metric
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def measured(study, submit, run_document):
 
 @pytest.fixture
 def settled(measured):
-    """Its checks are done."""
+    """The study with finished checks."""
     checking.check_due_studies(timedelta(0))
 
 
@@ -39,10 +39,10 @@ def reviewer(other_lab):
     return get_user_model().objects.create_user("dave")
 
 
-def test_it_keeps_every_form_with_its_digest(measured, publish):
+def test_version_stores_all_formats_with_digests(measured, publish):
     version = publish(measured)
 
-    files = {each.name: each for each in version.files.all()}
+    files = {item.name: item for item in version.files.all()}
     assert bytes(files["csv"].content) == b"a,b\r\n"
     assert files["csv"].digest == hashlib.sha256(b"a,b\r\n").hexdigest()
     assert (files["csv"].size, version.number, version.published_by) == (5, 1, "carol")
@@ -52,7 +52,7 @@ def test_it_keeps_every_form_with_its_digest(measured, publish):
     assert version.digest == hashlib.sha256(lines.encode()).hexdigest()
 
 
-def test_it_says_what_it_was_judged_as_and_by_which_rules(measured, publish, settings):
+def test_version_stores_level_and_rule_set(measured, publish, settings):
     version = publish(measured)
 
     assert (version.rule_set, version.level) == (2, "draft")
@@ -60,7 +60,7 @@ def test_it_says_what_it_was_judged_as_and_by_which_rules(measured, publish, set
     assert version.product_version == settings.VERSION
 
 
-def test_each_has_the_next_number(measured, publish):
+def test_versions_are_numbered(measured, publish):
     assert [publish(measured).number for _ in range(3)] == [1, 2, 3]
 
 
@@ -69,7 +69,7 @@ def test_each_has_the_next_number(measured, publish):
     [lambda files: files.update(content=b"x"), lambda files: files.delete()],
     ids=["update", "delete"],
 )
-def test_the_database_refuses_to_change_what_is_published(measured, publish, change):
+def test_database_rejects_changes_of_versions(measured, publish, change):
     publish(measured)
     files = VersionFile.objects.filter(name="csv")
 
@@ -77,7 +77,7 @@ def test_the_database_refuses_to_change_what_is_published(measured, publish, cha
         change(files)
 
 
-def test_its_study_cannot_be_deleted(measured, publish):
+def test_study_of_a_version_cannot_be_deleted(measured, publish):
     publish(measured)
 
     with pytest.raises(ProtectedError):
@@ -89,14 +89,14 @@ def test_a_study_without_results_is_not_published(study, publish):
         publish(study)
 
 
-def test_runs_that_wait_are_waited_for(measured, publish, agent, run_document):
+def test_waiting_runs_prevent_publication(measured, publish, agent, run_document):
     intake.submit_runs(agent=agent, documents=[run_document()])
 
     with pytest.raises(InvalidError, match="still being processed"):
         publish(measured)
 
 
-def test_one_that_changes_meanwhile_is_not_published(measured, publish):
+def test_study_changed_while_publishing_is_not_published(measured, publish):
     def write(version):
         with transaction.atomic():
             Study.objects.update(note="another")
@@ -107,104 +107,106 @@ def test_one_that_changes_meanwhile_is_not_published(measured, publish):
     assert not Version.objects.exists()
 
 
-def test_one_that_changed_before_anybody_began_is_not_published_unseen(
-    measured, person, settled
-):
-    job = publishing.requested(measured, person)
+def test_study_changed_since_the_request_is_not_published(measured, person, settled):
+    job = publications.requested(measured, person)
     with transaction.atomic():
         Study.objects.update(note="another")
 
     with pytest.raises(InvalidError, match="study has changed"):
-        publish_version(job=jobs.taken(job), write=publishing.two_forms)
+        publish_version(job=job_queue.taken(job), write=publications.two_forms)
 
 
-def test_nothing_of_it_is_there_before_all_of_it_is(measured, publish):
-    seen = []
+def test_version_becomes_visible_as_a_whole(measured, publish):
+    visible = []
 
     def write(version):
-        seen.append((version.pk, Version.objects.count()))
+        visible.append((version.pk, Version.objects.count()))
         return {"csv": b"", "bib": b""}
 
-    assert seen == [(publish(measured, write=write).pk, 0)]
+    assert visible == [(publish(measured, write=write).pk, 0)]
 
 
-def test_who_was_taken_for_dead_and_is_not_stores_nothing(measured, person, settled):
-    slow = jobs.taken(publishing.requested(measured, person))
-    quick = jobs.taken(slow)
-    publish_version(job=quick, write=publishing.two_forms)
+def test_superseded_publisher_stores_nothing(measured, person, settled):
+    slow = job_queue.taken(publications.requested(measured, person))
+    quick = job_queue.taken(slow)
+    publish_version(job=quick, write=publications.two_forms)
 
     with pytest.raises(InvalidError, match="Another worker"):
-        publish_version(job=slow, write=publishing.two_forms)
+        publish_version(job=slow, write=publications.two_forms)
     assert Version.objects.count() == 1
 
 
 @pytest.mark.parametrize(
-    ("licence", "note", "refusal"),
+    ("publishing_permission", "note", "refusal"),
     [
-        ("", "", "Say whether a licence"),
-        ("maybe", "", "Say whether a licence"),
-        ("permitted", "  ", "Say who permitted it"),
+        ("", "", "whether a license"),
+        ("maybe", "", "whether a license"),
+        ("granted", "  ", "who gave permission"),
     ],
 )
-def test_the_question_about_licences_must_be_answered(
-    measured, publish, licence, note, refusal
+def test_question_about_licenses_must_be_answered(
+    measured, publish, publishing_permission, note, refusal
 ):
     with pytest.raises(InvalidError, match=refusal):
-        publish(measured, licence=licence, licence_note=note)
+        publish(
+            measured, publishing_permission=publishing_permission, permission_note=note
+        )
 
 
-def test_the_answer_about_licences_is_kept(measured, publish):
-    version = publish(measured, licence="permitted", licence_note="VMware, 2026-05-01")
+def test_answer_about_licenses_is_stored(measured, publish):
+    version = publish(
+        measured, publishing_permission="granted", permission_note="VMware, 2026-05-01"
+    )
 
-    assert (version.licence, version.licence_note) == (
-        "permitted",
+    assert (version.publishing_permission, version.permission_note) == (
+        "granted",
         "VMware, 2026-05-01",
     )
 
 
-def test_it_is_withdrawn_once_with_a_reason_and_stays(measured, publish):
+def test_version_is_withdrawn_once_and_kept(measured, publish):
     version = publish(measured)
     with pytest.raises(InvalidError, match="Give a reason"):
-        withdraw(version, who="carol", reason=" ")
+        withdraw(version, actor="carol", reason=" ")
 
-    withdraw(version, who="carol", reason="Wrong disk.")
+    withdraw(version, actor="carol", reason="Wrong disk.")
 
-    with pytest.raises(InvalidError, match="withdrawn before"):
-        withdraw(version, who="carol", reason="Another reason.")
+    with pytest.raises(InvalidError, match="already withdrawn"):
+        withdraw(version, actor="carol", reason="Another reason.")
     stored = Version.objects.get()
-    assert (stored.withdrawn_by, stored.withdrawn_reason) == ("carol", "Wrong disk.")
+    assert (stored.withdrawn_by, stored.withdrawal_reason) == ("carol", "Wrong disk.")
     assert stored.files.count() == 2
     log = AuditEntry.objects.filter(lab=version.lab).order_by("pk")
-    assert [(entry.kind, entry.who) for entry in log][-2:] == [
+    assert [(entry.kind, entry.actor) for entry in log][-2:] == [
         ("published", version.published_by),
         ("withdrew_published", "carol"),
     ]
     assert "Wrong disk." in log[len(log) - 1].about
 
 
-def test_another_lab_verifies_what_is_a_labs(measured, publish, other_lab, reviewer):
+def test_signature_of_another_lab_verifies_a_version(
+    measured, publish, other_lab, reviewer
+):
     version = publish(measured)
-    Version.objects.update(judged="lab")
+    Version.objects.update(assessed_level="lab")
 
     sign_version(version=version, lab=other_lab, person=reviewer, note="Repeated it.")
 
     stored = Version.objects.get()
     assert stored.level == "verified"
-    assert stored.signatures.get().who == "dave"
-    signed = AuditEntry.objects.filter(kind=AuditEntry.Kind.SIGNED)
+    assert stored.signatures.get().signed_by == "dave"
+    signed = AuditEntry.objects.filter(kind=AuditEntry.Kind.SIGNED_VERSION)
     assert {entry.lab for entry in signed} == {version.lab, other_lab}
 
 
-def test_a_signature_lifts_no_draft(measured, publish, other_lab, reviewer):
+def test_signature_does_not_raise_a_draft(measured, publish, other_lab, reviewer):
     version = publish(measured)
     sign_version(version=version, lab=other_lab, person=reviewer, note="Read it.")
 
     assert Version.objects.get().level == "draft"
 
 
-def test_a_signature_that_means_nothing_is_refused(
-    measured, publish, lab, other_lab, reviewer
-):
+def test_invalid_signatures_are_rejected(measured, publish, lab, other_lab, reviewer):
     version = publish(measured)
 
     def refused(match, **changes):
@@ -216,42 +218,42 @@ def test_a_signature_that_means_nothing_is_refused(
     refused("Describe what", note=" ")
     sign_version(version=version, lab=other_lab, person=reviewer, note="Read it.")
     refused("already")
-    withdraw(version, who="carol", reason="Wrong disk.")
+    withdraw(version, actor="carol", reason="Wrong disk.")
     refused("withdrawn")
 
 
 @pytest.fixture
 def stopwatch(study, submit, run_document, lab):
-    """A study that measured with a tool of its lab."""
+    """A study with results of a custom tool."""
     tool = declare(lab)
     submit(run_document(tool="boot-time", samples=[boot_sample()]))
     checking.check_due_studies(timedelta(0))
     return tool
 
 
-def test_it_keeps_the_declarations_that_it_was_judged_by(
-    study, stopwatch, publish, agent
-):
+def test_version_stores_declarations_of_custom_tools(study, stopwatch, publish, agent):
     version = publish(study)
 
     metrics = [metric(title="Time to the prompt")]
     change_tool(
-        tool=stopwatch, declaration=declared(declaration(metrics=metrics)), by=agent
+        tool=stopwatch,
+        declaration=read_declaration(declaration(metrics=metrics)),
+        actor=agent,
     )
 
     version.refresh_from_db()
-    (kept,) = version.declarations
-    assert (kept["name"], kept["version"]) == ("alpha-lab:boot-time", 1)
-    assert kept["metrics"][0]["title"] == ""
+    (stored,) = version.custom_tools
+    assert (stored["name"], stored["version"]) == ("alpha-lab:boot-time", 1)
+    assert stored["metrics"][0]["title"] == ""
     assert stopwatch.versions.count() == 2
 
 
-def test_the_database_refuses_to_change_a_declaration_of_it(study, stopwatch, publish):
+def test_database_rejects_changes_of_declarations(study, stopwatch, publish):
     publish(study)
 
     with transaction.atomic(), pytest.raises(ProgrammingError, match="never change"):
-        Version.objects.update(declarations=[])
+        Version.objects.update(custom_tools=[])
 
 
-def test_a_study_without_own_tools_keeps_none(measured, publish):
-    assert publish(measured).declarations == []
+def test_study_without_custom_tools_stores_no_declarations(measured, publish):
+    assert publish(measured).custom_tools == []

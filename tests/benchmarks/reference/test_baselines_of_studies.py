@@ -1,4 +1,4 @@
-"""The pure chain from the printed rows to the efficiencies, without a database."""
+"""The pure chain from printed rows to relative performance, without a database."""
 
 from collections import Counter
 from itertools import islice
@@ -7,8 +7,8 @@ import pytest
 
 from benchmarks import tools
 from benchmarks.analysis.baselines import CellConditions, choose_baseline
+from benchmarks.analysis.cell_statistics import summarize
 from benchmarks.analysis.comparability import efficiency
-from benchmarks.analysis.summary import summarise
 from benchmarks.errors import InvalidError
 from benchmarks.fingerprints import (
     SystemDescription,
@@ -16,7 +16,7 @@ from benchmarks.fingerprints import (
     case_fingerprint,
     system_fingerprint,
 )
-from benchmarks.parsing.cases import case_label
+from benchmarks.parsing.case_labels import case_label
 from benchmarks.reference.documents import reference_studies
 
 LMU_HOST = "lmu-athlon64-x2-4800"
@@ -48,7 +48,7 @@ def facts_of(key, run, sample, values):
         options=canonical_parameters(system.get("options", {})),
         vcpus=system.get("vcpus"),
         memory_bytes=system.get("memory_bytes"),
-        mean=summarise(values).mean,
+        mean=summarize(values).mean,
         n=len(values),
         slot=run.get("slot", ""),
         vms=run.get("vms"),
@@ -58,7 +58,7 @@ def facts_of(key, run, sample, values):
 
 @pytest.fixture(scope="module")
 def cells():
-    """Every cell of the printed studies with the run and the sample it came from."""
+    """Return every cell of the printed studies, with its run and sample."""
     grouped = {}
     for study in islice(reference_studies(), 5):
         for run in study.runs:
@@ -87,15 +87,15 @@ def choices(cells):
 
 
 def find(cells, study, *, metric, value):
-    """The one cell of a study with that metric and printed value."""
-    found = [
+    """Return the cell of a study with this metric and printed value."""
+    matches = [
         (facts, run, sample)
         for facts, run, sample in cells
         if (facts.study_id, sample["metric"]) == (study, metric)
         and sample["value"] == value
     ]
-    assert len(found) == 1
-    return found[0]
+    assert len(matches) == 1
+    return matches[0]
 
 
 @pytest.mark.parametrize(
@@ -106,20 +106,20 @@ def find(cells, study, *, metric, value):
         ("lmu-2010-esxi", "time", 21.22, 20.89, 0.984),
     ],
 )
-def test_it_finds_the_studies_efficiencies(
+def test_the_relative_performance_of_the_studies_is_reproduced(
     cells, choices, study, metric, value, baseline, expected
 ):
     facts, run, sample = find(cells, study, metric=metric, value=value)
-    means = {each.id: each.mean for each, _, _ in cells}
+    means = {cell.id: cell.mean for cell, _, _ in cells}
 
     choice = choices[facts.id]
 
-    assert (choice.state, means[choice.chosen]) == ("paired", baseline)
+    assert (choice.state, means[choice.baseline_id]) == ("paired", baseline)
     better = tools.get(run["tool"]).metric(sample["metric"]).better
     assert round(efficiency(value, baseline, better), 3) == expected
 
 
-def test_it_pairs_what_the_studies_paired(cells, choices):
+def test_baselines_are_those_of_the_studies(cells, choices):
     states = Counter((f.study_id, choices[f.id].state) for f, _, _ in cells)
 
     # Missing in the LMU studies: LINPACK n=4000 and the path between two guests. The
@@ -137,7 +137,7 @@ def test_it_pairs_what_the_studies_paired(cells, choices):
     }
 
 
-def test_an_idle_processor_has_no_efficiency(cells, choices):
+def test_an_idle_processor_has_no_relative_performance(cells, choices):
     idle = [
         each for each in cells if each[0].mean == 0 and each[1]["tool"] == "iometer"
     ]
@@ -149,10 +149,10 @@ def test_an_idle_processor_has_no_efficiency(cells, choices):
             efficiency(facts.mean, 1.0, "lower")
 
 
-def test_it_says_which_native_run_a_study_lacks(cells, choices):
+def test_a_missing_native_run_is_reported(cells, choices):
     facts, _, _ = find(cells, "lmu-2010-esxi", metric="time", value=213.21)
 
     assert choices[facts.id].reason == (
-        f"No native run of LINPACK Time · n=4000 on host {LMU_HOST} with 32 bits, "
-        "single."
+        f"No native 32-bit run of LINPACK Time · n=4000 on host {LMU_HOST} "
+        "(scenario: single)."
     )

@@ -12,19 +12,19 @@ from benchmarks.fingerprints import (
     case_fingerprint,
     system_fingerprint,
 )
-from benchmarks.parsing.contract import check_value
+from benchmarks.parsing.tool import check_value
 from benchmarks.platforms import canonical_hypervisor, canonical_virtualization
 from benchmarks.reference.documents import (
     DATA,
+    published_studies,
     read_rows,
     reference_studies,
     reference_study,
-    studies,
 )
 
 STUDIES = {each.document["slug"]: each for each in reference_studies()}
-# Printed in documents, in our own words; the others are raw logs of other labs.
-SLUGS = list(studies()["studies"])[:5]
+# Printed in documents, in our own terms; the others are raw logs of other labs.
+SLUGS = list(published_studies()["studies"])[:5]
 RUNS = [run for slug in SLUGS for run in STUDIES[slug].runs]
 SAMPLES = [(run, sample) for run in RUNS for sample in run["samples"]]
 every_study = pytest.mark.parametrize("slug", STUDIES)
@@ -40,7 +40,7 @@ SYSTEM_FIELDS = {
 
 
 def printed_rows(slug):
-    """The CSV as it lies there, read without any of the product's code."""
+    """Return the CSV as stored, read without any of the product's code."""
     with (DATA / f"{slug}.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             parameters = {}
@@ -54,7 +54,7 @@ def printed_rows(slug):
 
 
 def row_of(run, sample):
-    """What the CSV must have said, from nothing but the uploaded documents."""
+    """Return the CSV row that follows from the uploaded documents only."""
     system, parameters = run["system"], dict(sample["parameters"])
     options = dict(system.get("options", {}))
     row = {
@@ -92,7 +92,7 @@ def as_multiset(rows):
 
 
 @pytest.mark.parametrize("slug", SLUGS)
-def test_every_printed_row_is_found_again(slug):
+def test_every_printed_row_is_reproduced(slug):
     uploaded = []
     for run in STUDIES[slug].runs:
         for sample in run["samples"]:
@@ -109,7 +109,7 @@ def test_every_printed_row_is_found_again(slug):
     assert as_multiset(uploaded) == as_multiset(printed)
 
 
-def test_there_are_1094_of_them():
+def test_there_are_1094_rows():
     assert len(SAMPLES) == 1094
     assert {slug: len(read_rows(slug)) for slug in SLUGS} == {
         "lmu-2010-esxi": 374,
@@ -120,14 +120,14 @@ def test_there_are_1094_of_them():
     }
 
 
-def test_the_keys_are_the_same_every_time_and_never_shared():
+def test_keys_are_stable_and_unique():
     again = [run for slug in SLUGS for run in reference_study(slug).runs]
 
     assert again == RUNS
     assert len({UUID(run["key"]) for run in RUNS}) == len(RUNS)
 
 
-def test_the_keys_are_those_of_the_first_release():
+def test_keys_are_those_of_the_first_release():
     assert [STUDIES[slug].runs[0]["key"] for slug in SLUGS] == [
         "f509ba59-d4ec-5488-a02e-c890de32a491",
         "aa7cd442-4587-5163-889b-e7f1af774b13",
@@ -137,7 +137,7 @@ def test_the_keys_are_those_of_the_first_release():
     ]
 
 
-def test_the_documents_have_the_fields_of_an_upload_and_are_plain_json():
+def test_documents_have_the_fields_of_an_upload_and_are_plain_json():
     for run in RUNS:
         assert run.keys() <= RUN_FIELDS
         assert run["system"].keys() <= SYSTEM_FIELDS
@@ -145,7 +145,7 @@ def test_the_documents_have_the_fields_of_an_upload_and_are_plain_json():
         assert json.loads(json.dumps(run)) == run
 
 
-def test_what_a_study_does_not_state_is_left_out():
+def test_values_that_a_study_does_not_state_are_omitted():
     stated = [
         value for run in RUNS for value in (*run.values(), *run["system"].values())
     ]
@@ -157,7 +157,7 @@ def test_what_a_study_does_not_state_is_left_out():
     }
 
 
-def test_every_number_is_a_reading_of_its_metric():
+def test_every_number_is_valid_for_its_metric():
     for run, sample in SAMPLES:
         metric = tools.get(run["tool"]).metric(sample["metric"])
         reading = check_value(metric, sample["value"], sample["unit"])
@@ -175,7 +175,7 @@ def test_rows_of_one_execution_are_one_run():
     assert sizes["tiotest", 24] == 1
 
 
-def test_each_repetition_is_a_run_of_its_own():
+def test_each_repetition_is_a_separate_run():
     repeated = Counter(run["system"]["host"] for run in RUNS if run["tool"] == "hdparm")
 
     assert repeated == {"inqbus-server-a": 11, "inqbus-server-b": 11}
@@ -212,7 +212,7 @@ def test_system_settings_are_options_and_not_parameters_of_the_case():
         assert not settings & sample["parameters"].keys()
 
 
-def test_the_elapsed_time_is_a_fact_and_the_load_the_runs():
+def test_the_elapsed_time_is_a_fact_and_the_load_a_field_of_the_run():
     netperf = next(run for run in RUNS if run["tool"] == "netperf")
     loaded = [run for run in RUNS if run["scenario"] == "under CPU load"]
 
@@ -234,7 +234,7 @@ def test_runs_that_ran_together_share_a_name():
     assert all("corun" in run for run in RUNS if run["scenario"] == "parallel")
 
 
-def test_the_meter_shares_the_name_with_the_work_it_metered():
+def test_a_meter_shares_the_name_with_its_work():
     runs = STUDIES["uoc-2012-kvm"].runs
     workloads = {}
     for run in runs:
@@ -248,13 +248,13 @@ def test_the_meter_shares_the_name_with_the_work_it_metered():
     }
 
 
-def test_the_uoc_study_is_set_against_hdd_and_swap_on_hdd():
+def test_the_uoc_study_is_compared_with_hdd_and_swap_on_hdd():
     study = STUDIES["uoc-2012-kvm"]
 
     assert study.reference_system["options"] == {"storage": "HDD", "swap": "HDD"}
     assert study.reference_system in [run["system"] for run in study.runs]
-    others = [each for slug, each in STUDIES.items() if slug != "uoc-2012-kvm"]
-    assert {each.reference_system for each in others} == {None}
+    other_studies = [each for slug, each in STUDIES.items() if slug != "uoc-2012-kvm"]
+    assert {each.reference_system for each in other_studies} == {None}
 
 
 @every_study
@@ -278,16 +278,16 @@ def test_a_machine_without_published_facts_has_a_title_only():
 
 
 @every_study
-def test_a_study_is_public_and_says_when_it_was_published(slug):
+def test_a_study_is_public_and_has_its_publication_date(slug):
     study = STUDIES[slug].document
 
     assert study["visibility"] == "public"
-    assert study["published"] == studies()["studies"][slug]["date"]
+    assert study["published"] == published_studies()["studies"][slug]["date"]
     assert study["title"]
     assert study["note"]
 
 
-def test_the_systems_are_in_canonical_words_already():
+def test_systems_are_in_canonical_form():
     for run in RUNS:
         system = run["system"]
         assert canonical_hypervisor(system["hypervisor"]) == system["hypervisor"]
@@ -296,7 +296,7 @@ def test_the_systems_are_in_canonical_words_already():
         canonical_parameters(system.get("options", {}))
 
 
-def test_the_guests_are_as_large_as_the_study_says():
+def test_guests_have_the_sizes_of_the_study():
     sizes = {
         (run["study"], run["system"].get("vcpus"), run["system"].get("memory_bytes"))
         for run in RUNS

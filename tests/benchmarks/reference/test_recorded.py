@@ -1,10 +1,10 @@
-"""The recorded result of our own lab: repeated runs, as agents uploaded them."""
+"""The recorded result of our own lab: repeated runs, as uploaded by agents."""
 
 import json
 from collections import Counter
 from uuid import UUID
 
-from benchmarks.parsing import reading
+from benchmarks.parsing import run_extraction
 from benchmarks.reference.documents import DATA, recorded_studies
 
 (STUDY,) = recorded_studies()
@@ -32,11 +32,13 @@ def test_three_guests_ran_together_ten_times():
     assert list(together.values()) == [3] * REPETITIONS
 
 
-def test_every_output_can_be_read_by_todays_parsers():
+def test_every_output_is_read_by_the_current_parsers():
     for run in STUDY.runs:
-        (found,) = reading.read(run["output"], run["tool"], run.get("locale"))
-        assert found.readings
-        assert not found.problem
+        (extracted,) = run_extraction.extract_runs(
+            run["output"], run["tool"], run.get("locale")
+        )
+        assert extracted.readings
+        assert not extracted.problem
 
 
 def test_the_layers_below_each_guest_are_named():
@@ -50,13 +52,13 @@ def test_the_layers_below_each_guest_are_named():
     assert layers["kvm"].endswith("qemu-tcg > kvm")
 
 
-def test_its_keys_are_never_shared_and_it_is_one_study():
+def test_keys_are_unique_and_the_study_is_one():
     assert len({UUID(run["key"]) for run in STUDY.runs}) == len(STUDY.runs)
     assert {run["study"] for run in STUDY.runs} == {STUDY.document["slug"]}
     assert STUDY.document["visibility"] == "public"
 
 
-def test_it_is_small_and_holds_no_address_or_token():
+def test_the_file_is_small_and_contains_no_address_or_token():
     (path,) = DATA.glob("*.json.xz")
     text = json.dumps([STUDY.document, STUDY.hosts, STUDY.runs])
 

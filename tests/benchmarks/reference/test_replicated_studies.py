@@ -1,4 +1,4 @@
-"""The studies whose runs are repeated, and the first of Hyper-V: what they say here."""
+"""The studies with repeated runs, and the first study of Hyper-V."""
 
 from collections import Counter
 from dataclasses import replace
@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import tools
 from benchmarks.models import Effect, Run, Sample, Session
-from benchmarks.parsing.contract import Metric, check_value
+from benchmarks.parsing.tool import Metric, check_value
 from benchmarks.reference.documents import read_rows, reference_study
 from benchmarks.studies import checking
 
@@ -28,7 +28,7 @@ PLAIN = Metric("any", "s", "neither", "CPU")
 
 @pytest.fixture
 def loaded(load_study):
-    """Load a study, every value of it, and check it."""
+    """Load a study with every value, and check it."""
 
     def load(slug):
         study = load_study(slug)
@@ -41,9 +41,9 @@ def loaded(load_study):
 
 
 def effects(study, hypervisor, **wanted):
-    """The ratios of a hypervisor's cells, lowest first."""
-    found = Effect.objects.filter(study=study, hypervisor=hypervisor, **wanted)
-    return sorted(exp(effect.log_ratio) for effect in found)
+    """Return the ratios of a hypervisor's cells, lowest first."""
+    effects_found = Effect.objects.filter(study=study, hypervisor=hypervisor, **wanted)
+    return sorted(exp(effect.log_ratio) for effect in effects_found)
 
 
 @pytest.mark.parametrize("slug", VALUES)
@@ -69,7 +69,9 @@ def test_every_metric_is_known_or_declared_and_its_unit_converts(slug):
     for run in study.runs:
         for sample in run["samples"]:
             if run["tool"] in declared:
-                units = {it["name"]: it["unit"] for it in declared[run["tool"]]}
+                units = {
+                    entry["name"]: entry["unit"] for entry in declared[run["tool"]]
+                }
                 metric = replace(PLAIN, unit=units[sample["metric"]])
             else:
                 metric = tools.get(run["tool"]).metric(sample["metric"])
@@ -77,53 +79,55 @@ def test_every_metric_is_known_or_declared_and_its_unit_converts(slug):
 
 
 @pytest.mark.parametrize("slug", VALUES)
-def test_every_run_has_a_key_of_its_own(slug):
+def test_every_run_has_a_unique_key(slug):
     runs = reference_study(slug).runs
 
     assert len({run["key"] for run in runs}) == len(runs)
 
 
-def test_ibm_says_what_hiding_the_topology_costs(loaded):
-    """Report RC25482: about half of native LINPACK, and nearly all once it is told."""
+def test_ibm_shows_the_cost_of_a_hidden_topology(loaded):
+    """Report RC25482: about half of native LINPACK, and nearly all if the topology is
+    known.
+    """
     study = loaded("ibm-2014-docker-kvm")
 
-    hidden, told = effects(study, "KVM", work="cpu-floating-point")
+    hidden, visible = effects(study, "KVM", work_class="cpu-floating-point")
     assert hidden == pytest.approx(0.449, abs=0.001)
-    assert told == pytest.approx(0.979, abs=0.001)
-    # Ten trials of one start of the program are one run.
-    single = Effect.objects.filter(work="cpu-floating-point")
-    assert {effect.obstacle for effect in single} == {"single_run"}
+    assert visible == pytest.approx(0.979, abs=0.001)
+    # Ten trials of one execution of the program are one run.
+    single = Effect.objects.filter(work_class="cpu-floating-point")
+    assert {effect.exclusion for effect in single} == {"single_run"}
 
 
-def test_clones_of_a_machine_are_sittings_and_emulation_is_screened_out(loaded):
+def test_clones_of_a_machine_are_sessions_and_emulation_is_excluded(loaded):
     study = loaded("ufcg-2026-power9")
 
     names = set(Session.objects.filter(study=study).values_list("name", flat=True))
     assert {"VM 1, KVM", "VM 2, KVM", "VM 3, KVM"} < names
     emulated = Effect.objects.filter(study=study, hypervisor="QEMU TCG")
-    assert {effect.obstacle for effect in emulated} == {"emulation"}
+    assert {effect.exclusion for effect in emulated} == {"emulation"}
     assert "CC BY 4.0" in study.note
 
 
-def test_wsl2_is_no_hyper_v_server_and_windows_no_baseline_of_ubuntu(loaded):
+def test_wsl2_is_not_a_hyper_v_server_and_windows_no_baseline_of_ubuntu(loaded):
     study = loaded("memfault-2024-wsl2")
 
-    build = {"work": "application-build"}
+    build = {"work_class": "application-build"}
     assert effects(study, "Hyper-V (WSL2 utility VM)", **build) == pytest.approx(
         [664.444 / 754.642, 664.444 / 723.323]
     )
     assert not effects(study, "Hyper-V", **build)
 
 
-def test_hyper_v_of_friedman_is_set_against_four_native_processors(loaded):
+def test_hyper_v_of_friedman_is_compared_with_four_native_processors(loaded):
     study = loaded("friedman-2018-hyperv")
 
     assert effects(study, "Hyper-V") == pytest.approx([90 / 147, 90 / 105])
 
 
-def test_training_under_wsl2_is_set_against_the_same_cores(loaded):
+def test_training_under_wsl2_is_compared_with_the_same_cores(loaded):
     study = loaded("poliquin-2023-wsl2")
 
     rates = Effect.objects.filter(study=study, case__metric="training rate")
     assert rates.count() == 3
-    assert set(rates.values_list("obstacle", flat=True)) == {"single_run"}
+    assert set(rates.values_list("exclusion", flat=True)) == {"single_run"}

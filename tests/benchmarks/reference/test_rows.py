@@ -5,7 +5,7 @@ import pytest
 from benchmarks.reference import documents as rows
 from benchmarks.reference.documents import read_rows
 
-# What was transcribed from the five documents; a corrected number would be a new fact.
+# Numbers transcribed from the five documents; a corrected number is a new fact.
 TRANSCRIBED = {
     "heidelberg-2007-xen.csv": (
         "596584172797d8774cc500f9cda6c731960e745fc8070393d58b4b960ed6dc10"
@@ -32,20 +32,20 @@ def test_the_printed_numbers_are_never_edited(name):
     assert sha256(content).hexdigest() == TRANSCRIBED[name]
 
 
-def test_it_takes_parameters_apart_at_the_first_equals_sign():
+def test_parameters_are_split_at_the_first_equals_sign():
     header = {"params": "storage=HDD;header T=600,MT=4096"}
-    row = rows.Row(**dict.fromkeys(rows.Row.__slots__, "") | header)
+    row = rows.ReferenceRow(**dict.fromkeys(rows.ReferenceRow.__slots__, "") | header)
 
     assert row.parameters == {"storage": "HDD", "header T": "600,MT=4096"}
 
 
 def test_a_row_without_parameters_has_none():
-    row = rows.Row(**dict.fromkeys(rows.Row.__slots__, ""))
+    row = rows.ReferenceRow(**dict.fromkeys(rows.ReferenceRow.__slots__, ""))
 
     assert row.parameters == {}
 
 
-def test_it_refuses_a_file_of_other_columns(tmp_path, monkeypatch):
+def test_a_file_with_other_columns_is_rejected(tmp_path, monkeypatch):
     (tmp_path / "study.csv").write_text("document,table\na,b\n", encoding="utf-8")
     monkeypatch.setattr(rows, "DATA", tmp_path)
 

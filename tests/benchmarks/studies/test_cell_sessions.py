@@ -1,12 +1,12 @@
-"""What each session of a cell says, kept by the check and read as columns."""
+"""Statistics of cells per session, stored by the check and read as arrays."""
 
 from datetime import timedelta
 
 import numpy as np
 import pytest
 
+from benchmarks.analysis.cell_statistics import summarize
 from benchmarks.analysis.sessions import UNKNOWN_TIME
-from benchmarks.analysis.summary import summarise
 from benchmarks.models import Cell, CellSession, Run, Study
 from benchmarks.studies import checking
 from benchmarks.studies.cell_sessions import (
@@ -20,7 +20,7 @@ MONDAY, TUESDAY = "2021-05-03T08:{:02}:00Z", "2021-05-04T08:{:02}:00Z"
 
 @pytest.fixture
 def measured(submit, run_document):
-    """Take in values of one day each, and check."""
+    """Upload values, one run each on one day, and run the check."""
 
     def take(values, day=None, **changes):
         stated = [{"started_at": day.format(n)} if day else {} for n in range(99)]
@@ -35,7 +35,7 @@ def measured(submit, run_document):
     return take
 
 
-def test_each_session_of_a_cell_has_its_own_statistics(measured):
+def test_sessions_of_a_cell_have_separate_statistics(measured):
     measured([50.0, 51.0, 52.0], MONDAY)
     measured([60.0, 61.0], TUESDAY)
     measured([70.0])
@@ -57,25 +57,25 @@ def test_each_session_of_a_cell_has_its_own_statistics(measured):
     assert rows[2].first_at is None
 
 
-def test_together_they_say_what_the_cell_says(measured):
+def test_statistics_of_sessions_add_up_to_the_cell(measured):
     values = [50.0, 51.5, 49.25, 53.0, 50.5]
     measured(values[:3], MONDAY)
     measured(values[3:], TUESDAY)
 
-    cell, whole = Cell.objects.get(), summarise(values)
+    cell, total = Cell.objects.get(), summarize(values)
     rows = list(CellSession.objects.filter(cell=cell))
     between = sum(one.n * (one.mean - cell.mean) ** 2 for one in rows)
-    assert sum(one.n for one in rows) == cell.n == whole.n
+    assert sum(one.n for one in rows) == cell.n == total.n
     assert sum(one.m2 for one in rows) + between == pytest.approx(cell.m2)
 
 
-def test_a_lag_inside_a_session_is_kept(measured):
+def test_autocorrelation_within_a_session_is_stored(measured):
     measured([50 + place for place in range(12)], MONDAY)
 
     assert 0.9 < CellSession.objects.get().rho < 1
 
 
-def test_a_check_that_finds_nothing_new_writes_nothing(measured, study):
+def test_unchanged_check_writes_nothing(measured, study):
     measured([50.0, 51.0], MONDAY)
     before = list(CellSession.objects.values())
 
@@ -84,7 +84,7 @@ def test_a_check_that_finds_nothing_new_writes_nothing(measured, study):
     assert list(CellSession.objects.values()) == before
 
 
-def test_a_run_that_is_added_changes_its_session_alone(measured):
+def test_added_run_changes_only_its_session(measured):
     measured([50.0], MONDAY)
     measured([60.0], TUESDAY)
     before = dict(CellSession.objects.values_list("mean", "pk"))
@@ -97,7 +97,7 @@ def test_a_run_that_is_added_changes_its_session_alone(measured):
     }
 
 
-def test_they_go_with_their_cell(measured):
+def test_sessions_are_deleted_with_their_cell(measured):
     measured([50.0], MONDAY)
 
     Cell.objects.all().delete()
@@ -105,7 +105,7 @@ def test_they_go_with_their_cell(measured):
     assert not CellSession.objects.exists()
 
 
-def test_a_cell_of_before_is_looked_at_again_when_its_runs_move(measured, study):
+def test_cell_is_analyzed_again_when_its_runs_move(measured, study):
     measured([50.0, 51.0], MONDAY)
     run = Run.objects.order_by("pk").last()
     Run.objects.filter(pk=run.pk).update(started_at="2021-05-06T08:00:00Z")
@@ -118,7 +118,7 @@ def test_a_cell_of_before_is_looked_at_again_when_its_runs_move(measured, study)
     ]
 
 
-def test_a_study_is_read_with_its_baselines_in_one_query(
+def test_sessions_of_study_and_baselines_take_one_query(
     measured, xen, lab, study, django_assert_num_queries
 ):
     Study.objects.create(lab=lab, slug="guests", title="Guests", visibility="public")
@@ -142,7 +142,7 @@ def test_a_study_is_read_with_its_baselines_in_one_query(
     assert study_sessions(study).cell.tolist() == [native.pk, native.pk]
 
 
-def test_entries_are_given_to_the_cells_that_ask_for_them(measured, xen):
+def test_of_cells_returns_rows_of_the_requested_cells(measured, xen):
     measured([50.0], MONDAY)
     measured([60.0], TUESDAY)
     measured([40.0], MONDAY, system=xen)
@@ -155,7 +155,7 @@ def test_entries_are_given_to_the_cells_that_ask_for_them(measured, xen):
     assert entries.mean.tolist() == [40.0, 50.0, 60.0, 50.0, 60.0]
 
 
-def test_nothing_is_read_where_nothing_is(study):
+def test_empty_study_has_no_sessions(study):
     columns = study_sessions(study)
 
     assert columns.cell.size == columns.rho.size == 0

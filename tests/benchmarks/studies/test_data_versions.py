@@ -1,4 +1,4 @@
-"""A study's version is another one after whatever happens to it."""
+"""Versions of stored data change with every write."""
 
 import os
 import signal
@@ -11,25 +11,25 @@ from django.conf import settings
 from django.db import connection
 
 from benchmarks.models import (
-    Decision,
     Flag,
+    FlagDecision,
     Meter,
     Run,
     RunEnergy,
     Study,
 )
 from benchmarks.studies import data_versions
-from benchmarks.studies.data_versions import reading, study_version, version_of
+from benchmarks.studies.data_versions import parts_version, study_version, track_tables
 from benchmarks.uploads import processing
-from running import embedded
-from running.errors import ServiceError
-from tests import jobs
-from tests.own_tools import declare
+from running import embedded_servers
+from running.errors import StartError
+from tests import job_queue
+from tests.custom_tools import declare
 
 
 @pytest.fixture
 def measured(study, submit, run_document, xen):
-    """Return the study with a row in every table that its version is made of."""
+    """Return a study with a row in every table of its version."""
     together = {"session": "monday", "corun": "together", "scenario": "parallel"}
     submit(
         run_document(document="A thesis", table="1", session="monday"),
@@ -40,27 +40,31 @@ def measured(study, submit, run_document, xen):
         lab=study.lab,
         rule="unit_slip",
         severity="implausible",
-        sentence="It is so.",
+        message="It is so.",
         fingerprint="f" * 64,
     )
     flag.cells.add(*study.cells.all())
-    flag.quotes.add(Study.objects.create(lab=study.lab, slug="quoted", title="Quoted"))
-    Decision.objects.create(flag=flag, status="confirmed", who="carol")
+    flag.quoted_studies.add(
+        Study.objects.create(lab=study.lab, slug="quoted", title="Quoted")
+    )
+    FlagDecision.objects.create(flag=flag, status="confirmed", decided_by="carol")
     run = study.runs.order_by("pk")[0]
     meter = Meter.objects.create(
         lab=study.lab, host=run.system.host, name="wall", kind="watts-up"
     )
     RunEnergy.objects.create(
-        lab=study.lab, run=run, meter=meter, lead=run, duration_s=1.0
+        lab=study.lab, run=run, meter=meter, lead_run=run, duration_s=1.0
     )
     declare(study.lab)
     return study
 
 
 @pytest.mark.parametrize(
-    ("table", "key"), [row[:2] for row in data_versions.READ], ids=lambda text: text
+    ("table", "key"),
+    [row[:2] for row in data_versions.STUDY_PAGE_TABLES],
+    ids=lambda text: text,
 )
-def test_a_row_written_again_in_any_table_is_another_version(measured, table, key):
+def test_any_written_row_changes_the_version(measured, table, key):
     before = study_version(measured)
 
     with connection.cursor() as cursor:
@@ -70,31 +74,31 @@ def test_a_row_written_again_in_any_table_is_another_version(measured, table, ke
     assert study_version(measured) != before
 
 
-def test_nothing_written_is_the_same_version(measured, django_assert_num_queries):
+def test_version_is_stable_without_writes(measured, django_assert_num_queries):
     before = study_version(measured)
 
     with django_assert_num_queries(1):
         assert study_version(measured) == before
 
 
-def test_reading_a_run_again_is_another_version_even_if_it_says_the_same(measured):
+def test_reparsing_changes_the_version(measured):
     before = study_version(measured)
     run = Run.objects.latest("pk")
 
-    jobs.put_upload(run)
-    processing.drain()
+    job_queue.put_upload(run)
+    processing.process_due_uploads()
 
     assert study_version(measured) != before
 
 
-def test_a_flag_that_goes_is_another_version(measured):
+def test_deleted_flag_changes_the_version(measured):
     before = study_version(measured)
     measured.flags.all().delete()
 
     assert study_version(measured) != before
 
 
-def test_what_happens_to_another_study_is_not_its_affair(
+def test_changes_of_other_studies_keep_the_version(
     measured, private_study, submit, run_document
 ):
     before = study_version(measured)
@@ -111,59 +115,59 @@ def test_what_happens_to_another_study_is_not_its_affair(
         "TRUNCATE {table} CASCADE",
     ],
 )
-def test_every_way_to_write_is_noted(study, statement):
-    version = version_of(read(Study.objects.all()))
+def test_all_kinds_of_writes_are_counted(study, statement):
+    version = parts_version(read(Study.objects.all()))
     with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         cursor.execute(statement.format(table=Study._meta.db_table))
 
-    assert version_of(read(Study.objects.all())) != version
+    assert parts_version(read(Study.objects.all())) != version
 
 
 def read(rows):
-    with reading() as read:
+    with track_tables() as read:
         list(rows)
     return read.parts()
 
 
-def test_what_changes_nothing_is_not_noted(study):
-    version = version_of(read(Study.objects.all()))
+def test_statements_without_changes_are_not_counted(study):
+    version = parts_version(read(Study.objects.all()))
 
     Study.objects.filter(title="nothing").update(title="is called so")
 
-    assert version_of(read(Study.objects.all())) == version
+    assert parts_version(read(Study.objects.all())) == version
 
 
-def test_notes_are_written_for_whoever_writes(db):
-    """For roles that are bound by row-level security, and in a replica's session."""
+def test_changes_of_any_role_are_counted(db):
+    """For roles with row-level security, and in replica sessions."""
     with connection.cursor() as cursor:
         cursor.execute("""
             SELECT bool_and(prosecdef), bool_and(tgenabled = 'A')
             FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid
-            WHERE tgname ~ '_is_noted$'
+            WHERE tgname ~ '_are_counted$'
         """)
         assert cursor.fetchone() == (True, True)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_database_is_another_one_after_any_change(study):
-    seen = []
+def test_snapshot_version_changes_with_any_write(study):
+    visible = []
     for change in (study.save, study.delete, study.lab.delete):
-        seen.append(version_of(None))
+        visible.append(parts_version(None))
         change()
 
-    assert len({*seen, version_of(None)}) == 4
+    assert len({*visible, parts_version(None)}) == 4
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_database_is_the_same_one_while_nobody_writes():
-    """Other tests write to the same server: some two questions have nothing between."""
-    assert any(version_of(None) == version_of(None) for _ in range(100))
+def test_snapshot_version_is_stable_without_writes():
+    """Other tests write to the same server, so compare several pairs of queries."""
+    assert any(parts_version(None) == parts_version(None) for _ in range(100))
 
 
 @pytest.mark.django_db(transaction=True)
-def test_on_a_standby_there_is_no_version():
-    """Its snapshots stay the same while other transactions end."""
+def test_standby_has_no_snapshot_version():
+    """Snapshots on a standby do not change when transactions end."""
     owner = psycopg.connect(
         settings.OWNER_DATABASE_URL,
         dbname=connection.settings_dict["NAME"],
@@ -177,19 +181,19 @@ def test_on_a_standby_there_is_no_version():
         )
         cursor.execute("SET search_path = away, pg_catalog, public")
         try:
-            assert version_of(None) is None
-            # Notes come there as all rows do.
-            assert version_of((("benchmarks_study", 0),))
+            assert parts_version(None) is None
+            # Change counts are replicated like all rows.
+            assert parts_version((("benchmarks_study", 0),))
         finally:
             cursor.execute("RESET search_path")
             owner.execute("DROP SCHEMA away CASCADE")
 
-    assert version_of(None)
+    assert parts_version(None)
 
 
-def test_a_crash_of_a_process_of_postgresql_is_another_version(tmp_path):
-    """It takes back numbers of transactions, and the server is not started anew."""
-    with embedded.services(tmp_path / "var") as running:
+def test_crash_of_postgresql_changes_the_version(tmp_path):
+    """A crash may reuse transaction numbers without a restart of the server."""
+    with embedded_servers.embedded_servers(tmp_path / "var") as running:
         with running.postgres.connect() as session:
             before = version_without_numbers(session)
             os.kill(session.info.backend_pid, signal.SIGKILL)
@@ -197,7 +201,7 @@ def test_a_crash_of_a_process_of_postgresql_is_another_version(tmp_path):
 
 
 def version_without_numbers(session):
-    (version,) = session.execute(data_versions.SNAPSHOT).fetchone()
+    (version,) = session.execute(data_versions.SNAPSHOT_SQL).fetchone()
     return version.rpartition(" ")[0]
 
 
@@ -208,7 +212,7 @@ def version_once_recovered(running, before):
     """
     for _ in range(100):
         with (
-            suppress(ServiceError, psycopg.OperationalError),
+            suppress(StartError, psycopg.OperationalError),
             running.postgres.connect() as session,
         ):
             if (version := version_without_numbers(session)) != before:

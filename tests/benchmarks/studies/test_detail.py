@@ -1,11 +1,11 @@
-"""One study as its page shows it."""
+"""Details of a study."""
 
 from benchmarks.models import Run
-from benchmarks.studies.lists import study_detail
-from tests import jobs
+from benchmarks.studies.overview import study_detail
+from tests import job_queue
 
 
-def test_it_says_what_was_measured_on_what(study, host, submit, run_document, xen):
+def test_detail_lists_systems_and_coverage(study, host, submit, run_document, xen):
     submit(
         run_document(document="Gebhardt 2010"),
         run_document(13.08, system=xen),
@@ -23,30 +23,30 @@ def test_it_says_what_was_measured_on_what(study, host, submit, run_document, xe
     assert detail.systems[0].is_native
     assert detail.hosts == (host,)
     assert detail.sources == (("Gebhardt 2010", 1),)
-    assert detail.trouble == ()
+    assert detail.failed_runs == ()
 
 
-def test_it_names_the_runs_that_did_not_come_through(study, submit, run_document):
+def test_detail_lists_failed_runs(study, submit, run_document):
     submit(run_document(), run_document())
     bad, waiting = Run.objects.order_by("pk")
     Run.objects.filter(pk=bad.pk).update(status="quarantined", reason="It broke.")
     Run.objects.filter(pk=waiting.pk).update(status="received")
-    jobs.put_upload(waiting, error="Not yet.")
+    job_queue.put_upload(waiting, error="Not yet.")
 
-    trouble = study_detail(study).trouble
+    failures = study_detail(study).failed_runs
 
-    assert [run.pk for run in trouble] == [waiting.pk, bad.pk]
-    assert trouble[0].job.error == "Not yet."
-    assert trouble[1].reason == "It broke."
+    assert [run.pk for run in failures] == [waiting.pk, bad.pk]
+    assert failures[0].job.error == "Not yet."
+    assert failures[1].reason == "It broke."
 
 
-def test_an_empty_study_has_an_empty_page(study):
+def test_empty_study_has_empty_detail(study):
     detail = study_detail(study)
 
     assert (detail.systems, detail.coverage, detail.hosts) == ((), (), ())
 
 
-def test_the_number_of_queries_does_not_grow(
+def test_number_of_queries_is_constant(
     study, submit, run_document, django_assert_num_queries
 ):
     submit(*(run_document(system={"guest_os": f"Linux {n}"}) for n in range(6)))

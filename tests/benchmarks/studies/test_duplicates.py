@@ -1,4 +1,4 @@
-"""Runs that were uploaded twice count once, until somebody says that they are two."""
+"""Duplicate runs count once, unless a person dismisses the flag."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,8 +14,8 @@ STARTS = [f"2026-05-01T12:0{minute}:00Z" for minute in range(5)]
 
 
 @pytest.fixture
-def twice(submit, run_document, study):
-    """Five runs, and the same five once more under other keys; not checked yet."""
+def duplicated_runs(submit, run_document, study):
+    """Five runs, uploaded twice with different keys, before the check."""
 
     def series():
         return [
@@ -34,7 +34,7 @@ def check(study):
 
 def decide(status, person):
     flag = Flag.objects.get(rule="uploaded-twice")
-    decide_flag(flag=flag, status=status, note="Known.", who="carol", person=person)
+    decide_flag(flag=flag, status=status, note="Known.", actor="carol", person=person)
 
 
 def counted():
@@ -42,10 +42,10 @@ def counted():
     return cell.n, cell.mean
 
 
-def test_runs_that_were_uploaded_twice_count_once(twice):
+def test_duplicate_runs_count_once(duplicated_runs):
     assert counted()[0] == 10
 
-    check(twice)
+    check(duplicated_runs)
 
     assert counted() == (5, pytest.approx(sum(VALUES) / 5))
     ids = list(Run.objects.order_by("pk").values_list("pk", flat=True))
@@ -54,61 +54,63 @@ def test_runs_that_were_uploaded_twice_count_once(twice):
     assert set(Flag.objects.get().runs.values_list("pk", flat=True)) == set(ids)
 
 
-def test_checking_again_changes_nothing(twice):
-    check(twice)
+def test_checking_again_changes_nothing(duplicated_runs):
+    check(duplicated_runs)
     before = list(Flag.objects.values()), list(Cell.objects.values())
 
-    check(twice)
+    check(duplicated_runs)
 
     assert (list(Flag.objects.values()), list(Cell.objects.values())) == before
 
 
-def test_a_dismissed_flag_brings_them_back(twice, person):
-    check(twice)
+def test_duplicates_count_after_dismissing_the_flag(duplicated_runs, person):
+    check(duplicated_runs)
     Job.objects.filter(kind="check").delete()
 
     decide("dismissed", person)
-    assert Job.objects.filter(kind="check", study=twice).exists()
-    check(twice)
+    assert Job.objects.filter(kind="check", study=duplicated_runs).exists()
+    check(duplicated_runs)
 
     assert counted()[0] == 10
     assert not Run.objects.exclude(duplicate_of=None).exists()
     assert Flag.objects.get().status == "dismissed"
 
 
-def test_a_reopened_flag_leaves_them_out_again(twice, person):
-    check(twice)
+def test_duplicates_are_excluded_after_reopening_the_flag(duplicated_runs, person):
+    check(duplicated_runs)
     for status in ("dismissed", "open"):
         decide(status, person)
-        check(twice)
+        check(duplicated_runs)
 
     assert counted()[0] == 5
 
 
-def test_the_native_value_of_a_guest_counts_them_once(twice, submit, run_document, xen):
+def test_baseline_counts_duplicates_once(duplicated_runs, submit, run_document, xen):
     submit(run_document(50.0, system=xen))
 
-    check(twice)
+    check(duplicated_runs)
 
     guest = Cell.objects.exclude(system__hypervisor="native").get()
     assert guest.efficiency.baseline_n == 5
 
 
-def test_a_first_run_that_goes_leaves_its_duplicate_counted(twice):
-    check(twice)
+def test_duplicate_counts_after_deletion_of_the_first_run(duplicated_runs):
+    check(duplicated_runs)
 
     Run.objects.order_by("pk").first().delete()
-    check(twice)
+    check(duplicated_runs)
 
     assert Run.objects.exclude(duplicate_of=None).count() == 4
     assert counted()[0] == 5
 
 
 @pytest.mark.django_db(transaction=True)
-def test_checks_and_uploads_at_once_end_in_the_same_counts(twice, submit, run_document):
+def test_concurrent_checks_and_uploads_give_the_same_counts(
+    duplicated_runs, submit, run_document
+):
     def check_by_itself(_):
         try:
-            check(twice)
+            check(duplicated_runs)
         finally:
             connection.close()
 
@@ -116,8 +118,8 @@ def test_checks_and_uploads_at_once_end_in_the_same_counts(twice, submit, run_do
         checks = [threads.submit(check_by_itself, place) for place in range(4)]
         for value in (52.5, 52.8, 53.3):
             submit(run_document(value))
-        for each in checks:
-            each.result(60)
+        for item in checks:
+            item.result(60)
 
-    check(twice)
+    check(duplicated_runs)
     assert counted()[0] == 8

@@ -1,13 +1,13 @@
-"""What the first page says of a study is stored, and never older than the study."""
+"""Rollups of studies are stored and never outdated."""
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from benchmarks.models import Flag, Run, Study, StudyRollup, System
-from benchmarks.studies.data_versions import gather_notes
-from benchmarks.studies.lists import overview
-from benchmarks.studies.rollups import Renewal, counted_studies
+from benchmarks.studies.data_versions import merge_change_counts
+from benchmarks.studies.overview import study_cards
+from benchmarks.studies.rollups import RollupRenewal, current_rollups
 from benchmarks.viewer import ANYONE
 
 
@@ -19,8 +19,8 @@ def measured(study, submit, run_document, xen):
 
 @pytest.fixture
 def renew():
-    """The sweeper's look; what has just changed is left for its next one."""
-    renewal = Renewal()
+    """A sweeper cycle; studies that have just changed are left for the next one."""
+    renewal = RollupRenewal()
 
     def twice():
         return renewal() + renewal()
@@ -28,18 +28,18 @@ def renew():
     return twice
 
 
-def shown():
-    """The cards, and whether a cell was read for them."""
-    with CaptureQueriesContext(connection) as asked:
-        cards = overview(ANYONE)
-    return cards, any('FROM "benchmarks_cell"' in each["sql"] for each in asked)
+def cards_and_cell_reads():
+    """The study cards, and whether cells were read for them."""
+    with CaptureQueriesContext(connection) as queries:
+        cards = study_cards(ANYONE)
+    return cards, any('FROM "benchmarks_cell"' in item["sql"] for item in queries)
 
 
-def test_what_was_counted_is_read_and_says_the_same(measured, renew):
-    counted, was_counted = shown()
+def test_stored_rollup_equals_a_fresh_count(measured, renew):
+    counted, was_counted = cards_and_cell_reads()
     assert renew() == 1
 
-    read, is_counted = shown()
+    read, is_counted = cards_and_cell_reads()
 
     assert (was_counted, is_counted) == (True, False)
     assert read == counted
@@ -57,40 +57,38 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_after_a_change_it_is_counted_again(
-    measured, renew, submit, run_document, change
-):
+def test_changed_study_is_counted_again(measured, renew, submit, run_document, change):
     renew()
     CHANGES[change]({"study": measured, "submit": submit, "document": run_document})
 
-    now, is_counted = shown()
+    now, is_counted = cards_and_cell_reads()
     StudyRollup.objects.all().delete()
 
     assert is_counted
-    assert now == shown()[0]
+    assert now == cards_and_cell_reads()[0]
     assert renew() == 1
 
 
-def test_of_one_that_went_meanwhile_there_is_nothing(measured):
-    gone = measured.pk + 1
+def test_deleted_study_has_no_rollup(measured):
+    deleted = measured.pk + 1
 
-    counted = counted_studies([measured.pk, gone])
+    counted = current_rollups([measured.pk, deleted])
 
-    assert (counted[gone].numbers, counted[gone].bins) == ({}, ())
-    assert counted[measured.pk].numbers["runs"] == 2
+    assert (counted[deleted].counts, counted[deleted].bins) == ({}, ())
+    assert counted[measured.pk].counts["runs"] == 2
 
 
-def test_what_happens_to_another_study_leaves_it_alone(
+def test_changes_of_other_studies_keep_the_rollup(
     measured, renew, private_study, submit, run_document
 ):
     renew()
     submit(run_document(study=private_study.slug))
 
-    assert not shown()[1]
+    assert not cards_and_cell_reads()[1]
 
 
-def test_what_still_changes_is_not_counted_yet(measured, submit, run_document):
-    renewal = Renewal()
+def test_changing_study_is_not_renewed(measured, submit, run_document):
+    renewal = RollupRenewal()
     renewal()
     submit(run_document(41.0))
 
@@ -98,14 +96,14 @@ def test_what_still_changes_is_not_counted_yet(measured, submit, run_document):
     assert renewal() == 1
 
 
-def test_notes_that_are_put_together_change_no_version(measured, renew):
+def test_merging_change_counts_keeps_versions(measured, renew):
     renew()
     for number in range(30):
         Study.objects.filter(pk=measured.pk).update(title=f"Title {number}")
         measured.cells.update(n=1)
 
-    Renewal()
+    RollupRenewal()
     renew()
-    assert gather_notes(most=5) > 30
-    assert not shown()[1]
-    assert gather_notes(most=5) == 0
+    assert merge_change_counts(limit=5) > 30
+    assert not cards_and_cell_reads()[1]
+    assert merge_change_counts(limit=5) == 0

@@ -1,4 +1,4 @@
-"""What people say of sessions is kept, whatever is derived or uploaded afterwards."""
+"""Corrections of sessions are kept by later checks and uploads."""
 
 from datetime import timedelta
 
@@ -8,14 +8,14 @@ from benchmarks.errors import InvalidError
 from benchmarks.models import AuditEntry, CellSession, Run, Session
 from benchmarks.studies import checking
 from benchmarks.studies.session_corrections import correct_sessions
-from tests.benchmarks.studies.test_sessions import AGENTS, at, sittings
+from tests.benchmarks.studies.test_sessions import AGENTS, at, session_names
 
 AT_ONCE = timedelta(0)
 
 
 @pytest.fixture
 def upload(submit, run_document):
-    """Take runs in, each with its start and what else is given, and check."""
+    """Upload runs with start times and other fields, and run the check."""
 
     def take(*starts, **changes):
         documents = [run_document(started_at=start, **changes) for start in starts]
@@ -28,11 +28,11 @@ def upload(submit, run_document):
 
 @pytest.fixture
 def correct(study, person):
-    """Carol corrects; the check that follows is done."""
+    """Correct sessions as Carol, and run the check."""
 
     def corrected(name, **which):
         session = correct_sessions(
-            study=study, name=name, who="carol", person=person, **which
+            study=study, name=name, actor="carol", person=person, **which
         )
         checking.check_due_studies(AT_ONCE)
         return session
@@ -40,17 +40,17 @@ def correct(study, person):
     return corrected
 
 
-def test_runs_are_put_into_a_session_of_their_own(upload, correct):
+def test_runs_are_moved_to_a_new_session(upload, correct):
     runs = upload(at(3, 8), at(3, 9), at(3, 10))
 
     session = correct("by night", runs=runs[2:], note="The clock was wrong.")
 
-    assert sittings() == ["2021-05-03 08:00", "2021-05-03 08:00", "by night"]
+    assert session_names() == ["2021-05-03 08:00", "2021-05-03 08:00", "by night"]
     assert session.origin == "corrected"
-    assert session.reason == "put together by carol: The clock was wrong."
+    assert session.reason == "combined by carol: The clock was wrong."
 
 
-def test_what_cells_say_follows(upload, correct):
+def test_cells_follow_a_correction(upload, correct):
     runs = upload(at(3, 8), at(3, 9), at(3, 10))
 
     correct("by night", runs=runs[2:])
@@ -62,26 +62,26 @@ def test_what_cells_say_follows(upload, correct):
     ]
 
 
-def test_a_check_leaves_it_as_it_is(upload, correct):
+def test_check_keeps_a_correction(upload, correct):
     runs = upload(at(3, 8), at(3, 9), at(3, 10))
     correct("by night", runs=runs[1:2])
-    before = sittings()
+    before = session_names()
 
     upload(at(8, 8))
 
-    assert sittings()[:3] == before
+    assert session_names()[:3] == before
 
 
-def test_two_sessions_are_joined_and_the_name_is_chosen(upload, correct):
+def test_two_sessions_are_merged_under_a_given_name(upload, correct):
     upload(at(3, 8), at(4, 8))
 
     correct("one weekend", sessions=Session.objects.values_list("pk", flat=True))
 
-    assert sittings() == ["one weekend"] * 2
+    assert session_names() == ["one weekend"] * 2
     assert [one.name for one in Session.objects.all()] == ["one weekend"]
 
 
-def test_a_session_that_is_meant_as_a_whole_is_renamed(upload, correct):
+def test_completely_selected_session_is_renamed(upload, correct):
     upload(at(3, 8), at(3, 9))
     before = Session.objects.get()
 
@@ -91,83 +91,83 @@ def test_a_session_that_is_meant_as_a_whole_is_renamed(upload, correct):
     assert (after.pk, after.name, after.origin) == (before.pk, "first day", "corrected")
 
 
-def test_a_run_that_comes_later_follows_its_neighbours(upload, correct):
+def test_later_run_joins_the_corrected_session(upload, correct):
     runs = upload(at(3, 8), at(3, 9), at(3, 13))
     correct("morning", runs=runs[:2])
 
     upload(at(3, 9, 30), at(3, 12))
 
-    assert sittings()[3:] == ["morning", "2021-05-03 08:00"]
+    assert session_names()[3:] == ["morning", "2021-05-03 08:00"]
 
 
-def test_runs_of_a_name_can_be_moved_and_later_ones_go_there_too(upload, correct):
+def test_later_runs_of_a_moved_declared_session_follow(upload, correct):
     runs = upload(at(3, 8), at(3, 9), session="day 1")
     correct("day one", runs=runs)
 
     upload(at(3, 10), session="day 1")
 
-    assert sittings() == ["day one"] * 3
-    assert {run.session.name for run in Run.objects.all()} == {"day 1"}
+    assert session_names() == ["day one"] * 3
+    assert {run.declared_session.name for run in Run.objects.all()} == {"day 1"}
 
 
-def test_one_run_that_is_moved_takes_no_later_ones_with_it(upload, correct):
+def test_moving_one_run_does_not_move_later_runs(upload, correct):
     runs = upload(at(3, 8), at(3, 9), session="day 1")
     correct("day one", runs=runs[:1])
 
     upload(at(3, 10), session="day 1")
 
-    assert sittings() == ["day one", "day 1", "day 1"]
+    assert session_names() == ["day one", "day 1", "day 1"]
 
 
-def test_a_named_run_that_is_moved_leaves_derived_ones_where_they_are(upload, correct):
+def test_moving_a_declared_run_keeps_derived_sessions(upload, correct):
     named = upload(at(3, 8), session="day 1")
     upload(at(3, 9))
 
     correct("day one", runs=named)
 
-    assert sittings() == ["day one", "2021-05-03 09:00"]
+    assert session_names() == ["day one", "2021-05-03 09:00"]
 
 
-def test_runs_can_join_what_an_uploader_named(upload, correct):
+def test_runs_can_join_a_declared_session(upload, correct):
     upload(at(3, 8), session="day 1")
     later = upload(at(3, 9))
 
     session = correct("day 1", runs=later)
 
-    assert sittings() == ["day 1", "day 1"]
+    assert session_names() == ["day 1", "day 1"]
     assert (session.origin, session.reason) == ("named", "")
     upload(at(3, 10))
-    assert sittings() == ["day 1"] * 3
+    assert session_names() == ["day 1"] * 3
 
 
-def test_what_an_agent_named_may_be_meant(upload, correct):
+def test_session_of_an_agent_can_be_selected(upload, correct):
     runs = upload(at(3, 8), session=AGENTS)
 
     correct(AGENTS, runs=runs)
 
-    assert sittings() == [AGENTS]
+    assert session_names() == [AGENTS]
 
 
 @pytest.mark.parametrize("named", [{}, {"session": "day 1"}, {"session": AGENTS}])
-def test_a_correction_can_be_taken_back(upload, correct, named):
+def test_correction_can_be_undone(upload, correct, named):
     runs = upload(at(3, 8), at(3, 9), **named)
-    before = sittings()
+    before = session_names()
     correct("first", runs=runs[:1])
     correct("second", runs=runs[1:])
 
     assert correct("", runs=runs) is None
 
-    assert sittings() == before
+    assert session_names() == before
     assert not Session.objects.filter(origin="corrected").exists()
 
 
-def test_it_is_audited(upload, correct, lab):
+def test_correction_is_audited(upload, correct, lab):
     runs = upload(at(3, 8), at(3, 9))
 
     correct("first day", runs=runs, note="It was one day.")
 
     entry = AuditEntry.objects.get()
-    assert (entry.lab, entry.who, entry.kind) == (lab, "carol", "corrected_session")
+    assert (entry.lab, entry.actor, entry.kind) == (lab, "carol", "corrected_session")
     assert entry.about == (f"study, first day: {runs[0]}, {runs[1]} (It was one day.)")
 
 
@@ -177,27 +177,27 @@ def test_it_is_audited(upload, correct, lab):
         ({"name": "x"}, "Name the runs"),
         ({"name": "x", "runs": [999_999]}, "has no run 999999"),
         ({"name": "x", "sessions": [999_999]}, "has no session 999999"),
-        ({"name": "x" * 201, "runs": []}, "has 201 letters"),
-        ({"name": "a\u202eb", "runs": []}, "character 2"),
+        ({"name": "x" * 201, "runs": []}, "has 201 characters"),
+        ({"name": "a\u202eb", "runs": []}, "position 2"),
     ],
 )
-def test_what_cannot_be_is_refused_in_a_sentence(upload, study, said, sentence):
+def test_invalid_corrections_are_rejected_with_a_message(upload, study, said, sentence):
     upload(at(3, 8))
 
     with pytest.raises(InvalidError, match=sentence):
-        correct_sessions(study=study, who="carol", **said)
+        correct_sessions(study=study, actor="carol", **said)
     assert not AuditEntry.objects.exists()
 
 
-def test_a_new_session_is_not_called_as_agents_call_theirs(upload, study):
+def test_names_of_agent_sessions_are_reserved(upload, study):
     runs = upload(at(3, 8))
 
-    with pytest.raises(InvalidError, match="choose another name"):
-        correct_sessions(study=study, who="carol", name=AGENTS, runs=runs)
+    with pytest.raises(InvalidError, match="Choose another name"):
+        correct_sessions(study=study, actor="carol", name=AGENTS, runs=runs)
 
 
-def test_runs_of_another_study_are_unknown_here(upload, private_study):
+def test_runs_of_another_study_are_unknown(upload, private_study):
     runs = upload(at(3, 8))
 
     with pytest.raises(InvalidError, match="secret-study has no run"):
-        correct_sessions(study=private_study, who="carol", name="x", runs=runs)
+        correct_sessions(study=private_study, actor="carol", name="x", runs=runs)

@@ -1,4 +1,4 @@
-"""Sessions of a study: named, derived from starts, and never what a person undid."""
+"""Sessions of a study: declared, or derived from start times."""
 
 from datetime import timedelta
 
@@ -17,7 +17,7 @@ def at(day, hour, minute=0):
 
 @pytest.fixture
 def upload(submit, run_document):
-    """Take runs in, each with its start and what else is given, and check."""
+    """Upload runs with start times and other fields, and run the check."""
 
     def take(*starts, **changes):
         documents = [
@@ -31,117 +31,120 @@ def upload(submit, run_document):
     return take
 
 
-def sittings():
-    """Return the name of each run's session, by the order of the runs."""
-    return list(Run.objects.order_by("pk").values_list("sitting__name", flat=True))
+def session_names():
+    """Return the session names of the runs, in order."""
+    return list(Run.objects.order_by("pk").values_list("session__name", flat=True))
 
 
-def test_runs_sit_where_their_starts_say_native_and_guests_together(upload, xen):
+def test_sessions_are_derived_from_start_times_per_host(upload, xen):
     upload(at(3, 8), at(3, 9))
     upload(at(3, 10), at(4, 8), system=xen)
 
-    assert sittings() == [*["2021-05-03 08:00"] * 3, "2021-05-04 08:00"]
+    assert session_names() == [*["2021-05-03 08:00"] * 3, "2021-05-04 08:00"]
     first, second = Session.objects.order_by("name")
     assert first.origin == second.origin == "derived"
     assert first.host.slug == "alpha"
-    assert second.reason == "22.0 hours after the run before"
+    assert second.reason == "22.0 hours after the previous run"
 
 
-def test_a_named_session_is_what_the_uploader_said(upload):
+def test_declared_session_is_kept(upload):
     upload(at(3, 8), at(9, 8), session="day 1")
 
-    assert sittings() == ["day 1", "day 1"]
+    assert session_names() == ["day 1", "day 1"]
     assert Session.objects.get().origin == "named"
 
 
-def test_runs_without_a_start_sit_nowhere(upload):
+def test_runs_without_start_have_no_session(upload):
     upload(None, at(3, 8))
 
-    assert sittings() == [None, "2021-05-03 08:00"]
+    assert session_names() == [None, "2021-05-03 08:00"]
 
 
-def test_what_an_agent_calls_one_start_of_it_yields_to_the_time(upload):
+def test_session_of_an_agent_start_is_derived_from_time(upload):
     upload(at(3, 8), session=AGENTS)
     upload(at(3, 9), session=AGENTS.replace("0", "f"))
 
-    assert sittings() == ["2021-05-03 08:00"] * 2
-    assert Run.objects.first().session.name == AGENTS
+    assert session_names() == ["2021-05-03 08:00"] * 2
+    assert Run.objects.first().declared_session.name == AGENTS
 
 
-def test_a_run_that_comes_later_joins_two_sessions_and_one_keeps_its_id(upload):
+def test_later_run_merges_two_sessions(upload):
     upload(at(3, 8), at(3, 15), at(3, 16))
     afternoon = Session.objects.get(name="2021-05-03 15:00")
 
     upload(at(3, 12))
 
-    assert sittings() == ["2021-05-03 08:00"] * 4
+    assert session_names() == ["2021-05-03 08:00"] * 4
     assert Session.objects.get() == Session.objects.get(pk=afternoon.pk)
 
 
-def test_an_earlier_run_gives_a_session_its_name_and_no_other_id(upload):
+def test_earlier_run_renames_its_session(upload):
     upload(at(3, 8, 30))
     before = Session.objects.get()
 
     upload(at(3, 8))
 
     assert Session.objects.get().pk == before.pk
-    assert sittings() == ["2021-05-03 08:00"] * 2
+    assert session_names() == ["2021-05-03 08:00"] * 2
 
 
-def test_the_order_of_uploads_changes_nothing(upload, study):
+def test_order_of_uploads_does_not_matter(upload, study):
     starts = [at(3, 8), at(3, 13), at(3, 18), at(4, 9), at(4, 15, 30)]
     for start in starts:
         upload(start)
-    forward = dict(Run.objects.values_list("started_at", "sitting__name"))
+    forward = dict(Run.objects.values_list("started_at", "session__name"))
     Run.objects.all().delete()
 
     for start in reversed(starts):
         upload(start)
 
-    assert dict(Run.objects.values_list("started_at", "sitting__name")) == forward
+    assert dict(Run.objects.values_list("started_at", "session__name")) == forward
 
 
-def test_another_kernel_of_the_host_begins_a_session(upload, xen):
+def test_another_host_kernel_starts_a_session(upload, xen):
     upload(at(3, 8), facts={"host_kernel": "5.10"})
     upload(at(3, 9), system=xen)
     upload(at(3, 10), facts={"host_kernel": "5.15"})
 
-    assert sittings() == [*["2021-05-03 08:00"] * 2, "2021-05-03 10:00"]
-    assert Session.objects.get(name="2021-05-03 10:00").reason == "kernel 5.10 to 5.15"
+    assert session_names() == [*["2021-05-03 08:00"] * 2, "2021-05-03 10:00"]
+    assert (
+        Session.objects.get(name="2021-05-03 10:00").reason
+        == "kernel changed from 5.10 to 5.15"
+    )
 
 
-def test_hosts_have_sessions_of_their_own_with_names_that_tell_them_apart(upload, lab):
+def test_sessions_of_hosts_have_different_names(upload, lab):
     lab.hosts.create(slug="beta")
     upload(at(3, 8), at(3, 20))
     upload(at(3, 8), system={"host": "beta"})
 
-    assert sittings() == [
+    assert session_names() == [
         "2021-05-03 08:00 (alpha)",
         "2021-05-03 20:00",
         "2021-05-03 08:00 (beta)",
     ]
 
 
-def test_a_name_that_somebody_gave_before_stays_theirs(upload):
+def test_existing_session_names_are_not_reused(upload):
     upload(at(9, 8), session="2021-05-03 08:00")
     upload(at(3, 8))
 
-    assert sittings() == ["2021-05-03 08:00", "2021-05-03 08:00 (alpha)"]
+    assert session_names() == ["2021-05-03 08:00", "2021-05-03 08:00 (alpha)"]
 
 
-def test_who_names_a_derived_session_joins_it_for_good(upload):
+def test_declaring_a_derived_session_makes_it_permanent(upload):
     upload(at(3, 8), at(3, 9))
     derived = Session.objects.get()
 
     upload(at(9, 8), session="2021-05-03 08:00")
     upload(at(3, 10))
 
-    assert sittings() == ["2021-05-03 08:00"] * 4
+    assert session_names() == ["2021-05-03 08:00"] * 4
     session = Session.objects.get()
     assert (session.pk, session.origin) == (derived.pk, "named")
 
 
-def test_a_session_that_lost_its_runs_goes(upload):
+def test_session_without_runs_is_deleted(upload):
     (first, _) = upload(at(3, 8), at(4, 8))
     Run.objects.get(pk=first).delete()
 

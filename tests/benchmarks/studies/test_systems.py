@@ -1,4 +1,4 @@
-"""Machines and systems are stored once, whatever they are called."""
+"""Machines and systems are stored once, regardless of spelling."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def test_a_host_with_the_same_facts_is_the_same_host(lab):
 def test_a_host_with_other_facts_is_a_conflict(lab):
     register_host(lab=lab, slug="alpha", facts={"cores": 2})
 
-    with pytest.raises(ConflictError, match="another facts"):
+    with pytest.raises(ConflictError, match="differs in facts"):
         register_host(lab=lab, slug="alpha", facts={"cores": 4})
 
 
@@ -39,7 +39,7 @@ def test_a_system_under_another_spelling_is_the_same_system(lab, host):
     assert (first, created, created_again) == (second, True, False)
 
 
-def test_a_system_that_an_emulator_imitates_knows_it(lab, host):
+def test_emulated_system_is_marked(lab, host):
     for hypervisor, is_emulated in (("QEMU/TCG", True), ("KVM", False)):
         description = {"host": "alpha", "hypervisor": hypervisor}
         system, _ = register_system(lab=lab, description=description)

@@ -1,72 +1,72 @@
-"""What fio means that one saved output alone does not show."""
+"""Properties of fio that a single saved output does not show."""
 
 import json
 
-from benchmarks.parsing import reading
+from benchmarks.parsing import run_extraction
 
 
 def report(moment_ms, runtime_ms, *jobs, **fields):
-    ways = {"read": {"io_bytes": 4096, "bw_bytes": 4096, "runtime": runtime_ms}}
-    listed = [{"jobname": name, "error": 0, **ways, **fields} for name in jobs]
+    directions = {"read": {"io_bytes": 4096, "bw_bytes": 4096, "runtime": runtime_ms}}
+    listed = [{"jobname": name, "error": 0, **directions, **fields} for name in jobs]
     document = {"fio version": "fio-3.33", "timestamp_ms": moment_ms, "jobs": listed}
     return json.dumps(document, indent=1) + "\n"
 
 
-def test_the_last_report_of_a_run_that_goes_on_is_its_result():
+def test_the_last_report_of_a_continued_run_is_its_result():
     start = 1_795_232_393_424
     reports = [report(start + ran, ran, "a") for ran in (894, 1894, 3001)]
 
-    (run,) = reading.read("".join(reports))
+    (run,) = run_extraction.extract_runs("".join(reports))
 
     assert [
         reading.repetition for reading in run.readings if reading.metric == "throughput"
     ] == [1]
 
 
-def test_a_second_start_of_the_same_job_is_a_second_run():
+def test_a_second_execution_of_a_job_is_a_second_run():
     first, second = report(1_000_000, 200, "a"), report(1_000_400, 210, "a")
 
-    assert len(reading.read(first + second)) == 2
+    assert len(run_extraction.extract_runs(first + second)) == 2
 
 
-def test_jobs_reported_together_are_another_case_than_each_of_them():
+def test_jobs_reported_together_are_another_case_than_single_jobs():
     options = {"job options": {"numjobs": "2", "bsrange": "4k-16k"}}
-    (grouped,) = reading.read(report(1, 2000, "a", **options))
-    (each_alone,) = reading.read(report(1, 2000, "a", "a", **options))
+    (grouped,) = run_extraction.extract_runs(report(1, 2000, "a", **options))
+    (each_alone,) = run_extraction.extract_runs(report(1, 2000, "a", "a", **options))
 
     assert dict(grouped.readings[0].parameters)["jobs"] == 2
     assert dict(each_alone.readings[0].parameters)["of jobs"] == 2
     assert grouped.readings[0].parameters["block"] == "4k-16k"
 
 
-def test_what_limits_or_mixes_a_job_is_a_parameter():
+def test_limits_and_mixes_of_a_job_are_parameters():
     options = {"job options": {"rwmixread": "70", "rate_iops": "500"}}
-    (run,) = reading.read(report(1, 2000, "a", **options))
+    (run,) = run_extraction.extract_runs(report(1, 2000, "a", **options))
 
     assert options["job options"].items() <= dict(run.readings[0].parameters).items()
 
 
-def test_a_mix_of_block_sizes_is_no_single_one():
+def test_a_mix_of_block_sizes_is_not_a_single_size():
     options = {"job options": {"bssplit": "4k/60:64k/40"}}
-    (run,) = reading.read(report(1, 2000, "a", **options))
+    (run,) = run_extraction.extract_runs(report(1, 2000, "a", **options))
 
     assert run.readings[0].parameters["block"] == "4k/60:64k/40"
 
 
-def test_errors_that_were_passed_over_are_a_mark():
-    (run,) = reading.read(report(1, 2000, "a", total_err=3))
+def test_ignored_errors_are_a_warning():
+    (run,) = run_extraction.extract_runs(report(1, 2000, "a", total_err=3))
 
-    assert [mark.code for mark in run.warnings] == ["errors"]
+    assert [warning.code for warning in run.warnings] == ["errors"]
 
 
-def test_a_job_of_which_only_the_load_is_known_is_refused():
+def test_a_job_with_a_known_load_only_is_rejected():
     text = (
         "a: (groupid=0, jobs=1): err= 0: pid=81: Fri Nov 20 21:40:35 2026\n"
         "  read: IOPS=1, BW=8 nibbles/s (8 nibbles/s)(8192B/2001msec)\n"
         "  cpu          : usr=0.25%, sys=0.00%, ctx=80, majf=0, minf=13\n"
     )
 
-    (run,) = reading.read(text)
+    (run,) = run_extraction.extract_runs(text)
 
     assert run.status == "rejected"
 
@@ -75,21 +75,21 @@ ROW = "a: (groupid=0, jobs=1): err= 0: pid={0}: Fri Nov 20 21:40:35 2026\n"
 RATE = "  read: IOPS={0}, BW=140MiB/s (147MB/s)(125MiB/1896msec)\n"
 
 
-def test_what_a_process_says_last_is_its_result():
+def test_the_last_output_of_a_process_is_its_result():
     printed = [
         ROW.format(pid) + RATE.format(n) for pid, n in ((81, 1), (82, 2), (81, 3))
     ]
 
-    (run,) = reading.read("".join(printed))
+    (run,) = run_extraction.extract_runs("".join(printed))
 
     rates = [reading for reading in run.readings if reading.metric == "IOPS"]
     assert [rate.value for rate in rates] == [3, 2]
 
 
-def test_latencies_below_a_way_without_a_rate_belong_to_no_other():
+def test_latencies_below_a_direction_without_rate_are_ignored():
     times = "    clat (nsec): min=1137, max=1727.9k, avg=29771.15, stdev=15137.77\n"
     text = ROW + RATE + "  mixed: IOPS=0, BW=0 (0)(0B/1001msec)\n" + times
 
-    (run,) = reading.read(text.format(81))
+    (run,) = run_extraction.extract_runs(text.format(81))
 
     assert {reading.metric for reading in run.readings} == {"throughput", "IOPS"}

@@ -1,4 +1,4 @@
-"""Saved outputs with random damage: every tool either refuses them or reads sense."""
+"""Saved outputs with random damage: every tool rejects them or reads valid values."""
 
 import math
 from random import Random
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.errors import ParseError
-from benchmarks.parsing import reading
+from benchmarks.parsing import run_extraction
 from benchmarks.tools import TOOLS
 from tests.data.rebuild import outputs
 
@@ -28,13 +28,13 @@ PIECES = [
     " ",
 ]
 
-# What a loop of random damage costs is the reading alone: no strategies to be drawn.
+# Random damage in a loop costs parsing time only, without drawing strategies.
 EXAMPLES = 150
 MOST_DAMAGES = 6
 
 
 def piece(chance):
-    """One of the pieces, or a few characters of any kind."""
+    """Return one of the pieces, or a few random characters."""
     if chance.random() < 0.7:
         return chance.choice(PIECES)
     letters = [chr(chance.randrange(1, 0xD800)) for _ in range(chance.randrange(6))]
@@ -43,25 +43,25 @@ def piece(chance):
 
 def damaged(text, chance):
     for _ in range(chance.randint(1, MOST_DAMAGES)):
-        place, length = chance.randrange(len(text) + 1), chance.randint(0, 40)
-        text = f"{text[:place]}{piece(chance)}{text[place + length :]}"
+        position, length = chance.randrange(len(text) + 1), chance.randint(0, 40)
+        text = f"{text[:position]}{piece(chance)}{text[position + length :]}"
     return text
 
 
 @pytest.mark.parametrize("tool", READERS, ids=lambda tool: tool.slug)
-def test_it_survives_random_damage(tool):
+def test_tools_survive_random_damage(tool):
     texts = [path.read_text() for path in outputs(tool.slug)]
     chance = Random(tool.slug)
 
     for _ in range(EXAMPLES):
         text = damaged(chance.choice(texts), chance)
-        assert makes_sense(text, chance.choice([None, tool.slug])), text
+        assert is_sensible(text, chance.choice([None, tool.slug])), text
 
 
-def makes_sense(text, slug):
-    """Whether a text is refused, or every run read from it is one or says why not."""
+def is_sensible(text, slug):
+    """Return whether a text is rejected, or every run is valid or has a problem."""
     try:
-        runs = reading.read(text, tool=slug)
+        runs = run_extraction.extract_runs(text, tool=slug)
     except ParseError:
         return True
     return all(
@@ -73,12 +73,12 @@ def makes_sense(text, slug):
 
 
 def is_measured(tool, reading):
-    can_be = reading.value > 0 or tool.metric(reading.metric).zero_allowed
+    can_be = reading.value > 0 or tool.metric(reading.metric).allows_zero
     return math.isfinite(reading.value) and can_be
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(st.binary(max_size=400) | st.text(max_size=400))
-def test_random_bytes_are_refused(output):
+def test_random_bytes_are_rejected(output):
     with pytest.raises(ParseError):
-        reading.read(output)
+        run_extraction.extract_runs(output)

@@ -1,4 +1,4 @@
-"""The contract of every tool that reads its own output, held with saved outputs."""
+"""The contract of every tool with a parser, tested with saved outputs."""
 
 import json
 import math
@@ -7,11 +7,11 @@ import re
 import pytest
 
 from benchmarks.errors import ParseError
-from benchmarks.parsing.reading import read
+from benchmarks.parsing.run_extraction import extract_runs
 from benchmarks.tools import TOOLS
-from tests.benchmarks.tools import damage
+from tests.benchmarks.tools import damaged_outputs
 from tests.data.rebuild import numbers, outputs
-from tests.every import for_each
+from tests.for_each import for_each
 
 READERS = [tool for tool in TOOLS.values() if tool.parse]
 OUTPUTS = outputs()
@@ -19,18 +19,18 @@ REBUILD = "python -m tests.data.rebuild writes it anew: look at git diff"
 
 every_tool = for_each("tool", READERS, lambda tool: tool.slug)
 every_output = for_each("path", OUTPUTS)
-# fio repeats the JSON report of a run that goes on: the last one is the run's.
+# fio repeats the JSON report of a continued run: the last one is the run's.
 every_output_that_can_follow_itself = for_each(
     "path", [path for path in OUTPUTS if '"fio version"' not in path.read_text()]
 )
 
-# A cut text whose last whole row is a result by itself: not one of the whole text.
-# The same for a table that is rounded, without the CSV below it.
+# A truncated text whose last complete row is a result: not that of the whole text.
+# The same for a rounded table without the CSV below it.
 TAKES_THE_LAST_ROW = {"linpack", "iperf", "bonnie"}
 
 NO_NUMBERS = ("nan", "-nan", "inf", "Infinity", "1,5", "0.00", "-5.0")
 
-# A cut log of these is a shorter log: its mean and energy are others. So is one in
+# A truncated log of these is a shorter log with another mean and energy. So is a log in
 # which a sample is 0.
 SUMMARIZES = {
     "watts-up",
@@ -42,7 +42,7 @@ SUMMARIZES = {
     "rapl",
 }
 
-# Times before each line are part of these: an energy is another one with them.
+# These read times in front of each line as part of the log, so the energy differs.
 READS_EPOCHS = {"watts-up"}
 
 
@@ -51,27 +51,27 @@ def saved(path):
 
 
 def readings(output, **options):
-    """Everything read from a text; nothing if it is refused."""
+    """Return all readings of a text; none if it is rejected."""
     try:
-        runs = read(output, **options)
+        runs = extract_runs(output, **options)
     except ParseError:
         return []
     return [reading for run in runs for reading in run.readings]
 
 
 def key(reading):
-    """What must not change of a reading."""
+    """Return the properties of a reading that must not change."""
     parameters = tuple(sorted(reading.parameters.items()))
     return reading.metric, parameters, reading.value, reading.unit
 
 
 def keys(readings):
-    """What must not change, in the order of the text."""
+    """Return the properties that must not change, in the order of the text."""
     return list(map(key, readings))
 
 
 @every_tool
-def test_it_has_two_saved_outputs_at_least(tool):
+def test_every_tool_has_at_least_two_saved_outputs(tool):
     assert len(outputs(tool.slug)) >= 2, f"save outputs under tests/data/{tool.slug}/"
 
 
@@ -81,15 +81,17 @@ def test_a_saved_output_gives_the_saved_numbers(path):
 
 
 def is_claimed(text, tool):
-    """Whether a line of the text is a signature of this tool, or the text its shape."""
+    """Return whether a line is a signature of the tool, or the tool recognizes the
+    text.
+    """
     lines = f"\n{text}"
     ends = (end.start() for end in re.finditer("\n", lines))
-    is_shaped = tool.shape is not None and tool.shape(text)
-    return is_shaped or any(tool.starts(lines, end) for end in ends)
+    is_shaped = tool.recognizes is not None and tool.recognizes(text)
+    return is_shaped or any(tool.is_signature_at(lines, end) for end in ends)
 
 
 @every_output
-def test_a_saved_output_is_claimed_by_its_own_tool_alone(path):
+def test_a_saved_output_is_claimed_by_its_own_tool_only(path):
     text = path.read_text()
 
     claims = [tool.slug for tool in READERS if is_claimed(text, tool)]
@@ -101,7 +103,7 @@ def test_a_saved_output_is_claimed_by_its_own_tool_alone(path):
 
 
 @every_output
-def test_no_other_tool_reads_it_even_if_named(path):
+def test_no_other_tool_reads_the_output_even_if_named(path):
     text = path.read_text()
 
     for tool in READERS:
@@ -111,7 +113,7 @@ def test_no_other_tool_reads_it_even_if_named(path):
 
 
 @every_output
-def test_its_own_tool_reads_it_by_name(path):
+def test_its_own_tool_reads_the_output_by_name(path):
     text = path.read_text()
     assert keys(readings(text, tool=path.parent.name)) == keys(readings(text))
 
@@ -121,42 +123,42 @@ def test_a_disguise_changes_nothing(path):
     text = path.read_text()
     plain = keys(readings(text))
 
-    for name, disguise in damage.DISGUISES.items():
+    for name, disguise in damaged_outputs.DISGUISES.items():
         if name == "ts %.s" and path.parent.name in READS_EPOCHS:
             continue
         assert keys(readings(disguise(text))) == plain, name
 
 
 @every_output
-def test_latin_1_around_it_changes_nothing(path):
-    # Windows in German writes one sign that Latin-1 has not.
+def test_surrounding_latin_1_changes_nothing(path):
+    # German Windows writes a character that Latin-1 does not contain.
     text = path.read_text().replace("\N{EN DASH}", "-")
     around = f"# Prüfstand für Geräte\n{text}".encode("latin-1")
-    named = path.parent.name
+    tool = path.parent.name
 
-    assert keys(readings(around, tool=named)) == keys(readings(text))
+    assert keys(readings(around, tool=tool)) == keys(readings(text))
 
 
 @every_output
-def test_a_cut_output_gives_fewer_readings_and_no_other(path):
+def test_a_truncated_output_gives_fewer_readings_and_no_others(path):
     text = path.read_text()
-    whole = set(keys(readings(text)))
-    printed = {float(match[0]) for match in damage.NUMBER.finditer(text)}
+    complete = set(keys(readings(text)))
+    printed = {float(match[0]) for match in damaged_outputs.NUMBER.finditer(text)}
 
-    for cut in damage.cuts(text, many=10):
+    for cut in damaged_outputs.cuts(text, many=10):
         for reading in readings(cut, tool=path.parent.name):
             is_printed = reading.value in printed
             assert (
-                key(reading) in whole
+                key(reading) in complete
                 or path.parent.name in SUMMARIZES
                 or (path.parent.name in TAKES_THE_LAST_ROW and is_printed)
             ), (reading, cut[-200:])
 
 
 @every_output
-def test_what_is_no_number_is_never_read(path):
+def test_invalid_numbers_are_never_read(path):
     text = path.read_text()
-    printed = {float(match[0]) for match in damage.NUMBER.finditer(text)} | {
+    printed = {float(match[0]) for match in damaged_outputs.NUMBER.finditer(text)} | {
         reading.value for reading in readings(text)
     }
     tool = TOOLS[path.parent.name]
@@ -164,15 +166,15 @@ def test_what_is_no_number_is_never_read(path):
     shortens = path.parent.name in SUMMARIZES
     replacements = [word for word in NO_NUMBERS if not (shortens and word == "0.00")]
 
-    for damaged in damage.with_numbers_replaced(text, replacements, many=4):
+    for damaged in damaged_outputs.with_numbers_replaced(text, replacements, many=4):
         for reading in readings(damaged):
             assert math.isfinite(reading.value)
-            assert reading.value > 0 or tool.metric(reading.metric).zero_allowed
+            assert reading.value > 0 or tool.metric(reading.metric).allows_zero
             assert reading.value in printed or reading.value == 0, reading
 
 
 @every_output
-def test_a_doubled_head_adds_no_other_number(path):
+def test_a_repeated_header_adds_no_other_number(path):
     text = path.read_text()
     lines = text.splitlines(keepends=True)
     values = {(reading.metric, reading.value) for reading in readings(text)}
@@ -184,7 +186,7 @@ def test_a_doubled_head_adds_no_other_number(path):
 
 
 @every_output_that_can_follow_itself
-def test_the_same_output_twice_is_every_number_twice(path):
+def test_the_same_output_twice_gives_every_number_twice(path):
     text = path.read_text()
     once = keys(readings(text))
 
@@ -194,16 +196,16 @@ def test_the_same_output_twice_is_every_number_twice(path):
 
 
 @every_tool
-def test_it_refuses_an_empty_output(tool):
+def test_an_empty_output_is_rejected(tool):
     for output in ("", "\n \n", b"\xff\xfe"):
         with pytest.raises(ParseError, match="empty"):
-            read(output, tool=tool.slug)
+            extract_runs(output, tool=tool.slug)
 
 
 @pytest.mark.parametrize("output", ["Segmentation fault\n", "command not found\n"])
 @every_tool
-def test_it_refuses_the_words_of_a_shell_and_names_the_line(tool, output):
-    (run,) = read(output, tool=tool.slug)
+def test_messages_of_a_shell_are_rejected_with_their_line(tool, output):
+    (run,) = extract_runs(output, tool=tool.slug)
 
     assert run.status == "rejected"
     assert run.problem.line == 1
@@ -211,8 +213,8 @@ def test_it_refuses_the_words_of_a_shell_and_names_the_line(tool, output):
 
 
 @every_output
-def test_what_is_rejected_names_a_line_of_it(path):
+def test_a_rejection_names_a_line_of_the_output(path):
     text = path.read_text()
-    for run in read(text):
+    for run in extract_runs(text):
         if run.problem:
             assert run.problem.text in text.splitlines()

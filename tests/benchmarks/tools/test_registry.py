@@ -4,11 +4,11 @@ import pytest
 
 from benchmarks import tools
 from benchmarks.errors import UnknownNameError
-from benchmarks.reference.documents import read_rows, studies
+from benchmarks.reference.documents import published_studies, read_rows
 from benchmarks.tools import TOOLS, Metric, Tool
 from benchmarks.tools.libvirt_domstats import COUNTERS
 from benchmarks.units import UNITS
-from tests.every import for_each
+from tests.for_each import for_each
 
 RATE = Metric("rate", "MB/s", "higher", "disk")
 DD = Tool(slug="dd", title="dd (GNU)", homepage="https://gnu.org/", metrics=(RATE,))
@@ -17,7 +17,7 @@ METRICS = [metric for tool in TOOLS.values() for metric in tool.metrics]
 every_metric = for_each("metric", METRICS)
 
 
-def test_it_has_every_tool_of_the_studies():
+def test_every_tool_of_the_studies_exists():
     assert set(TOOLS) >= {
         "b_eff_io",
         "hdparm",
@@ -35,12 +35,12 @@ def test_it_has_every_tool_of_the_studies():
     }
 
 
-# The others are raw logs with words of their own (`test_replicated_studies.py`).
-PRINTED = list(studies()["studies"])[:5]
+# The others are raw logs with their own terms (`test_replicated_studies.py`).
+PRINTED = list(published_studies()["studies"])[:5]
 
 
 @pytest.mark.parametrize("study", PRINTED)
-def test_it_knows_every_metric_of_the_studies_with_its_very_unit(study):
+def test_every_metric_of_the_studies_exists_with_its_exact_unit(study):
     for row in read_rows(study):
         tool = tools.get(row.tool)
         assert tool.title == row.tool
@@ -61,28 +61,28 @@ def test_it_knows_every_metric_of_the_studies_with_its_very_unit(study):
         ("iperf2", "iperf"),
     ],
 )
-def test_it_finds_a_tool_by_any_of_its_names(name, slug):
+def test_a_tool_is_found_by_any_of_its_names(name, slug):
     assert tools.get(name) is TOOLS[slug]
 
 
-def test_it_names_the_tools_that_may_have_been_meant():
+def test_similar_tools_are_suggested():
     with pytest.raises(UnknownNameError) as refused:
         tools.get("netperv")
 
-    assert 'There is no tool "netperv". Did you mean netperf' in str(refused.value)
+    assert 'No tool "netperv" found. Did you mean netperf' in str(refused.value)
 
 
-def test_it_names_the_metrics_that_a_tool_has():
+def test_the_metrics_of_a_tool_are_listed():
     with pytest.raises(UnknownNameError) as refused:
         tools.get("ramspeed").metric("bandwith")
 
     assert str(refused.value) == (
-        'There is no metric of RAMspeed called "bandwith". Did you mean bandwidth? '
+        'No RAMspeed metric "bandwith" found. Did you mean bandwidth? '
         "The metrics of RAMspeed are: bandwidth."
     )
 
 
-def test_it_finds_a_metric_whatever_its_case():
+def test_a_metric_is_found_in_any_case():
     netperf = tools.get("netperf")
     assert netperf.metric("cpu  Utilization local").name == "CPU utilization local"
 
@@ -95,7 +95,7 @@ def test_it_finds_a_metric_whatever_its_case():
         replace(DD, slug="dd2", title="other", aliases=("dd (gnu)",)),
     ],
 )
-def test_it_refuses_two_tools_of_one_name(double):
+def test_two_tools_with_the_same_name_are_rejected(double):
     with pytest.raises(ValueError, match="are both"):
         tools.register([DD, double])
 
@@ -120,24 +120,24 @@ def test_neither_tools_nor_metrics_can_be_changed():
         ({"component": "GPU"}, 'component is "GPU"'),
     ],
 )
-def test_it_refuses_a_metric_outside_the_vocabulary(changes, problem):
+def test_a_metric_outside_the_vocabulary_is_rejected(changes, problem):
     with pytest.raises(ValueError, match=problem):
         replace(RATE, **changes)
 
 
 @pytest.mark.parametrize("slug", ["DD", "d d", "", "dd-"])
-def test_it_refuses_a_slug_that_is_none(slug):
-    with pytest.raises(ValueError, match="is no slug"):
+def test_an_invalid_slug_is_rejected(slug):
+    with pytest.raises(ValueError, match="is not a valid slug"):
         replace(DD, slug=slug)
 
 
-def test_it_refuses_a_tool_with_two_metrics_of_one_name():
-    with pytest.raises(ValueError, match="two metrics of one name"):
+def test_a_tool_with_two_metrics_of_the_same_name_is_rejected():
+    with pytest.raises(ValueError, match="two metrics with the same name"):
         replace(DD, metrics=(RATE, replace(RATE, name="Rate")))
 
 
 @every_metric
-def test_the_direction_follows_from_what_is_measured(metric):
+def test_the_direction_follows_from_the_kind_of_metric(metric):
     dimension = UNITS[metric.unit].dimension
     if dimension in {"data rate", "rate", "floating-point rate"}:
         assert metric.better == "higher"
@@ -152,21 +152,21 @@ def test_the_direction_follows_from_what_is_measured(metric):
 
 
 @every_metric
-def test_zero_is_a_reading_only_of_counts_shares_and_idle_clients(metric):
+def test_only_counts_shares_and_idle_clients_may_read_zero(metric):
     counted = UNITS[metric.unit].dimension in {"count", "ratio"}
     may_idle = metric.name.startswith("client CPU") or metric.name == "jitter"
-    # What a counter grew by in a log is 0 in a machine that did nothing.
+    # The increase of a counter in a log is 0 if a machine did nothing.
     may_idle |= metric in TOOLS["libvirt-domstats"].metrics[-len(COUNTERS) :]
-    # It is made of a share of CPU time, which may be 0.
-    may_idle |= any(metric.name in tool.costs for tool in TOOLS.values())
-    assert metric.zero_allowed == (counted or may_idle)
+    # Derived from a share of CPU time, which may be 0.
+    may_idle |= any(metric.name in tool.derived_costs for tool in TOOLS.values())
+    assert metric.allows_zero == (counted or may_idle)
 
 
-def test_a_metric_is_titled_by_its_name():
+def test_a_metric_has_its_name_as_title():
     assert RATE.title == "Rate"
     assert tools.get("b_eff_io").metric("b_eff_io").title == "b_eff_io"
 
 
 @for_each("tool", TOOLS.values())
-def test_every_tool_says_where_it_comes_from(tool):
+def test_every_tool_has_a_homepage(tool):
     assert tool.homepage.startswith(("http://", "https://"))

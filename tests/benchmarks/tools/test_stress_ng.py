@@ -1,6 +1,6 @@
 """stress-ng: a stressor that did nothing has no result."""
 
-from benchmarks.parsing import reading
+from benchmarks.parsing import run_extraction
 
 # Printed by 0.15.06 with --seq 1, stopped after 30 s.
 STOPPED = """\
@@ -11,8 +11,8 @@ stress-ng: metrc: [25234] zlib                  0      0.00      0.00      0.00 
 """  # noqa: E501 - as it was printed
 
 
-def test_a_stressor_that_did_not_run_is_left_out():
-    (run,) = reading.read(STOPPED)
+def test_a_stressor_that_did_not_run_is_omitted():
+    (run,) = run_extraction.extract_runs(STOPPED)
 
     assert {reading.parameters["stressor"] for reading in run.readings} == {"bsearch"}
-    assert {mark.code for mark in run.warnings} == {"not_run"}
+    assert {warning.code for warning in run.warnings} == {"not_run"}

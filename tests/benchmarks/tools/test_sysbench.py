@@ -1,21 +1,21 @@
-"""What sysbench does not print, and its command or another line tells."""
+"""Facts that sysbench does not print, but that its command or another line shows."""
 
 import pytest
 
-from benchmarks.parsing import reading
+from benchmarks.parsing import run_extraction
 from tests.data.rebuild import DATA
 
 
 def read(name, command=""):
     text = (DATA / "sysbench" / f"{name}.txt").read_text()
-    (run,) = reading.read(f"{command}\n{text}" if command else text)
+    (run,) = run_extraction.extract_runs(f"{command}\n{text}" if command else text)
     return run
 
 
-def test_a_report_at_a_checkpoint_is_of_its_interval_and_has_no_total_time():
+def test_a_report_at_a_checkpoint_covers_its_interval_without_total_time():
     run = read("cpu-checkpoints")
 
-    assert [mark.code for mark in run.warnings] == ["checkpoints"]
+    assert [warning.code for warning in run.warnings] == ["checkpoints"]
     assert "total time" not in {reading.metric for reading in run.readings}
 
 
@@ -26,7 +26,7 @@ def test_a_report_at_a_checkpoint_is_of_its_interval_and_has_no_total_time():
         ("fileio-direct", "flags", "directio"),
     ],
 )
-def test_what_changes_the_result_is_a_parameter(name, parameter, setting):
+def test_settings_that_change_the_result_are_parameters(name, parameter, setting):
     assert read(name).readings[0].parameters[parameter] == setting
 
 
@@ -37,21 +37,21 @@ def test_what_changes_the_result_is_a_parameter(name, parameter, setting):
         ("--threads=2 threads run", {"test": "threads"}),
     ],
 )
-def test_the_command_tells_threads_from_mutex(command, parameters):
+def test_the_command_distinguishes_threads_from_mutex(command, parameters):
     run = read("threads", f"$ sysbench {command}")
 
     assert parameters.items() <= dict(run.readings[0].parameters).items()
-    assert "unknown_test" not in {mark.code for mark in run.warnings}
+    assert "unknown_test" not in {warning.code for warning in run.warnings}
 
 
-def test_the_command_tells_the_script():
+def test_the_command_contains_the_script():
     command = "$ sysbench /usr/share/sysbench/oltp_point_select.lua --threads=2 run"
     run = read("oltp-read-write-pgsql", command)
 
     assert run.readings[0].parameters["script"] == "oltp_point_select"
 
 
-def test_the_command_tells_a_random_access_to_memory():
+def test_the_command_contains_random_access_to_memory():
     command = "$ sysbench memory --memory-access-mode=rnd run"
 
     assert read("memory-read-rnd", command).readings[0].parameters["access"] == "random"
@@ -93,8 +93,8 @@ Test execution summary:
 """
 
 
-def test_simple_transactions_are_a_case_of_their_own():
-    (run,) = reading.read(SIMPLE)
+def test_simple_transactions_are_a_separate_case():
+    (run,) = run_extraction.extract_runs(SIMPLE)
     case = dict(run.readings[0].parameters)
 
     assert (case["mode"], case["workload"]) == ("simple", "read only")

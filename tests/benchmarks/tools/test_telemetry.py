@@ -1,8 +1,8 @@
-"""Logs of meters and hosts: one summary each, however long, whatever is in them."""
+"""Logs of meters and hosts: one summary each, for any length and content."""
 
 import pytest
 
-from benchmarks.parsing import reading
+from benchmarks.parsing import run_extraction
 
 TABLE = "  NAME  STATE   CPU(sec) CPU(%)     MEM(k) MEM(%)  MAXMEM(k)\n"
 XEN = "   {0} -----r  {1}   {2}    1024   12.5   no limit\n"
@@ -26,7 +26,9 @@ def value(run, metric, **parameters):
 
 
 def long_log(slug, rows=12_000):
-    """A log with more samples than one run may have readings: 1, 2, 3, 1, 2, 3 ..."""
+    """Return a log with more samples than a run may have readings: 1, 2, 3,
+    1, 2, 3 ...
+    """
     samples = [1 + n % 3 for n in range(rows)]
     return {
         "power-csv": "time,watts\n"
@@ -52,7 +54,7 @@ def long_log(slug, rows=12_000):
     ],
 )
 def test_a_long_log_is_one_summary(slug, metric):
-    (run,) = reading.read(long_log(slug))
+    (run,) = run_extraction.extract_runs(long_log(slug))
 
     assert run.tool == slug
     assert value(run, f"{metric} mean") == pytest.approx(2, abs=1e-3)
@@ -70,30 +72,30 @@ def test_a_long_log_is_one_summary(slug, metric):
         (TABLE + XEN.format("a", 1, "0.0") + TABLE + XEN.format("a", 2, "97.2"), ""),
     ],
 )
-def test_the_row_in_which_a_logger_was_killed_is_left_out(whole, cut):
-    (run,) = reading.read(whole)
-    (stopped,) = reading.read(whole + cut)
+def test_the_row_in_which_a_logger_was_killed_is_omitted(whole, cut):
+    (run,) = run_extraction.extract_runs(whole)
+    (stopped,) = run_extraction.extract_runs(whole + cut)
 
     assert [reading.value for reading in stopped.readings] == [
         reading.value for reading in run.readings
     ]
-    assert {mark.code for mark in stopped.warnings} == ({"cut"} if cut else set())
+    assert {warning.code for warning in stopped.warnings} == ({"cut"} if cut else set())
 
 
-def test_a_short_hole_in_a_power_log_is_bridged():
+def test_a_short_gap_in_a_power_log_is_interpolated():
     rows = [f"{second},{0 if second == 5 else 100}.0\n" for second in range(10)]
-    (run,) = reading.read("time,watts\n" + "".join(rows))
+    (run,) = run_extraction.extract_runs("time,watts\n" + "".join(rows))
 
-    assert {mark.code for mark in run.warnings} == {"not_measured"}
+    assert {warning.code for warning in run.warnings} == {"not_measured"}
     assert value(run, "energy") == 900
     assert value(run, "power min") == 100
 
 
 def test_a_machine_that_was_off_has_no_known_energy():
     rows = [f"{second},{0 if 5 < second < 50 else 100}.0\n" for second in range(60)]
-    (run,) = reading.read("time,watts\n" + "".join(rows))
+    (run,) = run_extraction.extract_runs("time,watts\n" + "".join(rows))
 
-    assert {mark.code for mark in run.warnings} == {"not_measured", "gap"}
+    assert {warning.code for warning in run.warnings} == {"not_measured", "gap"}
     assert {reading.metric for reading in run.readings} == {
         "power mean",
         "power min",
@@ -101,68 +103,70 @@ def test_a_machine_that_was_off_has_no_known_energy():
     }
 
 
-def test_a_log_of_zeros_is_refused():
-    (run,) = reading.read("time,watts\n0,0\n1,0\n2,0\n")
+def test_a_log_of_zeros_is_rejected():
+    (run,) = run_extraction.extract_runs("time,watts\n0,0\n1,0\n2,0\n")
 
     assert run.status == "rejected"
 
 
-def test_a_row_with_a_remark_is_no_comment():
-    (run,) = reading.read("time,watts\n0,97.2\n1,96.5 # started\n2,98.1\n")
+def test_a_row_with_a_remark_is_not_a_comment():
+    (run,) = run_extraction.extract_runs(
+        "time,watts\n0,97.2\n1,96.5 # started\n2,98.1\n"
+    )
 
     assert run.status == "rejected"
     assert run.problem.line == 3
 
 
-def test_an_error_far_down_names_its_line():
+def test_an_error_late_in_a_log_names_its_line():
     rows = "".join(f"{second},97.2\n" for second in range(30_000))
-    (run,) = reading.read(f"time,watts\n{rows}x,1\n")
+    (run,) = run_extraction.extract_runs(f"time,watts\n{rows}x,1\n")
 
     assert run.problem.line == 30_002
 
 
-def test_a_domain_that_was_started_anew_has_no_first_row():
+def test_a_restarted_domain_has_no_first_row():
     tables = [("1", "0.0"), ("9", "80.0"), ("1", "0.0"), ("5", "60.0")]
     rows = "".join(
         TABLE + XEN.format("dom0", second, "5.0") + XEN.format("web", seconds, cpu)
         for second, (seconds, cpu) in enumerate(tables)
     )
-    (run,) = reading.read(rows)
+    (run,) = run_extraction.extract_runs(rows)
 
     assert value(run, "CPU utilization mean", domain="web") == 70
 
 
-def test_a_counter_that_gave_nothing_is_no_sample():
+def test_a_counter_without_a_value_is_not_a_sample():
     rows = [
         f'"11/20/2026 21:44:3{second}.000","{cpu}"\n'
         for second, cpu in ((0, 1), (1, 5))
     ]
     blank = '"11/20/2026 21:44:39.000","-1"\n'
-    (run,) = reading.read(PDH + "".join(rows) + blank)
+    (run,) = run_extraction.extract_runs(PDH + "".join(rows) + blank)
 
     assert value(run, "CPU utilization mean") == 3
-    assert {mark.code for mark in run.warnings} == {"not_measured"}
+    assert {warning.code for warning in run.warnings} == {"not_measured"}
 
 
 def test_a_long_log_of_counters_may_end_with_a_blank_sample():
     row = '"11/20/2026 21:44:36.000","{}"\n'
-    (run,) = reading.read(PDH + row.format(4) * 9_000 + row.format(""))
+    (run,) = run_extraction.extract_runs(PDH + row.format(4) * 9_000 + row.format(""))
 
     assert value(run, "CPU utilization mean") == 4
-    assert {mark.code for mark in run.warnings} == {"not_measured"}
+    assert {warning.code for warning in run.warnings} == {"not_measured"}
 
 
-def test_counters_of_a_machine_are_what_they_grew_by():
+def test_counters_of_a_machine_are_read_as_increases():
     log = "".join(DOMAIN.format("web", cpu) for cpu in (5, 7, 10, 2, 3))
-    (run,) = reading.read(log)
+    (run,) = run_extraction.extract_runs(log)
 
     assert value(run, "CPU time", domain="web") == 6
-    assert {mark.code for mark in run.warnings} == {"restarted"}
+    assert {warning.code for warning in run.warnings} == {"restarted"}
 
 
-def test_a_machine_that_did_not_wait_is_a_reading_of_0():
+def test_a_machine_that_did_not_wait_has_a_reading_of_0():
     log = "Domain: 'web'\n  vcpu.0.delay=7\n" * 2
-    (run,) = reading.read(log)
+    (run,) = run_extraction.extract_runs(log)
 
     assert value(run, "vCPU delay") == 0
 
@@ -170,15 +174,17 @@ def test_a_machine_that_did_not_wait_is_a_reading_of_0():
 RAPL = "time,package-0 energy_uj{0}\n0,9000000{1}\n2,1000000{1}\n"
 
 
-def test_a_counter_that_wraps_goes_on_at_its_range():
-    (run,) = reading.read(RAPL.format(",max_energy_range_uj", ",10000000"))
+def test_a_wrapped_counter_continues_at_its_range():
+    (run,) = run_extraction.extract_runs(
+        RAPL.format(",max_energy_range_uj", ",10000000")
+    )
 
     assert value(run, "energy", part="package-0") == 2
     assert value(run, "power mean", part="package-0") == 1
 
 
-def test_a_counter_that_wraps_at_an_unknown_range_is_refused():
-    (run,) = reading.read(RAPL.format("", ""))
+def test_a_wrapped_counter_without_a_known_range_is_rejected():
+    (run,) = run_extraction.extract_runs(RAPL.format("", ""))
 
     assert run.problem.line == 3
 
@@ -187,26 +193,28 @@ def test_a_part_that_could_not_be_counted_is_missing():
     text = (
         "   <not supported> Joules power/energy-gpu/\n  3.5 Joules power/energy-pkg/\n"
     )
-    (run,) = reading.read(text)
+    (run,) = run_extraction.extract_runs(text)
 
     assert value(run, "energy", part="package") == 3.5
-    assert {mark.code for mark in run.warnings} == {"not_measured"}
+    assert {warning.code for warning in run.warnings} == {"not_measured"}
 
 
-def test_intervals_of_perf_are_added_up():
+def test_intervals_of_perf_are_added():
     rows = "".join(
         f"  {second}.000 10.50 Joules power/energy-pkg/\n" for second in (1, 2, 3)
     )
-    (run,) = reading.read(rows)
+    (run,) = run_extraction.extract_runs(rows)
 
     assert value(run, "energy") == 31.5
     assert value(run, "meter time") == 3
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", ", "])
-def test_a_power_log_may_be_separated_by_any_of_them(separator):
+def test_a_power_log_may_use_any_separator(separator):
     rows = (("time", "watts"), ("0", "97"), ("1", "98"))
-    (run,) = reading.read("".join(f"{separator.join(row)}\n" for row in rows))
+    (run,) = run_extraction.extract_runs(
+        "".join(f"{separator.join(row)}\n" for row in rows)
+    )
 
     assert value(run, "energy") == 97.5
 
@@ -221,8 +229,8 @@ def test_a_power_log_may_be_separated_by_any_of_them(separator):
         ("time,watts\n0,1,097.5\n", None, 2),
     ],
 )
-def test_what_cannot_be_told_apart_in_a_power_log_is_refused(log, locale, line):
-    (run,) = reading.read(log, locale=locale)
+def test_ambiguous_power_logs_are_rejected(log, locale, line):
+    (run,) = run_extraction.extract_runs(log, locale=locale)
 
     assert run.status == "rejected"
     assert run.problem.line == line
@@ -234,7 +242,7 @@ def test_each_counter_wraps_at_its_own_range():
         "ram max_energy_range_uj\n"
         "0,9000000,10000000,4000000,5000000\n1,1000000,10000000,1000000,5000000\n"
     )
-    (run,) = reading.read(log)
+    (run,) = run_extraction.extract_runs(log)
 
     assert value(run, "energy", part="package") == 2
     assert value(run, "energy", part="ram") == 2
@@ -264,11 +272,11 @@ GERMAN_HEADER = '"(PDH-CSV 4.0) (MEZ)(-60)"{0}"\\\\h\\{1}"\n'
 
 @pytest.mark.parametrize("name", GERMAN)
 @pytest.mark.parametrize("separator", [",", ";"])
-def test_german_counters_are_told_by_their_english_names(name, separator):
+def test_german_counters_have_english_names(name, separator):
     rows = "".join(
         f'"20.11.2026 21:44:3{n}.000"{separator}"{n},5"\n' for n in range(1, 4)
     )
-    (run,) = reading.read(GERMAN_HEADER.format(separator, name) + rows)
+    (run,) = run_extraction.extract_runs(GERMAN_HEADER.format(separator, name) + rows)
 
     counted, counter = GERMAN[name]
     means = {"object": counted, "counter": counter}
@@ -277,6 +285,6 @@ def test_german_counters_are_told_by_their_english_names(name, separator):
 
 def test_other_german_counters_are_not_read():
     header = GERMAN_HEADER.format(",", "Arbeitsspeicher\\Verfügbare MB")
-    (run,) = reading.read(header + '"20.11.2026 21:44:31.000","1,5"\n')
+    (run,) = run_extraction.extract_runs(header + '"20.11.2026 21:44:31.000","1,5"\n')
 
     assert run.status == "rejected"

@@ -1,9 +1,11 @@
-"""Our own kernels' outputs: whose clock is read, what is marked, what is refused."""
+"""Outputs of our own kernels: which clock is used, and what is warned about or
+rejected.
+"""
 
 import pytest
 
 from benchmarks.errors import ParseError
-from benchmarks.parsing import reading
+from benchmarks.parsing import run_extraction
 from benchmarks.tools import TOOLS
 from tests.data.rebuild import DATA
 
@@ -16,12 +18,12 @@ FAILED = (DATA / "virtlab-linpack" / "failed-residual.txt").read_text()
 
 
 def read(text):
-    (run,) = reading.read(text)
+    (run,) = run_extraction.extract_runs(text)
     return run
 
 
 def codes(run):
-    return {mark.code for mark in run.warnings}
+    return {warning.code for warning in run.warnings}
 
 
 def times(run, n):
@@ -33,12 +35,12 @@ def times(run, n):
 
 
 def columns(text, start):
-    """The cells of the rows that begin so, without warm-ups."""
+    """Return the cells of rows with this beginning, without warm-ups."""
     lines = [line.split() for line in text.splitlines() if line.startswith(start)]
     return [cells for cells in lines if cells[3] != "warm-up"]
 
 
-def test_the_time_servers_times_are_read_and_both_are_kept():
+def test_the_time_servers_times_are_readings_and_both_are_stored():
     run = read(LINPACK)
 
     rows = columns(LINPACK, "row double   1000")
@@ -49,7 +51,7 @@ def test_the_time_servers_times_are_read_and_both_are_kept():
     assert run.facts["bound s, double, n=1000"] == " ".join(row[6] for row in rows)
 
 
-def test_performance_is_by_the_same_clock_as_time():
+def test_performance_uses_the_same_clock_as_time():
     of_size = [
         reading.value
         for reading in read(LINPACK).readings
@@ -60,7 +62,7 @@ def test_performance_is_by_the_same_clock_as_time():
     assert of_size == [float(row[8]) for row in rows]
 
 
-def test_a_size_that_the_time_server_missed_is_by_the_machines_clock():
+def test_a_size_that_the_time_server_missed_uses_the_machines_clock():
     rows = columns(LINPACK, "row double   1000")
     line = next(
         line for line in LINPACK.splitlines() if line.split()[:4] == rows[3][:4]
@@ -78,7 +80,7 @@ def test_a_size_that_the_time_server_missed_is_by_the_machines_clock():
 @pytest.mark.parametrize(
     ("steps", "marked"), [("0.015625000", True), ("0.000000038", False)]
 )
-def test_a_clock_coarser_than_half_the_band_is_marked(steps, marked):
+def test_a_clock_coarser_than_half_the_tolerance_is_a_warning(steps, marked):
     stated = f"clock steps: {steps} s\ntime server: none"
 
     run = read(FAILED.replace("time server: none", stated))
@@ -87,7 +89,7 @@ def test_a_clock_coarser_than_half_the_band_is_marked(steps, marked):
     assert run.facts["clock steps s"] == steps
 
 
-def test_steps_that_are_no_number_are_refused():
+def test_invalid_clock_steps_are_rejected():
     stated = "clock steps: soon s\ntime server: none"
 
     run = read(FAILED.replace("time server: none", stated))
@@ -95,14 +97,14 @@ def test_steps_that_are_no_number_are_refused():
     assert "soon" in str(run.problem)
 
 
-def test_a_bound_beyond_two_percent_is_not_preferred():
+def test_a_bound_above_two_percent_is_not_used():
     run = read(LINPACK.replace("0.233812   0.000020", "0.233812   0.005000"))
 
     assert run.facts["clock, double, n=1000"] == "the machine's own"
     assert run.facts["clock, single, n=1000"] == "time server"
 
 
-def test_each_repetition_is_an_iteration_and_the_warm_up_none():
+def test_each_repetition_is_an_iteration_but_not_the_warm_up():
     run = read(LINPACK)
 
     first = [reading for reading in run.readings if reading.parameters["n"] == 100]
@@ -112,13 +114,13 @@ def test_each_repetition_is_an_iteration_and_the_warm_up_none():
     assert "warm-up s, double, n=1000" not in run.facts
 
 
-def test_what_the_budget_left_out_is_marked():
-    marks = [mark.sentence for mark in read(BUDGET).warnings]
+def test_sizes_omitted_by_the_budget_are_a_warning():
+    marks = [warning.message for warning in read(BUDGET).warnings]
 
     assert "LINPACK skipped single 1000 after 0: the budget would be exceeded." in marks
 
 
-def test_a_failed_residual_is_a_mark_and_no_number():
+def test_a_failed_residual_is_a_warning_and_not_a_number():
     run = read(FAILED)
 
     assert codes(run) == {"residual_check"}
@@ -126,17 +128,17 @@ def test_a_failed_residual_is_a_mark_and_no_number():
     assert "residual, double, n=100" not in run.facts
 
 
-def test_a_singular_matrix_has_no_rows_and_is_refused():
+def test_a_singular_matrix_has_no_rows_and_is_rejected():
     head = LINPACK[: LINPACK.index("row ")]
 
     run = read(f"{head}residual double 100: singular failed\nend\n")
 
     assert run.status == "rejected"
-    assert "residual check of n = 100" in str(run.problem)
+    assert "residual check for n = 100" in str(run.problem)
 
 
 @pytest.mark.parametrize("text", [LINPACK, MEMORY, SYSTEM, BUDGET])
-def test_a_cut_output_is_refused_wherever_it_was_cut(text):
+def test_a_truncated_output_is_rejected(text):
     lines = text.splitlines(keepends=True)
 
     for end in range(1, len(lines), 3):
@@ -144,20 +146,20 @@ def test_a_cut_output_is_refused_wherever_it_was_cut(text):
 
 
 @pytest.mark.parametrize("text", [LINPACK, MEMORY])
-def test_an_output_without_its_head_is_refused(text):
+def test_an_output_without_its_header_is_rejected(text):
     tool = "virtlab-memory" if text is MEMORY else "virtlab-linpack"
 
-    (run,) = reading.read(text[text.index("row ") :], tool=tool)
+    (run,) = run_extraction.extract_runs(text[text.index("row ") :], tool=tool)
 
-    assert "head is missing" in str(run.problem)
+    assert "beginning of the output is missing" in str(run.problem)
 
 
 @pytest.mark.parametrize("text", [LINPACK, MEMORY, SYSTEM])
-def test_a_newer_format_is_refused(text):
-    assert "update Virtlab" in str(read(text.replace(" 1.0\n", " 2.0\n", 1)).problem)
+def test_a_newer_format_is_rejected(text):
+    assert "Update Virtlab" in str(read(text.replace(" 1.0\n", " 2.0\n", 1)).problem)
 
 
-def test_a_size_without_its_check_is_refused():
+def test_a_size_without_its_check_is_rejected():
     lines = LINPACK.splitlines(keepends=True)
     text = "".join(line for line in lines if not line.startswith("residual single 100"))
 
@@ -176,7 +178,7 @@ def test_memory_is_read_by_block_and_by_array():
     assert {case["type"] for case in parameters} == {"integer", "floating point"}
 
 
-def test_memorys_rates_are_the_time_servers():
+def test_memory_rates_use_the_time_server():
     run = read(MEMORY)
 
     rows = [line.split() for line in MEMORY.splitlines() if line.startswith("row ")]
@@ -186,7 +188,7 @@ def test_memorys_rates_are_the_time_servers():
     assert codes(run) == set()
 
 
-def test_wrong_numbers_left_in_memory_are_marked():
+def test_wrong_numbers_left_in_memory_are_a_warning():
     assert codes(read(MEMORY.replace(" right\n", " WRONG\n", 1))) == {"wrong_result"}
 
 
@@ -203,13 +205,13 @@ def test_an_operation_with_a_wrong_answer_has_no_number():
     assert "wrong_result" in codes(run)
 
 
-def test_an_operation_that_failed_while_it_warmed_up_is_marked():
+def test_an_operation_that_failed_during_warm_up_is_a_warning():
     failed = "failed pipe: a wrong answer before anything was measured\nend\n"
 
     assert "wrong_result" in codes(read(SYSTEM.replace("end\n", failed)))
 
 
-def test_what_a_machine_cannot_do_is_a_fact_and_no_fault():
+def test_unsupported_operations_are_a_fact_and_no_warning():
     run = read(ARM)
 
     assert run.facts["skipped, spawn"] == "this program cannot start itself"
@@ -219,30 +221,32 @@ def test_what_a_machine_cannot_do_is_a_fact_and_no_fault():
 
 def test_loopback_and_another_machine_are_two_cases():
     def networks(text):
-        found = (each.parameters.get("network") for each in read(text).readings)
-        return set(filter(None, found))
+        networks_read = (
+            reading.parameters.get("network") for reading in read(text).readings
+        )
+        return set(filter(None, networks_read))
 
     assert (networks(SYSTEM), networks(ARM)) == ({"another machine"}, {"loopback"})
 
 
-def test_what_the_page_cache_answered_is_another_case_than_the_disk():
+def test_results_of_the_page_cache_are_another_case_than_the_disk():
     cached = SYSTEM.replace("page cache: no", "page cache: yes")
 
     (work,) = {
-        TOOLS["virtlab-system"].work_of("blocks", each.parameters)
-        for each in read(SYSTEM).readings
-        if each.parameters["operation"] == "random read"
+        TOOLS["virtlab-system"].work_class_of("blocks", reading.parameters)
+        for reading in read(SYSTEM).readings
+        if reading.parameters["operation"] == "random read"
     }
     (no_work,) = {
-        TOOLS["virtlab-system"].work_of("blocks", each.parameters)
-        for each in read(cached).readings
-        if each.parameters["operation"] == "random read"
+        TOOLS["virtlab-system"].work_class_of("blocks", reading.parameters)
+        for reading in read(cached).readings
+        if reading.parameters["operation"] == "random read"
     }
     assert (work, no_work) == ("disk-random-read", "")
 
 
-def test_the_probes_text_of_all_three_is_three_runs():
-    runs = reading.read(LINPACK + MEMORY + SYSTEM)
+def test_the_output_of_all_three_kernels_is_three_runs():
+    runs = run_extraction.extract_runs(LINPACK + MEMORY + SYSTEM)
 
     assert [run.tool for run in runs] == [
         *("virtlab-linpack", "virtlab-memory", "virtlab-system")
@@ -252,4 +256,4 @@ def test_the_probes_text_of_all_three_is_three_runs():
 
 def test_netlibs_linpack_is_another_tool():
     with pytest.raises(ParseError, match="not of LINPACK"):
-        reading.read(LINPACK, tool="linpack")
+        run_extraction.extract_runs(LINPACK, tool="linpack")

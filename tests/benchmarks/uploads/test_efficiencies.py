@@ -1,11 +1,11 @@
-"""Native baselines are found by themselves, and what leans on them follows."""
+"""Choice of baselines, and updates of dependent cells."""
 
 from functools import partial
 from random import Random
 
 import pytest
 
-from benchmarks.keeping.deletion import delete_uploads
+from benchmarks.maintenance.deletion import delete_uploads
 from benchmarks.models import (
     Cell,
     Efficiency,
@@ -16,13 +16,16 @@ from benchmarks.models import (
 )
 from benchmarks.studies.saving import update_study
 from benchmarks.uploads import intake, processing
-from benchmarks.uploads.efficiencies import (
-    normalise,
-    normalise_study,
-    renew_efficiencies,
+from benchmarks.uploads.baseline_candidates import (
+    cells_of_other_studies,
+    cells_of_studies,
 )
-from benchmarks.uploads.neighbourhoods import cells_of_others, cells_of_studies
-from tests import jobs
+from benchmarks.uploads.efficiencies import (
+    recompute_efficiencies,
+    recompute_outdated,
+    recompute_study_efficiencies,
+)
+from tests import job_queue
 
 
 def stored_efficiency(run_id: int) -> Efficiency:
@@ -30,7 +33,7 @@ def stored_efficiency(run_id: int) -> Efficiency:
     return Efficiency.objects.get(cell__system__runs=run_id)
 
 
-def test_it_finds_the_native_partner_of_a_vm(submit, run_document, xen):
+def test_vm_is_compared_with_its_native_cell(submit, run_document, xen):
     _, vm = submit(run_document(52.97), run_document(13.08, system=xen))
 
     efficiency = stored_efficiency(vm.run_id)
@@ -40,16 +43,16 @@ def test_it_finds_the_native_partner_of_a_vm(submit, run_document, xen):
     assert (efficiency.baseline_mean, efficiency.baseline_n) == (52.97, 1)
 
 
-def test_it_says_what_it_looked_for_when_there_is_no_partner(submit, run_document, xen):
+def test_missing_baseline_has_a_reason(submit, run_document, xen):
     (vm,) = submit(run_document(13.08, system=xen))
 
     efficiency = stored_efficiency(vm.run_id)
 
     assert (efficiency.state, efficiency.ratio) == ("missing", None)
-    assert "No native run of" in efficiency.reason
+    assert "No native 32-bit run of" in efficiency.reason
 
 
-def test_it_recomputes_what_leans_on_a_native_run(submit, run_document, xen):
+def test_cells_with_a_changed_baseline_are_recomputed(submit, run_document, xen):
     _, vm = submit(run_document(50.0), run_document(25.0, system=xen))
 
     submit(run_document(100.0))
@@ -59,9 +62,7 @@ def test_it_recomputes_what_leans_on_a_native_run(submit, run_document, xen):
     assert efficiency.baseline_n == 2
 
 
-def test_a_native_run_that_comes_late_completes_the_comparison(
-    submit, run_document, xen
-):
+def test_later_native_run_becomes_the_baseline(submit, run_document, xen):
     (vm,) = submit(run_document(25.0, system=xen))
 
     submit(run_document(50.0))
@@ -69,7 +70,7 @@ def test_a_native_run_that_comes_late_completes_the_comparison(
     assert stored_efficiency(vm.run_id).ratio == 0.5
 
 
-def test_a_study_without_native_runs_is_set_against_its_reference(
+def test_study_without_native_runs_uses_its_reference_system(
     submit, run_document, xen, study
 ):
     hdd = {**xen, "options": {"storage": "HDD"}}
@@ -85,7 +86,7 @@ def test_a_study_without_native_runs_is_set_against_its_reference(
 
 
 @pytest.mark.parametrize("fact", ["host_kernel", "host_firmware"])
-def test_a_machine_with_another_kernel_or_firmware_is_stale(
+def test_baseline_with_another_kernel_or_firmware_is_stale(
     submit, run_document, xen, fact
 ):
     submit(
@@ -95,10 +96,10 @@ def test_a_machine_with_another_kernel_or_firmware_is_stale(
 
     against = Efficiency.objects.get(cell__system__hypervisor="Xen")
     assert (against.state, against.ratio) == ("stale", 0.5)
-    assert "4.19, now 6.12" in against.reason
+    assert "4.19 for the native run, 6.12" in against.reason
 
 
-def test_what_only_one_side_states_is_no_difference(submit, run_document, xen):
+def test_facts_stated_by_one_cell_only_are_not_a_difference(submit, run_document, xen):
     submit(
         run_document(50.0, facts={"host_kernel": "4.19"}),
         run_document(25.0, system=xen),
@@ -108,7 +109,7 @@ def test_what_only_one_side_states_is_no_difference(submit, run_document, xen):
 
 
 def written(value, metric="throughput", unit="MB/s", **parameters):
-    """A sample of iozone, written in records of 4 KiB unless told otherwise."""
+    """A sample of iozone, by default with records of 4 KiB."""
     case = {"operation": "write", "record": "4 KiB", **parameters}
     return {"metric": metric, "parameters": case, "value": value, "unit": unit}
 
@@ -128,7 +129,7 @@ def of_xen() -> Efficiency:
 
 
 @pytest.mark.parametrize("is_native_first", [True, False])
-def test_a_native_run_with_other_parameters_is_named(iozone, xen, is_native_first):
+def test_reason_names_native_run_with_other_parameters(iozone, xen, is_native_first):
     near, far = written(50.0, record="64 KiB"), written(60.0, record="1 MiB")
     sides = [((near, far), {}), ((written(25.0),), xen)]
     for samples, system in sides if is_native_first else reversed(sides):
@@ -139,12 +140,11 @@ def test_a_native_run_with_other_parameters_is_named(iozone, xen, is_native_firs
     assert (efficiency.state, efficiency.ratio) == ("other_parameters", None)
     assert efficiency.baseline is None
     assert efficiency.reason == (
-        "Native ran it with record=64 KiB, this guest with record=4 KiB: another "
-        "measurement."
+        "Different parameters: native record=64 KiB, this guest record=4 KiB."
     )
 
 
-def test_a_native_run_in_another_unit_is_named(iozone, xen):
+def test_reason_names_native_run_in_another_unit(iozone, xen):
     """`iozone -O` prints operations a second instead of a throughput."""
     iozone(written(25.0), **xen)
     iozone(written(900.0, metric="operation rate", unit="1/s"))
@@ -152,12 +152,10 @@ def test_a_native_run_in_another_unit_is_named(iozone, xen):
     efficiency = of_xen()
 
     assert (efficiency.state, efficiency.ratio) == ("unit_mismatch", None)
-    assert efficiency.reason == (
-        "Native was measured in 1/s, this guest in MB/s: another unit."
-    )
+    assert efficiency.reason == ("Different units: native 1/s, this guest MB/s.")
 
 
-def test_the_same_case_measured_natively_at_last_is_its_baseline(iozone, xen):
+def test_native_run_of_the_same_case_replaces_the_reason(iozone, xen):
     iozone(written(25.0), **xen)
     iozone(written(60.0, record="64 KiB"))
 
@@ -167,9 +165,7 @@ def test_the_same_case_measured_natively_at_last_is_its_baseline(iozone, xen):
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-def test_a_machine_whose_bits_are_stated_is_the_baseline_of_a_guest_that_states_none(
-    iozone, xen, is_first
-):
+def test_guest_without_bits_uses_native_cell_with_bits(iozone, xen, is_first):
     native = partial(iozone, written(50.0), guest_bits=64)
     if is_first:
         native()
@@ -183,7 +179,7 @@ def test_a_machine_whose_bits_are_stated_is_the_baseline_of_a_guest_that_states_
 @pytest.mark.parametrize(
     "native", [{"host": "beta"}, {"guest_bits": 64}, {"hypervisor": "KVM"}]
 )
-def test_what_ran_elsewhere_is_not_near(iozone, xen, lab, native):
+def test_reason_ignores_native_runs_on_other_hosts(iozone, xen, lab, native):
     Host.objects.create(lab=lab, slug="beta")
     iozone(written(60.0, record="64 KiB"), **native)
     iozone(written(25.0), **xen)
@@ -191,7 +187,7 @@ def test_what_ran_elsewhere_is_not_near(iozone, xen, lab, native):
     assert of_xen().state == "missing"
 
 
-def test_a_near_native_run_that_is_gone_is_named_no_more(iozone, xen):
+def test_reason_ignores_deleted_native_runs(iozone, xen):
     iozone(written(25.0), **xen)
     iozone(written(60.0, record="64 KiB"))
     cell = Cell.objects.get(system__hypervisor="native")
@@ -199,35 +195,33 @@ def test_a_near_native_run_that_is_gone_is_named_no_more(iozone, xen):
 
     cell.n = 0
     cell.save()
-    normalise([cell])
+    recompute_efficiencies([cell])
     assert of_xen().state == "missing"
     cell.n = 1
     cell.save()
-    normalise([cell])
+    recompute_efficiencies([cell])
 
     assert of_xen().state == "other_parameters"
 
 
-def test_processing_near_cases_again_changes_nothing(iozone, xen, study):
+def test_processing_similar_cases_again_changes_nothing(iozone, xen, study):
     iozone(written(25.0), **xen)
     iozone(written(60.0, record="64 KiB"))
     before = list(Efficiency.objects.order_by("pk").values())
 
-    normalise_study(study)
+    recompute_study_efficiencies(study)
 
     assert list(Efficiency.objects.order_by("pk").values()) == before
 
 
-def test_a_guest_with_another_os_than_its_hosts_has_a_baseline(
-    submit, run_document, xen
-):
+def test_guest_with_another_os_than_native_has_a_baseline(submit, run_document, xen):
     """Of a Debian guest, measured before its Ubuntu host was."""
     submit(run_document(25.0, system={**xen, "guest_os": "Debian 12"}))
     submit(run_document(50.0, system={"guest_os": "Ubuntu 22.04"}))
 
     assert (of_xen().state, of_xen().ratio) == ("paired", 0.5)
     assert of_xen().reason == (
-        "Another operating system: guest Debian 12, host Ubuntu 22.04."
+        "Different operating systems: guest Debian 12, host Ubuntu 22.04."
     )
 
     submit(run_document(100.0, system={"guest_os": "Debian 12"}))
@@ -243,7 +237,7 @@ def cell_of(**circumstances) -> Efficiency:
     return Efficiency.objects.get(**{f"cell__{k}": v for k, v in circumstances.items()})
 
 
-def test_a_share_of_processor_time_has_no_efficiency(submit, run_document, xen):
+def test_cpu_utilization_has_no_efficiency(submit, run_document, xen):
     def document(value, **changes):
         sample = {"metric": SHARE, "value": value, "unit": "%"}
         return {**run_document(value, **changes), "samples": [sample]}
@@ -253,7 +247,7 @@ def test_a_share_of_processor_time_has_no_efficiency(submit, run_document, xen):
     guest = cell_of(system__hypervisor="Xen")
     native = cell_of(system__hypervisor="native")
     assert (guest.state, guest.ratio, guest.baseline) == ("no_speed", None, None)
-    assert "hypervisor's part is not seen" in guest.reason
+    assert "hypervisor's part is not included" in guest.reason
     assert (native.state, native.ratio) == ("no_speed", None)
 
 
@@ -266,7 +260,7 @@ def test_a_share_of_processor_time_has_no_efficiency(submit, run_document, xen):
         pytest.param({"events": "500"}, 10.0003, 10.0121, "paired", id="set work"),
     ],
 )
-def test_a_set_length_has_no_efficiency(
+def test_fixed_duration_has_no_efficiency(
     submit, run_document, xen, parameters, native, guest, state
 ):
     def document(value, **changes):
@@ -293,7 +287,7 @@ def together(run_document, xen, *values):
     ]
 
 
-def test_a_slot_is_set_against_its_own_system_alone(submit, run_document, xen):
+def test_slot_is_compared_with_a_single_run_of_its_system(submit, run_document, xen):
     submit(
         run_document(100.0),
         run_document(80.0, system=xen),
@@ -305,7 +299,7 @@ def test_a_slot_is_set_against_its_own_system_alone(submit, run_document, xen):
     assert slot.baseline == cell_of(system__hypervisor="Xen", slot="1", vms=1).cell
 
 
-def test_only_the_sum_of_slots_stands_beside_native(submit, run_document, xen):
+def test_only_the_sum_of_slots_is_compared_with_native(submit, run_document, xen):
     total = run_document(90.0, system=xen, scenario="parallel", vms=2, slot="sum")
     submit(run_document(100.0), run_document(80.0, system=xen), total)
 
@@ -313,7 +307,7 @@ def test_only_the_sum_of_slots_stands_beside_native(submit, run_document, xen):
     assert (scaling.state, scaling.ratio) == ("scaling", 0.9)
 
 
-def test_a_slot_without_its_system_alone_says_so(submit, run_document, xen):
+def test_slot_without_single_run_has_a_reason(submit, run_document, xen):
     submit(run_document(100.0), *together(run_document, xen, 40.0, 20.0))
 
     slot = cell_of(slot="2")
@@ -321,22 +315,24 @@ def test_a_slot_without_its_system_alone_says_so(submit, run_document, xen):
     assert "running alone" in slot.reason
 
 
-def test_a_slot_without_a_ratio_says_what_has_one(submit, run_document, xen):
+def test_reason_of_slot_mentions_results_with_a_ratio(submit, run_document, xen):
     total = run_document(60.0, system=xen, scenario="parallel", vms=2, slot="sum")
     other = {**xen, "options": {**xen.get("options", {}), "guest_tools": "installed"}}
     submit(run_document(100.0), *together(run_document, xen, 40.0, 20.0))
-    assert "is shown beside the native machine" not in cell_of(slot="2").reason
+    assert "shown relative to the native machine" not in cell_of(slot="2").reason
 
     submit(total)
     submit(run_document(80.0, system=other))
 
     slot = cell_of(slot="2")
     assert (slot.state, slot.ratio) == ("missing", None)
-    assert "The sum of all of them is shown beside the native machine." in slot.reason
-    assert "1 system of the same hypervisor and guest ran it alone" in slot.reason
+    assert (
+        "The sum over all VMs is shown relative to the native machine." in slot.reason
+    )
+    assert "1 system with the same hypervisor and guest ran it alone" in slot.reason
 
 
-def test_slots_follow_what_their_system_does_alone(submit, run_document, xen):
+def test_slots_are_recomputed_after_a_new_single_run(submit, run_document, xen):
     submit(*together(run_document, xen, 40.0, 20.0))
 
     submit(run_document(80.0, system=xen))
@@ -344,7 +340,7 @@ def test_slots_follow_what_their_system_does_alone(submit, run_document, xen):
     assert cell_of(slot="2").ratio == 0.25
 
 
-def test_what_was_stored_by_older_rules_is_renewed_once(
+def test_efficiencies_of_older_rules_are_recomputed_once(
     submit, run_document, xen, study
 ):
     submit(
@@ -353,22 +349,22 @@ def test_what_was_stored_by_older_rules_is_renewed_once(
         *together(run_document, xen, 40.0, 20.0),
     )
     Job.objects.all().delete()
-    # As an installation of before has them.
+    # As in an older installation.
     native = cell_of(system__hypervisor="native").cell
     of_slots = Efficiency.objects.filter(cell__scenario="parallel")
     of_slots.update(state="paired", ratio=0.2, baseline=native)
     Study.objects.update(efficiency_rules=0)
 
-    assert renew_efficiencies() == 1
+    assert recompute_outdated() == 1
     assert set(of_slots.values_list("state", "ratio")) == {
         ("slowdown", 0.5),
         ("slowdown", 0.25),
     }
     assert Job.objects.filter(kind="check", study=study).exists()
-    assert renew_efficiencies() == 0
+    assert recompute_outdated() == 0
 
 
-def test_options_spelled_otherwise_are_the_same_case(submit, run_document, xen):
+def test_spelling_of_options_does_not_change_the_case(submit, run_document, xen):
     sample = {"metric": "throughput", "value": 50.0, "unit": "MB/s"}
     native = {**sample, "parameters": {"operation": "read", "args": "--bs=1M"}}
     guest = {**sample, "parameters": {"operation": "read", "block": "1024K"}}
@@ -379,33 +375,31 @@ def test_options_spelled_otherwise_are_the_same_case(submit, run_document, xen):
     assert of_xen().cell.case.parameters == {"operation": "read", "block": "1 MiB"}
 
 
-def test_uploads_that_say_what_data_cost_are_processed_again(
-    submit, run_document, study
-):
+def test_uploads_with_cpu_costs_are_processed_again(submit, run_document, study):
     (submission,) = submit(run_document(100.0))
     Study.objects.update(efficiency_rules=0)
 
-    renew_efficiencies()
+    recompute_outdated()
 
-    assert jobs.waiting("upload").get().subject_id == submission.run_id
+    assert job_queue.waiting("upload").get().subject_id == submission.run_id
 
 
-def test_runs_of_two_labs_that_are_processed_together_stay_apart(
+def test_runs_of_two_labs_in_one_batch_stay_separate(
     agent, other_agent, other_lab, run_document, xen
 ):
-    """Both have a machine of the same name."""
+    """Both labs have a machine of the same name."""
     Host.objects.create(lab=other_lab, slug="alpha")
     Study.objects.create(lab=other_lab, slug="theirs", title="Theirs")
     theirs = run_document(99.0, study="theirs")
     intake.submit_runs(agent=agent, documents=[run_document(25.0, system=xen)])
     intake.submit_runs(agent=other_agent, documents=[theirs])
 
-    processing.drain()
+    processing.process_due_uploads()
 
     assert Efficiency.objects.get(cell__study__slug="study").state == "missing"
 
 
-def test_a_shared_study_rests_on_what_its_readers_see(
+def test_shared_study_uses_baselines_visible_to_its_viewers(
     submit, run_document, xen, lab, other_lab, study, private_study
 ):
     submit(run_document(study=private_study.slug), run_document(13.0, system=xen))
@@ -422,10 +416,10 @@ def test_a_shared_study_rests_on_what_its_readers_see(
     assert (guest.ratio, guest.baseline.study) == (0.5, study)
 
 
-def test_a_study_with_native_runs_of_its_own_asks_for_no_others(
+def test_study_with_own_native_runs_uses_no_other_study(
     submit, run_document, xen, lab, study
 ):
-    """What is worked out anew, and what is left as it is, is what all anew would be."""
+    """Incremental updates give the same results as a full recomputation."""
     Study.objects.create(lab=lab, slug="other", title="Other")
     submit(run_document(26.0), run_document(13.0, system=xen))
     submit(run_document(13.0, system=xen, study="other"))
@@ -439,10 +433,10 @@ def test_a_study_with_native_runs_of_its_own_asks_for_no_others(
     assert (lone.ratio, lone.baseline.study.slug) == (0.25, "other")
     guest = Efficiency.objects.get(cell__study=study, state="paired")
     assert (guest.ratio, guest.baseline.study) == (pytest.approx(13 / 27), study)
-    kept = list(Efficiency.objects.order_by("pk").values())
-    for each in Study.objects.all():
-        normalise_study(each)
-    assert list(Efficiency.objects.order_by("pk").values()) == kept
+    stored = list(Efficiency.objects.order_by("pk").values())
+    for item in Study.objects.all():
+        recompute_study_efficiencies(item)
+    assert list(Efficiency.objects.order_by("pk").values()) == stored
 
 
 def all_efficiencies():
@@ -450,7 +444,7 @@ def all_efficiencies():
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_whatever_comes_in_whatever_order_is_what_all_anew_would_be(
+def test_incremental_efficiencies_equal_a_full_recomputation(
     submit, run_document, xen, lab, study, private_study, seed
 ):
     """Studies share cases and machines, under some OSs and bits, public or not."""
@@ -473,18 +467,18 @@ def test_whatever_comes_in_whatever_order_is_what_all_anew_would_be(
             )
             for _ in range(chance.randint(1, 3))
         ]
-        run_ids += [each.run_id for each in submit(*documents)]
+        run_ids += [item.run_id for item in submit(*documents)]
         if chance.random() < 0.3:
-            gone = run_ids.pop(chance.randrange(len(run_ids)))
-            runs = Run.objects.filter(pk=gone)
-            delete_uploads(lab=lab, runs=runs, who="A person", reason="Wrong.")
-        kept = all_efficiencies()
-        for each in Study.objects.order_by("pk"):
-            normalise_study(each)
-        assert all_efficiencies() == kept
+            deleted = run_ids.pop(chance.randrange(len(run_ids)))
+            runs = Run.objects.filter(pk=deleted)
+            delete_uploads(lab=lab, runs=runs, actor="A person", reason="Wrong.")
+        stored = all_efficiencies()
+        for item in Study.objects.order_by("pk"):
+            recompute_study_efficiencies(item)
+        assert all_efficiencies() == stored
 
 
-def test_studies_that_share_a_case_are_not_read_for_one_with_native_runs(
+def test_other_studies_are_not_read_for_a_study_with_native_runs(
     submit, run_document, xen, lab
 ):
     for number in range(5):
@@ -503,4 +497,4 @@ def test_studies_that_share_a_case_are_not_read_for_one_with_native_runs(
     natives = [cell for cell in own if cell.system.is_native]
 
     assert len(own) == 2
-    assert cells_of_others([], natives, {cell.study_id for cell in own}) == []
+    assert cells_of_other_studies([], natives, {cell.study_id for cell in own}) == []

@@ -1,4 +1,4 @@
-"""What intake promises: kept unchanged, once, and whole or not at all."""
+"""Intake of uploads: unchanged, idempotent and atomic."""
 
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -11,17 +11,17 @@ from django.db import connection
 from benchmarks.errors import BatchRefusedError
 from benchmarks.models import Agent, Run, RunOutput, System
 from benchmarks.uploads.intake import submit_runs
-from tests import jobs
+from tests import job_queue
 
 
 def refusal(agent: Agent, *documents) -> BatchRefusedError:
-    """Submit documents that must be refused, and return the refusal."""
+    """Submit documents that must be rejected, and return the error."""
     with pytest.raises(BatchRefusedError) as caught:
         submit_runs(agent=agent, documents=documents)
     return caught.value
 
 
-def test_it_keeps_the_upload_unchanged_with_its_digest(agent, run_document):
+def test_upload_is_stored_unchanged_with_its_digest(agent, run_document):
     document = run_document()
 
     (submission,) = submit_runs(agent=agent, documents=[document])
@@ -31,14 +31,14 @@ def test_it_keeps_the_upload_unchanged_with_its_digest(agent, run_document):
     assert output.run.digest == sha256(output.text.encode()).hexdigest()
 
 
-def test_it_notes_the_work_in_the_same_transaction(agent, run_document):
+def test_job_is_stored_in_the_same_transaction(agent, run_document):
     (submission,) = submit_runs(agent=agent, documents=[run_document()])
 
-    assert jobs.waiting("upload").get().subject_id == submission.run_id
+    assert job_queue.waiting("upload").get().subject_id == submission.run_id
     assert submission.status == Run.Status.RECEIVED
 
 
-def test_the_same_upload_twice_is_one_run(agent, run_document):
+def test_repeated_upload_is_one_run(agent, run_document):
     document = run_document()
     (first,) = submit_runs(agent=agent, documents=[document])
 
@@ -52,7 +52,7 @@ def test_the_same_upload_twice_is_one_run(agent, run_document):
     assert Run.objects.count() == 1
 
 
-def test_the_same_upload_twice_in_one_batch_is_one_run(agent, run_document):
+def test_repeated_upload_in_one_batch_is_one_run(agent, run_document):
     document = run_document()
 
     first, second = submit_runs(agent=agent, documents=[document, document])
@@ -60,7 +60,7 @@ def test_the_same_upload_twice_in_one_batch_is_one_run(agent, run_document):
     assert (second.run_id, second.repeated) == (first.run_id, True)
 
 
-def test_the_same_key_with_other_content_is_a_conflict(agent, run_document):
+def test_reused_key_with_other_content_is_a_conflict(agent, run_document):
     document = run_document()
     submit_runs(agent=agent, documents=[document])
 
@@ -69,7 +69,7 @@ def test_the_same_key_with_other_content_is_a_conflict(agent, run_document):
     assert (error.status, error.problems[0].code) == (409, "key_reused")
 
 
-def test_the_same_key_of_another_agent_is_another_run(agent, lab, run_document):
+def test_same_key_of_another_agent_is_another_run(agent, lab, run_document):
     document = run_document()
     twin = Agent.objects.create(lab=lab, name="twin")
 
@@ -87,17 +87,17 @@ def test_the_same_key_of_another_agent_is_another_run(agent, lab, run_document):
         ({"system": {"host": "no-such-host"}}, "unknown_host"),
     ],
 )
-def test_one_bad_document_refuses_the_whole_batch(agent, run_document, change, code):
+def test_one_invalid_document_rejects_the_batch(agent, run_document, change, code):
     error = refusal(agent, run_document(), run_document(**change), run_document())
 
     assert {place: problem.code for place, problem in error.problems.items()} == {
         1: code
     }
-    assert Run.objects.count() == jobs.waiting("upload").count() == 0
+    assert Run.objects.count() == job_queue.waiting("upload").count() == 0
     assert System.objects.count() == 0
 
 
-def test_it_names_the_sample_that_is_wrong(agent, run_document):
+def test_error_names_the_invalid_sample(agent, run_document):
     document = run_document()
     document["samples"].append({"metric": "IOps", "value": -1, "unit": "1/s"})
 
@@ -106,7 +106,7 @@ def test_it_names_the_sample_that_is_wrong(agent, run_document):
     assert error.problems[0].field == "samples[1]"
 
 
-def test_another_labs_system_is_unknown(agent, other_lab, run_document, submit):
+def test_system_of_another_lab_is_unknown(agent, other_lab, run_document, submit):
     submit(run_document())
     theirs = System.objects.get()
     System.objects.filter(pk=theirs.pk).update(lab=other_lab)
@@ -116,7 +116,7 @@ def test_another_labs_system_is_unknown(agent, other_lab, run_document, submit):
     assert error.problems[0].code == "unknown_system"
 
 
-def test_one_vm_alone_has_slot_1_of_1_whether_said_or_not(agent, run_document):
+def test_single_vm_has_slot_1_of_1_by_default(agent, run_document):
     stated = run_document(scenario="single", vms=1, slot="1")
     submit_runs(agent=agent, documents=[stated, run_document()])
 
@@ -126,7 +126,7 @@ def test_one_vm_alone_has_slot_1_of_1_whether_said_or_not(agent, run_document):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_fifty_threads_with_one_key_store_one_run(agent, run_document):
+def test_fifty_threads_with_the_same_key_store_one_run(agent, run_document):
     document = run_document(key=str(uuid.uuid4()))
 
     def submit(_: int) -> int:
@@ -138,4 +138,4 @@ def test_fifty_threads_with_one_key_store_one_run(agent, run_document):
     with ThreadPoolExecutor(16) as threads:
         ids = set(threads.map(submit, range(50)))
 
-    assert len(ids) == Run.objects.count() == jobs.waiting("upload").count() == 1
+    assert len(ids) == Run.objects.count() == job_queue.waiting("upload").count() == 1

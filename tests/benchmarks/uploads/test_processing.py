@@ -1,4 +1,4 @@
-"""The outbox: every stored run is finished once, whatever happens on the way."""
+"""Processing: every stored run is finished once, despite failures."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -10,21 +10,21 @@ from django.core.management import call_command
 from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
+from benchmarks.jobs import queue
 from benchmarks.models import Cell, Efficiency, Job, Run, RunOutput, Sample
-from benchmarks.unattended import queue
 from benchmarks.uploads import processing
 from benchmarks.uploads.intake import submit_runs
-from benchmarks.wake import FEW_RUNS
-from tests import jobs
+from benchmarks.worker_wakeup import MAX_INTERACTIVE_RUNS
+from tests import job_queue
 
 
 @pytest.fixture
 def make_due():
-    """Let the waiting time of items that failed be over."""
-    return lambda: jobs.waiting("upload").update(due_at=timezone.now())
+    """Make failed jobs due now."""
+    return lambda: job_queue.waiting("upload").update(due_at=timezone.now())
 
 
-def test_it_turns_an_upload_into_samples_and_a_cell(submit, run_document):
+def test_upload_becomes_samples_and_a_cell(submit, run_document):
     (submission,) = submit(run_document(13.08))
 
     run = Run.objects.get(pk=submission.run_id)
@@ -32,10 +32,10 @@ def test_it_turns_an_upload_into_samples_and_a_cell(submit, run_document):
     assert Sample.objects.get(run=run).value == 13.08
     cell = Cell.objects.get()
     assert (cell.n, cell.mean, cell.case.unit) == (1, 13.08, "MB/s")
-    assert not jobs.waiting("upload").exists()
+    assert not job_queue.waiting("upload").exists()
 
 
-def test_doing_it_again_changes_nothing(submit, run_document, xen):
+def test_processing_again_changes_nothing(submit, run_document, xen):
     submit(run_document(50.0), run_document(25.0, system=xen))
     before = snapshot()
 
@@ -45,14 +45,14 @@ def test_doing_it_again_changes_nothing(submit, run_document, xen):
 
 
 def snapshot():
-    """Everything that is derived from the uploads."""
+    """All data derived from the uploads."""
     return [
         list(model.objects.order_by("pk").values())
         for model in (Run, Sample, Cell, Efficiency)
     ]
 
 
-def test_samples_of_a_run_are_one_run_mean(submit, run_document):
+def test_samples_of_a_run_have_one_mean(submit, run_document):
     sample = run_document()["samples"][0]
     samples = [
         {**sample, "value": value, "repetition": place}
@@ -66,7 +66,7 @@ def test_samples_of_a_run_are_one_run_mean(submit, run_document):
     assert (cell.minimum, cell.maximum) == (30.0, 50.0)
 
 
-def test_another_spelling_of_the_parameters_is_the_same_cell(submit, run_document):
+def test_spelling_of_parameters_does_not_change_the_cell(submit, run_document):
     first, second = run_document(), run_document()
     first["samples"][0]["parameters"] = {"Block Size": "1 MiB", "operation": "Write"}
     second["samples"][0]["parameters"] = {"operation": "write", "block-size": "1024KiB"}
@@ -76,60 +76,60 @@ def test_another_spelling_of_the_parameters_is_the_same_cell(submit, run_documen
     assert Cell.objects.get().n == 2
 
 
-def test_an_upload_that_cannot_be_read_is_rejected_and_kept(agent, run_document):
+def test_unreadable_upload_is_rejected_but_stored(agent, run_document):
     submit_runs(agent=agent, documents=[run_document()])
     text = RunOutput.objects.get().text.replace("network throughput", "no such metric")
     RunOutput.objects.update(text=text)
-    jobs.waiting("upload").update(is_read=False)
+    job_queue.waiting("upload").update(is_preparsed=False)
 
-    processing.drain()
+    processing.process_due_uploads()
 
     run = Run.objects.get()
     assert run.status == Run.Status.REJECTED
     assert "no such metric" in run.reason
     assert run.upload.text == text
-    assert not jobs.waiting("upload").exists()
+    assert not job_queue.waiting("upload").exists()
 
 
-def test_a_run_that_fails_five_times_is_set_aside_with_its_error(
+def test_run_is_quarantined_with_its_error_after_five_failures(
     agent, run_document, make_due
 ):
     submit_runs(agent=agent, documents=[run_document(), run_document(1.0)])
     bad, good = Run.objects.order_by("pk")
-    RunOutput.objects.filter(run=bad).update(text="not JSON")
-    jobs.waiting("upload").update(is_read=False)
+    RunOutput.objects.filter(run=bad).update(text="not valid JSON")
+    job_queue.waiting("upload").update(is_preparsed=False)
 
     for _ in range(queue.QUARANTINE_AFTER):
-        processing.drain()
+        processing.process_due_uploads()
         make_due()
 
     bad.refresh_from_db()
     good.refresh_from_db()
     assert (bad.status, good.status) == (Run.Status.QUARANTINED, Run.Status.PARSED)
     assert "JSONDecodeError" in bad.reason
-    assert processing.drain() == 0
+    assert processing.process_due_uploads() == 0
 
 
 @pytest.fixture
 def die_of(monkeypatch, make_due):
-    """Drain with workers that die of a run, each replaced by the next, to the end."""
+    """Process all jobs with workers that die of certain runs and are replaced."""
 
     def drain(poison: int | None, *, deaths: int = 0) -> int:
-        """Return how many workers died; ``deaths`` more die of nothing of ours."""
-        work, died = queue.WORKS["upload"], 0
+        """Return the number of dead workers; ``deaths`` more die for other reasons."""
+        work, died = queue.HANDLERS["upload"], 0
 
         def die(batch: list[Job]) -> object:
             nonlocal deaths
             if poison in [job.subject_id for job in batch] or deaths > 0:
                 deaths -= 1
                 raise KeyboardInterrupt  # nothing is caught, nothing is tidied up
-            return work.do(batch)
+            return work.handle(batch)
 
-        monkeypatch.setitem(queue.WORKS, "upload", replace(work, do=die))
-        while jobs.waiting("upload").filter(quarantined_at=None).exists():
+        monkeypatch.setitem(queue.HANDLERS, "upload", replace(work, handle=die))
+        while job_queue.waiting("upload").filter(quarantined_at=None).exists():
             make_due()
             try:
-                processing.drain()
+                processing.process_due_uploads()
             except KeyboardInterrupt:
                 died += 1
             assert died < 50
@@ -139,9 +139,7 @@ def die_of(monkeypatch, make_due):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_a_hundred_runs_only_the_one_that_kills_its_worker_is_set_aside(
-    agent, run_document, die_of
-):
+def test_only_the_run_that_kills_its_worker_is_quarantined(agent, run_document, die_of):
     submit_runs(agent=agent, documents=[run_document(float(n)) for n in range(1, 101)])
     poison = Run.objects.order_by("pk")[70].pk
 
@@ -149,14 +147,14 @@ def test_of_a_hundred_runs_only_the_one_that_kills_its_worker_is_set_aside(
 
     quarantined = Run.objects.filter(status=Run.Status.QUARANTINED)
     assert [run.pk for run in quarantined] == [poison]
-    assert "stopped its worker" in quarantined[0].reason
+    assert "worker stopped" in quarantined[0].reason
     assert Run.objects.filter(status=Run.Status.PARSED).count() == 99
-    # Once together, log2(100) times in halves of what is left, then alone.
+    # Once together, log2(100) times in halves, then alone.
     assert deaths <= 1 + 7 + queue.QUARANTINE_AFTER
 
 
 @pytest.mark.django_db(transaction=True)
-def test_deaths_of_a_worker_that_are_no_runs_fault_set_nothing_aside(
+def test_worker_deaths_without_a_culprit_quarantine_nothing(
     agent, run_document, die_of
 ):
     submit_runs(agent=agent, documents=[run_document(float(n)) for n in range(1, 21)])
@@ -167,126 +165,124 @@ def test_deaths_of_a_worker_that_are_no_runs_fault_set_nothing_aside(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_run_in_hand_while_postgresql_stopped_is_blamed_for_nothing(
+def test_restart_of_postgresql_does_not_count_as_failure(
     agent, run_document, die_of, make_due
 ):
     submit_runs(agent=agent, documents=[run_document()])
     for _ in range(2 * queue.QUARANTINE_AFTER):
         make_due()
         now = timezone.now()
-        with processing._free_shares(now, False) as shares:
+        with processing._locked_partitions(now, False) as shares:
             assert processing._next_batch(1, now, shares, False)
-        # As if another server answered next time.
-        jobs.waiting("upload").update(
-            server_started_at=timezone.now() - timedelta(days=1)
+        # As if another server responded next time.
+        job_queue.waiting("upload").update(
+            claimed_server_started_at=timezone.now() - timedelta(days=1)
         )
 
-    assert jobs.waiting("upload").get().failures == 0
+    assert job_queue.waiting("upload").get().failures == 0
     assert die_of(None) == 0
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_database_that_goes_away_gives_back_what_was_in_hand(
-    agent, run_document, monkeypatch
-):
-    def go_away(uploads: object, are_read: object) -> None:
+def test_lost_connection_releases_claimed_jobs(agent, run_document, monkeypatch):
+    def go_away(uploads: object, are_preparsed: object) -> None:
         raise OperationalError("the server closed the connection")
 
     submit_runs(agent=agent, documents=[run_document(), run_document(1.0)])
     with monkeypatch.context() as patched:
         patched.setattr(processing, "process_runs", go_away)
         with pytest.raises(OperationalError):
-            processing.drain()
+            processing.process_due_uploads()
 
-    assert set(jobs.waiting("upload").values_list("batch", "failures")) == {(None, 0)}
-    assert processing.drain() == 2
+    assert set(job_queue.waiting("upload").values_list("claim_id", "failures")) == {
+        (None, 0)
+    }
+    assert processing.process_due_uploads() == 2
 
 
-def test_a_quarantined_run_is_tried_again_by_command(agent, run_document, make_due):
+def test_command_retries_quarantined_runs(agent, run_document, make_due):
     submit_runs(agent=agent, documents=[run_document()])
     good = RunOutput.objects.get().text
-    RunOutput.objects.update(text="not JSON")
-    jobs.waiting("upload").update(is_read=False)
+    RunOutput.objects.update(text="not valid JSON")
+    job_queue.waiting("upload").update(is_preparsed=False)
     for _ in range(queue.QUARANTINE_AFTER):
-        processing.drain()
+        processing.process_due_uploads()
         make_due()
     RunOutput.objects.update(text=good)
 
-    listed, said = StringIO(), StringIO()
+    listed, output = StringIO(), StringIO()
     call_command("jobs", stdout=listed)
     assert Run.objects.get().status == Run.Status.QUARANTINED
-    call_command("jobs", study="alpha-lab/study", retry=True, stdout=said)
+    call_command("jobs", study="alpha-lab/study", retry=True, stdout=output)
 
     assert "JSONDecodeError" in listed.getvalue()
-    assert "1 will be tried again" in said.getvalue()
+    assert "1 will be retried" in output.getvalue()
     assert Run.objects.get().status == Run.Status.RECEIVED
-    assert processing.drain() == 1
+    assert processing.process_due_uploads() == 1
 
 
-def test_another_version_tries_quarantined_runs_again(agent, run_document, settings):
+def test_upgrade_retries_quarantined_runs(agent, run_document, settings):
     submit_runs(agent=agent, documents=[run_document()])
-    jobs.waiting("upload").update(
-        quarantined_at=timezone.now(), failures=5, version=settings.VERSION
+    job_queue.waiting("upload").update(
+        quarantined_at=timezone.now(), failures=5, failed_version=settings.VERSION
     )
 
     assert queue.retry_after_upgrade() == 0
     settings.VERSION = "99.0"
     assert queue.retry_after_upgrade() == 1
-    assert processing.drain() == 1
+    assert processing.process_due_uploads() == 1
 
 
-def test_young_work_is_left_to_the_worker_that_was_woken(agent, run_document):
+def test_new_jobs_are_left_to_the_woken_worker(agent, run_document):
     submit_runs(agent=agent, documents=[run_document()])
 
-    assert processing.drain(older_than_s=60) == 0
+    assert processing.process_due_uploads(min_age_s=60) == 0
     created_at = timezone.now() - timedelta(seconds=61)
-    jobs.waiting("upload").update(created_at=created_at)
-    assert processing.drain(older_than_s=60) == 1
+    job_queue.waiting("upload").update(created_at=created_at)
+    assert processing.process_due_uploads(min_age_s=60) == 1
 
 
 @pytest.mark.django_db(transaction=True)
-def test_work_in_another_workers_hands_is_left_alone(agent, run_document):
+def test_jobs_claimed_by_another_worker_are_skipped(agent, run_document):
     submit_runs(agent=agent, documents=[run_document()])
 
-    def look_meanwhile() -> int:
+    def process_in_thread() -> int:
         try:
-            return processing.drain()
+            return processing.process_due_uploads()
         finally:
             connection.close()
 
     with ThreadPoolExecutor(1) as thread, transaction.atomic():
-        jobs.waiting("upload").select_for_update().get()
-        assert thread.submit(look_meanwhile).result() == 0
-    assert processing.drain() == 1
+        job_queue.waiting("upload").select_for_update().get()
+        assert thread.submit(process_in_thread).result() == 0
+    assert processing.process_due_uploads() == 1
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_workers_do_not_share_what_a_lab_measured_with_one_tool(
-    agent, run_document
-):
-    """Each would make its cells, and wait for the other."""
+def test_two_workers_do_not_process_the_same_partition(agent, run_document):
+    """Each would create cells and wait for the other."""
     submit_runs(agent=agent, documents=[run_document()])
     begun = timezone.now()
 
-    def look_meanwhile() -> int:
+    def process_in_thread() -> int:
         try:
-            return processing.drain()
+            return processing.process_due_uploads()
         finally:
             connection.close()
 
     with (
         ThreadPoolExecutor(1) as thread,
-        processing._free_shares(begun, False) as shares,
+        processing._locked_partitions(begun, False) as shares,
     ):
         assert len(shares) == 1
-        assert thread.submit(look_meanwhile).result() == 0
-        assert processing.is_left(begun, False)
-    assert processing.drain() == 1
-    assert not processing.is_left(timezone.now(), False)
+        assert thread.submit(process_in_thread).result() == 0
+        assert processing.has_due_uploads(begun, False)
+    assert processing.process_due_uploads() == 1
+    assert not processing.has_due_uploads(timezone.now(), False)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_many_workers_at_once_finish_everything_once(agent, run_document, xen):
+def test_concurrent_workers_process_every_run_once(agent, run_document, xen):
     documents = [
         run_document(float(value), system=xen if value % 2 else {})
         for value in range(1, 61)
@@ -295,7 +291,7 @@ def test_many_workers_at_once_finish_everything_once(agent, run_document, xen):
 
     def work(_: int) -> int:
         try:
-            return processing.drain(limit=7)
+            return processing.process_due_uploads(limit=7)
         finally:
             connection.close()
 
@@ -309,9 +305,7 @@ def test_many_workers_at_once_finish_everything_once(agent, run_document, xen):
     assert against.ratio == pytest.approx(30 / 31)
 
 
-def test_data_cost_processor_time_where_a_run_tells_share_and_rate(
-    submit, run_document
-):
+def test_cpu_cost_is_derived_from_utilization_and_rate(submit, run_document):
     document = run_document(100.0)
     share = {"metric": "CPU utilization (network)", "value": 20.0, "unit": "%"}
     share["parameters"] = {"operation": "write"}
@@ -319,56 +313,54 @@ def test_data_cost_processor_time_where_a_run_tells_share_and_rate(
 
     cost = Cell.objects.get(case__metric="CPU time per data (network)")
     assert (cost.mean, cost.case.unit) == (pytest.approx(2.048), "us/KB")
-    # What was uploaded stays what it is.
+    # Uploads stay unchanged.
     run = Run.objects.get(pk=submission.run_id)
     assert (run.sample_count, run.derived_count) == (3, 1)
     derived = [sample.is_derived for sample in run.samples.order_by("sequence")]
     assert derived == [False, False, True]
 
 
-def test_a_large_study_is_processed_when_its_pieces_have_come(
+def test_large_study_is_processed_after_its_last_piece(
     agent, run_document, monkeypatch
 ):
-    monkeypatch.setattr(processing, "FLOOD_SAMPLES", 3)
+    monkeypatch.setattr(processing, "BURST_SAMPLES", 3)
     pieces = [run_document(value) for value in (50.0, 51.0)]
     submit_runs(agent=agent, documents=pieces)
-    assert processing.drain() == 2  # too little for a flood
+    assert processing.process_due_uploads() == 2  # too little for a flood
 
     submit_runs(agent=agent, documents=[run_document(53.0 + n) for n in range(3)])
-    assert processing.flooded_labs(is_bulk=False) == [agent.lab_id]
-    assert processing.drain() == 0
+    assert processing.labs_in_burst(is_bulk=False) == [agent.lab_id]
+    assert processing.process_due_uploads() == 0
 
-    # None came for a moment; or they come and come.
-    for ago in (processing.NEXT_RUN, processing.FLOOD_AT_MOST):
-        items = jobs.waiting("upload").order_by("pk")
-        if ago == processing.FLOOD_AT_MOST:
+    # Either no upload came for a moment, or they keep coming.
+    for ago in (processing.RUN_GAP, processing.MAX_BURST_WAIT):
+        items = job_queue.waiting("upload").order_by("pk")
+        if ago == processing.MAX_BURST_WAIT:
             items = items.filter(pk=items.earliest("pk").pk)
         with transaction.atomic():
             items.update(created_at=timezone.now() - ago)
-            assert processing.flooded_labs(is_bulk=False) == []
+            assert processing.labs_in_burst(is_bulk=False) == []
             transaction.set_rollback(True)
-    jobs.waiting("upload").update(created_at=timezone.now() - processing.NEXT_PIECE)
-    assert processing.drain() == 3
+    job_queue.waiting("upload").update(created_at=timezone.now() - processing.PIECE_GAP)
+    assert processing.process_due_uploads() == 3
 
 
-def test_what_came_alone_is_processed_before_what_came_in_bulk(agent, run_document):
-    """However long the others wait: it is of a lane of its own."""
-    many = [run_document(50.0 + number) for number in range(FEW_RUNS + 1)]
+def test_single_uploads_are_processed_before_bulk_uploads(agent, run_document):
+    """Single uploads have a separate lane."""
+    many = [run_document(50.0 + number) for number in range(MAX_INTERACTIVE_RUNS + 1)]
     submit_runs(agent=agent, documents=many)
     [alone] = submit_runs(agent=agent, documents=[run_document(70.0)])
 
-    assert processing.drain(is_bulk=False) == 1
+    assert processing.process_due_uploads(is_bulk=False) == 1
     assert Run.objects.get(status=Run.Status.PARSED).pk == alone.run_id
-    assert processing.drain(is_bulk=True) == len(many)
+    assert processing.process_due_uploads(is_bulk=True) == len(many)
 
 
-def test_a_flood_in_bulk_does_not_hold_up_what_comes_alone(
-    agent, run_document, monkeypatch
-):
-    monkeypatch.setattr(processing, "FLOOD_SAMPLES", 3)
-    many = [run_document(50.0 + number) for number in range(FEW_RUNS + 1)]
+def test_bulk_uploads_do_not_delay_single_uploads(agent, run_document, monkeypatch):
+    monkeypatch.setattr(processing, "BURST_SAMPLES", 3)
+    many = [run_document(50.0 + number) for number in range(MAX_INTERACTIVE_RUNS + 1)]
     submit_runs(agent=agent, documents=many)
     submit_runs(agent=agent, documents=[run_document(70.0)])
 
-    assert processing.flooded_labs(is_bulk=True) == [agent.lab_id]
-    assert processing.drain() == 1
+    assert processing.labs_in_burst(is_bulk=True) == [agent.lab_id]
+    assert processing.process_due_uploads() == 1

@@ -1,11 +1,11 @@
-"""Raw output: kept as it came, read after it was stored, one run a result."""
+"""Raw output: stored unchanged, parsed later, one run per result."""
 
 import orjson
 import pytest
 
 from benchmarks.errors import BatchRefusedError
 from benchmarks.models import Cell, Efficiency, Run, RunOutput, Sample
-from benchmarks.sentences import Sentence, kept_words
+from benchmarks.sentences import Sentence, sentence_from_json
 from benchmarks.uploads import processing
 from benchmarks.uploads.intake import submit_runs
 from tests.data.rebuild import DATA
@@ -17,7 +17,7 @@ LOG = COMMAND * 2
 
 @pytest.fixture
 def raw(run_document):
-    """Make an upload of raw output."""
+    """Return an upload of raw output."""
 
     def make(output=HDPARM, **changes):
         document = run_document(output=output, **changes)
@@ -27,7 +27,7 @@ def raw(run_document):
     return make
 
 
-def test_it_reads_what_a_tool_printed(submit, raw):
+def test_output_of_a_tool_is_parsed(submit, raw):
     (submission,) = submit(raw(facts={"kernel": "6.12"}))
 
     run = Run.objects.get(pk=submission.run_id)
@@ -42,9 +42,7 @@ def test_it_reads_what_a_tool_printed(submit, raw):
     )
 
 
-def test_what_the_output_does_not_say_is_read_from_the_command_of_the_agent(
-    submit, raw
-):
+def test_missing_parameters_come_from_the_agents_command(submit, raw):
     output = (DATA / "sysbench" / "threads.txt").read_text()
     argv = ["sysbench", "mutex", "--threads=2", "run"]
     submit(raw(output, tool="sysbench", facts={"execution": {"argv": argv}}))
@@ -54,31 +52,31 @@ def test_what_the_output_does_not_say_is_read_from_the_command_of_the_agent(
     assert case.parameters["test"] == "mutex"
 
 
-def test_every_result_of_a_log_is_a_run_of_the_same_upload(submit, raw):
+def test_every_result_in_a_log_is_a_run_of_the_upload(submit, raw):
     submit(raw(LOG))
 
-    first, second = Run.objects.order_by("part")
-    assert (first.key, first.part) == (second.key, 1)
-    assert (second.part, second.source) == (2, first)
+    first, second = Run.objects.order_by("upload_position")
+    assert (first.key, first.upload_position) == (second.key, 1)
+    assert (second.upload_position, second.first_run) == (2, first)
     assert second.upload == first.upload == RunOutput.objects.get()
     assert second.first_line > first.first_line
     assert Cell.objects.get().n == 2
 
 
-def test_the_same_upload_twice_is_one(submit, raw):
+def test_repeated_upload_is_stored_once(submit, raw):
     document = raw(LOG)
 
-    first, again = submit(document)[0], submit(document)[0]
+    first, repeated = submit(document)[0], submit(document)[0]
 
-    assert (again.run_id, again.repeated) == (first.run_id, True)
+    assert (repeated.run_id, repeated.repeated) == (first.run_id, True)
     assert Run.objects.count() == 2
 
 
-def test_doing_it_again_changes_nothing(submit, raw):
+def test_processing_again_changes_nothing(submit, raw):
     submit(raw(LOG))
     before = derived()
 
-    processing.process_runs(list(Run.objects.filter(part=1)))
+    processing.process_runs(list(Run.objects.filter(upload_position=1)))
 
     assert derived() == before
 
@@ -90,34 +88,36 @@ def derived():
     ]
 
 
-def test_what_cannot_be_read_is_kept_with_the_line(submit, raw):
+def test_unreadable_result_is_stored_with_its_line(submit, raw):
     submit(raw("Segmentation fault\n"))
 
     run = Run.objects.get()
     assert (run.status, run.tool, run.sample_count) == ("rejected", "", 0)
-    assert "no tool is known that prints this" in run.reason
+    assert "not the output of a known tool" in run.reason
     assert "Segmentation fault" in run.upload.text
     assert not Cell.objects.exists()
 
 
-def test_one_bad_result_does_not_spoil_the_others(submit, raw):
+def test_invalid_result_does_not_affect_the_others(submit, raw):
     submit(raw(LOG.replace("105.75", "nan", 1)))
 
-    first, second = Run.objects.order_by("part")
+    first, second = Run.objects.order_by("upload_position")
     assert (first.status, second.status) == ("rejected", "parsed")
     assert "nan" in first.reason
 
 
-def test_a_doubt_of_the_tool_stays_with_the_run(submit, raw):
+def test_parse_warnings_are_stored_with_the_run(submit, raw):
     submit(raw((DATA / "httperf" / "wsess-errors.txt").read_text()))
 
     warnings = [warning for run in Run.objects.all() for warning in run.warnings]
     assert warnings
-    assert all(kept_words(warning) == warning["sentence"] for warning in warnings)
-    assert isinstance(kept_words(warnings[0]), Sentence)
+    assert all(
+        sentence_from_json(warning) == warning["sentence"] for warning in warnings
+    )
+    assert isinstance(sentence_from_json(warnings[0]), Sentence)
 
 
-def test_a_text_with_nul_characters_is_kept_and_rejected(submit, raw):
+def test_text_with_nul_characters_is_stored_and_rejected(submit, raw):
     submit(raw("\0\0\0"))
 
     run = Run.objects.get()
@@ -130,10 +130,10 @@ def test_a_text_with_nul_characters_is_kept_and_rejected(submit, raw):
     [
         ({"tool": "hdparn"}, "Did you mean hdparm?"),
         ({"locale": "xx_YY"}, "The locale"),
-        ({"study": "nowhere"}, 'no study "nowhere"'),
+        ({"study": "nowhere"}, 'No study "nowhere"'),
     ],
 )
-def test_a_wrong_name_beside_the_output_is_refused_at_once(
+def test_unknown_name_with_raw_output_is_rejected_at_once(
     agent, raw, changes, sentence
 ):
     with pytest.raises(BatchRefusedError, match=sentence.replace("?", r"\?")):
@@ -142,12 +142,12 @@ def test_a_wrong_name_beside_the_output_is_refused_at_once(
     assert not Run.objects.exists()
 
 
-def test_a_run_that_a_better_reader_no_longer_finds_disappears(submit, raw):
+def test_runs_that_a_new_parser_does_not_find_are_deleted(submit, raw):
     submit(raw(LOG))
     text = RunOutput.objects.get().text
     RunOutput.objects.update(text=text.replace(*map(escaped, (LOG, COMMAND))))
 
-    processing.process_runs(list(Run.objects.filter(part=1)))
+    processing.process_runs(list(Run.objects.filter(upload_position=1)))
 
     assert (Run.objects.count(), Cell.objects.get().n) == (1, 1)
 

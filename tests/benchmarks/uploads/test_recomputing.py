@@ -1,4 +1,4 @@
-"""What is kept is what the samples say: whatever came in which order, and how often."""
+"""Stored results equal recomputed ones, regardless of order and repeats of uploads."""
 
 import random
 import uuid
@@ -8,9 +8,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from benchmarks.management.commands.recompute import recompute
-from benchmarks.models import Cell, Job, Reread, Run, RunMean, Sample
+from benchmarks.models import Cell, Job, Reparse, Run, RunMean, Sample
 from benchmarks.studies.checking import check_study
-from benchmarks.uploads import processing, rereading
+from benchmarks.uploads import processing, reparsing
 from benchmarks.uploads.intake import submit_runs
 
 RAW = " Timing buffered disk reads: 318 MB in 3.01 seconds = {} MB/sec"
@@ -51,17 +51,17 @@ def uploads(run_document):
 
 
 def summaries():
-    """Every cell by what it is, whatever its number."""
+    """All cells by their keys, without ids."""
     rows = Cell.objects.values_list(
         *("system__hypervisor", "case__fingerprint", "n", "mean", "m2", "median"),
         *("q1", "q3", "minimum", "maximum", "sample_count", "decimals", "first_at"),
-        *("last_at", "clock", "document", "setting", "efficiency__ratio"),
+        *("last_at", "clock", "document", "common_facts", "efficiency__ratio"),
     )
     return sorted(map(str, rows))
 
 
 def take(agent, documents, draw):
-    """Send in batches of any size, some twice; process whenever it comes to it."""
+    """Upload in batches of any size, some twice, and process at random times."""
     left = list(documents)
     while left:
         batch = left[: draw.randint(1, 6)]
@@ -70,14 +70,12 @@ def take(agent, documents, draw):
         if draw.random() < 0.3:
             submit_runs(agent=agent, documents=batch)
         if draw.random() < 0.5:
-            processing.drain(limit=draw.randint(1, 4))
-    processing.drain()
+            processing.process_due_uploads(limit=draw.randint(1, 4))
+    processing.process_due_uploads()
 
 
-def test_cells_are_the_same_in_whatever_order_and_batches_they_came(
-    agent, study, uploads
-):
-    found = []
+def test_cells_do_not_depend_on_order_and_batches_of_uploads(agent, study, uploads):
+    result = []
     for seed in range(4):
         draw = random.Random(seed)
         Cell.objects.all().delete()
@@ -87,35 +85,35 @@ def test_cells_are_the_same_in_whatever_order_and_batches_they_came(
         take(agent, draw.sample(uploads, len(uploads)), draw)
 
         assert recompute(study) == []
-        found.append(summaries())
-    assert len(found[0]) > 8
-    assert all(each == found[0] for each in found)
+        result.append(summaries())
+    assert len(result[0]) > 8
+    assert all(item == result[0] for item in result)
 
 
-def test_they_are_so_after_checks_and_rereading(agent, study, uploads):
+def test_cells_are_the_same_after_checks_and_reparsing(agent, study, uploads):
     draw = random.Random(5)
     take(agent, uploads[:8], draw)
     check_study(study)
     take(agent, uploads[8:], draw)
     check_study(study)
-    list(rereading.steps(rereading.begin_reread(study=study)))
+    list(reparsing.run_to_end(reparsing.create_reparse(study=study)))
 
     assert Run.objects.exclude(duplicate_of=None).exists()
-    assert Reread.objects.get().changed == 0
+    assert Reparse.objects.get().changed == 0
     assert recompute(study) == []
 
 
-def test_what_differs_is_named_and_repaired(agent, study, uploads):
+def test_differences_are_listed_and_repaired(agent, study, uploads):
     take(agent, uploads, random.Random(6))
     right = summaries()
     Cell.objects.filter(pk=Cell.objects.earliest("pk").pk).update(mean=1.0)
     RunMean.objects.filter(run=Run.objects.earliest("pk")).update(mean=2.0)
 
-    with pytest.raises(CommandError, match="not what their samples say"):
+    with pytest.raises(CommandError, match="differ from their samples"):
         call_command("recompute", stdout=StringIO())
     assert summaries() != right
 
     call_command("recompute", study="alpha-lab/study", repair=True, stdout=StringIO())
     assert summaries() == right
-    call_command("recompute", stdout=(said := StringIO()))
-    assert "all as they should" in said.getvalue()
+    call_command("recompute", stdout=(output := StringIO()))
+    assert "no differences" in output.getvalue()

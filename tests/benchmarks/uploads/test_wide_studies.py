@@ -1,4 +1,4 @@
-"""What is read of a wide study grows as the study does, statistics or not."""
+"""Rows read for a wide study grow linearly, with and without planner statistics."""
 
 from datetime import timedelta
 
@@ -7,16 +7,16 @@ import pytest
 from django.db import connection
 
 from benchmarks.models import Cell, CellSession, Efficiency, Run, RunMean
-from benchmarks.studies import checking, facts, shaping
-from benchmarks.uploads import efficiencies, summaries
+from benchmarks.studies import cell_shapes, checking, plausibility_facts
+from benchmarks.uploads import cell_summaries, efficiencies
 
 SYSTEMS, UPLOADS, CASES = 4, 6, 30
-CELLS = [summaries.OF_RUNS, shaping.MEANS]
+CELLS = [cell_summaries.CELL_RUNS_SQL, cell_shapes.ORDERED_CELL_RUNS_SQL]
 
 
 @pytest.fixture
 def wide(submit, run_document, study):
-    """A study of four systems, measured in runs of half of the cases each.
+    """A study of four systems with runs of half of the cases each.
 
     PostgreSQL has no statistics of what the test's own transaction wrote, nor those of
     other tests, which left these tables without a row in them.
@@ -49,7 +49,7 @@ def wide(submit, run_document, study):
 
 
 def rows_looked_at(statement, parameters):
-    """Return the most rows that any step of a statement looked at, in all its loops."""
+    """Return the largest number of rows that a plan node read, over all loops."""
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", parameters)
         [[plan]] = cursor.fetchall()
@@ -70,30 +70,32 @@ def _looked_at(step):
 
 
 @pytest.mark.parametrize("statement", CELLS)
-def test_runs_of_cells_are_read_once_without_statistics(wide, statement):
+def test_runs_of_cells_are_read_once_without_planner_statistics(wide, statement):
     cells = list(Cell.objects.values_list("pk", flat=True))
 
     assert rows_looked_at(statement, [cells]) <= RunMean.objects.count()
 
 
-def test_a_whole_study_is_read_once_without_statistics(wide):
-    assert rows_looked_at(facts.RUN_MEANS, [wide.pk]) <= RunMean.objects.count()
+def test_study_is_read_once_without_planner_statistics(wide):
+    looked_at = rows_looked_at(plausibility_facts.RUN_MEANS, [wide.pk])
+
+    assert looked_at <= RunMean.objects.count()
 
 
-def test_few_cells_take_only_what_runs_say_of_them(wide):
+def test_few_cells_read_only_their_run_means(wide):
     [cell, *_] = Cell.objects.values_list("pk", flat=True)
 
-    # So few cells may be looked through one by one, but not all that runs say of them.
-    looked_at = rows_looked_at(summaries.OF_RUNS, [[cell]])
+    # Scanning the few cells is fine, but not all their run means.
+    looked_at = rows_looked_at(cell_summaries.CELL_RUNS_SQL, [[cell]])
 
     assert looked_at <= Cell.objects.count() < RunMean.objects.count()
 
 
-def test_sessions_of_a_study_are_compared_cell_by_cell_without_statistics(wide):
+def test_sessions_are_compared_by_cell_without_planner_statistics(wide):
     checking.check_due_studies(timedelta(0))
     cells = Cell.objects.count()
     assert CellSession.objects.count() >= cells
 
-    looked_at = rows_looked_at(efficiencies.MISJUDGED, {"study": wide.pk})
+    looked_at = rows_looked_at(efficiencies.OUTDATED_STATES_SQL, {"study": wide.pk})
 
     assert looked_at <= 2 * cells

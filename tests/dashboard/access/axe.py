@@ -1,4 +1,4 @@
-"""axe-core in a page: what it complains about, in lines that lead to the element."""
+"""axe-core in a page: its violations, one line per element."""
 
 from pathlib import Path
 
@@ -15,9 +15,9 @@ THEMES = ("light", "dark")
 
 
 def complaints(page: Page) -> list[str]:
-    """Ask on a desk and on a phone, in the light and in the dark.
+    """Return the violations on a desktop and a phone, in both themes.
 
-    A theme changes nothing but colours: all other rules are asked once a size.
+    Themes change only colors: all other rules run once per size.
     """
     page.evaluate(AXE_SCRIPT)
     found = []

@@ -1,4 +1,4 @@
-"""The product's addresses, and some that fail in every way a page can."""
+"""The product's URLs, and URLs that fail with each status."""
 
 from typing import NoReturn
 
@@ -12,7 +12,7 @@ ERRORS = {400: SuspiciousOperation, 403: PermissionDenied, 500: RuntimeError}
 
 
 def fail(request: HttpRequest, code: int) -> NoReturn:
-    """Raise what Django answers with this status."""
+    """Raise the exception for which Django responds with this status."""
     raise ERRORS[code]("on purpose")
 
 

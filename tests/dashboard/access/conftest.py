@@ -1,4 +1,4 @@
-"""One site for the whole folder: six studies, an empty study, two people."""
+"""A site for all tests of this folder: six studies, an empty study, two users."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -13,6 +13,11 @@ from django.contrib.auth import get_user_model
 from django.test import Client, override_settings
 from django.utils import timezone
 
+from benchmarks.custom_tools.registration import (
+    change_tool,
+    read_declaration,
+    retire_tool,
+)
 from benchmarks.models import (
     Agent,
     Cell,
@@ -21,24 +26,23 @@ from benchmarks.models import (
     Membership,
     Plan,
     PublishingJob,
+    Reparse,
     Report,
-    Reread,
     Run,
     Study,
     System,
     Version,
 )
-from benchmarks.own_tools.declaring import change_tool, declared, retire_tool
 from benchmarks.plans.planning import create_plan
 from benchmarks.studies import checking, saving, systems
-from benchmarks.uploads import processing, rereading
+from benchmarks.uploads import processing, reparsing
 from benchmarks.uploads.intake import submit_runs
 from running import browser
-from tests import publishing
-from tests.dashboard import browsing, serving
-from tests.dashboard.access.questions import NOTE
-from tests.own_tools import boot_sample, declaration, declare, metric
-from tests.reference import load_study
+from tests import publications
+from tests.custom_tools import boot_sample, declaration, declare, metric
+from tests.dashboard import browser_site, served_studies
+from tests.dashboard.access.page_checks import NOTE
+from tests.reference_studies import load_study
 
 STUDIES = (
     *("lmu-2010-xen", "lmu-2010-esxi", "uoc-2012-kvm"),
@@ -49,47 +53,47 @@ PASSWORD = "sesame-open-now"
 
 @dataclass(frozen=True)
 class Site:
-    """Where it is served, what stands for the words in its addresses, who is in."""
+    """The served site: its URL, IDs for URLs, and sessions of users."""
 
     url: str
     ids: dict[str, int | str]
     sessions: dict[str, str]
 
     def address(self, text: str) -> str:
-        """Return an address of `routes` with its ids."""
+        """Return a URL of `routes` with IDs."""
         return text.format(**self.ids)
 
-    def sign_in(self, visit: browsing.Visit, who: str) -> None:
-        """Let a window be this person's."""
+    def sign_in(self, visit: browser_site.Visit, who: str) -> None:
+        """Sign this user in to a window."""
         cookie = {"name": settings.SESSION_COOKIE_NAME, "url": self.url}
         visit.context.add_cookies([{**cookie, "value": self.sessions[who]}])
 
 
 @pytest.fixture(scope="package")
 def site(django_db_setup: None, django_db_blocker: Any) -> Iterator[Site]:
-    """Serve the studies, and pages that fail on purpose beside them."""
+    """Serve the studies, and pages that fail on purpose."""
     with ExitStack() as stack:
-        stack.enter_context(serving.committed(django_db_blocker))
-        # Whoever is signed in may see the page that makes a lab.
+        stack.enter_context(served_studies.committed(django_db_blocker))
+        # Every signed-in user may create a lab.
         broken = "tests.dashboard.access.broken_urls"
         stack.enter_context(
-            override_settings(ROOT_URLCONF=broken, LABS_MADE_BY="everybody")
+            override_settings(ROOT_URLCONF=broken, LAB_CREATION="everybody")
         )
         lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
         ids = load(lab)
         sessions = {role: session(lab, role) for role in ("maintainer", "viewer")}
-        address = stack.enter_context(serving.served())
+        address = stack.enter_context(served_studies.served())
         yield Site(address, ids, sessions)
 
 
 def load(lab: Lab) -> dict[str, int | str]:
-    """Load all that is shown; return the ids for which words stand in addresses."""
+    """Load all studies; return the IDs for placeholders in URLs."""
     agent = Agent.objects.create(lab=lab, name="alice")
     declared_tools(lab)
     measured_on_days(lab)
     xen, *_ = [load_study(agent, slug) for slug in STUDIES]
     saving.save_study(lab=lab, slug="bare", title="Bare", visibility="public")
-    serving.check_all()
+    served_studies.check_all()
     cells = Cell.objects.filter(study=xen)
     compared = cells.filter(efficiency__ratio__gt=0).order_by("pk").first()
     native = cells.filter(system__hypervisor="native").order_by("pk").first()
@@ -113,30 +117,30 @@ def load(lab: Lab) -> dict[str, int | str]:
         "other": other,
         "run": Run.objects.filter(study=xen).first().pk,
         "flag": Flag.objects.filter(study=xen, status="open").first().pk,
-        "reread": rereading.begin_reread(study=xen).pk,
-        "finished": finished_reread(xen),
-        "report": Report.objects.create(study=xen, stamp="x").pk,
+        "reparse": reparsing.create_reparse(study=xen).pk,
+        "finished": finished_reparse(xen),
+        "report": Report.objects.create(study=xen, request_digest="x").pk,
         "version": version.pk,
-        "review": publishing.reviewed(lab).pk,
+        "review": publications.reviewed(lab).pk,
         **publishing_jobs(xen, Study.objects.get(slug="bare")),
         "plan": planned(xen, native.system).pk,
     }
 
 
 def declared_tools(lab: Lab) -> None:
-    """Declare a tool in two versions, and one that is retired."""
+    """Declare a tool in two versions, and a retired tool."""
     tool = declare(lab)
     metrics = [
         metric(),
-        metric(name="boots", unit="", zero_allowed=True, primary=False),
+        metric(name="boots", unit="", allows_zero=True, is_primary=False),
     ]
     change_tool(
         tool=tool,
-        declaration=declared(declaration(metrics=metrics)),
-        by=lab.agents.get(),
+        declaration=read_declaration(declaration(metrics=metrics)),
+        actor=lab.agents.get(),
     )
-    retire_tool(tool=declare(lab, slug="old", title="Old"), by=lab.agents.get())
-    # Measured in a public study: strangers see it, too.
+    retire_tool(tool=declare(lab, slug="old", title="Old"), actor=lab.agents.get())
+    # Measured in a public study, so that strangers see the tool.
     saving.save_study(lab=lab, slug="boots", title="Boots", visibility="public")
     systems.register_host(lab=lab, slug="stopwatch", title="Stopwatch")
     run = {
@@ -148,11 +152,11 @@ def declared_tools(lab: Lab) -> None:
         "samples": [boot_sample()],
     }
     submit_runs(agent=lab.agents.get(), documents=[run])
-    processing.drain()
+    processing.process_due_uploads()
 
 
 def measured_on_days(lab: Lab) -> None:
-    """Measure a guest and its machine in three sessions, in two, and on days apart."""
+    """Measure a guest and its machine in shared and separate sessions."""
     saving.save_study(lab=lab, slug="days", title="Days", visibility="public")
     systems.register_host(lab=lab, slug="rack", title="Rack")
     design = {
@@ -185,11 +189,11 @@ def measured_on_days(lab: Lab) -> None:
         for minute in range(3)
     ]
     submit_runs(agent=lab.agents.get(), documents=documents)
-    processing.drain()
+    processing.process_due_uploads()
 
 
 def xen_systems(study: Study) -> list[int]:
-    """Return two systems that have cases in common."""
+    """Return two systems with common cases."""
     cells = Cell.objects.filter(study=study, system__hypervisor="Xen")
     return list(
         cells.order_by("system").values_list("system", flat=True).distinct()[:2]
@@ -197,7 +201,7 @@ def xen_systems(study: Study) -> list[int]:
 
 
 def planned(study: Study, system: System) -> Plan:
-    """Plan three steps of a study; no agent ever asks for them."""
+    """Create a plan of three steps; no agent joins."""
     design = {
         "systems": [{"system": system.pk}],
         "tools": [{"tool": "hackbench"}],
@@ -205,32 +209,40 @@ def planned(study: Study, system: System) -> Plan:
         "warm_up": 0,
     }
     return create_plan(
-        study=study, who="maintainer", title="A plan", design=design, budget_s=60
+        study=study, actor="maintainer", title="A plan", design=design, budget_s=60
     )
 
 
 def published(study: Study) -> Version:
-    """Publish a study as somebody who has left since."""
+    """Publish a study as a user who has left since."""
     checking.check_due_studies(timedelta(0))
     left = get_user_model().objects.create_user("left")
     note = "The owner, in 2010."
-    return publishing.published(study, left, licence="permitted", licence_note=note)
+    return publications.published(
+        study, left, publishing_permission="granted", permission_note=note
+    )
 
 
 def publishing_jobs(failed_of: Study, waiting_of: Study) -> dict[str, int]:
-    """Keep a job that failed, and one that no worker takes."""
+    """Create a failed job, and a job that no worker takes."""
     person = get_user_model().objects.get(username="left")
-    told = {"person": person, "licence": "free", "problem": "The study changed."}
+    told = {
+        "person": person,
+        "publishing_permission": "unrestricted",
+        "problem": "The study changed.",
+    }
     failed = failed_of.publishing_jobs.create(**told, stage=PublishingJob.Stage.FAILED)
-    waiting = waiting_of.publishing_jobs.create(person=person, licence="free")
+    waiting = waiting_of.publishing_jobs.create(
+        person=person, publishing_permission="unrestricted"
+    )
     return {"failed": failed.pk, "publishing": waiting.pk}
 
 
-def finished_reread(study: Study) -> int:
-    """Keep a reread in which something changed and something failed."""
+def finished_reparse(study: Study) -> int:
+    """Create a reparse with a change and a failure."""
     run = Run.objects.filter(study=study).first().pk
     change = {"run": run, "case": "read", "kind": "changed"}
-    return Reread.objects.create(
+    return Reparse.objects.create(
         study=study,
         finished_at=timezone.now(),
         total=2,
@@ -243,7 +255,7 @@ def finished_reread(study: Study) -> int:
 
 
 def session(lab: Lab, role: str) -> str:
-    """Let a person of this role in; return their session."""
+    """Create a user with this role; return their session."""
     user = get_user_model().objects.create_user(role, password=PASSWORD)
     Membership.objects.create(lab=lab, user=user, role=role)
     client = Client()
@@ -253,18 +265,18 @@ def session(lab: Lab, role: str) -> str:
 
 @pytest.fixture(scope="package")
 def chromium(site: Site) -> Iterator[Any]:
-    with browser.chromium() as started:
+    with browser.shared_chromium() as started:
         yield started
 
 
 @pytest.fixture(scope="package")
 def windows(chromium: Any, site: Site) -> Iterator[Any]:
-    """Return the one window of each person; nobody is signed in as ``nobody``."""
+    """Return a window per user; ``nobody`` is not signed in."""
     with ExitStack() as stack:
 
-        def opened(who: str) -> browsing.Visit:
+        def opened(who: str) -> browser_site.Visit:
             visit = stack.enter_context(
-                browsing.window(chromium, site.url, reduced_motion="reduce")
+                browser_site.window(chromium, site.url, reduced_motion="reduce")
             )
             visit.context.add_init_script(NOTE)
             if who != "nobody":

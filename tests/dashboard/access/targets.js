@@ -19,7 +19,7 @@
 
   /* A link or word within a sentence is as high as its line. */
   const isInText = (each) => {
-    if (getComputedStyle(each).display !== "inline" && !each.matches(".word")) return false;
+    if (getComputedStyle(each).display !== "inline" && !each.matches(".glossary-term")) return false;
     const block = each.parentElement.closest("p, li, dd, dt, td, th, figcaption, span, div, h1, h2, h3");
     const own = [...block.querySelectorAll(PRESSED)].map((one) => one.textContent).join("");
     return block.textContent.replace(/\s/g, "").length > own.replace(/\s/g, "").length + 3;

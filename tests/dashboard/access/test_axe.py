@@ -1,4 +1,4 @@
-"""What only an error or a person's action brings up, by axe-core."""
+"""axe-core on errors and on pages after user actions."""
 
 from pathlib import Path
 
@@ -7,9 +7,9 @@ from playwright.sync_api import Page, expect
 
 from tests.dashboard import routes
 from tests.dashboard.access import axe
-from tests.dashboard.access.questions import accessible, small_targets, unfold
+from tests.dashboard.access.page_checks import accessible, small_targets, unfold
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db, pytest.mark.proof]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db, pytest.mark.slow]
 
 SHRINK = """
 () => document.querySelectorAll(".site-nav a").forEach((each) => {
@@ -32,14 +32,14 @@ SPOIL = """
 
 
 def check(page: Page) -> None:
-    """Complain about the page as it is shown now, then close it."""
+    """Check the page as shown, then close it."""
     found = accessible(page)
     page.close()
     assert found == []
 
 
-def test_links_that_are_small_and_close_would_be_found(windows):
-    """The control: what must not be there is seen when it is."""
+def test_small_adjacent_links_are_detected(windows):
+    """Control: the check detects a violation."""
     page = windows["nobody"].open("/login/")
     assert small_targets(page) == []
 
@@ -50,7 +50,7 @@ def test_links_that_are_small_and_close_would_be_found(windows):
 
 @pytest.mark.parametrize("code", [400, 403, 404, 500])
 @pytest.mark.parametrize("who", ["nobody", "maintainer"])
-def test_errors_are_accessible(windows, who, code):
+def test_error_pages_are_accessible(windows, who, code):
     page = windows[who].open(f"/broken/{code}/" if code != 404 else "/nowhere/")
 
     assert page.locator("h1").count() == 1
@@ -59,7 +59,7 @@ def test_errors_are_accessible(windows, who, code):
     windows[who].errors.clear()
 
 
-def test_a_form_that_has_expired_is_accessible(windows):
+def test_expired_form_is_accessible(windows):
     page = windows["nobody"].open("/login/")
     page.context.clear_cookies(name="csrftoken")
     sign_in(page)
@@ -69,7 +69,7 @@ def test_a_form_that_has_expired_is_accessible(windows):
     windows["nobody"].errors.clear()
 
 
-def test_a_wrong_password_is_told_accessibly(windows):
+def test_wrong_password_error_is_accessible(windows):
     page = windows["nobody"].open("/login/")
     sign_in(page)
 
@@ -83,16 +83,16 @@ def sign_in(page):
     page.get_by_role("button", name="Sign in").click()
 
 
-def test_who_may_not_upload_is_told_accessibly(windows):
+def test_upload_refusal_is_accessible(windows):
     page = windows["viewer"].open("/upload/")
 
-    expect(page.locator("main")).to_contain_text("you are a viewer")
+    expect(page.locator("main")).to_contain_text("You are a viewer")
     check(page)
     windows["viewer"].errors.clear()
 
 
-def test_a_cell_with_its_card_is_accessible(windows):
-    page = windows["nobody"].open(f"{routes.XEN}compare/?component=network")
+def test_cell_card_is_accessible(windows):
+    page = windows["nobody"].open(f"{routes.XEN_STUDY}compare/?component=network")
     page.locator(".cell[class*=heat-] a").first.focus()
     page.keyboard.press("ArrowRight")
 
@@ -105,29 +105,29 @@ def test_dropped_files_are_accessible(windows):
     page = windows["maintainer"].open("/upload/")
     files = [DATA / "iometer/2006-disk.txt", DATA / "netperf/fail.txt"]
     page.locator("#upload-file").set_input_files(files)
-    expect(page.locator("[data-item]")).to_have_count(2)
+    expect(page.locator("[data-file-entry]")).to_have_count(2)
     unfold(page)
 
     check(page)
     assert windows["maintainer"].errors == []
 
 
-def test_a_decision_and_its_answer_are_accessible(windows, site):
-    page = windows["maintainer"].open(f"{routes.XEN}flags/?status=open")
+def test_decision_and_message_are_accessible(windows, site):
+    page = windows["maintainer"].open(f"{routes.XEN_STUDY}flags/?status=open")
     flag = page.locator(site.address("#flag-{flag}"))
-    flag.get_by_text("Decide").click()
-    flag.get_by_label("Why").fill("The table was copied wrongly.")
+    flag.get_by_text("Review").click()
+    flag.get_by_label("Reason").fill("The table was copied wrongly.")
     flag.get_by_role("button", name="Confirm").click()
 
-    # Beside it stands that a check is due.
+    # The page also says that a check is due.
     told = page.locator("main").get_by_role("status")
     expect(told.filter(has_text="is kept")).to_be_visible()
     check(page)
     assert windows["maintainer"].errors == []
 
 
-def test_bad_contrast_and_a_field_without_a_name_would_be_found(windows):
-    """The control: what must not be there is seen when it is."""
+def test_low_contrast_and_unnamed_field_are_detected(windows):
+    """Control: the check detects a violation."""
     page = windows["nobody"].open("/login/")
     page.evaluate(SPOIL)
 

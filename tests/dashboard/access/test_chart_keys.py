@@ -1,4 +1,4 @@
-"""A chart without a mouse: its series, its points, a closer look."""
+"""Charts by keyboard: series, points and zoom."""
 
 import re
 from pathlib import Path
@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.dashboard import browsing, routes
+from tests.dashboard import browser_site, routes
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db, pytest.mark.proof]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db, pytest.mark.slow]
 
 SPAN = """
 (chart) => {
@@ -20,24 +20,24 @@ SPAN = """
 
 @pytest.fixture
 def visit(chromium, site):
-    """A window of its own; it ends without an error, within the policy."""
-    with browsing.window(chromium, site.url) as opened:
+    """Return a separate window; check errors and the policy at the end."""
+    with browser_site.window(chromium, site.url) as opened:
         yield opened
         assert opened.errors == []
 
 
 def drawn(visit, address):
-    """Open a page and return its first chart, once it is drawn."""
+    """Open a page and return its first chart once it is drawn."""
     page = visit.open(address)
     chart = page.locator("[data-chart]").first
     chart.scroll_into_view_if_needed()
-    expect(chart).to_have_attribute("data-drawn", "")
+    expect(chart).to_have_attribute("data-rendered", "")
     open_tools(chart)
     return chart
 
 
 def open_tools(place):
-    """Open the menu that a chart keeps its tools in."""
+    """Open the menu of a chart."""
     menu = place.locator(".chart-menu > summary")
     expect(place.get_by_role("button", name="Next point")).to_be_hidden()
     menu.press("Enter")
@@ -45,19 +45,19 @@ def open_tools(place):
 
 
 def unseen(chart):
-    """Return the buttons of the series that are put away."""
+    """Return the buttons of hidden series."""
     return chart.locator("[aria-pressed=false]")
 
 
 def said(chart):
-    return chart.locator(".chart-said")
+    return chart.locator(".chart-announcement")
 
 
-def test_a_series_is_put_away_and_back_by_keyboard(visit):
-    chart = drawn(visit, f"{routes.XEN}compare/?component=network")
+def test_keyboard_toggles_series(visit):
+    chart = drawn(visit, f"{routes.XEN_STUDY}compare/?component=network")
     points = chart.locator(".scatterlayer .point")
     count = points.count()
-    series = chart.get_by_role("group", name="Series of this chart")
+    series = chart.get_by_role("group", name="Chart series")
 
     series.get_by_role("button", pressed=True).first.press("Enter")
     expect(unseen(chart)).to_be_focused()
@@ -66,12 +66,12 @@ def test_a_series_is_put_away_and_back_by_keyboard(visit):
 
     expect(unseen(chart)).to_have_count(0)
     expect(points).to_have_count(count)
-    assert browsing.violations(chart.page) == []
+    assert browser_site.violations(chart.page) == []
 
 
-def test_one_series_is_seen_alone_by_keyboard(visit):
-    chart = drawn(visit, f"{routes.XEN}compare/?component=network")
-    last = chart.locator("[data-chart-trace]").last
+def test_keyboard_isolates_series(visit):
+    chart = drawn(visit, f"{routes.XEN_STUDY}compare/?component=network")
+    last = chart.locator("[data-chart-series-index]").last
 
     chart.get_by_role("button", name="Hide all").press("Enter")
     expect(chart.locator(".scatterlayer .point")).to_have_count(0)
@@ -82,8 +82,8 @@ def test_one_series_is_seen_alone_by_keyboard(visit):
     expect(unseen(chart)).to_have_count(0)
 
 
-def test_the_points_are_told_one_by_one(visit):
-    chart = drawn(visit, f"{routes.UOC}sweep/")
+def test_keyboard_visits_points(visit):
+    chart = drawn(visit, f"{routes.KVM_STUDY}sweep/")
     count = chart.locator(".scatterlayer .point").count()
 
     chart.get_by_role("button", name="Next point").press("Enter")
@@ -99,19 +99,19 @@ def test_the_points_are_told_one_by_one(visit):
     expect(chart.locator(".hovertext")).to_have_count(0)
 
 
-def test_a_bar_is_told_with_the_row_it_stands_in(visit):
-    chart = drawn(visit, f"{routes.XEN}co-runs/")
+def test_bar_is_announced_with_row(visit):
+    chart = drawn(visit, f"{routes.XEN_STUDY}co-runs/")
 
     chart.get_by_role("button", name="Next point").press("Enter")
 
     expect(said(chart)).to_have_text(re.compile(r"^Point 1 of \d+: \d VMs: .+: \d"))
 
 
-def test_a_point_is_told_with_the_place_it_stands_at(visit):
-    page = visit.open(f"{routes.ESXI}factor-effects/?component=network")
+def test_point_is_announced_with_position(visit):
+    page = visit.open(f"{routes.ESXI_STUDY}factor-effects/?component=network")
     chart = page.locator(".picture [data-chart]").first
     chart.scroll_into_view_if_needed()
-    expect(chart).to_have_attribute("data-drawn", "")
+    expect(chart).to_have_attribute("data-rendered", "")
     open_tools(chart)
 
     chart.get_by_role("button", name="Next point").press("Enter")
@@ -121,32 +121,32 @@ def test_a_point_is_told_with_the_place_it_stands_at(visit):
     )
 
 
-def test_a_chart_is_looked_at_closer_by_keyboard_and_whole_again(visit):
-    chart = drawn(visit, f"{routes.UOC}sweep/")
+def test_keyboard_zooms_in_and_out(visit):
+    chart = drawn(visit, f"{routes.KVM_STUDY}sweep/")
     whole = chart.evaluate(SPAN)
     chart.get_by_role("button", name="Next point").press("Enter")
     expect(said(chart)).to_contain_text("Point 1 of")
 
     chart.get_by_role("button", name="Zoom in").press("Enter")
-    expect(said(chart)).to_have_text("Enlarged 2 times")
+    expect(said(chart)).to_have_text("Enlarged 2\N{MULTIPLICATION SIGN}")
     assert chart.evaluate(SPAN) == pytest.approx(whole / 2)
     chart.get_by_role("button", name="Zoom out").press("Enter")
 
-    expect(said(chart)).to_have_text("The whole chart")
+    expect(said(chart)).to_have_text("Showing the whole chart")
     assert chart.evaluate(SPAN) == pytest.approx(whole)
 
 
-def test_bars_are_never_cut_off(visit):
-    chart = drawn(visit, f"{routes.XEN}co-runs/")
+def test_bars_cannot_be_zoomed(visit):
+    chart = drawn(visit, f"{routes.XEN_STUDY}co-runs/")
 
     expect(chart.get_by_role("button", name="Next point")).to_be_visible()
     expect(chart.get_by_role("button", name="Zoom in")).to_have_count(0)
 
 
-def test_a_picture_has_a_legend_of_what_is_seen(visit):
-    chart = drawn(visit, f"{routes.XEN}compare/?component=network")
+def test_image_has_legend_of_visible_series(visit):
+    chart = drawn(visit, f"{routes.XEN_STUDY}compare/?component=network")
     names = chart.locator(".chart-entry").all_inner_texts()
-    chart.locator("[data-chart-trace]").first.press("Enter")
+    chart.locator("[data-chart-series-index]").first.press("Enter")
     expect(unseen(chart)).to_have_count(1)
     with chart.page.expect_download() as download:
         chart.get_by_role("button", name="SVG").press("Enter")
@@ -157,21 +157,21 @@ def test_a_picture_has_a_legend_of_what_is_seen(visit):
     assert picture.count('class="legendtext"') == len(names) - 1 + heads
 
 
-def test_a_bar_of_nothing_is_passed_over(visit, site):
-    chart = drawn(visit, site.address(f"{routes.DISKS}cells/{{bimodal}}/"))
+def test_empty_bar_is_skipped(visit, site):
+    chart = drawn(visit, site.address(f"{routes.DISK_STUDY}cells/{{bimodal}}/"))
     bins = chart.page.get_by_role("article", name="Histogram")
     bins.locator("[data-chart]").scroll_into_view_if_needed()
-    expect(bins.locator("[data-chart]")).to_have_attribute("data-drawn", "")
+    expect(bins.locator("[data-chart]")).to_have_attribute("data-rendered", "")
 
     open_tools(bins)
     bins.get_by_role("button", name="Next point").press("Enter")
 
-    expect(said(bins)).to_have_text(re.compile(r"^Point 1 of 2: .+ \(64.%\): .+: 7$"))
+    expect(said(bins)).to_have_text(re.compile(r"^Point 1 of 2: .+ \(64%\): .+: 7$"))
 
 
-def test_series_keep_their_colours_where_the_system_forces_its_own(chromium, site):
+def test_series_keep_colors_in_forced_colors_mode(chromium, site):
     strokes = "(all) => new Set(all.map((line) => getComputedStyle(line).stroke)).size"
-    with browsing.window(chromium, site.url, forced_colors="active") as visit:
-        chart = drawn(visit, f"{routes.XEN}co-runs/")
+    with browser_site.window(chromium, site.url, forced_colors="active") as visit:
+        chart = drawn(visit, f"{routes.XEN_STUDY}co-runs/")
 
         assert chart.locator(".js-line").evaluate_all(strokes) == 3

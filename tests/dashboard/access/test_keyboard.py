@@ -1,4 +1,4 @@
-"""Tables and charts without a mouse."""
+"""Tables and charts by keyboard."""
 
 import re
 
@@ -6,16 +6,23 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.dashboard import routes
-from tests.dashboard.access.questions import FOCUSED, SIZES
+from tests.dashboard.access.page_checks import FOCUSED, SIZES
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db, pytest.mark.proof]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db, pytest.mark.slow]
 
 CHARTS = [
-    *(f"{routes.XEN}compare/", f"{routes.XEN}co-runs/", f"{routes.UOC}energy/"),
-    *(f"{routes.UOC}sweep/", f"{routes.ESXI}factor-effects/?component=network"),
-    f"{routes.DISKS}cells/{{bimodal}}/",
+    *(
+        f"{routes.XEN_STUDY}compare/",
+        f"{routes.XEN_STUDY}co-runs/",
+        f"{routes.KVM_STUDY}energy/",
+    ),
+    *(
+        f"{routes.KVM_STUDY}sweep/",
+        f"{routes.ESXI_STUDY}factor-effects/?component=network",
+    ),
+    f"{routes.DISK_STUDY}cells/{{bimodal}}/",
 ]
-# The table nearest to a chart, and whether it or what unfolds it takes the focus.
+# The table next to a chart, and whether the table or its summary takes the focus.
 TWINS = """
 (charts) => charts.map((chart) => {
   const near = chart.closest("section, article, #comparison, main");
@@ -27,8 +34,8 @@ TWINS = """
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_arrow_keys_never_lead_behind_the_head_of_the_table(windows, size):
-    page = windows["nobody"].open(f"{routes.XEN}compare/")
+def test_arrow_keys_keep_focus_below_table_header(windows, size):
+    page = windows["nobody"].open(f"{routes.XEN_STUDY}compare/")
     page.set_viewport_size({"width": size[0], "height": size[1]})
     page.locator("[data-grid] tbody td a").first.focus()
 
@@ -43,8 +50,8 @@ def test_arrow_keys_never_lead_behind_the_head_of_the_table(windows, size):
     page.close()
 
 
-def test_a_pin_set_by_keyboard_keeps_its_place(windows):
-    page = windows["nobody"].open(f"{routes.XEN}compare/?component=network")
+def test_pinning_by_keyboard_keeps_focus(windows):
+    page = windows["nobody"].open(f"{routes.XEN_STUDY}compare/?component=network")
     pin = page.get_by_role("link", name=re.compile("^Compare directly")).nth(4)
     column = pin.get_attribute("aria-label").partition(": ")[2]
     pin.focus()
@@ -54,12 +61,12 @@ def test_a_pin_set_by_keyboard_keeps_its_place(windows):
 
     focused = page.locator(":focus")
     expect(focused).to_have_attribute(
-        "aria-label", f"Do not compare directly: {column}"
+        "aria-label", f"Remove from direct comparison: {column}"
     )
     page.close()
 
 
-def test_every_chart_has_a_table_beside_it_that_tab_reaches(windows, site):
+def test_every_chart_has_table_reachable_by_tab(windows, site):
     for address in CHARTS:
         page = windows["nobody"].open(site.address(address))
         twins = page.locator("[data-chart]").evaluate_all(TWINS)

@@ -1,6 +1,6 @@
-"""The markup of every page: names, heads and places that a screen reader goes by.
+"""The markup of every page as screen readers use it.
 
-Without a browser, so it is cheap; what axe-core finds in one stands in `test_axe.py`.
+Without a browser, and therefore fast; `test_axe.py` runs axe-core in a browser.
 """
 
 import re
@@ -12,7 +12,7 @@ from django.conf import settings
 from django.test import Client
 
 from tests.dashboard import routes
-from tests.dashboard.access.outline import NAMED, Element, read
+from tests.dashboard.access.element_tree import NAMED, Element, read
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
@@ -28,14 +28,14 @@ REFUSED = {
     "/account/sign-out-everywhere/": {"password": "wrong"},
     "/labs/alpha-lab/tokens/": {"agent": "no name", "days": "365"},
     "/labs/alpha-lab/members/": {"role": "viewer"},
-    "/labs/alpha-lab/declare-tool/": {"slug": "Boot time", "metrics": "1"},
-    f"{routes.XEN}plans/new/": {"title": "A plan", "repetitions": "0"},
+    "/labs/alpha-lab/new-custom-tool/": {"slug": "Boot time", "metrics": "1"},
+    f"{routes.XEN_STUDY}plans/new/": {"title": "A plan", "repetitions": "0"},
 }
 
 
 @pytest.fixture(scope="module")
 def pages(site, django_db_blocker) -> dict[str, Element]:
-    """Every page as a maintainer gets it; the sign-in page as nobody does."""
+    """Return every page as a maintainer gets it, and the sign-in page of a stranger."""
     with django_db_blocker.unblock():
         return {
             address: read(who(site, address).get(site.address(address)).text)
@@ -44,7 +44,7 @@ def pages(site, django_db_blocker) -> dict[str, Element]:
 
 
 def who(site, address):
-    """Return who asks: nobody signs in twice, and one lab has no list of labs."""
+    """Return a maintainer, or a stranger for pages that redirect maintainers."""
     client = Client()
     if address not in {"/login/", "/labs/"}:
         client.cookies[settings.SESSION_COOKIE_NAME] = site.sessions["maintainer"]
@@ -52,7 +52,7 @@ def who(site, address):
 
 
 def wrong(pages, find):
-    """Return what is found on each page, with the page."""
+    """Return the findings on each page, with the page."""
     return [f"{at}: {each}" for at, page in pages.items() for each in find(page)]
 
 
@@ -60,7 +60,7 @@ def shown(element):
     return f"<{element.tag} {element.given}> {element.text[:60]}"
 
 
-def test_every_page_has_a_title_of_its_own(pages):
+def test_every_page_has_unique_title(pages):
     titles = defaultdict(set)
     for address, page in pages.items():
         title = next(page.all("title")).text
@@ -69,7 +69,7 @@ def test_every_page_has_a_title_of_its_own(pages):
     assert {title: at for title, at in titles.items() if len(at) > 1} == {}
 
 
-def test_headings_begin_with_one_and_leave_no_level_out(pages):
+def test_headings_start_at_h1_and_skip_no_level(pages):
     def steps(page):
         levels = [int(each.tag[1]) for each in page.all(*HEADINGS)]
         if levels.count(1) != 1:
@@ -81,7 +81,7 @@ def test_headings_begin_with_one_and_leave_no_level_out(pages):
     assert wrong(pages, steps) == []
 
 
-def test_every_table_has_a_name_and_heads(pages):
+def test_every_table_has_name_and_headers(pages):
     def nameless(page):
         for table in page.all("table"):
             name = {"aria-label", "aria-labelledby"} & set(table.given)
@@ -94,7 +94,7 @@ def test_every_table_has_a_name_and_heads(pages):
     assert wrong(pages, nameless) == []
 
 
-def test_every_row_of_a_table_says_what_it_is_about(pages):
+def test_every_table_row_has_header(pages):
     def headless(page):
         for row in page.all("tr"):
             parts = [each for each in row.inside if isinstance(each, Element)]
@@ -105,7 +105,7 @@ def test_every_row_of_a_table_says_what_it_is_about(pages):
     assert wrong(pages, headless) == []
 
 
-def test_ids_are_unique_and_what_refers_to_them_finds_them(pages):
+def test_ids_are_unique_and_references_resolve(pages):
     def lost(page):
         ids = Counter(each.given["id"] for each in page.all() if "id" in each.given)
         yield from (f"twice: {name}" for name, count in ids.items() if count > 1)
@@ -118,8 +118,8 @@ def test_ids_are_unique_and_what_refers_to_them_finds_them(pages):
     assert wrong(pages, lost) == []
 
 
-def test_only_what_has_a_role_has_a_name(pages):
-    """The name of a bare span is heard by some readers and not by others."""
+def test_only_elements_with_role_have_name(pages):
+    """Only some screen readers announce the name of a bare span."""
 
     def misnamed(page):
         for each in page.all():
@@ -131,7 +131,7 @@ def test_only_what_has_a_role_has_a_name(pages):
     assert wrong(pages, misnamed) == []
 
 
-def test_a_place_that_takes_the_focus_says_what_it_is(pages):
+def test_focusable_elements_have_role_and_name(pages):
     def silent(page):
         for each in page.all():
             is_named = {"aria-label", "aria-labelledby"} & set(each.given)
@@ -143,8 +143,8 @@ def test_a_place_that_takes_the_focus_says_what_it_is(pages):
     assert wrong(pages, silent) == []
 
 
-def test_what_renews_itself_is_not_read_out_whole(pages):
-    """A live region that is replaced is heard over and over, or not at all."""
+def test_updated_regions_are_not_live(pages):
+    """A live region that is replaced is announced repeatedly, or not at all."""
 
     def noisy(page):
         for each in page.all():
@@ -157,8 +157,8 @@ def test_what_renews_itself_is_not_read_out_whole(pages):
     assert wrong(pages, noisy) == []
 
 
-def test_links_of_one_text_lead_to_one_place(pages):
-    """Out of a list of links; in a grid the heads of row and column say the rest."""
+def test_links_with_equal_text_have_equal_target(pages):
+    """Except in grids, where the headers of row and column distinguish the links."""
 
     def ambiguous(page):
         places = defaultdict(set)
@@ -173,15 +173,15 @@ def test_links_of_one_text_lead_to_one_place(pages):
 
 
 def in_grid(link):
-    tables = {"data-grid", "direct-table", "across-table"}
+    tables = {"data-grid", "system-pair-table", "cross-study-table"}
     at = {each.given.get("class", "") for each in link.path()}
     return any("data-grid" in each.given for each in link.path()) or any(
         tables & set(each.split()) for each in at
     )
 
 
-def test_signs_are_drawn_and_not_said(pages):
-    """What stands alone as a sign is either hidden or has a word beside it."""
+def test_symbols_are_hidden_from_screen_readers(pages):
+    """A symbol on its own is either hidden or has a text."""
 
     def signs(page):
         for each in page.all("a", "button", "th", "dt", "summary", "label", *HEADINGS):
@@ -192,7 +192,7 @@ def test_signs_are_drawn_and_not_said(pages):
 
 
 @pytest.mark.parametrize(("address", "fields"), REFUSED.items(), ids=REFUSED)
-def test_a_refused_form_says_which_field_is_wrong_and_why(site, address, fields):
+def test_rejected_form_marks_invalid_field(site, address, fields):
     page = read(who(site, address).post(address, fields).text)
     ids = {each.given["id"]: each for each in page.all() if "id" in each.given}
     names = {each.given["name"]: each for each in page.all() if "name" in each.given}
@@ -203,7 +203,7 @@ def test_a_refused_form_says_which_field_is_wrong_and_why(site, address, fields)
         if each.given.get("aria-invalid")
         for described in [[at.given.get("aria-describedby") for at in each.path()]]
     ]
-    told = [each for each in page.all() if each.given.get("data-wrong")]
+    told = [each for each in page.all() if each.given.get("data-invalid-field")]
     assert all(marked)
-    assert marked or [names[each.given["data-wrong"]] for each in told]
-    assert next(page.all("title")).text.startswith("Not accepted:")
+    assert marked or [names[each.given["data-invalid-field"]] for each in told]
+    assert next(page.all("title")).text.startswith("Error:")

@@ -1,22 +1,22 @@
-"""Every page in one visit: by axe, by the keyboard, zoomed, spaced and by its targets.
+"""Every page: axe, keyboard, zoom, text spacing and target sizes.
 
-With everything unfolded and drawn. The policy stays on: axe comes in through the
-debugger.
+Everything is unfolded and drawn. The content security policy is active: axe is injected
+by the debugger.
 """
 
 import pytest
 
 from tests.dashboard import routes
-from tests.dashboard.access import axe, questions
+from tests.dashboard.access import axe, page_checks
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.django_db,
-    pytest.mark.proof,
+    pytest.mark.slow,
     pytest.mark.walk,
 ]
 
-# A maintainer sees every state of a page; for a passer-by only its frame differs.
+# Maintainers see every state of a page; for strangers, only the frame differs.
 WALKS = [
     pytest.param(who, name, address, id=f"{who} {address}")
     for who, most in (("nobody", 1), ("maintainer", None))
@@ -26,22 +26,22 @@ WALKS = [
 
 
 @pytest.mark.parametrize(("who", "name", "address"), WALKS)
-def test_every_page_is_for_everybody(windows, site, who, name, address):
+def test_every_page_is_accessible(windows, site, who, name, address):
     visit = windows[who]
     page = visit.open(site.address(address))
     assert ("/login/" in page.url) is is_refused(who, name)
-    wrong = questions.moved(page)
+    wrong = page_checks.moved(page)
     if who == "maintainer" or name == "login":
         if address == routes.PAGES[name][0]:
-            sizes = questions.SIZES if "compare" in address else questions.SIZES[:1]
+            sizes = page_checks.SIZES if "compare" in address else page_checks.SIZES[:1]
             for size in sizes:
-                wrong += questions.lost_on_the_way(page, *size)
-        wrong += questions.bent(page)
+                wrong += page_checks.lost_on_the_way(page, *size)
+        wrong += page_checks.bent(page)
     page.set_viewport_size(axe.SIZES[0])
-    questions.unfold(page)
+    page_checks.unfold(page)
     if who == "maintainer":
-        wrong += questions.small_targets(page)
-    wrong += questions.accessible(page)
+        wrong += page_checks.small_targets(page)
+    wrong += page_checks.accessible(page)
     page.close()
     errors, visit.errors = visit.errors, []
 
@@ -49,5 +49,5 @@ def test_every_page_is_for_everybody(windows, site, who, name, address):
 
 
 def is_refused(who, name):
-    """Tell who is asked to sign in: at the sign-in page, who is in is led away."""
+    """Return whether the user is redirected: to sign-in, or away from sign-in."""
     return who == "nobody" and name in {*routes.PERSONAL, "login"}

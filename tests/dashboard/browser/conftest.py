@@ -1,8 +1,8 @@
-"""One site for the whole folder."""
+"""A site for all tests of this folder."""
 
 import pytest
 
-from tests.dashboard import serving
+from tests.dashboard import served_studies
 from tests.dashboard.browser.site import (
     load,
 )
@@ -10,8 +10,8 @@ from tests.dashboard.browser.site import (
 
 @pytest.fixture(scope="package")
 def site(django_db_setup, django_db_blocker):
-    """Serve what is loaded; the tests look at it and change nothing."""
-    with serving.committed(django_db_blocker):
+    """Serve the loaded studies; tests do not change them."""
+    with served_studies.committed(django_db_blocker):
         load()
-        with serving.served() as address:
+        with served_studies.served() as address:
             yield address

@@ -1,11 +1,11 @@
-"""What the browser tests of this folder are shown: two studies, and made ones."""
+"""Data of the browser tests: two published studies, and synthetic ones."""
 
 from playwright.sync_api import expect
 
 from benchmarks.models import Agent, Lab
 from benchmarks.studies import saving, systems
 from benchmarks.uploads import intake, processing
-from tests.reference import load_study
+from tests.reference_studies import load_study
 
 STUDY = "/studies/alpha-lab/lmu-2010-xen/"
 COMPARE = f"{STUDY}compare/"
@@ -28,7 +28,7 @@ PAYLOADS = [
 
 
 def load():
-    """Store one study of each kind, and one whose every name is an attack."""
+    """Load a study of each kind, and one with hostile names."""
     lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
     agent = Agent.objects.create(lab=lab, name="alice")
     load_study(agent, "lmu-2010-xen")
@@ -47,7 +47,7 @@ def load_hostile(lab, agent):
         agent=agent, documents=[attack(at, each) for at, each in enumerate(PAYLOADS)]
     )
     intake.submit_runs(agent=agent, documents=[attack(99, "plain", "native")])
-    processing.drain()
+    processing.process_due_uploads()
 
 
 def attack(number, name, hypervisor=None):
@@ -72,10 +72,10 @@ def attack(number, name, hypervisor=None):
 
 
 def load_factorial(lab, agent):
-    """Eight guests in all combinations: tools help under AMD-V only."""
+    """Submit eight guests in all combinations; tools matter under AMD-V only."""
     saving.save_study(lab=lab, slug="factorial", title="Factorial", visibility="public")
     intake.submit_runs(agent=agent, documents=[guest(at) for at in range(8)])
-    processing.drain()
+    processing.process_due_uploads()
 
 
 def guest(number):
@@ -91,4 +91,4 @@ def draw_all(page, count):
     """Scroll to every chart and wait until it is drawn."""
     for chart in page.locator("[data-chart]").all():
         chart.scroll_into_view_if_needed()
-    expect(page.locator("[data-drawn]")).to_have_count(count)
+    expect(page.locator("[data-rendered]")).to_have_count(count)

@@ -1,4 +1,4 @@
-"""What holds on every page: it fits, keeps the policy, shows names as text."""
+"""Phone width, content security policy and escaping on pages."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from benchmarks.models import Cell
-from tests.dashboard import browsing
+from tests.dashboard import browser_site
 from tests.dashboard.browser.site import (
     COMPARE,
     CORUNS,
@@ -27,53 +27,55 @@ PHONE = {"viewport": {"width": 360, "height": 740}, "color_scheme": "dark"}
 SMALLER = {**PHONE, "viewport": {"width": 320, "height": 640}}
 
 
-# All other pages are walked in `access/`.
-def test_pages_of_odd_names_fit_a_phone_and_keep_the_policy(chromium, site):
-    with browsing.window(chromium, site, **SMALLER) as visit:
+# `access/` checks all other pages.
+def test_pages_with_hostile_names_fit_phone_and_policy(chromium, site):
+    with browser_site.window(chromium, site, **SMALLER) as visit:
         cell = Cell.objects.filter(study__slug="hostile").first()
         own = [f"/runs/{cell.study.runs.first().pk}/", f"{HOSTILE}cells/{cell.pk}/"]
         for address in [*ADDRESSES, *own]:
             page = visit.open(address)
-            assert browsing.too_wide(page) == [], address
+            assert browser_site.too_wide(page) == [], address
             page.set_viewport_size(PHONE["viewport"])
-            assert browsing.too_wide(page) == [], address
-            assert browsing.violations(page) == [], address
+            assert browser_site.too_wide(page) == [], address
+            assert browser_site.violations(page) == [], address
             page.close()
     assert [each for each in visit.errors if "404" not in each] == []
 
 
 @pytest.mark.parametrize("address", [CORUNS, ENERGY])
-def test_pages_of_charts_fit_a_phone_and_keep_the_policy(chromium, site, address):
-    with browsing.window(chromium, site, **PHONE) as visit:
+def test_pages_with_charts_fit_phone_and_policy(chromium, site, address):
+    with browser_site.window(chromium, site, **PHONE) as visit:
         page = visit.open(address)
         page.locator("[data-chart]").first.scroll_into_view_if_needed()
-        page.wait_for_selector("[data-drawn]")
-        assert browsing.too_wide(page) == []
-        assert browsing.violations(page) == []
+        page.wait_for_selector("[data-rendered]")
+        assert browser_site.too_wide(page) == []
+        assert browser_site.violations(page) == []
         assert visit.errors == []
 
 
-def test_the_report_fits_a_phone_and_leads_to_its_parts(chromium, site):
-    with browsing.window(chromium, site, viewport={"width": 360, "height": 740}) as it:
+def test_report_fits_phone_and_links_to_sections(chromium, site):
+    with browser_site.window(
+        chromium, site, viewport={"width": 360, "height": 740}
+    ) as it:
         page = it.open(f"{STUDY}report/")
         page.get_by_role("link", name="The study's own tables").click()
 
         assert page.url.endswith("#tables")
         assert page.get_by_role("group", name="Net Linux").first.is_visible()
-        assert browsing.too_wide(page) == []
-        assert browsing.violations(page) == []
+        assert browser_site.too_wide(page) == []
+        assert browser_site.violations(page) == []
         assert it.errors == []
 
 
 @pytest.mark.parametrize("page_name", ["", "compare/", "runs/", "co-runs/"])
-def test_names_that_are_attacks_are_only_shown(visit, page_name):
+def test_hostile_names_are_escaped(visit, page_name):
     page = visit.open(HOSTILE + page_name)
     if page_name == "compare/":
-        browsing.draw_chart(page)
+        browser_site.draw_chart(page)
         page.locator(".chart .point").first.hover(force=True)
 
     assert page.evaluate("window.intrusions") == []
-    assert browsing.violations(page) == []
+    assert browser_site.violations(page) == []
     assert visit.errors == []
     assert "<script>alert(1)</script>" in page.locator("main").inner_text()
     assert page.locator("a[href^='javascript:']").count() == 0
@@ -84,11 +86,11 @@ def background(page):
     return page.evaluate("getComputedStyle(document.body).backgroundColor")
 
 
-def test_the_theme_follows_the_system_until_one_is_chosen(chromium, site):
-    with browsing.window(chromium, site, color_scheme="dark") as visit:
+def test_theme_follows_system_unless_chosen(chromium, site):
+    with browser_site.window(chromium, site, color_scheme="dark") as visit:
         page = visit.open(COMPARE)
         dark = background(page)
-        browsing.draw_chart(page)
+        browser_site.draw_chart(page)
         ink = "document.querySelector('.xtick text').style.fill"
         before = page.evaluate(ink)
 
@@ -105,9 +107,9 @@ def test_the_theme_follows_the_system_until_one_is_chosen(chromium, site):
         assert visit.errors == []
 
 
-def test_the_citation_is_copied(chromium, site):
+def test_citation_is_copied(chromium, site):
     permissions = ["clipboard-read", "clipboard-write"]
-    with browsing.window(chromium, site, permissions=permissions) as visit:
+    with browser_site.window(chromium, site, permissions=permissions) as visit:
         page = visit.open(STUDY)
         page.get_by_role("button", name="Copy").click()
 
@@ -117,9 +119,9 @@ def test_the_citation_is_copied(chromium, site):
         assert visit.errors == []
 
 
-def test_the_link_to_a_view_is_copied_as_it_is_now(chromium, site):
+def test_copied_link_has_current_view(chromium, site):
     permissions = ["clipboard-read", "clipboard-write"]
-    with browsing.window(chromium, site, permissions=permissions) as visit:
+    with browser_site.window(chromium, site, permissions=permissions) as visit:
         page = visit.open(COMPARE)
         page.get_by_label("Component").select_option("network")
         page.wait_for_url(re.compile("component=network"))
@@ -130,12 +132,14 @@ def test_the_link_to_a_view_is_copied_as_it_is_now(chromium, site):
         assert page.evaluate("navigator.clipboard.readText()") == page.url
 
 
-def test_what_may_not_be_copied_is_marked_and_said(visit):
+def test_denied_copying_is_reported_and_text_selected(visit):
     deny = "() => { navigator.clipboard.writeText = () => Promise.reject() }"
     page = visit.open(STUDY)
     page.evaluate(deny)
     page.get_by_role("button", name="Copy").click()
-    expect(page.get_by_role("alert")).to_contain_text("does not let this page copy")
+    expect(page.get_by_role("alert")).to_contain_text(
+        "does not allow this page to copy"
+    )
     marked = page.evaluate("getSelection().toString()")
     assert marked.startswith("@techreport{lmu-2010-xen,")
 
@@ -146,7 +150,7 @@ def test_what_may_not_be_copied_is_marked_and_said(visit):
     assert visit.errors == []
 
 
-def test_a_cell_leads_to_both_runs_and_their_uploads(visit):
+def test_cell_links_to_both_runs_and_uploads(visit):
     page = visit.open(f"{COMPARE}?component=network")
 
     page.get_by_role("link", name=re.compile("^0.247")).first.click()

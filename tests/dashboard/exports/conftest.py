@@ -1,8 +1,8 @@
-"""Comparison rows to export, some with names that mean something elsewhere."""
+"""Comparison rows for exports, some with texts that are commands elsewhere."""
 
 import pytest
 
-from benchmarks.comparing.table import comparison_table
+from benchmarks.comparison.comparison_table import comparison_table
 from tests.comparison_rows import MEASURED, NATIVE, SLOWER, XEN, changed
 
 HOSTILE = [
@@ -37,7 +37,7 @@ def measured():
 
 @pytest.fixture
 def hostile():
-    """A table whose every text is a command somewhere."""
+    """Table with texts that are markup or commands in some format."""
     return comparison_table(
         changed(
             XEN,
@@ -53,7 +53,7 @@ def hostile():
             document=name,
             table=name,
             reason=name,
-            judgement=SLOWER,
+            assessment=SLOWER,
         )
         for at, name in enumerate(HOSTILE)
     )

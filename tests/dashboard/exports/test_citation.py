@@ -1,4 +1,4 @@
-"""How a study is cited."""
+"""Citations of studies."""
 
 import json
 import re
@@ -17,13 +17,13 @@ STUDY = Citation(
     institution="LMU Munich, Institut für Informatik",
     published="2010-07-29",
     language="de",
-    address="http://localhost/studies/reference/lmu-2010-xen/",
+    url="http://localhost/studies/reference/lmu-2010-xen/",
     note="Study reference/lmu-2010-xen in Virtlab 1.0",
-    read_on=date(2026, 11, 21),
+    accessed_on=date(2026, 11, 21),
 )
 
 
-def test_a_study_with_an_institution_is_a_technical_report():
+def test_studies_with_an_institution_are_technical_reports():
     entry = bibtex(STUDY)
 
     assert entry.startswith("@techreport{lmu-2010-xen,\n")
@@ -35,17 +35,17 @@ def test_a_study_with_an_institution_is_a_technical_report():
     assert "  urldate = {2026-11-21},\n" in entry
 
 
-def test_csl_names_people_day_and_address():
+def test_csl_has_authors_date_and_url():
     (item,) = json.loads(csl_json(STUDY))
 
     assert item["author"] == [{"family": "Gebhardt", "given": "Bastian"}]
     assert item["issued"] == {"date-parts": [[2010, 7, 29]]}
     assert item["accessed"] == {"date-parts": [[2026, 11, 21]]}
     assert item["type"] == "report"
-    assert item["URL"] == STUDY.address
+    assert item["URL"] == STUDY.url
 
 
-def test_what_is_not_stated_is_left_out():
+def test_missing_fields_are_omitted():
     bare = replace(STUDY, author="", institution="", published="", language="")
 
     assert bibtex(bare).startswith("@misc{")
@@ -54,7 +54,7 @@ def test_what_is_not_stated_is_left_out():
     assert not {"author", "publisher", "issued", "language"} & item.keys()
 
 
-def test_an_institution_alone_is_the_author():
+def test_the_institution_replaces_missing_authors():
     assert "  author = {{LMU Munich, " in bibtex(replace(STUDY, author=""))
 
 
@@ -66,13 +66,13 @@ def test_an_institution_alone_is_the_author():
         "Ada Lovelace & Grace Hopper",
     ],
 )
-def test_several_authors_are_parted(author):
+def test_several_authors_are_split(author):
     assert "author = {Ada Lovelace and Grace Hopper}" in bibtex(
         replace(STUDY, author=author)
     )
 
 
-def test_a_day_that_is_none_is_kept_as_it_was_written():
+def test_invalid_dates_are_kept_unchanged():
     (item,) = json.loads(csl_json(replace(STUDY, published="spring 2010")))
 
     assert item["issued"] == {"raw": "spring 2010"}
@@ -80,7 +80,7 @@ def test_a_day_that_is_none_is_kept_as_it_was_written():
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_no_name_ends_its_field(name):
+def test_names_are_escaped(name):
     entry = bibtex(replace(STUDY, title=name, author=name, institution=name, note=name))
 
     body = entry[entry.index("@techreport") :]

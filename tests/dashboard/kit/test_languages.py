@@ -1,4 +1,4 @@
-"""Numbers are written as the language of their text writes them, days in one form."""
+"""Numbers in the format of the language, dates in one format."""
 
 from datetime import UTC, datetime
 
@@ -7,10 +7,10 @@ from django.conf.locale import LANG_INFO
 from django.utils import translation
 
 from benchmarks.models import Run, Study
-from dashboard.kit import figures
-from dashboard.kit.figures import Locale
+from dashboard.kit import formatting
+from dashboard.kit.formatting import NumberFormat
 from dashboard.wording import verdicts
-from tests.dashboard.marking import translated
+from tests.dashboard.marked_language import translated
 
 STUDY = "/studies/alpha-lab/study"
 DAY = datetime(2026, 11, 21, 15, 4, tzinfo=UTC)
@@ -21,49 +21,49 @@ FRENCH = {"accept-language": "fr"}
 @pytest.mark.parametrize(
     ("language", "locale"),
     [
-        ("de", Locale(",", ".")),
-        ("en", Locale(".", ",")),
-        ("fr", Locale(",", "\N{NO-BREAK SPACE}")),
-        ("ja", Locale(".", ",")),
+        ("de", NumberFormat(",", ".")),
+        ("en", NumberFormat(".", ",")),
+        ("fr", NumberFormat(",", "\N{NO-BREAK SPACE}")),
+        ("ja", NumberFormat(".", ",")),
     ],
 )
-def test_a_language_has_its_signs_and_one_form_of_days(language, locale):
+def test_languages_have_their_separators_and_a_common_date_format(language, locale):
     with translation.override(language):
-        assert figures.locale() == locale
-        assert figures.day_text(DAY) == "2026-11-21"
-        assert figures.moment_text(DAY) == "2026-11-21 15:04 UTC"
+        assert formatting.current_number_format() == locale
+        assert formatting.day_text(DAY) == "2026-11-21"
+        assert formatting.moment_text(DAY) == "2026-11-21 15:04 UTC"
 
 
-def test_every_language_tells_its_two_signs_apart():
+def test_separators_differ_in_every_language():
     for code in LANG_INFO:
-        written = figures.locale_of(code)
+        written = formatting.language_number_format(code)
         assert len(written.separators) == 2, code
         assert written.decimal != written.thousands, code
 
 
-def test_each_kind_of_number_follows_the_language():
+def test_all_number_formats_follow_the_language():
     with translation.override("de"):
-        assert figures.exact(1234567.25) == "1.234.567,25"
-        assert figures.brief(0.123456789) == "0,1235"
-        assert figures.ratio(0.984) == "0,984"
-        assert figures.ratio(0.0012) == "0,0012"
-        assert figures.overhead(0.984) == "1,6\N{NO-BREAK SPACE}%"
-        assert figures.amount_of_memory(1_500) == "1.500 B"
-        assert verdicts.legend("efficiency")[0] == ("slow-5", "≤ 0,25")
+        assert formatting.exact(1234567.25) == "1.234.567,25"
+        assert formatting.measurement(0.123456789) == "0,1235"
+        assert formatting.ratio(0.984) == "0,984"
+        assert formatting.ratio(0.0012) == "0,0012"
+        assert formatting.overhead(0.984) == "1,6%"
+        assert formatting.memory_size(1_500) == "1.500 B"
+        assert verdicts.shade_legend("efficiency")[0] == ("slow-5", "≤ 0,25")
 
 
-def test_places_in_a_picture_keep_the_point():
+def test_coordinates_keep_the_decimal_point():
     with translation.override("de"):
-        assert figures.place(0.5, 0.25, 1.0) == 0.5
+        assert formatting.axis_position(0.5, 0.25, 1.0) == 0.5
 
 
 @pytest.mark.parametrize("language", ["de", "en", None])
-def test_files_have_a_point(language):
-    with translation.override(language), figures.for_files():
-        assert figures.number(1234.5, ",.1f") == "1,234.5"
+def test_files_have_decimal_points(language):
+    with translation.override(language), formatting.number_format_for_files():
+        assert formatting.number(1234.5, ",.1f") == "1,234.5"
 
 
-def test_who_reads_german_text_reads_a_decimal_comma(pair, text, tmp_path):
+def test_german_pages_have_decimal_commas(pair, text, tmp_path):
     with translated("de", tmp_path):
         page = text(f"{STUDY}/compare/", headers=GERMAN)
         english = text(f"{STUDY}/compare/", headers=FRENCH)
@@ -75,7 +75,7 @@ def test_who_reads_german_text_reads_a_decimal_comma(pair, text, tmp_path):
 
 
 @pytest.mark.parametrize("page", ["compare/", "runs/", "report/", "flags/", ""])
-def test_a_page_without_a_translation_is_english_in_all(page, pair, client):
+def test_untranslated_pages_are_entirely_english(page, pair, client):
     answer = client.get(f"{STUDY}/{page}", headers=GERMAN)
 
     assert b'<html lang="en" data-separators=".,"' in answer.content
@@ -83,7 +83,7 @@ def test_a_page_without_a_translation_is_english_in_all(page, pair, client):
     assert "Accept-Language" in answer.headers["Vary"]
 
 
-def test_a_run_says_its_moment_as_its_page_does(pair, text, tmp_path):
+def test_run_times_follow_the_page_format(pair, text, tmp_path):
     Run.objects.update(received_at=DAY)
     address = f"/runs/{Run.objects.latest('pk').pk}/"
 
@@ -93,7 +93,7 @@ def test_a_run_says_its_moment_as_its_page_does(pair, text, tmp_path):
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "tex"])
-def test_what_leaves_the_site_keeps_the_point(form, pair, text, tmp_path):
+def test_exported_files_keep_the_decimal_point(form, pair, text, tmp_path):
     with translated("de", tmp_path):
         file = text(f"{STUDY}/compare.{form}", headers=GERMAN)
 
@@ -101,7 +101,7 @@ def test_what_leaves_the_site_keeps_the_point(form, pair, text, tmp_path):
     assert "0,24" not in file
 
 
-def test_the_report_has_the_numbers_of_its_file(pair, text, tmp_path):
+def test_the_report_page_has_the_numbers_of_the_pdf(pair, text, tmp_path):
     with translated("de", tmp_path):
         report = text(f"{STUDY}/report/", headers=GERMAN)
 
@@ -109,7 +109,7 @@ def test_the_report_has_the_numbers_of_its_file(pair, text, tmp_path):
     assert "0,247" not in report
 
 
-def test_the_api_speaks_english_and_writes_points(pair, client, tmp_path):
+def test_the_api_is_english_with_decimal_points(pair, client, tmp_path):
     address = "/api/v1/comparisons/?study=alpha-lab/study"
     english = client.get(address)
     with translated("de", tmp_path):
@@ -119,7 +119,7 @@ def test_the_api_speaks_english_and_writes_points(pair, client, tmp_path):
 
 
 @pytest.mark.parametrize("stated", ["2010-07-29", "2010-07"])
-def test_a_study_says_its_day_or_month_for_programs_too(stated, pair, client):
+def test_publication_dates_are_machine_readable(stated, pair, client):
     Study.objects.update(published=stated)
 
     for address in ("/", f"{STUDY}/"):
@@ -127,7 +127,7 @@ def test_a_study_says_its_day_or_month_for_programs_too(stated, pair, client):
 
 
 @pytest.mark.parametrize("stated", ["2010", "2010-02-31", "2010-13", "spring 2010"])
-def test_what_is_no_day_stays_as_it_was_stated(stated, pair, client):
+def test_invalid_publication_dates_are_unchanged(stated, pair, client):
     Study.objects.update(published=stated)
 
     page = client.get(f"{STUDY}/").text

@@ -1,4 +1,4 @@
-"""Who is not signed in is led to the sign-in page, and back to where they were."""
+"""Anonymous users are redirected to the sign-in page and back."""
 
 from urllib.parse import parse_qs, urlsplit
 
@@ -8,14 +8,14 @@ PUBLISH_VERSION = "/studies/alpha-lab/study/publish/"
 FLAGS = "/studies/alpha-lab/study/flags/?status=all"
 
 
-def led_back_to(answer):
+def return_url(answer):
     address = urlsplit(answer.headers.get("Location") or answer.headers["HX-Redirect"])
     assert address.path == "/login/"
     return parse_qs(address.query)["next"]
 
 
-def test_a_page_is_come_back_to_with_its_query(client, db):
-    assert led_back_to(client.get("/upload/?lab=alpha-lab")) == [
+def test_sign_in_returns_to_the_page_with_its_query(client, db):
+    assert return_url(client.get("/upload/?lab=alpha-lab")) == [
         "/upload/?lab=alpha-lab"
     ]
 
@@ -28,22 +28,22 @@ def test_a_page_is_come_back_to_with_its_query(client, db):
         ("", "/"),
     ],
 )
-def test_a_form_leads_back_to_where_it_stands(client, db, referer, page):
+def test_sign_in_returns_to_the_page_of_a_form(client, db, referer, page):
     answer = client.post(
         "/flags/1/decide/", {"note": "x"}, headers={"referer": referer}
     )
 
-    assert led_back_to(answer) == [page]
+    assert return_url(answer) == [page]
 
 
-def test_a_part_of_a_page_leads_the_whole_page_there(client, db):
-    answer = client.get("/rereads/1/", headers={"HX-Request": "true"})
+def test_fragments_redirect_the_whole_page(client, db):
+    answer = client.get("/reparses/1/", headers={"HX-Request": "true"})
 
-    assert led_back_to(answer) == ["/rereads/1/"]
+    assert return_url(answer) == ["/reparses/1/"]
     assert answer.status_code == 200
 
 
-def test_the_script_that_sends_files_keeps_its_page(client, db):
+def test_upload_requests_keep_their_page(client, db):
     answer = client.post("/upload/", headers={"X-Requested-With": "XMLHttpRequest"})
 
     assert answer.status_code == 401
@@ -52,19 +52,22 @@ def test_the_script_that_sends_files_keeps_its_page(client, db):
 
 
 @pytest.mark.parametrize("address", ["/glossary/", "/labs/?x=1", "/nowhere/"])
-def test_every_page_offers_to_sign_in_and_come_back(client, db, address):
+def test_pages_link_to_sign_in_with_return_url(client, db, address):
     page = client.get(address).text
     back = address.replace("?", "%3F").replace("=", "%3D")
 
     assert f'href="/login/?next={back}"' in page
 
 
-def test_the_sign_in_page_does_not_lead_back_to_itself(client, db):
+def test_sign_in_does_not_return_to_itself(client, db):
     assert 'href="/login/"' in client.get("/login/?next=/glossary/").text
 
 
-def test_a_missing_page_offers_no_sign_in_to_who_is_in(client, person):
-    assert "Its members see it once they sign in." in client.get("/nowhere/").text
+def test_a_404_page_shows_no_sign_in_to_signed_in_users(client, person):
+    assert (
+        "Members of the lab can see it after signing in."
+        in client.get("/nowhere/").text
+    )
     client.force_login(person)
 
     assert "Sign in" not in client.get("/nowhere/").text

@@ -1,11 +1,11 @@
-"""No text has words that people stumble over; docs/decisions/wording.md lists them."""
+"""No text contains words from the list in docs/decisions/wording.md."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-from tests.dashboard.marking import read
+from tests.dashboard.marked_language import read
 
 ROOT = Path(__file__).parents[3]
 LIST = ROOT / "docs" / "decisions" / "wording.md"
@@ -13,7 +13,7 @@ ROW = re.compile(r"^\| `(.+)` \| (.+) \|$", re.MULTILINE)
 
 
 def avoided():
-    """Return what is searched for, and what to say instead."""
+    """Return the avoided words with their replacements."""
     rows = ROW.findall(LIST.read_text())
     return [
         (re.compile(said.replace(r"\|", "|"), re.IGNORECASE), instead)
@@ -22,7 +22,7 @@ def avoided():
 
 
 def found_in(text):
-    """Return each avoided word of a text with what to say instead."""
+    """Return the avoided words in a text with their replacements."""
     plain = " ".join(text.split())
     return [
         f"“{found[0]}” (rather: {instead}) in: {plain[:120]}"
@@ -42,7 +42,7 @@ def texts():
     ]
 
 
-def test_no_text_of_the_product_has_an_avoided_word(texts):
+def test_product_texts_have_no_avoided_words(texts):
     assert len(texts) > 2_000
     assert [found for text in texts for found in found_in(text)] == []
 
@@ -57,7 +57,7 @@ def test_no_text_of_the_product_has_an_avoided_word(texts):
         ("The table stands\nabove it.", "stands above"),
     ],
 )
-def test_an_avoided_word_is_found(text, said):
+def test_avoided_words_are_detected(text, said):
     [found] = found_in(text)
 
     assert f"“{said}" in found
@@ -66,16 +66,16 @@ def test_an_avoided_word_is_found(text, said):
 @pytest.mark.parametrize(
     "text",
     [
-        "There is no such file.",
+        "File not found.",
         "It is no longer valid.",
-        "no single figure",
+        "no single value",
         "Set a margin.",
     ],
 )
-def test_good_english_is_left_alone(text):
+def test_other_words_are_not_reported(text):
     assert found_in(text) == []
 
 
-def test_the_list_says_what_to_say_instead():
+def test_the_list_has_replacements():
     assert len(avoided()) > 20
     assert all(instead.strip() for _, instead in avoided())

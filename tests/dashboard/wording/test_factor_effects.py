@@ -1,19 +1,19 @@
-"""Effects in words."""
+"""Factor effects as text."""
 
 import math
 
 import pytest
 
-from benchmarks.analysis.factor_effects.design import Factor, Observation
-from benchmarks.analysis.factor_effects.effects import Effect
-from benchmarks.comparing.factor_effects import Analysis
+from benchmarks.analysis.factor_effects.effects import FactorEffect
+from benchmarks.analysis.factor_effects.factors import Factor, Observation
+from benchmarks.comparison.factor_effects import ResponseAnalysis
 from dashboard.wording.factor_effects import (
-    change,
+    analysis_notes,
     factor_name,
+    level_change,
     level_name,
-    notes,
-    setting,
-    times,
+    multiplier_text,
+    named_level,
 )
 
 TOOLS = Factor(("guest_tools",), ("absent", "installed"))
@@ -33,40 +33,43 @@ SIZES = Factor(("vcpus", "memory_bytes"), ("1 · 1073741824", "2 · 2147483648")
         (1234.5, "1,234"),
     ],
 )
-def test_a_factor_has_the_digits_that_tell_it_from_one(factor, told):
-    assert times(factor)[2:] == told
+def test_factors_have_enough_digits_to_differ_from_one(factor, told):
+    assert multiplier_text(factor)[2:] == told
 
 
-def test_parameters_that_changed_together_share_a_name():
+def test_parameters_that_changed_together_have_a_joint_name():
     assert factor_name(SIZES) == "vCPUs + Memory"
     assert level_name(SIZES, "2 · 2147483648") == "2, 2 GiB"
-    assert setting(SIZES, "2 · 2147483648") == "2 vCPUs, 2 GiB"
+    assert named_level(SIZES, "2 · 2147483648") == "2 vCPUs, 2 GiB"
 
 
-def test_a_level_says_what_it_is_a_level_of():
-    assert (level_name(TOOLS, "installed"), setting(TOOLS, "installed")) == (
+def test_named_levels_include_the_property():
+    assert (level_name(TOOLS, "installed"), named_level(TOOLS, "installed")) == (
         "installed",
         "Guest tools installed",
     )
-    assert (level_name(BITS, "64"), setting(BITS, "64")) == ("64-bit", "64-bit")
-    assert level_name(TOOLS, "") == "not stated"
+    assert (level_name(BITS, "64"), named_level(BITS, "64")) == ("64-bit", "64-bit")
+    assert level_name(TOOLS, "") == "not reported"
 
 
-def test_a_level_that_looks_like_several_stays_whole():
+def test_a_level_with_the_separator_is_not_split():
     assert level_name(Factor(("storage",), ()), "SSD · fast") == "SSD · fast"
 
 
 @pytest.mark.parametrize(("log", "word"), [(0.1, "more"), (-0.1, "less")])
-def test_an_interaction_says_whether_two_help_or_hinder_each_other(log, word):
+def test_interactions_are_described_as_more_or_less_than_expected(log, word):
     both = (("64", "32"), ("installed", "absent"))
 
-    told = change(Effect((BITS, TOOLS), both, log))
+    told = level_change(FactorEffect((BITS, TOOLS), both, log))
 
-    assert told == f"64-bit with Guest tools installed: {word} than both alone"
+    assert (
+        told
+        == f"64-bit with Guest tools installed: {word} than expected from each alone"
+    )
 
 
-def test_a_main_effect_says_from_which_level_to_which():
-    assert change(Effect((TOOLS,), (("installed", "absent"),), 0.3)) == (
+def test_main_effects_state_both_levels():
+    assert level_change(FactorEffect((TOOLS,), (("installed", "absent"),), 0.3)) == (
         "absent → installed"
     )
 
@@ -78,10 +81,10 @@ def analysis_of(*responses):
         Observation(dict(zip(names, levels.split(), strict=False)), log)
         for levels, log in responses
     ]
-    return Analysis("disk", (), tuple(observations), {})
+    return ResponseAnalysis("disk", (), tuple(observations), {})
 
 
-def test_a_note_names_the_level_that_cannot_be_told_and_no_other():
+def test_notes_name_only_the_aliased_level():
     """The third storage comes with a swap or with a network, and neither without it."""
     analysis = analysis_of(
         ("disk off slow", 0.1),
@@ -90,14 +93,16 @@ def test_a_note_names_the_level_that_cannot_be_told_and_no_other():
         ("nvme off fast", 0.4),
     )
 
-    (note,) = notes(analysis)
+    (note,) = analysis_notes(analysis)
     hidden, *others = note.partition(": ")[2].split("; ")
     assert "nvme" in hidden
     assert not {"disk", "ssd"} & set(hidden.replace(":", "").split())
-    assert not any(level in each for each in others for level in ("on", "fast", "off"))
+    assert not any(
+        level in other for other in others for level in ("on", "fast", "off")
+    )
 
 
-def test_nothing_is_taken_for_chance_where_chance_was_not_measured():
+def test_notes_do_not_claim_an_estimate_of_chance_without_one():
     four = [("disk off", 0.1), ("disk on", 0.2), ("ssd off", 0.3), ("ssd on", 0.5)]
     twelve = [
         (f"{storage} {swap}", math.sin(place))
@@ -107,9 +112,12 @@ def test_nothing_is_taken_for_chance_where_chance_was_not_measured():
     ]
     unjudged, judged = analysis_of(*four), analysis_of(*twelve)
 
-    assert (unjudged.found.kind, judged.found.kind) == ("unjudged", "residual")
-    assert unjudged.found.pooled_interactions
-    assert judged.found.pooled_interactions
-    assert "reated as chance" in "".join(notes(judged))
-    assert "reated as chance" not in "".join(notes(unjudged))
-    assert any("could not be measured" in note for note in notes(unjudged))
+    assert (unjudged.effects.error_source, judged.effects.error_source) == (
+        "not_assessed",
+        "residual",
+    )
+    assert unjudged.effects.pooled_interactions
+    assert judged.effects.pooled_interactions
+    assert "reated as chance" in "".join(analysis_notes(judged))
+    assert "reated as chance" not in "".join(analysis_notes(unjudged))
+    assert any("could not be estimated" in note for note in analysis_notes(unjudged))

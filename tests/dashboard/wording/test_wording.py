@@ -1,8 +1,8 @@
-"""How stored words are put before people."""
+"""Names and values as text."""
 
 import pytest
 
-from benchmarks.comparing.table import Fact
+from benchmarks.comparison.comparison_table import Fact
 from benchmarks.models import Host, System
 from dashboard import wording
 
@@ -23,18 +23,18 @@ from dashboard import wording
         ("scenario", "inter-vm", "Between VMs"),
     ],
 )
-def test_a_fact_explains_itself(name, value, text):
+def test_facts_include_their_names(name, value, text):
     assert wording.fact_text(Fact(name, value)) == text
 
 
-def test_a_heading_begins_with_a_capital_whatever_a_lab_calls_its_options():
+def test_headings_of_custom_options_are_capitalized():
     assert wording.property_name("guest_bits") == "Bits"
     assert wording.property_name("huge_pages") == "Huge pages"
     assert wording.property_name("cpu model") == "CPU model"
     assert wording.property_name("NUMA") == "NUMA"
 
 
-def test_a_single_run_is_called_what_it_is():
+def test_a_single_run_is_named_as_such():
     assert wording.runs_text(1) == "single run"
     assert wording.runs_text(11) == "11 runs"
 
@@ -51,8 +51,8 @@ def test_a_single_run_is_called_what_it_is():
         *((nothing, "\N{EN DASH}") for nothing in ("", None, [], {})),
     ],
 )
-def test_what_was_stated_is_a_line_and_nothing_is_a_dash(stated, text):
-    assert wording.stated_text(stated) == text
+def test_reported_values_are_one_line_and_missing_ones_a_dash(stated, text):
+    assert wording.format_stated_value(stated) == text
 
 
 @pytest.mark.parametrize(
@@ -69,11 +69,11 @@ def test_what_was_stated_is_a_line_and_nothing_is_a_dash(stated, text):
         ),
     ],
 )
-def test_bytes_that_were_stated_have_a_unit(name, value, told):
-    assert wording.stated_fact(name, value) == told
+def test_byte_counts_have_a_unit(name, value, told):
+    assert wording.fact_row(name, value) == told
 
 
-def test_a_system_is_named_by_what_was_stated():
+def test_system_names_contain_all_reported_properties():
     system = System(
         hypervisor="Xen",
         hypervisor_version="3.3",
@@ -93,7 +93,7 @@ def native_on(pk, slug):
     return System(pk=pk, hypervisor="native", host=Host(pk=ord(slug[0]), slug=slug))
 
 
-def test_systems_are_named_with_their_hosts_where_there_are_several():
+def test_system_names_include_hosts_if_there_are_several():
     one, other, third = (
         native_on(1, "alpha"),
         native_on(2, "beta"),
@@ -105,19 +105,19 @@ def test_systems_are_named_with_their_hosts_where_there_are_several():
     assert wording.system_names([third, other]) == {3: "native", 2: "native"}
 
 
-def test_a_short_name_has_the_host_last_and_only_where_it_tells_systems_apart():
+def test_short_names_end_with_the_host_if_it_varies():
     one, other, xen = native_on(1, "alpha"), native_on(2, "beta"), native_on(3, "beta")
     xen.hypervisor, xen.options = "Xen", {"swap": "SSD"}
 
-    assert wording.short_names([one, other]) == {1: "alpha", 2: "beta"}
-    assert wording.short_names([other, xen]) == {2: "native", 3: "Xen, Swap SSD"}
-    assert wording.short_names([one, xen]) == {
+    assert wording.short_system_names([one, other]) == {1: "alpha", 2: "beta"}
+    assert wording.short_system_names([other, xen]) == {2: "native", 3: "Xen, Swap SSD"}
+    assert wording.short_system_names([one, xen]) == {
         1: "native, alpha",
         3: "Xen, Swap SSD, beta",
     }
 
 
-def test_a_value_keeps_its_unit_on_its_line():
+def test_values_and_units_are_not_separated_by_a_line_break():
     assert wording.quantity(13.08, "MB/s") == "13.08\N{NO-BREAK SPACE}MB/s"
     assert wording.quantity(4.0, "") == "4"
     assert wording.quantity(None, "s") == ""

@@ -1,12 +1,12 @@
-/* Ask the browser for a passkey or its answer, and send what it says with the form. */
+/* Create or use a passkey and submit the credential with the form. */
 (() => {
   const form = document.querySelector("[data-passkey]");
   const question = document.getElementById("passkey-question");
   if (!form || !question) return;
-  const trouble = form.querySelector("[data-passkey-trouble]");
-  const say = (text) => { trouble.textContent = text; trouble.hidden = false; };
+  const errorBox = form.querySelector("[data-passkey-errors]");
+  const showError = (text) => { errorBox.textContent = text; errorBox.hidden = false; };
 
-  const asked = async () => {
+  const requestCredential = async () => {
     const { publicKey } = JSON.parse(question.textContent);
     if (form.dataset.passkey === "make") {
       const options = PublicKeyCredential.parseCreationOptionsFromJSON(publicKey);
@@ -19,19 +19,19 @@
   form.addEventListener("submit", async (event) => {
     if (form.elements.credential.value) return;
     event.preventDefault();
-    // The guard against two clicks takes this one for the first: it is not sent yet.
+    // Keep this event from the guard against double submission; the form is not sent yet.
     event.stopImmediatePropagation();
-    trouble.hidden = true;
+    errorBox.hidden = true;
     if (!window.PublicKeyCredential || !PublicKeyCredential.parseRequestOptionsFromJSON) {
-      say(trouble.dataset.missing);
+      showError(errorBox.dataset.missing);
       return;
     }
     try {
-      const credential = await asked();
+      const credential = await requestCredential();
       form.elements.credential.value = JSON.stringify(credential.toJSON());
       form.requestSubmit();
     } catch (error) {
-      say(trouble.dataset.failed);
+      showError(errorBox.dataset.failed);
     }
   }, { capture: true });
 })();

@@ -1,34 +1,34 @@
-/* One card for all cells of the comparison: on hover, and where the keyboard is. */
+/* Show the card of a cell on hover and on keyboard focus. */
 (() => {
   const gridOf = (element) => element.closest?.("[data-grid]");
 
   const card = document.getElementById("cell-card");
-  const WAIT = 130;
-  const SLOW = 250;
-  const GAP = 6;
-  const known = new Map();
+  const HOVER_DELAY_MS = 130;
+  const SPINNER_DELAY_MS = 250;
+  const GAP_PX = 6;
+  const responses = new Map();
   let owner = null;
   let timer = 0;
 
-  const fetched = (link) => {
+  const fetchCard = (link) => {
     const { pathname, searchParams } = new URL(link.href);
     searchParams.set("cell", pathname.match(/(\d+)\/$/)[1]);
-    const address = `${gridOf(link).dataset.card}?${searchParams}`;
-    if (!known.has(address)) {
-      const answer = fetch(address).then((found) => (found.ok ? found.text() : Promise.reject(new Error(String(found.status)))));
-      known.set(address, answer);
-      answer.catch(() => known.delete(address));
+    const url = `${gridOf(link).dataset.cardUrl}?${searchParams}`;
+    if (!responses.has(url)) {
+      const text = fetch(url).then((response) => (response.ok ? response.text() : Promise.reject(new Error(String(response.status)))));
+      responses.set(url, text);
+      text.catch(() => responses.delete(url));
     }
-    return known.get(address);
+    return responses.get(url);
   };
 
-  const place = (link) => {
-    const box = link.getBoundingClientRect();
+  const positionCard = (link) => {
+    const rect = link.getBoundingClientRect();
     const { offsetWidth: width, offsetHeight: height } = card;
-    const below = box.bottom + GAP;
+    const below = rect.bottom + GAP_PX;
     const fits = below + height <= innerHeight;
-    card.style.left = `${Math.max(GAP, Math.min(box.left, innerWidth - width - GAP))}px`;
-    card.style.top = `${fits ? below : Math.max(GAP, box.top - GAP - height)}px`;
+    card.style.left = `${Math.max(GAP_PX, Math.min(rect.left, innerWidth - width - GAP_PX))}px`;
+    card.style.top = `${fits ? below : Math.max(GAP_PX, rect.top - GAP_PX - height)}px`;
   };
 
   const hide = () => {
@@ -38,41 +38,41 @@
     card.hidden = true;
   };
 
-  const fill = (link, content, isBusy) => {
+  const showContent = (link, content, isBusy) => {
     if (owner !== link) return;
     card.replaceChildren(content);
     card.ariaBusy = isBusy ? "true" : "false";
     card.hidden = false;
-    place(link);
+    positionCard(link);
     link.setAttribute("aria-describedby", card.id);
   };
 
-  const part = (id) => document.getElementById(id).content.cloneNode(true);
+  const templateContent = (id) => document.getElementById(id).content.cloneNode(true);
 
-  const parsed = (text) => {
-    const answer = document.createElement("template");
-    answer.innerHTML = text;
-    return answer.content;
+  const parseFragment = (text) => {
+    const template = document.createElement("template");
+    template.innerHTML = text;
+    return template.content;
   };
 
   const show = async (link) => {
     if (owner === link) return;
     hide();
     owner = link;
-    const slow = setTimeout(() => fill(link, part("card-waiting"), true), SLOW);
+    const spinnerTimer = setTimeout(() => showContent(link, templateContent("card-loading"), true), SPINNER_DELAY_MS);
     try {
-      const text = await fetched(link);
-      fill(link, parsed(text), false);
+      const text = await fetchCard(link);
+      showContent(link, parseFragment(text), false);
     } catch {
-      fill(link, part("card-trouble"), false);
+      showContent(link, templateContent("card-error"), false);
     } finally {
-      clearTimeout(slow);
+      clearTimeout(spinnerTimer);
     }
   };
 
-  const later = (action) => {
+  const schedule = (action) => {
     clearTimeout(timer);
-    timer = setTimeout(action, WAIT);
+    timer = setTimeout(action, HOVER_DELAY_MS);
   };
 
   const cellLink = (element) => (gridOf(element) ? element.closest(".cell")?.querySelector("a") : null);
@@ -80,28 +80,28 @@
   document.addEventListener("pointerover", ({ target: element, pointerType }) => {
     if (pointerType === "touch") return;
     const link = cellLink(element);
-    if (link) later(() => show(link));
+    if (link) schedule(() => show(link));
     else if (card.contains(element)) clearTimeout(timer);
-    else if (owner && owner !== document.activeElement) later(hide);
+    else if (owner && owner !== document.activeElement) schedule(hide);
   });
   document.addEventListener("focusin", ({ target: element }) => {
     const link = cellLink(element);
-    if (!link || link !== owner) hide(); // It would lie over what has the focus now.
-    if (link?.matches(":focus-visible")) later(() => show(link));
+    if (!link || link !== owner) hide(); // It could cover the focused element.
+    if (link?.matches(":focus-visible")) schedule(() => show(link));
   });
   document.addEventListener("keydown", ({ key }) => {
     if (key === "Escape") hide();
   });
-  const follow = () => {
+  const followScroll = () => {
     const link = owner;
     if (!link || card.hidden) return;
-    if (link === document.activeElement) return place(link);
+    if (link === document.activeElement) return positionCard(link);
     hide();
-    later(() => link.matches(":hover") && show(link)); // still under the pointer
+    schedule(() => link.matches(":hover") && show(link)); // still under the pointer
   };
-  document.addEventListener("scroll", follow, { capture: true, passive: true });
+  document.addEventListener("scroll", followScroll, { capture: true, passive: true });
   document.addEventListener("htmx:afterSwap", () => {
     hide();
-    known.clear();
+    responses.clear();
   });
 })();

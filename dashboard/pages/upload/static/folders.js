@@ -1,114 +1,113 @@
-/* Folders among the files of the upload page: each becomes a system, asked for with what
-   its name and its files say. */
+/* Each folder of files becomes a system. Its form is prefilled from the folder's name and
+   files. */
 const uploadFolders = (() => {
-  const { form, list, sources, find, say, send } = upload;
-  const place = find("[data-folders]");
-  const maker = document.getElementById("new-system");
-  const folders = new Map(); /* by name: its part of the form, once that has come */
-  const MOST_TOLD = 5;
+  const { form, list, sourceOf, find, say, send } = upload;
+  const container = find("[data-folders]");
+  const newSystemForm = document.getElementById("new-system");
+  const folders = new Map(); /* folder name -> its part of the form, null while it is loading */
+  const MAX_DESCRIPTION_FILES = 5;
   let count = 0;
 
-  const entries = () => [...list.querySelectorAll("[data-item]")];
+  const entries = () => [...list.querySelectorAll("[data-file-entry]")];
   const entriesOf = (name) => entries().filter((entry) => entry.dataset.folder === name);
-  /* What is left out, a note or a script, belongs to no system. */
-  const wanted = () => entries().filter((entry) => "stored" in entry.dataset || find("[data-pick]", entry)?.checked);
+  /* Entries that are not included, such as notes and scripts, have no system. */
+  const includedEntries = () => entries().filter((entry) => "stored" in entry.dataset || find("[data-include]", entry)?.checked);
 
-  const ask = async (name) => {
+  const requestFolderForm = async (name) => {
     const fields = new FormData();
     fields.set("csrfmiddlewaretoken", find("[name=csrfmiddlewaretoken]").value);
     fields.set("do", "folder");
     fields.set("name", name);
-    fields.set("place", String((count += 1)));
+    fields.set("number", String((count += 1)));
     fields.set("study", document.getElementById("target-study")?.value ?? "");
-    const told = entriesOf(name).filter((entry) => "tellsSystem" in entry.dataset && !entry.dataset.modified);
-    for (const entry of told.slice(0, MOST_TOLD)) fields.append("file", sources.get(entry).file);
+    const descriptions = entriesOf(name).filter((entry) => "describesSystem" in entry.dataset && !entry.dataset.modified);
+    for (const entry of descriptions.slice(0, MAX_DESCRIPTION_FILES)) fields.append("file", sourceOf.get(entry).file);
     try {
-      const part = find("[data-folder-of]", await send(form.action, fields));
-      for (const field of part.querySelectorAll("[data-folder-new][hidden] [data-field]")) field.disabled = true;
-      if (folders.has(name)) folders.set(name, part);
-      return part;
+      const folder = find("[data-folder-name]", await send(form.action, fields));
+      for (const field of folder.querySelectorAll("[data-new-system-fields][hidden] [data-field]")) field.disabled = true;
+      if (folders.has(name)) folders.set(name, folder);
+      return folder;
     } catch {
-      folders.delete(name); // asked again with the next file
+      folders.delete(name); // request it again with the next file
       return null;
     }
   };
 
-  /* The system of all files steps back while each file has a folder's. */
-  const show = () => {
-    const names = new Set(wanted().map((entry) => entry.dataset.folder));
-    const parts = [...folders].flatMap(([name, part]) => (part && names.has(name) ? [part] : []));
-    /* One folder that says nothing about its system is only where the files were. */
-    const shown = parts.length > 1 || parts.some((part) => "known" in part.dataset) ? parts : [];
-    if (shown.length !== place.children.length || shown.some((part, at) => place.children[at] !== part)) place.replaceChildren(...shown);
-    for (const part of shown) {
-      const n = entriesOf(part.dataset.folderOf).length;
-      find("[data-folder-count]", part).textContent = say("folder-files", { n });
+  /* Hide the common system field while every file has a system by its folder. */
+  const renderFolders = () => {
+    const names = new Set(includedEntries().map((entry) => entry.dataset.folder));
+    const parts = [...folders].flatMap(([name, folder]) => (folder && names.has(name) ? [folder] : []));
+    /* A single folder that does not describe a system needs no form of its own. */
+    const visible = parts.length > 1 || parts.some((folder) => "systemKnown" in folder.dataset) ? parts : [];
+    if (visible.length !== container.children.length || visible.some((folder, index) => container.children[index] !== folder)) container.replaceChildren(...visible);
+    for (const folder of visible) {
+      const n = entriesOf(folder.dataset.folderName).length;
+      find("[data-folder-count]", folder).textContent = say("folder-files", { n });
     }
-    const alone = wanted().some((entry) => !partOf(entry));
-    const isAsked = !shown.length || alone;
-    for (const each of form.querySelectorAll("[data-one-system]")) each.hidden = !isAsked;
-    document.getElementById("target-system").required = isAsked;
+    const isRequired = !visible.length || includedEntries().some((entry) => !folderOf(entry));
+    for (const element of form.querySelectorAll("[data-single-system]")) element.hidden = !isRequired;
+    document.getElementById("target-system").required = isRequired;
   };
 
-  const partOf = (entry) => {
-    const part = folders.get(entry.dataset.folder);
-    return part?.isConnected ? part : null;
+  const folderOf = (entry) => {
+    const folder = folders.get(entry.dataset.folder);
+    return folder?.isConnected ? folder : null;
   };
 
-  let work = Promise.resolve();
-  const arrange = async () => {
-    const all = new Set(entries().map((entry) => entry.dataset.folder));
-    for (const name of folders.keys()) if (!all.has(name)) folders.delete(name);
-    for (const name of new Set(wanted().map((entry) => entry.dataset.folder).filter(Boolean))) {
+  let pendingUpdate = Promise.resolve();
+  const updateFolders = async () => {
+    const names = new Set(entries().map((entry) => entry.dataset.folder));
+    for (const name of folders.keys()) if (!names.has(name)) folders.delete(name);
+    for (const name of new Set(includedEntries().map((entry) => entry.dataset.folder).filter(Boolean))) {
       if (folders.has(name)) continue;
       folders.set(name, null);
-      await ask(name);
+      await requestFolderForm(name);
     }
-    show();
+    renderFolders();
   };
 
-  list.addEventListener("tallied", ({ detail }) => {
-    if (!detail.open) work = work.then(arrange);
+  list.addEventListener("previewschanged", ({ detail }) => {
+    if (!detail.unfinished) pendingUpdate = pendingUpdate.then(updateFolders);
   });
   list.addEventListener("change", ({ target }) => {
-    if (target.matches("[data-pick]")) work = work.then(arrange);
+    if (target.matches("[data-include]")) pendingUpdate = pendingUpdate.then(updateFolders);
   });
 
-  /* Folders are mostly of one machine: what is said of it once is said of all that say nothing yet. */
-  place.addEventListener("change", ({ target }) => {
+  /* Folders mostly share a machine: copy the chosen host to folders without one. */
+  container.addEventListener("change", ({ target }) => {
     const { field } = target.dataset;
     if (field !== "host" && field !== "new_host") return;
-    for (const other of place.querySelectorAll(`[data-field=${field}]`)) other.value ||= target.value;
+    for (const other of container.querySelectorAll(`[data-field=${field}]`)) other.value ||= target.value;
   });
 
-  place.addEventListener("change", ({ target }) => {
+  container.addEventListener("change", ({ target }) => {
     if (!target.matches("[data-folder-system]")) return;
-    const asked = find("[data-folder-new]", target.closest("[data-folder-of]"));
-    asked.hidden = Boolean(target.value);
-    for (const field of asked.querySelectorAll("[data-field]")) field.disabled = asked.hidden;
+    const newFields = find("[data-new-system-fields]", target.closest("[data-folder-name]"));
+    newFields.hidden = Boolean(target.value);
+    for (const field of newFields.querySelectorAll("[data-field]")) field.disabled = newFields.hidden;
   });
 
-  /* Register the systems of these entries' folders: all of them, or say where it failed. */
-  const register = async (entries) => {
-    await work;
-    const parts = new Set(entries.map(partOf).filter(Boolean));
+  /* Register the new systems of these entries; return whether all succeeded. */
+  const registerSystems = async (entries) => {
+    await pendingUpdate;
+    const parts = new Set(entries.map(folderOf).filter(Boolean));
     let isDone = true;
-    for (const part of parts) {
-      const problem = find("[data-folder-problem]", part);
-      const chosen = find("[data-folder-system]", part);
+    for (const folder of parts) {
+      const problem = find("[data-folder-problem]", folder);
+      const menu = find("[data-folder-system]", folder);
       problem.hidden = true;
-      if (chosen.value) continue;
-      const fields = new FormData(maker);
-      for (const field of part.querySelectorAll("[data-field]")) fields.set(field.dataset.field, field.value);
+      if (menu.value) continue;
+      const fields = new FormData(newSystemForm);
+      for (const field of folder.querySelectorAll("[data-field]")) fields.set(field.dataset.field, field.value);
       try {
-        const systems = await send(maker.action, fields);
-        const wanted = find("option[selected]", systems);
+        const systems = await send(newSystemForm.action, fields);
+        const created = find("option[selected]", systems);
         const option = document.createElement("option");
-        option.value = wanted.value;
-        option.textContent = wanted.textContent;
-        chosen.append(option);
-        chosen.value = option.value;
-        chosen.dispatchEvent(new Event("change", { bubbles: true }));
+        option.value = created.value;
+        option.textContent = created.textContent;
+        menu.append(option);
+        menu.value = option.value;
+        menu.dispatchEvent(new Event("change", { bubbles: true }));
       } catch (error) {
         problem.textContent = error.message;
         problem.hidden = false;
@@ -119,9 +118,9 @@ const uploadFolders = (() => {
   };
 
   const systemOf = (entry) => {
-    const part = partOf(entry);
-    return part ? find("[data-folder-system]", part).value : document.getElementById("target-system").value;
+    const folder = folderOf(entry);
+    return folder ? find("[data-folder-system]", folder).value : document.getElementById("target-system").value;
   };
 
-  return { register, systemOf };
+  return { registerSystems, systemOf };
 })();

@@ -1,72 +1,72 @@
-/* What the upload page asks the server: a few requests at a time, each of which ends with
-   a part of a page or with a sentence. */
-const uploading = (form) => {
-  const LANES = 3;
-  const STALLED_MS = 120_000;
+/* Requests of the upload page: a few at a time; each returns a page fragment or fails with
+   a message. */
+const createUploader = (form) => {
+  const MAX_REQUESTS = 3;
+  const STALL_TIMEOUT_MS = 120_000;
   const find = (selector, root = form) => root.querySelector(selector);
 
   const say = (name, values = {}) =>
-    form.getAttribute(`data-say-${name}`).replace(/\{(\w+)\}/g, (_, key) => values[key]);
+    form.getAttribute(`data-text-${name}`).replace(/\{(\w+)\}/g, (_, key) => values[key]);
 
-  const lane = { busy: 0, queue: [] };
-  const advance = () => {
-    while (lane.busy < LANES && lane.queue.length) {
-      lane.busy += 1;
-      lane.queue.shift()().finally(() => {
-        lane.busy -= 1;
-        advance();
+  const requests = { busy: 0, queue: [] };
+  const runNext = () => {
+    while (requests.busy < MAX_REQUESTS && requests.queue.length) {
+      requests.busy += 1;
+      requests.queue.shift()().finally(() => {
+        requests.busy -= 1;
+        runNext();
       });
     }
   };
-  const inTurn = (job) =>
+  const enqueue = (job) =>
     new Promise((resolve) => {
-      lane.queue.push(() => job().then(resolve));
-      advance();
+      requests.queue.push(() => job().then(resolve));
+      runNext();
     });
 
-  /* Return the part of a page that came back, or throw what is wrong instead. */
-  const partOf = ({ status: code, responseText }) => {
-    const answer = document.createElement("template");
-    answer.innerHTML = responseText;
-    find("[data-signed-out]").hidden = code !== 401;
-    const problem = find("[data-problem]", answer.content);
+  /* Return the fragment of a response, or throw its error message. */
+  const parseFragment = ({ status, responseText }) => {
+    const template = document.createElement("template");
+    template.innerHTML = responseText;
+    find("[data-signed-out]").hidden = status !== 401;
+    const problem = find("[data-problem]", template.content);
     if (problem) throw new Error(problem.textContent);
-    if (!find("[data-part], option", answer.content)) throw new Error(say("unexpected"));
-    return answer.content;
+    if (!find("[data-fragment], option", template.content)) throw new Error(say("unexpected"));
+    return template.content;
   };
 
-  /* Send a form; who signed in elsewhere meanwhile has another mark than this page. */
+  /* Send a form with the current CSRF token, which a sign-in in another tab may change. */
   const send = (action, fields, onprogress = () => {}) =>
     new Promise((resolve, reject) => {
       const request = new XMLHttpRequest();
-      let stall = 0;
-      const wait = () => {
-        clearTimeout(stall);
-        stall = setTimeout(() => request.abort(), STALLED_MS);
+      let stallTimer = 0;
+      const restartStallTimer = () => {
+        clearTimeout(stallTimer);
+        stallTimer = setTimeout(() => request.abort(), STALL_TIMEOUT_MS);
       };
-      const mark = document.cookie.match(/(?:^|; )csrftoken=([^;]+)/);
-      if (mark) fields.set("csrfmiddlewaretoken", mark[1]);
+      const cookie = document.cookie.match(/(?:^|; )csrftoken=([^;]+)/);
+      if (cookie) fields.set("csrfmiddlewaretoken", cookie[1]);
       request.open("POST", action);
       request.setRequestHeader("X-Requested-With", "XMLHttpRequest");
       request.upload.onprogress = ({ loaded, total: all }) => {
-        wait();
+        restartStallTimer();
         onprogress(all ? loaded / all : 0);
       };
       request.onerror = request.onabort = () => reject(new Error(say("unreachable")));
       request.onload = () => {
         try {
-          resolve(partOf(request));
+          resolve(parseFragment(request));
         } catch (error) {
           reject(error);
         }
       };
-      request.onloadend = () => clearTimeout(stall);
-      wait();
+      request.onloadend = () => clearTimeout(stallTimer);
+      restartStallTimer();
       request.send(fields);
     });
 
-  /* A file that was changed or taken away since it was chosen cannot be sent either. */
-  const reasonOf = async (error, { file }) => {
+  /* Return the reason of a failure: browsers also fail for changed or removed files. */
+  const failureReason = async (error, { file }) => {
     try {
       await file.slice(0, 1).arrayBuffer();
       return error.message;
@@ -75,28 +75,28 @@ const uploading = (form) => {
     }
   };
 
-  /* What is stored is read and compared by others: say how far they are. Of two uploads
-     in a row the later one goes on telling. */
-  let followed = 0;
-  const follow = async (address) => {
-    const place = find("[data-processing-of]");
-    const mine = (followed += 1);
-    for (let wait = 200; mine === followed; wait = 1000) {
-      await new Promise((resolve) => setTimeout(resolve, wait));
-      const answer = await fetch(address).catch(() => null);
-      const text = answer?.ok ? await answer.text().catch(() => null) : null;
-      if (mine !== followed) return;
+  /* Show the progress of background processing until it is done. A later upload replaces
+     an earlier one. */
+  let latestCall = 0;
+  const followProcessing = async (url) => {
+    const target = find("[data-processing-target]");
+    const call = (latestCall += 1);
+    for (let delay = 200; call === latestCall; delay = 1000) {
+      await new Promise((resolve) => setTimeout(resolve, delay));
+      const response = await fetch(url).catch(() => null);
+      const text = response?.ok ? await response.text().catch(() => null) : null;
+      if (call !== latestCall) return;
       if (text === null) {
-        place.textContent = say("unfollowed");
-        if (answer?.status === 404) return; // signed out meanwhile
-        continue; // away for a moment
+        target.textContent = say("unfollowed");
+        if (response?.status === 404) return; // signed out meanwhile
+        continue; // temporary failure
       }
       const page = new DOMParser().parseFromString(text, "text/html");
-      place.replaceChildren(...page.body.children);
-      place.dispatchEvent(new Event("partcome", { bubbles: true }));
-      if (!find("[data-unfinished]", place)) return;
+      target.replaceChildren(...page.body.children);
+      target.dispatchEvent(new Event("fragmentloaded", { bubbles: true }));
+      if (!find("[data-unfinished]", target)) return;
     }
   };
 
-  return { say, inTurn, send, reasonOf, follow };
+  return { say, enqueue, send, failureReason, followProcessing };
 };

@@ -1,32 +1,32 @@
-/* The systems of the upload page: those of the chosen study first, and a new one. */
+/* The system menu: systems of the chosen study come first; a new system can be added. */
 (() => {
   const { find, say, send } = upload;
   const studies = document.getElementById("target-study");
   const systems = document.getElementById("target-system");
 
-  const arrange = () => {
-    const chosen = systems.value;
+  const groupByStudy = () => {
+    const selected = systems.value;
     find("[data-measured]", systems)?.remove();
-    const fitting = [...systems.querySelectorAll("[data-studies]")].filter((option) =>
+    const options = [...systems.querySelectorAll("[data-studies]")].filter((option) =>
       option.dataset.studies.split(" ").includes(studies?.value),
     );
-    if (!fitting.length) return;
+    if (!options.length) return;
     const group = document.createElement("optgroup");
     group.label = say("measured");
     group.dataset.measured = "";
-    group.append(...fitting.map((option) => option.cloneNode(true)));
+    group.append(...options.map((option) => option.cloneNode(true)));
     systems.firstElementChild.after(group);
-    systems.value = chosen;
+    systems.value = selected;
   };
-  studies?.addEventListener("change", arrange);
-  arrange();
+  studies?.addEventListener("change", groupByStudy);
+  groupByStudy();
 
   document.getElementById("new-system").addEventListener("submit", async (event) => {
     event.preventDefault();
     const problem = find("[data-system-problem]");
     try {
       systems.replaceChildren(await send(event.target.action, new FormData(event.target)));
-      arrange();
+      groupByStudy();
       problem.hidden = true;
       find("[data-new-system]").open = false;
       systems.focus();

@@ -2,17 +2,20 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks.analysis.factor_effects.design import factors_of
-from benchmarks.analysis.factor_effects.model import (
-    half_normal,
+from benchmarks.analysis.factor_effects.factors import find_factors
+from benchmarks.analysis.factor_effects.linear_model import (
+    half_normal_quantiles,
     lenth,
     regular_contrasts,
 )
-from tests.benchmarks.analysis.factor_effects.designs import standard_order, truth
+from tests.benchmarks.analysis.factor_effects.published_designs import (
+    standard_order,
+    truth,
+)
 
 
 def terms(systems):
-    contrasts = regular_contrasts(factors_of(systems), systems)
+    contrasts = regular_contrasts(find_factors(systems), systems)
     return ["=".join(label(term) for term in each.simplest) for each in contrasts]
 
 
@@ -21,7 +24,7 @@ def label(term):
 
 
 def fraction(names, **generators):
-    """A full design with further factors made of products: ``D="ABC"``."""
+    """Return a full design with factors that are products of others: ``D="ABC"``."""
     return [
         {
             **levels,
@@ -45,7 +48,7 @@ def test_a_half_fraction_of_resolution_four_pairs_its_interactions():
     assert terms(systems) == ["A", "B", "C", "D", "AB=CD", "AC=BD", "AD=BC"]
 
 
-def test_a_half_fraction_of_resolution_five_tells_all_interactions():
+def test_a_half_fraction_of_resolution_five_separates_all_interactions():
     """2^(5-1) with E = ABCD: no two of its 15 terms are aliases."""
     contrasts = terms(fraction("ABCD", E="ABCD"))
 
@@ -57,19 +60,19 @@ def test_a_saturated_fraction_names_the_interactions_behind_each_main_effect():
     """2^(7-4): every main effect is the alias of three interactions."""
     systems = fraction("ABC", D="AB", E="AC", F="BC", G="ABC")
 
-    contrasts = regular_contrasts(factors_of(systems), systems)
+    contrasts = regular_contrasts(find_factors(systems), systems)
 
     first = {label(term) for term in contrasts[0].terms if len(term) == 2}
     assert [label(each.terms[0]) for each in contrasts] == list("ABCDEFG")
     assert first == {"BD", "CE", "FG"}
 
 
-def test_an_alias_that_is_turned_round_is_found_as_well():
+def test_a_negated_alias_is_found():
     """2^(3-1) with C = -AB."""
     turned = {"off": "on", "on": "off"}
     systems = [{**each, "C": turned[each["C"]]} for each in fraction("AB", C="AB")]
 
-    contrasts = regular_contrasts(factors_of(systems), systems)
+    contrasts = regular_contrasts(find_factors(systems), systems)
 
     assert [label(term) for term in contrasts[2].terms] == ["C", "AB"]
 
@@ -98,12 +101,12 @@ def test_the_order_of_systems_does_not_matter():
     assert terms(systems[::-1]) == terms(systems)
 
 
-# The quantiles of Lenth's table 1, for 8, 16 and 32 cells.
+# Quantiles of Lenth's table 1 for 8, 16 and 32 cells.
 TABLE = [(7, 3.764, 9.008), (15, 2.571, 5.219), (31, 2.218, 4.218)]
 
 
 @pytest.mark.parametrize(("m", "me", "sme"), TABLE)
-def test_its_margins_are_those_of_lenths_table(m, me, sme):
+def test_margins_equal_lenths_table(m, me, sme):
     judged = lenth(np.ones(m))
 
     assert judged.pse == 1.5
@@ -111,7 +114,7 @@ def test_its_margins_are_those_of_lenths_table(m, me, sme):
     assert round(judged.sme / judged.pse, 3) == sme
 
 
-def test_its_quantiles_are_students():
+def test_quantiles_equal_students():
     judged = lenth(np.arange(1.0, 13.0))
 
     assert judged.me / judged.pse == pytest.approx(stats.t.ppf(0.975, 4))
@@ -135,29 +138,29 @@ def test_it_scales_with_its_contrasts_and_ignores_signs_and_order():
     assert turned.sme == pytest.approx(3 * lenth(contrasts).sme)
 
 
-def test_three_contrasts_cannot_tell_what_is_chance():
+def test_three_contrasts_have_no_margins():
     assert lenth(np.array([1.0, 2.0, 3.0])) is None
 
 
-def test_contrasts_that_are_mostly_nothing_measure_no_chance():
+def test_contrasts_that_are_mostly_zero_have_no_margins():
     assert lenth(np.array([0, 0, 0, 0, 0, 0, 5.0])) is None
 
 
 def test_the_half_normal_axis_follows_the_sizes():
-    quantiles = half_normal(np.array([-3.0, 1.0, 2.0]))
+    quantiles = half_normal_quantiles(np.array([-3.0, 1.0, 2.0]))
 
     expected = stats.halfnorm.ppf([(3 - 0.5) / 3, (1 - 0.5) / 3, (2 - 0.5) / 3])
     assert quantiles == pytest.approx(expected)
 
 
-def test_contrasts_that_only_rounding_tells_apart_stay_in_their_order_on_the_axis():
+def test_contrasts_equal_up_to_rounding_keep_their_order():
     sizes = np.array([0.1 + 0.2, -0.3, 0.1])
 
-    assert half_normal(sizes).argsort().tolist() == [2, 0, 1]
-    assert half_normal(sizes[[1, 0, 2]]).argsort().tolist() == [2, 0, 1]
+    assert half_normal_quantiles(sizes).argsort().tolist() == [2, 0, 1]
+    assert half_normal_quantiles(sizes[[1, 0, 2]]).argsort().tolist() == [2, 0, 1]
 
 
-def test_a_contrast_at_the_limit_of_chance_is_beyond_it_however_it_was_rounded():
+def test_a_contrast_at_the_limit_is_excluded_despite_rounding():
     """0.3 is 3.75 times the median 0.08; the median of the others is 0.07."""
     others = [0.02, 0.04, 0.06, 0.08, 0.1, 0.12]
     limits = [0.3, 0.1 + 0.2, np.nextafter(0.3, 0)]
@@ -167,8 +170,8 @@ def test_a_contrast_at_the_limit_of_chance_is_beyond_it_however_it_was_rounded()
     assert [each.pse for each in judged] == pytest.approx([1.5 * 0.07] * 3)
 
 
-def test_of_chance_alone_it_calls_few_contrasts_real():
-    """Of 16 cells: 3 % of contrasts beyond ME, 2 % of designs with one beyond SME."""
+def test_chance_rarely_gives_clear_contrasts():
+    """16 cells: 3 % of contrasts exceed ME, 2 % of designs have one beyond SME."""
     contrasts = np.random.default_rng(1989).normal(size=(4000, 15))
     judged = [lenth(row) for row in contrasts]
     largest = np.abs(contrasts).max(axis=1)

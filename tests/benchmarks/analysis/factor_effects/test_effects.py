@@ -7,15 +7,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from benchmarks.analysis.factor_effects.design import Observation, Side, factors_of
 from benchmarks.analysis.factor_effects.effects import (
-    Effect,
-    factor_effects,
-    means,
-    pictures,
-    ranked,
+    FactorEffect,
+    estimate_factor_effects,
+    interaction_means,
+    level_means,
+    rank_effects,
 )
-from tests.benchmarks.analysis.factor_effects.designs import (
+from benchmarks.analysis.factor_effects.factors import (
+    Observation,
+    RunScatter,
+    find_factors,
+)
+from tests.benchmarks.analysis.factor_effects.published_designs import (
     FILTRATION,
     PILOT_PLANT,
     REACTOR,
@@ -33,9 +37,9 @@ responses = st.lists(st.floats(-3, 3), min_size=16, max_size=16, unique=True)
 
 def test_it_finds_the_published_effects_on_the_filtration_rate():
     """Montgomery: PSE 2.625, ME 6.748, SME 13.699; A, C, D, AC and AD stand out."""
-    effects = factor_effects(unreplicated("ABCD", FILTRATION))
+    effects = estimate_factor_effects(unreplicated("ABCD", FILTRATION))
 
-    assert effects.kind == "contrasts"
+    assert effects.error_source == "contrasts"
     assert (effects.lenth.contrasts, effects.lenth.pse) == (15, 2.625)
     assert round(effects.lenth.me, 3) == 6.748
     assert round(effects.lenth.sme, 3) == 13.699
@@ -49,7 +53,7 @@ def test_it_finds_the_published_effects_on_the_filtration_rate():
 
 def test_it_finds_the_published_effects_on_the_reactor():
     """Box, Hunter and Hunter: B 19.5, D 10.75, E -6.25, BD 13.25, DE -11."""
-    analysed = factor_effects(unreplicated("ABCDE", REACTOR))
+    analysed = estimate_factor_effects(unreplicated("ABCDE", REACTOR))
 
     effects = logs(analysed)
     assert standing_out(analysed, "clear", "possible") == {
@@ -65,10 +69,10 @@ def test_it_finds_the_published_effects_on_the_reactor():
 
 def test_repeated_runs_give_the_published_error_of_the_pilot_plant():
     """Box, Hunter and Hunter: s^2 = 8 with 8 degrees of freedom, error 1.4."""
-    analysed = factor_effects(replicated(standard_order("TCK"), PILOT_PLANT))
+    analysed = estimate_factor_effects(replicated(standard_order("TCK"), PILOT_PLANT))
 
     effects = logs(analysed)
-    assert analysed.kind == "replicated"
+    assert analysed.error_source == "replicated"
     assert (analysed.scatter.variance, analysed.scatter.df) == (8, 8)
     assert [round(effects[term], 6) for term in ("T", "C", "K")] == [23, -5, 1.5]
     assert round(effects["T x K"], 6) == 10
@@ -97,7 +101,7 @@ def test_factors_of_three_levels_give_the_published_analysis_of_variance():
     """Mean square of error 675.21 with 27 degrees of freedom; 10683.72 and 39118.72."""
     systems = [{"material": a, "temperature": b} for a, b in BATTERY]
 
-    effects = factor_effects(replicated(systems, BATTERY.values()))
+    effects = estimate_factor_effects(replicated(systems, BATTERY.values()))
 
     assert (round(effects.scatter.variance, 2), effects.scatter.df) == (675.21, 27)
     assert round(sum_of_squares(effects, "material"), 2) == 10683.72
@@ -110,16 +114,18 @@ def test_factors_of_three_levels_give_the_published_analysis_of_variance():
 
 
 def sum_of_squares(analysed, factor):
-    """That of a factor with three levels and 12 runs each, from its two effects."""
+    """Return the sum of squares of a factor with three levels and 12 runs each."""
     effects = [each.log_effect for each in analysed.effects if name(each) == factor]
     return 12 * float(np.var([0, *effects])) * 3
 
 
-def test_unequal_runs_are_weighed_as_many_as_they_are():
+def test_unequal_runs_are_weighted_by_their_number():
     """Two cells: the difference of two means with a pooled variance."""
     one, two = [3.0, 4.0, 5.0, 8.0], [1.0, 2.0]
 
-    effects = factor_effects(replicated([{"A": "off"}, {"A": "on"}], [one, two]))
+    effects = estimate_factor_effects(
+        replicated([{"A": "off"}, {"A": "on"}], [one, two])
+    )
 
     expected = stats.ttest_ind(two, one)
     (effect,) = effects.effects
@@ -129,11 +135,11 @@ def test_unequal_runs_are_weighed_as_many_as_they_are():
     assert effect.margin == pytest.approx((high - low) / 2)
 
 
-def test_a_shared_native_run_widens_the_margins_of_what_it_tells_apart():
+def test_a_shared_native_run_widens_margins_between_groups():
     """16 cells over 4 native ones: sqrt(1 + 16 / 4) for OS and bits."""
-    effects = factor_effects(
+    effects = estimate_factor_effects(
         [
-            replace(each, baseline=each.levels["A"] + each.levels["B"])
+            replace(each, baseline_id=each.levels["A"] + each.levels["B"])
             for each in unreplicated("ABCD", FILTRATION)
         ]
     )
@@ -145,8 +151,8 @@ def test_a_shared_native_run_widens_the_margins_of_what_it_tells_apart():
     assert (shares["A"], shares["C"]) == (pytest.approx(0.8), 0)
 
 
-def test_half_the_cells_of_a_design_tell_main_effects_without_their_aliases():
-    effects = factor_effects(
+def test_half_of_the_cells_estimate_main_effects_with_aliases():
+    effects = estimate_factor_effects(
         [
             each
             for each in unreplicated("ABCD", FILTRATION)
@@ -154,24 +160,24 @@ def test_half_the_cells_of_a_design_tell_main_effects_without_their_aliases():
         ]
     )
 
-    assert effects.kind == "contrasts"
+    assert effects.error_source == "contrasts"
     assert [name(each) for each in effects.effects if len(each.term) == 2] == []
     assert len(effects.aliases) == 6
     assert all(len(each.partners) == 1 for each in effects.aliases)
 
 
-def test_a_design_with_a_hole_is_fitted_and_what_is_left_over_is_its_error():
-    effects = factor_effects(unreplicated("ABCD", FILTRATION)[:-1])
+def test_a_design_with_a_missing_cell_uses_its_residuals():
+    effects = estimate_factor_effects(unreplicated("ABCD", FILTRATION)[:-1])
 
-    assert effects.kind == "residual"
+    assert effects.error_source == "residual"
     assert round(effects.scatter.df) == 15 - 11
     assert standing_out(effects) == {"A", "D", "A x C", "A x D"}
 
 
-def test_on_different_days_only_what_no_day_does_is_clear():
-    """Runs of 0.1 %: 10 % may be the day's doing, 60 % is none's."""
+def test_on_different_days_only_large_effects_are_clear():
+    """Runs vary by 0.1 %: days may explain 10 % but not 60 %."""
     observations = [
-        Observation({"tools": tools, "bits": bits}, log, Side(5, 4e-6))
+        Observation({"tools": tools, "bits": bits}, log, RunScatter(5, 4e-6))
         for tools, bits, log in (
             ("no", "32", 0.0),
             ("no", "64", 0.1),
@@ -181,7 +187,7 @@ def test_on_different_days_only_what_no_day_does_is_clear():
     ]
 
     same, apart = (
-        factor_effects(observations, are_days_apart=are_apart)
+        estimate_factor_effects(observations, are_days_apart=are_apart)
         for are_apart in (False, True)
     )
 
@@ -194,37 +200,37 @@ def test_on_different_days_only_what_no_day_does_is_clear():
     assert [effect.log_effect for effect in same.effects] == pytest.approx(
         [effect.log_effect for effect in apart.effects]
     )
-    assert (same.are_days_apart, apart.are_days_apart) == (False, True)
+    assert (same.are_sessions_different, apart.are_sessions_different) == (False, True)
 
 
-def test_four_single_values_are_shown_and_not_judged():
+def test_four_single_values_are_shown_without_margins():
     """The UOC study: two storages, two swaps."""
-    effects = factor_effects(unreplicated("AB", [1.0, 2.0, 2.0, 3.5]))
+    effects = estimate_factor_effects(unreplicated("AB", [1.0, 2.0, 2.0, 3.5]))
 
-    assert effects.kind == "unjudged"
+    assert effects.error_source == "not_assessed"
     assert logs(effects) == pytest.approx({"A": 1.25, "B": 1.25})
-    assert standing_out(effects, "unjudged") == {"A", "B"}
+    assert standing_out(effects, "not_assessed") == {"A", "B"}
     assert all(each.margin is None for each in effects.effects)
     assert [
         [factor.names for factor in term] for term in effects.pooled_interactions
     ] == [[("A",), ("B",)]]
 
 
-def test_printed_values_that_are_all_alike_are_not_judged():
-    effects = factor_effects(unreplicated("ABC", [2.0] * 8))
+def test_identical_values_have_no_margins():
+    effects = estimate_factor_effects(unreplicated("ABC", [2.0] * 8))
 
-    assert effects.kind == "unjudged"
+    assert effects.error_source == "not_assessed"
     assert all(each.log_effect == pytest.approx(0) for each in effects.effects)
 
 
-def test_systems_that_are_alike_or_alone_have_no_effects():
-    assert factor_effects([]).kind == "constant"
-    assert factor_effects([Observation({"A": "on"}, 1.0)]).effects == ()
-    assert factor_effects([Observation({"A": "on"}, 1.0)] * 3).effects == ()
+def test_equal_or_single_systems_have_no_effects():
+    assert estimate_factor_effects([]).error_source == "constant"
+    assert estimate_factor_effects([Observation({"A": "on"}, 1.0)]).effects == ()
+    assert estimate_factor_effects([Observation({"A": "on"}, 1.0)] * 3).effects == ()
 
 
 def test_every_contrast_is_on_the_half_normal_plot():
-    effects = factor_effects(unreplicated("ABCD", FILTRATION))
+    effects = estimate_factor_effects(unreplicated("ABCD", FILTRATION))
 
     sizes = [point.size for point in effects.points]
     quantiles = [point.quantile for point in effects.points]
@@ -239,8 +245,8 @@ def test_the_order_of_the_systems_does_not_matter(values, random):
     observations = unreplicated("ABCD", values)
     shuffled = random.sample(observations, len(observations))
 
-    assert logs(factor_effects(shuffled)) == pytest.approx(
-        logs(factor_effects(observations))
+    assert logs(estimate_factor_effects(shuffled)) == pytest.approx(
+        logs(estimate_factor_effects(observations))
     )
 
 
@@ -249,15 +255,15 @@ def test_the_order_of_the_systems_does_not_matter(values, random):
 def test_the_unit_of_the_values_does_not_matter(values, log_unit):
     observations = unreplicated("ABCD", values)
 
-    effects = factor_effects(shifted(observations, log_unit))
+    effects = estimate_factor_effects(shifted(observations, log_unit))
 
-    expected = logs(factor_effects(observations))
+    expected = logs(estimate_factor_effects(observations))
     assert logs(effects) == pytest.approx(expected, abs=1e-9)
 
 
 @settings(max_examples=25, deadline=None)
 @given(responses)
-def test_swapping_the_levels_of_a_factor_inverts_what_it_does(values):
+def test_swapping_the_levels_inverts_the_effect(values):
     observations = unreplicated("ABCD", values)
     turned = {"off": "on", "on": "off"}
     swapped = [
@@ -265,7 +271,10 @@ def test_swapping_the_levels_of_a_factor_inverts_what_it_does(values):
         for each in observations
     ]
 
-    one, other = logs(factor_effects(observations)), logs(factor_effects(swapped))
+    one, other = (
+        logs(estimate_factor_effects(observations)),
+        logs(estimate_factor_effects(swapped)),
+    )
 
     signs = {term: -1 if "B" in term else 1 for term in one}
     assert other == pytest.approx({term: signs[term] * one[term] for term in one})
@@ -274,41 +283,41 @@ def test_swapping_the_levels_of_a_factor_inverts_what_it_does(values):
 @settings(max_examples=25, deadline=None)
 @given(responses)
 def test_least_squares_and_contrasts_agree_where_both_apply(values):
-    """A full design is fitted by least squares as soon as its runs were repeated."""
+    """A full design is fitted by least squares if its runs were repeated."""
     observations = unreplicated("ABCD", values)
-    repeated = [replace(each, runs=Side(2, 0.1)) for each in observations]
+    repeated = [replace(each, scatter=RunScatter(2, 0.1)) for each in observations]
 
-    expected = logs(factor_effects(observations))
-    assert logs(factor_effects(repeated)) == pytest.approx(expected, abs=1e-9)
+    expected = logs(estimate_factor_effects(observations))
+    assert logs(estimate_factor_effects(repeated)) == pytest.approx(expected, abs=1e-9)
 
 
 def test_an_effect_is_a_factor_with_its_bounds():
-    effect = Effect((), (), math.log(2), margin=math.log(1.5))
+    effect = FactorEffect((), (), math.log(2), margin=math.log(1.5))
 
-    assert effect.factor == pytest.approx(2)
+    assert effect.ratio == pytest.approx(2)
     assert effect.interval == pytest.approx((2 / 1.5, 3))
-    assert Effect((), (), 0.0).interval is None
+    assert FactorEffect((), (), 0.0).interval is None
 
 
-def test_what_is_clear_comes_first_and_the_largest_first_among_equals():
+def test_effects_are_ranked_by_strength_and_size():
     effects = [
-        Effect((), (), 0.9, strength="none"),
-        Effect((), (), 0.1, strength="clear"),
-        Effect((), (), 0.5, strength="possible"),
-        Effect((), (), -0.3, strength="clear"),
+        FactorEffect((), (), 0.9, strength="none"),
+        FactorEffect((), (), 0.1, strength="clear"),
+        FactorEffect((), (), 0.5, strength="possible"),
+        FactorEffect((), (), -0.3, strength="clear"),
     ]
 
-    assert [each.log_effect for each in ranked(effects)] == [-0.3, 0.1, 0.5, 0.9]
+    assert [each.log_effect for each in rank_effects(effects)] == [-0.3, 0.1, 0.5, 0.9]
 
 
-def test_effects_that_only_rounding_tells_apart_stay_in_their_order():
-    """0.1 + 0.2 - 0.3 is not 0 in floating point; which is larger tells nothing."""
+def test_effects_equal_up_to_rounding_keep_their_order():
+    """0.1 + 0.2 - 0.3 is not 0 in floating point, so the order is arbitrary."""
     sizes = [-0.3, 0.1 + 0.2, -0.3, 0.3 + 1e-12, 0.4]
 
-    effects = ranked([Effect((), (), size) for size in sizes])
+    effects = rank_effects([FactorEffect((), (), size) for size in sizes])
 
     assert [each.log_effect for each in effects] == [0.4, *sizes[:4]]
-    assert ranked([]) == ()
+    assert rank_effects([]) == ()
 
 
 CELLS = [
@@ -325,30 +334,31 @@ TOOLS = [
 
 
 def test_it_gives_the_geometric_mean_of_each_combination():
-    tools, bits = factors_of([each.levels for each in TOOLS])
+    tools, bits = find_factors([each.levels for each in TOOLS])
 
-    table = means(tools, bits, TOOLS)
+    table = level_means(tools, bits, TOOLS)
 
     assert table.rows[0] == pytest.approx((0.2, 0.8))
     assert table.rows[1] == pytest.approx((math.sqrt(0.36), 0.8))
-    assert table.factors == pytest.approx((3.0, 1.0))
+    assert table.ratios == pytest.approx((3.0, 1.0))
 
 
 def test_a_combination_that_was_not_measured_has_no_mean():
-    tools, bits = factors_of([each.levels for each in TOOLS])
+    tools, bits = find_factors([each.levels for each in TOOLS])
 
-    table = means(tools, bits, TOOLS[:-1])
+    table = level_means(tools, bits, TOOLS[:-1])
 
     assert table.rows[1][1] is None
-    assert table.factors[1] is None
+    assert table.ratios[1] is None
 
 
-def test_a_factor_that_interacts_is_pictured_over_the_others_levels():
+def test_an_interacting_factor_has_means_by_level():
     """Montgomery's filtration rate: A depends on C and D, B on nothing."""
     observed = unreplicated("ABCD", FILTRATION)
 
     found = {
-        each.one.names: each for each in pictures(factor_effects(observed), observed)
+        each.one.names: each
+        for each in interaction_means(estimate_factor_effects(observed), observed)
     }
 
     assert {names: each.other.names for names, each in found.items()} == {
@@ -364,8 +374,8 @@ def test_a_factor_that_interacts_is_pictured_over_the_others_levels():
     )
 
 
-def test_a_factor_that_moves_alone_has_no_picture():
+def test_a_factor_without_interactions_has_no_means():
     observed = unreplicated("ABC", [1.0, 2, 1.01, 2.02, 1.03, 2.0, 0.99, 2.01])
 
-    assert standing_out(factor_effects(observed)) == {"A"}
-    assert pictures(factor_effects(observed), observed) == ()
+    assert standing_out(estimate_factor_effects(observed)) == {"A"}
+    assert interaction_means(estimate_factor_effects(observed), observed) == ()

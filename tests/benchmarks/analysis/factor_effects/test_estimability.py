@@ -1,4 +1,4 @@
-"""An effect is shown if the systems tell it, and only then; proven in fractions."""
+"""Effects are shown if and only if they are estimable, verified in fractions."""
 
 from dataclasses import replace
 from itertools import combinations, permutations, product
@@ -7,12 +7,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.analysis.factor_effects.design import Observation, Side
-from benchmarks.analysis.factor_effects.effects import factor_effects
-from tests.benchmarks.analysis.factor_effects.designs import logs
-from tests.benchmarks.analysis.factor_effects.exact import exact_effects
+from benchmarks.analysis.factor_effects.effects import estimate_factor_effects
+from benchmarks.analysis.factor_effects.factors import Observation, RunScatter
+from tests.benchmarks.analysis.factor_effects.exact_effects import exact_effects
+from tests.benchmarks.analysis.factor_effects.published_designs import logs
 
-REPEATED = Side(3, 0.1)
+REPEATED = RunScatter(3, 0.1)
 
 
 def grid(**levels):
@@ -20,7 +20,7 @@ def grid(**levels):
 
 
 def measured(rows):
-    """Systems of two parameters, one value each."""
+    """Return systems of two parameters, one value each."""
     return [Observation({"os": os, "tools": tools}, value) for os, tools, value in rows]
 
 
@@ -42,7 +42,7 @@ def partners(effects):
 
 def answer(systems):
     responses = [(7 * at * at + 3 * at) % 11 for at in range(len(systems))]
-    effects = factor_effects(
+    effects = estimate_factor_effects(
         [
             Observation(each, float(response), REPEATED)
             for each, response in zip(systems, responses, strict=True)
@@ -59,16 +59,14 @@ def answer(systems):
         (grid(a="012", b="012"), range(2, 5)),
     ],
 )
-def test_every_small_design_shows_what_its_row_space_holds_and_nothing_else(
-    cells, sizes
-):
+def test_small_designs_show_exactly_the_estimable_effects(cells, sizes):
     for systems in (each for size in sizes for each in combinations(cells, size)):
         effects, expected = answer(systems)
 
         assert shown(effects) == pytest.approx(expected, abs=1e-9), systems
 
 
-def test_so_do_designs_in_which_parameters_are_not_stated():
+def test_designs_with_unreported_parameters_show_exactly_the_estimable_effects():
     cells = grid(a=["", "0", "1"], b=["", "0", "1"])
     for systems in (each for n in range(2, 6) for each in combinations(cells, n)):
         effects, expected = answer(systems)
@@ -77,14 +75,14 @@ def test_so_do_designs_in_which_parameters_are_not_stated():
         assert mains == {key for key in expected if len(key[0]) == 1}, systems
 
 
-def test_systems_that_do_not_state_a_parameter_are_no_average_of_its_levels():
-    """What was found: 2:0 was +1/6 and 1:0 was -1/6, told by no two systems.
+def test_systems_without_a_parameter_are_not_an_average_level():
+    """Regression: 2:0 was +1/6 and 1:0 was -1/6, although no two systems showed this.
 
-    With t0 + t1 + t2 = 0 for systems without "tools" (and "os" alike) the second and
-    third system say t0 = 0, the fourth m + t1 = 0, so that t2 = -t1 = m = 1/6. But
-    nothing says that a system without a parameter stands between its levels.
+    With t0 + t1 + t2 = 0 for systems without "tools" (and likewise "os"), the second
+    and third system give t0 = 0 and the fourth m + t1 = 0, so t2 = -t1 = m = 1/6. But a
+    system without a parameter is not known to be an average of its levels.
     """
-    effects = factor_effects(
+    effects = estimate_factor_effects(
         measured([("1", "2", 0.5), ("0", "", 0.0), ("0", "0", 0.0), ("", "1", 0.0)])
     )
 
@@ -96,16 +94,17 @@ def test_systems_that_do_not_state_a_parameter_are_no_average_of_its_levels():
     }
 
 
-def test_two_levels_that_only_met_in_different_systems_are_not_told_apart():
-    """Tools 1 against 0 was twice what one system has above one that states nothing."""
+def test_levels_from_different_systems_are_not_compared():
+    """Tools 1 versus 0 was twice the effect relative to a system without the
+    parameter."""
     rows = [("0", "1", 0.3), ("1", "0", 1.0)]
 
-    assert shown(factor_effects(measured([*rows, ("0", "", 0.0)]))) == {}
+    assert shown(estimate_factor_effects(measured([*rows, ("0", "", 0.0)]))) == {}
 
 
-def test_what_some_systems_cannot_have_is_compared_among_the_others():
-    """Drivers for Windows only: 0.3 - 1.0; Windows on average: 0.65 against 0."""
-    effects = factor_effects(
+def test_partial_parameters_are_compared_among_their_systems():
+    """Drivers for Windows only: 0.3 - 1.0; Windows on average: 0.65 versus 0."""
+    effects = estimate_factor_effects(
         measured([("Linux", "", 0.0), ("Windows", "1", 0.3), ("Windows", "0", 1.0)])
     )
 
@@ -125,20 +124,18 @@ def designs(of, sizes=(3, 14)):
 
 @settings(max_examples=60, deadline=None)
 @given(designs(levels), st.sampled_from("012"), st.floats(-2, 2))
-def test_what_systems_without_a_parameter_measured_tells_nothing_of_it(
-    observed, level, shift
-):
-    """Nor of its interactions, though only one level of the other moves."""
-    before = factor_effects(observed)
+def test_systems_without_a_parameter_do_not_inform_about_it(observed, level, shift):
+    """The same applies to interactions, although only one level of the other varies."""
+    before = estimate_factor_effects(observed)
     for term in [(factor,) for factor in before.factors] + [
         pair for each in combinations(before.factors, 2) for pair in (each, each[::-1])
     ]:
         factor, *others = term
-        after = factor_effects(
+        after = estimate_factor_effects(
             [
                 each
-                if factor.level_of(each.levels)
-                or any(other.level_of(each.levels) != level for other in others)
+                if factor.level(each.levels)
+                or any(other.level(each.levels) != level for other in others)
                 else replace(each, log_response=each.log_response + shift)
                 for each in observed
             ]
@@ -161,14 +158,17 @@ def test_what_systems_without_a_parameter_measured_tells_nothing_of_it(
         [("L", "", 0), ("W", "0", 0.1), ("W", "1", 0.2), ("L", "", 0.3), ("W", "2", 0)],
     ],
 )
-@pytest.mark.parametrize("side", [Side(), REPEATED])
-def test_small_designs_answer_alike_in_every_order(rows, side):
-    observed = [replace(each, runs=side) for each in measured(rows)]
-    expected = factor_effects(observed)
+@pytest.mark.parametrize("side", [RunScatter(), REPEATED])
+def test_the_order_of_small_designs_does_not_matter(rows, side):
+    observed = [replace(each, scatter=side) for each in measured(rows)]
+    expected = estimate_factor_effects(observed)
     for order in permutations(observed):
-        effects = factor_effects(order)
+        effects = estimate_factor_effects(order)
 
-        assert (effects.kind, effects.aliases) == (expected.kind, expected.aliases)
+        assert (effects.error_source, effects.aliases) == (
+            expected.error_source,
+            expected.aliases,
+        )
         assert [
             (each.term, each.levels, each.strength) for each in effects.effects
         ] == [(each.term, each.levels, each.strength) for each in expected.effects]
@@ -177,16 +177,14 @@ def test_small_designs_answer_alike_in_every_order(rows, side):
 
 @settings(max_examples=60, deadline=None)
 @given(designs(two_levels), st.sampled_from(["os", "bits", "tools"]))
-def test_swapping_the_names_of_two_levels_turns_the_sign_and_nothing_else(
-    observed, name
-):
-    before = factor_effects(observed)
+def test_swapping_two_levels_only_changes_the_sign(observed, name):
+    before = estimate_factor_effects(observed)
     assume(all(len(factor.levels) == 2 for factor in before.factors))
-    after = factor_effects(
+    after = estimate_factor_effects(
         [_renamed(each, name, {"0": "1", "1": "0"}) for each in observed]
     )
 
-    # Factors that never changed apart are one, whose first parameter gives its order.
+    # Factors that always changed together are one, ordered by its first parameter.
     turned = [factor.names for factor in before.factors if factor.names[0] == name]
     signs = {key: -1 if set(key) & set(turned) else 1 for key in _by_term(before)}
     assert _by_term(after) == pytest.approx(
@@ -201,16 +199,18 @@ def test_swapping_the_names_of_two_levels_turns_the_sign_and_nothing_else(
 @settings(max_examples=60, deadline=None)
 @given(designs(st.sampled_from(["0", "1", "2"])))
 def test_another_level_of_reference_changes_no_difference_between_levels(observed):
-    before = factor_effects(observed)
+    before = estimate_factor_effects(observed)
     assume(all(len(factor.names) == 1 for factor in before.factors))
     turned = {"0": "2", "1": "0", "2": "1"}
-    after = factor_effects([_renamed(each, "tools", turned) for each in observed])
+    after = estimate_factor_effects(
+        [_renamed(each, "tools", turned) for each in observed]
+    )
 
     for factor in before.factors:
         one, other = _levels(before, factor), _levels(after, factor)
         if factor.names == ("tools",):
             one = {turned[level]: value for level, value in one.items()}
-        # Against one reference all levels may be told, against another only some.
+        # All levels may be estimable relative to one reference, only some to another.
         assert one.keys() == other.keys() or factor.names == ("tools",)
         levels = sorted(one.keys() & other.keys())
         assert [one[level] - one[levels[0]] for level in levels] == pytest.approx(
@@ -232,7 +232,7 @@ def _by_term(effects):
 
 
 def _levels(analysed, factor):
-    """What each level does beside the reference; nothing where none is told."""
+    """Return the effect of each level relative to the reference, if estimable."""
     effects = {
         each.levels[0]: each.log_effect
         for each in analysed.effects

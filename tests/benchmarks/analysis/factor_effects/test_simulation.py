@@ -1,11 +1,11 @@
-"""Designs with a known truth: what is called real, and what is found."""
+"""Designs with known effects: false and missed effects."""
 
 import numpy as np
 import pytest
 
-from benchmarks.analysis.factor_effects.design import Observation
-from benchmarks.analysis.factor_effects.effects import factor_effects
-from tests.benchmarks.analysis.factor_effects.designs import (
+from benchmarks.analysis.factor_effects.effects import estimate_factor_effects
+from benchmarks.analysis.factor_effects.factors import Observation
+from tests.benchmarks.analysis.factor_effects.published_designs import (
     logs,
     name,
     replicated,
@@ -21,7 +21,10 @@ SD = 0.05
 def unreplicated_designs(effects, count, seed, names="ABCD"):
     rng = np.random.default_rng(seed)
     systems = standard_order(names)
-    return [factor_effects(simulated(systems, effects, rng, SD)) for _ in range(count)]
+    return [
+        estimate_factor_effects(simulated(systems, effects, rng, SD))
+        for _ in range(count)
+    ]
 
 
 def replicated_designs(effects, count, seed, runs=5):
@@ -29,7 +32,7 @@ def replicated_designs(effects, count, seed, runs=5):
     systems = standard_order("ABC")
     means = [4 + truth(levels, effects) / 2 for levels in systems]
     return [
-        factor_effects(
+        estimate_factor_effects(
             replicated(systems, [rng.normal(mean, SD, size=runs) for mean in means])
         )
         for _ in range(count)
@@ -37,12 +40,12 @@ def replicated_designs(effects, count, seed, runs=5):
 
 
 def share(designs, strengths, terms=None):
-    """How many designs name something, or one of these terms."""
+    """Return the share of designs with a clear effect, or one of these terms."""
     named = [standing_out(each, *strengths) for each in designs]
     return np.mean([bool(each & terms if terms else each) for each in named])
 
 
-def test_where_nothing_moves_single_values_seldom_name_anything():
+def test_single_values_rarely_give_false_effects():
     effects = unreplicated_designs({}, 600, seed=1)
 
     assert share(effects, ["clear"]) < 0.05
@@ -52,7 +55,7 @@ def test_where_nothing_moves_single_values_seldom_name_anything():
     assert possible / 10 < 0.05
 
 
-def test_where_nothing_moves_repeated_runs_name_something_in_one_of_twenty():
+def test_repeated_runs_give_5_percent_false_effects():
     effects = replicated_designs({}, 600, seed=2)
 
     assert 0.02 < share(effects, ["clear"]) < 0.08
@@ -60,7 +63,7 @@ def test_where_nothing_moves_repeated_runs_name_something_in_one_of_twenty():
 
 @pytest.mark.parametrize("effects", [{"B": 0.3}, {"B": -0.3}, {"BD": 0.3}])
 def test_a_large_effect_is_found_with_its_size(effects):
-    """An error of 0.025 an effect: 0.3 is 12 errors."""
+    """The error of an effect is 0.025, so 0.3 is 12 errors."""
     ((term, size),) = effects.items()
     label = " x ".join(term)
 
@@ -85,11 +88,11 @@ def test_the_interval_of_an_effect_covers_the_truth_in_19_of_20():
     assert 0.94 < np.mean(covered) < 0.96
 
 
-def test_a_noisy_native_run_does_not_pass_for_an_effect_of_the_guest():
-    """Four native runs, each shared by four systems: their error is no effect."""
+def test_a_noisy_native_run_is_not_an_effect_of_the_guest():
+    """Four native runs, each shared by four systems: their error is not an effect."""
     rng = np.random.default_rng(6)
 
-    named = [standing_out(factor_effects(leaning(rng))) for _ in range(600)]
+    named = [standing_out(estimate_factor_effects(leaning(rng))) for _ in range(600)]
 
     assert np.mean([bool(each) for each in named]) < 0.05
 
@@ -99,16 +102,18 @@ def leaning(rng):
     native = {key: rng.normal(scale=SD) for key in ("offoff", "offon", "onoff", "onon")}
     keys = [each["A"] + each["B"] for each in systems]
     return [
-        Observation(levels, float(rng.normal(scale=SD) - native[key]), baseline=key)
+        Observation(levels, float(rng.normal(scale=SD) - native[key]), baseline_id=key)
         for levels, key in zip(systems, keys, strict=True)
     ]
 
 
-def test_a_design_with_a_hole_names_seldom_what_is_not_there():
+def test_a_design_with_a_missing_cell_rarely_gives_false_effects():
     rng = np.random.default_rng(7)
     systems = standard_order("ABCD")[1:]
 
-    effects = [factor_effects(simulated(systems, {}, rng, SD)) for _ in range(400)]
+    effects = [
+        estimate_factor_effects(simulated(systems, {}, rng, SD)) for _ in range(400)
+    ]
 
-    assert {each.kind for each in effects} == {"residual"}
+    assert {each.error_source for each in effects} == {"residual"}
     assert share(effects, ["clear"]) < 0.09

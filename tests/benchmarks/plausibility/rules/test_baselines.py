@@ -1,6 +1,6 @@
 import pytest
 
-from tests.benchmarks.plausibility.cast import cell, findings
+from tests.benchmarks.plausibility.small_studies import cell, findings
 
 NETWORK = {"component": "network", "tool": "iometer", "metric": "throughput"}
 
@@ -19,48 +19,48 @@ def disagreements(*cells, **facts):
 
 
 def test_the_windows_network_of_the_two_lmu_studies_disagrees():
-    here = natives("native", 49.51, 61.04)
-    there = natives("native", 52.5, 64.6, study="there", study_label="Xen")
+    esxi = natives("native", 49.51, 61.04)
+    xen = natives("native", 52.5, 64.6, study="there", study_label="Xen")
 
-    [finding] = disagreements(*here, others=there)
+    [finding] = disagreements(*esxi, others=xen)
 
     assert -5.7 < finding.evidence["off_percent"] < -5.4
     assert len(finding.subjects) == 2
 
 
-def test_two_native_systems_of_one_study_are_both_named():
+def test_two_native_systems_of_one_study_are_both_flagged():
     [finding] = disagreements(*natives("a", 50, 61, 44), *natives("b", 55, 67.1, 48.4))
 
     assert len(finding.subjects) == 6
 
 
 def test_two_native_systems_of_different_sessions_may_differ_by_the_day():
-    one = natives("a", 50, 61, 44, session="May")
-    other = natives("b", 55, 67.1, 48.4, session="June")
+    first = natives("a", 50, 61, 44, declared_session="May")
+    second = natives("b", 55, 67.1, 48.4, declared_session="June")
 
-    [finding] = disagreements(*one, *other)
+    [finding] = disagreements(*first, *second)
 
     assert finding.severity == "check"
     assert "different sessions (May and June)" in finding.sentence
 
 
 @pytest.mark.parametrize("session", ["", "May"])
-def test_the_same_session_or_none_that_is_known_explains_nothing(session):
-    one, other = (
-        natives(name, *values, session=session)
+def test_the_same_or_an_unknown_session_explains_nothing(session):
+    first, second = (
+        natives(name, *values, declared_session=session)
         for name, values in (("a", (50, 61, 44)), ("b", (55, 67.1, 48.4)))
     )
 
-    [finding] = disagreements(*one, *other)
+    [finding] = disagreements(*first, *second)
 
     assert finding.severity == "impossible"
 
 
-def test_no_day_makes_a_machine_twice_as_fast():
-    one = natives("a", 50, 61, 44, session="May")
-    other = natives("b", 99, 123, 88, session="June")
+def test_no_day_doubles_the_speed_of_a_machine():
+    first = natives("a", 50, 61, 44, declared_session="May")
+    second = natives("b", 99, 123, 88, declared_session="June")
 
-    [finding] = disagreements(*one, *other)
+    [finding] = disagreements(*first, *second)
 
     assert finding.severity == "impossible"
 
@@ -70,13 +70,13 @@ def test_native_systems_within_noise_agree():
 
 
 def test_another_host_or_guest_os_is_another_machine():
-    here, there = natives("a", 50, 61), natives("b", 55, 67, host="beta")
+    first, second = natives("a", 50, 61), natives("b", 55, 67, host="beta")
     windows = natives("c", 70, 80, guest_os="Windows")
 
-    assert disagreements(*here, *there, *windows) == []
+    assert disagreements(*first, *second, *windows) == []
 
 
-def test_many_runs_show_a_small_difference_and_few_noisy_ones_do_not():
+def test_many_runs_show_a_small_difference_but_few_noisy_ones_do_not():
     quiet = [50.0, 50.1, 49.9, 50.0, 50.1, 49.9]
     noisy = [50.0, 56.0, 44.0]
     facts = {"case": "one", "is_native": True, **NETWORK}
@@ -107,18 +107,18 @@ def test_a_guest_a_third_faster_than_its_host_is_flagged():
     assert finding.severity == "implausible"
 
 
-def test_a_guest_as_fast_as_its_host_is_silent():
+def test_a_guest_as_fast_as_its_host_is_not_flagged():
     native = natives("native", 50.0)[0]
 
     assert faster(native, guest(native, 52.0)) == []
 
 
-def test_many_cases_together_show_what_one_does_not():
-    own = natives("native", 50, 60, 70, 80, 90, 100)
-    guests = [guest(cell, cell.mean * 1.17) for cell in own]
+def test_many_cases_show_together_what_one_does_not():
+    host = natives("native", 50, 60, 70, 80, 90, 100)
+    guests = [guest(cell, cell.mean * 1.17) for cell in host]
 
-    assert faster(own[0], guests[0]) == []
-    assert len(faster(*own, *guests)[0].subjects) == 6
+    assert faster(host[0], guests[0]) == []
+    assert len(faster(*host, *guests)[0].subjects) == 6
 
 
 def test_a_shorter_time_is_faster():
@@ -129,7 +129,7 @@ def test_a_shorter_time_is_faster():
     assert len(faster(native, quick)) == 1
 
 
-def test_two_guests_may_compute_more_than_one_but_not_read_more_from_one_disk():
+def test_two_guests_may_compute_more_than_one_but_not_read_a_disk_faster():
     disk = cell(30.46, component="disk")
     memory = cell(3108.04, component="memory")
     together = {"system": "esxi", "scenario": "parallel", "vms": 3, "slot": "sum"}
@@ -140,26 +140,26 @@ def test_two_guests_may_compute_more_than_one_but_not_read_more_from_one_disk():
 
 
 def slow(*guests, native=48.91):
-    own = natives("native", native)[0]
-    others = [guest(own, mean, system=f"vm-{i}") for i, mean in enumerate(guests)]
-    return findings("baseline-too-slow", own, *others)
+    host = natives("native", native)[0]
+    members = [guest(host, mean, system=f"vm-{i}") for i, mean in enumerate(guests)]
+    return findings("baseline-too-slow", host, *members)
 
 
-def test_a_native_value_that_all_guests_beat_alike_is_too_slow():
+def test_a_native_value_that_all_guests_exceed_alike_is_too_slow():
     [finding] = slow(52.54, 52.47, 52.62, 52.55)
 
     assert len(finding.subjects) == 1
     assert finding.evidence["median_percent"] == 7.432
 
 
-def test_guests_that_scatter_or_are_few_do_not_blame_the_baseline():
+def test_scattered_or_few_guests_do_not_question_the_baseline():
     assert slow(52.54, 52.47, 52.62) == []
     assert slow(49.9, 61.2, 53.0, 47.1, 58.4) == []
     assert slow(49.1, 49.2, 49.0, 49.15) == []
 
 
 @pytest.mark.parametrize("metric", ["boot time", "start-up time", "reboot"])
-def test_a_container_that_starts_faster_than_its_machine_is_no_doubt(metric):
+def test_a_container_that_starts_faster_than_its_machine_is_not_flagged(metric):
     facts = {"metric": metric, "unit": "s", "better": "lower", "component": "CPU"}
     native = cell(38.2, 37.9, 38.4, 38.0, 38.1, **facts)
     guest = cell(

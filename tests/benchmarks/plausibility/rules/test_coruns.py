@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.benchmarks.plausibility.cast import findings, run
+from tests.benchmarks.plausibility.small_studies import findings, run
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -13,28 +13,28 @@ def slot(delay_s, duration_s, **facts):
     return run(started_at=started, duration_s=duration_s, **facts)
 
 
-def test_slots_that_share_six_tenths_of_the_time_are_flagged():
+def test_slots_that_overlap_for_six_tenths_are_flagged():
     [finding] = findings("corun-overlap", slot(0, 100), slot(40, 100), slot(20, 100))
 
     assert finding.evidence["overlap"] == pytest.approx(0.6)
     assert len(finding.subjects) == 3
 
 
-def test_slots_from_one_barrier_are_silent():
+def test_slots_started_on_a_barrier_are_not_flagged():
     assert findings("corun-overlap", slot(0, 100), slot(1, 102), slot(2, 99)) == []
 
 
-def test_slots_one_after_the_other_share_nothing():
+def test_slots_in_sequence_do_not_overlap():
     [finding] = findings("corun-overlap", slot(0, 100), slot(200, 100))
 
     assert finding.evidence["overlap"] == 0
 
 
-def test_a_meter_runs_longer_on_purpose():
+def test_a_meter_may_run_longer():
     assert findings("corun-overlap", slot(0, 100), slot(0, 400, tool="watts-up")) == []
 
 
-def test_runs_of_other_coruns_or_unknown_times_are_not_compared():
+def test_other_coruns_and_unknown_times_are_not_compared():
     assert findings("corun-overlap", slot(0, 100), slot(90, 100, corun="two")) == []
     unknown = run(corun="three")
     assert findings("corun-overlap", slot(0, 100), unknown) == []

@@ -6,8 +6,8 @@ import pytest
 from benchmarks import tools, units
 from benchmarks.errors import ParseError
 from benchmarks.fingerprints import canonical_parameters
-from tests.benchmarks.plausibility.cast import findings, run, sample
-from tests.every import for_each
+from tests.benchmarks.plausibility.small_studies import findings, run, sample
+from tests.for_each import for_each
 
 DATA = Path(__file__).parents[3] / "data"
 
@@ -58,7 +58,7 @@ def violated(tool, readings, parameters):
 
 
 @pytest.mark.parametrize("tool", CASES)
-def test_numbers_that_belong_together_are_silent(tool):
+def test_consistent_numbers_are_not_flagged(tool):
     assert violated(tool, *CASES[tool]) == []
 
 
@@ -85,15 +85,17 @@ def test_a_changed_number_contradicts_the_others(tool, metric, value):
     readings, parameters = CASES[tool]
     changed = {**readings, metric: (value, readings[metric][1])}
 
-    doubts = violated(tool, changed, parameters)
+    found_contradictions = violated(tool, changed, parameters)
 
-    assert doubts
-    assert all(finding.severity == "impossible" for finding in doubts)
-    assert metric in {subject.id for one in doubts for subject in one.subjects}
+    assert found_contradictions
+    assert all(finding.severity == "impossible" for finding in found_contradictions)
+    assert metric in {
+        subject.id for one in found_contradictions for subject in one.subjects
+    }
 
 
 @pytest.mark.parametrize(("p95", "is_doubted"), [(132.3, False), (134.0, True)])
-def test_the_buckets_of_sysbench_let_a_percentile_exceed_the_maximum(p95, is_doubted):
+def test_sysbench_buckets_let_a_percentile_exceed_the_maximum(p95, is_doubted):
     latencies = {
         "request latency p95": (p95, "ms"),
         "request latency max": (131.12, "ms"),
@@ -103,22 +105,22 @@ def test_the_buckets_of_sysbench_let_a_percentile_exceed_the_maximum(p95, is_dou
     assert violated("wrk", latencies, {})
 
 
-def test_read_write_and_other_are_the_total():
+def test_read_write_and_other_add_up_to_the_total():
     assert violated("sysbench", TOTALS, {}) == []
     assert len(violated("sysbench", {**TOTALS, "queries": (161.0, "")}, {})) == 1
 
 
-def test_a_coarse_number_is_rounding():
+def test_coarse_numbers_are_rounded():
     rate = {"requests": (60.0, ""), "request rate": (0.1, "1/s")}
 
     assert violated("httperf", {**WEB, **rate}, {}) == []
 
 
-def test_readings_of_other_parameters_are_not_mixed():
-    one = sample("performance", 290.0, "Gflop/s", parameters={"n": "20000"})
-    other = sample("time", 0.003, "s", parameters={"n": "1000"})
+def test_readings_with_other_parameters_are_not_mixed():
+    first = sample("performance", 290.0, "Gflop/s", parameters={"n": "20000"})
+    second = sample("time", 0.003, "s", parameters={"n": "1000"})
 
-    assert findings("identity-violated", run("intel-linpack", (one, other))) == []
+    assert findings("identity-violated", run("intel-linpack", (first, second))) == []
 
 
 def saved_outputs():
@@ -129,7 +131,7 @@ def saved_outputs():
 
 
 @for_each(("slug", "path"), saved_outputs())
-def test_real_outputs_of_the_tools_are_silent(slug, path):
+def test_real_outputs_of_the_tools_are_not_flagged(slug, path):
     try:
         text = path.read_bytes().decode("utf-8", "replace")
         parsed = tools.TOOLS[slug].parse(text)
@@ -137,13 +139,13 @@ def test_real_outputs_of_the_tools_are_silent(slug, path):
         return
     runs = [run(slug, tuple(map(_sample, result.readings))) for result in parsed]
 
-    doubts = findings("identity-violated", *runs)
+    contradictions = findings("identity-violated", *runs)
 
-    assert [json.dumps(finding.evidence) for finding in doubts] == []
+    assert [json.dumps(finding.evidence) for finding in contradictions] == []
 
 
 def _sample(reading):
-    units.unit(reading.unit)
+    units.get_unit(reading.unit)
     return sample(
         reading.metric,
         reading.value,

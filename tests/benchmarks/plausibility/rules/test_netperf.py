@@ -1,4 +1,4 @@
-from tests.benchmarks.plausibility.cast import findings, run, sample
+from tests.benchmarks.plausibility.small_studies import findings, run, sample
 
 
 def path(rate, share, demand, to="node6", unit="MiB/s"):
@@ -19,11 +19,11 @@ def test_service_demand_implies_two_cpus():
     assert found(path(112.19, 49.68, 8.65)) == []
 
 
-def test_a_number_that_implies_no_whole_cpus_is_an_error():
-    [doubt] = found(path(112.19, 49.68, 6.5))
+def test_a_number_that_implies_no_whole_cpus_is_impossible():
+    [finding] = found(path(112.19, 49.68, 6.5))
 
-    assert doubt.severity == "impossible"
-    assert 1.49 < doubt.evidence["implied_cpus"] < 1.52
+    assert finding.severity == "impossible"
+    assert 1.49 < finding.evidence["implied_cpus"] < 1.52
 
 
 def test_megabytes_that_are_mebibytes_are_one_flag():
@@ -32,22 +32,22 @@ def test_megabytes_that_are_mebibytes_are_one_flag():
         path(29.41, 10.68, 7.09, unit="MB/s"),
     ]
 
-    [doubt] = found(*runs)
+    [finding] = found(*runs)
 
-    assert "2 runs is in MiB/s" in doubt.sentence
+    assert "2 runs is in MiB/s" in finding.sentence
 
 
-def test_a_run_that_implies_another_machine_is_named():
+def test_a_run_that_implies_another_machine_is_flagged():
     two_cpus = [path(112.19, 49.68, 8.65, "node7") for _ in range(4)]
 
-    [doubt] = found(*two_cpus, path(293.56, 99.95, 3.325, "node7"))
+    [finding] = found(*two_cpus, path(293.56, 99.95, 3.325, "node7"))
 
-    assert doubt.evidence == {"implied_cpus": 1, "elsewhere": 2, "place": "node7"}
+    assert finding.evidence == {"implied_cpus": 1, "elsewhere": 2, "place": "node7"}
 
 
-def test_small_shares_are_rounded_too_far_to_tell():
+def test_small_utilizations_are_rounded_too_much():
     assert found(path(1.68, 0.04, 0.246)) == []
 
 
-def test_a_run_without_a_measured_cpu_says_nothing():
+def test_a_run_without_a_measured_cpu_is_not_flagged():
     assert found(run(samples=(sample("throughput", 112.0, "MB/s"),))) == []

@@ -1,4 +1,4 @@
-from tests.benchmarks.plausibility.cast import cell, findings, run
+from tests.benchmarks.plausibility.small_studies import cell, findings, run
 
 
 def sized(system, size, **parameters):
@@ -8,8 +8,8 @@ def sized(system, size, **parameters):
 
 
 def changes(*cells, **facts):
-    doubts = findings("parameters-differ", *cells, **facts)
-    return [finding.evidence["parameters"] for finding in doubts]
+    flagged = findings("parameters-differ", *cells, **facts)
+    return [finding.evidence["parameters"] for finding in flagged]
 
 
 def test_one_system_with_another_parameter_is_flagged():
@@ -18,35 +18,35 @@ def test_one_system_with_another_parameter_is_flagged():
     assert changes(*cells) == [[[["size", "8k", "4k"]]]]
 
 
-def test_all_cases_that_differ_alike_are_one_flag():
+def test_cases_with_the_same_difference_are_one_flag():
     usual = [sized(s, size, t="600") for s in "ab" for size in ("4k", "8k")]
-    other = [sized("c", size, t="200") for size in ("4k", "8k")]
+    unlike = [sized("c", size, t="200") for size in ("4k", "8k")]
 
-    assert changes(*usual, *other) == [
+    assert changes(*usual, *unlike) == [
         [[["t", "200", "600"]], [["t", "200", "600"]]],
     ]
 
 
-def test_equal_parameters_and_a_longer_sweep_are_silent():
+def test_equal_parameters_and_a_longer_sweep_are_not_flagged():
     cells = [sized(s, size) for s in "abc" for size in ("4k", "8k")]
 
     assert changes(*cells) == []
     assert changes(*cells, sized("c", "16k")) == []
 
 
-def test_two_variants_that_several_systems_have_are_a_study_of_them():
+def test_two_variants_on_several_systems_are_intended():
     cells = [sized(s, "4k") for s in "ab"] + [sized(s, "8k") for s in "cd"]
 
     assert changes(*cells) == []
 
 
-def test_which_machine_it_was_differs_on_purpose():
+def test_machine_names_differ_on_purpose():
     cells = [sized("a", "4k", to="node6"), sized("b", "4k", to="node7")]
 
     assert changes(*cells) == []
 
 
-def test_what_the_study_varies_is_no_slip():
+def test_varied_parameters_are_not_flagged():
     cells = [sized("a", "4k"), sized("b", "4k"), sized("c", "8k")]
 
     assert changes(*cells, varied=("size",)) == []
@@ -56,7 +56,7 @@ def timed(system, *elapsed):
     return [run(system=system, facts={"elapsed_s": time}) for time in elapsed]
 
 
-def test_compared_systems_of_other_lengths_are_named():
+def test_different_lengths_of_compared_systems_are_flagged():
     runs = [*timed("before", 100.0, 100.5, 100.1), *timed("after", 20.0, 20.1, 20.0)]
 
     [finding] = findings("length-differs", *runs)
@@ -65,7 +65,7 @@ def test_compared_systems_of_other_lengths_are_named():
     assert {subject.id for subject in finding.subjects} == {"before", "after"}
 
 
-def test_two_of_three_runs_tell_the_length_of_a_test():
+def test_two_of_three_runs_determine_the_length_of_a_test():
     after = timed("after", 20.0, 20.1, 20.0)
 
     assert findings("length-differs", *timed("before", 100.0, 100.5, 137.9), *after)
@@ -73,7 +73,7 @@ def test_two_of_three_runs_tell_the_length_of_a_test():
     assert not findings("length-differs", *timed("before", 100.0, 100.5), *after)
 
 
-def test_a_slow_system_that_takes_longer_is_not():
+def test_a_slow_system_that_takes_longer_is_not_flagged():
     slow = timed("after", 31.0, 55.2, 47.9)
 
     assert findings("length-differs", *timed("before", 20.0, 25.0, 31.0), *slow) == []
@@ -89,7 +89,7 @@ def test_as_many_runs_as_iterations_may_be_iterations():
     assert len(finding.subjects) == 2
 
 
-def test_other_numbers_of_runs_and_single_runs_are_runs():
+def test_other_numbers_of_runs_and_single_runs_are_not_flagged():
     cells = [
         cell(96.0, 89.0, parameters={"iterations": "5"}),
         cell(96.0, parameters={"repetitions": "1"}),

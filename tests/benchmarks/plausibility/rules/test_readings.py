@@ -1,6 +1,6 @@
 import pytest
 
-from tests.benchmarks.plausibility.cast import cell, findings
+from tests.benchmarks.plausibility.small_studies import cell, findings
 
 SHARE = {
     "metric": "CPU utilization (network)",
@@ -10,7 +10,7 @@ SHARE = {
 }
 
 
-def test_a_cpu_that_reads_zero_while_data_flows_was_not_measured():
+def test_zero_cpu_while_data_flows_was_not_measured():
     stuck, live = cell(0.0, system="xen", **SHARE), cell(7.26, **SHARE)
 
     [finding] = findings("zero-reading", stuck, live)
@@ -19,7 +19,7 @@ def test_a_cpu_that_reads_zero_while_data_flows_was_not_measured():
     assert finding.evidence["elsewhere"] == [7.26]
 
 
-def test_zero_where_others_read_next_to_nothing_is_rounding():
+def test_zero_is_rounding_if_others_read_almost_nothing():
     assert findings("zero-reading", cell(0.0, **SHARE), cell(0.1, **SHARE)) == []
 
 
@@ -30,20 +30,20 @@ def test_losses_and_counts_may_be_zero():
     assert findings("zero-reading", cell(0.0, **loss), cell(0.0, **errors)) == []
 
 
-def test_what_counts_may_be_zero_where_less_is_better():
+def test_counts_may_be_zero_if_less_is_better():
     errors = {"metric": "errors", "unit": "", "better": "lower"}
 
     assert findings("zero-reading", cell(0.0, **errors)) == []
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "min", "us/KB", "kJ", "mW"])
-def test_a_time_an_energy_or_a_power_of_zero_is_no_reading(unit):
+def test_a_time_energy_or_power_of_zero_is_impossible(unit):
     took = {"metric": "latency mean", "unit": unit, "better": "lower"}
 
     assert len(findings("zero-reading", cell(0.0, **took), cell(5.0, **took))) == 1
 
 
-def test_a_jitter_or_a_wait_may_be_zero_as_its_tool_says():
+def test_jitter_and_waiting_may_be_zero_if_the_tool_allows_it():
     jitter = {"metric": "jitter", "unit": "ms", "better": "lower"}
     busy = {"metric": "vCPU time", "unit": "s", "better": "lower"}
 
@@ -51,7 +51,7 @@ def test_a_jitter_or_a_wait_may_be_zero_as_its_tool_says():
     assert len(findings("zero-reading", cell(0.0, zero_allowed=True, **busy))) == 1
 
 
-def test_a_rate_of_zero_is_no_reading():
+def test_a_rate_of_zero_is_impossible():
     assert len(findings("zero-reading", cell(0.0, 0.0), cell(5.0))) == 1
 
 
@@ -65,7 +65,7 @@ def test_a_hundred_percent_in_every_run_is_a_stuck_counter_or_the_limit():
     assert severities(cell(83.0, **SHARE)) == []
 
 
-def test_a_test_of_the_cpu_is_meant_to_load_it():
+def test_a_cpu_test_may_use_the_whole_cpu():
     assert severities(cell(100.0, **{**SHARE, "component": "CPU"})) == []
 
 
@@ -85,7 +85,7 @@ def test_the_cases_of_one_system_are_one_flag():
     assert len(finding.subjects) == 2
 
 
-def test_a_test_of_the_cpu_that_never_scatters_is_a_notice():
+def test_a_cpu_test_without_scatter_is_a_check():
     busy = {**SHARE, "component": "CPU"}
 
     assert severities(cell(100.0, 100.0, **busy)) == ["check"]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tests.benchmarks.plausibility.cast import cell, findings
+from tests.benchmarks.plausibility.small_studies import cell, findings
 
 
 def distinct(values, **facts):
@@ -12,27 +12,27 @@ def test_ten_runs_of_two_values_are_flagged():
     assert distinct([41.72, 44.18, 41.72, 41.72, 44.18] * 2) == 1
 
 
-def test_ten_different_runs_are_silent():
+def test_ten_different_runs_are_not_flagged():
     rng = np.random.default_rng(5)
 
     assert distinct([round(value, 2) for value in rng.normal(42, 1, 10)]) == 0
 
 
-def test_a_coarse_clock_reads_few_values():
+def test_a_coarse_clock_has_few_values():
     assert distinct([0.2, 0.2, 0.3, 0.2, 0.3, 0.2], unit="s", better="lower") == 0
 
 
-def test_what_was_printed_in_mib_a_second_is_as_coarse_as_it_was_printed():
-    """fio's text says 116 MiB/s, which is kept as 121.634816 MB/s."""
+def test_values_printed_in_mib_per_second_keep_their_precision():
+    """fio's text prints 116 MiB/s, which is stored as 121.634816 MB/s."""
     mib = 1.048576
     facts = {"tool": "fio", "component": "disk", "unit": "MB/s", "decimals": 6}
-    others = [
+    siblings = [
         cell(*[mib * n for n in means], system=f"vm {means[0]}", **facts)
         for means in ((163, 164, 164, 163, 164), (102, 101, 101, 101, 101))
     ]
 
     assert (
-        findings("few-distinct-readings", cell(*[116 * mib] * 5, **facts), *others)
+        findings("few-distinct-readings", cell(*[116 * mib] * 5, **facts), *siblings)
         == []
     )
     fine = [cell(*[116.3127 * mib] * 5, **facts)]
@@ -43,15 +43,15 @@ def test_a_count_may_repeat():
     assert distinct([1000.0] * 10, better="neither", unit="") == 0
 
 
-def test_the_length_that_a_test_was_told_to_last_may_repeat_itself():
+def test_a_requested_length_may_repeat():
     facts = {"metric": "total time", "case": "memory", "unit": "s", "better": "lower"}
     steps = cell(*[1.0001] * 6, *[1.0021] * 4, **facts)
-    others = [
+    siblings = [
         cell(1.0003, 1.0011, system=system, **facts) for system in ("a", "b", "c")
     ]
     work = [cell(31.2, 30.8, system=system, **facts) for system in ("a", "b", "c")]
 
-    assert findings("few-distinct-readings", steps, *others) == []
+    assert findings("few-distinct-readings", steps, *siblings) == []
     assert len(findings("few-distinct-readings", steps, *work)) == 1
 
 
@@ -64,7 +64,7 @@ def test_the_length_that_a_test_was_told_to_last_may_repeat_itself():
         ([400.0, 426.666667, 426.666667, 400.0, 426.666667, 400.0], "MB/s", "higher"),
     ],
 )
-def test_whole_ticks_of_a_coarse_clock_are_no_error(ticking):
+def test_whole_ticks_of_a_coarse_clock_are_not_flagged(ticking):
     means, unit, better = ticking
     facts = {"unit": unit, "better": better, "component": "CPU", "decimals": 6}
 
@@ -84,19 +84,21 @@ def test_whole_ticks_of_a_coarse_clock_are_no_error(ticking):
 )
 @pytest.mark.parametrize("better", ["lower", "higher"])
 @pytest.mark.parametrize("unit", ["s", "MB/s"])
-def test_readings_of_no_clock_break_nothing(means, better, unit):
+def test_readings_of_no_clock_raise_no_error(means, better, unit):
     assert distinct(means, better=better, unit=unit) in {0, 1}
 
 
 def disk(*others):
-    """The findings on a disk that reads two speeds, beside other systems on it."""
+    """Return the findings about a disk with two speeds, with other systems on it."""
     facts = {"tool": "fio", "component": "disk", "unit": "MiB/s"}
-    beside = [cell(*means, system=f"vm-{n}", **facts) for n, means in enumerate(others)]
+    siblings = [
+        cell(*means, system=f"vm-{n}", **facts) for n, means in enumerate(others)
+    ]
     two_speeds = cell(509, 473, 473, 473, 473, id="two speeds", **facts)
-    return findings("few-distinct-readings", two_speeds, *beside)
+    return findings("few-distinct-readings", two_speeds, *siblings)
 
 
-def test_two_speeds_of_a_disk_that_repeats_itself_everywhere_are_no_error():
+def test_two_speeds_of_a_disk_that_repeat_everywhere_are_not_flagged():
     steady = [
         (514, 513, 514, 512, 514),
         (511, 510, 510, 510, 509),
@@ -106,7 +108,7 @@ def test_two_speeds_of_a_disk_that_repeats_itself_everywhere_are_no_error():
     assert disk(*steady) == []
 
 
-def test_two_values_beside_systems_that_scatter_are_an_error():
+def test_two_values_are_flagged_if_other_systems_scatter():
     assert disk((514, 402, 611, 466, 550), (470, 590, 431, 520, 640)) != []
     wild = [(514, 402, 611, 466, 550), (470, 590, 431, 520, 640)]
     assert disk(*wild, (455, 571, 389, 602, 533)) != []

@@ -1,58 +1,62 @@
-"""The chart of a paper: error bars, names as short as they may be, the width asked."""
+"""Chart of a paper: error bars, short names, width."""
 
 from xml.etree import ElementTree
 
 import pytest
 
-from benchmarks.comparing.table import comparison_table
-from dashboard.charts.paper import paper
+from benchmarks.comparison.comparison_table import comparison_table
+from dashboard.charts.matplotlib_renderer import render_chart_file
 from dashboard.exports.paper_files import (
-    MOST_SYSTEMS,
-    chart_of,
-    chart_values,
-    short_labels,
-    too_much,
+    MAX_PAPER_SYSTEMS,
+    chart_size_problem,
+    paper_chart,
+    paper_chart_data,
+    shortest_labels,
 )
-from dashboard.kit.selections import SPEED
+from dashboard.kit.comparison_form import RELATIVE_PERFORMANCE
 from tests.comparison_rows import changed
 
 
-def test_a_ratio_has_its_error_bar_and_one_without_runs_has_none(rows, measured):
+def test_only_ratios_with_intervals_have_error_bars(rows, measured):
     other = changed(rows[1], id=3, system_id=3, guest_os="Other")
-    values = chart_values(comparison_table([rows[0], measured, other]), SPEED)
+    values = paper_chart_data(
+        comparison_table([rows[0], measured, other]), RELATIVE_PERFORMANCE
+    )
 
     bare, points = sorted(
-        chart_of(values).panels[0].series, key=lambda series: len(series.low)
+        paper_chart(values).panels[0].series, key=lambda series: len(series.low)
     )
-    assert (points.low, points.high, points.along) == ([0.94], [0.98], "x")
+    assert (points.low, points.high, points.interval_axis) == ([0.94], [0.98], "x")
     assert bare.low == ()
     assert values["rows"] == ["write"]
-    # The native machine has no ratio: it is no mark.
+    # The native machine has no ratio and no symbol.
     assert len(values["systems"]) == 2
 
 
 @pytest.mark.parametrize(("inches", "points"), [(3.33, 239.76), (7, 504)])
-def test_it_is_as_wide_as_asked_and_no_name_is_cut(rows, inches, points):
+def test_charts_have_the_requested_width_and_complete_names(rows, inches, points):
     long = changed(rows[1], guest_os="A guest of a rather long name " * 3)
-    chart = chart_of(chart_values(comparison_table([rows[1], long]), SPEED))
-    svg = ElementTree.fromstring(paper(chart, width=inches * 72))
+    chart = paper_chart(
+        paper_chart_data(comparison_table([rows[1], long]), RELATIVE_PERFORMANCE)
+    )
+    svg = ElementTree.fromstring(render_chart_file(chart, width=inches * 72))
 
     assert float(svg.get("viewBox").split()[2]) == pytest.approx(points, abs=0.1)
 
 
-def test_names_have_as_few_parts_as_tell_them_apart():
+def test_names_have_the_fewest_distinct_parts():
     parts = [["read", "4 KiB", "fio"], ["read", "64 KiB", "fio"], ["write", "4 KiB"]]
 
-    assert short_labels(parts) == ["read, 4 KiB", "read, 64 KiB", "write"]
-    assert short_labels([["same"], ["same"]]) == ["same", "same"]
+    assert shortest_labels(parts) == ["read, 4 KiB", "read, 64 KiB", "write"]
+    assert shortest_labels([["same"], ["same"]]) == ["same", "same"]
 
 
-def test_more_than_paper_can_tell_apart_is_said_instead_of_drawn(rows):
+def test_too_many_systems_or_rows_give_a_message(rows):
     guests = [
         changed(rows[1], id=at, system_id=at, guest_os=f"Linux {at}")
-        for at in range(2, 4 + MOST_SYSTEMS)
+        for at in range(2, 4 + MAX_PAPER_SYSTEMS)
     ]
-    values = chart_values(comparison_table(guests), SPEED)
+    values = paper_chart_data(comparison_table(guests), RELATIVE_PERFORMANCE)
 
-    assert str(MOST_SYSTEMS) in too_much(values)
-    assert chart_values(comparison_table([rows[0]]), SPEED) is None
+    assert str(MAX_PAPER_SYSTEMS) in chart_size_problem(values)
+    assert paper_chart_data(comparison_table([rows[0]]), RELATIVE_PERFORMANCE) is None

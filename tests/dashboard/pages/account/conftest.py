@@ -1,4 +1,4 @@
-"""A provider of OpenID Connect, and a lab whose people sign in."""
+"""An OpenID Connect provider, and a site with users."""
 
 import json
 import socket
@@ -16,13 +16,13 @@ from django.db import connection
 
 from benchmarks.models import Lab, Membership, Study
 from config import env
-from tests.dashboard import serving
+from tests.dashboard import served_studies
 
 PASSWORD = "sesame-open-now"
 
 
 class IdentityProvider:
-    """A real one, of the package oidc-provider-mock, in a process of its own."""
+    """A real provider (oidc-provider-mock) in its own process."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -38,29 +38,29 @@ class IdentityProvider:
         return json.loads(text) if text else None
 
     def knows(self, sub: str, **claims: Any) -> None:
-        """Let somebody sign in there, of whom it says this."""
+        """Register a user with these claims at the provider."""
         self.ask("PUT", f"/users/{sub}", claims)
 
     def serves(self, settings: Any, site: str, **options: str) -> None:
-        """Register a site as its client, and configure the site so."""
+        """Register a site as a client, and configure the site."""
         back = [f"{site}/login/callback/"]
         client = self.ask("POST", "/oauth2/clients", {"redirect_uris": back})
-        oidc = env.Oidc(
+        oidc = env.OidcProvider(
             issuer=self.address,
             client_id=client["client_id"],
             secret=client["client_secret"],
             name="Uni login",
             **{"accounts": "invited", "lab": "", **options},
         )
-        settings.OIDC = oidc
-        # A machine that does much else takes its time.
+        settings.OIDC_PROVIDER = oidc
+        # Busy machines are slow.
         settings.SOCIALACCOUNT_REQUESTS_TIMEOUT = 60
         settings.SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": [oidc.app]}}
 
 
 @pytest.fixture(scope="module")
 def identity_provider() -> Iterator[IdentityProvider]:
-    """Start the provider on loopback; it ends with the tests of a module."""
+    """Start the provider on loopback for the tests of a module."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "oidc_provider_mock", "--port", str(port)]
@@ -87,11 +87,11 @@ def identity_provider() -> Iterator[IdentityProvider]:
 
 @pytest.fixture
 def site(transactional_db: None) -> Iterator[str]:
-    """Serve a lab with a private study and one person; by a name, as passkeys want."""
-    connection.close()  # another module's site may have ended it
+    """Serve a private study with one user, under a host name as passkeys require."""
+    connection.close()  # the server of another module may have closed it
     lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
     Study.objects.create(lab=lab, slug="secret", title="A private study")
     carol = get_user_model().objects.create_user("carol", password=PASSWORD)
     Membership.objects.create(lab=lab, user=carol, role="maintainer")
-    with serving.served() as address:
+    with served_studies.served() as address:
         yield address.replace("127.0.0.1", "localhost")

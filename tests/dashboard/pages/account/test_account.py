@@ -1,4 +1,4 @@
-"""A person's account: the password, the sessions, and how often one may try."""
+"""A user's account: password, sessions and limited attempts."""
 
 import uuid
 
@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth import authenticate, get_user_model
 from django.test import Client
 
-from benchmarks.labs.throttle import HERE
+from benchmarks.labs.sign_in_throttle import TRIES_PER_NAME
 from benchmarks.models import Membership
 
 PASSWORD = "sesame-open-now"
@@ -14,7 +14,7 @@ PASSWORD = "sesame-open-now"
 
 @pytest.fixture
 def dora(lab):
-    """Somebody whose wrong attempts no other test has counted."""
+    """A user without counted attempts."""
     name = f"dora-{uuid.uuid4()}"
     user = get_user_model().objects.create_user(name, password=PASSWORD)
     Membership.objects.create(lab=lab, user=user, role="viewer")
@@ -23,7 +23,7 @@ def dora(lab):
 
 @pytest.fixture
 def browsers(dora):
-    """Two browsers in which Dora has signed in."""
+    """Two browsers in which Dora is signed in."""
     pair = Client(), Client()
     for browser in pair:
         assert browser.login(username=dora.username, password=PASSWORD)
@@ -35,14 +35,14 @@ def sign_in(client, user, password):
     return client.post("/login/", form)
 
 
-def test_it_shows_the_persons_labs(browsers):
+def test_shows_labs_of_user(browsers):
     page = browsers[0].get("/account/").text
 
     assert "Alpha lab" in page
     assert "viewer" in page
 
 
-def test_a_changed_password_ends_the_other_sessions(browsers, dora):
+def test_password_change_ends_other_sessions(browsers, dora):
     here, there = browsers
     new = "another-long-password"
 
@@ -54,7 +54,7 @@ def test_a_changed_password_ends_the_other_sessions(browsers, dora):
     assert authenticate(username=dora.username, password=new) == dora
 
 
-def test_a_new_password_must_be_long_and_the_old_one_right(browsers):
+def test_password_change_validates_both_passwords(browsers):
     form = {"old_password": "wrong", "new_password1": "short", "new_password2": "short"}
 
     page = browsers[0].post("/account/password/", form).text
@@ -63,7 +63,7 @@ def test_a_new_password_must_be_long_and_the_old_one_right(browsers):
     assert "too short" in page
 
 
-def test_signing_out_everywhere_ends_every_session(browsers):
+def test_sign_out_everywhere_ends_all_sessions(browsers):
     here, there = browsers
 
     wrong = here.post("/account/sign-out-everywhere/", {"password": "wrong"})
@@ -77,8 +77,8 @@ def test_signing_out_everywhere_ends_every_session(browsers):
     assert there.get("/account/").status_code == 302
 
 
-def test_passwords_cannot_be_tried_without_end(client, dora):
-    for _ in range(HERE):
+def test_sign_in_attempts_are_limited(client, dora):
+    for _ in range(TRIES_PER_NAME):
         assert sign_in(client, dora, "wrong").status_code == 200
 
     answer = sign_in(client, dora, PASSWORD)
@@ -90,9 +90,9 @@ def test_passwords_cannot_be_tried_without_end(client, dora):
 
 
 @pytest.mark.parametrize("place", ["password", "sign-out-everywhere"])
-def test_a_stolen_session_cannot_try_passwords_without_end(browsers, place):
+def test_password_attempts_of_signed_in_user_are_limited(browsers, place):
     address = f"/account/{place}/"
-    for _ in range(HERE):
+    for _ in range(TRIES_PER_NAME):
         browsers[0].post(address, {"password": "wrong", "old_password": "wrong"})
 
     answer = browsers[0].post(address, {"password": PASSWORD})
@@ -100,7 +100,7 @@ def test_a_stolen_session_cannot_try_passwords_without_end(browsers, place):
     assert answer.status_code == 429
 
 
-def test_right_passwords_are_never_held_up(client, dora):
-    for _ in range(2 * HERE):
+def test_correct_passwords_are_never_limited(client, dora):
+    for _ in range(2 * TRIES_PER_NAME):
         assert sign_in(client, dora, PASSWORD).status_code == 302
         client.post("/logout/")

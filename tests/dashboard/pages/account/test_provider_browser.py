@@ -1,13 +1,13 @@
-"""Signing in by a provider of OpenID Connect: a real one, in a real browser."""
+"""Sign-in by a real OpenID Connect provider in a real browser."""
 
 import pytest
 from allauth.account.models import EmailAddress
 from allauth.socialaccount.models import SocialAccount
 from django.contrib.auth import get_user_model
 
-from benchmarks.labs.people import new_invitation
+from benchmarks.labs.members import store_invitation
 from benchmarks.models import AuditEntry, Lab, Membership
-from tests.dashboard import browsing
+from tests.dashboard import browser_site
 from tests.dashboard.pages.account.conftest import PASSWORD
 
 pytestmark = pytest.mark.browser
@@ -27,13 +27,13 @@ def by_password(page):
     page.get_by_role("link", name="Your account: carol").wait_for()
 
 
-def test_whoever_was_invited_comes_in_by_the_provider_and_leaves_again(
+def test_invited_user_signs_in_by_provider_and_out(
     visit, site, identity_provider, settings
 ):
     identity_provider.serves(settings, site)
     identity_provider.knows("dora-1", preferred_username="dora")
     lab = Lab.objects.get()
-    _, code = new_invitation(lab=lab, by=None, name="Dora", role="viewer")
+    _, code = store_invitation(lab=lab, actor=None, name="Dora", role="viewer")
 
     page = visit.open(f"/invitation/#{code}")
     through_the_provider(page, "dora-1")
@@ -53,24 +53,22 @@ def test_whoever_was_invited_comes_in_by_the_provider_and_leaves_again(
     page.goto(f"{site}/login/?next=/studies/alpha-lab/secret/")
     through_the_provider(page, "dora-1")
     page.wait_for_url("**/studies/alpha-lab/secret/")
-    assert browsing.violations(page) == []
+    assert browser_site.violations(page) == []
 
 
-def test_a_stranger_of_the_provider_gets_no_account(
-    visit, site, identity_provider, settings
-):
+def test_uninvited_user_gets_no_account(visit, site, identity_provider, settings):
     identity_provider.serves(settings, site)
     identity_provider.knows("eve", preferred_username="carol", email="eve@example.org")
 
     page = visit.open("/login/")
     through_the_provider(page, "eve")
 
-    page.get_by_text("no account here is linked to it").wait_for()
+    page.get_by_text("No account here is linked").wait_for()
     assert get_user_model().objects.count() == 1
 
 
 @pytest.mark.parametrize("said", [False, "false", 1])
-def test_an_address_that_the_provider_has_not_verified_takes_over_nobody(
+def test_address_unverified_by_provider_links_no_account(
     visit, site, identity_provider, settings, said
 ):
     identity_provider.serves(settings, site, accounts="everybody")
@@ -90,7 +88,7 @@ def test_an_address_that_the_provider_has_not_verified_takes_over_nobody(
     assert not Membership.objects.filter(user=linked.user).exists()
 
 
-def test_an_address_that_nobody_verified_here_is_no_key_to_an_account(
+def test_address_unverified_here_links_no_account(
     visit, site, identity_provider, settings
 ):
     identity_provider.serves(settings, site)
@@ -101,11 +99,11 @@ def test_an_address_that_nobody_verified_here_is_no_key_to_an_account(
     page = visit.open("/login/")
     through_the_provider(page, "victim")
 
-    page.get_by_text("no account here is linked to it").wait_for()
+    page.get_by_text("No account here is linked").wait_for()
     assert not SocialAccount.objects.exists()
 
 
-def test_an_address_verified_on_both_sides_links_the_account(
+def test_address_verified_on_both_sides_links_account(
     visit, site, identity_provider, settings
 ):
     identity_provider.serves(settings, site)
@@ -122,7 +120,7 @@ def test_an_address_verified_on_both_sides_links_the_account(
     assert carol.check_password(PASSWORD)
 
 
-def test_everybody_whom_the_provider_lets_in_reads_the_lab_of_the_settings(
+def test_all_provider_users_may_read_configured_lab(
     visit, site, identity_provider, settings
 ):
     identity_provider.serves(settings, site, accounts="everybody", lab="alpha-lab")
@@ -137,19 +135,17 @@ def test_everybody_whom_the_provider_lets_in_reads_the_lab_of_the_settings(
     assert EmailAddress.objects.get(user=fred).verified
 
 
-def test_a_person_links_and_unlinks_the_provider(
-    visit, site, identity_provider, settings
-):
+def test_user_links_and_unlinks_provider(visit, site, identity_provider, settings):
     identity_provider.serves(settings, site)
     page = visit.open("/login/?next=/account/")
     by_password(page)
-    page.get_by_role("button", name="Link to Uni login").click()
+    page.get_by_role("button", name="Link Uni login").click()
     page.get_by_placeholder("sub").fill("c-2")
     page.get_by_role("button", name="Authorize").click()
-    page.get_by_text("From now on you can sign in with Uni login.").wait_for()
+    page.get_by_text("You can now sign in with Uni login.").wait_for()
     assert SocialAccount.objects.get().user.username == "carol"
 
-    page.get_by_role("button", name="End sign-in with Uni login").click()
+    page.get_by_role("button", name="Unlink Uni login").click()
     page.get_by_text("You no longer sign in with Uni login.").wait_for()
 
     kinds = AuditEntry.objects.order_by("pk").values_list("kind", flat=True)
@@ -157,26 +153,24 @@ def test_a_person_links_and_unlinks_the_provider(
     assert not SocialAccount.objects.exists()
 
 
-def test_who_is_refused_there_is_not_signed_in_here(
-    visit, site, identity_provider, settings
-):
+def test_provider_refusal_prevents_sign_in(visit, site, identity_provider, settings):
     identity_provider.serves(settings, site)
     page = visit.open("/login/")
 
     page.get_by_role("button", name=WITH).click()
     page.get_by_role("button", name="Deny").click()
 
-    page.get_by_text("You were not signed in by Uni login.").wait_for()
+    page.get_by_text("Sign-in with Uni login failed.").wait_for()
     assert page.request.get(f"{site}/account/", max_redirects=0).status == 302
 
 
-def test_a_callback_that_nobody_began_signs_nobody_in(
+def test_unrequested_callback_signs_nobody_in(
     client, db, identity_provider, settings, valkey
 ):
     identity_provider.serves(settings, "http://testserver")
 
     answers = [
-        # From a network of its own: the other tests' sign-ins are counted, too.
+        # From another network, because the sign-ins of other tests are counted.
         client.get(
             "/login/callback/?code=stolen&state=guessed", REMOTE_ADDR="203.0.113.9"
         ).status_code
@@ -187,19 +181,19 @@ def test_a_callback_that_nobody_began_signs_nobody_in(
     assert client.get("/account/").status_code == 302
 
 
-def test_a_provider_that_is_away_is_said(client, db, identity_provider, settings):
+def test_unavailable_provider_is_reported(client, db, identity_provider, settings):
     identity_provider.serves(settings, "http://testserver")
-    away = {**settings.OIDC.__dict__, "issuer": "http://localhost:1"}
-    settings.OIDC = type(settings.OIDC)(**away)
-    apps = [settings.OIDC.app]
+    away = {**settings.OIDC_PROVIDER.__dict__, "issuer": "http://localhost:1"}
+    settings.OIDC_PROVIDER = type(settings.OIDC_PROVIDER)(**away)
+    apps = [settings.OIDC_PROVIDER.app]
     settings.SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": apps}}
 
-    answer = client.post("/login/with/", follow=True)
+    answer = client.post("/login/provider/", follow=True)
 
-    assert "does not answer as it should" in answer.text
+    assert "is not responding as expected" in answer.text
 
 
-def test_without_a_provider_there_is_no_such_way(client, db):
+def test_provider_pages_need_provider(client, db):
     assert "Sign in with" not in client.get("/login/").text
-    assert client.post("/login/with/").status_code == 404
+    assert client.post("/login/provider/").status_code == 404
     assert client.get("/login/callback/").status_code == 404

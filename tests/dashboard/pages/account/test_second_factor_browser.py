@@ -1,4 +1,4 @@
-"""Second factors in a real browser: an app with codes, passkeys, recovery codes."""
+"""Second factors in a real browser: authenticator app, passkeys, recovery codes."""
 
 import time
 from urllib.parse import parse_qs, urlsplit
@@ -7,9 +7,9 @@ import pytest
 from allauth.mfa.models import Authenticator
 from django.contrib.auth import get_user_model
 
-from benchmarks.labs.sign_ins import app_code
+from benchmarks.labs.sign_ins import totp_code
 from benchmarks.models import AuditEntry, Lab
-from tests.dashboard import browsing
+from tests.dashboard import browser_site
 from tests.dashboard.pages.account.conftest import PASSWORD
 
 pytestmark = pytest.mark.browser
@@ -22,11 +22,11 @@ def by_password(page):
 
 
 def code_of(secret, periods=0):
-    return app_code(secret, int(time.time()) // 30 + periods)
+    return totp_code(secret, int(time.time()) // 30 + periods)
 
 
 def virtual_passkey(page):
-    """Give the browser an authenticator that says yes to everything."""
+    """Add a virtual authenticator that accepts everything to the browser."""
     devtools = page.context.new_cdp_session(page)
     devtools.send("WebAuthn.enable")
     options = {
@@ -42,14 +42,14 @@ def virtual_passkey(page):
 
 
 def set_up_an_app(page):
-    """Return its secret and the recovery codes; the first code was wrong."""
-    page.get_by_role("link", name="Set up an app").click()
+    """Return the app's secret and the recovery codes; the first code is wrong."""
+    page.get_by_role("link", name="Set up an authenticator app").click()
     address = page.get_by_role("link", name="Open it in an app").get_attribute("href")
     secret = parse_qs(urlsplit(address).query)["secret"][0]
-    send_code(page, "000000", "Set it up")
+    send_code(page, "000000", "Set up")
     page.get_by_text("This code is wrong.").wait_for()
-    # Of the period before: the next one is left for the sign-in.
-    send_code(page, code_of(secret, -1), "Set it up")
+    # The code of the previous period: the current one is left for the sign-in.
+    send_code(page, code_of(secret, -1), "Set up")
     return secret, page.locator("#recovery-codes").inner_text().split()
 
 
@@ -58,14 +58,14 @@ def send_code(page, code, button="Continue"):
     page.get_by_role("button", name=button).click()
 
 
-def test_an_app_is_set_up_and_asked_for_and_recovery_codes_are_good_once(visit, site):
+def test_app_is_required_and_recovery_codes_work_once(visit, site):
     page = visit.open("/login/?next=/account/second-factor/")
     by_password(page)
     secret, codes = set_up_an_app(page)
     assert len(codes) == 10
     stored = Authenticator.objects.get(type="totp")
     assert secret not in stored.data["secret"]
-    assert browsing.violations(page) == []
+    assert browser_site.violations(page) == []
 
     page.get_by_role("button", name="Sign out").click()
     page.goto(f"{site}/login/?next=/studies/alpha-lab/secret/")
@@ -81,7 +81,7 @@ def test_an_app_is_set_up_and_asked_for_and_recovery_codes_are_good_once(visit, 
     page.goto(f"{site}/login/")
     by_password(page)
     send_code(page, now)
-    page.get_by_text("This code is wrong, or was used before.").wait_for()
+    page.get_by_text("This code is wrong or was already used.").wait_for()
     send_code(page, codes[0])
     page.get_by_role("link", name="Your account: carol").wait_for()
 
@@ -89,18 +89,18 @@ def test_an_app_is_set_up_and_asked_for_and_recovery_codes_are_good_once(visit, 
     page.goto(f"{site}/login/")
     by_password(page)
     send_code(page, codes[0])
-    page.get_by_text("This code is wrong, or was used before.").wait_for()
+    page.get_by_text("This code is wrong or was already used.").wait_for()
     kinds = AuditEntry.objects.order_by("pk").values_list("kind", flat=True)
     assert list(kinds) == ["set_factor", "set_factor", "used_recovery_code"]
 
 
-def test_a_passkey_is_made_asked_for_and_not_heard_twice(visit, site):
+def test_passkey_is_required_and_replay_rejected(visit, site):
     page = visit.open("/login/?next=/account/second-factor/")
     by_password(page)
     page.get_by_role("link", name="Add a passkey").click()
     devtools, authenticator = virtual_passkey(page)
     page.get_by_label("Name").fill("my laptop")
-    page.get_by_role("button", name="Make a passkey").click()
+    page.get_by_role("button", name="Create passkey").click()
     page.get_by_text("The passkey is set up.").wait_for()
     [made] = Authenticator.objects.filter(type="webauthn")
     assert made.data["name"] == "my laptop"
@@ -114,7 +114,7 @@ def test_a_passkey_is_made_asked_for_and_not_heard_twice(visit, site):
         page.get_by_role("button", name="Use a passkey").click()
     page.get_by_role("link", name="Your account: carol").wait_for()
     overheard = parse_qs(caught.value.post_data)["credential"][0]
-    assert browsing.violations(page) == []
+    assert browser_site.violations(page) == []
 
     page.get_by_role("button", name="Sign out").click()
     page.goto(f"{site}/login/")
@@ -128,21 +128,23 @@ def test_a_passkey_is_made_asked_for_and_not_heard_twice(visit, site):
         }""",
         overheard,
     )
-    page.get_by_text("This passkey did not fit.").wait_for()
+    page.get_by_text("This passkey was not accepted.").wait_for()
 
-    # One that nobody of this account made.
+    # A passkey of another account.
     devtools.send("WebAuthn.clearCredentials", {"authenticatorId": authenticator})
     page.get_by_role("button", name="Use a passkey").click()
     page.get_by_text("No passkey was used.").wait_for()
     assert get_user_model().objects.get().is_active
 
 
-def test_a_lab_that_demands_it_opens_nothing_until_it_is_set_up(visit, site):
-    Lab.objects.update(needs_second_factor=True)
+def test_lab_requiring_second_factor_is_closed_without(visit, site):
+    Lab.objects.update(requires_second_factor=True)
     page = visit.open("/login/?next=/studies/alpha-lab/secret/")
     by_password(page)
 
-    page.get_by_text("Alpha lab demands a second factor").wait_for()
+    page.get_by_text(
+        "Alpha lab requires its members to have a second factor"
+    ).wait_for()
     assert page.request.get(f"{site}/labs/alpha-lab/members/").url.endswith(
         "/account/second-factor/"
     )
@@ -151,7 +153,7 @@ def test_a_lab_that_demands_it_opens_nothing_until_it_is_set_up(visit, site):
     page.get_by_role("link", name="Add a passkey").click()
     virtual_passkey(page)
     page.get_by_label("Name").fill("my laptop")
-    page.get_by_role("button", name="Make a passkey").click()
+    page.get_by_role("button", name="Create passkey").click()
     page.get_by_text("The passkey is set up.").wait_for()
 
     page.goto(f"{site}/studies/alpha-lab/secret/")

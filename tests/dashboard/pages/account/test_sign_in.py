@@ -1,11 +1,11 @@
-"""Signing in and out, and pages that refuse."""
+"""Sign-in, sign-out and error pages."""
 
 import pytest
 from django.test import Client, RequestFactory
 from django.views import defaults
 
 
-def test_a_person_signs_in_and_out(client, person):
+def test_user_signs_in_and_out(client, person):
     page = client.get("/login/").content.decode()
     assert "Sign in" in page
 
@@ -19,19 +19,19 @@ def test_a_person_signs_in_and_out(client, person):
     assert "carol" not in client.get("/").content.decode()
 
 
-def test_a_name_typed_in_wide_letters_is_the_same_name(client, person):
+def test_full_width_name_is_normalized(client, person):
     form = {"username": "\uff43arol", "password": "sesame-open-now"}
 
     assert client.post("/login/", form).status_code == 302
 
 
-def test_a_wrong_password_is_said_without_saying_which_part(client, person):
+def test_wrong_password_error_does_not_reveal_user(client, person):
     answer = client.post("/login/", {"username": "carol", "password": "wrong"})
 
     assert "Wrong username or password." in answer.content.decode()
 
 
-def test_signing_in_leads_back_to_the_page_but_not_to_another_site(client, person):
+def test_sign_in_redirects_to_page_of_same_site_only(client, person):
     form = {"username": "carol", "password": "sesame-open-now"}
 
     away = client.post("/login/", {**form, "next": "https://evil.example/"})
@@ -41,23 +41,23 @@ def test_signing_in_leads_back_to_the_page_but_not_to_another_site(client, perso
     assert (away["Location"], back["Location"]) == ("/", "/runs/1/")
 
 
-def test_a_form_without_its_mark_is_refused_with_a_page(person):
+def test_csrf_failure_has_page(person):
     answer = Client(enforce_csrf_checks=True).post("/login/", {"username": "carol"})
 
     assert answer.status_code == 403
     assert "This form has expired" in answer.content.decode()
 
 
-def test_signing_out_takes_a_form(client, person):
+def test_sign_out_needs_post(client, person):
     client.force_login(person)
 
     answer = client.get("/logout/")
 
     assert (answer.status_code, answer["Allow"]) == (405, "POST, OPTIONS")
-    assert '<p class="message-code" aria-hidden="true">405</p>' in answer.text
+    assert '<p class="error-code" aria-hidden="true">405</p>' in answer.text
 
 
-def test_the_api_keeps_its_own_words_for_a_wrong_method(client, db):
+def test_api_has_own_message_for_wrong_method(client, db):
     answer = client.delete("/api/v1/studies/")
 
     assert (answer.status_code, answer.json()["code"]) == (405, "method_not_allowed")
@@ -66,13 +66,13 @@ def test_the_api_keeps_its_own_words_for_a_wrong_method(client, db):
 @pytest.mark.parametrize(
     ("view", "arguments", "status", "words"),
     [
-        (defaults.bad_request, [ValueError()], 400, "This request makes no sense"),
-        (defaults.permission_denied, [ValueError()], 403, "Not allowed"),
-        (defaults.page_not_found, [ValueError()], 404, "There is nothing here"),
-        (defaults.server_error, [], 500, "Something broke on our side"),
+        (defaults.bad_request, [ValueError()], 400, "Invalid request"),
+        (defaults.permission_denied, [ValueError()], 403, "Permission denied"),
+        (defaults.page_not_found, [ValueError()], 404, "Page not found"),
+        (defaults.server_error, [], 500, "Internal error"),
     ],
 )
-def test_each_error_has_a_page_of_ours(view, arguments, status, words):
+def test_each_error_has_page(view, arguments, status, words):
     answer = view(RequestFactory().get("/"), *arguments)
 
     assert answer.status_code == status

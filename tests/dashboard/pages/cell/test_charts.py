@@ -1,19 +1,19 @@
-"""The charts of a cell: sides in, Plotly figures out."""
+"""The charts of a cell as Plotly figures."""
 
 import json
 
 import pytest
 
 from benchmarks.analysis.intervals import MeanInterval
-from dashboard.charts import plotly
+from dashboard.charts import plotly_renderer
 from dashboard.pages.cell import charts
 from dashboard.pages.cell.charts import (
-    Side,
-    Speed,
-    Strand,
-    bins_of,
+    ChartRun,
+    SampleSeries,
+    SpeedMode,
     quantiles,
     round_numbers,
+    shared_bins,
 )
 
 HDPARM = (
@@ -29,35 +29,38 @@ HDPARM = (
     109.02,
     59.19,
 )
-SPEEDS = (Speed("59 MB/s (64 %)", 58.87, 7), Speed("109 MB/s (36 %)", 108.725, 4))
+SPEEDS = (
+    SpeedMode("59 MB/s (64%)", 58.87, 7),
+    SpeedMode("109 MB/s (36%)", 108.725, 4),
+)
 PAYLOAD = '<a href="javascript:alert(1)">x</a>'
 
 
 def on_screen(chart):
-    return chart and plotly.figure(chart)
+    return chart and plotly_renderer.plotly_figure(chart)
 
 
 def histogram(sides, *titles):
-    return on_screen(charts.histogram(sides, *titles))
+    return on_screen(charts.histogram_chart(sides, *titles))
 
 
 def ecdf(sides, *titles):
-    return on_screen(charts.ecdf(sides, *titles))
+    return on_screen(charts.ecdf_chart(sides, *titles))
 
 
 def side(values, name="this result", **more):
     strands = tuple(
-        Strand(f"run {at}", "", (value,)) for at, value in enumerate(values, start=1)
+        ChartRun(f"run {at}", "", (value,)) for at, value in enumerate(values, start=1)
     )
-    given = {"colour": "series-2", "unit": "MB/s", "strands": strands, **more}
-    return Side(name=name, series=tuple(values), **given)
+    given = {"color": "series-2", "unit": "MB/s", "runs": strands, **more}
+    return SampleSeries(name=name, values=tuple(values), **given)
 
 
 def iterated(runs, **more):
     """Return a side of few runs with several samples each."""
-    strands = tuple(Strand(f"run {at}", "", each) for at, each in enumerate(runs, 1))
+    strands = tuple(ChartRun(f"run {at}", "", each) for at, each in enumerate(runs, 1))
     values = [value for each in runs for value in each]
-    return side(values, strands=strands, **more)
+    return side(values, runs=strands, **more)
 
 
 def bimodal():
@@ -65,11 +68,11 @@ def bimodal():
 
 
 def drawn_strip(*sides):
-    return on_screen(charts.strip(sides, "MB/s"))
+    return on_screen(charts.strip_plot(sides, "MB/s"))
 
 
 def drawn_order(*sides):
-    return on_screen(charts.order(sides, "MB/s", "run", "first run"))
+    return on_screen(charts.run_order_plot(sides, "MB/s", "run", "first run"))
 
 
 def traces(figure, **wanted):
@@ -84,14 +87,14 @@ def dots(figure):
     return [trace for trace in figure["data"] if "symbol" in trace.get("marker", {})]
 
 
-def test_nothing_is_drawn_of_nothing():
+def test_no_chart_without_data():
     assert drawn_strip() is None
     assert drawn_order(side([1.0])) is None
     assert histogram([side([1.0, 2.0])], "MB/s", "n") is None
     assert ecdf([], "MB/s", "share") is None
 
 
-def test_the_strip_has_a_dot_for_every_sample_of_both_sides():
+def test_strip_plot_shows_every_sample():
     figure = drawn_strip(side([1.0, 2.0]), side([3.0], "baseline"))
 
     first, second = dots(figure)
@@ -100,7 +103,7 @@ def test_the_strip_has_a_dot_for_every_sample_of_both_sides():
     assert {round(y) for y in second["y"]} == {1}
 
 
-def test_runs_of_a_strip_lie_on_lines_of_their_own():
+def test_strip_plot_has_line_per_run():
     (trace,) = dots(drawn_strip(iterated([(1.0, 2.0), (3.0, 4.0)])))
 
     first, second = trace["y"][:2], trace["y"][2:]
@@ -110,7 +113,7 @@ def test_runs_of_a_strip_lie_on_lines_of_their_own():
     assert trace["text"][3] == "run 2, 2: 4 MB/s"
 
 
-def test_outliers_are_ringed_and_stay():
+def test_outliers_are_ringed_and_kept():
     figure = drawn_strip(side([1.0, 1.1, 9.0], outliers=(2,)))
 
     (ring,) = [it for it in dots(figure) if it["marker"]["symbol"] == "circle-open"]
@@ -118,7 +121,7 @@ def test_outliers_are_ringed_and_stay():
     assert 9.0 in dots(figure)[0]["x"]
 
 
-def test_the_mean_is_drawn_with_its_interval_and_faint_for_two_runs():
+def test_mean_has_interval_and_is_faint_for_two_runs():
     mean = MeanInterval(2.0, 1.0, 3.5)
     figure = drawn_strip(side([1.0, 3.0], mean=mean, is_faint=True))
 
@@ -128,7 +131,7 @@ def test_the_mean_is_drawn_with_its_interval_and_faint_for_two_runs():
     assert mean["opacity"] < 1
 
 
-def test_a_box_shows_the_quartiles_it_is_given_and_only_those():
+def test_box_shows_given_quartiles():
     (box,) = traces(drawn_strip(side([1.0], box=(1, 2, 3, 4, 5))), type="box")
 
     assert [box[name][0] for name in ("lowerfence", "q1", "median", "q3")] == [
@@ -140,7 +143,7 @@ def test_a_box_shows_the_quartiles_it_is_given_and_only_those():
     assert traces(drawn_strip(side([1.0])), type="box") == []
 
 
-def test_two_speeds_are_two_lines_in_the_strip():
+def test_strip_plot_has_line_per_mode():
     (marks,) = [
         trace
         for trace in dots(drawn_strip(bimodal()))
@@ -151,17 +154,17 @@ def test_two_speeds_are_two_lines_in_the_strip():
     assert len(set(marks["marker"]["line"]["color"])) == 2
 
 
-def test_the_order_plot_colours_speeds_and_marks_the_period():
+def test_order_plot_colors_modes_and_marks_period():
     low, high = dots(drawn_order(bimodal()))
 
-    assert low["name"] == "59 MB/s (64 %)"
+    assert low["name"] == "59 MB/s (64%)"
     assert high["x"] == [1, 4, 7, 10]
     assert set(high["marker"]["symbol"]) == {"circle"}
     assert set(low["marker"]["symbol"]) == {"square", "diamond"}
     assert len(low["x"]) == 7
 
 
-def test_each_side_has_an_order_panel_of_its_own():
+def test_each_side_has_order_panel():
     layout = drawn_order(side([1.0, 2.0]), side([3.0, 4.0], "baseline"))["layout"]
 
     assert layout["xaxis"]["title"]["text"] == "this result: run"
@@ -169,21 +172,21 @@ def test_each_side_has_an_order_panel_of_its_own():
     assert layout["yaxis2"]["domain"][1] < layout["yaxis"]["domain"][0]
 
 
-def test_sessions_are_parted_and_named():
+def test_sessions_are_separated_and_labeled():
     strands = tuple(
-        Strand(f"run {at}", session, (float(at),))
+        ChartRun(f"run {at}", session, (float(at),))
         for at, session in enumerate(["Mon", "Mon", "Tue"], start=1)
     )
-    layout = drawn_order(side([1.0, 2.0, 3.0], strands=strands))["layout"]
+    layout = drawn_order(side([1.0, 2.0, 3.0], runs=strands))["layout"]
 
     assert [line["x0"] for line in layout["shapes"]] == [2.5]
     assert [note["text"] for note in layout["annotations"]] == ["Mon", "Tue"]
 
 
-def test_runs_of_several_samples_are_parted_and_their_means_stand_amid_them():
+def test_runs_are_separated_with_means_centered():
     runs = [(float(at), at + 1.0) for at in range(5)]
-    strands = tuple(Strand(f"run {at}", "", each) for at, each in enumerate(runs))
-    figure = drawn_order(side([at + 0.5 for at in range(5)], strands=strands))
+    strands = tuple(ChartRun(f"run {at}", "", each) for at, each in enumerate(runs))
+    figure = drawn_order(side([at + 0.5 for at in range(5)], runs=strands))
 
     assert [line["x0"] for line in figure["layout"]["shapes"]] == [2.5, 4.5, 6.5, 8.5]
     samples, _path, means = figure["data"]
@@ -191,23 +194,23 @@ def test_runs_of_several_samples_are_parted_and_their_means_stand_amid_them():
     assert means["x"] == [1.5, 3.5, 5.5, 7.5, 9.5]
 
 
-def test_a_first_run_that_differs_is_named():
-    layout = drawn_order(side([9.0, 1.0, 1.1], is_first_apart=True))["layout"]
+def test_different_first_run_is_labeled():
+    layout = drawn_order(side([9.0, 1.0, 1.1], has_separate_first=True))["layout"]
 
     assert [(note["text"], note["x"]) for note in layout["annotations"]] == [
         ("first run", 1.0)
     ]
 
 
-def test_the_histogram_counts_every_point_once_and_colours_the_speeds():
+def test_histogram_counts_points_once_and_colors_modes():
     figure = histogram([bimodal(), side([60.0] * 5, "baseline")], "MB/s", "n")
 
     low, high, other = figure["data"]
     assert (sum(low["y"]), sum(high["y"]), sum(other["y"])) == (7, 4, 5)
     assert low["marker"]["color"] != high["marker"]["color"]
     assert [note["text"] for note in figure["layout"]["annotations"]] == [
-        "59 MB/s (64 %)",
-        "109 MB/s (36 %)",
+        "59 MB/s (64%)",
+        "109 MB/s (36%)",
     ]
 
 
@@ -219,7 +222,7 @@ def test_the_histogram_counts_every_point_once_and_colours_the_speeds():
         (range(-900, -870, 3), (0, "right")),
     ],
 )
-def test_of_labels_that_lie_near_each_other_one_stands_beside_its_line(others, moved):
+def test_close_mode_labels_do_not_overlap(others, moved):
     far = [side(tuple(map(float, others)), name="baseline")] if others else []
 
     figure = histogram([bimodal(), *far], "MB/s", "number")
@@ -231,20 +234,20 @@ def test_of_labels_that_lie_near_each_other_one_stands_beside_its_line(others, m
     assert beside == ([moved] if moved else [])
 
 
-def test_a_single_run_has_no_distribution_however_many_samples_it_has():
+def test_single_run_has_no_distribution():
     assert histogram([iterated([tuple(map(float, range(50)))])], "MB/s", "n") is None
 
 
-def test_bins_cover_equal_values_and_many_values():
-    same = bins_of([side([3.0] * 6)])
-    many = bins_of([side([float(at % 97) for at in range(5000)])])
+def test_bins_cover_equal_and_many_values():
+    same = shared_bins([side([3.0] * 6)])
+    many = shared_bins([side([float(at % 97) for at in range(5000)])])
 
     assert sum(same.counts[0]) == 6
     assert sum(many.counts[0]) == 5000
     assert len(many.counts[0]) <= 40
 
 
-def test_the_ecdf_rises_to_one_and_differs_in_more_than_colour():
+def test_ecdf_reaches_one_and_differs_by_line_style():
     own, other = ecdf([side(HDPARM), side([1.0] * 5, "baseline")], "MB/s", "share")[
         "data"
     ]
@@ -254,7 +257,7 @@ def test_the_ecdf_rises_to_one_and_differs_in_more_than_colour():
     assert own["line"].get("dash") != other["line"].get("dash")
 
 
-def test_quantiles_begin_and_end_with_the_extremes():
+def test_quantiles_include_extremes():
     values = quantiles(side(HDPARM))
 
     assert (values[0], values[-1]) == (min(HDPARM), max(HDPARM))
@@ -262,24 +265,24 @@ def test_quantiles_begin_and_end_with_the_extremes():
 
 
 @pytest.mark.parametrize("draw", [drawn_strip, drawn_order])
-def test_names_are_shown_and_never_read_as_markup(draw):
-    strands = (Strand(PAYLOAD, PAYLOAD, (1.0,)), Strand(PAYLOAD, "", (2.0,)))
-    figure = draw(side([1.0, 2.0], PAYLOAD, strands=strands))
+def test_names_are_escaped(draw):
+    strands = (ChartRun(PAYLOAD, PAYLOAD, (1.0,)), ChartRun(PAYLOAD, "", (2.0,)))
+    figure = draw(side([1.0, 2.0], PAYLOAD, runs=strands))
 
     assert "<a" not in json.dumps(figure)
 
 
-def test_colours_are_tokens_of_the_style_sheet():
+def test_colors_are_css_variables():
     figure = drawn_strip(bimodal())
 
     assert dots(figure)[1]["marker"]["color"] == "--series-2"
     assert json.loads(json.dumps(figure)) == figure
 
 
-def test_bins_are_as_fine_as_the_narrower_side_needs():
+def test_bin_width_follows_narrower_side():
     near, far = side([100.0, 100.1, 100.2, 100.3, 100.4]), side([110.0] * 5)
 
-    bins = bins_of([near, far])
+    bins = shared_bins([near, far])
 
     assert len(bins.counts[0]) == 40
     assert bins.counts[1][-1] == 5
@@ -294,11 +297,11 @@ def test_bins_are_as_fine_as_the_narrower_side_needs():
         (-0.5, 0.5, [-0.4, -0.2, 0, 0.2, 0.4]),
     ],
 )
-def test_ticks_are_round_numbers(low, high, ticks):
+def test_ticks_are_round(low, high, ticks):
     assert round_numbers(low, high) == ticks
 
 
-def test_very_many_samples_tell_their_value_alone():
+def test_many_samples_have_short_hover_texts():
     trace = dots(drawn_strip(iterated([tuple(map(float, range(1001)))])))[0]
 
     assert "text" not in trace

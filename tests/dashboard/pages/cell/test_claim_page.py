@@ -1,4 +1,4 @@
-"""What may be quoted of a cell, on its page."""
+"""The quotable claim on a cell's page."""
 
 import re
 
@@ -28,30 +28,35 @@ def slower(submit, run_document, xen):
 
 
 def quoted_link(page):
-    """Return the link behind a claim, without the site."""
+    """Return the link of a claim, without the site."""
     return re.search(r"http://testserver([^ <]*quoted=[^ <]*)", page)[1].replace(
         "&amp;", "&"
     )
 
 
 def claim_of(page):
-    """Return the sentence that may be quoted."""
+    """Return the quotable sentence."""
     (claim,) = re.findall(r'id="claim-text">(.*?)</p>', page, re.DOTALL)
     return claim
 
 
-def test_a_verdict_can_be_quoted_with_its_address(text, slower):
+def test_verdict_can_be_quoted_with_url(text, slower):
     cell = slower()
 
     page = text(f"{PAGE}{cell.pk}/")
 
     claim = claim_of(page)
-    facts = ("host alpha", "Xen 3.3 full Ubuntu Server 9.04 32-bit", "0.800 [")
+    facts = (
+        "host alpha",
+        "Xen 3.3 full Ubuntu Server 9.04 32-bit",
+        "reaches 0.800",
+        "[0.7",
+    )
     assert all(fact in claim for fact in (*facts, "of native", "Iometer", "slower"))
     assert quoted_link(page).startswith(f"{PAGE}{cell.pk}/?quoted=0.800_0.79")
 
 
-def test_a_link_leads_to_the_very_numbers_it_quotes(text, slower):
+def test_link_confirms_current_numbers(text, slower):
     link = quoted_link(text(f"{PAGE}{slower().pk}/?show=value&x=<b>"))
 
     page = text(link)
@@ -60,28 +65,26 @@ def test_a_link_leads_to_the_very_numbers_it_quotes(text, slower):
     assert quoted_link(page) == link
 
 
-def test_a_link_says_when_its_numbers_no_longer_stand(
-    text, slower, submit, run_document, xen
-):
+def test_link_reports_outdated_numbers(text, slower, submit, run_document, xen):
     link = quoted_link(text(f"{PAGE}{slower().pk}/"))
     submit(run_document(200.0, system=xen))
 
     page = text(link)
 
-    assert re.search(r"0\.800 \[0\.79\d, 0\.80\d\], 6 runs against 6", page)
+    assert re.search(r"0\.800 \[0\.79\d, 0\.80\d\], 6 runs compared with 6", page)
     assert 'data-quoted="outdated"' in page
 
 
 @pytest.mark.parametrize(
     "quoted", ["", "x", "0.8", "0.800_0.790_0.810_6_6_best", "1_1_1_0_6_slower", "\0"]
 )
-def test_what_is_no_quotation_is_passed_over(text, slower, quoted):
+def test_invalid_quote_is_ignored(text, slower, quoted):
     page = text(f"{PAGE}{slower().pk}/", data={"quoted": quoted})
 
     assert "data-quoted" not in page
 
 
-def test_a_chosen_baseline_stays_in_the_link(text, slower):
+def test_link_keeps_chosen_baseline(text, slower):
     cell, native = slower(), System.objects.get(hypervisor="native")
 
     page = text(f"{PAGE}{cell.pk}/?baseline={native.pk}")
@@ -90,9 +93,7 @@ def test_a_chosen_baseline_stays_in_the_link(text, slower):
     assert f"/?baseline={native.pk}&quoted=0.800" in quoted_link(page)
 
 
-def test_nothing_is_claimed_against_a_baseline_on_another_host(
-    text, slower, submit, run_document, lab
-):
+def test_no_claim_for_baseline_on_another_host(text, slower, submit, run_document, lab):
     cell, other_host = slower(), Host.objects.create(lab=lab, slug="beta")
     submit(*(run_document(160 + step, system={"host": "beta"}) for step in SIX))
     native = System.objects.get(host=other_host)
@@ -105,7 +106,7 @@ def test_nothing_is_claimed_against_a_baseline_on_another_host(
 
 @pytest.fixture
 def beta(submit, run_document, lab):
-    """Measure a native system six times on a host that is described as alpha is."""
+    """Measure a native system six times on a host with alpha's facts."""
 
     def measured(rate):
         facts = {"cpu": "Opteron 246", "ram": "4 GB"}
@@ -117,7 +118,7 @@ def beta(submit, run_document, lab):
     return measured
 
 
-def test_a_baseline_on_a_host_that_counts_as_alike_is_named_with_it(text, slower, beta):
+def test_claim_names_equivalent_host_of_baseline(text, slower, beta):
     cell, native = slower(), beta(100)
 
     page = text(f"{PAGE}{cell.pk}/?baseline={native.pk}")
@@ -125,24 +126,22 @@ def test_a_baseline_on_a_host_that_counts_as_alike_is_named_with_it(text, slower
     assert "of native, Ubuntu Server 9.04, 32-bit on host beta in" in claim_of(page)
 
 
-def test_nothing_is_claimed_against_a_host_whose_native_runs_differ(text, slower, beta):
+def test_no_claim_if_native_runs_of_hosts_differ(text, slower, beta):
     cell, native = slower(), beta(160)
 
     page = text(f"{PAGE}{cell.pk}/?baseline={native.pk}")
 
     assert 'id="claim-text"' not in page
-    assert "Different hosts, alpha / beta: their facts are equal, but their" in page
+    assert "Different hosts (alpha, beta): their facts are equal, but their" in page
 
 
-def test_what_differs_beside_what_is_studied_is_quoted_too(text, slower):
+def test_claim_names_unstudied_differences(text, slower):
     cell = slower({"vcpus": 1}, system={"vcpus": 2})
 
-    assert "vCPUs 1 against 2" in claim_of(text(f"{PAGE}{cell.pk}/"))
+    assert "vCPUs (1 vs. 2)" in claim_of(text(f"{PAGE}{cell.pk}/"))
 
 
-def test_of_what_came_with_runs_the_size_of_the_machines_is_quoted(
-    text, submit, run_document, xen
-):
+def test_claim_names_machine_size_from_run_facts(text, submit, run_document, xen):
     small, large = ({"cores": n, "kernel": f"6.{n}"} for n in (1, 2))
     submit(
         *(run_document(100 + step, facts=large) for step in SIX),
@@ -152,16 +151,16 @@ def test_of_what_came_with_runs_the_size_of_the_machines_is_quoted(
 
     page = text(f"{PAGE}{cell.pk}/")
 
-    assert "Cores 1 against 2" in claim_of(page)
+    assert "Cores (1 vs. 2)" in claim_of(page)
 
 
-def test_an_emulated_system_is_quoted_as_one(text, slower):
+def test_claim_names_emulation(text, slower):
     cell = slower({"options": {"layers": "qemu-tcg"}})
 
     assert "software emulator" in claim_of(text(f"{PAGE}{cell.pk}/"))
 
 
-def test_a_single_run_cannot_be_quoted(text, pair):
+def test_no_claim_for_single_run(text, pair):
     page = text(f"{PAGE}{pair.pk}/")
 
     assert "No citable statement yet." in page

@@ -1,4 +1,4 @@
-"""The page of a cell: its answer, its reasons, both sides, what they were read from."""
+"""The page of a cell: headline, reasons, both sides and output."""
 
 import re
 from datetime import timedelta
@@ -7,15 +7,15 @@ from html import unescape
 import numpy as np
 import pytest
 
-from benchmarks.comparing import cell_evidence as selector
-from benchmarks.comparing.cell_evidence import cell_samples
+from benchmarks.comparison import cell_details as selector
+from benchmarks.comparison.cell_details import cell_samples
 from benchmarks.models import Cell, Run, Study
 from benchmarks.studies import checking
 from benchmarks.uploads import intake, processing
 from dashboard import wording
-from dashboard.wording import states
-from tests.documents import in_turn
-from tests.own_tools import boot_sample, declare
+from dashboard.wording import state_names
+from tests.custom_tools import boot_sample, declare
+from tests.upload_documents import in_turn
 
 QUERIES = 20
 LIST = "/studies/alpha-lab/study/runs/"
@@ -34,19 +34,19 @@ def address(cell, query=""):
 
 
 def words(page):
-    """Return what a reader sees, on one line."""
+    """Return the page's text on one line."""
     return unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", page)))
 
 
 def headline_of(page):
-    """Return the page's first line."""
+    """Return the page's headline."""
     (headline,) = re.findall(r"<h1[^>]*>.*?</h1>", page)
     return words(headline)
 
 
 def codes_of(page):
-    """Return what stands against a verdict of the cell, by its names for programs."""
-    return set(page.context["page"]["evidence"].row.shown.judgement.codes)
+    """Return the codes of the reasons against a verdict."""
+    return set(page.context["page"]["evidence"].row.result.assessment.reason_codes)
 
 
 def xen_cell():
@@ -55,7 +55,7 @@ def xen_cell():
 
 @pytest.fixture
 def sides(submit, run_document, xen):
-    """Submit several runs a side and return the Xen cell."""
+    """Submit several runs per side and return the Xen cell."""
 
     def make(own, baseline, is_in_turn=False):
         runs = [
@@ -69,15 +69,15 @@ def sides(submit, run_document, xen):
     return make
 
 
-def test_its_first_line_answers_how_much_and_how_sure(text, pair):
+def test_headline_states_performance_and_verdict(text, pair):
     headline = headline_of(text(address(pair)))
 
-    facts = ("Xen 3.3 full", "0.247", "native", "network throughput, write")
+    facts = ("Xen 3.3 full", "24.7%", "native", "network throughput, write")
     assert all(fact in headline for fact in facts)
-    assert "not assessed: single run" in headline
+    assert "single run, no verdict" in headline
 
 
-def test_it_shows_the_arithmetic_and_the_runs_of_both_sides(text, pair):
+def test_shows_division_and_runs_of_both_sides(text, pair):
     page = text(address(pair))
 
     assert "13.08\xa0MB/s" in page
@@ -86,7 +86,7 @@ def test_it_shows_the_arithmetic_and_the_runs_of_both_sides(text, pair):
         assert f"/runs/{run.pk}/" in page
 
 
-def test_a_time_is_divided_the_other_way_round(text, submit, run_document, xen):
+def test_ratio_of_times_is_inverted(text, submit, run_document, xen):
     time = {"metric": "time", "parameters": {"n": "2000"}, "unit": "s"}
     submit(
         run_document(tool="linpack", samples=[{**time, "value": 20.89}]),
@@ -99,124 +99,128 @@ def test_a_time_is_divided_the_other_way_round(text, submit, run_document, xen):
     assert page.index("20.89") < page.index("21.22")
 
 
-def test_a_single_run_a_side_gets_one_sentence_instead_of_charts(client, pair):
+def test_single_runs_have_sentence_instead_of_charts(client, pair):
     page = client.get(address(pair))
 
     assert page.context["page"]["charts"] == ()
     sentence = page.context["page"]["single_run"]
-    assert "5 per side" in sentence
+    assert "5 runs per side" in sentence
     assert sentence in words(page.text)
 
 
-def test_iterations_of_a_single_run_are_a_strip_and_nothing_more(
-    client, submit, run_document
-):
+def test_iterations_of_single_run_have_strip_plot_only(client, submit, run_document):
     sample = run_document()["samples"][0]
     submit(run_document(samples=[{**sample, "repetition": at} for at in (1, 2, 3)]))
 
     page = client.get(address(Cell.objects.get())).context["page"]
 
     assert [chart.slug for chart in page["charts"]] == ["strip"]
-    assert "One run per side" in page["single_run"]
+    assert "Only one run on each side" in page["single_run"]
 
 
-def test_runs_enough_are_drawn_in_four_ways_each_with_its_table(client, sides):
+def test_enough_runs_have_four_charts_with_tables(client, sides):
     cell = sides([9.7, 9.8, 9.9, 10.0, 10.1], CALM, is_in_turn=True)
     page = client.get(address(cell))
 
     charts = page.context["page"]["charts"]
     assert [chart.slug for chart in charts] == ["strip", "order", "histogram", "ecdf"]
-    assert all(chart.rows and any(chart.figure.series) for chart in charts)
+    assert all(chart.rows and any(chart.chart.series) for chart in charts)
     assert page.content.decode().count("Show data as table") == 4
 
 
-def test_runs_of_unknown_time_are_drawn_in_no_order(client, sides):
+def test_runs_without_start_have_no_order_plot(client, sides):
     page = client.get(address(sides([10.1, 10.0, 9.9, 9.8, 9.7], CALM)))
 
     charts = page.context["page"]["charts"]
     assert [chart.slug for chart in charts] == ["strip", "histogram", "ecdf"]
     assert (
-        "Not known is the order of the runs: this result, baseline." in charts[0].note
+        "The order of the runs is unknown for: this result, baseline." in charts[0].note
     )
-    assert "so their order was not examined" in words(page.text)
+    assert "so the order of the runs was not analyzed" in words(page.text)
 
 
-def test_two_speeds_are_shown_in_place_of_a_mean_and_a_verdict(text, sides):
+def test_two_modes_replace_mean_and_verdict(text, sides):
     cell = sides(BIMODAL, CALM, is_in_turn=True)
 
     page = text(address(cell))
     headline, page = headline_of(page), words(page)
 
-    assert "59 MB/s (67 %) and 108 MB/s (33 %)" in headline
+    assert "59 MB/s (67%) and 108 MB/s (33%)" in headline
     assert "period 3" in headline
     assert "not assessed" in headline
-    assert "59 MB/s (67 %) or 108 MB/s (33 %)" in page
-    assert "95 % interval 0." not in page
+    assert "59 MB/s (67%) or 108 MB/s (33%)" in page
+    assert "95% CI 0." not in page
     assert f"{cell.efficiency.ratio:.3f}" not in page
 
 
 def scattered(*levels):
-    """Return runs that scatter by a thousandth around these."""
+    """Return runs that scatter by a thousandth around these levels."""
     noise = np.random.default_rng(len(levels)).normal(0, 0.1, len(levels))
     return [round(float(value), 2) for value in levels + noise]
 
 
-def test_what_hardly_moves_the_mean_is_said_and_leaves_the_verdict(text, sides):
+def test_small_effect_on_mean_is_reported_and_keeps_verdict(text, sides):
     runs = scattered(98.0, *[100.0] * 40)
 
     cell = sides(runs, scattered(*[100.0] * 10), is_in_turn=True)
     page = words(text(address(cell)))
 
-    assert "the first run differs from the others, which moves the mean by" in page
-    assert "below a quarter of the equivalence margin; the figure holds." in page
+    assert "the first run differs from the others, changing the mean by" in page
+    assert "less than a quarter of the equivalence margin" in page
     assert "equivalent" in page
 
 
-def test_two_speeds_within_the_band_are_told_in_its_unit(text, sides):
+def test_modes_within_margin_are_reported_in_percent(text, sides):
     runs = scattered(*[100.0, 101.2, 101.2] * 8)
 
     page = words(text(address(sides(runs, scattered(*[100.0] * 10)))))
 
-    assert "Two speeds within the band of 2 %, 100.0" in page.replace("\xa0", " ")
-    assert "MB/s (33 %) and 101." in page.replace("\xa0", " ")
+    assert "wo speeds within a band of 2%, 100.0" in page.replace("\xa0", " ")
+    assert "MB/s (33%) and 101." in page.replace("\xa0", " ")
 
 
-def test_two_speeds_of_the_baseline_forbid_the_ratio_too(client, sides):
+def test_two_modes_of_baseline_prevent_ratio(client, sides):
     answer = client.get(address(sides(CALM, BIMODAL)))
     page = answer.context["page"]
 
-    assert "the baseline has two speeds" in page["headline"]
+    assert "describes the baseline: two speeds" in page["headline"]
     assert not page["has_ratio"]
     assert "bimodal" in codes_of(answer)
     (reason,) = (reason for reason in page["reasons"] if "bimodal" in reason)
-    assert "its baseline" in reason
+    assert "the baseline" in reason
     assert reason in words(answer.text)
 
 
-def test_two_speeds_of_the_cell_itself_are_not_said_of_its_baseline(client, sides):
+def test_modes_of_cell_are_not_attributed_to_baseline(client, sides):
     page = client.get(address(sides(BIMODAL, BIMODAL))).context["page"]
 
-    assert not any("baseline" in reason for reason in page["reasons"])
+    bimodal = [reason for reason in page["reasons"] if "bimodal" in reason]
+    assert bimodal
+    assert "baseline" not in bimodal[0]
 
 
-def test_a_refused_verdict_names_its_reasons_and_the_runs_that_help(client, sides):
+def test_missing_verdict_has_reasons_and_needed_runs(client, sides):
     answer = client.get(address(sides([50.0, 52.0, 51.0], CALM)))
     page = words(answer.text)
 
     assert codes_of(answer) == {"few_runs"}
     assert all(reason in page for reason in answer.context["page"]["reasons"])
     assert "With 3 runs" in page
-    assert re.search(r"About \d+ runs a side would decide it|indicative: slower", page)
-    assert re.search(r"\d+ more runs? a side brings? the interval below 2 %", page)
+    assert re.search(
+        r"A verdict needs about \d+ runs per side|indicative: slower", page
+    )
+    assert re.search(
+        r"\d+ more runs? per side brings? the confidence interval within ±2%", page
+    )
 
 
-def test_more_than_what_is_studied_differs_is_amber(client, submit, run_document, xen):
+def test_unstudied_difference_limits_comparability(client, submit, run_document, xen):
     native = run_document(52.97, system={"vcpus": 2})
     submit(native, run_document(13.08, system={**xen, "vcpus": 1}))
 
     comparability = client.get(address(xen_cell())).context["page"]["comparability"]
 
-    assert comparability["light"] == "amber"
+    assert comparability["rating"] == "limited"
     studied = {
         difference["name"]: difference["is_studied"]
         for difference in comparability["differences"]
@@ -230,22 +234,20 @@ def test_more_than_what_is_studied_differs_is_amber(client, submit, run_document
 
 
 @pytest.mark.parametrize("factor", ["VMware Tools", "PV drivers (Windows)"])
-def test_a_factor_of_the_study_may_differ(
-    client, submit, run_document, xen, study, factor
-):
+def test_factor_may_differ(client, submit, run_document, xen, study, factor):
     Study.objects.update(factors={factor: ["absent", "installed"]})
     options = {"options": {"guest_tools": "installed"}}
     submit(run_document(52.97), run_document(13.08, system={**xen, **options}))
 
     comparability = client.get(address(xen_cell())).context["page"]["comparability"]
 
-    assert comparability["light"] == "green"
+    assert comparability["rating"] == "full"
     assert "Guest tools" in [
         difference["name"] for difference in comparability["differences"]
     ]
 
 
-def test_facts_that_both_sides_sent_are_compared(client, submit, run_document, xen):
+def test_facts_of_both_sides_are_compared(client, submit, run_document, xen):
     submit(
         run_document(52.97, facts={"kernel": "2.6.28", "ntp": "yes"}),
         run_document(13.08, system=xen, facts={"kernel": "2.6.30"}),
@@ -269,10 +271,10 @@ def test_facts_that_both_sides_sent_are_compared(client, submit, run_document, x
     [
         ("external", "time server outside the host"),
         ("guest", "clock inside the guest"),
-        ("", "Whose clock timed these runs was not stated"),
+        ("", "The clock that timed these runs was not reported"),
     ],
 )
-def test_it_says_whose_clock_it_trusts(client, submit, run_document, xen, clock, what):
+def test_shows_trust_of_clock(client, submit, run_document, xen, clock, what):
     stated = {"clock": clock} if clock else {}
     submit(run_document(52.97), run_document(13.08, system=xen, **stated))
 
@@ -283,9 +285,7 @@ def test_it_says_whose_clock_it_trusts(client, submit, run_document, xen, clock,
     assert sentence in words(page.text)
 
 
-def test_a_clock_that_was_measured_is_told_by_what_was_found(
-    client, submit, run_document, xen
-):
+def test_measured_clock_shows_measurement(client, submit, run_document, xen):
     lost = {"local_us": 10**8, "offset_start_us": 0, "offset_end_us": -3 * 10**6}
     submit(
         run_document(52.97),
@@ -302,30 +302,28 @@ def test_a_clock_that_was_measured_is_told_by_what_was_found(
 
 
 @pytest.mark.parametrize(("runs", "is_told"), [(10, True), (9, False)])
-def test_from_ten_runs_on_a_ratio_stands_beside_it_that_odd_runs_do_not_move(
-    client, submit, run_document, xen, runs, is_told
-):
+def test_robust_ratio_from_ten_runs(client, submit, run_document, xen, runs, is_told):
     steps = [at / 10 for at in (3, 0, 8, 1, 9, 5, 2, 7, 4, 6)][:runs]
     submit(*(run_document(100 + step) for step in steps))
     submit(*(run_document(50 + step, system=xen) for step in steps))
 
     page = client.get(address(xen_cell()))
 
-    sentence = page.context["page"]["location"]
+    sentence = page.context["page"]["robust_ratio_sentence"]
     assert ("0.502 (Hodges-Lehmann)" in sentence) is is_told
     assert bool(sentence) is is_told
     assert sentence in words(page.text)
 
 
-def test_a_cell_without_a_baseline_says_why(text, submit, run_document, xen):
+def test_missing_baseline_has_reason(text, submit, run_document, xen):
     submit(run_document(13.08, system=xen))
 
     page = words(text(address(xen_cell())))
 
-    assert states.state_meaning("missing") in page
+    assert state_names.state_meaning("missing") in page
 
 
-def test_another_system_can_be_the_baseline(client, submit, run_document, xen):
+def test_another_system_can_be_baseline(client, submit, run_document, xen):
     submit(run_document(20.0, system={**xen, "virtualization": "para"}))
     submit(run_document(10.0, system=xen))
     cell = Cell.objects.get(system__virtualization__startswith="full")
@@ -333,23 +331,23 @@ def test_another_system_can_be_the_baseline(client, submit, run_document, xen):
 
     page = client.get(address(cell), {"baseline": other.system_id}).context["page"]
 
-    assert page["evidence"].row.shown.ratio == pytest.approx(0.5)
-    assert "0.500 of the reference" in page["headline"]
+    assert page["evidence"].row.result.ratio == pytest.approx(0.5)
+    assert "50.0% of the reference system's performance" in page["headline"]
 
 
 @pytest.mark.parametrize("baseline", ["0", "x", "99999999999999999999", "\x00"])
-def test_a_baseline_that_is_not_there_is_not_found(client, pair, baseline):
+def test_unknown_baseline_is_404(client, pair, baseline):
     assert client.get(address(pair), {"baseline": baseline}).status_code == 404
 
 
-def test_runs_that_narrow_what_is_narrow_are_not_asked_for(client, sides):
+def test_no_advice_for_narrow_interval(client, sides):
     narrow = client.get(address(sides([50.0, 50.1], CALM))).context["page"]
 
-    assert narrow["evidence"].row.shown.judgement.half_width < 0.02
-    assert narrow["width"] == ""
+    assert narrow["evidence"].row.result.assessment.half_width < 0.02
+    assert narrow["width_advice"] == ""
 
 
-def test_a_flag_stands_there_with_what_it_rests_on(client, pair):
+def test_shows_flag_with_evidence(client, pair):
     mark = {"code": "not_valid", "sentence": "It was <too> short."}
     Run.objects.filter(system=pair.system).update(warnings=[mark])
     checking.check_due_studies(timedelta(0))
@@ -362,8 +360,8 @@ def test_a_flag_stands_there_with_what_it_rests_on(client, pair):
     assert "flagged" in codes_of(page)
 
 
-def test_a_flag_of_the_baseline_stands_there_too(client, text, pair):
-    """It withholds the verdict as well as one of the cell."""
+def test_shows_flag_of_baseline(client, text, pair):
+    """It withholds the verdict like a flag of the cell."""
     mark = {"code": "not_valid", "sentence": "Native was too short."}
     Run.objects.exclude(system=pair.system).update(warnings=[mark])
     checking.check_due_studies(timedelta(0))
@@ -379,7 +377,7 @@ def test_a_flag_of_the_baseline_stands_there_too(client, text, pair):
         assert text(asked).count("Native was too short.") == 1
 
 
-def test_the_old_address_leads_here(client, pair):
+def test_old_url_redirects(client, pair):
     answer = client.get(LIST, {"cell": pair.pk, "baseline": "7"})
 
     assert answer.status_code == 301
@@ -388,11 +386,11 @@ def test_the_old_address_leads_here(client, pair):
 
 
 @pytest.mark.parametrize("cell", ["0", "x", "99999999999999999999", "", "\x00"])
-def test_a_cell_that_is_not_there_is_not_found(client, pair, cell):
+def test_unknown_cell_is_404(client, pair, cell):
     assert client.get(LIST, {"cell": cell}, follow=True).status_code == 404
 
 
-def test_a_cell_of_another_study_is_not_found(client, pair, other_lab):
+def test_cell_of_another_study_is_404(client, pair, other_lab):
     Study.objects.create(lab=other_lab, slug="other", visibility="public")
 
     for part in ("", f"runs/{pair.study.runs.first().pk}/"):
@@ -401,7 +399,7 @@ def test_a_cell_of_another_study_is_not_found(client, pair, other_lab):
 
 
 @pytest.mark.parametrize("part", ["", "runs/{run}/"])
-def test_a_private_cell_is_not_there_for_strangers(client, pair, person, part):
+def test_private_cell_is_404_for_strangers(client, pair, person, part):
     Study.objects.update(visibility=Study.Visibility.PRIVATE)
     run = Run.objects.get(system=pair.system)
     place = address(pair) + part.format(run=run.pk)
@@ -412,12 +410,12 @@ def test_a_private_cell_is_not_there_for_strangers(client, pair, person, part):
     assert client.get(place).status_code == 200
 
 
-def test_a_run_shows_what_the_tool_printed_beside_its_number(text, agent, study, host):
+def test_run_output_is_shown_with_value(text, agent, study, host):
     upload = {"key": "00000000-0000-4000-8000-000000000001", "study": study.slug}
     system = {"host": host.slug, "hypervisor": "native", "guest_os": "Debian"}
     output = {**upload, "system": system, "tool": "hdparm", "output": HDPARM}
     intake.submit_runs(agent=agent, documents=[output])
-    processing.drain()
+    processing.process_due_uploads()
     run, cell = Run.objects.get(), Cell.objects.get(case__metric="buffered read")
 
     part = text(f"{address(cell)}runs/{run.pk}/")
@@ -428,53 +426,51 @@ def test_a_run_shows_what_the_tool_printed_beside_its_number(text, agent, study,
     assert "7712.98 MB/sec" in part
 
 
-def test_a_run_sent_as_numbers_names_its_document(text, pair):
+def test_run_uploaded_as_json_names_document(text, pair):
     run = Run.objects.get(system=pair.system)
 
     part = words(text(f"{address(pair)}runs/{run.pk}/"))
 
-    assert "Sent as numbers" in part
+    assert "Uploaded as numbers" in part
     assert "Gebhardt 2010" in part
 
 
-def test_a_run_of_another_cell_is_not_found(client, pair):
+def test_run_of_another_cell_is_404(client, pair):
     run = Run.objects.exclude(system=pair.system).get()
 
     assert client.get(f"{address(pair)}runs/{run.pk}/").status_code == 404
 
 
-def test_samples_come_run_by_run_and_are_bounded(sides, monkeypatch):
+def test_samples_are_ordered_and_limited(sides, monkeypatch):
     cell = sides([1.0, 2.0, 3.0], [5.0])
-    monkeypatch.setattr(selector, "SAMPLES_SHOWN", 2)
+    monkeypatch.setattr(selector, "MAX_SAMPLES", 2)
 
     samples = cell_samples(cell)
 
-    assert samples.is_cut
+    assert samples.is_truncated
     assert samples.series == (1.0, 2.0)
     assert cell_samples(None).series == ()
 
 
-def test_a_run_that_the_bound_cuts_in_two_is_left_out(
-    submit, run_document, monkeypatch
-):
+def test_truncated_run_is_left_out(submit, run_document, monkeypatch):
     sample = run_document()["samples"][0]
     several = [{**sample, "repetition": at, "value": at} for at in (1, 2)]
     submit(run_document(samples=several), run_document(samples=several))
-    monkeypatch.setattr(selector, "SAMPLES_SHOWN", 3)
+    monkeypatch.setattr(selector, "MAX_SAMPLES", 3)
 
     kept = cell_samples(Cell.objects.get())
 
     assert [run.values for run in kept.runs] == [(1.0, 2.0)]
 
 
-def test_the_page_says_that_samples_were_left_out(text, sides, monkeypatch):
+def test_page_reports_omitted_samples(text, sides, monkeypatch):
     cell = sides(CALM, CALM)
-    monkeypatch.setattr(selector, "SAMPLES_SHOWN", 5)
+    monkeypatch.setattr(selector, "MAX_SAMPLES", 5)
 
     assert "first 5,000 samples" in text(address(cell))
 
 
-def test_queries_are_fixed(
+def test_query_count_is_constant(
     client, sides, submit, run_document, xen, django_assert_num_queries
 ):
     place = address(sides([1.0], [2.0]))
@@ -488,7 +484,7 @@ def test_queries_are_fixed(
         client.get(f"{place}runs/{Run.objects.last().pk}/")
 
 
-def test_the_eleven_readings_of_server_b_get_no_single_figure(client, load_study):
+def test_eleven_runs_of_server_b_have_no_single_value(client, load_study):
     load_study("inqbus-2008-io", lambda run: run["tool"] == "hdparm")
     checking.check_due_studies(timedelta(0))
     cells = {cell.system.host.slug: cell for cell in Cell.objects.all()}
@@ -498,21 +494,21 @@ def test_the_eleven_readings_of_server_b_get_no_single_figure(client, load_study
         answer = client.get(address(cell, query))
 
         page, headline = answer.text, headline_of(answer.text)
-        assert "59 MB/s (64 %) and 109 MB/s (36 %)" in headline
+        assert "59 MB/s (64%) and 109 MB/s (36%)" in headline
         assert "period 3" in headline
         assert "not assessed" in headline
-        assert "59 MB/s (64 %) or 109 MB/s (36 %)" in words(page)
+        assert "59 MB/s (64%) or 109 MB/s (36%)" in words(page)
         assert wording.quantity(cell.mean, "MB/s") not in page
         assert "bimodal" in codes_of(answer)
 
 
-def test_a_tool_that_a_lab_declared_leads_to_its_declaration(
-    client, lab, submit, run_document
-):
+def test_custom_tool_links_to_declaration(client, lab, submit, run_document):
     declare(lab)
     submit(run_document(tool="boot-time", samples=[boot_sample()]))
     cell = Cell.objects.get()
 
     page = client.get(f"/studies/alpha-lab/study/cells/{cell.pk}/").text
 
-    assert '<a href="/labs/alpha-lab/tools/boot-time/">Boot stopwatch</a>' in page
+    assert (
+        '<a href="/labs/alpha-lab/custom-tools/boot-time/">Boot stopwatch</a>' in page
+    )

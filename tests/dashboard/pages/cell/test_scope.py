@@ -1,4 +1,4 @@
-"""What a cell's statement speaks of, and its ratios where no figure may stand."""
+"""The scope of verdicts, and ranges of ratios instead of a single value."""
 
 from datetime import timedelta
 
@@ -15,7 +15,7 @@ TWO_SPEEDS = (40, 40.1, 60, 39.9, 40.2, 60.2, 40.1, 40.0, 59.8, 40.1, 39.9)
 
 @pytest.fixture
 def measured(submit, run_document, xen):
-    """Measure native and Xen on the third of May; return the Xen cell."""
+    """Measure native and Xen on 3 May; return the Xen cell."""
 
     def measure(values, day=3):
         for side, readings, on in (({}, STEADY, 3), ({"system": xen}, values, day)):
@@ -33,17 +33,17 @@ def said(client):
     return lambda address: client.get(f"{STUDY}/{address}").text
 
 
-def test_a_verdict_names_its_session(measured, said):
+def test_verdict_names_session(measured, said):
     cell = measured([0.8 * value for value in STEADY])
 
     page = said(f"cells/{cell.pk}/")
 
     assert 'data-design="one_shared"' in page
-    assert "in this session of 2026-05-03" in page
-    assert "in this session of 2026-05-03" in said(f"compare/cell/?cell={cell.pk}")
+    assert "in the session of 2026-05-03" in page
+    assert "in the session of 2026-05-03" in said(f"compare/cell/?cell={cell.pk}")
 
 
-def test_ratios_of_the_extremes_stand_where_no_figure_may(measured, said, client):
+def test_range_of_ratios_replaces_single_value(measured, said, client):
     cell = measured(TWO_SPEEDS)
     pins = f"{cell.system_id},{Cell.objects.exclude(pk=cell.pk).get().system_id}"
 
@@ -53,7 +53,7 @@ def test_ratios_of_the_extremes_stand_where_no_figure_may(measured, said, client
             f"cells/{cell.pk}/",
             "compare/",
             f"compare/cell/?cell={cell.pk}",
-            f"direct/?pin={pins}",
+            f"pair/?pin={pins}",
         )
     ]
 
@@ -62,7 +62,7 @@ def test_ratios_of_the_extremes_stand_where_no_figure_may(measured, said, client
     assert "Every run is slower" in pages[0]
 
 
-def test_files_have_them_too(measured, client):
+def test_files_have_range_of_ratios(measured, client):
     measured(TWO_SPEEDS)
 
     texts = {
@@ -70,31 +70,31 @@ def test_files_have_them_too(measured, client):
         for form in ("csv", "json", "tex")
     }
 
-    assert "range_low" in texts["csv"]
+    assert "ratio_range_low" in texts["csv"]
     assert '"design": "one_shared"' in texts["json"]
     assert "0.397" in texts["tex"]
 
 
-def test_on_different_days_sessions_are_advised_and_no_more_runs(measured, said):
+def test_different_sessions_have_advice_about_sessions(measured, said):
     cell = measured([0.95 * value for value in STEADY], day=7)
 
     page = said(f"cells/{cell.pk}/")
 
-    assert "how much these differ is not known" in page
+    assert "the variation between sessions is unknown" in page
     assert "Run both sides in the same session" in page
-    assert "a side bring" not in page
+    assert "per side bring" not in page
 
 
-def test_on_different_days_it_is_drawn_hollow_and_that_is_said(measured, said):
+def test_different_sessions_are_hollow_with_note(measured, said):
     cell = measured([0.95 * value for value in STEADY], day=7)
     native = Cell.objects.exclude(pk=cell.pk).get()
-    hollow = "Hollow: each side ran in sessions of its own"
+    hollow = "Hollow: each side ran in its own sessions"
 
     compare, direct, card, chart = (
         said(address)
         for address in (
             "compare/",
-            f"direct/?pin={cell.system_id},{native.system_id}",
+            f"pair/?pin={cell.system_id},{native.system_id}",
             f"compare/cell/?cell={cell.pk}",
             "compare/chart/",
         )
@@ -105,9 +105,9 @@ def test_on_different_days_it_is_drawn_hollow_and_that_is_said(measured, said):
     assert "circle-open" in chart
 
 
-def test_pages_and_files_say_of_what_verdicts_speak(measured, said, client):
+def test_pages_and_files_state_verdict_scope(measured, said, client):
     measured([0.8 * value for value in STEADY])
-    held = "1 verdict holds in this session of 2026-05-03."
+    held = "1 verdict applies in the session of 2026-05-03."
 
     files = {
         form: client.get(f"{STUDY}/compare.{form}").text
@@ -116,13 +116,13 @@ def test_pages_and_files_say_of_what_verdicts_speak(measured, said, client):
 
     assert held in said("compare/")
     assert held in unbroken(files["tex"].replace("\\hspace{0pt}", ""))
-    assert "in this session of 2026-05-03" in files["csv"]
-    assert "in this session of 2026-05-03" in files["json"]
+    assert "in the session of 2026-05-03" in files["csv"]
+    assert "in the session of 2026-05-03" in files["json"]
     assert held in said("report/")
-    assert "slower, in this session of 2026-05-03" in said("report/")
+    assert "slower, in the session of 2026-05-03" in said("report/")
 
 
-def test_a_verdict_without_times_is_weak_evidence_everywhere(
+def test_verdict_without_times_is_weak_evidence(
     submit, run_document, xen, said, client
 ):
     for side, factor in (({}, 1.0), ({"system": xen}, 0.8)):
@@ -135,5 +135,5 @@ def test_a_verdict_without_times_is_weak_evidence_everywhere(
     assert 'aria-label="Verdict: slower. Weak evidence."' in compare
     assert "data-weak" in compare
     assert "weak evidence" in report
-    assert "weak evidence: start times are not stated" in source
+    assert "weak evidence: start times are not reported" in source
     assert '"is_weak": true' in client.get(f"{STUDY}/compare.json").text

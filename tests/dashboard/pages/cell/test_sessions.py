@@ -1,4 +1,4 @@
-"""The sessions of a cell: each one's own ratio beside that of all of them."""
+"""The sessions of a cell, and their ratios."""
 
 from datetime import timedelta
 
@@ -6,11 +6,11 @@ import pytest
 
 from benchmarks.models import Cell
 from benchmarks.studies import checking
-from dashboard.charts.paper import paper
-from dashboard.charts.plotly import figure
-from dashboard.charts.sketch import sketch
-from dashboard.pages.cell.sessions import RatioMark, session_ratio_chart
-from dashboard.wording import NONE
+from dashboard.charts.matplotlib_renderer import render_chart_file
+from dashboard.charts.plotly_renderer import plotly_figure
+from dashboard.charts.svg_renderer import render_svg
+from dashboard.pages.cell.sessions import SessionRatioRow, session_ratio_chart
+from dashboard.wording import DASH
 from tests.benchmarks.studies.test_sessions import at
 
 
@@ -40,7 +40,7 @@ def measure(submit, run_document, xen):
 
 @pytest.fixture
 def seen(client):
-    """Return what the page of a cell knows of sessions, and its HTML."""
+    """Return the sessions on the page of a cell, and its HTML."""
 
     def page_of(cell):
         answer = client.get(f"/studies/alpha-lab/study/cells/{cell.pk}/")
@@ -50,16 +50,16 @@ def seen(client):
 
 
 def symbols(drawing):
-    return [points.symbol for points in drawing.figure.series]
+    return [points.symbol for points in drawing.chart.series]
 
 
-def test_shared_sessions_have_a_ratio_each(measure, seen):
+def test_shared_sessions_have_ratios(measure, seen):
     cell = measure([3, 4, 6], [3, 4, 6])
 
     sessions, page = seen(cell)
 
     assert [line["ratio"] for line in sessions["lines"]] == ["0.903", "0.904", "0.906"]
-    assert symbols(sessions["drawing"]) == ["circle"] * 3 + ["square"]
+    assert symbols(sessions["chart"]) == ["circle"] * 3 + ["square"]
     assert "Both sides ran in the same sessions" in page
     assert "Sessions differ by 0.1" in sessions["spread"]
     for kept in cell.sessions.all():
@@ -69,24 +69,24 @@ def test_shared_sessions_have_a_ratio_each(measure, seen):
 def test_two_shared_sessions_are_faint(measure, seen):
     sessions, _page = seen(measure([3, 4], [3, 4]))
 
-    *each, whole = sessions["drawing"].figure.series
+    *each, whole = sessions["chart"].chart.series
     assert whole.opacity < 1
     assert {points.opacity for points in each} == {1}
 
 
-def test_sessions_of_one_side_alone_are_hollow(measure, seen):
+def test_sessions_of_one_side_are_hollow(measure, seen):
     sessions, _page = seen(measure([3], [5, 7]))
 
-    assert symbols(sessions["drawing"]) == ["circle-open"] * 2 + ["square-open"]
+    assert symbols(sessions["chart"]) == ["circle-open"] * 2 + ["square-open"]
     native = sessions["lines"][0]
-    assert (native["own"], native["ratio"]) == (NONE, NONE)
-    assert "No session has both sides" in sessions["note"]
+    assert (native["own"], native["ratio"]) == (DASH, DASH)
+    assert "No session includes both sides" in sessions["note"]
 
 
-def test_one_session_is_no_chart(measure, seen):
+def test_single_session_has_no_chart(measure, seen):
     sessions, _page = seen(measure([3], [3]))
 
-    assert sessions["drawing"] is None
+    assert sessions["chart"] is None
     assert len(sessions["lines"]) == 1
 
 
@@ -98,15 +98,17 @@ def test_unknown_times_are_weak_evidence(measure, seen):
     assert "weak evidence" in page
 
 
-def test_every_pen_draws_it():
+def test_every_renderer_draws_chart():
     marks = [
-        RatioMark("day <1>", 0.95, 0.93, 0.97, "0.95"),
-        RatioMark("day 2", 0.96, None, None, "0.96", strength="hollow"),
-        RatioMark("all", 0.955, 0.94, 0.97, "0.955", is_whole=True, strength="faint"),
+        SessionRatioRow("day <1>", 0.95, 0.93, 0.97, "0.95"),
+        SessionRatioRow("day 2", 0.96, None, None, "0.96", strength="hollow"),
+        SessionRatioRow(
+            "all", 0.955, 0.94, 0.97, "0.955", is_overall=True, strength="faint"
+        ),
     ]
 
     chart = session_ratio_chart(marks, 0.02, "ratio")
 
-    assert len(figure(chart)["data"]) == 3
-    assert "day &lt;1&gt;" in sketch(chart, "ratios")
-    assert b"<svg" in paper(chart)
+    assert len(plotly_figure(chart)["data"]) == 3
+    assert "day &lt;1&gt;" in render_svg(chart, "ratios")
+    assert b"<svg" in render_chart_file(chart)

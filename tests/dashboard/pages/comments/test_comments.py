@@ -3,8 +3,8 @@
 import pytest
 from django.contrib.auth import get_user_model
 
+from benchmarks.collaboration.comments import CommentTarget, author_of, write_comment
 from benchmarks.models import Comment, Membership, Run
-from benchmarks.together.comments import Thing, author_of, write_comment
 
 STUDY = "/studies/alpha-lab/study/"
 EVIL = "<script>alert(1)</script> https://example.org/?a=1&b=<b>"
@@ -12,7 +12,7 @@ EVIL = "<script>alert(1)</script> https://example.org/?a=1&b=<b>"
 
 @pytest.fixture
 def places(pair):
-    """Where comments are written: a page, and what its form sends beside the text."""
+    """Return pages with comments, with the fields that their forms send."""
     run = Run.objects.first().pk
     return {
         "study": (STUDY, {}),
@@ -26,9 +26,7 @@ def write(client, text="It was warm.", **about):
 
 
 @pytest.mark.parametrize("thing", ["study", "cell", "run"])
-def test_it_is_written_and_read_on_the_page_of_its_thing(
-    client, text, person, places, thing
-):
+def test_comment_is_shown_on_page_of_target(client, text, person, places, thing):
     address, about = places[thing]
     assert "new-comment" not in text(address)
     client.force_login(person)
@@ -46,9 +44,7 @@ def test_it_is_written_and_read_on_the_page_of_its_thing(
     assert "nofollow" in page
 
 
-def test_the_page_of_a_study_leads_to_comments_on_its_parts(
-    client, text, person, places
-):
+def test_study_page_links_to_comments_on_parts(client, text, person, places):
     client.force_login(person)
     for _, about in places.values():
         write(client, **about)
@@ -59,10 +55,10 @@ def test_the_page_of_a_study_leads_to_comments_on_its_parts(
         assert f"#comment-{comment.pk}" in page
 
 
-def test_only_the_author_is_offered_to_edit_and_admins_to_remove(
-    client, text, person, other_lab, study
-):
-    comment = write_comment(author=author_of(person), about=Thing(study), text="Warm.")
+def test_author_may_edit_and_admin_may_delete(client, text, person, other_lab, study):
+    comment = write_comment(
+        author=author_of(person), target=CommentTarget(study), text="Warm."
+    )
     edit, remove = f"/comments/{comment.pk}/edit/", f"/comments/{comment.pk}/remove/"
     eve = get_user_model().objects.create_user("eve")
     Membership.objects.create(lab=other_lab, user=eve, role="admin")
@@ -88,7 +84,7 @@ def test_only_the_author_is_offered_to_edit_and_admins_to_remove(
     assert "Hot." not in page
 
 
-def test_a_refused_text_is_told_where_it_was_written(client, person, study):
+def test_error_is_shown_at_form(client, person, study):
     client.force_login(person)
 
     answer = client.post(
@@ -99,10 +95,10 @@ def test_a_refused_text_is_told_where_it_was_written(client, person, study):
     )
 
     assert answer.redirect_chain == [(STUDY, 302)]
-    assert "needs a text" in answer.content.decode()
+    assert "comment is empty" in answer.content.decode()
 
 
-def test_a_study_is_no_place_for_what_may_not_be_seen(client, person, study, other_lab):
+def test_invisible_target_is_rejected(client, person, study, other_lab):
     eve = get_user_model().objects.create_user("eve")
     Membership.objects.create(lab=other_lab, user=eve, role="admin")
     client.force_login(eve)
@@ -113,10 +109,10 @@ def test_a_study_is_no_place_for_what_may_not_be_seen(client, person, study, oth
     assert hidden.status_code == 404
 
 
-def test_a_long_thread_shows_its_newest(client, text, person, study):
+def test_long_thread_shows_newest(client, text, person, study):
     author = author_of(person)
     for n in range(102):
-        write_comment(author=author, about=Thing(study), text=f"Number {n}.")
+        write_comment(author=author, target=CommentTarget(study), text=f"Number {n}.")
 
     page = text(STUDY)
 

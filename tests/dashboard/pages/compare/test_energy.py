@@ -1,4 +1,4 @@
-"""The compare page where its cells show energy per work."""
+"""The compare page with energy per work."""
 
 import csv
 from datetime import timedelta
@@ -6,12 +6,12 @@ from datetime import timedelta
 import pytest
 
 from benchmarks.models import Cell, System
-from benchmarks.power.logs import integrate_due, keep_power
-from tests.dashboard.exports import tex
+from benchmarks.power.meter_logs import integrate_due, store_power_chunk
+from tests.dashboard.exports import latex_reader
 from tests.power_logs import clock_of, piece
 
 PAGE = "/studies/alpha-lab/study/compare/?show=energy"
-DIRECT = "/studies/alpha-lab/study/direct/?show=energy"
+DIRECT = "/studies/alpha-lab/study/pair/?show=energy"
 UOC = "/studies/alpha-lab/uoc-2012-kvm/compare/?show=energy&scenario=all"
 NATIVE_W, XEN_W = (100.0, 101.0, 99.0), (120.0, 121.0, 119.0)
 
@@ -22,7 +22,7 @@ def windows(count):
 
 @pytest.fixture
 def metered(submit, run_document, xen, agent):
-    """Three native runs at 50 MB/s and some 100 W, three of Xen at 40 and 120 W."""
+    """Submit three native runs (50 MB/s, 100 W) and three of Xen (40 MB/s, 120 W)."""
     watts, places = (*NATIVE_W, *XEN_W), windows(6)
     submit(
         *(
@@ -38,7 +38,7 @@ def metered(submit, run_document, xen, agent):
     for power_w, (begin, end) in zip(watts, places, strict=True):
         for second in range(begin, end + 1):
             readings[second] = (second, power_w)
-    keep_power(agent=agent, document=piece(readings))
+    store_power_chunk(agent=agent, document=piece(readings))
     integrate_due(timedelta(0))
 
 
@@ -47,13 +47,13 @@ def cells_of(client, address=PAGE):
     return [cell for group in table.groups for row in group.rows for cell in row.cells]
 
 
-def test_a_cell_is_the_ratio_of_joules_for_the_same_work(client, text, metered):
+def test_cell_is_energy_ratio_for_same_work(client, text, metered):
     native, xen = cells_of(client)
 
     # 100 W at 50 MB/s are 2 J/MB, 120 W at 40 MB/s are 3.
-    assert (native.shown.value, native.shown.unit) == (pytest.approx(2), "J/MB")
-    assert xen.shown.value == pytest.approx(3)
-    assert xen.shown.energy.ratio.ratio == pytest.approx(1.5)
+    assert (native.result.value, native.result.unit) == (pytest.approx(2), "J/MB")
+    assert xen.result.value == pytest.approx(3)
+    assert xen.result.energy.ratio.ratio == pytest.approx(1.5)
     page = text(PAGE)
     assert "1.500" in page
     assert "[1.4" in page
@@ -63,23 +63,19 @@ def test_a_cell_is_the_ratio_of_joules_for_the_same_work(client, text, metered):
 def test_more_energy_is_shaded_like_slower(client, metered):
     _native, xen = cells_of(client)
 
-    assert xen.shown.ratio == pytest.approx(1 / 1.5)
+    assert xen.result.ratio == pytest.approx(1 / 1.5)
 
 
-def test_what_ran_together_with_others_is_left_out(
-    client, metered, submit, run_document
-):
-    before = cells_of(client)[0].shown.energy.costs
+def test_overlapping_runs_are_excluded(client, metered, submit, run_document):
+    before = cells_of(client)[0].result.energy.joules_per_unit
     submit(run_document(50.0, facts=clock_of(110, 120)))
     integrate_due(timedelta(0))
 
-    assert len(cells_of(client)[0].shown.energy.costs) == len(before) - 1
+    assert len(cells_of(client)[0].result.energy.joules_per_unit) == len(before) - 1
 
 
-def test_a_run_of_several_pieces_of_work_has_no_cost(
-    client, metered, submit, run_document
-):
-    before = cells_of(client)[0].shown.energy.costs
+def test_run_of_several_workloads_has_no_energy(client, metered, submit, run_document):
+    before = cells_of(client)[0].result.energy.joules_per_unit
     sample = {"metric": "network throughput", "value": 50.0, "unit": "MB/s"}
     both = [
         {**sample, "parameters": {"operation": operation}}
@@ -88,38 +84,38 @@ def test_a_run_of_several_pieces_of_work_has_no_cost(
     submit(run_document(samples=both, facts=clock_of(50, 60)))
     integrate_due(timedelta(0))
 
-    # Nothing tells which of its joules went into writing.
+    # The energy of the writes is unknown.
     (native, _xen) = cells_of(client)
-    assert native.shown.energy.costs == before
+    assert native.result.energy.joules_per_unit == before
 
 
-def test_another_column_can_be_the_reference(client, metered):
+def test_another_column_can_be_reference(client, metered):
     xen = System.objects.get(hypervisor="Xen")
 
     native, _xen = cells_of(client, f"{PAGE}&baseline={xen.pk}")
 
-    assert native.shown.energy.ratio.ratio == pytest.approx(2 / 3)
+    assert native.result.energy.ratio.ratio == pytest.approx(2 / 3)
 
 
-def test_a_study_without_power_says_what_to_do(text, pair):
+def test_study_without_power_has_instructions(text, pair):
     page = text(PAGE)
 
-    assert 'data-lacks="power"' in page
+    assert 'data-empty-reason="power"' in page
     assert "virtlab-agent.pyz power" in page
 
 
-def test_printed_totals_of_a_study_give_it_too(client, load_study):
+def test_printed_totals_are_used(client, load_study):
     load_study("uoc-2012-kvm")
     base = System.objects.get(options={"storage": "HDD", "swap": "HDD"})
 
     cells = cells_of(client, f"{UOC}&baseline={base.pk}")
 
     ratios = [
-        cell.shown.energy.ratio
+        cell.result.energy.ratio
         for cell in cells
-        if cell.case.metric == "total time" and cell.shown.energy.ratio
+        if cell.case.metric == "total time" and cell.result.energy.ratio
     ]
-    # As the energy page has it: HDD with swap on SSD takes 15.8 % less for the work.
+    # As on the energy page: HDD with swap on SSD takes 15.8 % less for the work.
     assert [round(ratio.ratio, 3) for ratio in ratios] == [0.842, 0.909, 0.91]
     assert {ratio.reason for ratio in ratios} == {"single_run"}
 
@@ -128,7 +124,7 @@ def card_of(text, cell, query="show=energy"):
     return text(f"{PAGE.partition('?')[0]}cell/?cell={cell}&{query}")
 
 
-def test_its_card_tells_energies_with_interval_and_reasons(text, metered):
+def test_card_shows_energy_interval_and_reasons(text, metered):
     card = card_of(text, Cell.objects.get(system__hypervisor="Xen").pk)
 
     assert "3\xa0J/MB, 3 runs" in card
@@ -137,27 +133,27 @@ def test_its_card_tells_energies_with_interval_and_reasons(text, metered):
     assert "<b>1.500</b> times the energy for the same work" in card
     assert "1.4" in card.partition("for the same work")[2]
     assert "indicative: more energy" in card
-    assert "With 3 runs it is only indicative" in card
+    assert "With 3 runs, the result is only indicative" in card
     assert "MB/s" not in card
 
 
-def test_the_card_of_the_baseline_has_no_ratio(text, metered):
+def test_baseline_card_has_no_ratio(text, metered):
     card = card_of(text, Cell.objects.get(system__hypervisor="native").pk)
 
     assert "2\xa0J/MB, 3 runs" in card
-    assert "This is the native side." in card
+    assert "This is the native result." in card
     assert "card-ratio" not in card
 
 
-def test_the_card_of_a_cell_without_power_says_so(text, pair):
+def test_card_reports_missing_power(text, pair):
     card = card_of(text, pair.pk)
 
-    assert "no power was measured that belongs to this work alone" in card
+    assert "power was not measured for this work alone" in card
     assert "13.08" not in card
     assert "0\xa0J" not in card
 
 
-def test_links_of_its_cells_keep_the_mode(text, metered):
+def test_cell_links_keep_mode(text, metered):
     xen = Cell.objects.get(system__hypervisor="Xen")
 
     assert f'href="../cells/{xen.pk}/?show=energy"' in text(PAGE)
@@ -166,7 +162,7 @@ def test_links_of_its_cells_keep_the_mode(text, metered):
     assert 'compare/?scenario=single&amp;show=energy"' in page
 
 
-def test_two_pins_are_compared_by_their_energies(text, metered):
+def test_two_pinned_systems_are_compared_by_energy(text, metered):
     native, xen = System.objects.order_by("pk")
 
     page = text(f"{DIRECT}&pin={xen.pk},{native.pk}")
@@ -175,22 +171,22 @@ def test_two_pins_are_compared_by_their_energies(text, metered):
     assert ">1.500</a>" in page
     assert "indicative: more energy" in page
     assert f"?baseline={native.pk}&amp;show=energy" in page
-    assert "MB/s" not in page.split("direct-table")[1]
+    assert "MB/s" not in page.split("system-pair-table")[1]
 
 
-def test_pins_without_power_say_so(text, pair):
+def test_pinned_systems_without_power_are_reported(text, pair):
     native = Cell.objects.get(system__hypervisor="native")
 
     page = text(f"{DIRECT}&pin={native.system_id},{pair.system_id}")
 
-    assert 'data-lacks="power"' in page
+    assert 'data-empty-reason="power"' in page
 
 
 def file_of(client, form, query="show=energy"):
     return client.get(f"/studies/alpha-lab/study/compare.{form}?{query}")
 
 
-def test_csv_has_energies_in_columns_of_their_own(client, metered):
+def test_csv_has_energy_columns(client, metered):
     answer = file_of(client, "csv")
 
     native, xen = csv.DictReader(answer.content.decode().splitlines())
@@ -200,37 +196,37 @@ def test_csv_has_energies_in_columns_of_their_own(client, metered):
     assert float(xen["baseline_energy"]) == pytest.approx(2)
     assert float(xen["energy_ratio"]) == pytest.approx(1.5)
     assert float(xen["energy_low"]) < 1.5 < float(xen["energy_high"])
-    assert (xen["verdict"], xen["reasons"]) == ("not_assessed", "few_runs")
+    assert (xen["verdict"], xen["reason_codes"]) == ("not_assessed", "few_runs")
     assert (native["state"], native["energy_ratio"]) == ("native", "")
     assert answer["Content-Disposition"].endswith('"study-energy.csv"')
 
 
-def test_json_says_that_it_holds_energies(client, metered):
+def test_json_states_energy(client, metered):
     document = file_of(client, "json").json()
 
-    assert document["shows"] == "energy"
-    assert document["against"] == "energy per work, compared with native"
+    assert document["view"] == "energy"
+    assert document["compared_with"] == "energy per work, compared with native"
     assert document["cells"][1]["meter"] == "machine"
 
 
-def test_latex_has_the_ratio_of_joules_and_says_so(client, metered):
+def test_latex_has_energy_ratio_and_states_it(client, metered):
     source = file_of(client, "tex").content.decode()
 
-    assert tex.read(source).closed == ["tblr", "table"]
+    assert latex_reader.read(source).closed == ["tblr", "table"]
     assert r" & 1.500" in source
     assert "energy per work, compared with native" in source
-    assert "Ratios of the joules for the same work" in source
+    assert "Ratios of the energy (joules) for the same work" in source
     assert "J/MB" in source
 
 
-def test_its_chart_draws_the_ratio_of_joules(client, metered):
+def test_chart_shows_energy_ratio(client, metered):
     figure = client.get(PAGE.replace("compare/", "compare/chart/")).json()
 
     assert figure["data"][0]["x"] == [pytest.approx(1.5)]
     assert "Energy for the same work" in figure["layout"]["xaxis"]["title"]["text"]
 
 
-def test_what_nobody_metered_is_missing_and_never_0(
+def test_unmetered_energy_is_missing_not_zero(
     client, text, metered, submit, run_document, xen
 ):
     sample = {"metric": "network throughput", "value": 50.0, "unit": "MB/s"}
@@ -256,27 +252,27 @@ def test_what_nobody_metered_is_missing_and_never_0(
     pins = text(f"{DIRECT}&pin={xen_system.pk},{native.pk}")
     assert "no power" in pins
     assert "0\xa0J" not in pins
-    assert "no power was measured" in card_of(text, cell.pk)
+    assert "power was not measured" in card_of(text, cell.pk)
 
 
-def test_a_printed_energy_has_no_interval_and_says_why(client, text, load_study):
+def test_printed_energy_has_no_interval_but_reason(client, text, load_study):
     load_study("uoc-2012-kvm")
     base = System.objects.get(options={"storage": "HDD", "swap": "HDD"})
     cell = next(
         cell
         for cell in cells_of(client, f"{UOC}&baseline={base.pk}")
-        if cell.case.metric == "total time" and cell.shown.joules
+        if cell.case.metric == "total time" and cell.result.energy_ratio
     )
     place = UOC.partition("?")[0]
 
     card = text(f"{place}cell/?cell={cell.id}&baseline={base.pk}&show=energy")
     assert "<b>0.842</b> times the energy" in card
-    assert "A single run: no uncertainty estimate." in card
-    pins = text(f"{UOC.replace('compare/', 'direct/')}&pin={cell.system.id},{base.pk}")
+    assert "Single run: no uncertainty estimate." in card
+    pins = text(f"{UOC.replace('compare/', 'pair/')}&pin={cell.system.id},{base.pk}")
     assert ">0.842</a>" in pins
-    assert "5 runs a side allow a verdict; there are 1 and 1." in pins
+    assert "A verdict needs at least 5 runs per side (now 1 and 1)." in pins
 
 
-def test_its_queries_are_fixed(client, metered, django_assert_num_queries):
+def test_query_count_is_constant(client, metered, django_assert_num_queries):
     with django_assert_num_queries(15):
         client.get(PAGE)

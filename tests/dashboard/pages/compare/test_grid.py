@@ -1,4 +1,4 @@
-"""What one of thousands of cells weighs, and that it is still a table to a reader."""
+"""Size and accessibility of large tables."""
 
 import re
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ import pytest
 from django.db import connection
 from django.template.loader import render_to_string
 
-from dashboard.kit.selections import chooser
+from dashboard.kit.comparison_form import comparison_form
 from dashboard.pages.compare import page as grid
-from dashboard.pages.compare.page import FIRST_ROWS, comparison_page, grid_rows
+from dashboard.pages.compare.page import INITIAL_ROWS, comparison_page, grid_rows
 
 SYSTEMS = 40
-# One cell weighs the same in every row, but many rows take long to fill.
+# A cell has the same size in every row, but many rows are slow to create.
 FEW_CASES = 20
 CASES = 200
 MOST_BYTES = 220
@@ -23,13 +23,13 @@ MOST_ELEMENTS = 5
 
 @pytest.fixture
 def wide(submit, run_document, xen, study):
-    """Return the rows of 40 systems in some cases, a native one among them."""
+    """Return the rows of 40 systems, one of them native, in some cases."""
     systems = [{**xen, "options": {"swap": f"disk {at}"}} for at in range(SYSTEMS - 1)]
     submit(
         run_document(samples=samples(0, FEW_CASES)),
         *(run_document(system=it, samples=samples(1, FEW_CASES)) for it in systems),
     )
-    return grid_rows(comparison_page(study, chooser(study, {})))
+    return grid_rows(comparison_page(study, comparison_form(study, {})))
 
 
 def html_of(rows):
@@ -37,12 +37,12 @@ def html_of(rows):
 
 
 def rows_of(grid):
-    return html_of(row for group in grid.groups for row in group.first + group.later)
+    return html_of(row for group in grid.groups for row in group.first + group.deferred)
 
 
 @pytest.fixture
 def long(submit, run_document, xen, study):
-    """Submit as many cases of two systems only."""
+    """Submit many cases of two systems."""
     submit(
         run_document(samples=samples(0)), run_document(system=xen, samples=samples(1))
     )
@@ -66,7 +66,7 @@ def samples(lost, cases=CASES):
 
 @dataclass
 class Elements(HTMLParser):
-    """Counts the elements inside cells."""
+    """Counter of the elements inside cells."""
 
     def __post_init__(self):
         super().__init__()
@@ -80,7 +80,7 @@ class Elements(HTMLParser):
         self.inside += self.is_inside
 
 
-def test_a_cell_is_a_few_bytes_and_a_few_elements(wide):
+def test_cell_is_small(wide):
     html = rows_of(wide)
     elements = Elements()
     elements.feed(html)
@@ -90,7 +90,7 @@ def test_a_cell_is_a_few_bytes_and_a_few_elements(wide):
     assert elements.inside / elements.cells <= MOST_ELEMENTS
 
 
-def test_rows_and_cells_say_what_they_are(wide):
+def test_rows_and_cells_have_roles(wide):
     html = rows_of(wide)
 
     assert html.count('<tr role="row">') == html.count("<tr")
@@ -99,40 +99,36 @@ def test_rows_and_cells_say_what_they_are(wide):
 
 
 @pytest.mark.parametrize(("value", "width"), [(3.0, "cells-5"), (1 / 3e-9, "cells-8")])
-def test_columns_are_as_wide_as_the_longest_text(
-    value, width, submit, run_document, study
-):
+def test_column_width_fits_longest_text(value, width, submit, run_document, study):
     submit(run_document(value))
 
-    assert grid_rows(comparison_page(study, chooser(study, {}))).width == width
+    assert grid_rows(comparison_page(study, comparison_form(study, {}))).width == width
 
 
-def test_a_verdict_is_heard_as_well_as_seen(submit, run_document, xen, study):
+def test_verdict_is_accessible(submit, run_document, xen, study):
     natives = [run_document(100.0 + at / 10) for at in range(5)]
     guests = [run_document(50.0 + at / 10, system=xen) for at in range(5)]
     submit(*natives, *guests)
 
-    html = rows_of(grid_rows(comparison_page(study, chooser(study, {}))))
+    html = rows_of(grid_rows(comparison_page(study, comparison_form(study, {}))))
 
     signs = re.findall(r'class="sign" role="img"\saria-label="([^"]+)">([^<]+)<', html)
-    # These runs state no start times: the star says so, in words too.
+    # These runs state no start times: a star and a text say so.
     assert signs == [("Verdict: slower. Weak evidence.", "▼*")]
 
 
-def test_a_part_of_the_page_keeps_its_later_rows_for_later(client, long):
+def test_fragment_defers_later_rows(client, long):
     part = {"HX-Request": "true", "HX-Target": "comparison"}
     answer = client.get("/studies/alpha-lab/study/compare/", headers=part)
 
     now, *later = re.split("<!--rows:|-->", answer.content.decode())
-    assert now.count('<th class="case"') == FIRST_ROWS
-    assert later[0].count('<th class="case"') == CASES - FIRST_ROWS
+    assert now.count('<th class="case"') == INITIAL_ROWS
+    assert later[0].count('<th class="case"') == CASES - INITIAL_ROWS
     assert later[0].endswith("</tr>\n")
     assert len(later) == 2
 
 
-def test_a_name_cannot_end_what_is_kept_for_later(
-    client, submit, run_document, xen, study
-):
+def test_name_cannot_close_deferred_rows(client, submit, run_document, xen, study):
     name = "--><script>alert(1)</script>"
     system = {**xen, "options": {"swap": name}}
     submit(run_document(system=system, samples=samples(0), load=name))
@@ -143,38 +139,34 @@ def test_a_name_cannot_end_what_is_kept_for_later(
     assert b"<script>alert" not in answer.content
 
 
-@pytest.mark.parametrize(("q", "count"), [("", FIRST_ROWS), ("19 KiB", 12), ("x", 0)])
-def test_rows_a_search_hides_are_not_counted_as_seen(long, q, count):
-    groups = grid_rows(comparison_page(long, chooser(long, {"q": q}))).groups
+@pytest.mark.parametrize(("q", "count"), [("", INITIAL_ROWS), ("19 KiB", 12), ("x", 0)])
+def test_hidden_rows_are_not_counted(long, q, count):
+    groups = grid_rows(comparison_page(long, comparison_form(long, {"q": q}))).groups
 
     seen = html_of(row for group in groups for row in group.first)
     assert seen.count('<tr role="row">') == count
 
 
-def test_a_wide_table_comes_with_its_first_rows_until_all_are_asked_for(
-    client, long, monkeypatch
-):
-    monkeypatch.setattr(grid, "WIDE_CELLS", 2 * CASES - 1)
-    monkeypatch.setattr(grid, "CELLS_AT_FIRST", 60)
+def test_wide_table_starts_with_first_rows(client, long, monkeypatch):
+    monkeypatch.setattr(grid, "MAX_INITIAL_TABLE", 2 * CASES - 1)
+    monkeypatch.setattr(grid, "INITIAL_CELLS", 60)
     url = "/studies/alpha-lab/study/compare/"
 
     page = client.get(url, {"show": "value"}).content.decode()
     assert page.count('<th class="case"') == 30
     assert f"<strong>{CASES - 30}</strong> more benchmarks" in page
-    [more] = re.findall(r'href="([^"]+)" data-all-rows', page)
+    [more] = re.findall(r'href="([^"]+)" data-load-all-rows', page)
     whole = client.get(url + unescape(more)).content.decode()
     assert whole.count('<th class="case"') == CASES
-    assert "data-all-rows" not in whole
+    assert "data-load-all-rows" not in whole
     assert page.split("<tbody")[0].count("<th") == whole.split("<tbody")[0].count("<th")
 
 
-def test_a_search_in_a_wide_table_finds_what_is_not_sent_without_it(
-    client, long, monkeypatch
-):
-    monkeypatch.setattr(grid, "WIDE_CELLS", 2 * CASES - 1)
-    monkeypatch.setattr(grid, "CELLS_AT_FIRST", 60)
+def test_search_in_wide_table_finds_unsent_rows(client, long, monkeypatch):
+    monkeypatch.setattr(grid, "MAX_INITIAL_TABLE", 2 * CASES - 1)
+    monkeypatch.setattr(grid, "INITIAL_CELLS", 60)
 
     page = client.get("/studies/alpha-lab/study/compare/", {"q": "199 KiB"})
 
     assert page.content.decode().count('<th class="case"') == 1
-    assert b"data-all-rows" not in page.content
+    assert b"data-load-all-rows" not in page.content

@@ -1,4 +1,4 @@
-"""A long comparison in a real browser: it comes in parts, and nothing of it is lost."""
+"""A long comparison in a real browser, loaded in parts."""
 
 import re
 
@@ -9,9 +9,9 @@ from benchmarks.models import Agent, Lab
 from benchmarks.studies import saving, systems
 from benchmarks.uploads import intake, processing
 from dashboard.pages.compare import page as grid
-from tests.dashboard import browsing, serving
+from tests.dashboard import browser_site, served_studies
 
-# The mark of the database lets this file run alone: it is made for tests that have it.
+# The database mark creates the database if this file runs alone.
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
 COMPARE = "/studies/alpha-lab/long/compare/"
@@ -22,23 +22,23 @@ ROWS = "[...document.querySelectorAll('tbody tr')].map((row) => row.textContent)
 
 @pytest.fixture(scope="module")
 def site(django_db_setup, django_db_blocker):
-    """Serve a study of more rows than come at once."""
-    with serving.committed(django_db_blocker):
+    """Serve a study with more rows than are sent at first."""
+    with served_studies.committed(django_db_blocker):
         lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
         agent = Agent.objects.create(lab=lab, name="alice")
         saving.save_study(lab=lab, slug="long", title="Long", visibility="public")
         systems.register_host(lab=lab, slug="alpha")
         documents = [run(at, name) for at, name in enumerate(SYSTEMS)]
         intake.submit_runs(agent=agent, documents=documents)
-        processing.drain()
-        with serving.served() as address:
+        processing.process_due_uploads()
+        with served_studies.served() as address:
             yield address
 
 
 @pytest.fixture
 def sheet(chromium, site):
     """Open its comparison."""
-    with browsing.window(chromium, site) as visit:
+    with browser_site.window(chromium, site) as visit:
         yield visit.open(COMPARE)
         assert visit.errors == []
 
@@ -65,16 +65,16 @@ def sample(number, case):
 
 def show_overhead(sheet):
     sheet.get_by_text("More filters").click()
-    sheet.get_by_label("Cells show").select_option("overhead")
+    sheet.get_by_label("Show in cells").select_option("overhead")
 
 
 def exchanged(sheet):
-    """Wait until the whole of another table is there."""
+    """Wait until the updated table is complete."""
     expect(sheet.locator(".cell b").nth(1)).to_contain_text("%")
     expect(sheet.locator(".comparison:not([aria-busy])")).to_have_count(1)
 
 
-def test_an_exchanged_table_is_that_of_a_new_page(sheet):
+def test_updated_table_equals_new_page(sheet):
     show_overhead(sheet)
     exchanged(sheet)
 
@@ -85,7 +85,7 @@ def test_an_exchanged_table_is_that_of_a_new_page(sheet):
     assert len(rows) == CASES + sheet.locator("tr.group").count()
 
 
-def test_what_is_typed_while_a_table_comes_is_searched_in_all_of_it(sheet):
+def test_search_during_load_covers_whole_table(sheet):
     show_overhead(sheet)
     sheet.get_by_label("Find rows").press_sequentially("write 51")
     exchanged(sheet)
@@ -94,7 +94,7 @@ def test_what_is_typed_while_a_table_comes_is_searched_in_all_of_it(sheet):
     expect(sheet.locator("[data-status]")).to_have_text(f"1 of {CASES} rows")
 
 
-def test_what_is_typed_while_an_answer_is_waited_for_is_in_the_address(sheet):
+def test_search_during_request_is_in_url(sheet):
     search, held = sheet.get_by_label("Find rows"), []
     sheet.route("**/compare/?*", lambda route: held.append(route))
     show_overhead(sheet)
@@ -106,7 +106,7 @@ def test_what_is_typed_while_an_answer_is_waited_for_is_in_the_address(sheet):
     expect(sheet).to_have_url(re.compile("show=overhead.*q=write\\+51$"))
 
 
-def test_who_prints_while_rows_still_come_has_all_of_them_on_paper(sheet):
+def test_printing_during_load_includes_all_rows(sheet):
     sheet.evaluate(
         """document.addEventListener("htmx:afterSwap", () => {
           dispatchEvent(new Event("beforeprint"));
@@ -120,7 +120,7 @@ def test_who_prints_while_rows_still_come_has_all_of_them_on_paper(sheet):
     assert sheet.locator("tbody tr .case").count() == CASES
 
 
-def test_an_exchanged_table_stays_where_it_was_scrolled_to(sheet):
+def test_updated_table_keeps_scroll_position(sheet):
     sheet.set_viewport_size({"width": 320, "height": 500})
     place = "(region) => [region.scrollLeft, region.scrollTop]"
     region = sheet.locator(".comparison")
@@ -135,35 +135,35 @@ def test_an_exchanged_table_stays_where_it_was_scrolled_to(sheet):
 
 
 @pytest.mark.parametrize("keys", ["Control+End", "Control+Home"])
-def test_after_a_leap_nothing_stays_out_of_the_layout(sheet, keys):
+def test_layout_is_complete_after_jump(sheet, keys):
     sheet.locator("td.cell a").nth(CASES).focus()
     sheet.keyboard.press(keys)
 
-    expect(sheet.locator("[data-far]")).to_have_count(0)
+    expect(sheet.locator("[data-deferred]")).to_have_count(0)
 
 
-def test_after_a_search_is_cleared_nothing_stays_out_of_the_layout(sheet):
+def test_layout_is_complete_after_cleared_search(sheet):
     search = sheet.get_by_label("Find rows")
     search.press_sequentially("write 51")
     search.clear()
 
     expect(sheet.locator(".case:visible")).to_have_count(CASES)
-    expect(sheet.locator("[data-far]")).to_have_count(0)
+    expect(sheet.locator("[data-deferred]")).to_have_count(0)
 
 
-def test_a_search_gives_all_rows_back_after_a_turn_that_had_none_to_bring(sheet):
-    """As after the exchange of a table that is small enough to come at once."""
-    expect(sheet.locator("[data-far]")).to_have_count(0)
-    sheet.evaluate("bringInTurns()")
+def test_search_restores_rows_after_empty_update(sheet):
+    """As after the update of a table that is small enough to be sent at once."""
+    expect(sheet.locator("[data-deferred]")).to_have_count(0)
+    sheet.evaluate("loadDeferredRows()")
     search = sheet.get_by_label("Find rows")
     search.press_sequentially("write 51")
     search.clear()
 
     expect(sheet.locator(".case:visible")).to_have_count(CASES)
-    expect(sheet.locator("[data-far]")).to_have_count(0)
+    expect(sheet.locator("[data-deferred]")).to_have_count(0)
 
 
-def test_the_far_end_has_the_focus_in_sight(sheet):
+def test_focus_at_end_is_visible(sheet):
     sheet.locator("td.cell a").first.focus()
     sheet.keyboard.press("Control+End")
 
@@ -174,7 +174,7 @@ def test_the_far_end_has_the_focus_in_sight(sheet):
     expect(sheet.locator("td.cell a").first).to_be_in_viewport()
 
 
-def test_on_a_phone_the_whole_of_a_cell_with_the_focus_is_seen(sheet):
+def test_focused_cell_is_visible_on_phone(sheet):
     sheet.set_viewport_size({"width": 320, "height": 640})
     sheet.locator("td.cell a").first.focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft"):
@@ -186,7 +186,7 @@ def test_on_a_phone_the_whole_of_a_cell_with_the_focus_is_seen(sheet):
         assert cell["x"] + cell["width"] <= 320 + 1
 
 
-def test_the_head_of_a_group_is_as_wide_as_its_rows(sheet):
+def test_group_header_spans_rows(sheet):
     width = "(row) => Math.round(row.lastElementChild.getBoundingClientRect().right)"
     group, row = sheet.locator("tr.group").first, sheet.locator(".case").first
 
@@ -194,7 +194,7 @@ def test_the_head_of_a_group_is_as_wide_as_its_rows(sheet):
     assert group.evaluate(width) == rows.evaluate(width)
 
 
-def test_on_paper_a_column_stands_under_its_head(sheet):
+def test_printed_columns_align_with_headers(sheet):
     sheet.emulate_media(media="print")
     left = "(cell) => Math.round(cell.getBoundingClientRect().left)"
 
@@ -203,10 +203,10 @@ def test_on_paper_a_column_stands_under_its_head(sheet):
     assert cells.evaluate_all(f"(all) => all.map({left})") == heads
 
 
-def test_a_search_in_a_wide_table_asks_for_all_of_it(chromium, site, monkeypatch):
-    monkeypatch.setattr(grid, "WIDE_CELLS", 100)
-    monkeypatch.setattr(grid, "CELLS_AT_FIRST", 90)
-    with browsing.window(chromium, site) as visit:
+def test_search_in_wide_table_loads_all(chromium, site, monkeypatch):
+    monkeypatch.setattr(grid, "MAX_INITIAL_TABLE", 100)
+    monkeypatch.setattr(grid, "INITIAL_CELLS", 90)
+    with browser_site.window(chromium, site) as visit:
         sheet = visit.open(f"{COMPARE}?show=value")
         rows = sheet.locator("tbody tr:has(td):not([hidden])")
         expect(rows).to_have_count(30)

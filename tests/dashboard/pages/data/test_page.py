@@ -1,4 +1,4 @@
-"""The data page: what there is, and where its files are."""
+"""The data page: tables and links to files."""
 
 import re
 
@@ -23,11 +23,11 @@ def rows(page):
     return [int(found) for found in ROWS.findall(page)]
 
 
-def test_it_says_how_much_there_is_of_every_table(page, pair):
+def test_shows_row_count_of_every_table(page, pair):
     assert rows(page()) == [1, 2, 2, 2, 2]
 
 
-def test_it_leads_to_the_files_of_what_was_chosen(client, page, pair):
+def test_links_to_filtered_files(client, page, pair):
     text = page(hypervisor="xen", study="alpha-lab/study", since="")
 
     assert rows(text) == [1, 1, 1, 1, 1]
@@ -37,7 +37,7 @@ def test_it_leads_to_the_files_of_what_was_chosen(client, page, pair):
         assert client.get(address.replace("&amp;", "&")).getvalue()
 
 
-def test_a_tool_is_known_by_its_title(page, pair):
+def test_tool_is_shown_by_title(page, pair):
     assert rows(page(tool="Iometer")) == [1, 2, 2, 2, 2]
     assert rows(page(tool="hdparm")) == [0, 0, 0, 0, 0]
 
@@ -46,13 +46,11 @@ def test_a_tool_is_known_by_its_title(page, pair):
     "fields",
     [{"until": "never"}, {"until": "9999-12-31"}, {"tool": "nonsense"}, {"study": "x"}],
 )
-def test_what_means_nothing_is_said_at_its_field(page, pair, fields):
+def test_invalid_filter_has_error_at_field(page, pair, fields):
     assert "field-error" in page(**fields)
 
 
-def test_a_private_study_is_offered_to_its_lab_alone(
-    client, page, person, private_study
-):
+def test_private_study_is_offered_to_own_lab(client, page, person, private_study):
     assert private_study.title not in page()
 
     client.force_login(person)
@@ -63,7 +61,7 @@ def test_a_private_study_is_offered_to_its_lab_alone(
 @pytest.mark.parametrize(
     ("given", "shown"), [("2026-11-23", ' value="2026-11-23"'), ("never", "")]
 )
-def test_a_day_is_given_back_only_where_it_is_one(text, db, given, shown):
+def test_only_valid_day_is_redisplayed(text, db, given, shown):
     page = text(f"/data/?until={given}")
 
     (field,) = re.findall(r'<input type="date" name="until"[^>]*>', page)

@@ -1,21 +1,21 @@
-"""The documents in the browser: every link leads somewhere, and words are found."""
+"""The pages of the documents: links and search."""
 
 import re
 
 import pytest
 
-from dashboard.pages.docs.views import manuals
+from dashboard.pages.docs.views import doc_pages
 
 
-def test_every_document_is_on_the_page(text):
+def test_every_document_is_listed(text):
     page = text("/docs/")
 
-    for name in manuals():
+    for name in doc_pages():
         assert f'href="/docs/{name}/"' in page
 
 
-@pytest.mark.parametrize("name", manuals())
-def test_every_link_of_a_document_leads_somewhere(client, db, name):
+@pytest.mark.parametrize("name", doc_pages())
+def test_every_link_of_documents_works(client, db, name):
     page = client.get(f"/docs/{name}/").content.decode()
 
     links = set(re.findall(r'(?:href|src)="(/docs/[^"]*|#[^"]+)"', page))
@@ -28,21 +28,21 @@ def test_every_link_of_a_document_leads_somewhere(client, db, name):
         answer.close()
 
 
-def test_found_parts_lead_to_where_they_stand(client, db):
+def test_search_results_link_to_sections(client, db):
     page = client.get("/docs/", {"q": "quarantined"}).content.decode()
 
-    found = page[page.index("docs-found") :]
+    found = page[page.index("doc-hits") :]
     link = re.search(r'href="(/docs/[^"#]+)#([^"]+)"', found)
     assert f'id="{link[2]}"' in client.get(link[1]).content.decode()
     assert "<mark>" in page
 
 
-def test_what_is_sought_is_only_shown(text, db):
+def test_search_words_are_escaped(text, db):
     assert "<b>bold" not in text("/docs/?q=<b>bold")
 
 
 @pytest.mark.parametrize("address", ["nothing/", "../README/", "screens/nothing.png"])
-def test_there_is_no_other_document(client, db, address):
+def test_unknown_document_is_404(client, db, address):
     assert client.get(f"/docs/{address}").status_code == 404
 
 
@@ -54,7 +54,7 @@ def test_there_is_no_other_document(client, db, address):
         ("/studies/alpha-lab/study/cells/{cell}/", "/docs/flags/"),
     ],
 )
-def test_pages_say_how_they_are_read(text, pair, address, manual):
+def test_pages_link_to_manual(text, pair, address, manual):
     page = text(address.format(cell=pair.pk))
 
     assert "How to read this" in page

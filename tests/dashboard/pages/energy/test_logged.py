@@ -1,4 +1,4 @@
-"""The energy page where the machines' meters were logged."""
+"""The energy page with logged power meters."""
 
 from datetime import timedelta
 
@@ -6,13 +6,13 @@ import pytest
 from django.utils.html import escape
 
 from benchmarks.models import Run, RunEnergy, Session, Study
-from benchmarks.power.logs import integrate_due, keep_power
-from dashboard.charts import plotly
+from benchmarks.power.meter_logs import integrate_due, store_power_chunk
+from dashboard.charts import plotly_renderer
 from tests.power_logs import clock_of, piece
 
 PAGE = "/studies/alpha-lab/study/energy/"
 RAPL = {"name": "rapl at alpha", "kind": "rapl"}
-# Two native runs of 30 s at 120 W and two of Xen at 150 W, one after the other.
+# Two native runs of 30 s at 120 W, then two of Xen at 150 W.
 WINDOWS = ((100, 130), (200, 230), (300, 330), (400, 430))
 READINGS = [
     (
@@ -34,7 +34,7 @@ READINGS = [
 def upload(agent, host):
     def take(*documents):
         for document in documents:
-            keep_power(agent=agent, document=document)
+            store_power_chunk(agent=agent, document=document)
         integrate_due(timedelta(0))
 
     return take
@@ -46,7 +46,7 @@ def events(count):
 
 @pytest.fixture
 def works(submit, run_document, xen):
-    """Four runs that counted what they did, in the windows above."""
+    """Submit four runs with operation counts, in the windows above."""
     submissions = submit(
         *(
             run_document(
@@ -61,22 +61,22 @@ def works(submit, run_document, xen):
     return [submission.run_id for submission in submissions]
 
 
-def test_it_says_who_takes_more_for_the_work(text, works, upload):
+def test_states_which_system_needs_more_energy(text, works, upload):
     upload(piece(READINGS))
 
     page = text(PAGE)
 
     assert "sysbench, cpu" in page
     # 4500 J against 3600 J for the same operations.
-    assert "25\xa0% more energy per operation" in page
+    assert "25% more energy per operation" in page
     assert "(1.25 [1.14, 1.37]" in page
 
 
-def test_every_figure_stands_in_the_table_twin(client, works, upload):
+def test_every_chart_has_table_of_same_numbers(client, works, upload):
     upload(piece(READINGS))
 
     (workload,) = client.get(PAGE).context["page"]["logged"]["workloads"]
-    drawing, performance = workload["drawings"]
+    drawing, performance = workload["charts"]
 
     native, xen = drawing.rows
     assert native[1] == "2"
@@ -84,27 +84,29 @@ def test_every_figure_stands_in_the_table_twin(client, works, upload):
     assert native[7:10] == ("30\xa0s", "120\xa0W", "80\xa0W")
     assert xen[3] == "1.250"
     assert native[12] == "lab meter 2"
-    assert [trace["name"] for trace in plotly.figure(drawing.figure)["data"]] == [
+    assert [
+        trace["name"] for trace in plotly_renderer.plotly_figure(drawing.chart)["data"]
+    ] == [
         "J per operation",
-        "of it above idle",
+        "above idle",
     ]
     assert performance.slug == "performance"
 
 
-def test_power_is_drawn_around_the_chosen_work_with_its_window(client, works, upload):
+def test_power_chart_shows_window_of_chosen_work(client, works, upload):
     upload(piece(READINGS))
     meter = RunEnergy.objects.values_list("meter", flat=True)[0]
 
     page = client.get(PAGE, {"work": f"{works[2]}-{meter}"}).context["page"]["logged"]
 
-    (band,) = plotly.figure(page["power"].figure)["layout"]["shapes"]
+    (band,) = plotly_renderer.plotly_figure(page["power"].chart)["layout"]["shapes"]
     assert (band["x0"], band["x1"]) == (10, 40)
     assert page["power"].rows[0][2] == "4,500\xa0J"
     assert page["chosen"]["run_id"] == works[2]
 
 
 @pytest.mark.parametrize("work", ["", "x", "1-x", "999999-1", "-", "²-1"])
-def test_nonsense_in_the_address_shows_the_first_work(client, works, upload, work):
+def test_invalid_query_shows_first_work(client, works, upload, work):
     upload(piece(READINGS))
 
     page = client.get(PAGE, {"work": work}).context["page"]["logged"]
@@ -112,7 +114,7 @@ def test_nonsense_in_the_address_shows_the_first_work(client, works, upload, wor
     assert page["chosen"]["run_id"] == works[0]
 
 
-def test_a_counter_of_the_processor_is_marked(text, client, works, upload):
+def test_processor_counter_is_marked(text, client, works, upload):
     joules, counts = 0.0, []
     for second, watts in READINGS:
         counts.append((second, joules))
@@ -124,7 +126,7 @@ def test_a_counter_of_the_processor_is_marked(text, client, works, upload):
     assert escape(workload["note"]) in text(PAGE)
 
 
-def test_wall_and_processor_are_never_in_one_table(client, works, upload):
+def test_wall_and_processor_have_separate_tables(client, works, upload):
     upload(
         piece(READINGS),
         piece(READINGS, meter=RAPL, log="9d7b9f3a-6b2e-4a38-9a0c-5f6b7c8d9e0f"),
@@ -135,29 +137,27 @@ def test_wall_and_processor_are_never_in_one_table(client, works, upload):
     assert [workload["is_cpu_only"] for workload in workloads] == [False, True]
 
 
-def test_what_was_not_measured_is_said_and_left_out(text, client, works, upload):
+def test_unmeasured_runs_are_reported_and_excluded(text, client, works, upload):
     upload(piece([each for each in READINGS if not 205 < each[0] < 225]))
 
     page = text(PAGE)
 
-    assert "1 run too little was measured" in page
-    assert "20 s of the 30 s (67\xa0%) were not measured" in page
-    drawing = client.get(PAGE).context["page"]["logged"]["workloads"][0]["drawings"][0]
+    assert "1 run is excluded, because too little of it was measured" in page
+    assert "20 s of the 30 s (67%) were not measured" in page
+    drawing = client.get(PAGE).context["page"]["logged"]["workloads"][0]["charts"][0]
     assert drawing.rows[0][1] == "1 of 2"
 
 
-def test_a_gap_breaks_the_line_of_power(client, works, upload):
+def test_gap_interrupts_power_line(client, works, upload):
     upload(piece([each for each in READINGS if not 131 < each[0] < 137]))
 
     power = client.get(PAGE).context["page"]["logged"]["power"]
-    line = plotly.figure(power.figure)["data"][0]
+    line = plotly_renderer.plotly_figure(power.chart)["data"][0]
 
     assert line["y"].count(None) == 1
 
 
-def test_runs_that_overlapped_are_in_no_table(
-    text, client, submit, run_document, upload
-):
+def test_overlapping_runs_are_excluded(text, client, submit, run_document, upload):
     submit(*(run_document(facts=clock_of(*each)) for each in ((100, 130), (101, 129))))
     upload(piece(READINGS))
 
@@ -168,25 +168,23 @@ def test_runs_that_overlapped_are_in_no_table(
     assert client.get(PAGE).context["page"]["logged"]["workloads"] == []
 
 
-def test_a_ratio_across_days_says_that_days_may_differ(text, works, upload):
-    """Both sides were metered on one day each: a room's warmth is in that ratio."""
+def test_ratio_across_days_has_note(text, works, upload):
+    """Each side was metered on one day: the ratio includes the room temperature."""
     upload(piece(READINGS))
     study = Study.objects.get()
     for number, platform in enumerate(("native", "Xen")):
         sitting = Session.objects.create(
             lab=study.lab, study=study, name=f"day {number}"
         )
-        Run.objects.filter(system__hypervisor=platform).update(sitting=sitting)
+        Run.objects.filter(system__hypervisor=platform).update(session=sitting)
 
     page = text(PAGE)
 
     assert "in different sessions" in page
-    assert "how much these differ is not known" in page
+    assert "the variation between these sessions is unknown" in page
 
 
-def test_two_meters_refuse_what_they_could_make_alone(
-    text, submit, run_document, upload
-):
+def test_two_meters_are_not_combined(text, submit, run_document, upload):
     near = [(second, 120.5 if watts == 150 else watts) for second, watts in READINGS]
     shared = {"tool": "sysbench", "samples": events(1000)}
     systems = ({}, {"hypervisor": "Xen"})
@@ -199,10 +197,12 @@ def test_two_meters_refuse_what_they_could_make_alone(
         piece(near[250:], meter=other, log="9d7b9f3a-6b2e-4a38-9a0c-5f6b7c8d9e0f"),
     )
 
-    assert "Two meters alone could differ by so much." in text(PAGE)
+    assert (
+        "The difference is within the possible disagreement of the two power meters."
+    ) in text(PAGE)
 
 
-def test_the_tab_stands_where_a_log_was_integrated(text, works, upload):
+def test_tab_needs_integrated_log(text, works, upload):
     assert "energy/" not in text("/studies/alpha-lab/study/")
 
     upload(piece(READINGS))
@@ -210,7 +210,7 @@ def test_the_tab_stands_where_a_log_was_integrated(text, works, upload):
     assert "energy/" in text("/studies/alpha-lab/study/")
 
 
-def test_its_queries_are_fixed(client, works, upload, django_assert_num_queries):
+def test_query_count_is_constant(client, works, upload, django_assert_num_queries):
     upload(piece(READINGS))
 
     with django_assert_num_queries(7):

@@ -1,9 +1,9 @@
-"""The page of energy: what the study did, what the work took, a log over time."""
+"""The energy page: published energies, and a power log."""
 
 import pytest
 
 from benchmarks.models import Run, System
-from dashboard.charts import plotly
+from dashboard.charts import plotly_renderer
 
 PAGE = "/studies/alpha-lab/study/energy/"
 UOC = "/studies/alpha-lab/uoc-2012-kvm/energy/"
@@ -15,7 +15,7 @@ LOG = "timestamp,watts\n" + "".join(
 
 @pytest.fixture
 def uoc(load_study):
-    """The study of UOC with its reference, HDD and swap on HDD."""
+    """Load the study of UOC with its reference, HDD and swap on HDD."""
     study = load_study("uoc-2012-kvm")
     study.reference_system = System.objects.get(
         options={"storage": "HDD", "swap": "HDD"}
@@ -25,7 +25,7 @@ def uoc(load_study):
 
 @pytest.fixture
 def metered(submit, run_document):
-    """A power log of a minute with half a minute of work in it."""
+    """Submit a power log of a minute with half a minute of work."""
     shared = {"session": "one evening"}
     meter = run_document(tool="power-csv", output=LOG, **shared)
     del meter["samples"]
@@ -35,23 +35,23 @@ def metered(submit, run_document):
     submit(meter, work)
 
 
-def test_it_says_which_conclusion_is_reversed_and_what_it_hangs_on(text, uoc):
+def test_states_reversed_conclusion_and_condition(text, uoc):
     page = text(UOC)
 
-    assert "ran 2.1\N{EN DASH}40\xa0% longer than" in page
-    assert "15.3\xa0% more" in page
-    assert "15.8\xa0% less: the conclusion is reversed" in page
+    assert "ran 2.1% to 40% longer than" in page
+    assert "15.3% more" in page
+    assert "15.8% less: the conclusion is reversed" in page
     assert "below 77.1 W" in page
 
 
-def test_work_of_unknown_length_is_said(text, uoc):
+def test_unknown_work_duration_is_reported(text, uoc):
     page = text(UOC)
 
-    assert "How long the work took is not stated" in page
-    assert "3 further systems" in page
+    assert "The duration of the work is not reported" in page
+    assert "3 more systems" in page
 
 
-def test_what_is_known_stands_before_what_is_only_printed(client, uoc):
+def test_measured_work_precedes_printed(client, uoc):
     works = client.get(UOC).context["page"]["workloads"]
 
     assert [work["name"].split()[0] for work in works] == [
@@ -59,59 +59,59 @@ def test_what_is_known_stands_before_what_is_only_printed(client, uoc):
         "httperf",
         "b_eff_io",
     ]
-    titles = [work["drawings"][0].title for work in works]
+    titles = [work["charts"][0].title for work in works]
     assert titles[0] == "Printed total and energy of the work"
     assert titles[-1] == "Printed total"
-    assert "the work's own is not known" in works[-1]["drawings"][0].note
+    assert "The energy of the work alone is unknown" in works[-1]["charts"][0].note
 
 
-def test_the_wait_is_taken_off_at_the_power_in_the_address(client, uoc):
-    page = client.get(UOC, {"waiting": "110"})
+def test_idle_power_of_query_is_subtracted(client, uoc):
+    page = client.get(UOC, {"idle_w": "110"})
 
-    sysbench = page.context["page"]["workloads"][0]["drawings"][0]
+    sysbench = page.context["page"]["workloads"][0]["charts"][0]
     ssd = sysbench.rows[1]
     assert ssd[0] == "Storage HDD, Swap SSD"
     assert ssd[6:] == ("44,020\xa0J", "1.153", "0.842", "0.934", "reversed")
-    assert [trace["name"] for trace in plotly.figure(sysbench.figure)["data"]][-1] == (
-        "total without idle power at 110 W"
-    )
+    assert [
+        trace["name"] for trace in plotly_renderer.plotly_figure(sysbench.chart)["data"]
+    ][-1] == ("total without idle power of 110 W")
 
 
 @pytest.mark.parametrize("waiting", ["", "x", "-1", "1e3", "99999999999", "²"])
-def test_nonsense_in_the_address_takes_nothing_off(client, uoc, waiting):
-    page = client.get(UOC, {"waiting": waiting})
+def test_invalid_idle_power_is_ignored(client, uoc, waiting):
+    page = client.get(UOC, {"idle_w": waiting})
 
     assert page.status_code == 200
     assert page.context["page"]["waiting_w"] is None
 
 
-def test_power_stands_against_performance(client, uoc):
-    drawing = client.get(UOC).context["page"]["workloads"][0]["drawings"][1]
+def test_power_is_plotted_against_performance(client, uoc):
+    drawing = client.get(UOC).context["page"]["workloads"][0]["charts"][1]
 
     assert drawing.slug == "performance"
     assert drawing.rows[0][1:4] == ("1,000", "3.791/s", "46.77\xa0J")
 
 
-def test_a_log_is_drawn_with_the_window_of_its_work(client, metered):
+def test_power_log_shows_window_of_work(client, metered):
     page = client.get(PAGE).context["page"]
 
-    (band,) = plotly.figure(page["power"].figure)["layout"]["shapes"]
+    (band,) = plotly_renderer.plotly_figure(page["power"].chart)["layout"]["shapes"]
     assert (band["x0"], band["x1"]) == (10, 40)
     row = page["power"].rows[0]
     assert row[1:3] == ("10 s to 40 s", "3,580\xa0J")
     assert row[5] == "80\xa0W"
 
 
-def test_the_log_is_set_beside_the_figure_at_mean_power(text, metered):
+def test_log_is_compared_with_mean_power(text, metered):
     page = text(PAGE)
 
     # 5920 J in 59 s: 100.34 W, of which 30 s are 3010.2 J.
-    assert "97\xa0% longer" in page
+    assert "97% longer" in page
     assert "3,580 J" in page
-    assert "3,010 J, 15.9\xa0% less" in page
+    assert "3,010 J (15.9% less)" in page
 
 
-def test_a_meter_that_stopped_too_early_ran_shorter(text, submit, run_document):
+def test_meter_that_stopped_early_ran_shorter(text, submit, run_document):
     samples = [
         {"metric": "energy", "value": 1000, "unit": "J"},
         {"metric": "meter time", "value": 9, "unit": "s"},
@@ -121,18 +121,16 @@ def test_a_meter_that_stopped_too_early_ran_shorter(text, submit, run_document):
         run_document(facts={"elapsed_s": 10}, corun="one"),
     )
 
-    assert "10\xa0% shorter" in text(PAGE)
+    assert "10% shorter" in text(PAGE)
 
 
-def test_what_is_not_possible_is_said(text, metered):
+def test_impossible_values_are_reported(text, metered):
     Run.objects.exclude(tool="power-csv").update(started_at=None)
 
-    assert "not known when it began" in text(PAGE)
+    assert "start or duration of at least one run is not known" in text(PAGE)
 
 
-def test_a_reading_without_energy_is_not_assessed_with_its_reason(
-    client, submit, run_document
-):
+def test_reading_without_energy_has_reason(client, submit, run_document):
     power = [{"metric": "power mean", "value": 90, "unit": "W"}]
     submit(run_document(tool="watts-up", samples=power))
 
@@ -140,15 +138,15 @@ def test_a_reading_without_energy_is_not_assessed_with_its_reason(
     (entry,) = page.context["page"]["not_assessed"]
     part = page.text.partition('id="not-assessed"')[2]
     assert f"/runs/{entry.reading.run.pk}/" in part
-    assert "no energy" in part
+    assert "not energy" in part
 
 
-def test_the_tab_stands_only_where_a_meter_was_read(text, pair, uoc):
+def test_tab_needs_meter_readings(text, pair, uoc):
     assert "energy/" in text("/studies/alpha-lab/uoc-2012-kvm/")
     assert "energy/" not in text("/studies/alpha-lab/study/")
     assert 'class="empty"' in text(PAGE)
 
 
-def test_its_queries_are_fixed(client, metered, django_assert_num_queries):
+def test_query_count_is_constant(client, metered, django_assert_num_queries):
     with django_assert_num_queries(9):
         client.get(PAGE)

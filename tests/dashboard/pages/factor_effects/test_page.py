@@ -1,4 +1,4 @@
-"""The factor effects page without a browser: every word of it is in the HTML."""
+"""The factor effects page without a browser: the HTML has all texts."""
 
 import html
 import itertools
@@ -8,7 +8,7 @@ import re
 import pytest
 
 from benchmarks.models import Study
-from dashboard.charts.plotly import figure
+from dashboard.charts.plotly_renderer import plotly_figure
 from tests.dashboard.markup import unbroken
 
 PAGE = "/studies/alpha-lab/study/factor-effects/"
@@ -18,7 +18,7 @@ ESXI = {"hypervisor": "VMware ESXi", "virtualization": "full"}
 
 @pytest.fixture
 def words(text):
-    """Get a page as words: without tags, blanks folded, "x" for the times sign."""
+    """Return a page's text on one line, with "x" for the multiplication sign."""
 
     def get(address, **kwargs):
         bare = re.sub(
@@ -31,7 +31,7 @@ def words(text):
 
 @pytest.fixture
 def factorial(submit, run_document):
-    """Eight guests and one native run: ``value(tools, amd_v, vcpus)`` of each."""
+    """Submit eight guests, ``value(tools, amd_v, vcpus)`` each, and a native run."""
 
     def make(value, direction="write", **circumstances):
         def run(mean, **changes):
@@ -64,19 +64,19 @@ def steady(_tools, _amd_v, _vcpus):
     return 10
 
 
-def test_it_answers_in_one_sentence_at_the_top(words, factorial):
+def test_starts_with_summary_sentence(words, factorial):
     factorial(doubled)
 
     assert "Network Guest tools installed: x 2.0 Network: Iometer" in words(PAGE)
 
 
-def test_it_says_when_nothing_moved_and_what_would_have_shown(words, factorial):
+def test_no_effect_states_detectable_size(words, factorial):
     factorial(steady)
 
     assert "Network No significant effect (smallest detectable: x 1.11)" in words(PAGE)
 
 
-def test_it_says_on_what_an_effect_depends(words, factorial):
+def test_interaction_is_stated(words, factorial):
     factorial(only_with_amd_v)
 
     page = words(PAGE)
@@ -87,7 +87,7 @@ def test_it_says_on_what_an_effect_depends(words, factorial):
     assert "AMD-V / VT-x depends on Guest tools" in page
 
 
-def test_the_table_ranks_the_effects(text, factorial):
+def test_table_ranks_effects(text, factorial):
     factorial(doubled)
 
     page = text(PAGE)
@@ -101,7 +101,7 @@ def test_the_table_ranks_the_effects(text, factorial):
     assert f"<b>{TIMES}\xa02.0</b>" in page
 
 
-def test_bars_stand_on_bands_and_need_no_script(text, factorial):
+def test_bars_need_no_script(text, factorial):
     factorial(doubled)
 
     page = unbroken(text(PAGE))
@@ -114,15 +114,15 @@ def test_bars_stand_on_bands_and_need_no_script(text, factorial):
     assert 'class="band-wide"' in page
 
 
-def test_the_half_normal_plot_has_a_table(words, text, factorial):
+def test_half_normal_plot_has_table(words, text, factorial):
     factorial(doubled)
 
-    assert "Every contrast of the design" in words(PAGE)
+    assert "All contrasts of the design" in words(PAGE)
     assert "AMD-V / VT-x x Guest tools x 1" in words(PAGE)
     assert len(re.findall(r"data-chart[\s>]", text(PAGE))) == 1
 
 
-def test_contrasts_that_share_native_runs_say_where_they_are_drawn(client, load_study):
+def test_contrasts_sharing_native_runs_are_noted(client, load_study):
     load_study("lmu-2010-esxi", lambda run: run["tool"] == "iometer")
 
     page = client.get(
@@ -132,15 +132,15 @@ def test_contrasts_that_share_native_runs_say_where_they_are_drawn(client, load_
     plot = page.context["page"]["detail"]["half_normal"]
     told = {
         text.split(":")[0]: text
-        for trace in figure(plot["figure"])["data"]
+        for trace in plotly_figure(plot["chart"])["data"]
         for text in trace.get("customdata", ())
     }
-    assert told["Bits"].startswith("Bits: \xd7\xa01.46, drawn at \xd7\xa01.1")
+    assert told["Bits"].startswith("Bits: \xd7\xa01.46, plotted at \xd7\xa01.1")
     assert told["Guest tools"] == "Guest tools: \xd7\xa01.37"
-    assert "drawn smaller, on the scale" in plot["note"]
+    assert "plotted at a smaller size, on the scale" in plot["note"]
 
 
-def test_the_design_shows_what_was_measured_together(words, factorial):
+def test_design_shows_sessions(words, factorial):
     factorial(doubled)
 
     page = words(PAGE)
@@ -150,9 +150,7 @@ def test_the_design_shows_what_was_measured_together(words, factorial):
     assert "1 1 1 1 1" in page
 
 
-def test_a_design_too_large_for_a_table_is_told_in_numbers(
-    words, submit, run_document, xen
-):
+def test_large_design_is_summarized(words, submit, run_document, xen):
     sizes = itertools.product(range(1, 13), range(1, 13))
     submit(
         *(
@@ -165,11 +163,11 @@ def test_a_design_too_large_for_a_table_is_told_in_numbers(
     page = words(PAGE)
 
     assert "63 systems; 144 combinations" in page
-    assert "The design" in page
+    assert "Design 63 systems" in page
     assert "vCPUs" not in page.partition("144 combinations")[2]
 
 
-def test_what_cannot_be_told_apart_is_named(words, submit, run_document, xen):
+def test_aliased_effects_are_named(words, submit, run_document, xen):
     pairs = [("full", "on"), ("paravirtual", "off"), ("paravirtual", "on")]
     documents = [run_document(50.0)]
     for (kind, amd_v), memory in itertools.product(pairs, (2**30, 2**31)):
@@ -196,34 +194,34 @@ def test_repeated_runs_have_intervals(words, submit, run_document, xen):
     page = words(PAGE)
 
     assert "2 vCPUs: x 1.91" in page
-    assert "95 % interval" in page
+    assert "95% CI" in page
     assert "(4 degrees of freedom)" in page
 
 
-def test_two_single_values_are_shown_and_not_judged(words, submit, run_document, xen):
+def test_two_single_values_are_not_assessed(words, submit, run_document, xen):
     submit(*(run_document(10.0 * n, system={**xen, "vcpus": n}) for n in (1, 2)))
 
     page = words(PAGE)
 
-    assert "One value each of 2 systems" in page
-    assert re.search("vCPUs 1 → 2 x 2.0 . not judged", page)
+    assert "One value from each of 2 systems" in page
+    assert re.search("vCPUs 1 → 2 x 2.0 . not assessed", page)
 
 
-def test_systems_that_are_alike_have_nothing_to_compare(words, text, pair):
-    assert "Its systems differ in no parameter" in words(PAGE)
-    assert 'id="effects"' not in text(PAGE)  # No heading of nothing.
+def test_equal_systems_have_no_effects(words, text, pair):
+    assert "The systems do not differ in any parameter" in words(PAGE)
+    assert 'id="effects"' not in text(PAGE)  # no empty section
 
 
-def test_values_can_be_asked_for(text, factorial):
+def test_values_can_be_chosen(text, factorial):
     factorial(doubled)
 
     page = text(PAGE, data={"response": "value"})
 
-    assert 'href="?response=efficiency"' in page
+    assert 'href="?response=relative_performance"' in page
     assert re.search(r'aria-current="true"[^>]*>Measured value', page)
 
 
-def test_another_scenario_is_a_link_away(text, factorial):
+def test_other_scenarios_are_linked(text, factorial):
     factorial(doubled)
     factorial(steady, scenario="parallel", vms=2, slot="sum")
 
@@ -234,7 +232,7 @@ def test_another_scenario_is_a_link_away(text, factorial):
     assert "No significant effect" in second
 
 
-def test_a_case_can_be_looked_at_alone(text, words, factorial):
+def test_single_case_can_be_chosen(text, words, factorial):
     factorial(doubled)
     factorial(steady, direction="read")
     chips = re.findall(r'href="\?([^"]*case=\d+)"', text(PAGE))
@@ -254,39 +252,39 @@ def test_a_case_can_be_looked_at_alone(text, words, factorial):
         {"case": "\0|'<b>"},
     ],
 )
-def test_nonsense_shows_the_page_as_it_stands_at_first(words, factorial, query):
+def test_invalid_query_shows_default(words, factorial, query):
     factorial(doubled)
 
     page = words(PAGE, data=query)
 
-    note = re.compile("Not here:.*Clear the selection ")
+    note = re.compile("Not found:.*Clear selection ")
     assert note.sub("", page) == words(PAGE)
     assert note.search(page)
 
 
-def test_a_scenario_without_results_says_so(words, factorial):
+def test_scenario_without_results_is_reported(words, factorial):
     factorial(doubled)
 
     page = words(PAGE, data={"scenario": "inter-vm"})
 
-    assert "Nothing was measured here" in page
+    assert "No results in this scenario" in page
 
 
-def test_an_empty_study_has_a_page(words, study):
-    assert "Nothing was measured here" in words(PAGE)
+def test_empty_study_has_page(words, study):
+    assert "No results in this scenario" in words(PAGE)
 
 
-def test_a_private_study_is_not_there(client, private_study):
+def test_private_study_is_404(client, private_study):
     answer = client.get("/studies/alpha-lab/secret-study/factor-effects/")
 
     assert answer.status_code == 404
 
 
-def test_the_studies_pages_lead_here(text, pair):
+def test_study_pages_link_here(text, pair):
     assert f'href="{PAGE}"' in text("/studies/alpha-lab/study/")
 
 
-def test_names_stay_text(text, submit, run_document, xen):
+def test_names_are_escaped(text, submit, run_document, xen):
     evil = "<script>alert(1)</script>"
     documents = [
         run_document(10.0 * n, system={**xen, "options": {"storage": f"{evil}{n}"}})
@@ -297,9 +295,7 @@ def test_names_stay_text(text, submit, run_document, xen):
     assert evil not in text(PAGE)
 
 
-def test_it_costs_a_fixed_number_of_queries(
-    client, factorial, django_assert_num_queries
-):
+def test_query_count_is_constant(client, factorial, django_assert_num_queries):
     factorial(doubled)
     assert Study.objects.count() == 1
 

@@ -1,4 +1,4 @@
-"""Atom feeds: public ones, and private ones by a secret address."""
+"""Atom feeds: public ones, and private ones by a secret URL."""
 
 import re
 from xml.etree import ElementTree
@@ -6,19 +6,19 @@ from xml.etree import ElementTree
 import pytest
 from django.contrib.auth import get_user_model
 
+from benchmarks.collaboration.events import notify_version_published
 from benchmarks.models import FeedToken, Membership
-from benchmarks.together.events import tell_published
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 
 
 @pytest.fixture
 def happened(study, private_study, other_lab):
-    """One event of a public study with a wild title, one of a private one."""
+    """Record events of a public study with a hostile title and of a private one."""
     study.title = "A <b>study</b> & more"
     study.save()
-    tell_published(study, 1, 7)
-    tell_published(private_study, 2, 8)
+    notify_version_published(study, 1, 7)
+    notify_version_published(private_study, 2, 8)
 
 
 def titles(answer):
@@ -29,16 +29,16 @@ def titles(answer):
 
 
 def secret_address(client):
-    page = client.post("/subscriptions/address/").content.decode()
+    page = client.post("/subscriptions/feed-url/").content.decode()
     found = re.search(r"token=(vf_[\w-]+)", page)
     return f"/feed.atom?token={found[1]}"
 
 
-OPEN = "A <b>study</b> & more: Version 1 is published"
-HIDDEN = "A secret: Version 2 is published"
+OPEN = "A <b>study</b> & more: Version 1 was published"
+HIDDEN = "A secret: Version 2 was published"
 
 
-def test_everybody_reads_what_is_public(client, happened):
+def test_public_events_are_in_public_feed(client, happened):
     for query in ("", "?lab=alpha-lab", "?study=alpha-lab/study"):
         answer = client.get(f"/feed.atom{query}")
         assert titles(answer) == [OPEN]
@@ -48,7 +48,7 @@ def test_everybody_reads_what_is_public(client, happened):
     assert client.get("/feed.atom?study=alpha-lab/missing").status_code == 404
 
 
-def test_a_secret_address_reads_what_its_person_may(client, person, happened):
+def test_secret_url_shows_what_user_may_see(client, person, happened):
     client.force_login(person)
     address = secret_address(client)
     client.logout()
@@ -63,7 +63,7 @@ def test_a_secret_address_reads_what_its_person_may(client, person, happened):
     assert titles(client.get(address)) == [OPEN]
 
 
-def test_a_secret_is_stored_as_a_digest_and_ends(client, person, happened):
+def test_secret_is_stored_as_digest_and_can_be_revoked(client, person, happened):
     client.force_login(person)
     first = secret_address(client)
     assert first.rpartition("_")[2] not in FeedToken.objects.get().digest
@@ -71,11 +71,11 @@ def test_a_secret_is_stored_as_a_digest_and_ends(client, person, happened):
 
     assert client.get(first).status_code == 404
     assert client.get(second).status_code == 200
-    client.post("/subscriptions/revoke/")
+    client.post("/subscriptions/feed-url/revoke/")
     assert client.get(second).status_code == 404
 
 
-def test_who_is_gone_reads_nothing(client, person, happened):
+def test_inactive_user_reads_nothing(client, person, happened):
     client.force_login(person)
     address = secret_address(client)
     get_user_model().objects.update(is_active=False)
@@ -86,13 +86,13 @@ def test_who_is_gone_reads_nothing(client, person, happened):
 @pytest.mark.parametrize(
     "token", ["x", "vf_", "vf_a_b", "vf_\0_b", "vf_é_b", "_" * 999]
 )
-def test_a_wrong_secret_opens_nothing(client, happened, token):
+def test_wrong_secret_is_404(client, happened, token):
     answer = client.get("/feed.atom", {"token": token})
 
     assert answer.status_code == 404
 
 
-def test_a_study_names_its_feed(text, study):
+def test_study_page_links_to_feed(text, study):
     page = text("/studies/alpha-lab/study/")
 
     assert 'type="application/atom+xml"' in page

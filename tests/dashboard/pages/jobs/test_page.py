@@ -25,7 +25,7 @@ def failed(lab, study):
     )
 
 
-def test_it_shows_why_a_job_failed_and_tries_it_again(client, person, failed):
+def test_failed_job_shows_error_and_can_be_retried(client, person, failed):
     Membership.objects.update(role="maintainer")
     client.force_login(person)
     page = client.get(PAGE).text
@@ -41,7 +41,7 @@ def test_it_shows_why_a_job_failed_and_tries_it_again(client, person, failed):
     assert (failed.failures, failed.quarantined_at) == (0, None)
 
 
-def test_jobs_that_are_done_together_are_one(client, person, failed):
+def test_jobs_processed_together_are_one_row(client, person, failed):
     Membership.objects.update(role="maintainer")
     failed.pk, failed.failures, failed.error, failed.quarantined_at = None, 0, "", None
     failed.save()
@@ -56,18 +56,18 @@ def test_jobs_that_are_done_together_are_one(client, person, failed):
     assert "check: 0 waiting, 0 running, 1 failed" in command.getvalue()
 
 
-def test_it_shows_only_jobs_of_labs_that_one_may_change(client, person, failed):
+def test_shows_jobs_of_editable_labs_only(client, person, failed):
     Membership.objects.update(role="viewer")
     client.force_login(person)
-    assert "There are no such jobs." in client.get(PAGE).text
+    assert "No matching jobs." in client.get(PAGE).text
     Membership.objects.update(role="maintainer")
     Job.objects.update(lab=Lab.objects.create(slug="other", name="Other"), study=None)
 
-    assert "There are no such jobs." in client.get(PAGE).text
+    assert "No matching jobs." in client.get(PAGE).text
     client.post(f"{PAGE}retry/")
     failed.refresh_from_db()
     assert failed.failures == 5
 
 
-def test_nobody_is_led_to_the_sign_in_page(client, db):
+def test_strangers_are_redirected_to_sign_in(client, db):
     assert client.get(PAGE).status_code == 302

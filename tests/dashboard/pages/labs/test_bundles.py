@@ -20,7 +20,7 @@ def keeper(client, person):
 def packed(tmp_path, token, run_document):
     spool = Spool(str(tmp_path / "spool"))
     spool.save(run_document())
-    [made] = bundles.write(spool, str(tmp_path / "stick"), token)
+    [made] = bundles.write_bundles(spool, str(tmp_path / "stick"), token)
     return (tmp_path / "stick" / made).read_bytes()
 
 
@@ -28,7 +28,7 @@ def chosen(*contents):
     return {"bundles": [SimpleUploadedFile("a.virtlab", it) for it in contents]}
 
 
-def test_it_says_how_bundles_come_here(keeper):
+def test_page_explains_bundles(keeper):
     page = keeper.get(PAGE)
 
     assert page.status_code == 200
@@ -36,17 +36,17 @@ def test_it_says_how_bundles_come_here(keeper):
     assert "enroll --offline --server http://testserver" in page.text
 
 
-def test_what_was_chosen_is_imported_in_the_persons_name(keeper, packed, person):
+def test_chosen_bundles_are_imported_by_user(keeper, packed, person):
     page = keeper.post(PAGE, chosen(packed))
 
     assert page.status_code == 201
-    assert "1 upload is stored" in page.text
+    assert "1 upload stored" in page.text
     assert Run.objects.count() == 1
     assert AuditEntry.objects.get(kind="imported").person == person
     assert "imported a bundle" in keeper.get("/labs/alpha-lab/audit-log/").text
 
 
-def test_one_that_is_refused_keeps_no_other_out(keeper, packed):
+def test_rejected_bundle_does_not_block_others(keeper, packed):
     page = keeper.post(PAGE, chosen(b"nothing", packed))
 
     assert page.status_code == 422
@@ -54,7 +54,7 @@ def test_one_that_is_refused_keeps_no_other_out(keeper, packed):
     assert Run.objects.count() == 1
 
 
-def test_nothing_chosen_is_said(keeper):
+def test_missing_file_is_reported(keeper):
     page = keeper.post(PAGE)
 
     assert (page.status_code, "Choose at least one bundle." in page.text) == (422, True)

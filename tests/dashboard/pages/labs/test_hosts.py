@@ -1,4 +1,4 @@
-"""Machines are registered in the browser, from what they print of themselves."""
+"""Registration of machines from the output of their tools."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def sent(**facts):
     return {"fact-name": list(facts), "fact-value": list(facts.values())}
 
 
-def test_what_was_pasted_comes_back_as_facts_and_nothing_is_stored(carol):
+def test_pasted_output_prefills_facts_without_storing(carol):
     answer = carol.post(ADDRESS, {"do": "read", "output": LSCPU})
 
     page = answer.content.decode()
@@ -33,7 +33,7 @@ def test_what_was_pasted_comes_back_as_facts_and_nothing_is_stored(carol):
     assert not Host.objects.exists()
 
 
-def test_what_was_typed_goes_before_what_was_read(carol):
+def test_entered_facts_replace_parsed_ones(carol):
     answer = carol.post(
         ADDRESS, {"do": "read", "output": LSCPU, **sent(cores="8", disk="SSD")}
     )
@@ -43,13 +43,13 @@ def test_what_was_typed_goes_before_what_was_read(carol):
     assert 'value="SSD"' in page
 
 
-def test_a_text_that_says_nothing_is_told(carol):
+def test_unrecognized_text_is_reported(carol):
     page = carol.post(ADDRESS, {"do": "read", "output": "hello"}).content.decode()
 
-    assert "Nothing was recognised" in page
+    assert "No facts were recognized" in page
 
 
-def test_it_is_registered_under_a_short_name_of_its_own(carol, lab):
+def test_host_is_registered_with_slug(carol, lab):
     answer = carol.post(
         ADDRESS, {"title": "Rack 7, left", **sent(cores="4", kernel="6.1", disk="")}
     )
@@ -72,9 +72,7 @@ def test_it_is_registered_under_a_short_name_of_its_own(carol, lab):
         ({"slug": "alpha"}, 409),
     ],
 )
-def test_what_is_wrong_is_said_and_what_was_filled_in_stays(
-    carol, host, changes, status
-):
+def test_errors_are_shown_and_input_is_kept(carol, host, changes, status):
     answer = carol.post(ADDRESS, {"title": "Rack 7", **changes})
 
     assert answer.status_code == status
@@ -84,11 +82,11 @@ def test_what_is_wrong_is_said_and_what_was_filled_in_stays(
     assert Host.objects.count() == 1
 
 
-def test_its_facts_are_corrected_and_what_an_agent_told_by_disk_stays(carol, host):
+def test_facts_are_corrected_and_disk_facts_kept(carol, host):
     Host.objects.update(facts={"cores": 2, "disks": {"sda": {"model": "X"}}})
 
     answer = carol.post(
-        "/labs/alpha-lab/hosts/alpha/facts/", {"title": "Alpha", **sent(cores="4")}
+        "/labs/alpha-lab/hosts/alpha/edit/", {"title": "Alpha", **sent(cores="4")}
     )
 
     assert answer.status_code == 302
@@ -96,7 +94,7 @@ def test_its_facts_are_corrected_and_what_an_agent_told_by_disk_stays(carol, hos
     assert facts == {"cores": 4, "disks": {"sda": {"model": "X"}}}
 
 
-def test_a_page_of_a_host_shows_what_was_measured_on_it(carol, pair):
+def test_host_page_shows_measurements(carol, pair):
     page = carol.get("/labs/alpha-lab/hosts/alpha/").content.decode()
 
     assert "Xen 3.3" in page

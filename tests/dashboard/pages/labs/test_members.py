@@ -1,4 +1,4 @@
-"""Members and invitations in the browser's forms."""
+"""Members and invitations."""
 
 import re
 import threading
@@ -10,7 +10,7 @@ from django.contrib.auth.forms import UserCreationForm
 from django.db import connection
 from django.test import Client
 
-from benchmarks.labs.people import invite_person
+from benchmarks.labs.members import invite_person
 from benchmarks.models import Invitation, Membership
 
 MEMBERS = "/labs/alpha-lab/members/"
@@ -22,7 +22,7 @@ ACCOUNT = {
 
 
 def messages(answer):
-    """What a page says of the click before: how it went, and the text."""
+    """Return the messages of a page: level and text."""
     return [(it.level_tag, it.message) for it in answer.context["messages"]]
 
 
@@ -34,16 +34,16 @@ def keeper(client, person):
 
 @pytest.fixture
 def guest():
-    """Another browser."""
+    """Return another browser."""
     return Client()
 
 
 @pytest.fixture
 def code(lab, person):
-    return invite_person(lab=lab, by=person, name="Dora", role="maintainer")[1]
+    return invite_person(lab=lab, actor=person, name="Dora", role="maintainer")[1]
 
 
-def test_the_link_is_shown_once_and_leads_into_the_lab(keeper, guest, lab):
+def test_link_is_shown_once_and_joins_lab(keeper, guest, lab):
     answer = keeper.post(MEMBERS, {"name": "dora@example.org", "role": "viewer"})
     link = re.search(r"http://testserver/invitation/#(\w+[\w-]+)", answer.text)
     assert answer.status_code == 201
@@ -54,16 +54,16 @@ def test_the_link_is_shown_once_and_leads_into_the_lab(keeper, guest, lab):
     offer = guest.get("/invitation/").text
     joined = guest.post("/invitation/", ACCOUNT)
 
-    assert "Alpha lab invites you" in offer
+    assert "join Alpha lab" in offer
     assert joined["Location"] == "/labs/alpha-lab/"
     assert Membership.objects.get(user__username="dora").role == "viewer"
     assert "You joined Alpha lab." in guest.get("/").text
     again = Client().post("/invitation/", {"code": link[1]})
     assert again.status_code == 422
-    assert "used, withdrawn or has expired" in again.text
+    assert "used or withdrawn" in again.text
 
 
-def test_who_has_an_account_joins_with_it(guest, other_lab, code):
+def test_existing_user_joins(guest, other_lab, code):
     bert = get_user_model().objects.create_user("bert", password="another-lab-here")
     guest.force_login(bert)
 
@@ -74,13 +74,13 @@ def test_who_has_an_account_joins_with_it(guest, other_lab, code):
     assert Membership.objects.get(user=bert).role == "maintainer"
 
 
-def test_the_session_does_not_hold_the_code(guest, code):
+def test_session_does_not_store_code(guest, code):
     guest.post("/invitation/", {"code": code})
 
     assert dict(guest.session) == {"invitation": Invitation.objects.get().pk}
 
 
-def test_a_weak_password_is_refused_and_nobody_joins(guest, code):
+def test_weak_password_is_rejected(guest, code):
     guest.post("/invitation/", {"code": code})
     answer = guest.post(
         "/invitation/", {**ACCOUNT, "password1": "short", "password2": "short"}
@@ -91,7 +91,7 @@ def test_a_weak_password_is_refused_and_nobody_joins(guest, code):
     assert not get_user_model().objects.filter(username="dora").exists()
 
 
-def test_a_name_that_only_case_tells_from_another_is_taken(guest, code):
+def test_user_names_ignore_case(guest, code):
     get_user_model().objects.create_user("Dora")
     guest.post("/invitation/", {"code": code})
 
@@ -100,10 +100,8 @@ def test_a_name_that_only_case_tells_from_another_is_taken(guest, code):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_who_choose_one_name_in_one_instant_are_both_answered(
-    lab, person, monkeypatch
-):
-    """Both forms have looked and found the name free before either is stored."""
+def test_concurrent_sign_ups_with_same_name_are_answered(lab, person, monkeypatch):
+    """Both forms have found the name unused before either is stored."""
     both_looked = threading.Barrier(2, timeout=20)
     save = UserCreationForm.save
     monkeypatch.setattr(
@@ -113,7 +111,7 @@ def test_two_who_choose_one_name_in_one_instant_are_both_answered(
     def join(number):
         guest = Client()
         name = f"guest {number}"
-        code = invite_person(lab=lab, by=person, name=name, role="viewer")[1]
+        code = invite_person(lab=lab, actor=person, name=name, role="viewer")[1]
         guest.post("/invitation/", {"code": code})
         try:
             return guest.post("/invitation/", ACCOUNT)
@@ -129,7 +127,7 @@ def test_two_who_choose_one_name_in_one_instant_are_both_answered(
     assert Invitation.objects.filter(accepted_at=None).count() == 1
 
 
-def test_a_link_withdrawn_meanwhile_makes_no_account(keeper, guest, code):
+def test_withdrawn_invitation_creates_no_account(keeper, guest, code):
     guest.post("/invitation/", {"code": code})
     number = Invitation.objects.get().pk
     keeper.post(f"/labs/alpha-lab/invitations/{number}/withdraw/")
@@ -140,7 +138,7 @@ def test_a_link_withdrawn_meanwhile_makes_no_account(keeper, guest, code):
     assert not get_user_model().objects.filter(username="dora").exists()
 
 
-def test_a_member_who_opens_a_link_is_told_so(keeper, code):
+def test_member_opening_link_is_informed(keeper, code):
     keeper.post("/invitation/", {"code": code})
 
     answer = keeper.post("/invitation/", follow=True)
@@ -151,7 +149,7 @@ def test_a_member_who_opens_a_link_is_told_so(keeper, code):
     assert "maintainer" in text
 
 
-def test_roles_are_given_and_places_taken_away(keeper, lab):
+def test_roles_are_changed_and_members_removed(keeper, lab):
     dora = get_user_model().objects.create_user("dora", password="a-long-word-here")
     Membership.objects.create(lab=lab, user=dora, role="viewer")
     place = f"{MEMBERS}{dora.pk}/"
@@ -161,14 +159,14 @@ def test_roles_are_given_and_places_taken_away(keeper, lab):
     unknown = keeper.post(f"{place}role/", {"role": "emperor"})
     removed = keeper.post(f"{place}remove/", follow=True)
 
-    assert messages(given) == [("success", "dora is maintainer now.")]
+    assert messages(given) == [("success", "dora is now maintainer.")]
     assert [level for level, _text in messages(refused)] == ["error"]
     assert unknown.status_code == 404
     assert [level for level, _text in messages(removed)] == ["success"]
     assert not lab.memberships.filter(user=dora).exists()
 
 
-def test_the_last_maintainer_is_told_why_they_stay(keeper, person):
+def test_last_maintainer_cannot_leave(keeper, person):
     answer = keeper.post(f"{MEMBERS}{person.pk}/remove/", follow=True)
 
     ((level, text),) = messages(answer)
@@ -176,7 +174,7 @@ def test_the_last_maintainer_is_told_why_they_stay(keeper, person):
     assert "carol is the last" in text
 
 
-def test_a_viewer_sees_members_and_cannot_invite(client, lab, person):
+def test_viewer_sees_members_but_cannot_invite(client, lab, person):
     vera = get_user_model().objects.create_user("vera", password="reads-everything")
     Membership.objects.create(lab=lab, user=vera, role="viewer")
     client.force_login(vera)
@@ -185,14 +183,14 @@ def test_a_viewer_sees_members_and_cannot_invite(client, lab, person):
     answer = client.post(MEMBERS, {"name": "Dora", "role": "viewer"})
 
     assert "carol" in page.text
-    assert "Invite somebody" not in page.text
+    assert "Invite a member" not in page.text
     assert "signed in" not in page.text
     assert answer.status_code == 404
     assert not Invitation.objects.exists()
 
 
 @pytest.mark.parametrize("form", [{}, {"name": "D", "role": "admin"}, {"name": "D"}])
-def test_an_incomplete_invitation_is_refused_with_a_reason(keeper, form):
+def test_incomplete_invitation_is_rejected(keeper, form):
     answer = keeper.post(MEMBERS, form)
 
     assert answer.status_code == 422

@@ -1,9 +1,9 @@
-"""The pages of a lab: what its people see, and what others do not learn."""
+"""The pages of a lab, for members and others."""
 
 import pytest
 from django.contrib.auth import get_user_model
 
-from benchmarks.labs.people import invite_person
+from benchmarks.labs.members import invite_person
 from benchmarks.labs.tokens import issue_token
 from benchmarks.models import AuditEntry, Membership, Study
 from benchmarks.studies.flags import decide_flag
@@ -35,8 +35,8 @@ def stranger(other_lab):
 
 @pytest.fixture
 def things(lab, person, agent, study):
-    """What the addresses of a lab are about."""
-    invitation, _ = invite_person(lab=lab, by=person, name="Dora", role="viewer")
+    """Return objects of the lab for the URLs."""
+    invitation, _ = invite_person(lab=lab, actor=person, name="Dora", role="viewer")
     token, _ = issue_token(agent=agent, can_upload=True)
     return {
         "person": person.pk,
@@ -45,7 +45,7 @@ def things(lab, person, agent, study):
     }
 
 
-def test_a_stranger_sees_the_name_and_the_public_studies_only(
+def test_stranger_sees_name_and_public_studies_only(
     text, study, private_study, host, agent, person
 ):
     page = text(PAGE)
@@ -56,7 +56,7 @@ def test_a_stranger_sees_the_name_and_the_public_studies_only(
         assert private not in page
 
 
-def test_the_list_counts_the_studies_that_one_may_see(
+def test_list_counts_visible_studies(
     client, text, study, private_study, viewer, stranger
 ):
     Membership.objects.create(lab=stranger.memberships.get().lab, user=viewer)
@@ -67,9 +67,7 @@ def test_the_list_counts_the_studies_that_one_may_see(
     assert "0 studies" in text("/labs/")
 
 
-def test_a_lab_that_published_nothing_is_not_there(
-    client, text, private_study, stranger
-):
+def test_lab_without_public_studies_is_404(client, text, private_study, stranger):
     assert client.get(PAGE).status_code == 404
     client.force_login(stranger)
     assert client.get(PAGE).status_code == 404
@@ -77,7 +75,7 @@ def test_a_lab_that_published_nothing_is_not_there(
     assert "Alpha lab" not in text("/labs/")
 
 
-def test_a_member_sees_studies_hosts_agents_and_members(
+def test_member_sees_studies_hosts_agents_and_members(
     client, text, pair, private_study, agent, viewer
 ):
     client.force_login(viewer)
@@ -90,7 +88,7 @@ def test_a_member_sees_studies_hosts_agents_and_members(
 
 
 @pytest.mark.parametrize("inner", INNER)
-def test_inner_pages_ask_strangers_to_sign_in(client, things, inner):
+def test_inner_pages_require_sign_in(client, things, inner):
     answer = client.get(PAGE + inner)
 
     assert answer.status_code == 302
@@ -98,18 +96,18 @@ def test_inner_pages_ask_strangers_to_sign_in(client, things, inner):
 
 
 @pytest.mark.parametrize("address", [*INNER, *CHANGES])
-def test_another_labs_admin_finds_nothing(client, things, stranger, address):
+def test_inner_pages_are_404_for_other_admins(client, things, stranger, address):
     client.force_login(stranger)
     ask = client.post if address in CHANGES else client.get
     place = PAGE + address.format(**things)
 
     assert ask(place).status_code == 404
     assert ask(place.replace("alpha-lab", "no-lab")).status_code == 404
-    assert AuditEntry.objects.count() == 1  # the invitation that was there before
+    assert AuditEntry.objects.count() == 1  # the earlier invitation
 
 
 @pytest.mark.parametrize("address", FOR_KEEPERS)
-def test_a_viewer_finds_no_tokens_and_no_audit_log(client, things, viewer, address):
+def test_tokens_and_audit_log_are_404_for_viewers(client, things, viewer, address):
     client.force_login(viewer)
     ask = client.post if address in CHANGES else client.get
 
@@ -117,15 +115,15 @@ def test_a_viewer_finds_no_tokens_and_no_audit_log(client, things, viewer, addre
 
 
 @pytest.mark.parametrize("address", CHANGES)
-def test_a_link_changes_nothing(client, things, person, address):
+def test_get_changes_nothing(client, things, person, address):
     client.force_login(person)
 
     assert client.get(PAGE + address.format(**things)).status_code == 405
 
 
 @pytest.mark.parametrize("address", CHANGES)
-def test_things_of_another_lab_cannot_be_named(client, things, stranger, address):
-    """The admin of a lab names another lab's person, invitation or token."""
+def test_objects_of_another_lab_are_404(client, things, stranger, address):
+    """The admin of a lab names another lab's member, invitation or token."""
     client.force_login(stranger)
 
     answer = client.post(
@@ -135,7 +133,7 @@ def test_things_of_another_lab_cannot_be_named(client, things, stranger, address
     assert answer.status_code == 404
 
 
-def test_the_list_leads_to_the_only_lab(client, text, study, person, stranger):
+def test_list_redirects_to_only_lab(client, text, study, person, stranger):
     assert "Alpha lab" in text("/labs/")
 
     client.force_login(person)
@@ -144,13 +142,13 @@ def test_the_list_leads_to_the_only_lab(client, text, study, person, stranger):
     assert "Beta lab" in text("/labs/")
 
 
-def test_the_audit_log_tells_who_did_what_to_people_tokens_and_flags(
+def test_audit_log_shows_actions(
     client, text, things, person, submit, run_document, study
 ):
     flag = study.flags.create(
-        lab=study.lab, rule="r", severity="impossible", sentence="Odd."
+        lab=study.lab, rule="r", severity="impossible", message="Odd."
     )
-    decide_flag(flag=flag, status="confirmed", note="A slip.", who="carol")
+    decide_flag(flag=flag, status="confirmed", note="A slip.", actor="carol")
     client.force_login(person)
     client.post(f"{PAGE}tokens/{things['prefix']}/revoke/")
 
@@ -161,7 +159,7 @@ def test_the_audit_log_tells_who_did_what_to_people_tokens_and_flags(
     assert f"revoked the token vl_{things['prefix']}_... (alice)" in page
 
 
-def test_its_queries_do_not_grow_with_what_a_lab_has(
+def test_query_count_is_independent_of_lab_size(
     client, things, person, lab, pair, django_assert_num_queries
 ):
     Study.objects.create(lab=lab, slug="more", visibility="public")

@@ -1,4 +1,4 @@
-"""Tokens in the browser: made, shown once, used, revoked."""
+"""Tokens: create, show once, use, revoke."""
 
 import re
 
@@ -18,7 +18,7 @@ def keeper(client, person):
 
 @pytest.fixture
 def make(keeper):
-    """Fill the form in; return the page and the secret on it."""
+    """Submit the form; return the page and the secret."""
 
     def post(**form):
         page = keeper.post(TOKENS, {"agent": "rack-7", "days": "30", **form})
@@ -32,9 +32,7 @@ def headers(secret):
     return {"Authorization": f"Token {secret}"}
 
 
-def test_a_new_token_uploads_until_it_is_revoked(
-    make, keeper, client, study, host, run_document
-):
+def test_token_uploads_until_revoked(make, keeper, client, study, host, run_document):
     page, secret = make(scopes="upload")
     upload = {"headers": headers(secret), "content_type": "application/json"}
     taken = client.post(f"{ROOT}runs/", run_document(), **upload)
@@ -46,7 +44,7 @@ def test_a_new_token_uploads_until_it_is_revoked(
     assert (taken.status_code, refused.status_code) == (202, 401)
 
 
-def test_the_page_gives_the_command_without_the_token_in_it(make):
+def test_page_shows_command_without_token(make):
     page, secret = make(scopes="upload")
 
     command = re.search(r"python3 virtlab-agent.pyz enroll [^<]+", page.text)[0]
@@ -56,7 +54,7 @@ def test_the_page_gives_the_command_without_the_token_in_it(make):
     assert page.text.count(secret) == 1
 
 
-def test_the_secret_is_shown_once_and_stored_nowhere(make, keeper):
+def test_secret_is_shown_once_and_not_stored(make, keeper):
     _, secret = make(scopes="upload")
 
     stored = " ".join(map(str, Token.objects.values().get().values()))
@@ -65,9 +63,7 @@ def test_the_secret_is_shown_once_and_stored_nowhere(make, keeper):
     assert kept not in keeper.get(TOKENS).text
 
 
-def test_an_upload_token_reads_nothing_private_and_a_read_token_uploads_nothing(
-    make, client, private_study, run_document
-):
+def test_token_scopes_are_enforced(make, client, private_study, run_document):
     _, upload = make(scopes="upload")
     page, read = make(scopes="read")
     address = f"{ROOT}studies/secret-study/"
@@ -78,11 +74,11 @@ def test_an_upload_token_reads_nothing_private_and_a_read_token_uploads_nothing(
 
     assert [each.status_code for each in answers] == [404, 200]
     assert refused.status_code == 403
-    assert "no agent can be enrolled with it" in page.text
+    assert "you cannot enroll an agent with it" in page.text
 
 
 @pytest.mark.parametrize(("days", "lasts"), [("30", 30), ("365", 365), ("", None)])
-def test_it_expires_when_it_was_told_to(make, days, lasts):
+def test_token_expires(make, days, lasts):
     make(scopes="upload", days=days)
 
     token = Token.objects.get()
@@ -95,14 +91,14 @@ def test_it_expires_when_it_was_told_to(make, days, lasts):
 @pytest.mark.parametrize(
     ("form", "words"),
     [
-        ({}, "Choose what the token may do"),
+        ({}, "Choose the permissions of the token"),
         ({"scopes": "everything"}, "not one of the available choices"),
-        ({"scopes": "read", "agent": "rack 7"}, "like rack-7"),
-        ({"scopes": "read", "agent": "browser-1"}, "belong to people"),
+        ({"scopes": "read", "agent": "rack 7"}, "such as rack-7"),
+        ({"scopes": "read", "agent": "browser-1"}, "reserved for people"),
         ({"scopes": "read", "days": "4000"}, "not one of the available choices"),
     ],
 )
-def test_a_senseless_token_is_refused_with_a_reason(make, form, words):
+def test_invalid_token_form_is_rejected(make, form, words):
     page, secret = make(**form)
 
     assert page.status_code == 422
@@ -111,9 +107,7 @@ def test_a_senseless_token_is_refused_with_a_reason(make, form, words):
     assert not Token.objects.exists()
 
 
-def test_it_says_where_an_agent_measured_last_and_what_it_was(
-    make, keeper, submit, run_document, study, token
-):
+def test_agent_shows_last_measurement(make, keeper, submit, run_document, study, token):
     made = {"python": "3.6.8", "sha256": "0123456789abcdef" * 4}
     submit(run_document(facts={"agent": made}))
 

@@ -1,15 +1,15 @@
-"""The network page: the Heidelberg tables as matrices, and made ones."""
+"""The network page: the Heidelberg tables as matrices, and synthetic ones."""
 
 import html
 import re
 
 import pytest
 
-from benchmarks.comparing.network import study_network
+from benchmarks.comparison.network_matrices import study_network
 from benchmarks.models import Study
 from benchmarks.studies import checking
 from benchmarks.viewer import ANYONE
-from dashboard.pages.network.views import change_text
+from dashboard.pages.network.views import gain_template
 from tests.dashboard.markup import unbroken
 
 PAGE = "/studies/alpha-lab/heidelberg-2007-xen/network/"
@@ -36,7 +36,7 @@ def path(run_document):
 
 
 def cells(page):
-    """Every path of a page by its ends: medium, classes, number, share of the line."""
+    """Return each path by its ends: medium, CSS classes, value, line rate fraction."""
     found = re.findall(CELL, unbroken(page))
     return [
         (html.unescape(title).split(":")[0], medium, classes, main, sub)
@@ -44,7 +44,7 @@ def cells(page):
     ]
 
 
-def test_the_study_shows_before_after_and_the_change(text, heidelberg):
+def test_shows_before_after_and_change(text, heidelberg):
     page = text(PAGE)
 
     assert re.findall(r'<h3 id="matrix-\d">(.*?)</h3>', page) == [
@@ -55,7 +55,7 @@ def test_the_study_shows_before_after_and_the_change(text, heidelberg):
     assert len(cells(page)) == 8 + 25 + 8
 
 
-def test_every_printed_throughput_is_found_again(heidelberg):
+def test_shows_every_printed_throughput(heidelberg):
     metric = study_network(ANYONE, Study.objects.get())[0]
     before, after = metric.matrices
 
@@ -64,39 +64,39 @@ def test_every_printed_throughput_is_found_again(heidelberg):
     assert after.paths["node7", "vm3"].value == 31.76
     assert after.paths["vm4", "node7"].value == 293.56
     assert (len(before.paths), len(after.paths)) == (8, 25)
-    # Nodes of one host stand together, the host first.
+    # Nodes of one host are adjacent, the host first.
     assert [name for name, _ in metric.nodes] == ["node6", "vm2", "node7", "vm3", "vm4"]
 
 
-def test_the_change_says_what_its_colours_mean(text, heidelberg):
-    note = "blue is better, orange worse"
+def test_change_explains_colors(text, heidelberg):
+    note = "Blue is better, orange is worse"
 
     assert text(PAGE).count(note) == 1
 
 
-def test_paths_over_the_wire_tell_their_share_of_the_line(text, heidelberg):
+def test_paths_over_link_show_line_rate_fraction(text, heidelberg):
     page = text(PAGE)
     by_path = {name: (medium, sub) for name, medium, _, _, sub in cells(page)[8:33]}
 
     assert "link capacity 125" in page
-    assert by_path["node6 → node7"] == ("wire", "90\xa0% of link")
-    assert by_path["vm4 → node7"] == ("inside", "")
+    assert by_path["node6 → node7"] == ("wire", "90% of link")
+    assert by_path["vm4 → node7"] == ("same_host", "")
     assert by_path["vm4 → vm4"] == ("loopback", "")
 
 
-def test_sentences_name_the_change_the_asymmetry_and_the_wire(text, heidelberg):
-    said = re.findall(r'<p class="finding">(.*?)</p>', text(PAGE))
+def test_sentences_state_change_asymmetry_and_line_rate(text, heidelberg):
+    said = re.findall(r'<p class="summary-sentence">(.*?)</p>', text(PAGE))
 
     for fact in ("After tuning", "8 paths", "node7 → vm4", "15.8", "node7 → node6"):
         assert fact in said[0]
-    assert "lost the most (0.731 times)" in said[0]
+    assert "worsened most, to 0.731 times" in said[0]
     assert "vm4 → node7 is 9.19 times as fast" in said[1]
     assert "within the host" in said[1]
     assert said[1].endswith("Single runs.")
-    assert "node6 → node7 has 90 % of it" in said[2]
+    assert "node6 → node7 reaches 90% of it" in said[2]
 
 
-def test_the_legend_names_what_its_shades_stand_for(client, heidelberg):
+def test_legend_explains_shades(client, heidelberg):
     page = client.get(PAGE)
 
     assert page.context["page"]["ends_text"] == ("1.64", "338\xa0MB/s")
@@ -108,17 +108,21 @@ def test_the_legend_names_what_its_shades_stand_for(client, heidelberg):
     [
         (
             (True, True),
-            "gained the most (%(gain)s times what it was) and %(worst)s the",
+            "%(best)s improved most, to %(gain)s times its previous value. "
+            "%(worst)s improved",
         ),
-        ((True, False), "and %(worst)s lost the most (%(loss)s times)"),
-        ((False, False), "none gained: %(worst)s lost the most"),
+        ((True, False), "%(worst)s worsened most, to %(loss)s times"),
+        (
+            (False, False),
+            "and none improved. %(worst)s worsened most, to %(loss)s times its",
+        ),
     ],
 )
-def test_what_lost_is_not_said_to_have_gained(gains, said):
-    assert said in change_text(*gains)
+def test_losses_are_not_called_gains(gains, said):
+    assert said in gain_template(*gains, 2)
 
 
-def test_every_metric_has_its_chip(text, heidelberg):
+def test_every_metric_has_chip(text, heidelberg):
     page = text(PAGE)
 
     assert "netperf: Service demand" in page
@@ -126,28 +130,28 @@ def test_every_metric_has_its_chip(text, heidelberg):
     assert "us/" in text(f"{PAGE}?metric=3")
 
 
-def test_flags_are_shown_at_their_paths(text, heidelberg):
+def test_flags_are_shown_at_paths(text, heidelberg):
     checking.check_study(Study.objects.get())
 
     page = text(PAGE)
 
     assert "31 of 33 paths are flagged" in page
-    assert page.count("⚑</b>") == 31 + 1  # and the legend
-    assert "is in MiB/s, not MB/s" in page.split("What is flagged here")[1]
+    assert page.count("⚑</b>") == 31 + 1  # one in the legend
+    assert "is in MiB/s, not MB/s" in page.split("Flags on this page")[1]
 
 
-def test_a_made_network_without_settings_is_one_matrix(text, submit, path):
+def test_network_without_settings_has_one_matrix(text, submit, path):
     submit(path(50, "a", "b"), path(20, "b", "a"))
 
     page = text(MADE)
 
     assert "As measured" in page
     assert len(cells(page)) == 2
-    assert page.count("⇄</b>") == 2 + 1  # and the legend
-    assert "a → b carries 2.5 times what comes back" in page
+    assert page.count("⇄</b>") == 2 + 1  # one in the legend
+    assert "a → b is 2.5 times as fast as the reverse direction" in page
 
 
-def test_a_path_of_two_speeds_shows_both_and_no_mean(text, submit, path, study):
+def test_path_with_two_modes_shows_no_mean(text, submit, path, study):
     for value in (50, 51, 50, 100, 101, 100, 51):
         submit(path(value, "a", "b"))
     submit(path(20, "b", "a"))
@@ -157,42 +161,40 @@ def test_a_path_of_two_speeds_shows_both_and_no_mean(text, submit, path, study):
     (sent, *_), (back, *_) = ([main, sub] for _, _, _, main, sub in sorted(cells(page)))
 
     assert (sent, back) == ("50 | 100", "20")
-    assert "no single figure" in page
-    assert "No single figure: two speeds, " in page
+    assert "no single value" in page
+    assert "No single value: two speeds, " in page
     assert "71.9" not in page
     assert 'class="mark" aria-hidden="true">⇄' not in page
 
 
-def test_names_from_people_stay_text(text, submit, path):
+def test_names_are_escaped(text, submit, path):
     submit(path(50, "<script>alert(1)</script>", "b"))
 
     assert "<script>alert(1)" not in text(MADE)
 
 
-def test_a_study_without_paths_says_what_to_give(text, submit, run_document):
+def test_study_without_paths_has_instructions(text, submit, run_document):
     submit(run_document())
 
     page = text(MADE)
 
-    assert "from where to where" in page
+    assert "both ends of a network path" in page
     assert "/study/network/" not in text("/studies/alpha-lab/study/")
 
 
-def test_a_private_network_is_not_there(client, private_study):
+def test_private_study_is_404(client, private_study):
     answer = client.get("/studies/alpha-lab/secret-study/network/")
 
     assert answer.status_code == 404
 
 
-def test_nonsense_in_the_address_shows_the_first_metric(text, submit, path):
+def test_invalid_query_shows_first_metric(text, submit, path):
     submit(path(50, "a", "b"))
 
     assert "As measured" in text(f"{MADE}?metric=-1%27%00")
 
 
-def test_it_costs_a_fixed_number_of_queries(
-    client, heidelberg, django_assert_num_queries
-):
+def test_query_count_is_constant(client, heidelberg, django_assert_num_queries):
     checking.check_study(Study.objects.get())
 
     with django_assert_num_queries(6):

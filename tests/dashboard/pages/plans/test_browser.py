@@ -1,4 +1,4 @@
-"""A plan made in a real browser, and its page that keeps itself current."""
+"""A plan created in a real browser, and its page that updates itself."""
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -6,10 +6,10 @@ from django.db import connection
 from playwright.sync_api import expect
 
 from benchmarks.models import Agent, Lab, Membership, Plan, Study
-from benchmarks.plans import turns
+from benchmarks.plans import coordination
 from benchmarks.plans.planning import stop_plan
 from benchmarks.studies import systems
-from tests.dashboard import browsing, serving
+from tests.dashboard import browser_site, served_studies
 
 pytestmark = pytest.mark.browser
 
@@ -18,8 +18,8 @@ NEW = "/studies/alpha-lab/study/plans/new/"
 
 @pytest.fixture
 def site(transactional_db):
-    """Serve a lab with one study, one system, one agent and one person."""
-    connection.close()  # another module's site may have ended it
+    """Serve a lab with one study, one system, one agent and one user."""
+    connection.close()  # the server of another module may have closed it
     lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
     Study.objects.create(lab=lab, slug="study", title="A study")
     systems.register_host(lab=lab, slug="alpha")
@@ -28,12 +28,12 @@ def site(transactional_db):
     Agent.objects.create(lab=lab, name="alice")
     carol = get_user_model().objects.create_user("carol", password="sesame-open")
     Membership.objects.create(lab=lab, user=carol, role="maintainer")
-    with serving.served() as address:
+    with served_studies.served() as address:
         yield address
 
 
 def filled_in(visit):
-    """Sign in, fill in the form of a plan, and send it."""
+    """Sign in, and submit the form of a plan."""
     page = visit.open(f"/login/?next={NEW}")
     page.get_by_label("Name").fill("carol")
     page.get_by_label("Password").fill("sesame-open")
@@ -43,29 +43,35 @@ def filled_in(visit):
     page.get_by_role("spinbutton", name="guests KVM").fill("2")
     page.get_by_role("checkbox", name="hackbench").check()
     page.get_by_role("checkbox", name="One guest alone").uncheck()
-    page.get_by_role("checkbox", name="The same in several guests at once").check()
-    assert browsing.too_wide(page) == []
+    page.get_by_role(
+        "checkbox", name="The same benchmark in several guests at once"
+    ).check()
+    assert browser_site.too_wide(page) == []
     page.get_by_role("button", name="Create plan").click()
     page.wait_for_url("**/plans/*/")
     return page
 
 
 def join(plan, name):
-    """Do what an agent does until it stands at the barrier."""
+    """Join as an agent does, up to the barrier."""
     agent = Agent.objects.get()
     system = plan.slots.first().system_id
-    slot = turns.join_plan(plan_id=plan.pk, agent=agent, name=name, system=system)
+    slot = coordination.join_plan(
+        plan_id=plan.pk, agent=agent, name=name, system=system
+    )
     asked = {"lab": agent.lab, "plan_id": plan.pk, "slot_id": slot.pk}
-    part = turns.next_part(**asked).part
-    turns.meet(lab=agent.lab, part_id=part.pk, attempt=part.step.attempt, clock="c")
+    part = coordination.next_part(**asked).part
+    coordination.arrive_at_barrier(
+        lab=agent.lab, part_id=part.pk, attempt=part.step.attempt, clock_id="c"
+    )
 
 
 @pytest.mark.parametrize("width", [360, 1440])
-def test_a_plan_is_made_and_then_watched_without_reloading(chromium, site, width):
+def test_plan_is_created_and_updates_without_reload(chromium, site, width):
     size = {"width": width, "height": 900}
-    with browsing.window(chromium, site, viewport=size) as at:
+    with browser_site.window(chromium, site, viewport=size) as at:
         page = filled_in(at)
-        expect(page.locator("#plan")).to_contain_text("agents have to join first")
+        expect(page.locator("#plan")).to_contain_text("Agents have to join first")
         plan = Plan.objects.get()
 
         stop = page.locator("summary", has_text="Stop this plan")
@@ -73,19 +79,19 @@ def test_a_plan_is_made_and_then_watched_without_reloading(chromium, site, width
         join(plan, "vm-a")
         expect(page.locator(".slot-arrived")).to_contain_text("slot 1 (vm-a)")
         expect(stop).to_be_focused()
-        expect(page.get_by_role("button", name="Yes, stop it")).to_be_visible()
+        expect(page.get_by_role("button", name="Yes, stop")).to_be_visible()
         expect(page.locator(".slot-awaited")).to_contain_text("slot 2")
 
         stop_plan(plan=plan)
         expect(page.locator("#plan")).to_contain_text("The plan has ended.")
-        assert browsing.too_wide(page) == []
-        assert (at.errors, browsing.violations(page)) == ([], [])
+        assert browser_site.too_wide(page) == []
+        assert (at.errors, browser_site.violations(page)) == ([], [])
 
 
-def test_the_keyboard_keeps_its_place_in_a_plan_and_can_hold_it(chromium, site):
-    with browsing.window(chromium, site) as at:
+def test_updates_keep_focus_and_can_be_paused(chromium, site):
+    with browser_site.window(chromium, site) as at:
         page = filled_in(at)
-        link = page.get_by_role("link", name="Download the agent")
+        link = page.get_by_role("link", name="Download agent")
         hold = page.get_by_role("button", name="Pause updates")
         plan = Plan.objects.get()
 
@@ -100,4 +106,4 @@ def test_the_keyboard_keeps_its_place_in_a_plan_and_can_hold_it(chromium, site):
         expect(page.locator("#plan")).not_to_contain_text("The plan has ended.")
         hold.press("Enter")
         expect(page.locator("#plan")).to_contain_text("The plan has ended.")
-        expect(page.locator("[data-said]")).to_contain_text("skipped")
+        expect(page.locator("[data-announcement]")).to_contain_text("skipped")

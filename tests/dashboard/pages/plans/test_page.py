@@ -1,12 +1,12 @@
-"""Plans: their list, their live page with every state, and the form of a new one."""
+"""Plans: list, live page and form."""
 
 import pytest
 
 from benchmarks.models import Membership, Plan, PlanStep, System
 from benchmarks.plans.planning import stop_plan
 from benchmarks.sentences import Sentence
-from tests.benchmarks.plans.planning import Guest, Hour, parallel, planned
-from tests.dashboard.marking import translated
+from tests.benchmarks.plans.simulated_guests import Guest, Hour, parallel, planned
+from tests.dashboard.marked_language import translated
 
 LIST = "/studies/alpha-lab/study/plans/"
 NEW = f"{LIST}new/"
@@ -18,10 +18,10 @@ FILLED = {
     "parallel": "on",
     "vms": "3",
     "repetitions": "2",
-    "warm_up": "0",
+    "warm_up_rounds": "0",
     "order": "abba",
     "budget_min": "30",
-    "barrier_s": "45",
+    "barrier_timeout_s": "45",
 }
 
 
@@ -53,14 +53,14 @@ def page_of(plan):
     return f"/plans/{plan.pk}/"
 
 
-def test_an_empty_study_says_what_a_plan_is(text, study):
+def test_study_without_plans_explains_plans(text, study):
     page = text(LIST)
 
     assert "has no plan yet" in page
     assert "Create the first plan" not in page
 
 
-def test_the_list_says_how_far_each_is(text, plan):
+def test_list_shows_progress(text, plan):
     stop_plan(plan=plan)
 
     page = text(LIST)
@@ -69,21 +69,21 @@ def test_the_list_says_how_far_each_is(text, plan):
     assert "<b>2</b> skipped" in page
 
 
-def test_the_study_leads_to_its_plans(text, plan):
+def test_study_links_to_plans(text, plan):
     assert f'href="{LIST}"' in text("/studies/alpha-lab/study/")
 
 
-def test_a_plan_that_nobody_joined_says_how_to(keeper, plan, system):
+def test_plan_without_agents_explains_joining(keeper, plan, system):
     page = keeper.get(page_of(plan)).content.decode()
 
     assert f"python3 virtlab-agent.pyz plan {plan.pk} --system {system.pk}" in page
-    assert "agents have to join first" in page
+    assert "Agents have to join first" in page
     assert page.count("not joined") == 3
 
 
-def test_it_shows_who_waits_at_the_barrier_for_whom(text, plan, guests):
+def test_shows_slots_waiting_at_barrier(text, plan, guests):
     answers = [guest.next() for guest in guests]
-    guests[0].meet(answers[0])
+    guests[0].arrive(answers[0])
 
     page = text(page_of(plan))
 
@@ -93,20 +93,20 @@ def test_it_shows_who_waits_at_the_barrier_for_whom(text, plan, guests):
     assert 'hx-trigger="every 2s"' in page
 
 
-def test_it_shows_how_far_apart_the_slots_began(text, plan, guests):
+def test_shows_spread_of_starts(text, plan, guests):
     answers = [guest.next() for guest in guests]
     for guest, answer in zip(guests, answers, strict=True):
-        guest.meet(answer)
+        guest.arrive(answer)
     for place, guest in enumerate(guests):
-        guest.finish(answers[place], began_us=4000 * place, took_us=40_000)
+        guest.finish(answers[place], started_us=4000 * place, took_us=40_000)
 
     page = text(page_of(plan))
 
     assert "its slots started 8.0 ms apart" in page
-    assert "In 1 co-run it was less than 90\xa0%." in page
+    assert "In 1 co-run, the overlap was less than 90%." in page
 
 
-def test_a_failed_step_says_why(text, plan):
+def test_failed_step_shows_reason(text, plan):
     plan.steps.filter(position=0).update(
         status=PlanStep.Status.FAILED, attempt=3, reason="Slot 2 (vm-b) did not arrive."
     )
@@ -117,7 +117,7 @@ def test_a_failed_step_says_why(text, plan):
     assert page.count('class="badge step-badge') == 1
 
 
-def test_it_says_why_in_the_language_and_numbers_of_the_page(text, plan, tmp_path):
+def test_reason_follows_language_of_page(text, plan, tmp_path):
     apart = Sentence("The slots began {apart:.1f} ms apart.", apart=120.5)
     plan.steps.filter(position=0).update(status=PlanStep.Status.FAILED, reason=apart)
 
@@ -127,7 +127,7 @@ def test_it_says_why_in_the_language_and_numbers_of_the_page(text, plan, tmp_pat
     assert "The slots began 120,5 ms apart." in page
 
 
-def test_a_plan_that_has_ended_stops_asking(text, plan):
+def test_ended_plan_stops_polling(text, plan):
     stop_plan(plan=plan)
 
     page = text(page_of(plan))
@@ -136,10 +136,10 @@ def test_a_plan_that_has_ended_stops_asking(text, plan):
     assert "hx-get" not in page
 
 
-def test_the_advice_is_said_in_its_sentence(text, plan):
+def test_advice_is_shown_as_sentence(text, plan):
     Plan.objects.update(
-        width_percent=1.0,
-        most_repetitions=9,
+        target_width_percent=1.0,
+        max_repetitions=9,
         advice=[
             {
                 "system": "KVM",
@@ -148,15 +148,17 @@ def test_the_advice_is_said_in_its_sentence(text, plan):
                 "scenario": "single",
                 "case": "Time",
                 "runs": 5,
-                "sentence": "3 more runs bring the interval below 1 %.",
+                "sentence": "3 more runs bring the confidence interval within ±1%.",
             }
         ],
     )
 
-    assert "3 more runs bring the interval below 1\xa0%." in text(page_of(plan))
+    assert "3 more runs bring the confidence interval within ±1%." in text(
+        page_of(plan)
+    )
 
 
-def test_a_plan_costs_the_same_however_long_it_is(
+def test_query_count_is_independent_of_plan_length(
     client, study, system, django_assert_max_num_queries
 ):
     longest = planned(study, system, repetitions=200)
@@ -165,21 +167,25 @@ def test_a_plan_costs_the_same_however_long_it_is(
         assert client.get(page_of(longest)).status_code == 200
 
 
-def test_a_private_studies_plan_is_not_there(client, private_study, system):
+def test_plan_of_private_study_is_404(client, private_study, system):
     plan = planned(private_study, system)
 
     assert client.get(page_of(plan)).status_code == 404
     assert client.get("/studies/alpha-lab/secret-study/plans/").status_code == 404
 
 
-def test_a_keeper_makes_a_plan(keeper, study, system):
+def test_editor_creates_plan(keeper, study, system):
     chosen = {**FILLED, "system": [system.pk], f"slots-{system.pk}": "3"}
 
     made = keeper.post(NEW, chosen)
 
     plan = Plan.objects.get()
     assert made["Location"] == page_of(plan)
-    assert (plan.budget_s, plan.barrier_s, plan.who) == (1800, 45, "carol")
+    assert (plan.budget_s, plan.barrier_timeout_s, plan.created_by) == (
+        1800,
+        45,
+        "carol",
+    )
     assert plan.steps.count() == (1 + 3) * 2 * 2
     assert plan.design["tools"][0]["options"] == {"seconds": 5}
 
@@ -189,14 +195,14 @@ def test_a_keeper_makes_a_plan(keeper, study, system):
     [
         ({"system": []}, "Choose at least one system."),
         ({"single": "", "parallel": ""}, "Choose at least one scenario."),
-        ({"tool": []}, "name at least one tool"),
+        ({"tool": []}, "Name at least one tool"),
         ({"vms": "9"}, "needs 9 slots"),
         ({"option-peer": "--rm"}, "a text such as 192.168.1.7"),
         ({"repetitions": "0"}, "Repetitions"),
-        ({"width_percent": "1"}, "belong together"),
+        ({"target_width_percent": "1"}, "needs a maximum"),
     ],
 )
-def test_what_cannot_be_followed_is_said_and_nothing_is_lost(
+def test_invalid_plan_is_reported_and_input_is_kept(
     keeper, study, system, changes, sentence
 ):
     chosen = {**FILLED, "system": [system.pk], f"slots-{system.pk}": "3", **changes}
@@ -209,7 +215,7 @@ def test_what_cannot_be_followed_is_said_and_nothing_is_lost(
     assert 'value="Three guests"' in page
 
 
-def test_a_viewer_can_make_and_stop_nothing(keeper, study, plan):
+def test_viewer_cannot_create_or_stop_plans(keeper, study, plan):
     Membership.objects.update(role=Membership.Role.VIEWER)
 
     assert keeper.get(NEW).status_code == 404
@@ -218,10 +224,13 @@ def test_a_viewer_can_make_and_stop_nothing(keeper, study, plan):
     assert "New plan" not in keeper.get(LIST).content.decode()
 
 
-def test_a_keeper_stops_a_plan_once(keeper, plan):
+def test_editor_stops_plan_once(keeper, plan):
     first = keeper.post(f"/plans/{plan.pk}/stop/", follow=True).content.decode()
     again = keeper.post(f"/plans/{plan.pk}/stop/", follow=True).content.decode()
 
-    assert "The plan was stopped" in first
-    assert "has ended already" in again
-    assert ("data-in-vain" in first, "data-in-vain" in again) == (False, True)
+    assert "Plan stopped" in first
+    assert "has already ended" in again
+    assert ("data-submit-failed" in first, "data-submit-failed" in again) == (
+        False,
+        True,
+    )

@@ -1,4 +1,4 @@
-"""A DOI that a version was given elsewhere: entered, shown, cited, logged."""
+"""The DOI of a version registered elsewhere."""
 
 import json
 import re
@@ -28,7 +28,7 @@ def enter(client, version, doi):
     return client.post(place, {"doi": doi}, follow=True).text
 
 
-def test_it_is_a_link_and_in_citations_and_the_files_stay(admin, version):
+def test_doi_is_in_link_and_citations_but_not_files(admin, version):
     before = admin.get(f"/versions/{version.pk}.bib").content
 
     page = enter(admin, version, f" https://doi.org/{DOI.upper()} ")
@@ -42,7 +42,7 @@ def test_it_is_a_link_and_in_citations_and_the_files_stay(admin, version):
     assert entry.about.endswith(DOI)
 
 
-def test_an_admin_takes_it_away_again(admin, version):
+def test_admin_removes_doi(admin, version):
     enter(admin, version, DOI)
 
     assert "doi.org" not in enter(admin, version, "")
@@ -61,12 +61,12 @@ def test_an_admin_takes_it_away_again(admin, version):
         ),
     ],
 )
-def test_what_is_no_doi_is_refused(admin, version, doi):
+def test_invalid_doi_is_rejected(admin, version, doi):
     assert "A DOI looks like" in enter(admin, version, doi)
     assert Version.objects.get().doi == ""
 
 
-def test_others_than_admins_enter_none(client, person, version):
+def test_only_admins_enter_doi(client, person, version):
     client.force_login(person)
 
     assert "Only an admin" in enter(client, version, DOI)
@@ -75,7 +75,7 @@ def test_others_than_admins_enter_none(client, person, version):
     assert Version.objects.get().doi == ""
 
 
-def test_a_lab_enters_it_through_the_api(version, token, other_token, read_token):
+def test_doi_is_entered_through_api(version, token, other_token, read_token):
     api, place = Api(), f"versions/{version.pk}/"
 
     answer = api.patch(place, {"doi": DOI}, token=token)
@@ -86,4 +86,4 @@ def test_a_lab_enters_it_through_the_api(version, token, other_token, read_token
     assert api.patch(place, {"title": "no"}, token=token).status_code == 400
     assert api.patch(place, {"doi": ""}, token=read_token).status_code == 403
     assert api.patch(place, {"doi": ""}, token=other_token).status_code == 404
-    assert AuditEntry.objects.get(kind="set_doi").who == "alice"
+    assert AuditEntry.objects.get(kind="set_doi").actor == "alice"

@@ -1,4 +1,4 @@
-"""A review from the form over the worker to its page, and withdrawn."""
+"""Reviews: form, worker, page and withdrawal."""
 
 import hashlib
 import json
@@ -7,10 +7,10 @@ from datetime import timedelta
 import pytest
 from django.contrib.auth import get_user_model
 
+from benchmarks.jobs import queue
 from benchmarks.models import Membership, Review
 from benchmarks.studies import checking
-from benchmarks.unattended import queue
-from tests import publishing
+from tests import publications
 
 FORM = "/reviews/new/"
 WORK = "network-throughput-out"
@@ -27,7 +27,7 @@ ASKED = {
 
 @pytest.fixture
 def measured(submit, run_document, xen):
-    """A Xen guest beside its machine, six runs a side."""
+    """Measure a Xen guest and its machine, six runs each."""
     submit(
         *(run_document(value) for value in NATIVE),
         *(run_document(value, system=xen) for value in SLOW),
@@ -43,10 +43,10 @@ def keeper(client, person):
 
 @pytest.fixture
 def review(measured, lab):
-    return publishing.reviewed(lab)
+    return publications.reviewed(lab)
 
 
-def test_what_is_posted_is_published_once_and_handed_to_a_worker(
+def test_review_is_published_once_and_queued(
     keeper, measured, django_capture_on_commit_callbacks
 ):
     with django_capture_on_commit_callbacks() as handed_over:
@@ -61,11 +61,11 @@ def test_what_is_posted_is_published_once_and_handed_to_a_worker(
     assert not review.digest
 
 
-def test_a_worker_writes_its_files_which_its_page_hands_out(keeper, measured):
+def test_worker_writes_files_for_download(keeper, measured):
     page = keeper.post(FORM, ASKED).url
     review = Review.objects.get()
 
-    queue.run("review", review.pk)
+    queue.run_due_jobs("review", review.pk)
 
     names = {file.name for file in review.files.all()}
     texts = {f"review.{form}" for form in ("csv", "json", "tex", "md", "bib")}
@@ -82,13 +82,13 @@ def test_a_worker_writes_its_files_which_its_page_hands_out(keeper, measured):
     assert question["pool"]["mean"] == pytest.approx(0.8, rel=0.01)
 
 
-def test_a_worker_that_is_told_twice_writes_once(keeper, measured):
+def test_repeated_task_writes_once(keeper, measured):
     keeper.post(FORM, ASKED)
     review = Review.objects.get()
-    queue.run("review", review.pk)
+    queue.run_due_jobs("review", review.pk)
     before = {file.pk: file.digest for file in review.files.all()}
 
-    queue.run("review", review.pk)
+    queue.run_due_jobs("review", review.pk)
 
     assert {file.pk: file.digest for file in review.files.all()} == before
     review.refresh_from_db()
@@ -98,17 +98,15 @@ def test_a_worker_that_is_told_twice_writes_once(keeper, measured):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"title": " "}, "Give the review a title."),
-        ({"authors": ""}, "Name its authors"),
+        ({"title": " "}, "Enter a title for the review."),
+        ({"authors": ""}, "Enter the authors"),
         ({"question": []}, "Choose at least one hypervisor"),
-        ({"question": ["KVM/disk-fsync"]}, "Nothing that is public or signed"),
-        ({"question": ["Xen/cooking"]}, "There is no class of work called cooking."),
-        ({"question": ["nonsense"]}, "There is no class of work called nonsense."),
+        ({"question": ["KVM/disk-fsync"]}, "No public or signed results"),
+        ({"question": ["Xen/cooking"]}, "Unknown work class: cooking."),
+        ({"question": ["nonsense"]}, "Unknown work class: nonsense."),
     ],
 )
-def test_what_cannot_be_published_is_told_above_what_was_typed(
-    keeper, measured, change, words
-):
+def test_errors_are_shown_and_input_is_kept(keeper, measured, change, words):
     answer = keeper.post(FORM, {**ASKED, **change})
 
     assert answer.status_code == 422
@@ -118,16 +116,16 @@ def test_what_cannot_be_published_is_told_above_what_was_typed(
     assert not Review.objects.exists()
 
 
-def test_a_lab_that_is_not_ones_own_is_not_there(keeper, measured, other_lab):
+def test_other_lab_is_404(keeper, measured, other_lab):
     assert keeper.post(FORM, {**ASKED, "lab": other_lab.slug}).status_code == 404
 
 
-def test_who_has_not_signed_in_is_asked_to_first(client, measured):
+def test_form_requires_sign_in(client, measured):
     assert client.post(FORM, ASKED).url.startswith("/login/")
     assert not Review.objects.exists()
 
 
-def test_the_form_has_what_was_looked_at_ticked(keeper, measured):
+def test_form_preselects_visited_questions(keeper, measured):
     page = keeper.get(FORM, {"hypervisor": "Xen", "work": WORK}).content.decode()
 
     ticked = [line for line in page.splitlines() if f'value="Xen/{WORK}"' in line]
@@ -135,7 +133,7 @@ def test_the_form_has_what_was_looked_at_ticked(keeper, measured):
     assert " checked" in page[page.index(ticked[0]) :][:300]
 
 
-def test_a_keeper_withdraws_it_with_a_reason_and_its_files_stay(keeper, review):
+def test_editor_withdraws_review_and_files_stay(keeper, review):
     place = f"/reviews/{review.pk}/"
     assert f'action="{place}withdraw/"' in keeper.get(place).content.decode()
 
@@ -151,7 +149,7 @@ def test_a_keeper_withdraws_it_with_a_reason_and_its_files_stay(keeper, review):
 
 
 @pytest.mark.parametrize("role", [None, Membership.Role.VIEWER])
-def test_nobody_else_withdraws_it(client, review, lab, role):
+def test_others_cannot_withdraw(client, review, lab, role):
     dave = get_user_model().objects.create_user("dave", password="sesame-open-now")
     if role is not None:
         Membership.objects.create(lab=lab, user=dave, role=role)
@@ -165,10 +163,10 @@ def test_nobody_else_withdraws_it(client, review, lab, role):
     assert "/withdraw/" not in client.get(f"/reviews/{review.pk}/").content.decode()
 
 
-def test_it_is_in_the_list_of_reviews(client, review):
+def test_review_is_listed(client, review):
     assert f'href="/reviews/{review.pk}/"' in client.get("/reviews/").content.decode()
 
 
-def test_a_review_that_is_not_there_is_not_found(client, db):
+def test_unknown_review_is_404(client, db):
     assert client.get("/reviews/9/").status_code == 404
     assert client.get("/reviews/9/files/review.csv").status_code == 404

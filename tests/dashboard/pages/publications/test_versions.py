@@ -1,4 +1,4 @@
-"""Versions as pages: published by a lab's keepers, read at an address that stays."""
+"""Versions: publication by editors, permanent pages, signatures, withdrawal."""
 
 import csv
 import io
@@ -11,17 +11,17 @@ from django.contrib.auth import get_user_model
 from django.db import OperationalError
 from django.utils import timezone
 
+from benchmarks.jobs import queue
 from benchmarks.models import Membership, PublishingJob, Study, System, Version
 from benchmarks.studies import checking
-from benchmarks.unattended import queue
 from dashboard.exports import publications
-from dashboard.exports.publications import version_texts
-from dashboard.kit import waiting
+from dashboard.exports.publications import version_files
+from dashboard.kit import generation_progress
 from dashboard.pages.publications import views
-from tests import jobs
-from tests.dashboard.exports import tex
-from tests.dashboard.pages.report import paper
-from tests.own_tools import boot_sample, declare
+from tests import job_queue
+from tests.custom_tools import boot_sample, declare
+from tests.dashboard.exports import latex_reader
+from tests.dashboard.pages.report import pdf_reader
 
 STUDY = "/studies/alpha-lab/study/"
 WAITING_NOTE = 'class="note note-wait section-tight"'
@@ -29,26 +29,28 @@ WAITING_NOTE = 'class="note note-wait section-tight"'
 
 @pytest.fixture(autouse=True)
 def no_patience(monkeypatch):
-    """No worker runs here: nobody waits for one."""
-    monkeypatch.setattr(waiting, "PATIENCE_S", 0)
+    """Do not wait, because no worker runs."""
+    monkeypatch.setattr(generation_progress, "MAX_GENERATION_WAIT_S", 0)
 
 
 @pytest.fixture
 def settled(pair):
-    """The checks of its runs are done."""
+    """Finish the checks of the runs."""
     checking.check_due_studies(timedelta(0))
 
 
 @pytest.fixture
 def requested(client, person, settled, monkeypatch, django_capture_on_commit_callbacks):
-    """Ask for the study to be published; return the answer and what was sent for it."""
+    """Request publication; return the response and the sent tasks."""
 
     def ask(**changes):
         sent = []
-        monkeypatch.setattr(views, "send", lambda *hint: sent.append(hint))
+        monkeypatch.setattr(views, "dispatch_jobs", lambda *hint: sent.append(hint))
         client.force_login(person)
         with django_capture_on_commit_callbacks(execute=True):
-            answer = client.post(f"{STUDY}publish/", {"licence": "free", **changes})
+            answer = client.post(
+                f"{STUDY}publish/", {"publishing_permission": "unrestricted", **changes}
+            )
         return answer, sent
 
     return ask
@@ -56,10 +58,10 @@ def requested(client, person, settled, monkeypatch, django_capture_on_commit_cal
 
 @pytest.fixture
 def published(client, publish, requested):
-    """Publish the study by its page; return the version. Nobody is signed in after."""
+    """Publish the study on its page, sign out and return the version."""
     publish(Study.objects.get())
     for hint in requested()[1]:
-        queue.run(*hint)
+        queue.run_due_jobs(*hint)
     client.logout()
     return Version.objects.latest("pk")
 
@@ -73,20 +75,23 @@ def dave(other_lab):
     return user
 
 
-def test_who_keeps_the_lab_finds_the_button(client, text, pair, person):
+def test_editor_sees_button(client, text, pair, person):
     assert "publish/" not in text(STUDY)
     client.force_login(person)
 
     assert f'href="{STUDY}publish/"' in text(STUDY)
 
 
-def test_the_question_about_licences_is_asked(client, text, settled, person):
+def test_form_asks_for_publishing_permission(client, text, settled, person):
     client.force_login(person)
     asked = text(f"{STUDY}publish/")
-    assert re.findall(r'name="licence" value="(\w+)"', asked) == ["free", "permitted"]
+    assert re.findall(r'name="publishing_permission" value="(\w+)"', asked) == [
+        "unrestricted",
+        "granted",
+    ]
     assert 'role="alert" id="problem"' not in asked
 
-    answer = client.post(f"{STUDY}publish/", {"licence_note": "<b>none</b>"})
+    answer = client.post(f"{STUDY}publish/", {"permission_note": "<b>none</b>"})
 
     assert answer.status_code == 422
     page = answer.content.decode()
@@ -95,7 +100,7 @@ def test_the_question_about_licences_is_asked(client, text, settled, person):
     assert not PublishingJob.objects.exists()
 
 
-def test_who_waits_sees_how_far_it_is_and_then_the_version(client, requested):
+def test_progress_page_leads_to_version(client, requested):
     answer, (hint,) = requested()
     assert hint == ("publishing", PublishingJob.objects.get().pk)
     assert answer.url == f"/publishing/{hint[1]}/"
@@ -104,7 +109,7 @@ def test_who_waits_sees_how_far_it_is_and_then_the_version(client, requested):
     assert '<progress class="upload-bar" max="3" value="0"' in page
     assert "carol" in page[page.index("page-head") : page.index("making")]
 
-    queue.run(*hint)
+    queue.run_due_jobs(*hint)
 
     version = Version.objects.get()
     part = client.get(answer.url, headers={"HX-Request": "true"})
@@ -114,7 +119,7 @@ def test_who_waits_sees_how_far_it_is_and_then_the_version(client, requested):
     assert shown.count('<li class="note">') == 1
 
 
-def test_one_that_is_under_way_is_led_to_from_everywhere(client, text, requested):
+def test_pages_link_to_request_in_progress(client, text, requested):
     answer, _sent = requested()
 
     assert client.get(f"{STUDY}publish/").url == answer.url
@@ -125,24 +130,22 @@ def test_one_that_is_under_way_is_led_to_from_everywhere(client, text, requested
     assert "/publishing/" not in text(STUDY)
 
 
-def test_it_is_done_in_the_answer_where_a_worker_is_quick(
-    client, requested, monkeypatch
-):
+def test_fast_worker_finishes_within_request(client, requested, monkeypatch):
     def work(made, *fields):
-        queue.run("publishing", made.pk)
+        queue.run_due_jobs("publishing", made.pk)
         made.refresh_from_db()
 
-    monkeypatch.setattr(views, "wait_a_moment", work)
+    monkeypatch.setattr(views, "wait_briefly", work)
 
     assert requested()[0].url == f"/versions/{Version.objects.get().pk}/"
 
 
-def test_why_it_was_not_published_is_said_and_the_answer_is_kept(
-    client, text, requested
-):
-    answer, (hint,) = requested(licence="permitted", licence_note="Ada, in May.")
+def test_failure_is_shown_and_input_is_kept(client, text, requested):
+    answer, (hint,) = requested(
+        publishing_permission="granted", permission_note="Ada, in May."
+    )
     Study.objects.update(note="another")
-    queue.run(*hint)
+    queue.run_due_jobs(*hint)
 
     page = text(answer.url)
     assert page.count('class="note note-bad section-tight"') == 1
@@ -152,62 +155,62 @@ def test_why_it_was_not_published_is_said_and_the_answer_is_kept(
     assert not Version.objects.exists()
 
 
-def test_what_breaks_is_said_to_be_in_the_log(text, requested, monkeypatch, caplog):
+def test_unexpected_error_refers_to_log(text, requested, monkeypatch, caplog):
     answer, (hint,) = requested()
-    monkeypatch.setattr(publications, "pdf", lambda *given: 1 / 0)
-    queue.run(*hint)
+    monkeypatch.setattr(publications, "render_pdf", lambda *given: 1 / 0)
+    queue.run_due_jobs(*hint)
 
     assert "The files could not be written. See the log" in text(answer.url)
     assert "ZeroDivisionError" in caplog.text
-    assert jobs.failed().get().quarantined_at
+    assert job_queue.failed().get().quarantined_at
     assert not Version.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_database_that_went_away_is_no_failure_of_it(requested, monkeypatch):
+def test_lost_database_is_not_failure(requested, monkeypatch):
     def away(*given):
         raise OperationalError("the connection is closed")
 
     _answer, (hint,) = requested()
     with monkeypatch.context() as broken:
-        broken.setattr(publications, "pdf", away)
+        broken.setattr(publications, "render_pdf", away)
         with pytest.raises(OperationalError):
-            queue.run(*hint)
+            queue.run_due_jobs(*hint)
 
     assert PublishingJob.objects.get().stage == "typesetting"
-    assert not jobs.failed().exists()
-    assert queue.run(*hint) == 1
+    assert not job_queue.failed().exists()
+    assert queue.run_due_jobs(*hint) == 1
     assert Version.objects.exists()
 
 
-def test_a_message_that_comes_twice_publishes_once(requested):
+def test_repeated_task_publishes_once(requested):
     _answer, (hint,) = requested()
-    queue.run(*hint)
-    queue.run(*hint)
+    queue.run_due_jobs(*hint)
+    queue.run_due_jobs(*hint)
 
     assert Version.objects.count() == 1
 
 
-def test_what_no_worker_takes_says_so_and_what_to_do(text, requested):
+def test_request_without_worker_is_reported(text, requested):
     answer, _sent = requested()
     assert WAITING_NOTE not in text(answer.url)
-    PublishingJob.objects.update(requested_at=timezone.now() - 2 * waiting.OVERDUE)
+    PublishingJob.objects.update(
+        requested_at=timezone.now() - 2 * generation_progress.OVERDUE_AFTER
+    )
 
     assert WAITING_NOTE in text(answer.url)
 
 
-def test_a_german_reader_publishes_the_same_numbers(client, requested):
+def test_language_does_not_change_published_numbers(client, requested):
     client.defaults["HTTP_ACCEPT_LANGUAGE"] = "de"
     _answer, (hint,) = requested()
-    queue.run(*hint)
+    queue.run_due_jobs(*hint)
 
-    texts = paper.texts(bytes(Version.objects.get().files.get(name="pdf").content))
+    texts = pdf_reader.texts(bytes(Version.objects.get().files.get(name="pdf").content))
     assert any("52.97" in text for text in texts)
 
 
-def test_why_it_cannot_be_published_now_is_said_before_the_form_is_filled_in(
-    client, text, person, study
-):
+def test_obstacle_is_shown_before_form(client, text, person, study):
     client.force_login(person)
 
     page = text(f"{STUDY}publish/")
@@ -216,7 +219,7 @@ def test_why_it_cannot_be_published_now_is_said_before_the_form_is_filled_in(
     assert "no results" in problem[: problem.index("</p>")]
 
 
-def test_the_page_has_every_form_and_says_how_to_cite_it(text, published):
+def test_page_has_all_formats_and_citation(text, published):
     page = text(f"/versions/{published.pk}/")
 
     for file in published.files.all():
@@ -228,7 +231,7 @@ def test_the_page_has_every_form_and_says_how_to_cite_it(text, published):
     assert "publish/" not in page
 
 
-def test_its_files_hold_what_the_study_said(client, published):
+def test_files_have_description_of_study(client, published):
     files = {
         form: client.get(f"/versions/{published.pk}.{form}").content
         for form in ("csv", "json", "tex", "pdf", "bib")
@@ -238,14 +241,12 @@ def test_its_files_hold_what_the_study_said(client, published):
     assert {row["value"] for row in rows} == {"52.97", "13.08"}
     said = json.loads(files["json"])
     assert (said["version"], said["rule_set"], len(said["cells"])) == (2, 2, 2)
-    assert tex.read(files["tex"].decode()).closed == ["tblr", "table"]
-    assert "Virtlab" in "".join(paper.texts(files["pdf"]))
+    assert latex_reader.read(files["tex"].decode()).closed == ["tblr", "table"]
+    assert "Virtlab" in "".join(pdf_reader.texts(files["pdf"]))
     assert f"versions/{published.pk}/" in files["bib"].decode()
 
 
-def test_a_version_stays_when_its_study_goes_on(
-    client, published, submit, run_document
-):
+def test_version_does_not_change_with_study(client, published, submit, run_document):
     before = client.get(f"/versions/{published.pk}.csv").content
     submit(run_document(99.0))
     Study.objects.update(title="Another title", author="Somebody else")
@@ -256,7 +257,7 @@ def test_a_version_stays_when_its_study_goes_on(
     assert "Somebody else" not in page
 
 
-def test_only_who_keeps_the_lab_publishes_and_withdraws(client, published, dave):
+def test_only_editors_publish_and_withdraw(client, published, dave):
     withdraw = f"/versions/{published.pk}/withdraw/"
     assert client.post(withdraw).url.startswith("/login/")
     client.force_login(dave)
@@ -266,7 +267,7 @@ def test_only_who_keeps_the_lab_publishes_and_withdraws(client, published, dave)
     assert Version.objects.filter(withdrawn_at=None).count() == 2
 
 
-def test_what_is_withdrawn_says_so_first_and_its_link_works(client, published, person):
+def test_withdrawn_version_is_marked_and_available(client, published, person):
     client.force_login(person)
     client.post(f"/versions/{published.pk}/withdraw/", {"reason": "Wrong <disk>."})
     client.logout()
@@ -279,7 +280,7 @@ def test_what_is_withdrawn_says_so_first_and_its_link_works(client, published, p
     assert "withdrawn" in client.get(STUDY).content.decode()
 
 
-def test_a_reviewer_of_another_lab_signs(client, published, dave):
+def test_member_of_another_lab_signs(client, published, dave):
     client.force_login(dave)
     page = f"/versions/{published.pk}/"
     form = f'action="{page}sign/"'
@@ -294,18 +295,18 @@ def test_a_reviewer_of_another_lab_signs(client, published, dave):
     assert form not in shown
 
 
-def test_nobody_signs_for_a_lab_that_is_not_theirs(client, published, dave, person):
+def test_signing_for_other_lab_is_rejected(client, published, dave, person):
     client.force_login(dave)
     sign = f"/versions/{published.pk}/sign/"
 
     assert client.post(sign, {"lab": "alpha-lab", "note": "x"}).status_code == 404
     client.force_login(person)
     answer = client.post(sign, {"lab": "alpha-lab", "note": "x"}, follow=True)
-    assert answer.content.decode().count("data-in-vain") == 1
+    assert answer.content.decode().count("data-submit-failed") == 1
     assert not published.signatures.exists()
 
 
-def test_a_private_one_is_not_there_for_others(client, published, person):
+def test_private_version_is_404_for_others(client, published, person):
     Study.objects.update(visibility="private")
     addresses = [f"/versions/{published.pk}/", f"/versions/{published.pk}.csv"]
 
@@ -314,12 +315,12 @@ def test_a_private_one_is_not_there_for_others(client, published, person):
     assert [client.get(each).status_code for each in addresses] == [200, 200]
 
 
-def test_an_unknown_form_or_number_is_not_there(client, published):
+def test_unknown_format_or_version_is_404(client, published):
     assert client.get(f"/versions/{published.pk}.docx").status_code == 404
     assert client.get("/versions/999999/").status_code == 404
 
 
-def test_its_files_name_the_reference_where_there_is_no_native_machine(
+def test_files_name_reference_without_native_system(
     submit, run_document, xen, publish, study
 ):
     submit(
@@ -328,17 +329,17 @@ def test_its_files_name_the_reference_where_there_is_no_native_machine(
     study.reference_system = System.objects.get(hypervisor="KVM")
     study.save()
 
-    texts = version_texts(publish(study), "http://testserver")
+    texts = version_files(publish(study), "http://testserver")
 
     files = {form: text.decode() for form, text in texts.items()}
     assert "compared with KVM" in files["tex"]
-    assert json.loads(files["json"])["against"].startswith("compared with KVM")
+    assert json.loads(files["json"])["compared_with"].startswith("compared with KVM")
     lines = list(csv.DictReader(io.StringIO(files["csv"])))
-    assert {line["against"][:17] for line in lines} == {"compared with KVM"}
-    assert {line["address"] for line in lines} == {json.loads(files["json"])["address"]}
+    assert {line["compared_with"][:17] for line in lines} == {"compared with KVM"}
+    assert {line["url"] for line in lines} == {json.loads(files["json"])["url"]}
 
 
-def test_its_page_and_its_files_hold_what_was_declared(
+def test_page_and_files_have_custom_tools(
     client, lab, study, submit, run_document, publish
 ):
     declare(lab)
@@ -347,10 +348,10 @@ def test_its_page_and_its_files_hold_what_was_declared(
     version = publish(study)
 
     page = client.get(f"/versions/{version.pk}/").text
-    document = json.loads(version_texts(version, "http://testserver")["json"])
+    document = json.loads(version_files(version, "http://testserver")["json"])
     answer = client.get(f"/api/v1/versions/{version.pk}/").json()
 
     assert '<code class="small">alpha-lab:boot-time</code>' in page
     assert "Boot stopwatch" in page
-    for kept in (document["declarations"], answer["declarations"]):
+    for kept in (document["custom_tools"], answer["custom_tools"]):
         assert kept[0]["metrics"][0]["name"] == "boot time"

@@ -6,14 +6,14 @@ import pytest
 
 from benchmarks.viewer import ANYONE
 from dashboard.exports.citation import Citation
-from dashboard.exports.report.building import Imprint, report
+from dashboard.exports.report.builder import ReportImprint, build_report
 
-IMPRINT = Imprint(datetime(2026, 11, 21, 5, 0, tzinfo=UTC), "1.0", "carol")
+IMPRINT = ReportImprint(datetime(2026, 11, 21, 5, 0, tzinfo=UTC), "1.0", "carol")
 
 
 @pytest.fixture
 def made():
-    """Make a study's report."""
+    """Return a function that creates a study's report."""
 
     def make(study):
         citation = Citation(
@@ -23,16 +23,16 @@ def made():
             institution=study.institution,
             published=study.published,
             language="",
-            address="http://testserver/",
+            url="http://testserver/",
             note="Study",
-            read_on=date(2026, 11, 21),
+            accessed_on=date(2026, 11, 21),
         )
-        return report(ANYONE, study, citation, IMPRINT)
+        return build_report(ANYONE, study, citation, IMPRINT)
 
     return make
 
 
 @pytest.fixture
 def xen_study(load_study):
-    """Load the Xen study as the product does."""
+    """Load the Xen study like the product."""
     return load_study("lmu-2010-xen")

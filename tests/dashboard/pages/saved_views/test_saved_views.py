@@ -1,12 +1,12 @@
-"""Saved views: one's own and the lab's, on their page, the start page and the API."""
+"""Saved views of users and labs: their page, the home page and the API."""
 
 import pytest
 from django.contrib.auth import get_user_model
 
-from benchmarks.keeping.deletion import delete_account
+from benchmarks.collaboration import saved_views
+from benchmarks.collaboration.saved_views import can_be_saved, save_view
+from benchmarks.maintenance.deletion import delete_account
 from benchmarks.models import Membership, SavedView
-from benchmarks.together import saved_views
-from benchmarks.together.saved_views import can_be_saved, save_view
 
 PAGE = "/saved-views/"
 WORK = "/compare/?work=cpu-integer&host=all"
@@ -19,14 +19,14 @@ def carol(client, person):
 
 
 def save(client, name="Integer", address=WORK, lab="", **headers):
-    return client.post(PAGE, {"name": name, "address": address, "lab": lab}, **headers)
+    return client.post(PAGE, {"name": name, "path": address, "lab": lab}, **headers)
 
 
 @pytest.mark.parametrize(
     ("address", "is_page"),
     [
         (WORK, True),
-        ("/evidence/forest/?hypervisor=Xen&work=disk-sequential-read", True),
+        ("/evidence/question/?hypervisor=Xen&work=disk-sequential-read", True),
         ("/studies/alpha-lab/study/", True),
         ("/studies/alpha-lab/study/compare/?pin=4", True),
         ("//evil.example/compare/", False),
@@ -45,25 +45,25 @@ def test_only_pages_of_this_site_are_saved(address, is_page):
     assert can_be_saved(address) == is_page
 
 
-def test_the_page_one_comes_from_is_offered(carol):
+def test_referring_page_is_offered(carol):
     text = carol.get(
-        PAGE, {"address": "/evidence/"}, headers={"Referer": f"http://testserver{WORK}"}
+        PAGE, {"path": "/evidence/"}, headers={"Referer": f"http://testserver{WORK}"}
     ).content.decode()
     assert f'value="{WORK.replace("&", "&amp;")}"' in text
 
     foreign = {"Referer": "http://evil.example/compare/?x=1"}
-    text = carol.get(PAGE, {"address": "/evidence/"}, headers=foreign).content.decode()
+    text = carol.get(PAGE, {"path": "/evidence/"}, headers=foreign).content.decode()
     assert 'value="/evidence/"' in text
 
 
-def test_a_page_with_a_choice_leads_there_for_who_has_signed_in(client, text, person):
+def test_pages_link_to_saving_for_signed_in_users(client, text, person):
     assert "Save this view" not in text("/compare/")
     client.force_login(person)
-    assert "?address=%2Fcompare%2F%3Fhost%3Dall" in text("/compare/?host=all")
+    assert "?path=%2Fcompare%2F%3Fhost%3Dall" in text("/compare/?host=all")
     assert "Save this view" not in text("/glossary/")
 
 
-def test_it_is_listed_on_the_start_page(carol, text):
+def test_view_is_listed_on_home_page(carol, text):
     answer = save(carol, name="<b>Integer</b>")
 
     assert answer.status_code == 302
@@ -73,11 +73,9 @@ def test_it_is_listed_on_the_start_page(carol, text):
         assert "<b>Integer" not in page
 
 
-def test_ones_own_is_for_nobody_else_and_the_labs_for_its_members(
-    client, person, lab, other_lab, text
-):
-    save_view(name="Mine", address=WORK, person=person, lab=None)
-    save_view(name="Ours", address=WORK, person=person, lab=lab)
+def test_view_is_visible_to_owner_or_lab(client, person, lab, other_lab, text):
+    save_view(name="Mine", path=WORK, person=person, lab=None)
+    save_view(name="Ours", path=WORK, person=person, lab=lab)
     for name, place in (("dora", lab), ("eve", other_lab)):
         user = get_user_model().objects.create_user(name)
         Membership.objects.create(lab=place, user=user, role="admin")
@@ -97,14 +95,14 @@ def test_ones_own_is_for_nobody_else_and_the_labs_for_its_members(
     assert "Ours" not in text("/")
 
 
-def test_the_same_name_is_the_same_view(carol, lab):
+def test_same_name_replaces_view(carol, lab):
     save(carol)
     save(carol, address="/evidence/")
     save(carol, lab="alpha-lab")
 
     own, shared = SavedView.objects.order_by("pk")
-    assert (own.lab, own.address) == (None, "/evidence/")
-    assert (shared.lab, shared.address) == (lab, WORK)
+    assert (own.lab, own.path) == (None, "/evidence/")
+    assert (shared.lab, shared.path) == (lab, WORK)
 
 
 @pytest.mark.parametrize(
@@ -116,23 +114,23 @@ def test_the_same_name_is_the_same_view(carol, lab):
         {"name": "a\u202eb"},
     ],
 )
-def test_what_cannot_be_saved_is_told(carol, other_lab, changed):
+def test_errors_are_shown(carol, other_lab, changed):
     assert save(carol, **changed).status_code == 422
     assert not SavedView.objects.exists()
 
 
-def test_nobody_fills_the_table(carol, monkeypatch):
-    monkeypatch.setattr(saved_views, "MOST", 1)
+def test_number_of_views_is_limited(carol, monkeypatch):
+    monkeypatch.setattr(saved_views, "MAX_SAVED_VIEWS", 1)
     save(carol)
 
     assert save(carol, name="Another").status_code == 422
 
 
-def test_who_saved_it_deletes_it_and_keepers_of_the_lab(client, person, lab, other_lab):
+def test_owner_and_editors_delete_view(client, person, lab, other_lab):
     dora = get_user_model().objects.create_user("dora")
     place = Membership.objects.create(lab=lab, user=dora, role="viewer")
-    view = save_view(name="Ours", address=WORK, person=person, lab=lab)
-    own = save_view(name="Mine", address=WORK, person=person, lab=None)
+    view = save_view(name="Ours", path=WORK, person=person, lab=lab)
+    own = save_view(name="Mine", path=WORK, person=person, lab=None)
     client.force_login(dora)
 
     def delete(it):
@@ -148,14 +146,14 @@ def test_who_saved_it_deletes_it_and_keepers_of_the_lab(client, person, lab, oth
     assert not SavedView.objects.exists()
 
 
-def test_an_account_takes_its_own_along_and_leaves_the_labs(person, lab):
+def test_deleted_account_keeps_views_of_labs(person, lab):
     Membership.objects.create(
         lab=lab, user=get_user_model().objects.create_user("ada"), role="admin"
     )
     for place in (None, lab):
-        save_view(name="View", address=WORK, person=person, lab=place)
+        save_view(name="View", path=WORK, person=person, lab=place)
 
-    delete_account(person=person, who="test")
+    delete_account(person=person, actor="test")
 
     left = SavedView.objects.get()
-    assert (left.lab, left.person, left.who) == (lab, None, "carol")
+    assert (left.lab, left.person, left.saved_by) == (lab, None, "carol")

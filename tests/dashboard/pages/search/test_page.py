@@ -1,4 +1,4 @@
-"""The search page: what is found, by whom, and where it leads."""
+"""The search page: matches, permissions and links."""
 
 import re
 
@@ -6,12 +6,12 @@ import pytest
 
 from benchmarks.models import Host, Study
 
-LINKS = re.compile(r'data-found\s+href="([^"]+)"')
+LINKS = re.compile(r'data-result-link\s+href="([^"]+)"')
 
 
 @pytest.fixture
 def found(client):
-    """Return where the results for these words lead."""
+    """Return the links of the results for these words."""
 
     def asked(words):
         answer = client.get("/search/", {"q": words})
@@ -33,9 +33,7 @@ def found(client):
         ("ALPHA lab", "/labs/alpha-lab/"),
     ],
 )
-def test_it_finds_what_has_all_words_or_their_beginnings(
-    client, found, pair, words, place
-):
+def test_search_matches_beginnings_of_all_words(client, found, pair, words, place):
     links = found(words)
 
     assert any(link.startswith(place) for link in links), links
@@ -45,7 +43,7 @@ def test_it_finds_what_has_all_words_or_their_beginnings(
 @pytest.mark.parametrize(
     "words", ["", "   ", "&|!:*()'\"\\", "%", "nonsense", "xen nonsense"]
 )
-def test_it_finds_nothing_without_a_word_that_is_there(found, pair, words):
+def test_unknown_word_matches_nothing(found, pair, words):
     assert found(words) == []
 
 
@@ -57,20 +55,20 @@ def test_it_finds_nothing_without_a_word_that_is_there(found, pair, words):
         ("alpha netwrok", "alpha network"),
     ],
 )
-def test_a_slip_is_answered_by_the_nearest_words(found, pair, slip, meant):
+def test_typo_suggests_similar_words(found, pair, slip, meant):
     links = [f"?q={meant.replace(' ', '%20')}"] if meant else []
 
     assert found(slip) == links
 
 
-def test_a_slug_is_found_by_its_parts(found, study):
+def test_slug_matches_by_parts(found, study):
     Study.objects.filter(pk=study.pk).update(slug="lmu-2010-xen", title="Other")
 
     for words in ("lmu-2010-xen", "2010", "lmu_2010", "xen lmu"):
         assert found(words) == ["/studies/alpha-lab/lmu-2010-xen/"], words
 
 
-def test_what_is_private_is_found_by_its_lab_alone(
+def test_private_studies_match_for_own_lab_only(
     client, found, submit, run_document, private_study, person
 ):
     Study.objects.filter(slug="study").delete()

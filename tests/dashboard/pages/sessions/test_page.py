@@ -1,4 +1,4 @@
-"""The sessions of a study: seen by everybody, corrected by who keeps the lab."""
+"""The sessions of a study, and corrections by editors."""
 
 from datetime import timedelta
 
@@ -6,14 +6,14 @@ import pytest
 
 from benchmarks.models import Membership, Run, Session
 from benchmarks.studies import checking
-from tests.benchmarks.studies.test_sessions import at, sittings
+from tests.benchmarks.studies.test_sessions import at, session_names
 
 PAGE = "/studies/alpha-lab/study/sessions/"
 
 
 @pytest.fixture
 def three(submit, run_document, xen):
-    """Two runs of one day, one of each side, and one of the next day."""
+    """Submit two runs of one day, one of each side, and one of the next day."""
     submit(
         run_document(started_at=at(3, 8)),
         run_document(started_at=at(3, 9), system=xen),
@@ -25,7 +25,7 @@ def three(submit, run_document, xen):
 
 @pytest.fixture
 def correct(client, person):
-    """Carol sends the form and sees the page that follows."""
+    """Submit the form as Carol; return the following page."""
     client.force_login(person)
     return lambda **sent: client.post(f"{PAGE}correct/", sent, follow=True)
 
@@ -35,18 +35,18 @@ def shown(answer):
     return {one.name: (one.run_count, one.system_count) for one in page["sessions"]}
 
 
-def test_it_shows_what_each_holds_and_why_it_begins(client, three):
+def test_shows_runs_and_origin_of_each_session(client, three):
     answer = client.get(PAGE)
 
     assert shown(answer) == {"2021-05-03 08:00": (2, 2), "2021-05-04 08:00": (1, 1)}
     page = answer.content.decode()
-    assert " hours after the run before" in page
+    assert " hours after the previous run" in page
     assert "derived" in page
     assert "Correct" not in page
 
 
-def test_an_opened_session_lists_its_runs(client, three):
-    answer = client.get(PAGE, {"session": three[0].sitting_id})
+def test_open_session_lists_runs(client, three):
+    answer = client.get(PAGE, {"session": three[0].session_id})
 
     assert [run.pk for run in answer.context["page"]["runs"]] == [
         three[0].pk,
@@ -55,13 +55,13 @@ def test_an_opened_session_lists_its_runs(client, three):
 
 
 @pytest.mark.parametrize("wanted", ["999999", "x"])
-def test_a_session_that_is_not_there_is_said(client, three, wanted):
+def test_unknown_session_is_reported(client, three, wanted):
     answer = client.get(PAGE, {"session": wanted})
 
-    assert answer.context["page"]["unmet"] == [f"session={wanted}"]
+    assert answer.context["page"]["ignored_parameters"] == [f"session={wanted}"]
 
 
-def test_runs_of_unknown_time_are_told(client, submit, run_document):
+def test_runs_without_start_are_listed(client, submit, run_document):
     submit(run_document(), run_document())
     checking.check_due_studies(timedelta(0))
 
@@ -70,50 +70,50 @@ def test_runs_of_unknown_time_are_told(client, submit, run_document):
     assert (page["unknown"], len(page["runs"]), page["sessions"]) == (2, 2, [])
 
 
-def test_two_are_joined_under_a_name(correct, three):
+def test_two_sessions_are_merged_with_name(correct, three):
     ids = Session.objects.values_list("pk", flat=True)
 
-    answer = correct(**{"in": list(ids)}, name="weekend", note="One night.")
+    answer = correct(sessions=list(ids), name="weekend", note="One night.")
 
     assert shown(answer) == {"weekend": (3, 2)}
-    assert "put together by carol: One night." in answer.content.decode()
+    assert "combined by carol: One night." in answer.content.decode()
 
 
-def test_a_run_is_split_off(correct, three):
+def test_run_is_split_off(correct, three):
     correct(run=[three[1].pk], name="by night")
 
-    assert sittings() == ["2021-05-03 08:00", "by night", "2021-05-04 08:00"]
+    assert session_names() == ["2021-05-03 08:00", "by night", "2021-05-04 08:00"]
 
 
-def test_a_whole_one_is_renamed_and_taken_back(correct, three):
-    correct(**{"in": three[0].sitting_id}, name="first day")
-    assert sittings()[0] == "first day"
+def test_session_is_renamed_and_reset(correct, three):
+    correct(sessions=three[0].session_id, name="first day")
+    assert session_names()[0] == "first day"
 
-    correct(**{"in": Session.objects.get(name="first day").pk}, do="give-back")
+    correct(sessions=Session.objects.get(name="first day").pk, do="undo")
 
-    assert sittings()[0] == "2021-05-03 08:00"
+    assert session_names()[0] == "2021-05-03 08:00"
 
 
 @pytest.mark.parametrize(
     ("sent", "why"),
     [
-        ({"name": "a day"}, "none are named"),
-        ({"name": " ", "run": "1"}, "Give the session a name"),
+        ({"name": "a day"}, "No runs are selected"),
+        ({"name": " ", "run": "1"}, "Enter a session name"),
         ({"name": "a day", "run": "999999"}, "has no run 999999"),
-        ({"name": "a day", "in": "x"}, "has no session 0"),
+        ({"name": "a day", "sessions": "x"}, "has no session 0"),
     ],
 )
-def test_a_refusal_is_a_sentence_on_the_page(correct, three, sent, why):
-    before = sittings()
+def test_errors_are_shown(correct, three, sent, why):
+    before = session_names()
 
-    answer = correct(**sent, opened=three[0].sitting_id)
+    answer = correct(**sent, opened=three[0].session_id)
 
     assert why in answer.content.decode()
-    assert answer.context["page"]["opened"].pk == three[0].sitting_id
-    assert sittings() == before
+    assert answer.context["page"]["opened"].pk == three[0].session_id
+    assert session_names() == before
 
 
-def test_nobody_else_corrects(client, correct, three, person, other_lab):
+def test_others_cannot_correct(client, correct, three, person, other_lab):
     Membership.objects.update(role=Membership.Role.VIEWER)
     assert correct(run=three[0].pk, name="mine").status_code == 404
     Membership.objects.update(role=Membership.Role.ADMIN, lab=other_lab)
@@ -123,10 +123,10 @@ def test_nobody_else_corrects(client, correct, three, person, other_lab):
     assert not Session.objects.filter(name="mine").exists()
 
 
-def test_the_page_of_a_run_leads_to_its_session(text, three):
+def test_run_page_links_to_session(text, three):
     run = three[0]
 
     page = text(f"/runs/{run.pk}/")
 
-    assert f'href="{PAGE}?session={run.sitting_id}"' in page
+    assert f'href="{PAGE}?session={run.session_id}"' in page
     assert "2021-05-03 08:00" in page

@@ -1,11 +1,11 @@
-"""Studies are made and set in the browser."""
+"""Creating studies and changing their settings."""
 
 import pytest
 from django.contrib.auth import get_user_model
 from django.forms import ValidationError
 
 from benchmarks.models import Membership, Study
-from dashboard.pages.studies.views import factors_in, factors_text
+from dashboard.pages.studies.views import format_factors, parse_factors
 
 NEW = "/studies/new/"
 FILLED = {
@@ -26,7 +26,7 @@ def carol(client, person):
     return client
 
 
-def test_a_study_is_made_in_ones_lab(carol, lab):
+def test_study_is_created_in_own_lab(carol, lab):
     answer = carol.post(NEW, FILLED)
 
     study = Study.objects.get()
@@ -42,7 +42,7 @@ def test_a_study_is_made_in_ones_lab(carol, lab):
     assert study.equivalence_margin_percent == 3.5
 
 
-def test_it_is_shared_with_listed_labs_and_with_those_one_can_name(carol, other_lab):
+def test_study_is_shared_with_listed_and_named_labs(carol, other_lab):
     carol.post(NEW, {**FILLED, "visibility": "shared", "other_labs": "beta-lab"})
 
     assert [lab.slug for lab in Study.objects.get().shared_with.all()] == ["beta-lab"]
@@ -52,17 +52,17 @@ def test_it_is_shared_with_listed_labs_and_with_those_one_can_name(carol, other_
     ("changes", "words"),
     [
         ({"title": ""}, "This field is required"),
-        ({"slug": "a b"}, "Use letters a-z"),
+        ({"slug": "a b"}, "Use only letters a-z"),
         ({"factors": "bits 32, 64"}, "Line 1"),
         ({"factors": "bits: 32\nbits: 64"}, "Line 2"),
         ({"equivalence_margin_percent": "-1"}, "greater than or equal"),
         ({"visibility": "secret"}, "Select a valid choice"),
-        ({"visibility": "shared"}, "Name the labs"),
-        ({"visibility": "shared", "other_labs": "missing"}, "no lab"),
-        ({"slug": "study"}, "exists with another"),
+        ({"visibility": "shared"}, "List the labs"),
+        ({"visibility": "shared", "other_labs": "missing"}, "No lab"),
+        ({"slug": "study"}, "already exists and differs in"),
     ],
 )
-def test_what_is_wrong_is_said_beside_it(carol, study, changes, words):
+def test_errors_are_shown_at_fields(carol, study, changes, words):
     answer = carol.post(NEW, {**FILLED, **changes})
 
     assert answer.status_code in {409, 422}
@@ -72,7 +72,7 @@ def test_what_is_wrong_is_said_beside_it(carol, study, changes, words):
     assert Study.objects.count() == 1
 
 
-def test_whoever_keeps_no_lab_is_told(client, lab):
+def test_user_without_lab_is_informed(client, lab):
     reader = get_user_model().objects.create_user("eve")
     Membership.objects.create(lab=lab, user=reader, role="viewer")
     client.force_login(reader)
@@ -86,7 +86,7 @@ def settings_of(study):
     return f"/studies/{study.lab.slug}/{study.slug}/settings/"
 
 
-def test_settings_that_are_sent_as_they_stand_change_nothing(carol, study):
+def test_unchanged_settings_change_nothing(carol, study):
     study.factors = {"bits": [32, 64], "note": 'a "b", c'}
     study.save()
     form = carol.get(settings_of(study)).context["form"]
@@ -102,7 +102,7 @@ def test_settings_that_are_sent_as_they_stand_change_nothing(carol, study):
     assert {name: getattr(study, name) for name in kept} == kept
 
 
-def test_it_is_archived_and_taken_out_again(carol, study):
+def test_study_is_archived_and_restored(carol, study):
     def stored(**changes):
         filled = {**FILLED, "visibility": "public", **changes}
         assert carol.post(settings_of(study), filled).status_code == 302
@@ -113,7 +113,7 @@ def test_it_is_archived_and_taken_out_again(carol, study):
     assert stored().archived_at is None
 
 
-def test_the_way_to_a_new_study_is_on_the_first_page(carol, client, study):
+def test_home_page_links_to_new_study(carol, client, study):
     assert 'href="/studies/new/"' in carol.get("/").content.decode()
     client.logout()
     assert 'href="/studies/new/"' not in client.get("/").content.decode()
@@ -127,11 +127,11 @@ def test_the_way_to_a_new_study_is_on_the_first_page(carol, client, study):
         {},
     ],
 )
-def test_factors_are_read_as_they_are_written(factors):
-    assert factors_in(factors_text(factors)) == factors
+def test_factors_round_trip(factors):
+    assert parse_factors(format_factors(factors)) == factors
 
 
 @pytest.mark.parametrize("text", [": 1", "a:", "a: \u202e", 'a: "x', "a"])
-def test_a_line_that_is_no_factor_is_named(text):
+def test_invalid_factor_line_is_named(text):
     with pytest.raises(ValidationError, match="Line 1"):
-        factors_in(text)
+        parse_factors(text)

@@ -9,19 +9,19 @@ from django.test import Client
 from django.utils import timezone
 
 from benchmarks.errors import InvalidError
+from benchmarks.jobs.queue import QUARANTINE_AFTER, enqueue_checks
 from benchmarks.models import Run, Study
-from benchmarks.publishing.versions import check_settled
+from benchmarks.publishing.versions import check_is_processed
 from benchmarks.studies import checking
-from benchmarks.studies.lists import LEFT_WAITING
-from benchmarks.unattended.queue import QUARANTINE_AFTER, put_checks
+from benchmarks.studies.overview import STALLED_AFTER
 from benchmarks.uploads import intake
-from tests import jobs
+from tests import job_queue
 from tests.dashboard.markup import unbroken
 
 PAGE = "/studies/alpha-lab/study/"
 
 
-def test_it_says_what_was_measured_on_what(text, pair, study):
+def test_shows_results_and_systems(text, pair, study):
     Study.objects.update(note="A note.", factors={"AMD-V": ["off", "on"]})
 
     page = text(PAGE)
@@ -33,13 +33,13 @@ def test_it_says_what_was_measured_on_what(text, pair, study):
     assert f"{PAGE}compare/?scenario=single&amp;component=network" in page
 
 
-def test_it_shows_what_went_wrong_and_why(text, pair):
+def test_shows_failures_with_reasons(text, pair):
     rejected, waiting = Run.objects.order_by("pk")
     Run.objects.filter(pk=rejected.pk).update(
         status="rejected", reason="No <row> in it."
     )
     Run.objects.filter(pk=waiting.pk).update(status="received")
-    jobs.put_upload(waiting, error="Disk is full.")
+    job_queue.put_upload(waiting, error="Disk is full.")
 
     page = text(PAGE)
 
@@ -49,21 +49,21 @@ def test_it_shows_what_went_wrong_and_why(text, pair):
     assert "Disk is full." in page
 
 
-def test_an_empty_study_has_a_page(text, study):
+def test_empty_study_has_page(text, study):
     page = text(PAGE)
 
     assert 'id="coverage"' in page
-    assert '<table class="table" aria-labelledby="coverage"' not in page
+    assert '<table class="table table-folded" aria-labelledby="coverage"' not in page
     assert "no runs yet" in page
 
 
-def test_factors_may_be_plain_texts(text, study):
+def test_factors_may_be_texts(text, study):
     Study.objects.update(factors={"cache": "off", "depth": 3, "sizes": [1, [2]]})
 
     assert "depth" in text(PAGE)
 
 
-def test_its_queries_are_fixed(
+def test_query_count_is_constant(
     client, pair, submit, run_document, django_assert_num_queries
 ):
     submit(*(run_document(system={"guest_os": f"Linux {n}"}) for n in range(5)))
@@ -74,7 +74,7 @@ def test_its_queries_are_fixed(
         client.get(PAGE)
 
 
-def test_it_never_shows_what_was_so_before(client, pair, submit, run_document, xen):
+def test_page_is_never_outdated(client, pair, submit, run_document, xen):
     before = client.get(PAGE).content.decode()
     submit(run_document(26.16, system=xen))
 
@@ -84,7 +84,7 @@ def test_it_never_shows_what_was_so_before(client, pair, submit, run_document, x
     assert "1 benchmark, 2 runs" in after
 
 
-def test_it_shows_what_each_system_costs_as_one_row(text, pair):
+def test_overhead_profile_has_row_per_system(text, pair):
     page = text(PAGE)
 
     assert "Overhead profile" in page
@@ -92,7 +92,7 @@ def test_it_shows_what_each_system_costs_as_one_row(text, pair):
     assert "no interval is given" in page
 
 
-def test_what_a_mean_rests_on_is_behind_a_click(text, submit, run_document, xen):
+def test_basis_of_mean_is_folded(text, submit, run_document, xen):
     for value, side in ((50.0, {}), (51.0, {}), (40.0, xen), (41.0, xen)):
         document = run_document(value, system=side)
         read = {**document["samples"][0], "parameters": {"operation": "read"}}
@@ -105,7 +105,7 @@ def test_what_a_mean_rests_on_is_behind_a_click(text, submit, run_document, xen)
     assert "worst: " in folded
 
 
-def test_without_a_ratio_it_says_what_a_profile_takes(text, submit, run_document):
+def test_missing_profile_has_explanation(text, submit, run_document):
     assert "Overhead profile" not in text(PAGE)
 
     submit(run_document())
@@ -116,7 +116,7 @@ def test_without_a_ratio_it_says_what_a_profile_takes(text, submit, run_document
     assert "report-table" not in page
 
 
-def test_what_is_still_being_read_is_shown_without_reloading(text, pair):
+def test_processing_updates_without_reload(text, pair):
     assert checking.check_due_studies(timedelta(0))
     assert "hx-trigger" not in text(PAGE)
     Run.objects.filter(pk=Run.objects.first().pk).update(status="received")
@@ -130,15 +130,15 @@ def test_what_is_still_being_read_is_shown_without_reloading(text, pair):
         assert f'hx-get="{PAGE}processing/" hx-trigger="every 1s"' in unbroken(shown)
 
 
-def test_what_nobody_has_begun_with_for_a_while_says_so(text, agent, run_document):
+def test_stalled_processing_is_reported(text, agent, run_document):
     intake.submit_runs(agent=agent, documents=[run_document()])
     assert "note-wait" not in text(f"{PAGE}processing/")
-    jobs.waiting("upload").update(due_at=timezone.now() - 2 * LEFT_WAITING)
+    job_queue.waiting("upload").update(due_at=timezone.now() - 2 * STALLED_AFTER)
 
     assert "note-wait" in text(f"{PAGE}processing/")
 
 
-def test_what_is_still_being_checked_is_said_and_then_the_end(text, pair):
+def test_checking_is_reported_until_finished(text, pair):
     assert "being checked" in text(f"{PAGE}processing/")
     checking.check_due_studies(timedelta(0))
 
@@ -149,13 +149,13 @@ def test_what_is_still_being_checked_is_said_and_then_the_end(text, pair):
     assert f'href="{PAGE}"' in done
 
 
-def test_how_far_a_private_study_is_nobody_learns(client, private_study):
+def test_progress_of_private_study_is_404(client, private_study):
     address = "/studies/alpha-lab/secret-study/processing/"
 
     assert client.get(address).status_code == 404
 
 
-def test_members_are_told_what_failed_and_keepers_let_it_be_tried_again(
+def test_members_see_failures_and_editors_retry(
     client, person, pair, study, monkeypatch
 ):
     member = Client()
@@ -166,10 +166,10 @@ def test_members_are_told_what_failed_and_keepers_let_it_be_tried_again(
 
     with monkeypatch.context() as patched:
         patched.setattr(checking, "study_facts", fail)
-        put_checks([study.pk])
+        enqueue_checks([study.pk])
         for _ in range(QUARANTINE_AFTER):
             checking.check_due_studies(timedelta(0))
-            jobs.make_due()
+            job_queue.make_due()
 
     strange = client.get(PAGE).content.decode()
     known = unbroken(member.get(PAGE).content.decode())
@@ -178,28 +178,28 @@ def test_members_are_told_what_failed_and_keepers_let_it_be_tried_again(
     assert "sibling" not in strange
     assert "The check of this study failed 5 times: KeyError" in known
     assert "secret &lt;b&gt;sibling" in known
-    assert "flags and verdicts are out of date" in known
-    assert "It was set aside" in known
-    # Nobody waits for it, so nothing asks every second.
+    assert "flags and verdicts of this study are out of date" in known
+    assert "The job was set aside" in known
+    # Nobody waits for it, so the page does not poll.
     assert "data-unfinished" not in known
 
     assert f'action="{PAGE}retry/"' in known
     assert client.post(f"{PAGE}retry/").status_code == 302
-    assert {job.failures for job in jobs.failed()} == {5}
+    assert {job.failures for job in job_queue.failed()} == {5}
     assert member.post(f"{PAGE}retry/").status_code == 302
     assert checking.check_due_studies(timedelta(0)) == 1
     assert "failed 5 times" not in member.get(PAGE).content.decode()
 
 
-def test_a_study_whose_check_failed_is_not_published(pair, study):
-    put_checks([study.pk])
-    jobs.waiting("check").update(failures=5, quarantined_at=timezone.now())
+def test_failed_check_prevents_publication(pair, study):
+    enqueue_checks([study.pk])
+    job_queue.waiting("check").update(failures=5, quarantined_at=timezone.now())
 
     with pytest.raises(InvalidError, match="its verdicts are out of date"):
-        check_settled(study)
+        check_is_processed(study)
 
 
-def test_a_public_study_tells_machines_what_it_is(client, person, study):
+def test_public_study_has_dataset_metadata(client, person, study):
     study.title, study.data_licence = "</script><b>A & study", "CC-BY-4.0"
     study.author, study.published = "Doe, Jane; Roe, R.", "2010-07"
     study.save()

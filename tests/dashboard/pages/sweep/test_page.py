@@ -1,11 +1,11 @@
-"""The sweep page without a browser: families, lines, verdicts in words."""
+"""The sweep page without a browser: families, lines and sentences."""
 
 import json
 import re
 
 import pytest
 
-from benchmarks.comparing.sweeps import study_sweeps
+from benchmarks.comparison.sweeps import study_sweeps
 from benchmarks.models import Study
 from benchmarks.viewer import ANYONE
 from tests.dashboard.markup import unbroken
@@ -17,7 +17,7 @@ SIZES = ("4 KiB", "32KiB", "262144 B", "4 MiB")
 
 @pytest.fixture
 def blocks(run_document):
-    """Make five runs a block size: ``rates`` of each size in MB/s."""
+    """Return five runs per block size: ``rates`` of each size in MB/s."""
 
     def make(rates, sizes=SIZES, wobble=WOBBLE, name="block_size", **changes):
         documents = []
@@ -34,7 +34,7 @@ def blocks(run_document):
 
 @pytest.fixture
 def swept(submit, blocks, xen):
-    """Xen keeps up to 32 KiB and falls to 0.4 at 4 MiB."""
+    """Submit Xen runs that keep up to 32 KiB and drop to 0.4 at 4 MiB."""
     submit(*blocks([10, 40, 80, 100]), *blocks([10, 40, 56, 40], system=xen))
 
 
@@ -43,7 +43,7 @@ def figure(page):
     return json.loads(source)
 
 
-def test_a_family_gathers_sizes_however_they_are_spelled(swept):
+def test_family_normalizes_spelling_of_sizes(swept):
     (family,) = study_sweeps(ANYONE, Study.objects.get())
 
     assert family.axis == "block_size"
@@ -52,16 +52,16 @@ def test_a_family_gathers_sizes_however_they_are_spelled(swept):
     assert dict(family.parameters) == {"operation": "write"}
 
 
-def test_the_first_sentence_says_where_the_systems_part(text, swept):
+def test_first_sentence_states_divergence(text, swept):
     page = text(PAGE)
 
-    (said,) = re.findall(r'<p class="finding">(.*?)</p>', page)
-    for fact in ("Xen 3.3", "native", "32 KiB", "0.400", "4 MiB"):
+    (said,) = re.findall(r'<p class="summary-sentence">(.*?)</p>', page)
+    for fact in ("Xen 3.3", "native", "32 KiB", "40.0%", "4 MiB"):
         assert fact in said
     assert "Iometer: Network throughput, write over block size" in page
 
 
-def test_the_chart_has_a_log_axis_bars_and_native_as_its_own_line(text, swept):
+def test_chart_has_log_axis_error_bars_and_native_line(text, swept):
     drawn = figure(text(PAGE))
 
     assert drawn["layout"]["xaxis"]["type"] == "log"
@@ -71,15 +71,15 @@ def test_the_chart_has_a_log_axis_bars_and_native_as_its_own_line(text, swept):
     assert all(bar > 0 for line in drawn["data"] for bar in line["error_y"]["array"])
 
 
-def test_every_point_of_the_chart_stands_in_the_table(text, swept):
-    page = unbroken(text(f"{PAGE}?response=efficiency"))
+def test_table_has_every_point_of_chart(text, swept):
+    page = unbroken(text(f"{PAGE}?response=relative_performance"))
 
     assert figure(page)["layout"]["shapes"][0]["y0"] == 1
     table = re.findall(r'<td class="num heat-[\w-]+"[^>]*>([\d.]+)<small>', page)
     assert table == ["1.0000", "1.0000", "0.7000", "0.4000"]
 
 
-def test_systems_are_chosen_in_the_address(text, swept):
+def test_query_selects_systems(text, swept):
     page = text(PAGE)
     chips = re.findall(r'href="\?([^"]*systems=\d+)"', page)
 
@@ -87,7 +87,7 @@ def test_systems_are_chosen_in_the_address(text, swept):
     assert len(figure(text(f"{PAGE}?{chips[0].replace('&amp;', '&')}"))["data"]) == 1
 
 
-def test_single_runs_get_no_sentence_about_parting(text, submit, blocks, xen):
+def test_single_runs_have_no_divergence_sentence(text, submit, blocks, xen):
     submit(
         *blocks([10, 40, 80, 100], wobble=(0,)),
         *blocks([10, 40, 56, 40], wobble=(0,), system=xen),
@@ -95,21 +95,21 @@ def test_single_runs_get_no_sentence_about_parting(text, submit, blocks, xen):
 
     page = text(PAGE)
 
-    (said,) = re.findall(r'<p class="finding">(.*?)</p>', page)
+    (said,) = re.findall(r'<p class="summary-sentence">(.*?)</p>', page)
     assert said.startswith("Single runs")
     assert "Xen" not in said
 
 
-def test_sizes_of_unknown_units_make_no_axis(text, submit, blocks):
+def test_unknown_units_make_no_sweep(text, submit, blocks):
     submit(*blocks([1, 2, 3, 4], sizes=("4k", "8k", "16k", "32k")))
 
     page = text(PAGE)
 
-    assert "4 KiB" in page  # as an example of what is understood
+    assert "4 KiB" in page  # as an example of valid input
     assert "<table" not in page
 
 
-def test_other_parameters_that_differ_make_other_families(submit, blocks):
+def test_other_parameters_make_other_families(submit, blocks):
     documents = blocks([1, 2, 3, 4], sizes=(1, 2, 3, 4), name="threads")
     for document in documents[:5]:
         document["samples"][0]["parameters"]["target"] = "another disk"
@@ -120,7 +120,7 @@ def test_other_parameters_that_differ_make_other_families(submit, blocks):
     assert [level.amount for level in family.levels] == [2, 3, 4]
 
 
-def test_the_heading_tells_a_family_from_another_of_its_name(text, submit, blocks):
+def test_heading_distinguishes_families(text, submit, blocks):
     documents = blocks([1, 2, 3, 1, 2, 3], (1, 2, 3, 1, 2, 3), name="threads")
     for at, document in enumerate(documents):
         target = "one disk" if at < len(documents) / 2 else "another disk"
@@ -140,7 +140,7 @@ def test_the_heading_tells_a_family_from_another_of_its_name(text, submit, block
     }
 
 
-def test_the_tab_stands_only_where_something_was_swept(text, submit, blocks, study):
+def test_tab_needs_sweep(text, submit, blocks, study):
     summary = "/studies/alpha-lab/study/"
     assert "/study/sweep/" not in text(summary)
 
@@ -149,18 +149,18 @@ def test_the_tab_stands_only_where_something_was_swept(text, submit, blocks, stu
     assert "/study/sweep/" in text(summary)
 
 
-def test_a_private_sweep_is_not_there(client, private_study):
+def test_private_study_is_404(client, private_study):
     answer = client.get("/studies/alpha-lab/secret-study/sweep/")
 
     assert answer.status_code == 404
 
 
-def test_nonsense_in_the_address_shows_the_first_family(text, swept):
+def test_invalid_query_shows_first_family(text, swept):
     address = f"{PAGE}?family=%27&systems=x,9999999999999999&response=%00"
 
     assert len(figure(text(address))["data"]) == 2
 
 
-def test_it_costs_a_fixed_number_of_queries(client, swept, django_assert_num_queries):
+def test_query_count_is_constant(client, swept, django_assert_num_queries):
     with django_assert_num_queries(12):
         client.get(PAGE)

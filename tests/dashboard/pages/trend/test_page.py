@@ -1,4 +1,4 @@
-"""The trend page: made runs with dates and versions, and studies without."""
+"""The trend page: synthetic runs with dates and versions, and studies without."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from benchmarks.comparing.trend import trend_of, trend_subjects
+from benchmarks.comparison.trend import read_trend, trend_subjects
 from benchmarks.models import Host, Study
 from benchmarks.studies import checking
 from benchmarks.viewer import ANYONE
@@ -18,7 +18,7 @@ BEGIN = datetime(2026, 3, 1, 8, tzinfo=UTC)
 
 @pytest.fixture
 def series(run_document, xen):
-    """Make a run every twelve hours: ``levels`` one after the other."""
+    """Return a run every twelve hours with these ``levels``."""
 
     def make(
         *levels, n=14, versions=("4.18", "4.19"), dated=True, system=None, **changes
@@ -48,19 +48,19 @@ def figure(page):
 
 
 def findings(page):
-    return re.findall(r'<p class="finding">(.*?)</p>', page)
+    return re.findall(r'<p class="summary-sentence">(.*?)</p>', page)
 
 
-def test_a_step_is_dated_and_named_with_its_version(text, submit, series):
+def test_change_has_date_and_version(text, submit, series):
     submit(*series(50, 45))
 
     (said,) = findings(text(PAGE))
 
-    for fact in ("2026-03-08", "0.897 times", "4.18 to 4.19"):
+    for fact in ("2026-03-08", "10.3%", "4.18 to 4.19"):
         assert fact in said
 
 
-def test_a_point_is_a_day_with_its_interval(text, submit, series):
+def test_point_is_day_with_interval(text, submit, series):
     submit(*series(50, 45))
 
     drawn = figure(text(PAGE))
@@ -73,7 +73,7 @@ def test_a_point_is_a_day_with_its_interval(text, submit, series):
     assert change["label"]["text"] == "\xd7\xa00.897"
 
 
-def test_many_points_are_folded_in_the_table(text, submit, series):
+def test_many_points_are_folded_in_table(text, submit, series):
     submit(*series(50, n=84))
 
     page = text(PAGE)
@@ -82,7 +82,7 @@ def test_many_points_are_folded_in_the_table(text, submit, series):
     assert page.count('<th scope="row">') == 42
 
 
-def test_fewer_than_ten_runs_a_side_claim_nothing(text, submit, series):
+def test_fewer_than_ten_runs_per_side_have_no_change(text, submit, series):
     submit(*series(50, 25, n=9))
 
     (said,) = findings(text(PAGE))
@@ -92,7 +92,7 @@ def test_fewer_than_ten_runs_a_side_claim_nothing(text, submit, series):
     assert not figure(text(PAGE))["layout"].get("shapes")
 
 
-def test_what_holds_for_all_systems_is_said_once(text, submit, series):
+def test_common_result_is_stated_once(text, submit, series):
     for n, vcpus in ((2, 2), (3, 4), (4, 8)):
         submit(*series(50, n=n, system={"vcpus": vcpus}))
 
@@ -101,19 +101,19 @@ def test_what_holds_for_all_systems_is_said_once(text, submit, series):
     assert said.startswith("All 3 systems (2 to 4 dated runs)")
 
 
-def test_a_change_stands_before_what_the_others_share(text, submit, series):
+def test_changes_precede_common_result(text, submit, series):
     submit(*series(50, n=2))
     submit(*series(50, n=2, system={"vcpus": 4}))
     submit(*series(50, 45, system={"vcpus": 8}))
 
     changed, others = findings(text(PAGE))
 
-    assert "times what it was before" in changed
+    assert "10.3%" in changed
     assert others.count("(2 dated runs)") == 2
     assert "8 vCPU" not in others
 
 
-def test_readings_of_0_are_the_reason_where_they_are(text, submit, series):
+def test_zero_values_are_given_as_reason(text, submit, series):
     documents = series(50, 45, tool="iperf3")
     jitter = {"metric": "jitter", "parameters": {}, "unit": "ms"}
     for at, document in enumerate(documents):
@@ -122,10 +122,10 @@ def test_readings_of_0_are_the_reason_where_they_are(text, submit, series):
 
     (said,) = findings(text(PAGE))
 
-    assert "(28 dated runs): readings of 0" in said
+    assert "(28 dated runs): no change-point detection" in said
 
 
-def test_of_many_changes_the_later_ones_are_folded(text, submit, series):
+def test_later_changes_are_folded(text, submit, series):
     for vcpus in range(1, 9):
         submit(*series(50, 45, n=10, system={"vcpus": vcpus}))
 
@@ -135,24 +135,24 @@ def test_of_many_changes_the_later_ones_are_folded(text, submit, series):
     assert "2 more findings" in page
 
 
-def test_a_quiet_series_is_said_to_be_quiet(text, submit, series):
+def test_series_without_change_is_reported(text, submit, series):
     submit(*series(50, 50))
 
-    assert "(28 dated runs): no change beyond chance" in findings(text(PAGE))[0]
+    assert "(28 dated runs): no significant change" in findings(text(PAGE))[0]
 
 
-def test_versions_are_an_axis_of_their_own(text, submit, series):
+def test_versions_are_axis(text, submit, series):
     submit(*series(50, 45))
 
     page = text(f"{PAGE}?axis=version")
 
     assert figure(page)["layout"]["xaxis"]["ticktext"] == ["Xen 4.18", "Xen 4.19"]
-    assert re.search(r"4.18 to 4.19: 0.897 times what it was \(95\xa0%", page)
+    assert re.search(r"4.18 to 4.19: changed by .10.3% \(95%", page)
 
 
 @pytest.fixture
 def bimodal(submit, run_document, xen, study):
-    """Four days of four runs each at two speeds in turns, then four steady days."""
+    """Submit four days of four runs each in two modes, then four steady days."""
     random = np.random.default_rng(5)
     for at in range(32):
         level = 40.0 if at >= 16 else (50.0, 100.0)[at % 2]
@@ -166,52 +166,48 @@ def bimodal(submit, run_document, xen, study):
     checking.check_study(study)
 
 
-def test_days_of_two_speeds_show_their_range_and_no_mean(text, bimodal):
+def test_days_with_two_modes_show_range(text, bimodal):
     page = text(PAGE)
 
     (line,) = figure(page)["data"]
     assert max(line["y"]) < 41
     assert re.search(r'<p class="note">\s*4 points', page)
     assert re.search(r"49\.\d+ to 100\.", page)
-    assert "No single figure: two speeds, " in page
+    assert "No single value: two speeds, " in page
 
 
-def test_no_factor_is_claimed_against_a_version_of_two_speeds(text, bimodal):
+def test_version_with_two_modes_has_no_factor(text, bimodal):
     page = text(f"{PAGE}?axis=version")
 
     said, *_others = findings(page)
-    assert "no change is claimed" in said
-    assert said.endswith("4.18.")
+    assert "change not assessed" in said
+    assert "4.18 have no single value" in said
     assert "50 | 100" in page
 
 
-def test_runs_without_dates_still_have_their_versions(text, submit, series):
+def test_runs_without_dates_have_versions(text, submit, series):
     submit(*series(50, 45, n=4, dated=False))
 
     page = text(PAGE)
 
     assert "one point per version" in page
-    assert "no change is claimed" in findings(page)[0]
+    assert "change not assessed" in findings(page)[0]
 
 
-def test_runs_without_a_date_are_counted_not_drawn(text, submit, series):
+def test_runs_without_date_are_counted_not_drawn(text, submit, series):
     submit(*series(50, 45), *series(50, n=3, dated=False))
 
     assert re.search(r'<p class="small muted">\s*3 runs', text(PAGE))
 
 
-def test_the_same_host_and_case_of_another_study_belong_to_it(
-    text, submit, series, lab
-):
+def test_other_study_on_same_host_is_included(text, submit, series, lab):
     Study.objects.create(lab=lab, slug="later", title="Later", visibility="public")
     submit(*series(50), *series(45, versions=("4.20",), study="later"))
 
     assert "4.20" in text(f"{PAGE}?axis=version")
 
 
-def test_a_case_that_only_another_study_measured_on_a_host_is_none_of_its_own(
-    submit, run_document, lab
-):
+def test_case_of_other_study_only_is_excluded(submit, run_document, lab):
     Study.objects.create(lab=lab, slug="later", title="Later", visibility="public")
     Host.objects.create(lab=lab, slug="beta")
     alpha = run_document()
@@ -229,17 +225,17 @@ def test_a_case_that_only_another_study_measured_on_a_host_is_none_of_its_own(
     }
 
 
-def test_what_is_private_elsewhere_stays_out(text, submit, series, private_study):
+def test_private_results_of_other_studies_are_excluded(
+    text, submit, series, private_study
+):
     submit(*series(50), *series(45, versions=("4.20",), study="secret-study"))
 
     assert "4.20" not in text(PAGE)
     (subject,) = trend_subjects(ANYONE, Study.objects.get(slug="study"))
-    assert sum(len(it.runs) for it in trend_of(ANYONE, subject).series) == 14
+    assert sum(len(it.runs) for it in read_trend(ANYONE, subject).series) == 14
 
 
-def test_a_study_without_dates_and_versions_says_what_is_missing(
-    text, submit, run_document
-):
+def test_missing_dates_and_versions_are_reported(text, submit, run_document):
     submit(run_document())
 
     page = text(PAGE)
@@ -249,28 +245,26 @@ def test_a_study_without_dates_and_versions_says_what_is_missing(
     assert "/study/trend/" not in text("/studies/alpha-lab/study/")
 
 
-def test_the_tab_stands_where_there_is_a_trend(text, submit, series):
+def test_tab_needs_trend(text, submit, series):
     submit(*series(50, n=2))
 
     assert "/study/trend/" in text("/studies/alpha-lab/study/")
 
 
-def test_a_private_trend_is_not_there(client, private_study):
+def test_private_study_is_404(client, private_study):
     answer = client.get("/studies/alpha-lab/secret-study/trend/")
 
     assert answer.status_code == 404
 
 
-def test_nonsense_in_the_address_shows_the_first_subject(text, submit, series):
+def test_invalid_query_shows_first_subject(text, submit, series):
     submit(*series(50, n=2))
 
     assert "single" not in findings(text(f"{PAGE}?subject=1|%27|%00&axis=x"))
 
 
-def test_of_a_long_trend_the_latest_runs_are_kept_and_it_says_so(
-    text, submit, series, monkeypatch
-):
-    monkeypatch.setattr("benchmarks.comparing.trend.MOST_RUNS", 10)
+def test_long_trend_is_limited_to_latest_runs(text, submit, series, monkeypatch):
+    monkeypatch.setattr("benchmarks.comparison.trend.MAX_RUNS", 10)
     submit(*series(50, 45))
 
     page = text(PAGE)
@@ -282,21 +276,17 @@ def test_of_a_long_trend_the_latest_runs_are_kept_and_it_says_so(
     assert "18 older runs" in page
 
 
-def test_runs_that_do_not_say_when_are_left_out_first(
-    text, submit, series, monkeypatch
-):
-    monkeypatch.setattr("benchmarks.comparing.trend.MOST_RUNS", 4)
+def test_runs_without_date_are_dropped_first(text, submit, series, monkeypatch):
+    monkeypatch.setattr("benchmarks.comparison.trend.MAX_RUNS", 4)
     submit(*series(50, n=4), *series(50, n=4, dated=False))
 
     page = text(PAGE)
 
     assert "4 older runs" in page
-    assert "not drawn" not in page
+    assert "not shown" not in page
 
 
-def test_it_costs_a_fixed_number_of_queries(
-    client, submit, series, django_assert_num_queries
-):
+def test_query_count_is_constant(client, submit, series, django_assert_num_queries):
     submit(*series(50, 45))
 
     with django_assert_num_queries(6):
@@ -307,7 +297,7 @@ def test_it_costs_a_fixed_number_of_queries(
 
 
 @pytest.mark.parametrize("query", ["", "?axis=version"])
-def test_what_has_no_speed_is_drawn_and_no_times_another(text, submit, series, query):
+def test_metric_without_speed_has_no_factor(text, submit, series, query):
     share = {"metric": "CPU utilization (network)", "value": 20.0, "unit": "%"}
     shares = [
         {**document, "samples": [{**share, "value": document["samples"][0]["value"]}]}
@@ -318,5 +308,5 @@ def test_what_has_no_speed_is_drawn_and_no_times_another(text, submit, series, q
     page = text(PAGE + query)
 
     (said,) = findings(page)
-    assert "own share" in said
-    assert "times what it was" not in page
+    assert "covers only the guest" in said
+    assert "changed by" not in page

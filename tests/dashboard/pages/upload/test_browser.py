@@ -1,4 +1,4 @@
-"""Files dropped on the upload page in a real browser, read, stored and found again."""
+"""The upload page in a real browser: previewing and storing dropped files."""
 
 import io
 import re
@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 from benchmarks.models import Lab, Membership, Run, Study
 from benchmarks.studies import checking, systems
 from benchmarks.uploads import processing
-from tests.dashboard import browsing, serving
+from tests.dashboard import browser_site, served_studies
 
 pytestmark = pytest.mark.browser
 
@@ -24,7 +24,7 @@ COMMA = DATA / "partdiff/german-comma.txt"
 HOSTILE = "<img src=x onerror=alert(1)>.txt"
 
 FOCUSED = "document.activeElement.id || document.activeElement.textContent.trim()"
-# Files come from another window: the event has to bring them itself.
+# Files come from another window, so the event must carry them.
 DROP = """
 (zone, files) => {
   const dropped = new DataTransfer();
@@ -40,8 +40,8 @@ DROP = """
 
 @pytest.fixture
 def site(transactional_db):
-    """Serve a lab with one study, one host and one person."""
-    connection.close()  # another module's site may have ended it
+    """Serve a lab with one study, one host and one user."""
+    connection.close()  # the server of another module may have closed it
     lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
     Study.objects.create(lab=lab, slug="study", title="A study")
     systems.register_host(lab=lab, slug="alpha")
@@ -49,7 +49,7 @@ def site(transactional_db):
     systems.register_system(lab=lab, description=native)
     carol = get_user_model().objects.create_user("carol", password="sesame-open")
     Membership.objects.create(lab=lab, user=carol, role="maintainer")
-    with serving.served() as address:
+    with served_studies.served() as address:
         yield address
 
 
@@ -68,18 +68,18 @@ def sign_in(page):
     page.get_by_role("link", name="Your account: carol").wait_for()
 
 
-def test_files_that_are_chosen_before_the_scripts_come_are_read(site, chromium):
+def test_files_chosen_before_scripts_load_are_previewed(site, chromium):
     held = []
-    with browsing.window(chromium, site) as visit:
+    with browser_site.window(chromium, site) as visit:
         page = opened(visit)
-        page.route("**/choosing*.js", lambda route: held.append(route))
+        page.route("**/file-picker*.js", lambda route: held.append(route))
         page.goto(f"{site}/upload/", wait_until="commit")
         page.locator("#upload-file").set_input_files(HDPARM)
         while not held:
             page.wait_for_timeout(20)
         held[0].continue_()
 
-        expect(page.locator("[data-status]")).to_contain_text("1 read")
+        expect(page.locator("[data-status]")).to_contain_text("1 recognized")
 
 
 def drop(page, **files):
@@ -96,16 +96,16 @@ def room():
 
 
 def entry(page, name):
-    return page.locator("[data-item]").filter(has_text=name)
+    return page.locator("[data-file-entry]").filter(has_text=name)
 
 
-def test_dropped_files_are_read_corrected_stored_and_found(chromium, site):
-    with browsing.window(chromium, site) as visit:
+def test_dropped_files_are_previewed_corrected_and_stored(chromium, site):
+    with browser_site.window(chromium, site) as visit:
         page = opened(visit)
         files = {"disk.txt": HDPARM, "matrix.txt": COMMA, HOSTILE: COMMA}
         drop(page, **{n: f.read_bytes() for n, f in files.items()}, **{"r.zip": room()})
         expect(page.locator("[data-status]")).to_have_text(
-            "Looked at 5 of 5 files: 2 read."
+            "Checked 5 of 5 files: 2 recognized."
         )
 
         disk, matrix = entry(page, "disk.txt").first, entry(page, "matrix.txt")
@@ -120,16 +120,16 @@ def test_dropped_files_are_read_corrected_stored_and_found(chromium, site):
         page.get_by_label("System", exact=True).select_option(index=1)
         page.get_by_role("button", name="Upload", exact=True).click()
         expect(page.locator("[data-stored-status]")).to_have_text(
-            "Stored: 2 of 2 files."
+            "Stored 2 of 2 files."
         )
-        progress = page.locator("[data-processing-of]")
-        expect(progress).to_contain_text("0 of 2 runs are read and compared.")
-        processing.drain()
-        expect(progress).to_contain_text("the comparison is being checked")
+        progress = page.locator("[data-processing-target]")
+        expect(progress).to_contain_text("0 of 2 runs are processed and compared.")
+        processing.process_due_uploads()
+        expect(progress).to_contain_text("The comparison is being checked")
         checking.check_due_studies(timedelta(0))
         expect(progress).to_contain_text("all processed")
 
-        stored = Run.objects.filter(part=1)
+        stored = Run.objects.filter(upload_position=1)
         assert {run.note for run in stored} == {
             "matrix.txt",
             "r.zip/iometer/2006-disk.txt",
@@ -138,12 +138,12 @@ def test_dropped_files_are_read_corrected_stored_and_found(chromium, site):
         matrix.get_by_role("link", name=re.compile("run")).click()
         expect(page.locator("main")).to_contain_text("199.412706\xa0s")
         assert page.evaluate("window.intrusions") == []
-        assert browsing.violations(page) == []
+        assert browser_site.violations(page) == []
         assert visit.errors == []
 
 
-def test_a_lost_answer_is_tried_again_and_doubles_nothing(chromium, site):
-    with browsing.window(chromium, site) as visit:
+def test_lost_response_is_retried_without_duplicates(chromium, site):
+    with browser_site.window(chromium, site) as visit:
         page = opened(visit)
         drop(page, **{"disk.txt": HDPARM.read_bytes()})
         expect(entry(page, "disk.txt")).to_be_visible()
@@ -156,7 +156,7 @@ def test_a_lost_answer_is_tried_again_and_doubles_nothing(chromium, site):
 
         page.route("**/upload/**", lose)
         button.click()
-        expect(entry(page, "disk.txt")).to_contain_text("The server was not reached.")
+        expect(entry(page, "disk.txt")).to_contain_text("Could not reach the server.")
         page.unroute("**/upload/**")
         button.click()
 
@@ -164,26 +164,26 @@ def test_a_lost_answer_is_tried_again_and_doubles_nothing(chromium, site):
         assert Run.objects.count() == 1
 
 
-def test_a_file_whose_reading_was_cut_off_is_read_again(chromium, site):
-    with browsing.window(chromium, site) as visit:
+def test_interrupted_preview_is_retried(chromium, site):
+    with browser_site.window(chromium, site) as visit:
         page = opened(visit)
         page.route("**/upload/**", lambda route: route.abort())
         drop(page, **{"disk.txt": HDPARM.read_bytes()})
-        waiting = page.locator("[data-waiting]")
-        expect(waiting).to_contain_text("not read")
-        expect(waiting).to_contain_text("The server was not reached.")
+        waiting = page.locator("[data-pending]")
+        expect(waiting).to_contain_text("not recognized")
+        expect(waiting).to_contain_text("Could not reach the server.")
         said = page.locator("[data-status]")
-        expect(said).to_have_text("Looked at 1 of 1 files: 0 read.")
+        expect(said).to_have_text("Checked 1 of 1 files: 0 recognized.")
 
         page.unroute("**/upload/**")
         waiting.get_by_role("button", name="Try again").click()
 
         expect(entry(page, "disk.txt").get_by_role("checkbox")).to_be_checked()
-        expect(said).to_have_text("Looked at 1 of 1 files: 1 read.")
+        expect(said).to_have_text("Checked 1 of 1 files: 1 recognized.")
 
 
-def test_who_was_signed_out_signs_in_elsewhere_and_goes_on(chromium, site):
-    with browsing.window(chromium, site) as visit:
+def test_upload_continues_after_new_sign_in(chromium, site):
+    with browser_site.window(chromium, site) as visit:
         page = opened(visit)
         drop(page, **{"disk.txt": HDPARM.read_bytes()})
         expect(entry(page, "disk.txt")).to_be_visible()
@@ -195,38 +195,40 @@ def test_who_was_signed_out_signs_in_elsewhere_and_goes_on(chromium, site):
         assert Run.objects.count() == 0
 
         with page.expect_popup() as opening:
-            page.get_by_role("link", name="sign in in another window").click()
+            page.get_by_role("link", name="sign in in a new tab").click()
         sign_in(opening.value)
         opening.value.close()
         button.click()
 
         expect(entry(page, "disk.txt")).to_contain_text("Stored run")
         expect(page.locator("[data-signed-out]")).to_be_hidden()
-        assert browsing.violations(page) == []
+        assert browser_site.violations(page) == []
 
 
-def test_a_system_is_added_without_losing_the_files(chromium, site):
-    with browsing.window(chromium, site) as visit:
+def test_adding_system_keeps_files(chromium, site):
+    with browser_site.window(chromium, site) as visit:
         page = opened(visit)
         drop(page, **{"disk.txt": HDPARM.read_bytes()})
         page.get_by_text("Add a system…").click()
         page.get_by_label("Hypervisor").fill("KVM")
-        page.get_by_role("button", name="Add this system").click()
+        page.get_by_role("button", name="Add system").click()
 
         chosen = page.get_by_label("System", exact=True).locator("option:checked")
         expect(chosen).to_have_text("KVM")
         expect(entry(page, "disk.txt")).to_be_visible()
-        assert browsing.violations(page) == []
+        assert browser_site.violations(page) == []
         assert visit.errors == []
 
 
-def test_the_page_fits_a_phone_and_the_keyboard_reaches_it(chromium, site):
-    with browsing.window(chromium, site, viewport={"width": 360, "height": 740}) as v:
+def test_page_fits_phone_and_works_by_keyboard(chromium, site):
+    with browser_site.window(
+        chromium, site, viewport={"width": 360, "height": 740}
+    ) as v:
         page = opened(v)
         page.locator("#upload-file").set_input_files([HDPARM, COMMA])
-        expect(page.locator("[data-status]")).to_contain_text("Looked at 2 of 2")
+        expect(page.locator("[data-status]")).to_contain_text("Checked 2 of 2")
 
-        assert browsing.too_wide(page) == []
+        assert browser_site.too_wide(page) == []
         names = set()
         for _ in range(40):
             page.keyboard.press("Tab")
@@ -234,12 +236,12 @@ def test_the_page_fits_a_phone_and_the_keyboard_reaches_it(chromium, site):
         assert {"upload-file", "upload-tool", "target-study", "Upload"} <= names
 
 
-def test_it_works_without_scripts(chromium, site):
-    with browsing.window(chromium, site, java_script_enabled=False) as visit:
+def test_works_without_scripts(chromium, site):
+    with browser_site.window(chromium, site, java_script_enabled=False) as visit:
         page = opened(visit)
         page.locator("#upload-file").set_input_files([HDPARM, COMMA])
-        page.get_by_label("Decimal separator of all files").select_option("de_DE")
-        page.get_by_role("button", name="Show what is read").click()
+        page.get_by_label("Decimal separator").select_option("de_DE")
+        page.get_by_role("button", name="Preview").click()
         expect(page.locator("main")).to_contain_text("Nothing is stored yet.")
         expect(page.locator("main")).to_contain_text("199.412706\xa0s")
 
@@ -251,13 +253,13 @@ def test_it_works_without_scripts(chromium, site):
         assert Run.objects.count() == 2
 
 
-def test_what_a_number_depends_on_stands_below_its_name(chromium, site):
-    with browsing.window(chromium, site) as visit:
+def test_parameters_are_shown_below_metric(chromium, site):
+    with browser_site.window(chromium, site) as visit:
         page = opened(visit)
         page.locator("#upload-file").set_input_files(DATA / "hpcc/appended-1.4.txt")
         row = page.locator(".upload-samples tbody tr").first
 
-        name, more = row.locator(".case-name"), row.locator(".case-more")
+        name, more = row.locator(".benchmark-name"), row.locator(".benchmark-detail")
         expect(more).to_have_text(re.compile("size"))
         places = name.bounding_box(), more.bounding_box()
 

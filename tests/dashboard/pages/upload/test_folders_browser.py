@@ -1,4 +1,4 @@
-"""Folders of real outputs chosen on the upload page: systems, times, the comparison."""
+"""Folders of real outputs on the upload page: systems, times and comparison."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 from benchmarks.models import Lab, Membership, Run, Study, System
 from benchmarks.studies import checking, systems
 from benchmarks.uploads import processing
-from tests.dashboard import browsing, serving
+from tests.dashboard import browser_site, served_studies
 
 pytestmark = pytest.mark.browser
 
@@ -37,20 +37,20 @@ FILES = {
 
 @pytest.fixture
 def site(transactional_db):
-    """Serve a lab with one study, one host, no system and one person."""
-    connection.close()  # another module's site may have ended it
+    """Serve a lab with one study, one host, no system and one user."""
+    connection.close()  # the server of another module may have closed it
     lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
     Study.objects.create(lab=lab, slug="study", title="A study")
     systems.register_host(lab=lab, slug="alpha")
     carol = get_user_model().objects.create_user("carol", password="sesame-open")
     Membership.objects.create(lab=lab, user=carol, role="maintainer")
-    with serving.served() as address:
+    with served_studies.served() as address:
         yield address
 
 
 @pytest.fixture
 def measured(tmp_path):
-    """Two folders of what was measured, each file a minute after the one before."""
+    """Create two folders of outputs, with file dates one minute apart."""
     for folder, names in FILES.items():
         (tmp_path / folder).mkdir()
         for minute, name in enumerate(names):
@@ -74,7 +74,7 @@ def opened(visit):
 def choose(page, *folders):
     for folder in folders:
         page.locator("#upload-folder").set_input_files(folder)
-    expect(page.locator("[data-folder-of]")).to_have_count(len(folders))
+    expect(page.locator("[data-folder-name]")).to_have_count(len(folders))
 
 
 def store(page):
@@ -85,12 +85,12 @@ def asked(page, folder):
     return page.get_by_role("group", name=f"{folder}/")
 
 
-def test_two_folders_become_two_systems_and_a_comparison(chromium, site, measured):
-    with browsing.window(chromium, site, timezone_id="Europe/Berlin") as visit:
+def test_two_folders_become_two_compared_systems(chromium, site, measured):
+    with browser_site.window(chromium, site, timezone_id="Europe/Berlin") as visit:
         page = opened(visit)
         choose(page, measured / "native", measured / "kvm-8.2")
 
-        expect(page.locator("[data-status]")).to_contain_text("Looked at 6 of 6 files")
+        expect(page.locator("[data-status]")).to_contain_text("Checked 6 of 6 files")
         native, kvm = asked(page, "native"), asked(page, "kvm-8.2")
         expect(native.get_by_label("Hypervisor")).to_have_value("native")
         expect(native.get_by_label("vCPUs")).to_have_value("")
@@ -99,26 +99,28 @@ def test_two_folders_become_two_systems_and_a_comparison(chromium, site, measure
             for name in ("Hypervisor", "Version", "Type", "Bits", "vCPUs")
         ] == ["KVM", "8.2", "full", "64", "4"]
         expect(page.locator("#target-system")).to_be_hidden()
-        # fio and iozone print when they began, by a clock without a time zone.
-        times = page.get_by_role("group", name="When they ran")
-        expect(times).to_contain_text(re.compile(r"^\D*2 of \d+ results print"))
+        # fio and iozone print local start times without a time zone.
+        times = page.get_by_role("group", name="Start times")
+        expect(times).to_contain_text(re.compile(r"^\D*2 of \d+ results include"))
         expect(times.get_by_label("Time zone")).to_have_value("Europe/Berlin")
         times.get_by_label("Use the files' dates for the others").check()
-        assert browsing.too_wide(page) == []
+        assert browser_site.too_wide(page) == []
 
         store(page)
         expect(page.locator("[data-stored-status]")).to_have_text(
-            "Stored: 5 of 5 files."
+            "Stored 5 of 5 files."
         )
-        processing.drain()
+        processing.process_due_uploads()
         checking.check_due_studies(timedelta(0))
-        standing = page.locator("[data-standing]")
-        expect(standing).to_contain_text("What is missing for a verdict")
-        expect(standing).to_contain_text("3 more runs, and 4 more native ones")
+        standing = page.locator("[data-verdict-progress]")
+        expect(standing).to_contain_text("Missing for a verdict")
+        expect(standing).to_contain_text("3 more runs and 4 more native runs")
         expect(standing).to_contain_text("no native run of this test")
 
         starts = {
-            run.note: run.started_at for run in Run.objects.filter(part=1) if run.note
+            run.note: run.started_at
+            for run in Run.objects.filter(upload_position=1)
+            if run.note
         }
         assert starts["native/sysbench-cpu-1thread.txt"] == BEGAN
         assert starts["kvm-8.2/sysbench-cpu-checkpoints.txt"] == BEGAN + timedelta(
@@ -132,36 +134,34 @@ def test_two_folders_become_two_systems_and_a_comparison(chromium, site, measure
             "KVM 8.2 full",
         }
 
-        page.get_by_role("link", name="See the comparison").click()
+        page.get_by_role("link", name="View comparison").click()
         expect(page.locator("main table").first).to_contain_text("KVM 8.2")
-        assert browsing.violations(page) == []
+        assert browser_site.violations(page) == []
         assert visit.errors == []
 
 
-def test_dates_of_copied_files_are_no_times(chromium, site, measured):
+def test_dates_of_copied_files_are_not_start_times(chromium, site, measured):
     for file in (measured / "kvm-8.2").iterdir():
         os.utime(file, (BEGAN.timestamp(), BEGAN.timestamp()))
-    with browsing.window(chromium, site) as visit:
+    with browser_site.window(chromium, site) as visit:
         page = opened(visit)
         choose(page, measured / "native", measured / "kvm-8.2")
 
-        times = page.get_by_role("group", name="When they ran")
-        expect(times).to_contain_text("say when they were copied")
+        times = page.get_by_role("group", name="Start times")
+        expect(times).to_contain_text("show when they were copied")
         expect(times.get_by_role("checkbox")).to_be_disabled()
         store(page)
         expect(page.locator("[data-stored-status]")).to_have_text(
-            "Stored: 5 of 5 files."
+            "Stored 5 of 5 files."
         )
 
-        processing.drain()
+        processing.process_due_uploads()
         untold = Run.objects.filter(tool="sysbench").values_list("started_at")
         assert set(untold) == {(None,)}
 
 
-def test_a_folder_whose_system_cannot_be_is_said_and_nothing_is_stored(
-    chromium, site, measured
-):
-    with browsing.window(chromium, site) as visit:
+def test_invalid_system_of_folder_is_reported(chromium, site, measured):
+    with browser_site.window(chromium, site) as visit:
         page = opened(visit)
         choose(page, measured / "native", measured / "kvm-8.2")
         asked(page, "kvm-8.2").get_by_label("Hypervisor").fill("KVM\u202e")
@@ -175,33 +175,35 @@ def test_a_folder_whose_system_cannot_be_is_said_and_nothing_is_stored(
         asked(page, "kvm-8.2").get_by_label("Hypervisor").fill("KVM")
         store(page)
         expect(page.locator("[data-stored-status]")).to_have_text(
-            "Stored: 5 of 5 files."
+            "Stored 5 of 5 files."
         )
 
 
-def test_what_is_left_out_of_folders_asks_for_no_system(chromium, site, measured):
+def test_ignored_folder_needs_no_system(chromium, site, measured):
     (measured / "README.md").write_text("Measured on Monday.\n")
     (measured / "scripts").mkdir()
     (measured / "scripts/run.sh").write_text("#!/bin/sh\nfio job\n")
-    with browsing.window(chromium, site) as visit:
+    with browser_site.window(chromium, site) as visit:
         page = opened(visit)
         page.locator("#upload-folder").set_input_files(measured)
 
-        expect(page.locator("[data-status]")).to_contain_text("Looked at 8 of 8 files")
-        expect(page.locator("[data-folder-of]")).to_have_count(2)
+        expect(page.locator("[data-status]")).to_contain_text("Checked 8 of 8 files")
+        expect(page.locator("[data-folder-name]")).to_have_count(2)
         store(page)
         expect(page.locator("[data-stored-status]")).to_have_text(
-            "Stored: 5 of 5 files."
+            "Stored 5 of 5 files."
         )
 
         page.get_by_role("checkbox", name="run.sh").check()
         expect(asked(page, "scripts").get_by_label("Hypervisor")).to_have_value("")
 
 
-def test_folders_fit_a_phone(chromium, site, measured):
-    with browsing.window(chromium, site, viewport={"width": 320, "height": 740}) as v:
+def test_folders_fit_phone(chromium, site, measured):
+    with browser_site.window(
+        chromium, site, viewport={"width": 320, "height": 740}
+    ) as v:
         page = opened(v)
         choose(page, measured / "native", measured / "kvm-8.2")
 
-        assert browsing.too_wide(page) == []
-        assert browsing.violations(page) == []
+        assert browser_site.too_wide(page) == []
+        assert browser_site.violations(page) == []

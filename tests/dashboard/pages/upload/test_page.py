@@ -1,4 +1,4 @@
-"""The upload page: who may use it, what is read, and what is stored."""
+"""The upload page: permissions, previews and storing."""
 
 import io
 import re
@@ -31,7 +31,7 @@ COMMA = DATA / "partdiff/german-comma.txt"
 
 @pytest.fixture
 def member(client, person):
-    """Carol's browser: she maintains the lab."""
+    """Return Carol's browser; she is a maintainer of the lab."""
     client.force_login(person)
     return client
 
@@ -45,7 +45,7 @@ def system(lab, host):
 
 @pytest.fixture
 def place(study, system):
-    """Where files belong, as the form says it."""
+    """Return the target of files as form fields."""
     return {"study": study.slug, "system": system.pk, "scenario": "single"}
 
 
@@ -55,7 +55,7 @@ def upload(data, name="out.txt"):
 
 
 def words(answer):
-    """Return a page as it is read: without tags, with single blanks."""
+    """Return the page's text on one line."""
     text = re.sub(r"<[^>]+>", " ", answer.content.decode())
     return " ".join(unescape(text).split())
 
@@ -80,12 +80,12 @@ def other_person(lab, role):
     return found
 
 
-# Who may
+# Permissions
 
 
 @pytest.mark.parametrize("address", [PAGE, NEW_SYSTEM])
 @pytest.mark.parametrize("method", ["get", "post"])
-def test_strangers_are_sent_to_sign_in(client, db, address, method):
+def test_strangers_are_redirected_to_sign_in(client, db, address, method):
     if (address, method) == (NEW_SYSTEM, "get"):
         assert client.get(address).status_code == 405
         return
@@ -96,24 +96,24 @@ def test_strangers_are_sent_to_sign_in(client, db, address, method):
 
 
 @pytest.mark.parametrize("address", [PAGE, NEW_SYSTEM])
-def test_a_viewer_gets_a_sentence_and_stores_nothing(client, lab, place, address):
+def test_viewer_cannot_upload(client, lab, place, address):
     client.force_login(other_person(lab, "viewer"))
 
     answer = send(client, upload(HDPARM), do="store", address=address, **place)
 
     assert answer.status_code == 403
-    assert "In Alpha lab you are a viewer" in words(answer)
+    assert "You are a viewer of Alpha lab" in words(answer)
     assert not Run.objects.exists()
     assert System.objects.count() == 1
 
 
-def test_a_person_without_a_lab_gets_a_sentence(client, db):
+def test_user_without_lab_is_informed(client, db):
     client.force_login(get_user_model().objects.create_user("nobody"))
 
     answer = client.get(PAGE)
 
     assert answer.status_code == 403
-    assert "belongs to no lab yet" in words(answer)
+    assert "does not belong to a lab yet" in words(answer)
 
 
 @pytest.mark.parametrize("role", ["maintainer", "admin"])
@@ -126,14 +126,14 @@ def test_maintainers_and_admins_upload(client, lab, place, role):
 
 @pytest.mark.parametrize("address", [PAGE, NEW_SYSTEM])
 @pytest.mark.parametrize("slug", ["beta-lab", "no-lab", "a\0b"])
-def test_another_lab_is_not_there(member, other_lab, address, slug):
+def test_other_lab_is_rejected(member, other_lab, address, slug):
     answer = member.post(address, {"file": upload(HDPARM)}, query_params={"lab": slug})
 
     assert answer.status_code == 404
 
 
 @pytest.mark.parametrize("slug", ["foreign", "missing"])
-def test_another_labs_study_is_like_a_missing_one(member, other_lab, place, slug):
+def test_study_of_other_lab_is_rejected_as_missing(member, other_lab, place, slug):
     other_lab.studies.create(slug="foreign", title="F", visibility="public")
 
     answer = send(member, upload(HDPARM), do="store", **{**place, "study": slug})
@@ -142,7 +142,7 @@ def test_another_labs_study_is_like_a_missing_one(member, other_lab, place, slug
     assert not Run.objects.exists()
 
 
-def test_another_labs_system_and_host_are_like_missing_ones(member, other_lab, place):
+def test_system_and_host_of_other_lab_are_rejected_as_missing(member, other_lab, place):
     host = Host.objects.create(lab=other_lab, slug="beta")
     foreign, _ = systems.register_system(
         lab=other_lab, description={"host": host.slug, "hypervisor": "KVM"}
@@ -157,7 +157,7 @@ def test_another_labs_system_and_host_are_like_missing_ones(member, other_lab, p
     assert not Run.objects.exists()
 
 
-def test_a_person_of_several_labs_chooses_one(member, person, other_lab, study):
+def test_user_of_several_labs_chooses_one(member, person, other_lab, study):
     other_lab.studies.create(slug="foreign", title="Their study")
     Membership.objects.create(lab=other_lab, user=person, role="viewer")
 
@@ -168,14 +168,14 @@ def test_a_person_of_several_labs_chooses_one(member, person, other_lab, study):
 
 
 @pytest.mark.parametrize("address", [PAGE, NEW_SYSTEM])
-def test_a_form_without_its_mark_is_refused(person, address):
+def test_csrf_token_is_required(person, address):
     browser = Client(enforce_csrf_checks=True)
     browser.force_login(person)
 
     assert send(browser, upload(HDPARM), address=address).status_code == 403
 
 
-def test_only_those_who_may_see_the_way_to_it(client, study, lab, person):
+def test_only_uploaders_see_link(client, study, lab, person):
     link = f'href="{PAGE}?lab=alpha-lab&amp;study=study"'
     own = "/studies/alpha-lab/study/"
 
@@ -186,14 +186,14 @@ def test_only_those_who_may_see_the_way_to_it(client, study, lab, person):
     assert link in client.get(own).content.decode()
 
 
-# What is read
+# Previews
 
 
-def test_every_result_of_a_file_is_shown_with_its_numbers(member):
+def test_preview_shows_every_result_with_values(member):
     text = words(send(member, upload(HDPARM, "hdparm.txt")))
 
     assert "hdparm.txt" in text
-    assert "3 results · 5 numbers" in text
+    assert "3 results · 5 values" in text
     assert "Direct cached read 536.87 MiB/s" in text
     assert not Run.objects.exists()
     assert not Agent.objects.exists()
@@ -206,35 +206,35 @@ def test_version_and_warnings_are_shown(member):
     assert "Warning MPIRandomAccess_Errors is 117." in text
 
 
-def test_a_line_that_was_not_understood_is_quoted(member):
+def test_unparsed_line_is_quoted(member):
     text = words(send(member, upload(COMMA)))
 
-    assert "not read" in text
+    assert "not recognized" in text
     assert "Line 1 Berechnungszeit: 199,412706 s" in text
     assert "has a decimal comma" in text
 
 
 @pytest.mark.parametrize("said", [{"locale": "de_DE"}, {"locale-0": "de_DE"}])
-def test_naming_the_decimals_reads_it(member, said):
+def test_choosing_decimal_separator_parses_file(member, said):
     assert "199.412706 s" in words(send(member, upload(COMMA), **said))
 
 
-def test_naming_the_wrong_tool_is_said(member):
+def test_wrong_tool_is_reported(member):
     text = words(send(member, upload(HDPARM), **{"tool-0": "fio"}))
 
-    assert "not read" in text
+    assert "not recognized" in text
     assert "hdparm, not of fio" in text
 
 
 @pytest.mark.parametrize("said", [{"tool": "no\0tool"}, {"locale": "xx"}])
-def test_nonsense_said_about_a_file_is_a_sentence(member, said):
+def test_invalid_hints_have_message(member, said):
     answer = send(member, upload(HDPARM), **said)
 
     assert answer.status_code == 200
-    assert "There is no tool" in words(answer) or "is unknown" in words(answer)
+    assert "No tool" in words(answer) or "is unknown" in words(answer)
 
 
-def test_what_stood_before_each_line_is_told(member):
+def test_removed_prefix_is_reported(member):
     marked = b"".join(b"[pod/bench-0/run] " + line for line in HDPARM.splitlines(True))
 
     page = words(send(member, upload(marked)))
@@ -244,101 +244,105 @@ def test_what_stood_before_each_line_is_told(member):
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "utf-16-le"])
-def test_files_of_other_encodings_are_read(member, encoding):
+def test_other_encodings_are_decoded(member, encoding):
     data = HDPARM.decode().replace("\n", "\r\n").encode(encoding)
 
-    assert "5 numbers" in words(send(member, upload(data)))
+    assert "5 values" in words(send(member, upload(data)))
 
 
 @pytest.mark.parametrize("data", [b"", b"\0\1\2\3" * 90, b"\xff\xfe\0", b"\x89PNG\r\n"])
-def test_what_is_no_output_is_not_read(member, data):
+def test_unrecognized_file_is_not_parsed(member, data):
     answer = send(member, upload(data))
 
     assert answer.status_code == 200
-    assert "not read" in words(answer)
+    assert "not recognized" in words(answer)
 
 
-def test_many_numbers_are_folded_and_more_are_counted(member, monkeypatch):
-    monkeypatch.setattr("dashboard.pages.upload.files.SAMPLES_FOLDED", 30)
+def test_many_samples_are_folded_and_counted(member, monkeypatch):
+    monkeypatch.setattr("dashboard.pages.upload.files.MAX_FOLDED_SAMPLES", 30)
 
     page = send(member, upload(DATA / "iozone/auto-a.txt")).content.decode()
 
     assert page.count("<tr>") - page.count("<thead") == 50
-    assert "16 further numbers" in page
+    assert "16 more values" in page
     assert "Show 30 more" in page
 
 
-def test_an_answer_holds_so_many_numbers_and_no_more(member, monkeypatch):
-    monkeypatch.setattr("dashboard.pages.upload.files.ROWS_SHOWN", 30)
+def test_samples_of_response_are_limited(member, monkeypatch):
+    monkeypatch.setattr("dashboard.pages.upload.files.MAX_ANSWER_SAMPLES", 30)
     data = (DATA / "iozone/auto-a.txt").read_bytes()
 
     page = send(member, in_zip(one=data, two=data)).content.decode()
 
     assert page.count("<tr>") - page.count("<thead") == 30
-    assert "36 further numbers" in page
-    assert "66 further numbers" in page
-    assert page.count("66 numbers") >= 2
+    assert "36 more values" in page
+    assert "66 more values" in page
+    assert page.count("66 values") >= 2
 
 
-def test_a_zip_that_takes_long_is_read_in_several_goes(member, monkeypatch):
-    monkeypatch.setattr(upload_files, "READING_S", -1)
+def test_slow_zip_is_previewed_in_several_requests(member, monkeypatch):
+    monkeypatch.setattr(upload_files, "READ_TIME_LIMIT_S", -1)
     room = in_zip(one=HDPARM)
 
     page = send(member, room).content.decode()
 
-    assert "data-later" in page
-    assert "not read yet" in page
+    assert "data-deferred-file" in page
+    assert "not checked yet" in page
 
 
-def test_parameters_that_all_numbers_share_are_said_once(member):
+def test_common_parameters_are_shown_once(member):
     text = words(send(member, upload(DATA / "iometer/2006-disk.txt")))
 
     assert text.count("queue_depth") == 2  # one for each of its two results
 
 
-def test_a_zip_is_read_file_by_file(member):
+def test_zip_is_previewed_by_file(member):
     room = in_zip(disk=HDPARM, matrix=COMMA.read_bytes(), note=b"hello")
 
     text = words(send(member, room))
 
     assert "room.zip/disk.txt" in text
-    assert "5 numbers" in text
+    assert "5 values" in text
     assert "room.zip/matrix.txt" in text
-    assert "Line 1 hello no tool is known" in text
+    assert "Line 1 hello this is not the output of a known tool" in text
 
 
-def test_one_file_of_a_zip_can_be_read_again(member):
+def test_single_file_of_zip_can_be_previewed(member):
     room = in_zip(disk=HDPARM, matrix=COMMA.read_bytes())
 
-    text = words(send(member, room, pick="1", **{"locale-1": "de_DE"}))
+    text = words(send(member, room, include="1", **{"locale-1": "de_DE"}))
 
     assert "disk.txt" not in text
     assert "199.412706" in text
 
 
-def test_a_large_file_gets_a_sentence(member, settings):
+def test_large_file_is_rejected(member, settings):
     settings.UPLOAD_LIMIT_BYTES = 100
 
     answer = send(member, upload(b"x" * 101))
 
     assert answer.status_code == 413
-    assert "A file may have 9.53674e-05 MiB" in words(answer)
+    assert "A file can have at most 9.53674e-05 MiB" in words(answer)
 
 
 @pytest.mark.parametrize("headers", [SCRIPT, {}])
-def test_a_large_request_is_refused_before_it_is_read(member, monkeypatch, headers):
-    monkeypatch.setattr(views, "MAX_TOTAL_BYTES", -views.MARGIN_BYTES)
-    monkeypatch.setattr("dashboard.pages.upload.views.previews", lambda request: 1 / 0)
+def test_large_request_is_rejected_before_reading(member, monkeypatch, headers):
+    monkeypatch.setattr(views, "MAX_TOTAL_BYTES", -views.FORM_OVERHEAD_BYTES)
+    monkeypatch.setattr(
+        "dashboard.pages.upload.views.preview_files", lambda request: 1 / 0
+    )
 
     answer = send(member, upload(HDPARM), headers=headers)
 
     assert answer.status_code == 413
-    assert "too much at once" in words(answer)
+    assert "The upload is too large" in words(answer)
 
 
 @pytest.mark.parametrize("length", ["9" * 19, "9" * 5000])
-def test_no_length_is_too_long_to_be_a_number(member, monkeypatch, length):
-    monkeypatch.setattr("dashboard.pages.upload.views.previews", lambda request: 1 / 0)
+def test_huge_content_length_is_rejected(member, monkeypatch, length):
+    monkeypatch.setattr(
+        "dashboard.pages.upload.views.preview_files", lambda request: 1 / 0
+    )
 
     form = {"do": "preview", "file": [upload(HDPARM)]}
     answer = member.post(PAGE, form, CONTENT_LENGTH=length)
@@ -346,7 +350,7 @@ def test_no_length_is_too_long_to_be_a_number(member, monkeypatch, length):
     assert answer.status_code == 413
 
 
-def test_too_many_files_at_once_get_a_sentence(member, settings):
+def test_too_many_files_are_rejected(member, settings):
     settings.DATA_UPLOAD_MAX_NUMBER_FILES = 2
 
     answer = send(member, *(upload(b"x") for _ in range(3)), headers={})
@@ -357,7 +361,7 @@ def test_too_many_files_at_once_get_a_sentence(member, settings):
 
 @pytest.mark.parametrize("do", ["preview", "store"])
 @pytest.mark.parametrize("headers", [SCRIPT, {}])
-def test_names_are_only_shown(member, place, do, headers):
+def test_names_are_escaped(member, place, do, headers):
     name = '"><img src=x onerror=alert(1)>{{ 7|add:7 }}'
     bad = "x<script>alert(2)</script>: 1,5\n"
 
@@ -372,14 +376,14 @@ def test_names_are_only_shown(member, place, do, headers):
     assert "<script>" not in page
 
 
-# What is stored
+# Storing
 
 
-def test_a_file_becomes_the_runs_that_were_shown(member, person, place, study):
+def test_file_is_stored_as_previewed(member, person, place, study):
     answer = send(member, upload(HDPARM), do="store", name="room/disk.txt", **place)
-    processing.drain()
+    processing.process_due_uploads()
 
-    runs = list(Run.objects.order_by("part"))
+    runs = list(Run.objects.order_by("upload_position"))
     assert [run.sample_count for run in runs] == [2, 2, 1]
     assert {run.study for run in runs} == {study}
     assert runs[0].note == "room/disk.txt"
@@ -388,7 +392,7 @@ def test_a_file_becomes_the_runs_that_were_shown(member, person, place, study):
     assert (runs[0].scenario, runs[0].vms, runs[0].slot) == ("single", 1, "1")
 
 
-def test_the_same_file_for_the_same_is_stored_once(member, place, lab, host):
+def test_same_file_for_same_target_is_stored_once(member, place, lab, host):
     first, again = (
         words(send(member, upload(HDPARM), do="store", **place)) for _ in range(2)
     )
@@ -405,9 +409,9 @@ def test_the_same_file_for_the_same_is_stored_once(member, place, lab, host):
     assert f"Stored run {moved.pk}" in third
 
 
-def test_what_was_said_of_a_file_is_stored_with_it(member, place):
+def test_hints_are_stored_with_file(member, place):
     send(member, upload(COMMA), do="store", **place, **{"locale-0": "de_DE"})
-    processing.drain()
+    processing.process_due_uploads()
 
     run = Run.objects.get()
     assert (run.tool, run.status) == ("partdiff", "parsed")
@@ -421,23 +425,21 @@ def test_circumstances_are_stored(member, place):
 
     run = Run.objects.get()
     assert (run.scenario, run.vms, run.slot) == ("parallel", 3, "sum")
-    assert run.session.name == "tuesday"
+    assert run.declared_session.name == "tuesday"
 
 
 @pytest.mark.parametrize(
     ("said", "sentence"),
     [
-        ({"study": ""}, "Choose the study and the system first."),
-        ({"system": ""}, "Choose the study and the system first."),
+        ({"study": ""}, "Choose a study and a system first."),
+        ({"system": ""}, "Choose a study and a system first."),
         ({"scenario": "nothing"}, "Scenario: Select a valid choice."),
-        ({"vms": "many"}, "VMs at once: Enter a whole number."),
+        ({"vms": "many"}, "Concurrent VMs: Enter a whole number."),
         ({"load": "a\u202eb"}, "RIGHT-TO-LEFT OVERRIDE"),
     ],
 )
 @pytest.mark.parametrize("headers", [SCRIPT, {}])
-def test_a_place_that_makes_no_sense_stores_nothing(
-    member, place, said, sentence, headers
-):
+def test_invalid_target_stores_nothing(member, place, said, sentence, headers):
     answer = send(
         member, upload(HDPARM), do="store", headers=headers, **{**place, **said}
     )
@@ -447,16 +449,16 @@ def test_a_place_that_makes_no_sense_stores_nothing(
     assert not Run.objects.exists()
 
 
-def test_what_cannot_be_read_may_be_kept_for_a_better_reader(member, place):
+def test_unparsed_file_may_be_stored_for_later(member, place):
     send(member, upload(b"Segmentation fault\n"), do="store", **place)
-    processing.drain()
+    processing.process_due_uploads()
 
     run = Run.objects.get()
     assert run.status == "rejected"
     assert "Segmentation fault" in run.reason
 
 
-def test_what_is_no_text_is_not_stored_and_hinders_no_other(member, place):
+def test_binary_file_is_skipped(member, place):
     room = in_zip(binary=b"\0\1\2\3" * 90, disk=HDPARM)
 
     answer = send(member, room, do="store", **place)
@@ -466,18 +468,18 @@ def test_what_is_no_text_is_not_stored_and_hinders_no_other(member, place):
     assert Run.objects.get().note == "room.zip/disk.txt"
 
 
-def test_only_the_files_of_a_zip_that_were_picked_are_stored(member, place):
+def test_only_selected_files_of_zip_are_stored(member, place):
     room = in_zip(one=HDPARM, two=b"hello", three=COMMA.read_bytes())
 
-    send(member, room, do="store", pick=["0", "2"], **place, **{"locale-2": "de_DE"})
-    processing.drain()
+    send(member, room, do="store", include=["0", "2"], **place, **{"locale-2": "de_DE"})
+    processing.process_due_uploads()
 
-    stored = Run.objects.filter(part=1).order_by("pk")
+    stored = Run.objects.filter(upload_position=1).order_by("pk")
     assert [run.note for run in stored] == ["room.zip/one.txt", "room.zip/three.txt"]
     assert {run.status for run in Run.objects.all()} == {"parsed"}
 
 
-def test_it_works_without_scripts(member, place):
+def test_works_without_scripts(member, place):
     files = upload(HDPARM, "direct-and-old.txt"), upload(COMMA, COMMA.name)
     shown = send(member, *files, headers={}, **place)
 
@@ -495,7 +497,7 @@ def test_it_works_without_scripts(member, place):
 # The form
 
 
-def test_the_form_offers_the_labs_studies_and_systems(
+def test_form_offers_studies_and_systems_of_lab(
     member, private_study, place, pair, other_lab
 ):
     other_lab.studies.create(slug="foreign", title="Their study", visibility="public")
@@ -511,23 +513,21 @@ def test_the_form_offers_the_labs_studies_and_systems(
     assert re.search(r'data-studies="study"\s*>Xen 3.3 full', page)
 
 
-def test_a_lab_without_anything_is_told_how_to_begin(member):
+def test_empty_lab_has_instructions(member):
     text = words(member.get(PAGE))
 
-    assert "This lab has no study yet" in text
-    assert "What that machine is called" in text
+    assert "This lab has no studies yet" in text
+    assert "Machine name" in text
 
 
 def host_options(page):
-    """The values of the menu of hosts, and the one that is selected."""
+    """Return the values of the host menu, and the selected one."""
     menu = re.search(r'<select id="new-host".*?</select>', page, re.DOTALL)[0]
     selected = re.findall(r'value="([^"]*)" selected', menu)
     return re.findall(r'value="([^"]*)"', menu), selected
 
 
-def test_no_machine_is_taken_for_that_of_the_files_because_it_comes_first(
-    member, lab, pair
-):
+def test_machine_is_not_preselected_among_several(member, lab, pair):
     lab.hosts.create(slug="another-machine")
     lab.studies.create(slug="empty", title="Nothing measured")
 
@@ -538,7 +538,7 @@ def test_no_machine_is_taken_for_that_of_the_files_because_it_comes_first(
     assert host_options(measured) == (["alpha", "another-machine", "+"], ["alpha"])
 
 
-def test_a_machine_that_is_not_listed_is_registered_by_its_name(member, lab, host):
+def test_unlisted_machine_is_registered_by_name(member, lab, host):
     form = {"host": "+", "new_host": "Xeon E5, rack 3", "hypervisor": "KVM"}
 
     member.post(NEW_SYSTEM, form, headers=SCRIPT)
@@ -556,16 +556,14 @@ def test_a_machine_that_is_not_listed_is_registered_by_its_name(member, lab, hos
     ("form", "sentence"),
     [
         ({"host": ""}, "Choose the machine that the system ran on."),
-        ({"host": "+", "new_host": " "}, "Give the machine a name."),
-        ({"host": "+", "new_host": "???"}, "Give the machine a name."),
+        ({"host": "+", "new_host": " "}, "Enter a name for the machine."),
+        ({"host": "+", "new_host": "???"}, "Enter a name for the machine."),
         ({"host": "+", "new_host": "x" * 301}, "300"),
-        # A name that another machine has, of which facts are known.
+        # The name of another machine with known facts.
         ({"host": "+", "new_host": "alpha"}, "alpha"),
     ],
 )
-def test_a_machine_without_a_name_of_its_own_is_refused(
-    member, lab, host, form, sentence
-):
+def test_machine_without_usable_name_is_rejected(member, lab, host, form, sentence):
     host.facts = {"cpu": "AMD"}
     host.save()
 
@@ -576,7 +574,7 @@ def test_a_machine_without_a_name_of_its_own_is_refused(
     assert (lab.hosts.count(), System.objects.count()) == (1, 0)
 
 
-def test_a_new_system_is_chosen_at_once(member, host, study):
+def test_new_system_is_preselected(member, host, study):
     form = {"host": "alpha", "hypervisor": "esxi", "memory_gib": "1.5", "vcpus": "2"}
 
     part = member.post(NEW_SYSTEM, form, headers=SCRIPT).content.decode()
@@ -597,7 +595,7 @@ def test_a_new_system_is_chosen_at_once(member, host, study):
         ({"guest_bits": "48"}, "Bits: Select a valid choice"),
     ],
 )
-def test_a_system_that_makes_no_sense_is_not_stored(member, host, said, sentence):
+def test_invalid_system_is_rejected(member, host, said, sentence):
     form = {"host": "alpha", "hypervisor": "Xen", **said}
 
     part = member.post(NEW_SYSTEM, form, headers=SCRIPT)
@@ -609,7 +607,7 @@ def test_a_system_that_makes_no_sense_is_not_stored(member, host, said, sentence
     assert not System.objects.exists()
 
 
-def test_queries_do_not_grow_with_systems_studies_and_results(
+def test_query_count_is_independent_of_lab_size(
     member, lab, host, submit, run_document, django_assert_num_queries
 ):
     for n in range(5):
@@ -623,7 +621,7 @@ def test_queries_do_not_grow_with_systems_studies_and_results(
         send(member, room)
 
 
-def test_what_is_no_text_is_said_and_not_shown(client, person):
+def test_binary_line_is_not_shown(client, person):
     client.force_login(person)
     file = SimpleUploadedFile("a.bin", b"M\x00f\x80@\x05\x12\x13\x14" * 40)
 
@@ -635,9 +633,7 @@ def test_what_is_no_text_is_said_and_not_shown(client, person):
 
 
 @pytest.mark.parametrize("headers", [SCRIPT, {}])
-def test_who_previews_too_much_is_told_when_to_go_on(
-    member, lab, settings, headers, valkey
-):
+def test_rate_limit_has_retry_after(member, lab, settings, headers, valkey):
     settings.LAB_PREVIEWS_PER_MINUTE = 1
     connection().delete(f"quota:lab-previews:{lab.pk}")
     assert send(member, upload(HDPARM), headers=headers).status_code == 200
@@ -645,26 +641,24 @@ def test_who_previews_too_much_is_told_when_to_go_on(
     answer = send(member, upload(HDPARM), headers=headers)
 
     assert answer.status_code == 429
-    assert "1 files a minute" in words(answer)
+    assert "1 previewed files per minute" in words(answer)
     assert 0 < int(answer["Retry-After"]) <= 60
 
 
 def chosen_of_folder(client, study):
-    """The host and the system that are chosen beforehand for a folder called kvm."""
+    """Return the preselected host and system of a folder called kvm."""
     answer = client.post(
         PAGE,
-        {"do": "folder", "name": "kvm", "place": "1", "study": study.slug},
+        {"do": "folder", "name": "kvm", "number": "1", "study": study.slug},
         headers=SCRIPT,
     )
     chosen = re.findall(r'<option value="([^"]+)" selected', answer.content.decode())
     return set(chosen)
 
 
-def test_a_folder_is_of_a_known_system_only_of_the_machine_that_is_known(
-    member, lab, study, system
-):
+def test_folder_matches_systems_of_known_host_only(member, lab, study, system):
     assert chosen_of_folder(member, study) == {system.host.slug, str(system.pk)}
 
     systems.register_host(lab=lab, slug="beta")
-    # Nobody knows which of the two it ran on: the lab's one KVM is no reason.
+    # Either machine may have run it: the lab's only KVM is not a reason.
     assert chosen_of_folder(member, study) == set()

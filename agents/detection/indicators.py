@@ -1,0 +1,254 @@
+"""Raw evidence about the platform, with the keys of tests/data/hv-detection."""
+
+import importlib
+import mmap
+import os
+import platform
+import struct
+import sys
+from typing import Any, Callable, Dict, List, NamedTuple, Optional
+
+from agents.files import list_names, read_link, read_text_file
+from agents.processes import program_output
+
+_PAGE_BYTES = 4096
+
+# cpuid; store eax, ebx, ecx and edx at [r8]; restore rbx; ret
+_STORE = (
+    b"\x0f\xa2"  # cpuid
+    b"\x41\x89\x00\x41\x89\x58\x04\x41\x89\x48\x08\x41\x89\x50\x0c"
+    b"\x5b\xc3"  # pop rbx; ret
+)
+# System V: edi, esi, rdx -> push rbx; mov eax, edi; mov ecx, esi; mov r8, rdx
+_SYSTEM_V = b"\x53\x89\xf8\x89\xf1\x49\x89\xd0" + _STORE
+# Windows: ecx, edx, r8 -> push rbx; mov eax, ecx; mov ecx, edx
+_WINDOWS = b"\x53\x89\xc8\x89\xd1" + _STORE
+# 32 bit, arguments on the stack: push ebx; push edi; mov eax, [esp+12]; mov ecx,
+# [esp+16]; mov edi, [esp+20]; cpuid; store at [edi]; pop edi; pop ebx; ret
+_STACK = (
+    b"\x53\x57\x8b\x44\x24\x0c\x8b\x4c\x24\x10\x8b\x7c\x24\x14\x0f\xa2"
+    b"\x89\x07\x89\x5f\x04\x89\x4f\x08\x89\x57\x0c\x5f\x5b\xc3"
+)
+
+
+class Registers(NamedTuple):
+    """The registers of one CPUID leaf."""
+
+    eax: int
+    ebx: int
+    ecx: int
+    edx: int
+
+    def text(self, order: str = "bcd") -> str:
+        """Return Latin-1 text; hypervisors use the order b, c, d."""
+        values = [getattr(self, "e%sx" % letter) for letter in order]
+        return struct.pack("<%dI" % len(values), *values).decode("latin-1")
+
+
+Cpuid = Callable[[int], Registers]
+
+
+def open_cpuid() -> Optional[Cpuid]:
+    """Return a function that executes CPUID, if possible."""
+    if platform.machine().lower() not in ("x86_64", "amd64", "i386", "i586", "i686"):
+        return None
+    return _by_machine_code() or _by_device("/dev/cpu/0/cpuid")
+
+
+def machine_code(is_64_bit: bool, is_windows: bool) -> bytes:
+    """Return a function (leaf, subleaf, pointer to 16 bytes)."""
+    if not is_64_bit:
+        return _STACK
+    return _WINDOWS if is_windows else _SYSTEM_V
+
+
+def _by_machine_code() -> Optional[Cpuid]:
+    try:
+        ctypes = importlib.import_module("ctypes")
+        code = machine_code(sys.maxsize > 2**32, os.name == "nt")
+        allocate = _executable_on_windows if os.name == "nt" else _executable
+        address, page = allocate(ctypes, code)
+        uint32 = ctypes.c_uint32
+        call = ctypes.CFUNCTYPE(None, uint32, uint32, ctypes.POINTER(uint32))(address)
+    except (ImportError, OSError, AttributeError):
+        return None
+
+    def cpuid(leaf: int) -> Registers:
+        values = (ctypes.c_uint32 * 4)()
+        call(leaf, 0, values)
+        return Registers(*values)
+
+    cpuid.page = page  # type: ignore[attr-defined]  # keeps the code alive
+    return cpuid
+
+
+def _executable(ctypes: Any, code: bytes) -> Any:
+    page = mmap.mmap(
+        -1,
+        _PAGE_BYTES,
+        flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS,
+        prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC,
+    )
+    page.write(code)
+    return ctypes.addressof(ctypes.c_char.from_buffer(page)), page
+
+
+def _executable_on_windows(ctypes: Any, code: bytes) -> Any:
+    kernel = ctypes.windll.kernel32
+    kernel.VirtualAlloc.restype = ctypes.c_void_p
+    reserve_and_commit, executable = 0x3000, 0x40
+    address = kernel.VirtualAlloc(None, _PAGE_BYTES, reserve_and_commit, executable)
+    if not address:
+        raise OSError("Windows did not allocate an executable page")
+    ctypes.memmove(address, code, len(code))
+    return address, None
+
+
+def _by_device(path: str) -> Optional[Cpuid]:
+    def cpuid(leaf: int) -> Registers:
+        with open(path, "rb", buffering=0) as device:
+            device.seek(leaf)
+            return Registers(*struct.unpack("<4I", device.read(16)))
+
+    try:
+        cpuid(0)
+    except (OSError, struct.error):
+        return None
+    return cpuid
+
+
+Indicators = Dict[str, Any]
+
+HYPERVISOR_LEAVES = (0x40000000, 0x40000100, 0x40000200, 0x40000300)
+_DMI = (
+    "sys_vendor",
+    "product_name",
+    "bios_vendor",
+    "board_vendor",
+    "chassis_vendor",
+    "product_version",
+    "chassis_asset_tag",
+)
+_XEN = (
+    "type",
+    "uuid",
+    "version/major",
+    "version/minor",
+    "version/extra",
+    "properties/features",
+    "guest_type",
+)
+# WSL can start Windows programs, even with a custom kernel.
+_WSL = ("proc/sys/fs/binfmt_misc/WSLInterop", "run/WSL")
+_TREE = "proc/device-tree/"
+_CLOCKSOURCE = "sys/devices/system/clocksource/clocksource0/"
+
+
+def gather_indicators(root: str = "/") -> Indicators:
+    if os.name == "nt":
+        from agents.windows import windows_indicators
+
+        return dict(windows_indicators(), **cpuid_indicators())
+    evidence = dict(file_indicators(root), **cpuid_indicators())
+    # Used without other evidence.
+    evidence["systemd-detect-virt"] = program_output(["systemd-detect-virt", "--vm"])
+    words = ["systemd-detect-virt", "--container"]
+    evidence["systemd-detect-virt -c"] = program_output(words)
+    return evidence
+
+
+def cpuid_indicators(cpuid: Optional[Cpuid] = None) -> Indicators:
+    """Read the hypervisor bit and all signatures."""
+    run_cpuid = cpuid or open_cpuid()
+    if run_cpuid is None:
+        return {"leaves": {}, "cpuid1_ecx31": None, "vendor": None}
+    evidence: Indicators = {
+        # Processor vendors use the order b, d, c.
+        "vendor": run_cpuid(0).text("bdc"),
+        "cpuid1_ecx31": run_cpuid(1).ecx >> 31,
+        "leaves": {
+            hex(base): [hex(run_cpuid(base).eax), run_cpuid(base).text()]
+            for base in HYPERVISOR_LEAVES
+        },
+    }
+    if run_cpuid(0x40000000).text() == "Microsoft Hv":
+        # Source: Microsoft, Hypervisor Top Level Functional Specification.
+        version = run_cpuid(0x40000002)
+        numbers = (version.ebx >> 16, version.ebx & 0xFFFF, version.eax)
+        evidence.update(
+            hyperv_interface=run_cpuid(0x40000001).text("a"),
+            hyperv_version="%d.%d.%d" % numbers if any(numbers) else None,
+            hyperv_privileges=run_cpuid(0x40000003).ebx,
+            hyperv_hints=run_cpuid(0x40000004).eax,
+        )
+        if run_cpuid(0x40000000).eax >= 0x4000000C:
+            isolation = run_cpuid(0x4000000C)
+            evidence["hyperv_isolation"] = [isolation.eax, isolation.ebx]
+    if run_cpuid(0x40000000).text() == "VMwareVMware":
+        evidence["vmware_tsc_khz"] = run_cpuid(0x40000010).eax
+    return evidence
+
+
+def file_indicators(root: str = "/") -> Indicators:
+    def rooted(path: str) -> str:
+        return os.path.join(root, path)
+
+    def text(path: str) -> Optional[str]:
+        return read_text_file(rooted(path))
+
+    def names(folder: str, *starts: str) -> List[str]:
+        return [name for name in list_names(rooted(folder)) if name.startswith(starts)]
+
+    environment = (text("proc/1/environ") or "").split("\0")
+    return {
+        "kernel": text("proc/sys/kernel/osrelease"),
+        "version": text("proc/version"),
+        "dmi": {name: text("sys/class/dmi/id/" + name) for name in _DMI},
+        "device_tree": {
+            "hypervisor": text(_TREE + "hypervisor/compatible"),
+            "psci": text(_TREE + "psci/method"),
+            "nodes": names(_TREE, "fw-cfg", "ibm,partition-name"),
+        },
+        "acpi_qemu": names("sys/bus/acpi/devices", "QEMU"),
+        "control_program": s390_hypervisor(text("proc/sysinfo") or ""),
+        "sys_hypervisor": {name: text("sys/hypervisor/" + name) for name in _XEN},
+        "clocksource": text(_CLOCKSOURCE + "current_clocksource"),
+        "clocksources": text(_CLOCKSOURCE + "available_clocksource"),
+        "proc_xen": os.path.isdir(rooted("proc/xen"))
+        and list_names(rooted("proc/xen")),
+        "xen_cap": text("proc/xen/capabilities"),
+        "proc_vz": os.path.exists(rooted("proc/vz")),
+        "proc_bc": os.path.exists(rooted("proc/bc")),
+        "wsl_interop": any(map(os.path.exists, map(rooted, _WSL))),
+        "dev_kvm": os.path.exists(rooted("dev/kvm")),
+        "dockerenv": os.path.exists(rooted(".dockerenv")),
+        "containerenv": os.path.exists(rooted("run/.containerenv")),
+        "container_manager": text("run/host/container-manager"),
+        "pid1_env_container": [
+            word for word in environment if word.startswith("container")
+        ],
+        "cgroup1": text("proc/1/cgroup"),
+        "pid_namespace": read_link(rooted("proc/self/ns/pid")),
+        **cpuinfo_indicators(text("proc/cpuinfo") or ""),
+    }
+
+
+def s390_hypervisor(sysinfo: str) -> Optional[str]:
+    """Parse /proc/sysinfo of an s390 guest."""
+    for line in sysinfo.splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() == "VM00 Control Program":
+            return value.strip()
+    return None
+
+
+def cpuinfo_indicators(text: str) -> Indicators:
+    """Parse the first CPU."""
+    lines = (line.partition(":") for line in text.partition("\n\n")[0].splitlines())
+    fields = {name.strip(): value.strip() for name, _, value in lines}
+    flags = fields.get("flags", "").split()
+    return {
+        "model": fields.get("model name"),
+        "hypervisor_flag": "hypervisor" in flags if flags else None,
+        "svm_vmx": [flag for flag in ("svm", "vmx") if flag in flags],
+    }

@@ -1,0 +1,375 @@
+"""Delivery of the spool: once for a command, repeatedly for `watch`.
+
+| response | consequence for the run |
+|---|---|
+| 200, 201, 202 with the run's key | removed: the server has it |
+| 408, 425, 429, 5xx, none | waits; Retry-After is respected |
+| 401, 403 from Virtlab | waits: the token is wrong |
+| other 4xx with a code from Virtlab | moved to rejected/ with the reason |
+| others (a proxy, a portal) | waits |
+
+Runs share requests. If the server refuses one, its runs are sent one by one to find the
+invalid one.
+"""
+
+import json
+import time
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+from agents import errors
+from agents.client import Client, RefusedError, TemporaryError, retry_pause_s
+from agents.console import Console, without_token
+from agents.errors import ServerRefusedError, ServerUnavailableError
+from agents.local_state import Enrolment, SendingLock, is_measuring
+from agents.processes import StopFlag
+from agents.spool import POWER_SUFFIX, Spool
+
+ALMOST_FULL = 0.9
+MIN_PAUSE_S = 1.0
+MAX_PAUSE_S = 60.0
+_TOKEN_STATUSES = (401, 403)
+# About a request's URL or method, not the run.
+_REQUEST_CODES = ("not_found", "method_not_allowed", "not_acceptable")
+# Batches grow after each success.
+MAX_BATCH_RUNS = 200
+MAX_BATCH_BYTES = 512 * 1024
+_BATCH_GROWTH = 4
+_MAX_RESPONSE_BYTES = 1024 * 1024
+# Usually two seconds.
+PARSING_TIMEOUT_S = 15.0
+_POLL_S = 0.3
+MEASUREMENT_RUNNING = "a measurement is running on this machine; sending waits for it"
+_NOT_VIRTLAB = "the response is not from a Virtlab server"
+
+ProgressCallback = Callable[[str], None]
+
+
+class _StopError(Exception):
+    def __init__(self, sentence: str, wait_s: float = 0.0, token: bool = False):
+        self.wait_s, self.token = wait_s, token
+        super().__init__(sentence)
+
+
+def _never() -> bool:
+    return False
+
+
+def send_spool(
+    spool: Spool,
+    client: Client,
+    report: ProgressCallback,
+    should_stop: Callable[[], bool] = _never,
+) -> "SpoolDelivery":
+    """Send all, oldest first; stop on a problem, ``should_stop()`` or a measurement."""
+    delivery = SpoolDelivery(spool, client, report, should_stop)
+    try:
+        with client:
+            delivery.send_all()
+    except _StopError as stop:
+        delivery.problem, delivery.wait_s = str(stop), stop.wait_s
+        delivery.token_refused = stop.token
+    return delivery
+
+
+class SpoolDelivery:
+    """One pass; ``problem`` is the reason for an early stop."""
+
+    def __init__(
+        self,
+        spool: Spool,
+        client: Client,
+        report: ProgressCallback,
+        is_over: Callable[[], bool],
+    ) -> None:
+        self.spool, self.client, self.report = spool, client, report
+        self.is_over = is_over
+        self.sent = self.rejected = self.sent_elsewhere = 0
+        self.problem, self.token_refused, self.wait_s = "", False, 0.0
+        self.number = 0
+        self._batch_runs = 1
+        self._done: List[str] = []
+
+    @property
+    def waiting_count(self) -> int:
+        done = self.sent + self.rejected + self.sent_elsewhere
+        return max(0, self.number - done) if self.problem else 0
+
+    def send_all(self) -> None:
+        while True:
+            oldest, number = self.spool.peek()
+            if not oldest:
+                return
+            if oldest[0][0] in self._done:
+                sentence = "%s was sent but cannot be removed" % oldest[0][0]
+                raise _StopError(sentence)
+            self.number = self.sent + self.rejected + number
+            self._done = []
+            remaining = oldest[::-1]
+            while remaining:
+                self._send_some(remaining)
+
+    def _send_some(self, remaining: List[Tuple[str, int]]) -> None:
+        """Send the next runs; the list ends with the oldest."""
+        keys, size = [remaining.pop()], 0
+        while (
+            remaining
+            and len(keys) < self._batch_runs
+            and not keys[0][0].endswith(POWER_SUFFIX)
+        ):
+            key, next_size = remaining[-1]
+            size += next_size
+            if key.endswith(POWER_SUFFIX) or size + keys[0][1] > MAX_BATCH_BYTES:
+                break
+            keys.append(remaining.pop())
+        names = [key for key, _ in keys]
+        with SendingLock() as sending:
+            if self.is_over():
+                raise _StopError("stopped on request")
+            if not sending.is_allowed:
+                raise _StopError(MEASUREMENT_RUNNING)
+            if len(names) > 1 and self._send_many(names):
+                self._batch_runs = min(_BATCH_GROWTH * self._batch_runs, MAX_BATCH_RUNS)
+                return
+            self._send_one(names[0])
+        self._batch_runs = (
+            min(_BATCH_GROWTH * self._batch_runs, MAX_BATCH_RUNS)
+            if len(names) == 1
+            else 1
+        )
+        # Send the refused batch one by one.
+        remaining += [(key, MAX_BATCH_BYTES) for key in names[:0:-1]]
+
+    def _send_many(self, keys: List[str]) -> bool:
+        """Return False if the server refused the request."""
+        bodies = [(key, self._body(key)) for key in keys]
+        lines = [body for _, body in bodies if body is not None]
+        keys = [key for key, body in bodies if body is not None]
+        if not keys:
+            return True
+        try:
+            answer = self._post("runs/bulk/", b"\n".join(lines), "application/x-ndjson")
+        except RefusedError as refused:
+            if refused.status in _TOKEN_STATUSES:
+                raise _stop_reason(refused) from None
+            return False
+        runs = answer.get("runs")
+        received = [run.get("key") for run in runs] if isinstance(runs, list) else []
+        if received != keys:
+            raise _StopError(_NOT_VIRTLAB)
+        self._remove(keys)
+        self.report("sent %d (%d of %d)" % (len(keys), self.sent, self.number))
+        return True
+
+    def _send_one(self, key: str) -> None:
+        body = self._body(key)
+        if body is None:
+            return
+        try:
+            answer = self._post(
+                "power/" if key.endswith(POWER_SUFFIX) else "runs/", body
+            )
+        except RefusedError as refused:
+            self._reject(key, refused)
+            return
+        # A paid portal also answers 200.
+        if answer.get("key") != key.partition(".")[0]:
+            raise _StopError(_NOT_VIRTLAB)
+        self._remove([key])
+        done = self.sent + self.rejected
+        self.report("sent %s (%d of %d)" % (key, done, self.number))
+
+    def _post(
+        self, path: str, body: bytes, content_type: str = "application/json"
+    ) -> Dict[str, Any]:
+        try:
+            return self.client.send_once(
+                "POST", path, body, content_type, _MAX_RESPONSE_BYTES
+            )
+        except TemporaryError as error:
+            raise _StopError(str(error), error.wait_s) from None
+
+    def _reject(self, key: str, refused: RefusedError) -> None:
+        """Set a run aside; raise _StopError if it is not the cause."""
+        is_final = 400 <= refused.status < 500 and refused.is_ours
+        is_about_run = (
+            refused.status not in _TOKEN_STATUSES and refused.code not in _REQUEST_CODES
+        )
+        if not (is_final and is_about_run):
+            raise _stop_reason(refused)
+        reason = "%s\n" % refused
+        if refused.fields:
+            reason += json.dumps(refused.fields, indent=1, sort_keys=True) + "\n"
+        try:
+            self.spool.reject(key, without_token(reason))
+        except OSError as error:
+            raise _StopError("cannot set aside %s: %s" % (key, error)) from error
+        self.rejected += 1
+        self._done.append(key)
+        self.report("rejected %s: %s" % (key, refused))
+
+    def _body(self, key: str) -> Optional[bytes]:
+        """Return None if another process has sent it."""
+        try:
+            return self.spool.read(key)
+        except FileNotFoundError:
+            self.sent_elsewhere += 1
+            return None
+        except OSError as error:
+            raise _StopError("cannot read %s: %s" % (key, error)) from error
+
+    def _remove(self, keys: List[str]) -> None:
+        self._done += keys
+        try:
+            self.spool.remove(keys)
+        except OSError as error:
+            sentence = "%s was sent but cannot be removed: %s"
+            raise _StopError(sentence % (keys[0], error)) from error
+        self.sent += len(keys)
+
+
+def _stop_reason(refused: RefusedError) -> _StopError:
+    if 300 <= refused.status < 400:
+        return _StopError(
+            "the server redirects (HTTP %d), and redirects are not followed; enroll "
+            "with the URL it redirects to" % refused.status
+        )
+    if refused.is_ours and refused.status in _TOKEN_STATUSES:
+        return _StopError(refused.detail, token=True)
+    return _StopError("HTTP %d. %s" % (refused.status, refused.detail))
+
+
+def send_and_report(
+    enrolment: Enrolment, spool: Spool, console: Console, noun: str = "run"
+) -> int:
+    """Send all, print the outcome and return the exit code."""
+    client = Client(enrolment.server, enrolment.token)
+    delivery = send_spool(spool, client, console.progress)
+    if delivery.sent:
+        console.message(
+            "%s on the server." % count_phrase(delivery.sent, noun, "is", "are")
+        )
+    if delivery.rejected:
+        refused = count_phrase(delivery.rejected, noun, "was", "were")
+        console.message("%s rejected; see: spool rejected" % refused)
+    if delivery.problem:
+        waiting = count_phrase(delivery.waiting_count, noun, "waits", "wait")
+        console.message("%s in the spool: %s" % (waiting, delivery.problem))
+    if delivery.rejected or delivery.token_refused:
+        return errors.REFUSED
+    return errors.SERVER_UNAVAILABLE if delivery.problem else errors.DONE
+
+
+def count_phrase(number: int, noun: str, singular: str, plural: str) -> str:
+    """Return "1 run is" or "2 runs are"."""
+    if number == 1:
+        return "1 %s %s" % (noun, singular)
+    return "%d %ss %s" % (number, noun, plural)
+
+
+def check_server(client: Client) -> Dict[str, Any]:
+    try:
+        health = client.send_once("GET", "health/")
+    except TemporaryError as error:
+        raise ServerUnavailableError("%s: %s" % (client.url, error)) from None
+    except RefusedError:
+        health = {}
+    if "status" not in health or "version" not in health:
+        raise ServerUnavailableError("%s is not a Virtlab server." % client.url)
+    return health
+
+
+def check_token(client: Client) -> None:
+    """Send an empty upload; raise ServerRefusedError."""
+    try:
+        client.send_once("POST", "runs/", b"{}")
+    except TemporaryError as error:
+        raise ServerUnavailableError("%s: %s" % (client.url, error)) from None
+    except RefusedError as refused:
+        if refused.status in _TOKEN_STATUSES and refused.is_ours:
+            raise ServerRefusedError(refused.detail) from None
+        if not refused.is_ours:
+            raise ServerUnavailableError("%s: %s" % (client.url, refused)) from None
+
+
+def report_parsing(
+    enrolment: Enrolment, pushed: Dict[str, Dict[str, Any]], console: Console
+) -> int:
+    """Print unparsed uploads; return the exit code."""
+    client = Client(enrolment.server, enrolment.token)
+    remaining, refused = dict(pushed), 0
+    deadline_s = time.monotonic() + PARSING_TIMEOUT_S
+    try:
+        with client:
+            while remaining and time.monotonic() < deadline_s and not is_measuring():
+                time.sleep(_POLL_S)
+                for name in list(remaining):
+                    states = _run_states(client, remaining[name])
+                    if not states or "received" in states:
+                        continue
+                    del remaining[name]
+                    if "rejected" in states:
+                        refused += 1
+                        console.message("%s: %s" % (name, states["rejected"]))
+    except (TemporaryError, RefusedError):
+        pass  # only the state is unknown
+    if remaining:
+        uploads = count_phrase(len(remaining), "upload", "has", "have")
+        console.message("%s not been parsed yet" % uploads)
+    return errors.REFUSED if refused else errors.DONE
+
+
+def _run_states(client: Client, document: Dict[str, Any]) -> Dict[str, str]:
+    """Return the states of an upload's runs and reasons."""
+    page = client.send_once("GET", "runs/?key=" + document["key"])
+    runs = page.get("results")
+    if not runs:
+        # Without permission to read runs, sending again returns the state.
+        body = json.dumps(document).encode()
+        run = client.send_once("POST", "runs/", body, most_bytes=_MAX_RESPONSE_BYTES)
+        reason = "The server cannot parse it: %s" % run.get("url", "")
+        runs = [dict(run, reason=reason)]
+    return {str(run.get("status")): str(run.get("reason")) for run in runs}
+
+
+class SpoolWatcher:
+    def __init__(
+        self,
+        spool: Spool,
+        client: Client,
+        report: ProgressCallback,
+        every_s: float = 5.0,
+    ) -> None:
+        self.spool, self.client = spool, client
+        self.report, self.every_s = report, every_s
+        self.failures = 0
+        self._last_message = ""
+
+    def run_until(self, stop: StopFlag) -> None:
+        """Send repeatedly; finish the current request before stopping."""
+        while not stop.wait(self.send_waiting(lambda: stop.is_set)):
+            pass
+
+    def send_waiting(self, is_over: Callable[[], bool] = _never) -> float:
+        """Return the pause before the next check."""
+        if self.spool.is_empty() or is_measuring():
+            self._report_once("")
+            return self.every_s
+        delivery = send_spool(self.spool, self.client, self.report, is_over)
+        if not delivery.problem or is_over() or delivery.problem == MEASUREMENT_RUNNING:
+            self.failures = 0
+            self._report_once("")
+            return self.every_s
+        # Any progress shows an available server.
+        self.failures = 0 if delivery.sent else self.failures + 1
+        message = "%d waiting: %s" % (delivery.waiting_count, delivery.problem)
+        fullness = self.spool.fullness()
+        if fullness >= ALMOST_FULL:
+            message += " THE SPOOL IS %.0f %% FULL." % (fullness * 100)
+        self._report_once(message)
+        limits = (MIN_PAUSE_S, MAX_PAUSE_S)
+        return retry_pause_s(self.failures, delivery.wait_s, *limits)
+
+    def _report_once(self, message: str) -> None:
+        if message and message != self._last_message:
+            self.report(message)
+        self._last_message = message

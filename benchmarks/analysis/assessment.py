@@ -1,0 +1,492 @@
+"""Assessment of one result in sentences, of its speed or of its energy per work."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from benchmarks.analysis.energy_ratio import (
+    EnergyRatio,
+    MeterFacts,
+    mean_energy_ratio,
+    meters_log_variance,
+)
+from benchmarks.analysis.intervals import NO_WARNINGS
+from benchmarks.analysis.session_designs import (
+    SESSION_INTERVAL_DESIGNS,
+    SessionDesign,
+    design_intervals,
+)
+from benchmarks.analysis.sessions import SessionStatistics, statistics_of_runs
+from benchmarks.analysis.verdict_gates import (
+    GATE_SENTENCES,
+    MAX_RUNS,
+    MAX_SESSIONS,
+    SOLVED_BY_RUNS,
+    Gate,
+    gate_codes,
+    split_gates,
+)
+from benchmarks.analysis.verdicts import (
+    RULE_SET,
+    AssessmentArrays,
+    EvidenceLevel,
+    IntervalStyle,
+    Verdict,
+    assess_cells,
+    correct_for_multiple_tests,
+)
+from benchmarks.sentences import Sentence, join_sentences, template
+
+NOT_SOLVED_BY_RUNS: Final = ~int(SOLVED_BY_RUNS)
+SINGLE_RUN: Final = int(Gate.SINGLE_RUN)
+UNREPEATED: Final = int(Gate.UNREPEATED)
+FEW_RUNS: Final = int(Gate.FEW_RUNS)
+
+VERDICTS_WITHOUT_CLAIM: Final = tuple(
+    verdict.slug for verdict in (Verdict.NOT_ASSESSED, Verdict.BASELINE)
+)
+
+VERDICT_SENTENCES: Final = {
+    Verdict.SLOWER: template("The confidence interval is entirely below {below:g}."),
+    Verdict.FASTER: template("The confidence interval is entirely above {above:g}."),
+    Verdict.EQUIVALENT: template(
+        "The confidence interval is entirely between {below:g} and {above:g}."
+    ),
+    Verdict.UNDETERMINED: template(
+        "The confidence interval crosses {below:g} or {above:g}."
+    ),
+}
+
+TWO_SESSION_SENTENCES: Final = {
+    Verdict.SLOWER: template(
+        "The confidence interval of each session is entirely below {below:g}."
+    ),
+    Verdict.FASTER: template(
+        "The confidence interval of each session is entirely above {above:g}."
+    ),
+    Verdict.EQUIVALENT: template(
+        "The confidence interval of each session is entirely between {below:g} and "
+        "{above:g}."
+    ),
+    Verdict.UNDETERMINED: template("The two sessions do not give the same verdict."),
+}
+SEPARATION_SENTENCES: Final = {
+    Verdict.SLOWER: template("Every run is slower (ratio {low:.3g} to {high:.3g})."),
+    Verdict.FASTER: template("Every run is faster (ratio {low:.3g} to {high:.3g})."),
+}
+ENERGY_SEPARATION_SENTENCES: Final = {
+    Verdict.SLOWER: template(
+        "Every run takes less energy (ratio {low:.3g} to {high:.3g})."
+    ),
+    Verdict.FASTER: template(
+        "Every run takes more energy (ratio {low:.3g} to {high:.3g})."
+    ),
+}
+# Run order counts against a verdict by the largest shift of the mean it may cause.
+ORDER_SENTENCES: Final = {
+    Verdict.SLOWER: template(
+        "The order of the runs changes the ratio by at most {percent:.2g}%. The "
+        "result is slower even in the worst case."
+    ),
+    Verdict.FASTER: template(
+        "The order of the runs changes the ratio by at most {percent:.2g}%. The "
+        "result is faster even in the worst case."
+    ),
+    Verdict.EQUIVALENT: template(
+        "The order of the runs changes the ratio by at most {percent:.2g}%. The "
+        "result is equivalent even in the worst case."
+    ),
+}
+
+RUNS_FOR_VERDICT: Final = template(
+    "A verdict needs at least {n} runs per side (now {own} and {other})."
+)
+RUNS_TO_DECIDE: Final = template(
+    "A verdict needs about {n} runs per side (now {own} and {other})."
+)
+
+SESSIONS_TO_DECIDE: Final = template(
+    "A verdict needs about {n} sessions with both sides (now {there})."
+)
+SEPARATE_SESSIONS_TO_DECIDE: Final = template(
+    "A verdict needs about {n} sessions per side, or fewer if both sides run in "
+    "each session (now {own} and {other})."
+)
+SESSIONS_DIFFER: Final = template(
+    "More runs per session would not help: sessions differ by ±{sd:.2g}%."
+)
+SHARED_SESSIONS_NEEDED: Final = template(
+    "Run both sides in the same session, ideally in {n} sessions. More runs in "
+    "separate sessions would not help."
+)
+
+ENERGY_WORDS: Final = {"slower": "less", "faster": "more"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellAssessment:
+    """The assessment of one cell for display; None if a number does not exist.
+
+    ``range`` has the ratios of the extreme runs if no single figure describes them.
+    ``design`` is a slug of `SessionDesign`, ``scope`` what the statement covers
+    ("across 5 sessions"); ``between_sd`` is relative. ``is_weak``: start times are
+    assumed.
+    """
+
+    ratio: float | None
+    low: float | None
+    high: float | None
+    half_width: float | None
+    verdict: str
+    direction: str
+    evidence_level: str
+    label: str
+    reason_codes: tuple[str, ...]
+    sentences: tuple[str, ...]
+    advice: str
+    design: str = ""
+    scope: str = ""
+    sessions: tuple[int, int, int] | None = None
+    between_sd: float | None = None
+    range: tuple[float, float] | None = None
+    is_weak: bool = False
+    interval_style: str = ""
+    sessions_needed: int | None = None
+    rule_set: int = RULE_SET
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        if self.low is None or self.high is None:
+            return None
+        return self.low, self.high
+
+    @property
+    def is_assessed(self) -> bool:
+        return self.verdict not in VERDICTS_WITHOUT_CLAIM
+
+
+@dataclass(frozen=True, slots=True)
+class MeteredPair:
+    """Energies (J) of the runs of a cell and its baseline."""
+
+    cell_joules: Sequence[float]
+    baseline_joules: Sequence[float]
+    meters: tuple[MeterFacts, MeterFacts]
+    gates: int = 0
+    sessions: tuple[Sequence[int], Sequence[int]] = ((), ())
+
+
+class TableRatio(NamedTuple):
+    """A ratio as tables show it.
+
+    ``ratio`` is None if it is the ratio of two means; ``range`` replaces it if no
+    single figure describes the runs.
+    """
+
+    ratio: float | None
+    range: tuple[float, float] | None
+    interval: tuple[float, float] | None = None
+
+
+@NO_WARNINGS
+def table_ratios(assessments: AssessmentArrays) -> dict[int, TableRatio]:
+    designed, ends = assessments.design_intervals, assessments.separation
+    has_range = np.isfinite(ends.low) & np.isfinite(ends.high)
+    is_range = (assessments.shape_gates != 0) & has_range
+    ratio, log_half_width = (
+        assessments.intervals.ratio,
+        assessments.intervals.log_half_width,
+    )
+    is_design = designed.has_design(
+        *SESSION_INTERVAL_DESIGNS, SessionDesign.ONE_SHARED
+    ) & np.isfinite(ratio)
+    has_interval = np.isfinite(ratio) & np.isfinite(log_half_width)
+    has_interval &= assessments.shape_gates == 0
+    rows = np.flatnonzero(is_range | is_design | has_interval)
+    columns = (
+        *(is_range, is_design, has_interval, ratio),
+        *(np.exp(ends.low), np.exp(ends.high)),
+        *(ratio * np.exp(-log_half_width), ratio * np.exp(log_half_width)),
+    )
+    values = zip(*(column[rows].tolist() for column in columns), strict=True)
+    return {
+        row: TableRatio(None, (least, greatest))
+        if is_shapeless
+        else TableRatio(
+            row_ratio if by_design else None,
+            None,
+            (low, high) if with_interval else None,
+        )
+        for row, (
+            is_shapeless,
+            by_design,
+            with_interval,
+            row_ratio,
+            least,
+            greatest,
+            low,
+            high,
+        ) in zip(rows.tolist(), values, strict=True)
+    }
+
+
+@NO_WARNINGS
+def cell_assessment(
+    assessments: AssessmentArrays,
+    row: int,
+    session_days: Mapping[int, str] | None = None,
+) -> CellAssessment:
+    ratio = assessments.intervals.ratio[row]
+    log_half_width = assessments.intervals.log_half_width[row]
+    gates = int(assessments.gates[row])
+    level = EvidenceLevel(assessments.evidence_level[row])
+    if assessments.shape_gates[row]:
+        ratio = log_half_width = np.float64(np.nan)
+    verdict = label = Verdict(assessments.verdict[row]).slug
+    direction = Verdict(assessments.direction[row]).slug
+    if gates & SINGLE_RUN:
+        label = "single run"
+    elif gates == FEW_RUNS:
+        label = f"indicative: {direction}"
+    return CellAssessment(
+        ratio=_number(ratio),
+        low=_number(ratio * np.exp(-log_half_width)),
+        high=_number(ratio * np.exp(log_half_width)),
+        half_width=_number(np.sinh(log_half_width)),
+        verdict=verdict,
+        direction=direction,
+        evidence_level=level.name.lower(),
+        label=label,
+        reason_codes=gate_codes(gates),
+        sentences=_reason_sentences(assessments, row),
+        advice=_advice(assessments, row),
+        interval_style=IntervalStyle.for_design(_design(assessments, row), level).slug,
+        **_session_fields(assessments, row, session_days or {}),
+    )
+
+
+def _session_fields(
+    assessments: AssessmentArrays, row: int, days: Mapping[int, str]
+) -> dict[str, Any]:
+    designed, ends = assessments.design_intervals, assessments.separation
+    design = SessionDesign(designed.design[row])
+    if design == SessionDesign.NONE:
+        return {}
+    low, high = (_number(np.exp(values[row])) for values in (ends.low, ends.high))
+    own_sessions, baseline_sessions, shared_sessions = (
+        int(values[row])
+        for values in (
+            designed.own_sessions,
+            designed.baseline_sessions,
+            designed.shared_count,
+        )
+    )
+    return {
+        "design": design.slug,
+        "scope": designed.scope(row, days),
+        "sessions": (own_sessions, baseline_sessions, shared_sessions),
+        "between_sd": _number(designed.between_sd[row]),
+        "range": None if low is None or high is None else (low, high),
+        "is_weak": bool(designed.is_weak[row]),
+        "sessions_needed": int(assessments.sessions_needed[row]) or None,
+    }
+
+
+def _number(value: np.float64) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _reason_sentences(assessments: AssessmentArrays, row: int) -> tuple[str, ...]:
+    gates, verdict = int(assessments.gates[row]), Verdict(assessments.verdict[row])
+    if gates:
+        sides = assessments.design_intervals.cell, assessments.design_intervals.baseline
+        facts = {
+            "n": int(min(assessments.n[row], assessments.baseline_n[row])),
+            "baseline_percent": 100
+            * float(np.sqrt(assessments.intervals.baseline_g[row])),
+            "worth": float(min(side.effective_n[row] for side in sides)),
+        }
+        return tuple(
+            Sentence(GATE_SENTENCES[gate], **facts) for gate in split_gates(gates)
+        )
+    if verdict != assessments.direction[row]:
+        return (
+            Sentence(
+                "Decided on its own, but not after correction for the {n} results "
+                "that were tested together.",
+                n=assessments.tested_count,
+            ),
+        )
+    if assessments.is_separated[row]:
+        low, high = assessments.separation.low[row], assessments.separation.high[row]
+        ends = {"low": float(np.exp(low)), "high": float(np.exp(high))}
+        return (Sentence(SEPARATION_SENTENCES[verdict], **ends),)
+    if stretch := assessments.log_stretch[row]:
+        percent = 100 * float(np.expm1(stretch))
+        return (Sentence(ORDER_SENTENCES[verdict], percent=percent),)
+    edges = {"below": 1 - assessments.margin, "above": 1 + assessments.margin}
+    if _design(assessments, row) == SessionDesign.TWO_SHARED:
+        return (Sentence(TWO_SESSION_SENTENCES[verdict], **edges),)
+    return (Sentence(VERDICT_SENTENCES[verdict], **edges),)
+
+
+def _design(assessments: AssessmentArrays, row: int) -> SessionDesign:
+    return SessionDesign(assessments.design_intervals.design[row])
+
+
+def _advice(assessments: AssessmentArrays, row: int) -> str:
+    gates, runs_needed = int(assessments.gates[row]), int(assessments.runs_needed[row])
+    is_decided = not gates and assessments.direction[row] != Verdict.UNDETERMINED
+    if is_decided:
+        return ""
+    if gates & UNREPEATED and assessments.sessions_needed[row]:
+        return Sentence(SHARED_SESSIONS_NEEDED, n=int(assessments.sessions_needed[row]))
+    if gates & NOT_SOLVED_BY_RUNS:
+        return ""
+    if not gates and _design(assessments, row) in SESSION_INTERVAL_DESIGNS:
+        return _session_advice(assessments, row)
+    if not runs_needed:
+        return Sentence(
+            "With this scatter, not even {n} runs per side would give a verdict.",
+            n=MAX_RUNS,
+        )
+    facts = {
+        "n": runs_needed,
+        "own": int(assessments.n[row]),
+        "other": int(assessments.baseline_n[row]),
+    }
+    return Sentence(RUNS_FOR_VERDICT if gates & SINGLE_RUN else RUNS_TO_DECIDE, **facts)
+
+
+def _session_advice(assessments: AssessmentArrays, row: int) -> str:
+    designed, sessions_needed = (
+        assessments.design_intervals,
+        int(assessments.sessions_needed[row]),
+    )
+    if not sessions_needed:
+        return Sentence(
+            "With this scatter, not even {n} sessions would give a verdict.",
+            n=MAX_SESSIONS,
+        )
+    own_count, baseline_count, shared_count = (
+        int(values[row])
+        for values in (
+            designed.own_sessions,
+            designed.baseline_sessions,
+            designed.shared_count,
+        )
+    )
+    if _design(assessments, row) in (SessionDesign.SHARED, SessionDesign.TWO_SHARED):
+        advice = Sentence(SESSIONS_TO_DECIDE, n=sessions_needed, there=shared_count)
+    else:
+        advice = Sentence(
+            SEPARATE_SESSIONS_TO_DECIDE,
+            n=sessions_needed,
+            own=own_count,
+            other=baseline_count,
+        )
+    between, within = designed.between_sd[row], designed.within_sd[row]
+    # More runs help unless they explain less than half of the variance between
+    # sessions.
+    if not 2 * within**2 < between**2:
+        return advice
+    differ = Sentence(SESSIONS_DIFFER, sd=100 * float(between))
+    return join_sentences((advice, differ))
+
+
+def energy_ratio(
+    cell_joules: Sequence[float],
+    baseline_joules: Sequence[float],
+    meters: tuple[MeterFacts, MeterFacts],
+    sessions: tuple[Sequence[int], Sequence[int]] = ((), ()),
+    session_days: Mapping[int, str] | None = None,
+) -> EnergyRatio | None:
+    """Return the energy ratio with its interval; None if they cannot be compared."""
+    mean_ratio = mean_energy_ratio(cell_joules, baseline_joules, meters)
+    if mean_ratio is None or mean_ratio.reason:
+        return mean_ratio
+    designed = design_intervals(
+        statistics_of_runs([cell_joules]),
+        statistics_of_runs([baseline_joules]),
+        (
+            SessionStatistics.from_runs([cell_joules], [sessions[0]]),
+            SessionStatistics.from_runs([baseline_joules], [sessions[1]]),
+        ),
+        True,
+        extra_log_variance=meters_log_variance(meters),
+    )
+    ratio, low, high = (
+        float(values[0])
+        for values in (
+            designed.intervals.ratio,
+            designed.intervals.low,
+            designed.intervals.high,
+        )
+    )
+    scope = designed.scope(0, session_days or {})
+    if math.isnan(low) or math.isnan(high):
+        return replace(mean_ratio, reason="no_spread", scope=scope)
+    is_across = bool(designed.has_design(SessionDesign.UNREPEATED)[0])
+    return EnergyRatio(ratio, low, high, scope=scope, is_across_sessions=is_across)
+
+
+def assess_energies(
+    pairs: Sequence[MeteredPair],
+    margin: float,
+    session_days: Mapping[int, str] | None = None,
+) -> list[CellAssessment]:
+    """Assess energies, corrected together for multiple tests.
+
+    Raise ValueError for two meters of unknown accuracy.
+    """
+    if not pairs:
+        return []
+    cells, baselines = (
+        [pair.cell_joules for pair in pairs],
+        [pair.baseline_joules for pair in pairs],
+    )
+    assessed = assess_cells(
+        statistics_of_runs(cells),
+        statistics_of_runs(baselines),
+        True,
+        gates=np.array([pair.gates for pair in pairs], dtype=np.int64),
+        extra_log_variance=np.array(
+            [meters_log_variance(pair.meters) for pair in pairs]
+        ),
+        margin=margin,
+        sessions=(
+            SessionStatistics.from_runs(cells, [pair.sessions[0] for pair in pairs]),
+            SessionStatistics.from_runs(
+                baselines, [pair.sessions[1] for pair in pairs]
+            ),
+        ),
+    )
+    corrected = correct_for_multiple_tests(assessed)
+    return [
+        _energy_assessment(corrected, row, session_days or {})
+        for row in range(len(pairs))
+    ]
+
+
+def _energy_assessment(
+    assessments: AssessmentArrays, row: int, days: Mapping[int, str]
+) -> CellAssessment:
+    assessment = cell_assessment(assessments, row, days)
+    begin, colon, direction = assessment.label.rpartition(": ")
+    sentences = assessment.sentences
+    if assessments.is_separated[row] and assessment.is_assessed and assessment.range:
+        low, high = assessment.range
+        verdict = Verdict(assessments.direction[row])
+        sentences = (
+            Sentence(ENERGY_SEPARATION_SENTENCES[verdict], low=low, high=high),
+        )
+    return replace(
+        assessment,
+        verdict=ENERGY_WORDS.get(assessment.verdict, assessment.verdict),
+        direction=ENERGY_WORDS.get(assessment.direction, assessment.direction),
+        label=f"{begin}{colon}{ENERGY_WORDS.get(direction, direction)}",
+        sentences=sentences,
+    )

@@ -1,0 +1,581 @@
+"""Intervals that follow what was repeated: runs of one session, or whole sessions.
+
+- shared sessions: Student's t over one ln ratio per session;
+- three or more sessions on each side, not shared: Welch's interval of the sessions' ln
+  means;
+- three or more on one side only: their variance is used for both, s^2 (1/S + 1/S'),
+  with S - 1 degrees of freedom;
+- otherwise runs only (``intervals``): not sufficient for a verdict on different days.
+
+Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from benchmarks.analysis.intervals import (
+    MIN_G,
+    NO_WARNINGS,
+    WELCH_RUNS,
+    Floats,
+    Intervals,
+    Method,
+    RunStatistics,
+    log_ratio_intervals,
+    t_quantiles,
+    welch_df,
+)
+from benchmarks.analysis.sessions import (
+    REPEATED_SESSIONS,
+    UNKNOWN_TIME,
+    Indices,
+    SessionStatistics,
+    with_pooled_rho,
+)
+from benchmarks.sentences import Sentence
+
+
+class SessionDesign(IntEnum):
+    """The repetition on which an interval is based."""
+
+    NONE = 0
+    SINGLE_RUN = 1
+    ONE_SHARED = 2
+    TWO_SHARED = 3
+    SHARED = 4  # three or more
+    SEPARATE_SESSIONS = 5  # three or more on each side
+    ASSUMED_SPREAD = 6
+    UNREPEATED = 7
+    ASSUMED_ONE_SESSION = 8
+
+    @property
+    def slug(self) -> str:
+        return self.name.lower()
+
+
+SESSION_UNIT_DESIGNS: Final = (
+    SessionDesign.SHARED,
+    SessionDesign.SEPARATE_SESSIONS,
+    SessionDesign.ASSUMED_SPREAD,
+)
+ACROSS_SESSION_DESIGNS: Final = (
+    SessionDesign.SEPARATE_SESSIONS,
+    SessionDesign.ASSUMED_SPREAD,
+    SessionDesign.UNREPEATED,
+)
+WITHIN_SESSION_DESIGNS: Final = (
+    SessionDesign.SHARED,
+    SessionDesign.TWO_SHARED,
+    SessionDesign.ONE_SHARED,
+)
+SESSION_INTERVAL_DESIGNS: Final = (*SESSION_UNIT_DESIGNS, SessionDesign.TWO_SHARED)
+
+
+SCOPE_SENTENCES: Final[Mapping[SessionDesign, Sentence]] = {
+    SessionDesign.ONE_SHARED: Sentence("in one session"),
+    SessionDesign.TWO_SHARED: Sentence("in both sessions"),
+    SessionDesign.ASSUMED_SPREAD: Sentence(
+        "assuming that sessions vary equally on both sides"
+    ),
+    SessionDesign.UNREPEATED: Sentence("in different sessions"),
+    SessionDesign.ASSUMED_ONE_SESSION: Sentence(
+        "assuming one session because start times are not reported"
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SharedSessions:
+    row: Indices
+    own: Indices
+    other: Indices
+
+
+@dataclass(frozen=True, slots=True)
+class TwoSessionRatios:
+    row: Indices
+    log_ratio: Floats
+    error: Floats
+    df: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class DesignIntervals:
+    """Intervals of many cells by their designs: one entry per cell.
+
+    ``deciding_low`` to ``deciding_high`` (log scale) decide: with two shared sessions
+    they cover both intervals. ``session`` is the one shared session, else -1.
+    ``between_sd`` is the standard deviation of ln between sessions, ``within_sd`` the
+    part explained by runs. ``is_weak``: start times are assumed.
+    """
+
+    design: NDArray[np.int8]
+    intervals: Intervals
+    deciding_low: Floats
+    deciding_high: Floats
+    two_sessions: TwoSessionRatios
+    cell: RunStatistics
+    baseline: RunStatistics
+    session: Indices
+    own_sessions: Indices
+    baseline_sessions: Indices
+    shared_count: Indices
+    between_sd: Floats
+    within_sd: Floats
+    shared_sessions: SharedSessions
+    is_weak: NDArray[np.bool_]
+
+    def has_design(self, *designs: SessionDesign) -> NDArray[np.bool_]:
+        return np.isin(self.design, designs)
+
+    def scope(self, row: int, session_days: Mapping[int, str]) -> str:
+        design = SessionDesign(self.design[row])
+        day = session_days.get(int(self.session[row]), "")
+        if design == SessionDesign.ONE_SHARED and day:
+            return Sentence("in the session of {day}", day=day)
+        if design == SessionDesign.SHARED:
+            return Sentence("across {n} sessions", n=int(self.shared_count[row]))
+        if design == SessionDesign.SEPARATE_SESSIONS:
+            return Sentence(
+                "across {own} sessions and {other} sessions of the baseline",
+                own=int(self.own_sessions[row]),
+                other=int(self.baseline_sessions[row]),
+            )
+        return SCOPE_SENTENCES.get(design, "")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRatio:
+    session: int
+    ratio: float
+    low: float
+    high: float
+    n: int
+    baseline_n: int
+
+
+@NO_WARNINGS
+def design_intervals(
+    cell: RunStatistics,
+    baseline: RunStatistics,
+    sessions: tuple[SessionStatistics, SessionStatistics],
+    higher_is_better: ArrayLike,
+    *,
+    extra_log_variance: ArrayLike = 0.0,
+    confidence: float = 0.95,
+) -> DesignIntervals:
+    """Return the interval that the design of each cell allows.
+
+    ``sessions`` have a pooled ``rho`` (`sessions.with_pooled_rho`).
+    """
+    cell_sessions, baseline_sessions = sessions
+    size = cell.n.size
+    extra = np.broadcast_to(np.asarray(extra_log_variance, dtype=float), (size,))
+    sign = np.where(np.broadcast_to(higher_is_better, (size,)), 1.0, -1.0)
+    pairs = _find_shared_sessions(cell_sessions, baseline_sessions)
+    session_counts = [
+        _sum_by_row(side.row[side.session != UNKNOWN_TIME], size) for side in sessions
+    ]
+    shared_counts = _sum_by_row(pairs.row, size)
+    has_unknown = [
+        _sum_by_row(side.row[side.session == UNKNOWN_TIME], size) > 0
+        for side in sessions
+    ]
+    design = _designs(
+        cell, baseline, session_counts, shared_counts, has_unknown[0] | has_unknown[1]
+    )
+
+    cell_runs, baseline_runs = (
+        _with_effective_runs(cell, cell_sessions),
+        _with_effective_runs(baseline, baseline_sessions),
+    )
+    session = np.full(size, UNKNOWN_TIME)
+    single = np.flatnonzero(design[pairs.row] == SessionDesign.ONE_SHARED)
+    cell_runs = _replace_rows(
+        cell_runs,
+        pairs.row[single],
+        cell_sessions.run_statistics.take(pairs.own[single]),
+    )
+    baseline_runs = _replace_rows(
+        baseline_runs,
+        pairs.row[single],
+        baseline_sessions.run_statistics.take(pairs.other[single]),
+    )
+    session[pairs.row[single]] = cell_sessions.session[pairs.own[single]]
+    intervals = log_ratio_intervals(
+        cell_runs,
+        baseline_runs,
+        sign > 0,
+        extra_log_variance=extra,
+        confidence=confidence,
+    )
+
+    own_runs, other_runs = (
+        cell_sessions.run_statistics.take(pairs.own),
+        baseline_sessions.run_statistics.take(pairs.other),
+    )
+    log_ratio = sign[pairs.row] * (np.log(own_runs.mean) - np.log(other_runs.mean))
+    noise = own_runs.log_variance() + other_runs.log_variance() + extra[pairs.row]
+    rounding = (
+        _rounding(cell_sessions)[pairs.own] + _rounding(baseline_sessions)[pairs.other]
+    )
+    over_sessions = _session_log_ratios(
+        design,
+        _spread(pairs.row, log_ratio, rounding, size),
+        [_units(*side, size) for side in zip(sessions, session_counts, strict=True)],
+        sign,
+        extra,
+        session_counts[0] >= REPEATED_SESSIONS,
+    )
+    within = _sum_by_row(pairs.row, size, noise) / shared_counts
+    within = np.where(over_sessions.is_paired, within, over_sessions.within_variance)
+    probability = (1 + confidence) / 2
+    rows = np.flatnonzero(np.isin(design, SESSION_INTERVAL_DESIGNS))
+    intervals = _with_sessions(intervals, over_sessions, rows, probability)
+
+    low = np.log(intervals.ratio) - intervals.log_half_width
+    high = np.log(intervals.ratio) + intervals.log_half_width
+    indices = np.flatnonzero(design[pairs.row] == SessionDesign.TWO_SHARED).reshape(
+        -1, 2
+    )
+    two_sessions = _two_session_ratios(
+        pairs.row[indices][:, 0],
+        log_ratio[indices],
+        (own_runs.take(indices), other_runs.take(indices)),
+        extra[pairs.row][indices],
+    )
+    half_width = t_quantiles(two_sessions.df, probability) * two_sessions.error
+    low[two_sessions.row] = (two_sessions.log_ratio - half_width).min(axis=1)
+    high[two_sessions.row] = (two_sessions.log_ratio + half_width).max(axis=1)
+    return DesignIntervals(
+        design=design,
+        intervals=intervals,
+        deciding_low=low,
+        deciding_high=high,
+        two_sessions=two_sessions,
+        cell=cell_runs,
+        baseline=baseline_runs,
+        session=session,
+        own_sessions=session_counts[0],
+        baseline_sessions=session_counts[1],
+        shared_count=shared_counts,
+        between_sd=over_sessions.between_sd,
+        within_sd=np.sqrt(within),
+        shared_sessions=pairs,
+        is_weak=(design == SessionDesign.ASSUMED_ONE_SESSION)
+        | (design == SessionDesign.ASSUMED_SPREAD) & (has_unknown[0] | has_unknown[1]),
+    )
+
+
+@NO_WARNINGS
+def exclude_first_runs(
+    cells: RunStatistics, sessions: SessionStatistics
+) -> RunStatistics:
+    remaining, size = sessions.exclude_first_runs(), cells.n.size
+    excluded = _sum_by_row(sessions.row, size, (sessions.n - remaining.n).astype(float))
+    is_excluded = sessions.n > remaining.n
+    distance = np.where(
+        is_excluded, sessions.first_mean - cells.mean[sessions.row], 0.0
+    )
+    n = cells.n - excluded
+    shift = _sum_by_row(sessions.row, size, distance) / n
+    squares = cells.variance * (cells.n - 1) - _sum_by_row(
+        sessions.row, size, distance**2
+    )
+    variance = np.maximum(squares - n * shift**2, 0) / (n - 1)
+    return replace(
+        cells,
+        n=n.astype(np.int64),
+        mean=cells.mean - shift,
+        variance=np.where(excluded > 0, variance, cells.variance),
+    )
+
+
+def session_ratios(
+    own: SessionStatistics,
+    other: SessionStatistics,
+    *,
+    higher_is_better: bool,
+    extra_log_variance: float = 0.0,
+    confidence: float = 0.95,
+) -> tuple[SessionRatio, ...]:
+    own, other = with_pooled_rho(own, other, 1)
+    pairs = _find_shared_sessions(own, other)
+    intervals = log_ratio_intervals(
+        own.run_statistics.take(pairs.own),
+        other.run_statistics.take(pairs.other),
+        higher_is_better,
+        extra_log_variance=extra_log_variance,
+        confidence=confidence,
+    )
+    return tuple(
+        SessionRatio(*values)
+        for values in zip(
+            own.session[pairs.own].tolist(),
+            intervals.ratio.tolist(),
+            intervals.low.tolist(),
+            intervals.high.tolist(),
+            own.n[pairs.own].tolist(),
+            other.n[pairs.other].tolist(),
+            strict=True,
+        )
+    )
+
+
+def _two_session_ratios(
+    row: Indices,
+    log_ratio: Floats,
+    sides: tuple[RunStatistics, RunStatistics],
+    extra: Floats,
+) -> TwoSessionRatios:
+    own_runs, other_runs = sides
+    own_variance, other_variance = own_runs.log_variance(), other_runs.log_variance()
+    df = welch_df(
+        own_variance,
+        own_runs.effective_n,
+        other_variance,
+        other_runs.effective_n,
+        extra,
+    )
+    # Few runs have MOVER's interval: that of the smaller side's degrees of freedom is
+    # at least as wide and has a p value.
+    n = np.minimum(own_runs.n, other_runs.n)
+    df = np.where(n < WELCH_RUNS, np.maximum(n - 1.0, 1.0), df)
+    # Single or identical runs do not determine the error of a session.
+    has_spread = (n > 1) & (np.minimum(own_variance, other_variance) > MIN_G)
+    return TwoSessionRatios(
+        row,
+        log_ratio,
+        np.where(has_spread, np.sqrt(own_variance + other_variance + extra), np.inf),
+        df,
+    )
+
+
+def _sum_by_row(
+    row: Indices, size: int, weights: Floats | None = None
+) -> NDArray[np.int64]:
+    return np.bincount(row, weights=weights, minlength=size)
+
+
+def _find_shared_sessions(
+    own: SessionStatistics, other: SessionStatistics
+) -> SharedSessions:
+    if not (own.row.size and other.row.size):
+        empty = np.array([], dtype=np.int64)
+        return SharedSessions(empty, empty, empty)
+    session_count = int(max(own.session.max(), other.session.max())) + 2
+    own_codes, other_codes = (
+        side.row * session_count + side.session + 1 for side in (own, other)
+    )
+    index = np.minimum(np.searchsorted(other_codes, own_codes), other_codes.size - 1)
+    is_shared = (other_codes[index] == own_codes) & (own.session != UNKNOWN_TIME)
+    indices = np.flatnonzero(is_shared)
+    return SharedSessions(own.row[indices], indices, index[indices])
+
+
+def _designs(
+    cell: RunStatistics,
+    baseline: RunStatistics,
+    session_counts: list[Indices],
+    shared: Indices,
+    is_unknown: NDArray[np.bool_],
+) -> NDArray[np.int8]:
+    n = np.minimum(cell.n, baseline.n)
+    fewer, more = np.minimum(*session_counts), np.maximum(*session_counts)
+    has_one = (fewer > 0) | is_unknown
+    return np.select(
+        [
+            n < 1,
+            n < 2,
+            shared >= REPEATED_SESSIONS,
+            fewer >= REPEATED_SESSIONS,
+            shared == 2,
+            shared == 1,
+            (more >= REPEATED_SESSIONS) & has_one,
+            is_unknown,
+        ],
+        [
+            SessionDesign.NONE,
+            SessionDesign.SINGLE_RUN,
+            SessionDesign.SHARED,
+            SessionDesign.SEPARATE_SESSIONS,
+            SessionDesign.TWO_SHARED,
+            SessionDesign.ONE_SHARED,
+            SessionDesign.ASSUMED_SPREAD,
+            SessionDesign.ASSUMED_ONE_SESSION,
+        ],
+        SessionDesign.UNREPEATED,
+    ).astype(np.int8)
+
+
+def _with_effective_runs(
+    cells: RunStatistics, side: SessionStatistics
+) -> RunStatistics:
+    size = cells.n.size
+    runs, effective = (
+        _sum_by_row(side.row, size, np.asarray(values, dtype=float))
+        for values in (side.n, side.effective_runs)
+    )
+    effective_share = np.where(runs > 0, effective / np.maximum(runs, 1), 1.0)
+    inflation = np.where(side.rho > 0, side.effective_variance / side.variance, 1.0)
+    widened = _sum_by_row(side.row, size, side.n * np.nan_to_num(inflation, nan=1.0))
+    widened = np.where(runs > 0, widened / np.maximum(runs, 1), 1.0)
+    return replace(
+        cells,
+        variance=cells.variance * widened,
+        effective_runs=np.asarray(cells.n * effective_share, dtype=float),
+    )
+
+
+def _replace_rows(
+    cells: RunStatistics, rows: Indices, by: RunStatistics
+) -> RunStatistics:
+    names = ("n", "mean", "variance", "resolution", "effective_runs")
+    return RunStatistics(
+        **_changed_columns(cells, rows, {name: getattr(by, name) for name in names})
+    )
+
+
+def _changed_columns(
+    columns: object, rows: Indices, new_columns: Mapping[str, Any]
+) -> dict[str, NDArray[Any]]:
+    changed = {}
+    for name, values in new_columns.items():
+        changed[name] = np.array(getattr(columns, name))
+        changed[name][rows] = values
+    return changed
+
+
+def _rounding(side: SessionStatistics) -> Floats:
+    step = side.resolution / side.mean
+    return np.nan_to_num(step**2 / 12, nan=0.0, posinf=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSpread:
+    count: Floats
+    mean: Floats
+    variance: Floats
+    mean_variance: Floats
+
+
+def _spread(row: Indices, values: Floats, rounding: Floats, size: int) -> SessionSpread:
+    count = _sum_by_row(row, size).astype(float)
+    mean = _sum_by_row(row, size, values) / count
+    squares = _sum_by_row(row, size, (values - mean[row]) ** 2)
+    variance = squares / np.where(count > 1, count - 1, np.nan)
+    rounding_variance = _sum_by_row(row, size, rounding) / count
+    mean_variance = np.where(
+        variance < rounding_variance, rounding_variance, variance / count
+    )
+    return SessionSpread(count, mean, variance, mean_variance)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionUnits:
+    spread: SessionSpread
+    within_variance: Floats
+
+
+def _units(side: SessionStatistics, session_counts: Indices, size: int) -> SessionUnits:
+    """Use only the known sessions if there are three, else all."""
+    is_unit = (side.session != UNKNOWN_TIME) | (
+        session_counts[side.row] < REPEATED_SESSIONS
+    )
+    row, means = side.row[is_unit], side.mean[is_unit]
+    spread = _spread(row, np.log(means), _rounding(side)[is_unit], size)
+    variance = np.nan_to_num(side.run_statistics.log_variance()[is_unit])
+    return SessionUnits(spread, _sum_by_row(row, size, variance) / spread.count)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLogRatios:
+    log_ratio: Floats
+    variance: Floats
+    df: Floats
+    between_sd: Floats
+    is_paired: NDArray[np.bool_]
+    within_variance: Floats
+
+
+def _session_log_ratios(
+    design: NDArray[np.int8],
+    paired: SessionSpread,
+    sides: list[SessionUnits],
+    sign: Floats,
+    extra: Floats,
+    is_cell_repeated: NDArray[np.bool_],
+) -> SessionLogRatios:
+    cell, baseline = sides
+    is_paired = np.isin(design, (SessionDesign.SHARED, SessionDesign.TWO_SHARED))
+    is_borrowed = design == SessionDesign.ASSUMED_SPREAD
+    paired_df = (paired.mean_variance + extra) ** 2 / (
+        paired.mean_variance**2 / (paired.count - 1)
+    )
+    parts = cell.spread.mean_variance, baseline.spread.mean_variance
+    counts = cell.spread.count, baseline.spread.count
+    welch = welch_df(parts[0], counts[0], parts[1], counts[1], extra)
+    # Use one side's spread between sessions for both sides, plus the excess of the
+    # other side's runs.
+    repeated_count, other_count = (
+        np.where(is_cell_repeated, *counts),
+        np.where(is_cell_repeated, *counts[::-1]),
+    )
+    within = np.where(is_cell_repeated, cell.within_variance, baseline.within_variance)
+    other_within = np.where(
+        is_cell_repeated, baseline.within_variance, cell.within_variance
+    )
+    excess = np.maximum(other_within - within, 0) / other_count
+    repeated_variance = np.where(is_cell_repeated, *parts)
+    borrowed = repeated_variance * (1 + repeated_count / other_count) + excess
+    borrowed_df = (borrowed + extra) ** 2 / (
+        (borrowed - excess) ** 2 / (repeated_count - 1)
+    )
+
+    freedom = [np.maximum(count - 1, 0) for count in counts]
+    squares = [
+        np.nan_to_num(side.spread.variance) * degrees
+        for side, degrees in zip(sides, freedom, strict=True)
+    ]
+    pooled = sum(squares) / np.where(sum(freedom) > 0, sum(freedom), np.nan)
+    return SessionLogRatios(
+        log_ratio=np.where(
+            is_paired, paired.mean, sign * (cell.spread.mean - baseline.spread.mean)
+        ),
+        variance=extra
+        + np.select(
+            [is_paired, is_borrowed], [paired.mean_variance, borrowed], sum(parts)
+        ),
+        df=np.select([is_paired, is_borrowed], [paired_df, borrowed_df], welch),
+        between_sd=np.sqrt(np.where(is_paired, paired.variance, pooled)),
+        is_paired=is_paired,
+        within_variance=(cell.within_variance + baseline.within_variance) / 2,
+    )
+
+
+def _with_sessions(
+    intervals: Intervals,
+    log_ratios: SessionLogRatios,
+    rows: Indices,
+    probability: float,
+) -> Intervals:
+    error = np.sqrt(log_ratios.variance[rows])
+    half_width = t_quantiles(np.maximum(log_ratios.df[rows], 1), probability) * error
+    exists = np.isfinite(half_width) & (half_width**2 > MIN_G)
+    ratio = np.exp(log_ratios.log_ratio[rows])
+    exists &= np.isfinite(ratio) & (ratio > 0)
+    new_columns = {
+        "ratio": ratio,
+        "log_half_width": np.where(exists, half_width, np.nan),
+        "standard_error": np.where(exists, error, np.nan),
+        "df": np.where(exists, log_ratios.df[rows], np.nan),
+        "method": np.where(exists, Method.SESSIONS, Method.NONE),
+        "baseline_g": np.where(half_width**2 > MIN_G, MIN_G * 2, 0.0),
+        "cell_g": np.where(half_width**2 > MIN_G, MIN_G * 2, 0.0),
+    }
+    return Intervals(**_changed_columns(intervals, rows, new_columns))

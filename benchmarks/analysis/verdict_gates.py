@@ -1,0 +1,377 @@
+"""Gates: reasons to withhold a verdict, and how many runs or sessions are needed.
+
+The needed number solves the interval's formula for the same mean and spread. Stop by
+width: stopping at the first significant difference finds one in 19 % of equal systems.
+"""
+
+from collections.abc import Mapping, Sequence
+from enum import IntFlag, auto
+from functools import cache
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from benchmarks.analysis.intervals import (
+    MIN_G,
+    NOISY_G,
+    WELCH_RUNS,
+    Floats,
+    Intervals,
+    Method,
+    RunStatistics,
+    t_quantiles,
+    t_quantiles_of_runs,
+    welch_df,
+)
+from benchmarks.analysis.sessions import REPEATED_SESSIONS
+from benchmarks.sentences import Sentence, pluralized, template
+
+
+class Gate(IntFlag):
+    """A reason to withhold a verdict."""
+
+    # New gates go to the end.
+    NO_RUNS = auto()
+    SINGLE_RUN = auto()
+    TWO_RUNS = auto()
+    FEW_RUNS = auto()
+    ZERO = auto()
+    NO_SPREAD = auto()
+    NOISY_BASELINE = auto()
+    NO_INTERVAL = auto()
+
+    NATIVE = auto()
+    NO_BASELINE = auto()
+    AMBIGUOUS_BASELINE = auto()
+    STALE_BASELINE = auto()
+    OTHER_SESSION = auto()
+    UNDIRECTED = auto()
+    UNIT_MISMATCH = auto()
+    OTHER_PARAMETERS = auto()
+
+    BIMODAL = auto()
+    PERIODIC = auto()
+    DRIFT = auto()
+    FLAGGED = auto()
+    CLOCK_SUSPECT = auto()
+    WITHIN_METER_ERROR = auto()
+    FIRST_RUN = auto()
+    SCALING = auto()
+    OTHER_HOST = auto()
+    UNREPEATED = auto()
+    FEW_INDEPENDENT = auto()
+    SLOWDOWN = auto()
+    NO_SPEED = auto()
+
+    @property
+    def code(self) -> str:
+        return (self.name or "").lower()
+
+
+SOLVED_BY_RUNS: Final = (
+    Gate.SINGLE_RUN
+    | Gate.TWO_RUNS
+    | Gate.FEW_RUNS
+    | Gate.NOISY_BASELINE
+    | Gate.NO_INTERVAL
+)
+
+SHAPE_GATES: Final = Gate.BIMODAL | Gate.PERIODIC | Gate.DRIFT | Gate.FIRST_RUN
+
+LIFTED_BY_SEPARATION: Final = (
+    SHAPE_GATES
+    | Gate.NOISY_BASELINE
+    | Gate.NO_INTERVAL
+    | Gate.NO_SPREAD
+    | Gate.FEW_INDEPENDENT
+)
+LIFTED_BY_LARGE_SEPARATION: Final = (
+    LIFTED_BY_SEPARATION | Gate.UNREPEATED | Gate.OTHER_SESSION | Gate.STALE_BASELINE
+)
+
+NO_COUNTERPART: Final = (
+    Gate.NATIVE
+    | Gate.NO_BASELINE
+    | Gate.AMBIGUOUS_BASELINE
+    | Gate.UNDIRECTED
+    | Gate.OTHER_PARAMETERS
+    | Gate.UNIT_MISMATCH
+    | Gate.NO_SPEED
+)
+
+GATES_BY_STATE: Final[Mapping[str, Gate]] = {
+    "native": Gate.NATIVE,
+    "reference": Gate.NATIVE,
+    "paired": Gate(0),
+    "relative": Gate(0),
+    "other_session": Gate.OTHER_SESSION,
+    "stale": Gate.STALE_BASELINE,
+    "ambiguous": Gate.AMBIGUOUS_BASELINE,
+    "missing": Gate.NO_BASELINE,
+    "undirected": Gate.UNDIRECTED,
+    "scaling": Gate.SCALING,
+    "other_parameters": Gate.OTHER_PARAMETERS,
+    "unit_mismatch": Gate.UNIT_MISMATCH,
+    "other_host": Gate.OTHER_HOST,
+    "slowdown": Gate.SLOWDOWN,
+    "no_speed": Gate.NO_SPEED,
+}
+GATES_BY_ISSUE: Final[Mapping[str, Gate]] = {
+    "bimodal": Gate.BIMODAL,
+    "periodic": Gate.PERIODIC,
+    "drift": Gate.DRIFT,
+    "first_run": Gate.FIRST_RUN,
+    "clock_suspect": Gate.CLOCK_SUSPECT,
+}
+
+GATE_SENTENCES: Final[Mapping[Gate, str]] = {
+    Gate.NO_RUNS: template("One side has no runs."),
+    Gate.SINGLE_RUN: template(
+        "Single run: no uncertainty estimate. A verdict needs at least 5 runs per side."
+    ),
+    Gate.TWO_RUNS: template("Two runs give a rough interval but no verdict."),
+    Gate.FEW_RUNS: template(
+        "With {n} runs, the result is only indicative. A verdict needs at least 5 "
+        "runs per side."
+    ),
+    Gate.ZERO: template(
+        "One side has a value of 0 or less, so no ratio can be calculated."
+    ),
+    Gate.NO_SPREAD: template(
+        "All values on one side are identical and their resolution is unknown, so "
+        "the uncertainty cannot be estimated."
+    ),
+    Gate.NOISY_BASELINE: template(
+        "The baseline is too noisy: its confidence interval is "
+        "±{baseline_percent:.0f}%."
+    ),
+    Gate.NO_INTERVAL: template(
+        "The runs vary too much, or were measured too coarsely, to calculate a "
+        "confidence interval of the ratio."
+    ),
+    Gate.NATIVE: template("This is the baseline that other results are compared with."),
+    Gate.NO_BASELINE: template("No native run to compare with."),
+    Gate.AMBIGUOUS_BASELINE: template("Several native results match but disagree."),
+    Gate.STALE_BASELINE: template(
+        "The baseline is outdated: it was measured too long before or after, or "
+        "the machine has changed."
+    ),
+    Gate.OTHER_SESSION: template(
+        "The baseline is from another session, so changes between the sessions "
+        "would count as a difference."
+    ),
+    Gate.UNDIRECTED: template("For this metric, neither higher nor lower is better."),
+    Gate.UNIT_MISMATCH: template("The two sides are measured in different units."),
+    Gate.OTHER_PARAMETERS: template(
+        "The two sides ran the benchmark with different parameters."
+    ),
+    Gate.BIMODAL: template(
+        "The runs are bimodal (two speeds), so one mean does not describe them."
+    ),
+    Gate.PERIODIC: template(
+        "The runs follow a pattern over time, so they are not independent."
+    ),
+    Gate.DRIFT: template(
+        "The runs drift over time, so their mean depends on when they stopped."
+    ),
+    Gate.FLAGGED: template(
+        "A flag questions the result or its baseline. If the numbers are correct, "
+        "dismiss the flag to get a verdict."
+    ),
+    Gate.CLOCK_SUSPECT: template("The clock that timed the runs cannot be trusted."),
+    Gate.FIRST_RUN: template(
+        "The first run differs from the others. Add a warm-up run or exclude the "
+        "first run."
+    ),
+    Gate.SCALING: template(
+        "This compares the sum of several VMs with one machine. That is scaling, so "
+        "there is no verdict."
+    ),
+    Gate.OTHER_HOST: template(
+        "The two sides ran on different hosts. Only ratios to each host's own "
+        "native runs can be compared."
+    ),
+    Gate.UNREPEATED: template(
+        "The two sides ran in different sessions, and the variation between "
+        "sessions is unknown."
+    ),
+    Gate.FEW_INDEPENDENT: template(
+        "Each run depends on the previous one: {n} runs count as {worth:.1f} "
+        "independent runs, and a verdict needs 5."
+    ),
+    Gate.SLOWDOWN: template(
+        "This compares one of several VMs with a single VM on the same system. That "
+        "is a slowdown, so there is no verdict."
+    ),
+    Gate.NO_SPEED: template(
+        "This metric is not a speed, so it has no relative performance."
+    ),
+    Gate.WITHIN_METER_ERROR: template(
+        "The difference is within the possible disagreement of two power meters."
+    ),
+}
+
+
+def statistical_gates(
+    cell: RunStatistics, baseline: RunStatistics, intervals: Intervals
+) -> NDArray[np.int64]:
+    n = np.minimum(cell.n, baseline.n)
+    too_few = (Gate.NO_RUNS, Gate.SINGLE_RUN, Gate.TWO_RUNS, Gate.FEW_RUNS)
+    limits = [n < 1, n < 2, n < 3, n < WELCH_RUNS]
+    gates = np.select(limits, [int(gate) for gate in too_few], 0)
+    is_zero = (n > 0) & np.isnan(intervals.ratio)
+    several = (n > 1) & ~is_zero
+    # Negated so that NaN counts as no spread.
+    no_spread = several & ~(np.minimum(intervals.baseline_g, intervals.cell_g) > MIN_G)
+    no_interval = several & ~no_spread & (intervals.method == Method.NONE)
+    noisy = several & ~no_interval & (intervals.baseline_g >= NOISY_G)
+    gates = gates | is_zero * int(Gate.ZERO) | no_spread * int(Gate.NO_SPREAD)
+    gates |= no_interval * int(Gate.NO_INTERVAL) | noisy * int(Gate.NOISY_BASELINE)
+    return np.asarray(gates, dtype=np.int64)
+
+
+def gates_from_states(states: Sequence[str]) -> NDArray[np.int64]:
+    # Raise KeyError for an unknown state: without a gate it would allow a verdict.
+    bits = {state: int(gate) for state, gate in GATES_BY_STATE.items()}
+    return np.array([bits[state] for state in states], dtype=np.int64)
+
+
+def gates_from_issues(issue_codes: Sequence[str | None]) -> NDArray[np.int64]:
+    gates = np.zeros(len(issue_codes), dtype=np.int64)
+    for row, codes in enumerate(issue_codes):
+        for code in codes.split(",") if codes else ():
+            gates[row] |= int(GATES_BY_ISSUE[code])
+    return gates
+
+
+@cache
+def split_gates(gates: int) -> tuple[Gate, ...]:
+    return tuple(gate for gate in Gate if int(gate) & gates)
+
+
+@cache
+def gate_codes(gates: int) -> tuple[str, ...]:
+    return tuple(gate.code for gate in split_gates(gates))
+
+
+MAX_RUNS: Final = 200
+MAX_SESSIONS: Final = 60
+
+
+def runs_for_width(
+    cell: RunStatistics,
+    baseline: RunStatistics,
+    half_width: ArrayLike,
+    *,
+    extra_log_variance: ArrayLike = 0.0,
+    confidence: float = 0.95,
+) -> NDArray[np.int64]:
+    """Return how many runs per side narrow the interval to a relative ``half_width``.
+
+    0 if `MAX_RUNS` are not enough or the spread is unknown.
+    """
+    max_log_width = np.broadcast_to(np.arcsinh(half_width), cell.n.shape)
+    extra = np.broadcast_to(np.asarray(extra_log_variance, dtype=float), cell.n.shape)
+    probability = (1 + confidence) / 2
+    too_few = np.full(cell.n.shape, WELCH_RUNS - 1)
+    enough = np.full(cell.n.shape, MAX_RUNS + 1)
+    while np.any(enough - too_few > 1):
+        middle = (too_few + enough + 1) // 2
+        is_enough = _is_enough(
+            cell, baseline, middle, max_log_width, extra, probability
+        )
+        enough = np.where(is_enough, middle, enough)
+        too_few = np.where(is_enough, too_few, middle)
+    return np.where(enough > MAX_RUNS, 0, enough)
+
+
+def _is_enough(
+    cell: RunStatistics,
+    baseline: RunStatistics,
+    runs: NDArray[np.int64],
+    max_log_width: Floats,
+    extra: Floats,
+    probability: float,
+) -> NDArray[np.bool_]:
+    cell_n, baseline_n = np.maximum(cell.n, runs), np.maximum(baseline.n, runs)
+    cell_variance, baseline_variance = (
+        cell.log_variance(cell_n),
+        baseline.log_variance(baseline_n),
+    )
+    cell_g = t_quantiles_of_runs(cell_n, probability) ** 2 * cell_variance
+    baseline_g = t_quantiles_of_runs(baseline_n, probability) ** 2 * baseline_variance
+    df = welch_df(cell_variance, cell_n, baseline_variance, baseline_n, extra)
+    half_width = t_quantiles(df, probability) * np.sqrt(
+        cell_variance + baseline_variance + extra
+    )
+    is_not_noisy = np.maximum(cell_g, baseline_g) < NOISY_G
+    return np.asarray((half_width < max_log_width) & is_not_noisy, dtype=bool)
+
+
+def runs_for_mean(cell: RunStatistics, half_width: ArrayLike) -> NDArray[np.int64]:
+    exact_baseline = RunStatistics.from_sums(
+        np.full(cell.n.shape, MAX_RUNS + 1), 1.0, 0.0, 0.0
+    )
+    return runs_for_width(cell, exact_baseline, half_width)
+
+
+def sessions_for_width(
+    between_sd: Floats, is_shared: NDArray[np.bool_], log_half_width: Floats
+) -> NDArray[np.int64]:
+    """Return how many sessions narrow the interval; ``between_sd`` is on the log scale.
+
+    0 if `MAX_SESSIONS` are not enough or the spread is unknown.
+    """
+    counts = np.arange(REPEATED_SESSIONS, MAX_SESSIONS + 1)
+    shared_widths = t_quantiles_of_runs(counts, 0.975) / np.sqrt(counts)
+    separate_widths = t_quantiles(np.asarray(2.0 * counts - 2), 0.975) * np.sqrt(
+        2 / counts
+    )
+    needed = log_half_width / between_sd
+    too_few = [
+        np.searchsorted(-widths, -needed, "right")
+        for widths in (shared_widths, separate_widths)
+    ]
+    index = np.where(is_shared, *too_few)
+    is_enough = (index < counts.size) & np.isfinite(needed)
+    return np.where(is_enough, counts[np.minimum(index, counts.size - 1)], 0)
+
+
+def width_sentence(
+    runs: int, needed: int, half_width: float, *, side_count: int = 2
+) -> Sentence:
+    percent = half_width * 100
+    if needed and needed <= runs:
+        return Sentence(
+            "The confidence interval is within ±{percent:g}%.", percent=percent
+        )
+    if not needed and side_count == 2:
+        return Sentence(
+            "{n} runs per side are not enough to bring the confidence interval "
+            "within ±{percent:g}%.",
+            n=MAX_RUNS,
+            percent=percent,
+        )
+    if not needed:
+        return Sentence(
+            "{n} runs are not enough to bring the confidence interval within "
+            "±{percent:g}%.",
+            n=MAX_RUNS,
+            percent=percent,
+        )
+    if side_count == 2:
+        return pluralized(
+            "{n} more run per side brings the confidence interval within "
+            "±{percent:g}%.",
+            "{n} more runs per side bring the confidence interval within "
+            "±{percent:g}%.",
+            n=needed - runs,
+            percent=percent,
+        )
+    return pluralized(
+        "{n} more run brings the confidence interval within ±{percent:g}%.",
+        "{n} more runs bring the confidence interval within ±{percent:g}%.",
+        n=needed - runs,
+        percent=percent,
+    )

@@ -1,0 +1,120 @@
+"""Named paths of comparisons, studies and evidence.
+
+A view belongs to a person or is shared with one of their labs, with a unique name:
+saving it again replaces the path.
+"""
+
+import re
+from typing import Final
+
+from django.contrib.auth.models import User
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from benchmarks.errors import InvalidError, NotFoundError
+from benchmarks.models import Lab, Membership, SavedView
+from benchmarks.sentences import Sentence
+from benchmarks.text import clean_text, normalize_whitespace
+from benchmarks.viewer import Viewer
+
+MAX_SAVED_VIEWS: Final = 200
+"""Per person and per lab."""
+MAX_PATH_LENGTH: Final = 4_000
+SAVABLE_PATHS: Final = re.compile(
+    r"/(?:compare|evidence|studies)/(?:[-\w]+/)*(?:\?[^\s#]*)?\Z"
+)
+
+
+def can_be_saved(path: str) -> bool:
+    return len(path) <= MAX_PATH_LENGTH and SAVABLE_PATHS.match(path) is not None
+
+
+def visible_views(viewer: Viewer, person: User | None = None) -> QuerySet[SavedView]:
+    """Return the views of a person and of the viewer's labs, by name."""
+    condition = Q(lab__in=viewer.lab_ids)
+    if person is not None:
+        condition |= Q(lab=None, person=person)
+    views = SavedView.objects.filter(condition).select_related("lab")
+    return views.order_by("name", "pk")
+
+
+def find_view(viewer: Viewer, pk: int, person: User | None = None) -> SavedView:
+    view = visible_views(viewer, person).filter(pk=pk).first()
+    if view is None:
+        raise NotFoundError(Sentence("saved view"), pk)
+    return view
+
+
+def save_view(
+    *, name: str, path: str, person: User | None, lab: Lab | None, agent: str = ""
+) -> SavedView:
+    """Save a path for a person or a lab; ``agent`` saves it if no person does."""
+    name, path = _checked_name(name), _checked_path(path)
+    scope = Q(lab=lab) if lab else Q(lab=None, person=person)
+    existing = SavedView.objects.filter(scope)
+    saved_by = person.get_username() if person else agent
+    if view := existing.filter(name=name).first():
+        view.path, view.person, view.saved_by = path, person, saved_by
+        view.saved_at = timezone.now()
+        view.save()
+        return view
+    if existing.count() >= MAX_SAVED_VIEWS:
+        raise InvalidError(
+            "invalid_saved_view",
+            "You already have {n} saved views. Delete one first.",
+            n=MAX_SAVED_VIEWS,
+        )
+    return SavedView.objects.create(
+        lab=lab, person=person, saved_by=saved_by, name=name, path=path
+    )
+
+
+def update_view(
+    *,
+    view: SavedView,
+    name: str | None = None,
+    path: str | None = None,
+    person: User | None = None,
+    agent: str = "",
+) -> SavedView:
+    """Change name or path, not the owner."""
+    if name is not None:
+        view.name = _checked_name(name)
+        other_views = SavedView.objects.exclude(pk=view.pk).filter(name=view.name)
+        scope = Q(lab=view.lab_id) if view.lab_id else Q(lab=None, person=view.person)
+        if other_views.filter(scope).exists():
+            raise InvalidError(
+                "invalid_saved_view", "Another view already has this name."
+            )
+    if path is not None:
+        view.path = _checked_path(path)
+    view.person = person if view.lab_id else view.person
+    view.saved_by = person.get_username() if person else agent
+    view.saved_at = timezone.now()
+    view.save()
+    return view
+
+
+def _checked_name(name: str) -> str:
+    name = clean_text(normalize_whitespace(name), label=Sentence("name"))
+    if not name or len(name) > 100:
+        raise InvalidError("invalid_saved_view", "Enter a name of 1 to 100 characters.")
+    return name
+
+
+def _checked_path(path: str) -> str:
+    if not can_be_saved(path):
+        raise InvalidError(
+            "invalid_saved_view",
+            "Enter the URL path of a study, a comparison or an evidence page, for "
+            "example /compare/?work=cpu-integer",
+        )
+    return path
+
+
+def may_change_view(view: SavedView, person: User) -> bool:
+    """Owners and editors of the lab may change it."""
+    if view.person_id == person.pk or view.lab_id is None:
+        return view.person_id == person.pk
+    memberships = Membership.objects.filter(lab=view.lab_id, user=person)
+    return memberships.filter(role__in=Membership.EDITORS).exists()

@@ -1,0 +1,330 @@
+"""A row of a comparison: one cell relative to its baseline, in one measure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from benchmarks.analysis.assessment import CellAssessment, TableRatio
+from benchmarks.analysis.energy_ratio import EnergyRatio, MeterFacts
+from benchmarks.analysis.intervals import mean_interval
+from benchmarks.custom_tools.lookup import require_tool
+from benchmarks.models import Case, Cell, Efficiency, Study, System
+from benchmarks.sentences import Sentence, sentence_from_json, with_unit
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A compared quantity and its verdicts."""
+
+    name: str
+    verdicts: tuple[str, ...]
+    lower_is_better: bool = False
+
+
+RELATIVE_SPEED = Measure("speed", ("slower", "faster", "equivalent", "undetermined"))
+ENERGY_PER_WORK = Measure(
+    "energy", ("less", "more", "equivalent", "undetermined"), lower_is_better=True
+)
+State = Efficiency.State
+NOT_COMPARED_YET = "waiting"
+RATIO_KINDS: Mapping[str, str] = {
+    State.AGAINST_REFERENCE: "relative",
+    State.OTHER_HOST: "relative",
+    State.SCALING: "scaling",
+    State.SLOWDOWN: "slowdown",
+}
+NO_SINGLE_FIGURE = "no_single_figure"
+CIRCUMSTANCES = ("scenario", "vms", "slot", "load")
+FIGURE_SHAPE_FIELDS = ("shape", "shape_codes", "minimum", "maximum")
+FIGURE_FIELDS = ("system", "case", *CIRCUMSTANCES, "n", "mean", *FIGURE_SHAPE_FIELDS)
+"""Cells have larger fields, which figures do not need."""
+ROW_FIELDS = (
+    *("case_id", *CIRCUMSTANCES),
+    *("pk", "system_id", "clock", "mean", "n", "m2", "decimals", "document", "table"),
+    *("minimum", "maximum", "shape_codes"),
+)
+"""Shapes are read only if needed."""
+
+
+class FigureLike(Protocol):
+    @property
+    def value(self) -> float | None: ...
+    @property
+    def mode_medians(self) -> tuple[float, ...]: ...
+    @property
+    def range(self) -> tuple[float, float] | None: ...
+    @property
+    def value_interval(self) -> tuple[float, float] | None: ...
+
+
+@dataclass(frozen=True)
+class CellFigure:
+    value: float | None
+    shape_codes: tuple[str, ...] = ()
+    reason: str = ""
+    mode_medians: tuple[float, ...] = ()
+    range: tuple[float, float] | None = None
+    value_interval: tuple[float, float] | None = None
+    """The 95 % interval of the value from its runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellEnergy:
+    """Energies (J) of a cell and its baseline per ``unit`` of work.
+
+    ``assessment`` is None if two meters rule out an interval; sessions are -1 if
+    unknown.
+    """
+
+    unit: str
+    joules_per_unit: tuple[float, ...]
+    meter: MeterFacts
+    gates: int = 0
+    baseline_mean: float | None = None
+    baseline_n: int = 0
+    sessions: tuple[int, ...] = ()
+    ratio: EnergyRatio | None = None
+    assessment: CellAssessment | None = None
+
+    @property
+    def mean(self) -> float:
+        return sum(self.joules_per_unit) / len(self.joules_per_unit)
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonResult:
+    """A cell's result in one measure: a speed, or the energy of its work.
+
+    ``value`` and ``baseline_value`` are means over runs in ``unit``. They and ``ratio``
+    are None if no single figure describes the runs: then ``mode_medians`` are the two
+    modes, ``range`` the lowest and highest run, ``ratio_range`` the ratios of the
+    extreme runs.
+
+    ``ratio`` is 1 for the baseline, and less is worse. ``ratio_kind`` names the
+    reference: a native baseline ("efficiency"), a reference system ("relative"), one
+    machine for a sum over VMs ("scaling"), the system with one VM ("slowdown").
+
+    ``interval`` is the 95 % interval of ``displayed_ratio``. ``comparability`` is full,
+    limited or none (empty without a baseline).
+    """
+
+    value: float | None
+    unit: str
+    better: str
+    n: int
+    baseline_value: float | None
+    baseline_n: int | None
+    baseline_system_id: int | None
+    ratio: float | None
+    ratio_kind: str
+    state: str
+    reason: str
+    assessment: CellAssessment | None
+    shape_codes: tuple[str, ...] = ()
+    baseline_shape_codes: tuple[str, ...] = ()
+    shape_sentence: str = ""
+    mode_medians: tuple[float, ...] = ()
+    range: tuple[float, float] | None = None
+    measure: Measure = RELATIVE_SPEED
+    energy: CellEnergy | None = None
+    comparability: str = ""
+    comparability_reason: str = ""
+    ratio_range: tuple[float, float] | None = None
+    interval: tuple[float, float] | None = None
+    value_interval: tuple[float, float] | None = None
+
+    @property
+    def display_state(self) -> str:
+        return (
+            NO_SINGLE_FIGURE
+            if self.shape_codes or self.baseline_shape_codes
+            else self.state
+        )
+
+    @property
+    def displayed_ratio(self) -> float | None:
+        """Own / baseline for joules, else ``ratio``."""
+        return self.energy_ratio.ratio if self.energy_ratio else self.ratio
+
+    @property
+    def is_chartable(self) -> bool:
+        return self.ratio is not None and self.comparability != "none"
+
+    @property
+    def energy_ratio(self) -> EnergyRatio | None:
+        return self.energy.ratio if self.energy and self.ratio is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonRow:
+    """One cell relative to its baseline, the same in the API and on pages."""
+
+    id: int
+    study: str
+    case: Case
+    system: System
+    scenario: str
+    vms: int | None
+    slot: str
+    load: str
+    clock: str
+    document: str
+    table: str
+    result: ComparisonResult
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """All rows of one table line have the same key."""
+        return (self.case.pk, self.scenario, self.vms, self.load, self.slot)
+
+    @property
+    def tool_title(self) -> str:
+        return require_tool(self.case.tool).title
+
+    @property
+    def operation(self) -> str:
+        return str(self.case.parameters.get("operation", ""))
+
+    @property
+    def access(self) -> str:
+        return str(self.case.parameters.get("access", ""))
+
+    @property
+    def hw_virt(self) -> str:
+        return str(self.system.options.get("hw_virt", ""))
+
+    @property
+    def guest_tools(self) -> str:
+        return str(self.system.options.get("guest_tools", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineComparison:
+    # `row_queries.EFFICIENCY_FIELDS` has the same order.
+    state: str = NOT_COMPARED_YET
+    ratio: float | None = None
+    baseline_value: float | None = None
+    baseline_n: int | None = None
+    baseline_system_id: int | None = None
+    reason: str = ""
+    baseline_shape_codes: str = ""
+
+
+def cell_figure(cell: Cell, unit: str = "") -> CellFigure:
+    if not cell.shape_codes:
+        return CellFigure(cell.mean)
+    replacement = _mean_replacement(
+        {name: getattr(cell, name) for name in FIGURE_SHAPE_FIELDS}
+    )
+    shape = with_unit(replacement.pop("shape_sentence"), unit)
+    return CellFigure(None, reason=no_single_figure_sentence(shape), **replacement)
+
+
+def _mean_replacement(fields: Mapping[str, Any]) -> dict[str, Any]:
+    shape: Mapping[str, Any] = fields["shape"] or {}
+    ends = (fields["minimum"], fields["maximum"])
+    medians = tuple(mode["centre"] for mode in shape.get("modes", ()))
+    return {
+        "shape_codes": _split_codes(fields["shape_codes"]),
+        "shape_sentence": sentence_from_json(shape),
+        "mode_medians": medians if len(medians) > 1 else (),
+        "range": ends if fields["shape_codes"] and None not in ends else None,
+    }
+
+
+def _split_codes(codes: str) -> tuple[str, ...]:
+    return tuple(filter(None, codes.split(",")))
+
+
+def no_single_figure_sentence(shape: str) -> Sentence:
+    return Sentence("No single value: {shape}.", shape=shape)
+
+
+def build_row(
+    values: Mapping[str, Any],
+    study: Study,
+    case: Case,
+    system: System,
+    comparison: BaselineComparison,
+    assessment: CellAssessment | None = None,
+    comparability: tuple[str, str] = ("", ""),
+    table_ratio: TableRatio | None = None,
+) -> ComparisonRow:
+    """Return the row of a cell's speed; ``values`` has `ROW_FIELDS` and the shape.
+
+    ``assessment`` overrides both ratios.
+    """
+    names = (*CIRCUMSTANCES, "clock", "document", "table")
+    return ComparisonRow(
+        id=values["pk"],
+        study=study.slug,
+        case=case,
+        system=system,
+        result=_speed_result(
+            values, case, comparison, assessment, comparability, table_ratio
+        ),
+        **{name: values[name] for name in names},
+    )
+
+
+def _speed_result(
+    fields: Mapping[str, Any],
+    case: Case,
+    comparison: BaselineComparison,
+    assessment: CellAssessment | None,
+    comparability: tuple[str, str],
+    table_ratio: TableRatio | None,
+) -> ComparisonResult:
+    codes, baseline_codes = fields["shape_codes"], comparison.baseline_shape_codes
+    ratio, reason = comparison.ratio, comparison.reason
+    if assessment is not None:
+        table_ratio = TableRatio(
+            assessment.ratio, assessment.range, assessment.interval
+        )
+    if table_ratio is not None and ratio is not None:
+        ratio = table_ratio.ratio or ratio
+    ratio_range = None
+    replacement: dict[str, Any] = {}
+    if codes or baseline_codes:
+        ratio_range = table_ratio.range if table_ratio and ratio is not None else None
+        ratio = None
+        replacement = _mean_replacement(fields)
+        replacement["baseline_shape_codes"] = _split_codes(baseline_codes)
+        reason = Sentence("No single value describes the runs of the baseline.")
+    # The cell's own shape has priority over its baseline's.
+    if codes:
+        reason = no_single_figure_sentence(
+            with_unit(replacement["shape_sentence"], case.unit)
+        )
+    n, mean, m2, decimals = (
+        fields["n"],
+        fields["mean"],
+        fields["m2"],
+        fields["decimals"],
+    )
+    interval = None
+    if not codes and n > 1 and None not in (mean, m2):
+        resolution = None if decimals is None else 10.0**-decimals
+        interval = mean_interval(n, mean, m2, resolution)
+    return ComparisonResult(
+        value=None if codes else mean,
+        unit=case.unit,
+        better=case.better,
+        n=n,
+        baseline_value=None if baseline_codes else comparison.baseline_value,
+        baseline_n=comparison.baseline_n,
+        baseline_system_id=comparison.baseline_system_id,
+        ratio=ratio,
+        ratio_kind=""
+        if ratio is None
+        else RATIO_KINDS.get(comparison.state, "efficiency"),
+        state=comparison.state,
+        reason=reason,
+        assessment=assessment,
+        comparability=comparability[0],
+        comparability_reason=comparability[1],
+        ratio_range=ratio_range,
+        interval=table_ratio.interval if table_ratio and ratio is not None else None,
+        value_interval=(interval.low, interval.high) if interval else None,
+        **replacement,
+    )

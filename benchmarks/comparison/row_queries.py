@@ -1,0 +1,260 @@
+"""Cells as comparison rows: all of a study (`comparison_rows`), or a few of any."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+from django.db.models import Case as Choice
+from django.db.models import F, JSONField, Q, QuerySet, When
+
+from benchmarks.analysis.assessment import CellAssessment, TableRatio
+from benchmarks.comparison.comparison_row import (
+    CIRCUMSTANCES,
+    ROW_FIELDS,
+    BaselineComparison,
+    ComparisonRow,
+    State,
+    build_row,
+)
+from benchmarks.comparison.comparison_table import COMPONENTS, rank_by_order
+from benchmarks.comparison.study_verdicts import StudyVerdicts
+from benchmarks.comparison.system_comparability import (
+    NO_COMPARABILITY,
+    ComparabilityCache,
+    ReferenceSystem,
+    systems_by_id,
+)
+from benchmarks.custom_tools.lookup import require_tool
+from benchmarks.models import Case, Cell, Study, System
+from benchmarks.models.cell import ratio_of_means
+from benchmarks.models.run import SCENARIOS
+from benchmarks.parsing.tool import Better
+from benchmarks.sentences import Sentence, join_sentences
+from benchmarks.text import natural_sort_key
+from benchmarks.viewer import Viewer
+
+# Shapes are large: read only those that are needed.
+SHAPE_IF_NEEDED = Choice(
+    When(~Q(shape_codes=""), then=F("shape")), default=None, output_field=JSONField()
+)
+EFFICIENCY_FIELDS = (
+    *("state", "ratio", "baseline_mean", "baseline_n", "baseline__system", "reason"),
+    "baseline__shape_codes",
+)
+"""In the order of `BaselineComparison`."""
+
+
+@dataclass(frozen=True)
+class ReferenceCells(ReferenceSystem):
+    statistics: Mapping[tuple[Any, ...], tuple[float | None, int, str]]
+
+    @classmethod
+    def load(
+        cls, study: Study, system: System, *, other_study: Study | None = None
+    ) -> "ReferenceCells":
+        cells = Cell.objects.filter(study=study, system=system, n__gt=0)
+        names = ("case_id", *CIRCUMSTANCES, "mean", "n", "shape_codes")
+        return cls(
+            study,
+            system,
+            {tuple(row[:-3]): row[-3:] for row in cells.values_list(*names)},
+            other_study=None if other_study == study else other_study,
+        )
+
+    def compare(
+        self,
+        values: Mapping[str, Any],
+        case: Case,
+        host_id: int,
+        stored_comparison: BaselineComparison,
+    ) -> BaselineComparison:
+        """Compare a cell's values with this system under the same conditions."""
+        # `study_verdicts.REFERENCE_SQL` decides the same, in this order. Only SQL
+        # detects stale baselines and other sessions.
+        better = case.better
+        if stored_comparison.state == State.NO_SPEED:
+            return BaselineComparison(State.NO_SPEED, reason=stored_comparison.reason)
+        if self.is_reference(values["system_id"]):
+            return BaselineComparison(State.REFERENCE)
+        if better == "neither":
+            return BaselineComparison(State.UNDIRECTED)
+        key = (values["case_id"], *(values[name] for name in CIRCUMSTANCES))
+        if key not in self.statistics:
+            near = self.nearest_case(case, key[1:])
+            if near is None:
+                no_match = Sentence("The reference system has no matching result.")
+                return BaselineComparison(State.MISSING, reason=no_match)
+            sentence = near.sentence(is_native=self.system.is_native)
+            return BaselineComparison(near.kind, reason=sentence)
+        mean, n, codes = self.statistics[key]
+        ratio, reason = ratio_of_means(values["mean"], mean, cast(Better, better))
+        pk, state = self.system.pk, State.AGAINST_REFERENCE
+        hosts = self.hosts.get(host_id)
+        if hosts is not None and not hosts.is_alike:
+            state, reason = State.OTHER_HOST, join_sentences([reason, hosts.sentence])
+            if self.is_host_incomparable(host_id):
+                ratio = None
+        return BaselineComparison(state, ratio, mean, n, pk, reason, codes)
+
+
+class AnnotatedCell(Protocol):
+    baseline_system_id: int | None
+    baseline_shape_codes: str | None
+
+
+@dataclass(frozen=True)
+class StudyFacets:
+    scenarios: tuple[str, ...]
+    components: tuple[str, ...]
+    tools: tuple[tuple[str, str], ...]
+    guest_oses: tuple[str, ...]
+    guest_bits: tuple[int, ...]
+    systems: tuple[System, ...]
+
+
+def comparison_rows(
+    study: Study,
+    *,
+    systems: Iterable[System],
+    filters: Mapping[str, Any],
+    reference: ReferenceCells | None = None,
+    verdicts: StudyVerdicts | None = None,
+    table_ratios: Mapping[int, TableRatio] | None = None,
+) -> list[ComparisonRow]:
+    """Return a study's cells of these systems as rows, in two queries.
+
+    With ``verdicts`` every row has an assessment; ``table_ratios`` are for tables
+    without assessments.
+    """
+    columns = (
+        *ROW_FIELDS,
+        "doubted_shape",
+        *(f"efficiency__{name}" for name in EFFICIENCY_FIELDS),
+    )
+    cells = Cell.objects.filter(study=study, n__gt=0, **filters).order_by("pk")
+    measured = list(cells.annotate(doubted_shape=SHAPE_IF_NEEDED).values_list(*columns))
+    cases = Case.objects.in_bulk({values[0] for values in measured})
+    by_id = {system.pk: system for system in systems}
+    # A baseline may be a system of another study.
+    index = len(ROW_FIELDS) + 1 + EFFICIENCY_FIELDS.index("baseline__system")
+    baseline_ids = {values[index] for values in measured}
+    baseline_ids = {reference.system.pk} if reference else baseline_ids
+    all_systems = systems_by_id(by_id.values(), baseline_ids)
+    comparability = ComparabilityCache(study, all_systems, reference)
+    rows = []
+    for values in measured:
+        fields = dict(zip((*ROW_FIELDS, "shape"), values, strict=False))
+        if fields["system_id"] not in by_id:
+            continue  # stored after these systems were read
+        case, (*stored, baseline_codes) = (
+            cases[fields["case_id"]],
+            values[len(ROW_FIELDS) + 1 :],
+        )
+        comparison = (
+            BaselineComparison(*(*stored, baseline_codes or ""))
+            if stored[0]
+            else BaselineComparison()
+        )
+        if reference is not None:
+            host_id = all_systems[fields["system_id"]].host_id
+            comparison = reference.compare(fields, case, host_id, comparison)
+        rows.append(
+            build_row(
+                fields,
+                study,
+                case,
+                by_id[fields["system_id"]],
+                comparison,
+                verdicts.assessment(fields["pk"]) if verdicts else None,
+                comparability.level(fields["system_id"], comparison),
+                (table_ratios or {}).get(fields["pk"]),
+            )
+        )
+    return rows
+
+
+def compared_cells(
+    viewer: Viewer,
+    *,
+    study: Study | None = None,
+    filters: Mapping[str, Any] | None = None,
+) -> QuerySet[Cell]:
+    """Return visible cells with everything that a row needs, in five queries."""
+    cells = Cell.objects.visible_to(viewer).filter(n__gt=0, **(filters or {}))
+    if study is not None:
+        cells = cells.filter(study=study)
+    return (
+        cells.select_related("efficiency")
+        .annotate(
+            baseline_system_id=F("efficiency__baseline__system_id"),
+            baseline_shape_codes=F("efficiency__baseline__shape_codes"),
+        )
+        .prefetch_related("case", "system__host", "study")
+        .order_by("pk")
+    )
+
+
+def comparison_row(
+    cell: Cell,
+    reference: ReferenceCells | None = None,
+    assessment: CellAssessment | None = None,
+    comparability: ComparabilityCache | None = None,
+) -> ComparisonRow:
+    """Return a cell as a row, relative to its own baseline or a chosen reference."""
+    fields = {name: getattr(cell, name) for name in (*ROW_FIELDS, "shape")}
+    comparison = BaselineComparison()
+    stored = getattr(cell, "efficiency", None)
+    if stored is not None:
+        annotated = cast(AnnotatedCell, cell)
+        comparison = BaselineComparison(
+            state=stored.state,
+            ratio=stored.ratio,
+            baseline_value=stored.baseline_mean,
+            baseline_n=stored.baseline_n,
+            baseline_system_id=annotated.baseline_system_id,
+            reason=stored.reason,
+            baseline_shape_codes=annotated.baseline_shape_codes or "",
+        )
+    if reference is not None:
+        comparison = reference.compare(
+            fields, cell.case, cell.system.host_id, comparison
+        )
+    level = (
+        comparability.level(cell.system_id, comparison)
+        if comparability
+        else NO_COMPARABILITY
+    )
+    return build_row(
+        fields, cell.study, cell.case, cell.system, comparison, assessment, level
+    )
+
+
+def study_facets(study: Study) -> StudyFacets:
+    cells = Cell.objects.filter(study=study, n__gt=0).order_by()
+    names = ("scenario", "case__component", "case__tool", "system")
+    rows = list(cells.values_list(*names).distinct())
+    scenarios, components, slugs, ids = (
+        {row[column] for row in rows} for column in range(len(names))
+    )
+    systems = sorted(
+        System.objects.filter(pk__in=ids).select_related("host"),
+        key=lambda system: (
+            not system.is_native,
+            natural_sort_key(system.label),
+            system.pk,
+        ),
+    )
+    return StudyFacets(
+        scenarios=tuple(
+            sorted(scenarios, key=lambda name: rank_by_order(SCENARIOS, name))
+        ),
+        components=tuple(
+            sorted(components, key=lambda name: rank_by_order(COMPONENTS, name))
+        ),
+        tools=tuple((slug, require_tool(slug).title) for slug in sorted(slugs)),
+        guest_oses=tuple(sorted({system.guest_os for system in systems} - {""})),
+        guest_bits=tuple(
+            sorted({system.guest_bits for system in systems if system.guest_bits})
+        ),
+        systems=tuple(systems),
+    )

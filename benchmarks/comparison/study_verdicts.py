@@ -1,0 +1,472 @@
+"""Intervals, verdicts and gates of all cells of a study.
+
+Computed on request: a verdict depends on all cells, on flags and on the reference.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from django.db import connection
+from numpy.typing import NDArray
+
+from benchmarks.analysis.assessment import (
+    CellAssessment,
+    TableRatio,
+    cell_assessment,
+    table_ratios,
+)
+from benchmarks.analysis.comparability import MACHINE_FACTS
+from benchmarks.analysis.energy_ratio import GAIN_ERROR, gain_log_variance, gain_margin
+from benchmarks.analysis.intervals import Floats, RunStatistics
+from benchmarks.analysis.sessions import AGENT_SESSION_NAME, SessionStatistics
+from benchmarks.analysis.verdict_gates import Gate, gates_from_issues, gates_from_states
+from benchmarks.analysis.verdicts import (
+    AssessmentArrays,
+    EvidenceLevel,
+    IntervalStyle,
+    Verdict,
+    assess_cells,
+    correct_for_multiple_tests,
+)
+from benchmarks.comparison.comparison_row import ComparisonRow, State
+from benchmarks.comparison.system_comparability import ReferenceSystem
+from benchmarks.custom_tools.lookup import require_tool
+from benchmarks.models import (
+    Case,
+    Cell,
+    CellSession,
+    Efficiency,
+    Session,
+    Study,
+    System,
+)
+from benchmarks.studies.cell_sessions import (
+    SessionColumns,
+    cell_sessions,
+    columns_sql,
+    read_columns,
+    study_sessions,
+)
+
+STATISTICS_FIELDS = ("n", "mean", "m2", "decimals")
+RANGE_FIELDS = ("minimum", "maximum")
+SHIFT_FIELD = "order_shift"
+TABLE_ALIASES = ("cell", "baseline")
+DAY_S = 86_400
+TEXT_SEPARATOR = ";"
+# The gain error of one meter cancels in a ratio.
+TWO_METERS_LOG_VARIANCE = gain_log_variance(GAIN_ERROR, GAIN_ERROR)
+
+
+class CellVerdict(NamedTuple):
+    verdict: str
+    is_flagged: bool
+    interval_style: str = ""
+    is_weak: bool = False
+    evidence_level: str = ""
+
+    @classmethod
+    def from_assessment(cls, assessment: CellAssessment) -> "CellVerdict":
+        return cls(
+            assessment.verdict,
+            is_flagged=Gate.FLAGGED.code in assessment.reason_codes,
+            interval_style=assessment.interval_style,
+            is_weak=assessment.is_weak,
+            evidence_level=assessment.evidence_level,
+        )
+
+
+CELL_VERDICTS = {
+    (int(verdict), flagged, int(strength), weak, int(level)): CellVerdict(
+        verdict.slug, flagged, strength.slug, weak, level.name.lower()
+    )
+    for verdict in Verdict
+    for flagged in (False, True)
+    for strength in IntervalStyle
+    for weak in (False, True)
+    for level in EvidenceLevel
+}
+
+
+@dataclass(frozen=True)
+class StudyVerdicts:
+    row_by_cell: Mapping[int, int]
+    assessments: AssessmentArrays
+    sessions: SessionColumns | None = None
+
+    def assessment(self, cell_id: int) -> CellAssessment | None:
+        """Return a cell's assessment; None if it is not processed yet."""
+        row = self.row_by_cell.get(cell_id)
+        return (
+            None
+            if row is None
+            else cell_assessment(self.assessments, row, self.session_days)
+        )
+
+    @cached_property
+    def session_days(self) -> dict[int, str]:
+        return self.sessions.days if self.sessions else {}
+
+    def table_ratios(self) -> dict[int, TableRatio]:
+        ratios = table_ratios(self.assessments)
+        ids = list(self.row_by_cell)
+        return {ids[row]: ratio for row, ratio in ratios.items()}
+
+    def cell_verdicts(self) -> dict[int, CellVerdict]:
+        arrays = self.assessments
+        columns = (
+            arrays.verdict,
+            arrays.gates & int(Gate.FLAGGED) != 0,
+            arrays.interval_style,
+            arrays.design_intervals.is_weak,
+            arrays.evidence_level,
+        )
+        keys = zip(*(column.tolist() for column in columns), strict=True)
+        return dict(
+            zip(self.row_by_cell, (CELL_VERDICTS[key] for key in keys), strict=True)
+        )
+
+    def count_scopes(self, cell_ids: Iterable[int]) -> Counter[str]:
+        designed = self.assessments.design_intervals
+        scopes: Counter[str] = Counter()
+        indices = [self.row_by_cell[pk] for pk in cell_ids if pk in self.row_by_cell]
+        rows = np.array(indices, dtype=np.int64)
+        rows = rows[self.assessments.verdict[rows] < Verdict.NOT_ASSESSED]
+        kinds = np.stack(
+            [
+                column[rows]
+                for column in (
+                    designed.design,
+                    designed.session,
+                    designed.own_sessions,
+                    designed.baseline_sessions,
+                    designed.shared_count,
+                )
+            ]
+        )
+        _kinds, first, counts = np.unique(
+            kinds, axis=1, return_index=True, return_counts=True
+        )
+        for index, n in zip(first.tolist(), counts.tolist(), strict=True):
+            if scope := designed.scope(int(rows[index]), self.session_days):
+                scopes[scope] += n
+        return scopes
+
+    @property
+    def tested_count(self) -> int:
+        return self.assessments.tested_count
+
+
+@dataclass(frozen=True)
+class CellColumns:
+    ids: NDArray[np.int64]
+    cells: RunStatistics
+    ranges: tuple[Floats, Floats]
+    shifts: Floats
+    issue_codes: Sequence[str]
+
+
+@dataclass(frozen=True)
+class PairedColumns:
+    """All cells of a study with their baselines."""
+
+    cell: CellColumns
+    baseline: CellColumns
+    case_ids: NDArray[np.int64]
+    is_higher_better: NDArray[np.bool_]
+    has_two_meters: NDArray[np.bool_]
+    states: Sequence[str]
+
+
+def _run_statistics(
+    n: Floats, mean: Floats, m2: Floats, decimals: Floats
+) -> RunStatistics:
+    return RunStatistics.from_sums(np.nan_to_num(n), mean, m2, 10.0**-decimals)
+
+
+def cell_statistics(cells: Sequence[Cell]) -> RunStatistics:
+    return RunStatistics.from_sums(
+        [cell.n for cell in cells],
+        [cell.mean or 0.0 for cell in cells],
+        [cell.m2 or 0.0 for cell in cells],
+        [np.nan if cell.resolution is None else cell.resolution for cell in cells],
+    )
+
+
+NO_STATISTICS = _run_statistics(*[np.array([])] * len(STATISTICS_FIELDS))
+
+
+def _select(baseline: str, state: str) -> str:
+    """Return the query for cells and their ``baseline``: one row, one array per column.
+
+    Reading 20,000 rows takes longer than assessing them.
+    """
+    names = (*STATISTICS_FIELDS, *RANGE_FIELDS, SHIFT_FIELD)
+    sides = [f"{side}.{name}" for side in TABLE_ALIASES for name in names]
+    meters = "cell.common_facts->>'meter' <> baseline.common_facts->>'meter'"
+    flags = [
+        "(benchmark_case.better = 'higher')::int",
+        f"COALESCE(({meters})::int, 0)",
+    ]
+    numbers = ["cell.id", "cell.case_id", "baseline.id", *flags, *sides]
+    texts = [state, _issue_codes_sql("cell"), _issue_codes_sql("baseline")]
+    # `string_agg` skips nulls, which would shift later rows; `concat_ws` gives empty
+    # texts.
+    joined = (f"string_agg({text}, '{TEXT_SEPARATOR}')" for text in texts)
+    return f"""
+        SELECT {", ".join([columns_sql(*numbers), *joined])}
+        FROM {Cell._meta.db_table} AS cell
+        JOIN {Case._meta.db_table} AS benchmark_case
+          ON benchmark_case.id = cell.case_id
+        {baseline}
+        WHERE cell.study_id = %(study)s AND cell.n > 0
+    """
+
+
+def _issue_codes_sql(alias: str) -> str:
+    """Return SQL for the issue codes of a cell's shape and clock."""
+    suspect = f"CASE WHEN {alias}.clock_trust = 'suspect' THEN 'clock_suspect' END"
+    return f"concat_ws(',', NULLIF({alias}.shape_codes, ''), {suspect})"
+
+
+# A chosen baseline is checked like an automatic one (`analysis.baselines`), except for
+# kernel and firmware: they differ on another machine or hypervisor anyway.
+TOO_FAR_APART_SQL = " OR ".join(
+    f"{one}.first_at - {other}.last_at > make_interval(secs => %(limit_s)s)"
+    for one, other in (("cell", "baseline"), ("baseline", "cell"))
+)
+MACHINE_CHANGED_SQL = " OR ".join(
+    f"cell.common_facts->>'{name}' <> baseline.common_facts->>'{name}'"
+    for name in MACHINE_FACTS
+)
+# Null, and so never stale, if the chosen system is not native.
+SAME_HOST_SQL = f"""(SELECT system.host_id = %(native_host)s
+    FROM {System._meta.db_table} AS system WHERE system.id = cell.system_id)"""
+OTHER_HOST_SQL = f"""(SELECT system.host_id = ANY(%(other_hosts)s::bigint[])
+    FROM {System._meta.db_table} AS system WHERE system.id = cell.system_id)"""
+STALE_SQL = f"({TOO_FAR_APART_SQL} OR ({SAME_HOST_SQL} AND ({MACHINE_CHANGED_SQL})))"
+
+# From the last check, before the first one as declared. A name that an agent generated
+# does not count.
+SESSIONS_SQL = f"""(
+    SELECT named.id AS cell_id,
+           CASE WHEN count(kept.id) = 0
+                THEN array_agg(session.id) FILTER (WHERE session.id IS NOT NULL)
+                WHEN bool_and(kept.session_id IS NOT NULL)
+                THEN array_agg(kept.session_id) END AS ids
+    FROM {Cell._meta.db_table} AS named
+    LEFT JOIN {CellSession._meta.db_table} AS kept ON kept.cell_id = named.id
+    LEFT JOIN {Session._meta.db_table} AS session
+      ON session.id = named.declared_session_id
+      AND session.name !~ '^{AGENT_SESSION_NAME.pattern}$'
+    WHERE named.study_id IN (%(study)s, %(measured_in)s)
+    GROUP BY named.id)"""
+
+BASELINE_SQL = _select(
+    f"JOIN {Efficiency._meta.db_table} AS against ON against.cell_id = cell.id "
+    # Cells without a baseline are rows too.
+    f"LEFT JOIN {Cell._meta.db_table} AS baseline ON baseline.id = against.baseline_id",
+    "against.state",
+)
+REFERENCE_SQL = _select(
+    f"""LEFT JOIN {Cell._meta.db_table} AS baseline
+          ON baseline.study_id = %(measured_in)s AND baseline.n > 0
+         AND baseline.system_id = %(reference)s AND baseline.case_id = cell.case_id
+         AND baseline.scenario = cell.scenario AND baseline.load = cell.load
+         AND baseline.slot = cell.slot AND baseline.vms IS NOT DISTINCT FROM cell.vms
+         AND cell.id <> baseline.id
+        LEFT JOIN {Efficiency._meta.db_table} AS against
+          ON against.cell_id = cell.id
+        LEFT JOIN {SESSIONS_SQL} AS cell_sessions ON cell_sessions.cell_id = cell.id
+        LEFT JOIN {SESSIONS_SQL} AS baseline_sessions
+          ON baseline_sessions.cell_id = baseline.id""",
+    f"""CASE WHEN against.state = 'no_speed' THEN 'no_speed'
+             WHEN cell.system_id = %(reference)s AND cell.study_id = %(measured_in)s
+                  THEN 'reference'
+             WHEN benchmark_case.better = 'neither' THEN 'undirected'
+             WHEN baseline.id IS NULL THEN 'missing'
+             WHEN {OTHER_HOST_SQL} THEN 'other_host'
+             WHEN {STALE_SQL} THEN 'stale'
+             WHEN NOT cell_sessions.ids && baseline_sessions.ids THEN 'other_session'
+             ELSE 'relative' END""",
+)
+
+
+def study_verdicts(
+    study: Study,
+    reference: System | None = None,
+    *,
+    reference_study: Study | None = None,
+) -> StudyVerdicts:
+    """Assess all cells of a study together, in four queries.
+
+    ``reference_study`` may have measured the reference.
+    """
+    measured_in = reference_study or study
+    columns = _columns(study, reference, measured_in)
+    if columns is None:
+        return StudyVerdicts(
+            {},
+            correct_for_multiple_tests(assess_cells(NO_STATISTICS, NO_STATISTICS, [])),
+        )
+    cells, baselines = columns.cell, columns.baseline
+    stored, withheld = study_sessions(study), study.flags.cells_without_verdict()
+    if measured_in != study:
+        stored = cell_sessions({*cells.ids.tolist(), *baselines.ids.tolist()})
+        withheld |= measured_in.flags.cells_without_verdict()
+    withheld_ids = np.fromiter(withheld, dtype=np.int64, count=len(withheld))
+    flagged = np.isin(cells.ids, withheld_ids) | np.isin(baselines.ids, withheld_ids)
+    gates = gates_from_states(columns.states) | flagged * int(Gate.FLAGGED)
+    gates |= gates_from_issues(cells.issue_codes) | gates_from_issues(
+        baselines.issue_codes
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        difference = np.abs(np.log(cells.cells.mean / baselines.cells.mean))
+    is_within_error = columns.has_two_meters & (difference < np.log1p(gain_margin()))
+    gates |= is_within_error * int(Gate.WITHIN_METER_ERROR)
+    assessments = assess_cells(
+        cells.cells,
+        baselines.cells,
+        columns.is_higher_better,
+        gates=gates,
+        extra_log_variance=columns.has_two_meters * TWO_METERS_LOG_VARIANCE,
+        margin=study.equivalence_margin_percent / 100,
+        sessions=(_sessions(stored, cells), _sessions(stored, baselines)),
+        order_shifts=(cells.shifts, baselines.shifts),
+    )
+    row_by_cell = {pk: row for row, pk in enumerate(cells.ids.tolist())}
+    return StudyVerdicts(
+        row_by_cell,
+        correct_for_multiple_tests(assessments, _is_primary(columns)),
+        stored,
+    )
+
+
+def _is_primary(columns: PairedColumns) -> NDArray[np.bool_]:
+    is_speed = gates_from_states(columns.states) & int(Gate.NO_SPEED | Gate.UNDIRECTED)
+    cases = Case.objects.in_bulk(np.unique(columns.case_ids[is_speed == 0]).tolist())
+    return np.isin(columns.case_ids, list(primary_case_ids(cases)))
+
+
+def _sessions(stored: SessionColumns, side: CellColumns) -> SessionStatistics:
+    """Return one side's sessions; cells with newer runs count as of unknown time."""
+    cells = side.cells
+    row, sessions = stored.of_cells(side.ids)
+    is_complete = np.bincount(row, sessions.n, cells.n.size) == cells.n
+    complete = np.flatnonzero(is_complete[row])
+    unknown_time = SessionStatistics.one_session(cells, *side.ranges)
+    incomplete = np.flatnonzero(~is_complete[unknown_time.row])
+    m2 = np.nan_to_num(unknown_time.variance * (unknown_time.n - 1))
+
+    def combine(
+        stored_values: NDArray[Any], fallback_values: NDArray[Any]
+    ) -> NDArray[Any]:
+        return np.concatenate([stored_values[complete], fallback_values[incomplete]])
+
+    rows = combine(row, unknown_time.row)
+    return SessionStatistics.from_sums(
+        rows,
+        combine(sessions.session, unknown_time.session),
+        combine(sessions.n, unknown_time.n),
+        combine(sessions.mean, unknown_time.mean),
+        combine(sessions.m2, m2),
+        combine(sessions.minimum, unknown_time.minimum),
+        combine(sessions.maximum, unknown_time.maximum),
+        combine(sessions.rho, unknown_time.rho),
+        cells.resolution[rows],
+        combine(sessions.first_mean, unknown_time.first_mean),
+    )
+
+
+def _columns(
+    study: Study, reference: System | None, measured_in: Study
+) -> PairedColumns | None:
+    parameters: dict[str, Any] = {"study": study.pk, "measured_in": measured_in.pk}
+    other_study = None if measured_in == study else study
+    reference_system = (
+        ReferenceSystem(measured_in, reference, other_study=other_study)
+        if reference
+        else None
+    )
+    if reference is not None and reference_system is not None:
+        parameters |= {
+            "other_hosts": reference_system.incomparable_hosts,
+            "reference": reference.pk,
+            "native_host": reference.host_id if reference.is_native else None,
+            "limit_s": study.baseline_max_age_days * DAY_S,
+        }
+    with connection.cursor() as cursor:
+        cursor.execute(BASELINE_SQL if reference is None else REFERENCE_SQL, parameters)
+        row = cursor.fetchone()
+    # An aggregate over no cells is one row of nulls.
+    if row[0] is None:
+        return None
+    ids, case_ids, baseline_ids, higher, meters, *statistics = read_columns(row[:-3])
+    half = len(statistics) // 2
+    states, *issues = (text.split(TEXT_SEPARATOR) for text in row[-3:])
+    if reference_system is not None:
+        states = reference_system.mark_near_cases(ids.astype(int).tolist(), states)
+    cells, baseline = (
+        CellColumns(
+            np.nan_to_num(pks).astype(np.int64),
+            _run_statistics(*numbers[: len(STATISTICS_FIELDS)]),
+            ranges=(numbers[-3], numbers[-2]),
+            shifts=numbers[-1],
+            issue_codes=codes,
+        )
+        for pks, numbers, codes in (
+            (ids, statistics[:half], issues[0]),
+            (baseline_ids, statistics[half:], issues[1]),
+        )
+    )
+    return PairedColumns(
+        cells, baseline, case_ids.astype(np.int64), higher == 1, meters == 1, states
+    )
+
+
+STATES_WITHOUT_SPEED = (State.NO_SPEED, State.UNDIRECTED)
+
+
+class CaseLike(Protocol):
+    @property
+    def tool(self) -> str: ...
+    @property
+    def metric(self) -> str: ...
+    @property
+    def parameters(self) -> Mapping[str, str]: ...
+
+
+def primary_case_ids(cases: Mapping[int, CaseLike]) -> frozenset[int]:
+    """Return the cases with a speed that are primary for their tests.
+
+    Implied metrics only if no metric that implies them was measured with all their
+    parameters.
+    """
+    by_metric: dict[tuple[str, str], list[frozenset[tuple[str, str]]]] = {}
+    for case in cases.values():
+        stated = frozenset(case.parameters.items())
+        by_metric.setdefault((case.tool, case.metric), []).append(stated)
+
+    def is_primary(case: CaseLike) -> bool:
+        tool = require_tool(case.tool)
+        if case.metric in tool.primary_metrics:
+            return True
+        if case.metric not in tool.implied_metrics:
+            return False
+        stated = frozenset(case.parameters.items())
+        return not any(
+            stated <= parameters
+            for name in tool.implied_metrics[case.metric]
+            for parameters in by_metric.get((case.tool, name), ())
+        )
+
+    return frozenset(pk for pk, case in cases.items() if is_primary(case))
+
+
+def primary_cases_of_rows(rows: Iterable[ComparisonRow]) -> frozenset[int]:
+    with_speed = (row for row in rows if row.result.state not in STATES_WITHOUT_SPEED)
+    return primary_case_ids({row.case.id: row.case for row in with_speed})

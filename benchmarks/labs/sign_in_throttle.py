@@ -1,0 +1,134 @@
+"""Rate limits for sign-in attempts, in Redis, that do not lock out the owner.
+
+An attempt is counted before the check, so that parallel attempts have no advantage, and
+given back if correct or rejected. Limits are per name and network, and lower while a
+name is under attack. The owner's known browsers have their own limits. Without Redis
+there are no limits, and a warning is logged.
+"""
+
+import ipaddress
+import logging
+from contextlib import suppress
+from hashlib import sha256
+from typing import Final
+
+import redis
+from django.core import signing
+
+from benchmarks.broker import connection
+from benchmarks.errors import TooManyAttemptsError
+
+WINDOW_S = 15 * 60
+# Wrong attempts per window: per name and network (or known browser); the same under
+# attack; per name from anywhere, which counts as an attack; per network.
+TRIES_PER_NAME, TRIES_UNDER_ATTACK, ATTACK_TRIES, TRIES_PER_NETWORK = 10, 3, 100, 1_000
+# From all networks together: the attacker has the password, and a code only six digits.
+# Known browsers are counted separately.
+FACTOR_TRIES: Final = 10
+KNOWN_BROWSER_S: Final = 365 * 24 * 3600
+KNOWN_BROWSER_SALT: Final = "virtlab.known-browser"
+
+log = logging.getLogger(__name__)
+
+
+class SignInAttempt:
+    """An attempt with a password or second factor.
+
+    Call ``count`` before the check, and ``give_back`` after a correct one. Without a
+    name, only the network is limited. ``browser_cookie`` is from
+    ``known_browser_cookie``.
+    """
+
+    def __init__(
+        self, name: str, address: str, browser_cookie: str = "", is_factor: bool = False
+    ) -> None:
+        name, network = name.casefold(), network_of(address)
+        parts = ("factor", name) if is_factor else (name,)
+        self.attacked = ""
+        with suppress(signing.BadSignature):
+            if (
+                signing.loads(
+                    browser_cookie, salt=KNOWN_BROWSER_SALT, max_age=KNOWN_BROWSER_S
+                )
+                == name
+            ):
+                self.limits = {_key("browser", *parts, browser_cookie): TRIES_PER_NAME}
+                return
+        self.limits = {_key("network", network): TRIES_PER_NETWORK}
+        if name:
+            self.attacked = _key("anywhere", *parts)
+            self.limits = {_key("here", *parts, network): TRIES_PER_NAME, **self.limits}
+        if is_factor:
+            self.limits[_key("all", *parts)] = FACTOR_TRIES
+
+    def count(self) -> None:
+        """Increment all counters; raise TooManyAttemptsError if one is full."""
+        try:
+            counted = {key: _added(key, 1) for key in self._keys}
+            full = self._full(counted)
+            if full:
+                self._give_back()
+        except redis.RedisError as error:
+            log.warning("Attempts to sign in are not counted: %s", error)
+            return
+        if full:
+            raise TooManyAttemptsError(max(full))
+
+    def give_back(self) -> None:
+        """Only wrong attempts count."""
+        try:
+            self._give_back()
+        except redis.RedisError as error:
+            log.warning("An attempt to sign in is not given back: %s", error)
+
+    @property
+    def _keys(self) -> tuple[str, ...]:
+        return (*self.limits, self.attacked) if self.attacked else tuple(self.limits)
+
+    def _full(self, counted: dict[str, tuple[int, int]]) -> list[int]:
+        """Return the remaining seconds of full counters."""
+        limits = dict(self.limits)
+        if self.attacked and counted[self.attacked][0] > ATTACK_TRIES:
+            first_key = next(iter(limits))
+            limits[first_key] = TRIES_UNDER_ATTACK
+        return [
+            counted[key][1] for key, limit in limits.items() if counted[key][0] > limit
+        ]
+
+    def _give_back(self) -> None:
+        for key in self._keys:
+            _added(key, -1)
+
+
+def known_browser_cookie(name: str) -> str:
+    """Return the signed cookie of a browser that has signed in."""
+    return signing.dumps(name.casefold(), salt=KNOWN_BROWSER_SALT)
+
+
+def network_of(address: str) -> str:
+    """Return the address, or the /64 of IPv6."""
+    try:
+        ip = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(ip, ipaddress.IPv4Address):
+        return address
+    if ip.ipv4_mapped:
+        return str(ip.ipv4_mapped)
+    return str(ipaddress.ip_network((ip, 64), strict=False))
+
+
+def _added(key: str, number: int) -> tuple[int, int]:
+    """Add to a counter; return value and remaining seconds."""
+    steps = connection().pipeline()
+    steps.incrby(key, number)
+    # Further attempts do not extend the window.
+    steps.expire(key, WINDOW_S, nx=True)
+    steps.ttl(key)
+    count, _, left_s = steps.execute()
+    return int(count), int(left_s)
+
+
+def _key(*parts: str) -> str:
+    # Redis contains no names and addresses.
+    return f"attempts:{sha256(chr(0).join(parts).encode()).hexdigest()}"

@@ -1,0 +1,147 @@
+"""Effects of virtualization per cell, and their summaries over studies."""
+
+from django.db import models
+
+from benchmarks.models.cell import Case, Cell
+from benchmarks.models.lab import Lab
+from benchmarks.models.study import Host, Study, StudyScopedQuerySet, System
+
+
+class Effect(models.Model):
+    """The ln ratio of a cell of one virtual machine to native, with its interval.
+
+    Written by the study check for primary metrics with a direction. ``variance`` is
+    null for single runs. Pooled if ``exclusion`` is empty.
+    """
+
+    class Exclusion(models.TextChoices):
+        """In order of priority."""
+
+        NO_NATIVE = "no_native"
+        AGAINST_REFERENCE = "relative"
+        OTHER_HOST = "other_host"
+        OTHER_PARAMETERS = "other_parameters"
+        UNIT_MISMATCH = "unit_mismatch"
+        AMBIGUOUS = "ambiguous_baseline"
+        ZERO = "zero"
+        EMULATION = "emulation"
+        FLAGGED = "flagged"
+        CLOCK_SUSPECT = "clock_suspect"
+        NOISY_BASELINE = "noisy_baseline"
+        NO_STEADY_STATE = "no_steady_state"
+        SINGLE_RUN = "single_run"
+        NO_SPREAD = "no_spread"
+
+    cell = models.OneToOneField(
+        Cell, models.CASCADE, primary_key=True, related_name="effect"
+    )
+    # Queries filter by study, or by hypervisor and work class.
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="+", db_index=False)
+    study = models.ForeignKey(Study, models.CASCADE, related_name="effects")
+    host = models.ForeignKey(Host, models.CASCADE, related_name="+", db_index=False)
+    system = models.ForeignKey(System, models.CASCADE, related_name="+", db_index=False)
+    case = models.ForeignKey(Case, models.CASCADE, related_name="+", db_index=False)
+    hypervisor = models.CharField(max_length=100)
+    virtualization = models.CharField(max_length=50, blank=True)
+    work_class = models.CharField(max_length=50, blank=True)
+    log_ratio = models.FloatField(null=True)
+    log_low = models.FloatField(null=True)
+    log_high = models.FloatField(null=True)
+    variance = models.FloatField(null=True)
+    n = models.PositiveIntegerField()
+    """The smaller number of runs of cell and baseline."""
+    verdict = models.PositiveSmallIntegerField()
+    """A value of `analysis.verdicts.Verdict`."""
+    exclusion = models.CharField(max_length=20, choices=Exclusion, blank=True)
+
+    UNUSABLE_EXCLUSIONS = (
+        Exclusion.AGAINST_REFERENCE,
+        Exclusion.EMULATION,
+        Exclusion.NO_STEADY_STATE,
+    )
+    """Ratios that are not to native, of emulated CPUs, or without a single value."""
+
+    objects = StudyScopedQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["hypervisor", "work_class"], name="effect_by_question")
+        ]
+
+    def __str__(self) -> str:
+        return f"effect of {self.cell_id}"
+
+
+class EffectSummary(models.Model):
+    """Summary of the effects of one system of a study in one work class.
+
+    ``ratio_count`` cells have a usable ratio (without `Effect.UNUSABLE_EXCLUSIONS`).
+    Cells flagged as impossible count only in ``impossible_count``.
+    """
+
+    study = models.ForeignKey(Study, models.CASCADE, related_name="+", db_index=False)
+    system = models.ForeignKey(System, models.CASCADE, related_name="+")
+    host = models.ForeignKey(Host, models.CASCADE, related_name="+")
+    work_class = models.CharField(max_length=50, blank=True)
+    cell_count = models.PositiveIntegerField()
+    ratio_count = models.PositiveIntegerField()
+    min_log_ratio = models.FloatField(default=0.0)
+    max_log_ratio = models.FloatField(default=0.0)
+    log_ratio_sum = models.FloatField(default=0.0)
+    min_runs = models.PositiveIntegerField(default=0)
+    max_runs = models.PositiveIntegerField(default=0)
+    flagged_count = models.PositiveIntegerField(default=0)
+    impossible_count = models.PositiveIntegerField(default=0)
+
+    objects = StudyScopedQuerySet.as_manager()
+
+    class Meta:
+        verbose_name_plural = "effect summaries"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "system", "work_class"],
+                name="effects_are_counted_once",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"effects of system {self.system_id} at {self.work_class}"
+
+
+class StudyRollup(models.Model):
+    """Counts of a study for the start page, valid for one ``data_version``.
+
+    The rows of ``baseline_studies``, including this one, were counted; ``bins`` is a
+    histogram of the ratios.
+    """
+
+    study = models.OneToOneField(
+        Study, models.CASCADE, primary_key=True, related_name="+"
+    )
+    data_version = models.TextField()
+    baseline_studies = models.JSONField()
+    counts = models.JSONField()
+    bins = models.JSONField()
+
+    def __str__(self) -> str:
+        return f"rollup of study {self.study_id}"
+
+
+class PublicEvidence(models.Model):
+    """Pooled evidence of all public studies."""
+
+    hypervisor = models.CharField(max_length=100)
+    work_class = models.CharField(max_length=50)
+    without_flagged = models.JSONField(default=dict)
+    with_flagged = models.JSONField(default=dict)
+
+    class Meta:
+        verbose_name_plural = "public evidence"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["hypervisor", "work_class"], name="question_is_stored_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.hypervisor}, {self.work_class}"

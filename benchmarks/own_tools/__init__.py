@@ -1,1 +1,0 @@
-"""Tools that labs declare themselves: their metrics, versions, and who may use them."""

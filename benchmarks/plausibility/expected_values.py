@@ -1,0 +1,395 @@
+"""Expected values of cells, predicted from siblings or from a curve."""
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property, lru_cache
+from statistics import median
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.analysis.intervals import Floats
+from benchmarks.plausibility.study_facts import (
+    MAD_TO_SD,
+    CellFact,
+    ColumnKey,
+    Id,
+    StudyFacts,
+)
+
+MAX_SIBLINGS: Final = 24
+"""More columns do not improve a median, but cost time."""
+MIN_ROWS: Final = 4
+MAX_SMALL_TABLE: Final = 400
+"""In larger tables a single cell has no influence."""
+MAX_ORDINARY_LOG: Final = math.log(3)
+MIN_CURVE_POINTS: Final = 5
+"""Fewer points may form any shape."""
+_NUMBER: Final = re.compile(r"(\d+(?:\.\d+)?) ?([kKmMgG]?)(?:i?B)?")
+_SIZES: Final = {"": 1.0, "k": 2.0**10, "m": 2.0**20, "g": 2.0**30}
+TableIndex = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class SiblingTable:
+    """Cells of one kind, cases x systems; ``logs`` are ln means or NaN."""
+
+    rows: tuple[Id, ...]
+    columns: tuple[ColumnKey, ...]
+    cells: tuple[tuple[CellFact | None, ...], ...]
+    logs: Floats
+
+    @property
+    def is_emulated(self) -> bool:
+        return all(cell.emulation_layers for row in self.cells for cell in row if cell)
+
+
+def sibling_tables(cells: Iterable[CellFact]) -> Iterator[SiblingTable]:
+    """Yield a table of positive cells for each tool, metric and emulation."""
+    return _tables(cells, lambda cell: cell.emulation_layers)
+
+
+def emulated_sibling_tables(cells: Iterable[CellFact]) -> Iterator[SiblingTable]:
+    emulated = (cell for cell in cells if cell.emulation_layers)
+    tables = _tables(emulated, lambda cell: "")
+    return (table for table in tables if len(table.rows) >= MIN_ROWS)
+
+
+def _tables(
+    cells: Iterable[CellFact], extra_key: Callable[[CellFact], str]
+) -> Iterator[SiblingTable]:
+    kinds: dict[tuple[str, ...], list[CellFact]] = defaultdict(list)
+    for cell in cells:
+        if cell.mean > 0:
+            kinds[*cell.sibling_key, extra_key(cell)].append(cell)
+    for members in kinds.values():
+        rows = tuple(dict.fromkeys(cell.case for cell in members))
+        columns = tuple(dict.fromkeys(cell.column_key for cell in members))
+        cells_by_position = {(cell.case, cell.column_key): cell for cell in members}
+        grid = tuple(
+            tuple(cells_by_position.get((row, column)) for column in columns)
+            for row in rows
+        )
+        logs = np.log([[cell.mean if cell else np.nan for cell in row] for row in grid])
+        yield SiblingTable(rows, columns, grid, logs)
+
+
+def nanmedian(values: Floats, axis: int) -> Floats:
+    """``np.nanmedian``, but twenty times faster."""
+    if values.shape[axis] == 0:
+        return np.full(np.delete(values.shape, axis), np.nan)
+    ordered = np.sort(values, axis=axis)  # NaN comes last
+    counts = np.expand_dims((~np.isnan(values)).sum(axis=axis), axis)
+    low = np.take_along_axis(ordered, np.maximum(counts - 1, 0) // 2, axis)
+    high = np.take_along_axis(ordered, counts // 2, axis)
+    medians: Floats = np.squeeze((low + high) / 2, axis)
+    return medians
+
+
+def sibling_residuals(logs: Floats) -> Floats:
+    """Return the log ratio of each cell to the prediction of its siblings.
+
+    Each other column predicts the cell by its own value and the median distance of the
+    two columns in all other rows; the prediction is the median of these. NaN if the
+    columns share no other row.
+    """
+    result = np.full(logs.shape, np.nan)
+    present = ~np.isnan(logs)
+    for column in range(logs.shape[1]):
+        shared = (present & present[:, [column]]).sum(axis=0)
+        shared[column] = 0
+        order = np.argsort(-shared, kind="stable")[:MAX_SIBLINGS]
+        others: NDArray[np.intp] = order[shared[order] > 0]
+        if others.size:
+            distances = logs[:, [column]] - logs[:, others]
+            residuals = nanmedian(distances - _shift_elsewhere(distances), axis=1)
+            if len(logs) == 2:
+                # With two rows, the unadjusted distance must be at least half as large
+                # too.
+                unadjusted = nanmedian(distances, axis=1)
+                confirmed = np.isnan(residuals) | (
+                    unadjusted * residuals >= residuals**2 / 2
+                )
+                residuals = np.where(confirmed, residuals, 0.0)
+            result[:, column] = residuals
+    return result
+
+
+def _shift_elsewhere(distances: Floats) -> Floats:
+    """For each row, return the median distance to each column in all other rows."""
+    rows = len(distances)
+    if rows > 12:  # one of many rows hardly changes a median
+        return np.broadcast_to(nanmedian(distances, axis=0), distances.shape)
+    others = np.broadcast_to(distances, (rows, *distances.shape)).copy()
+    others[np.arange(rows), np.arange(rows)] = np.nan
+    return nanmedian(others, axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionSpread:
+    """Accuracy of predictions: robust deviation, and distance within the row (logs)."""
+
+    deviation: float
+    row_distance: float
+
+
+def leave_one_out_spread(
+    logs: Floats, residuals: Floats, cell: TableIndex, floor: float
+) -> PredictionSpread:
+    """Return the accuracy of predictions when a cell is left out.
+
+    The deviation is the larger of the scaled median and the 90th percentile of the
+    residuals (with two rows, of their maximum), and at least ``floor``.
+    """
+    residuals = residuals.copy()
+    if logs.size <= MAX_SMALL_TABLE:
+        remaining = logs.copy()
+        remaining[cell] = np.nan
+        residuals = sibling_residuals(remaining)
+    residuals[cell] = np.nan
+    row_residuals = np.abs(residuals[cell[0]][~np.isnan(residuals[cell[0]])])
+    in_row = float(np.quantile(row_residuals, 0.9)) if row_residuals.size else 0.0
+    sizes = np.abs(residuals[~np.isnan(residuals)])
+    if not sizes.size:
+        return PredictionSpread(floor, in_row)
+    # 90 % of normal values lie within 1.645 standard deviations.
+    tail = float(np.quantile(sizes, 1 if len(logs) == 2 else 0.9)) / 1.645
+    return PredictionSpread(
+        max(floor, MAD_TO_SD * float(np.median(sizes)), tail), in_row
+    )
+
+
+@dataclass(frozen=True)
+class SystemSpeeds:
+    """Usual speed of each system relative to others of its host, by component."""
+
+    study: StudyFacts
+
+    def expected_log(self, cell: CellFact) -> float:
+        """Return the expected log distance of a cell from the middle of its row, by
+        other tools and metrics of the same component.
+        """
+        logs = self._logs_in_other_kinds(cell)
+        usual = float(np.median(logs)) if logs else 0.0
+        return usual if cell.better == "higher" else -usual
+
+    def is_ordinary_elsewhere(self, cell: CellFact) -> bool:
+        logs = self._logs_in_other_kinds(cell)
+        return bool(logs) and abs(float(np.median(logs))) < MAX_ORDINARY_LOG
+
+    def _logs_in_other_kinds(self, cell: CellFact) -> list[float]:
+        by_kind = self._by_kind.get((cell.column_key, cell.component), {})
+        return [log for kind, log in by_kind.items() if kind != cell.sibling_key]
+
+    @cached_property
+    def _by_kind(self) -> Mapping[object, Mapping[object, float]]:
+        """Map column and component to the median log speed per tool and metric."""
+        speeds: dict[object, dict[object, float]] = defaultdict(dict)
+        for table in sibling_tables(self.study.cells):
+            sample = next(cell for row in table.cells for cell in row if cell)
+            if sample.is_cpu_utilization or sample.better == "neither":
+                continue
+            sign = 1 if sample.better == "higher" else -1
+            hosts: dict[str, list[int]] = defaultdict(list)
+            for column, cells in enumerate(zip(*table.cells, strict=True)):
+                hosts[next(cell.host for cell in cells if cell)].append(column)
+            for columns in hosts.values():
+                logs = table.logs[:, columns]
+                has_several = (~np.isnan(logs)).sum(axis=1) > 1
+                if has_several.any():
+                    logs = logs[has_several]
+                    distances = nanmedian(
+                        logs - nanmedian(logs, axis=1)[:, None], axis=0
+                    )
+                    for column, log in zip(columns, distances, strict=True):
+                        if not np.isnan(log):
+                            key = (table.columns[column], sample.component)
+                            speeds[key][sample.sibling_key] = sign * float(log)
+        return speeds
+
+
+def parse_size(text: str) -> float | None:
+    """Parse ``4k``, ``65536 B``, ``1M`` or ``16``."""
+    match = _NUMBER.fullmatch(text.strip())
+    return float(match[1]) * _SIZES[match[2].lower()] if match else None
+
+
+def curve_outliers(
+    table: SiblingTable, residuals: Floats, min_distance: float
+) -> Iterator[tuple[CellFact, float]]:
+    """Yield points of curves that are outside both neighbors, with the log distance;
+    only cells without a prediction from siblings.
+    """
+    for column in range(len(table.columns)):
+        pairs = zip(table.cells, residuals[:, column], strict=True)
+        unpredicted = [row[column] for row, distance in pairs if np.isnan(distance)]
+        for curve in _curves([cell for cell in unpredicted if cell]):
+            logs = np.log([cell.mean for cell in curve])
+            below = np.minimum(logs[:-2], logs[2:]) - logs[1:-1]
+            above = logs[1:-1] - np.maximum(logs[:-2], logs[2:])
+            distances = np.maximum(above, 0) - np.maximum(below, 0)
+            for index in np.flatnonzero(np.abs(distances) >= min_distance):
+                yield curve[index + 1], float(distances[index])
+
+
+def _curves(cells: Sequence[CellFact]) -> Iterator[list[CellFact]]:
+    groups: dict[object, list[tuple[float, CellFact]]] = defaultdict(list)
+    for cell in cells:
+        for key, text in cell.parameters.items():
+            size = parse_size(text)
+            if size is not None:
+                rest = tuple(pair for pair in cell.parameters.items() if pair[0] != key)
+                groups[key, rest].append((size, cell))
+    for points in groups.values():
+        if len(points) >= MIN_CURVE_POINTS:
+            yield [cell for _, cell in sorted(points, key=lambda point: point[0])]
+
+
+Distances = Mapping[Id, Sequence[float]]
+
+RELIABLE_DIGITS: Final = 12
+"""Certain significant digits of a quotient of two floats."""
+MAX_SHORT_DIGITS: Final = 8
+"""Chance of so few digits in a quotient: one in 10^4."""
+MIN_ROOMY_READINGS: Final = 2
+"""Minimum number of readings that show that another decimal is not printed."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedDigits:
+    decimals: int
+    digits: int
+    integer_digits: int
+
+
+@lru_cache(maxsize=1 << 16)
+def printed_digits(value: float) -> PrintedDigits:
+    """Return the digits of a reading without floating-point residue."""
+    if not math.isfinite(value):
+        return PrintedDigits(0, RELIABLE_DIGITS + 1, RELIABLE_DIGITS + 1)
+    _, digits, exponent = Decimal(f"{value:.{RELIABLE_DIGITS}g}").normalize().as_tuple()
+    exponent = int(exponent)
+    return PrintedDigits(max(-exponent, 0), len(digits), len(digits) + exponent)
+
+
+@dataclass(frozen=True)
+class DigitComparison:
+    """Comparison with the digits of other cells of the same tool and metric."""
+
+    study: StudyFacts
+
+    def was_divided(self, cell: CellFact, factor: float) -> bool:
+        """Return whether multiplying the readings by a factor removes extra digits."""
+        originals = [factor * value for value in cell.readings]
+        return self._is_restored(cell, originals, RELIABLE_DIGITS - 1)
+
+    def was_inverted(self, cell: CellFact, scale: float) -> bool:
+        """Return whether a cell's readings are reciprocals of printed values."""
+        return all(value > 0 for value in cell.readings) and self._is_restored(
+            cell, [scale / value for value in cell.readings], MAX_SHORT_DIGITS
+        )
+
+    def cells_with_most_decimals(self) -> Mapping[Id, CellFact]:
+        return {
+            cell.id: cell
+            for cell in self.study.cells
+            if cell.mean > 0 and not cell.is_extreme and not cell.is_start_up
+            if self.has_most_decimals(cell)
+        }
+
+    def has_most_decimals(self, cell: CellFact) -> bool:
+        most = self._largest_decimals[cell.sibling_key]
+        own = self._decimals[cell.id]
+        return len(most) > 1 and own > (most[1] if own == most[0] else most[0])
+
+    def _is_restored(
+        self, cell: CellFact, originals: Sequence[float], most: int
+    ) -> bool:
+        if not self.has_most_decimals(cell):
+            return False
+        printed = [printed_digits(value) for value in self._other_readings(cell)]
+        decimals = max(reading.decimals for reading in printed)
+        digits = max(reading.digits for reading in printed)
+        # A tool that prints four digits prints one more decimal for smaller values.
+        roomy = sum(reading.integer_digits + decimals < digits for reading in printed)
+        longest = max(printed_digits(value).digits for value in cell.readings)
+        if longest <= digits and roomy < MIN_ROOMY_READINGS:
+            return False
+        return all(
+            reading.decimals <= decimals and reading.digits <= most
+            for reading in map(printed_digits, originals)
+        )
+
+    def _other_readings(self, cell: CellFact) -> Iterator[float]:
+        for other in self._kinds[cell.sibling_key]:
+            if other.id != cell.id:
+                yield from other.readings
+
+    @cached_property
+    def _kinds(self) -> Mapping[object, list[CellFact]]:
+        kinds: dict[object, list[CellFact]] = defaultdict(list)
+        for cell in self.study.cells:
+            kinds[cell.sibling_key].append(cell)
+        return kinds
+
+    @cached_property
+    def _decimals(self) -> Mapping[object, int]:
+        return {
+            cell.id: max(printed_digits(value).decimals for value in cell.readings)
+            for cell in self.study.cells
+        }
+
+    @cached_property
+    def _largest_decimals(self) -> Mapping[object, list[int]]:
+        """The two largest numbers per kind."""
+        return {
+            kind: sorted((self._decimals[c.id] for c in cells), reverse=True)[:2]
+            for kind, cells in self._kinds.items()
+        }
+
+
+def expectation_distances(study: StudyFacts, cells: Mapping[Id, CellFact]) -> Distances:
+    if not cells:
+        return {}
+    distances: dict[Id, list[float]] = defaultdict(list)
+    for cell, neighbors in _row_neighbors(study, cells):
+        expected = median(math.log(other.mean) for other in neighbors)
+        distances[cell.id].append(math.log(cell.mean) - expected)
+    for table in (*sibling_tables(study.cells), *emulated_sibling_tables(study.cells)):
+        members = [cell for row in table.cells for cell in row]
+        if any(cell and cell.id in cells for cell in members):
+            for member, residual in zip(
+                members, sibling_residuals(table.logs).flat, strict=True
+            ):
+                if member and member.id in cells and not math.isnan(residual):
+                    distances[member.id].append(float(residual))
+    return distances
+
+
+def _row_neighbors(
+    study: StudyFacts, cells: Mapping[Id, CellFact]
+) -> Iterator[tuple[CellFact, list[CellFact]]]:
+    rows: dict[object, list[CellFact]] = defaultdict(list)
+    for cell in study.cells:
+        if cell.mean > 0:
+            rows[cell.host, cell.case, cell.sibling_key, *cell.circumstances].append(
+                cell
+            )
+    for row in rows.values():
+        for cell in row:
+            if cell.id not in cells:
+                continue
+            others = [neighbor for neighbor in row if neighbor.id != cell.id]
+            same_emulation = [
+                neighbor
+                for neighbor in others
+                if neighbor.emulation_layers == cell.emulation_layers
+            ]
+            yield from (
+                (cell, neighbors) for neighbors in (same_emulation, others) if neighbors
+            )

@@ -1,0 +1,280 @@
+"""Readings that repeat too often, are 0, or are at the end of their scale."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from statistics import median
+from typing import Final
+
+import numpy as np
+
+from benchmarks import units
+from benchmarks.analysis.energy_ratio import RUN_TIME_METRICS
+from benchmarks.plausibility.findings import Finding, cell_finding, name_and_more, rule
+from benchmarks.plausibility.rules.duplicates import (
+    MAX_FALSE_FLAGS,
+    MIN_NOISE_FRACTION,
+    median_deviation,
+)
+from benchmarks.plausibility.study_facts import (
+    MAD_TO_SD,
+    CellFact,
+    Id,
+    StudyFacts,
+    find_precision,
+)
+from benchmarks.sentences import Sentence, join_sentences, pluralized
+
+TICKS_S: Final = (1.0, 1 / 18.2, 0.02, 1 / 60, 1 / 64, 0.01, 0.004, 0.001)
+"""DOS, Windows, and Linux by its timer frequency."""
+MIN_READING: Final = 1e-50
+"""Other values, and those above the reciprocal, are not times or rates."""
+MIN_STEPS_PER_TICK: Final = 5
+"""A tick of fewer printed steps fits any value."""
+MAX_TICKS: Final = 1e6
+"""Smaller steps are not coarse."""
+MAX_CHANCE: Final = 0.1
+MIN_RUNS: Final = 5
+MIN_SIBLINGS: Final = 3
+"""Other systems that show how a case repeats itself."""
+FIXED_LENGTH_TOLERANCE: Final = 0.01
+"""Systems of different speeds take equally long only if the duration is fixed."""
+
+
+@rule(
+    "few-distinct-readings",
+    "Too few distinct values",
+    "implausible",
+    family="repeats",
+)
+def few_distinct_readings(study: StudyFacts) -> Iterator[Finding]:
+    """Flags a result of at least five runs that has at most a third as many distinct
+    values as runs, although the values were printed with enough digits. Two noisy
+    values are equal with a probability of the rounding step divided by 2 sqrt(pi)
+    standard deviations. The number of equal pairs must be impossible by chance (less
+    than 1 in 1,000). The standard deviation is taken from the range of the result or,
+    if all values are equal, as a quarter of the noise of its kind. If three other
+    systems ran the benchmark at least five times, the median of their median deviations
+    is used if it is smaller, because a disk with two speeds repeats each of them.
+    Excluded are the durations of whole tests if the middle half of several systems took
+    the same time to within 1% (the duration was then requested, not measured), and
+    times that are whole clock ticks, including rates for a fixed amount of work: such
+    values are coarse, not wrong.
+
+    Why: values that repeat to the last digit were copied, or were read from a cache of
+    results.
+
+    Remedy: check the raw outputs. Repeat the runs.
+    """
+    lengths: dict[tuple[str, Id], dict[Id, float]] = defaultdict(dict)
+    for cell in study.cells:
+        if cell.metric in RUN_TIME_METRICS and cell.mean > 0:
+            lengths[cell.tool, cell.case][cell.system] = cell.mean
+    requested = set()
+    for case, systems in lengths.items():
+        low, high = np.quantile(list(systems.values()), [0.25, 0.75])
+        # A single system may just be steady.
+        if len(systems) > 1 and high / low - 1 <= FIXED_LENGTH_TOLERANCE:
+            requested.add(case)
+    for cell in study.cells:
+        if cell.better == "neither" or len(cell.run_means) < MIN_RUNS or cell.mean <= 0:
+            continue
+        values = sorted(set(cell.run_means))
+        few = len(values) * 3 <= len(cell.run_means) + 1
+        if (cell.tool, cell.case) in requested or not few or _may_agree(cell, study):
+            continue
+        if _are_clock_ticks(cell, values):
+            continue
+        written = [Sentence("{x:g}", x=x) for x in values]
+        yield cell_finding(
+            pluralized(
+                "The {runs} runs of {name} have only {n} distinct value: {values}.",
+                "The {runs} runs of {name} have only {n} distinct values: {values}.",
+                runs=len(cell.run_means),
+                name=cell.description,
+                n=len(values),
+                values=join_sentences(written, ", "),
+            ),
+            (cell,),
+            distinct=len(values),
+            runs=len(cell.run_means),
+            readings=list(cell.run_means),
+        )
+
+
+def _may_agree(cell: CellFact, study: StudyFacts) -> bool:
+    distinct = len(set(cell.run_means))
+    step = study.print_step(cell)
+    width = max(cell.run_means) - min(cell.run_means)
+    deviation = max(
+        width / 2, study.noise.kind_deviation(cell) * MIN_NOISE_FRACTION * cell.mean / 2
+    )
+    # A disk of two speeds has a wide range.
+    other_deviations = [
+        median_deviation(neighbor.run_means)
+        for neighbor in study.cells
+        if neighbor.case == cell.case
+        and neighbor.id != cell.id
+        and len(neighbor.run_means) >= MIN_RUNS
+    ]
+    if len(other_deviations) >= MIN_SIBLINGS:
+        deviation = min(deviation, MAD_TO_SD * float(np.median(other_deviations)))
+    chance = min(
+        1.0, distinct * step / (2 * math.sqrt(math.pi) * max(deviation, step / 6))
+    )
+    repeats = len(cell.run_means) - distinct
+    return math.comb(len(cell.run_means), repeats) * chance**repeats > MAX_FALSE_FLAGS
+
+
+def _are_clock_ticks(cell: CellFact, values: Sequence[float]) -> bool:
+    """Check times or rates."""
+    # Squares of other values may overflow.
+    if not MIN_READING <= min(values) <= max(values) <= 1 / MIN_READING:
+        return False
+    precision = find_precision(values, cell.decimals)
+    unit = units.find_unit(cell.unit)
+    if unit is not None and unit.dimension == "time":
+        in_s = units.convert(1.0, cell.unit, "s")
+        for tick in (tick / in_s for tick in TICKS_S):
+            if values[-1] / tick > MAX_TICKS:
+                continue
+            misses = [abs(value - tick * round(value / tick)) for value in values]
+            step = max(map(precision.step, values))
+            if tick >= MIN_STEPS_PER_TICK * step and max(misses) <= 0.51 * step:
+                return True
+    is_time = cell.better == "lower"
+    times = sorted(value if is_time else 1 / value for value in values)
+    gaps = [later - earlier for earlier, later in pairwise(times)]
+    tick = min(gaps, default=0.0)
+    if tick <= 0 or not times[-1] / tick <= MAX_TICKS:
+        return False
+    # In ticks of the longest time.
+    rounding = max(precision.step(value) / value for value in values)
+    slack = 2 * (times[-1] / tick) ** 2 * rounding
+    ticks = [time / tick for time in times]
+    misses = [abs(count - round(count)) for count in ticks]
+    return slack <= MAX_CHANCE and max(misses) <= MAX_CHANCE
+
+
+SATURATED_PERCENT: Final = 99.4
+MIN_READABLE_PERCENT: Final = 0.5
+CONSUMED_DIMENSIONS: Final = frozenset({"time", "CPU time per data", "energy", "power"})
+"""Every run needs a positive amount."""
+
+
+@rule("zero-reading", "Zero value in a working run", "impossible", family="readings")
+def zero_reading(study: StudyFacts) -> Iterator[Finding]:
+    """Flags a rate, time, energy or power of 0, and a CPU utilization of 0% (in all
+    runs) if the median of the same benchmark elsewhere is at least 0.5% or nothing else
+    is known about it. Moving data costs CPU time, so 0 means that it was not measured,
+    for example because the counter of the guest does not advance. Counts, losses,
+    shares of slow requests, jitter and waiting times may be 0.
+
+    Why: 0% would be an infinitely efficient system, and makes every mean over the
+    result wrong.
+
+    Remedy: treat the result as not measured. Measure the CPU from the host.
+    """
+    rows: dict[object, list[float]] = defaultdict(list)
+    for cell in study.cells:
+        rows[cell.case].append(cell.mean)
+    zeros = []
+    for cell in study.cells:
+        is_rate = cell.unit != "%" and cell.better == "higher"
+        if cell.mean == 0 and (
+            cell.is_cpu_utilization or is_rate or _is_never_zero(cell)
+        ):
+            positive_means = [mean for mean in rows[cell.case] if mean > 0]
+            # 0.4 % may be rounded down to 0 elsewhere.
+            if (
+                not positive_means
+                or cell.unit != "%"
+                or median(positive_means) >= MIN_READABLE_PERCENT
+            ):
+                zeros.append(cell)
+    for cells in _grouped_cells(zeros):
+        elsewhere = [mean for cell in cells for mean in rows[cell.case] if mean]
+        yield cell_finding(
+            Sentence(
+                "{cases}: 0 {unit} in a working run, so it was not measured.",
+                cases=name_and_more(cells[0].description, len(cells) - 1),
+                unit=cells[0].unit,
+            ),
+            cells,
+            reading=0,
+            elsewhere=elsewhere[:20],
+        )
+
+
+@rule("saturated-reading", "CPU utilization of 100%", "implausible", family="readings")
+def saturated_reading(study: StudyFacts) -> Iterator[Finding]:
+    """Flags a CPU utilization of exactly 100% in every run of a test that is not
+    designed to load the CPU. The severity is check from 99.4% upwards, and for several
+    runs of a CPU test. More than 100% times the number of CPUs of the system is
+    impossible. If the number of CPUs is not known, values above 100% are not assessed.
+
+    Why: either the counter is stuck, or the CPU was the limit. The throughput then does
+    not describe the network or the disk.
+
+    Remedy: check the host's own counters. If the CPU was the limit, state this.
+    """
+    utilizations = [cell for cell in study.cells if cell.is_cpu_utilization]
+    above_maximum = [
+        cell
+        for cell in utilizations
+        if (cpus := cell.vcpus or cell.host_cores) is not None
+        and cell.mean > 100 * cpus * 1.02
+    ]
+    for cells in _grouped_cells(above_maximum):
+        yield cell_finding(
+            Sentence(
+                "{cases}: {mean:g}%, but the system has {cpus} CPUs.",
+                cases=name_and_more(cells[0].description, len(cells) - 1),
+                mean=cells[0].mean,
+                cpus=cells[0].vcpus or cells[0].host_cores or 0,
+            ),
+            cells,
+            severity="impossible",
+            readings=[cell.mean for cell in cells],
+        )
+    # Full in a test of another component, or without any scatter.
+    full = [
+        cell
+        for cell in utilizations
+        if (cell.component != "CPU" and SATURATED_PERCENT <= cell.mean <= 100)
+        or (cell.component == "CPU" and cell.n > 1 and set(cell.run_means) == {100.0})
+    ]
+    for cells in _grouped_cells(full):
+        stuck = any(cell.component != "CPU" and cell.mean == 100 for cell in cells)
+        yield cell_finding(
+            Sentence(
+                "{cases}: {mean:g}%. Either the counter is stuck, or the CPU was "
+                "the limit of this test.",
+                cases=name_and_more(cells[0].description, len(cells) - 1),
+                mean=cells[0].mean,
+            ),
+            cells,
+            severity=None if stuck else "check",
+            readings=[cell.mean for cell in cells],
+        )
+
+
+def _is_never_zero(cell: CellFact) -> bool:
+    unit = units.find_unit(cell.unit)
+    if (
+        cell.better != "lower"
+        or unit is None
+        or unit.dimension not in CONSUMED_DIMENSIONS
+    ):
+        return False
+    # Tools allow a CPU time of 0 for an idle guest.
+    return not cell.zero_allowed or "cpu time" in cell.metric.casefold()
+
+
+def _grouped_cells(cells: Iterable[CellFact]) -> Iterator[list[CellFact]]:
+    """Group cells by system, tool and metric."""
+    groups: dict[object, list[CellFact]] = defaultdict(list)
+    for cell in cells:
+        groups[(*cell.column_key, *cell.sibling_key)].append(cell)
+    return iter(groups.values())

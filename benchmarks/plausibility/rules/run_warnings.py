@@ -1,0 +1,255 @@
+"""Warnings about single runs: from parsers, hypervisors, clients and co-runs."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Final
+
+from benchmarks.analysis.coruns import MIN_OVERLAP
+from benchmarks.analysis.energy_ratio import EXTERNAL_METER_TOOLS
+from benchmarks.platforms import VBS_FACT, reports_nested_virtualization
+from benchmarks.plausibility.findings import Finding, Subject, rule, unique_subjects
+from benchmarks.plausibility.study_facts import (
+    Id,
+    RunFact,
+    StudyFacts,
+    readings_by_parameters,
+)
+from benchmarks.sentences import Sentence, pluralized
+
+# Warnings that do not question the numbers of a run.
+INFORMATIONAL_WARNINGS: Final = frozenset(
+    {"time_server", "not_measured", "unknown_test"}
+)
+
+
+@rule("tool-mark", "Parser warning", "implausible", family="marks")
+def find_parse_warnings(study: StudyFacts) -> Iterator[Finding]:
+    """Flags runs for which the parser of the raw output reported a warning: truncated
+    output, errors reported by the tool, a confidence level that was not reached, or
+    excluded readings. Equal warnings of one tool on one system are one flag that names
+    all its runs. A warning that only names the clock that timed the run, or what the
+    tool could not measure, is a notice and does not withhold a verdict.
+
+    Why: such a run may be slower, shorter or less complete than it looks in a table.
+
+    Remedy: open the raw output at the place named in the finding. Repeat the run,
+    or dismiss the flag and state why the numbers are correct.
+    """
+    warnings: dict[tuple[Id, str, str, str], list[RunFact]] = defaultdict(list)
+    for run in study.runs:
+        for code, sentence in run.parse_warnings:
+            warnings[run.system, run.tool, code, sentence].append(run)
+    for (_, _, code, sentence), runs in warnings.items():
+        yield Finding(
+            pluralized(
+                "{name}: {mark}",
+                "{name} ({n} runs): {mark}",
+                name=runs[0].description,
+                mark=sentence,
+                n=len(runs),
+            ),
+            unique_subjects("run", (run.id for run in runs)),
+            {"code": code, "mark": sentence, "runs": len(runs)},
+            (code, sentence),
+            "check" if code in INFORMATIONAL_WARNINGS else None,
+        )
+
+
+@rule(
+    "native-above-hypervisor",
+    "Native Windows running on a hypervisor",
+    "check",
+    family="beneath",
+)
+def find_nested_natives(study: StudyFacts) -> Iterator[Finding]:
+    """Flags runs of a native system whose Windows ran on its own hypervisor, for
+    virtualization-based security (VBS) or the Hyper-V role. All such runs of one system
+    are one flag.
+
+    Why: the baseline then includes the cost of a hypervisor, so guests look better than
+    they are, mainly in system calls, page faults, and input and output.
+
+    Remedy: turn off VBS (and the role, or run `bcdedit /set hypervisorlaunchtype
+    off`), restart, and measure the baseline again. Dismiss the flag if guests are meant
+    to be compared with Windows as delivered.
+    """
+    nested: dict[Id, list[RunFact]] = defaultdict(list)
+    for run in study.runs:
+        if run.is_native and reports_nested_virtualization(run.facts):
+            nested[run.system].append(run)
+    for system, runs in nested.items():
+        yield Finding(
+            pluralized(
+                "{where} is declared as native, but Windows ran on its own "
+                "hypervisor (VBS: {state}).",
+                "{where} is declared as native, but Windows ran on its own "
+                "hypervisor (VBS: {state}) in {n} runs.",
+                where=runs[0].system_phrase,
+                state=str(runs[0].facts[VBS_FACT]),
+                n=len(runs),
+            ),
+            unique_subjects("run", (run.id for run in runs)),
+            {"system": str(system), "runs": len(runs)},
+            (str(system),),
+        )
+
+
+MAX_CLIENT_CPU: Final = 0.9
+MAX_THINK_TIME: Final = 0.95
+# Bounded: parameters may hold any text.
+_SESSIONS: Final = re.compile(r"(\d{1,9}),(\d{1,9}),(\d{1,9}(?:\.\d{1,9})?)", re.ASCII)
+
+
+@rule(
+    "client-busy-loop",
+    "Client in a busy loop at full CPU load",
+    "check",
+    family="clients",
+)
+def client_busy_loop(study: StudyFacts) -> Iterator[Finding]:
+    """Flags httperf runs whose client used its CPU for at least 90% of the test (user
+    and system time together). All such runs of one system are one flag.
+
+    Why: httperf polls in a busy loop while it waits, so its CPU time is the length of
+    the test and does not measure any cost. On a machine that is also the server, it
+    takes CPU time from what is measured.
+
+    Remedy: exclude the client's CPU time from comparisons. Run the client on
+    another machine.
+    """
+    busy: dict[object, list[tuple[RunFact, float]]] = defaultdict(list)
+    used = ("client CPU user", "client CPU system", "test duration")
+    for run in _httperf_runs(study):
+        for readings in readings_by_parameters(run):
+            if readings.has(*used):
+                fraction = (readings[used[0]] + readings[used[1]]) / readings[used[2]]
+                if fraction >= MAX_CLIENT_CPU:
+                    busy[run.system].append((run, fraction))
+    for members in busy.values():
+        run, fraction = members[0]
+        yield Finding(
+            pluralized(
+                "httperf used {share:.0%} of a CPU during {n} run on {system}. It "
+                "waits in a busy loop, so its CPU time does not measure any cost.",
+                "httperf used {share:.0%} of a CPU during {n} runs on {system}. It "
+                "waits in a busy loop, so its CPU time does not measure any cost.",
+                share=fraction,
+                n=len(members),
+                system=run.system_phrase,
+            ),
+            # Not distinct: fingerprints of existing decisions may contain a run twice.
+            tuple(Subject("run", str(run.id)) for run, _ in members),
+            {"shares": [round(fraction, 4) for _, fraction in members]},
+            tuple(round(fraction, 6) for _, fraction in members),
+        )
+
+
+@rule(
+    "client-think-time",
+    "Test that only measures its own pauses",
+    "check",
+    family="clients",
+)
+def client_think_time(study: StudyFacts) -> Iterator[Finding]:
+    """Flags httperf runs in which the requested pauses (``wsess=sessions,calls,think
+    time``, sessions one after the other) are at least 95% of the duration of the test.
+    All such runs of one system are one flag.
+
+    Why: the duration is then set by the command line. In the UOC study, 4 sessions of
+    15 calls with pauses of 10 s take 560 s by themselves; the runs took 560.02 to
+    560.08 s on every storage.
+
+    Remedy: compare reply times instead, or load the server without pauses.
+    """
+    thinking: dict[object, list[tuple[RunFact, float, float]]] = defaultdict(list)
+    for run in _httperf_runs(study):
+        for readings in readings_by_parameters(run):
+            wsess = _SESSIONS.fullmatch(readings.parameters.get("wsess", ""))
+            if wsess and readings.has("test duration"):
+                sessions, calls, think_s = map(float, wsess.groups())
+                pauses_s = sessions * (calls - 1) * think_s
+                took_s = readings["test duration"]
+                # Otherwise the sessions did not run one after the other.
+                if pauses_s and MAX_THINK_TIME * took_s <= pauses_s <= took_s:
+                    thinking[run.system].append((run, pauses_s, took_s))
+    for members in thinking.values():
+        run, pauses_s, _ = members[0]
+        longest_s = max(took_s for *_, took_s in members)
+        yield Finding(
+            pluralized(
+                "{n} run of httperf on {system} took {took:g} s, of which "
+                "{pauses:g} s were requested pauses.",
+                "{n} runs of httperf on {system} took {took:g} s, of which "
+                "{pauses:g} s were requested pauses.",
+                n=len(members),
+                system=run.system_phrase,
+                took=longest_s,
+                pauses=pauses_s,
+            ),
+            tuple(Subject("run", str(run.id)) for run, *_ in members),
+            {"pauses_s": pauses_s, "took_s": [took_s for *_, took_s in members]},
+            tuple(took_s for *_, took_s in members),
+        )
+
+
+def _httperf_runs(study: StudyFacts) -> Iterator[RunFact]:
+    return (run for run in study.runs if run.tool == "httperf")
+
+
+@rule(
+    "corun-overlap", "Slots that did not run together", "implausible", family="coruns"
+)
+def corun_overlap(study: StudyFacts) -> Iterator[Finding]:
+    """Flags a co-run whose slots ran together for less than 90% of its longest run
+    (method, section 5). Power meters and runs whose start or duration is not known are
+    excluded.
+
+    Why: a slot that runs alone for part of the time is faster in that part, so the sum
+    of the slots is larger than the machine ever delivered.
+
+    Remedy: start the slots at a barrier, or evaluate only the time in which all of
+    them ran.
+    """
+    groups: dict[str, list[RunFact]] = defaultdict(list)
+    for run in study.runs:
+        if (
+            run.corun
+            and run.tool not in EXTERNAL_METER_TOOLS
+            and run.started_at
+            and run.effective_duration_s
+        ):
+            groups[run.corun].append(run)
+    for name, runs in groups.items():
+        if len(runs) < 2:  # further slots may not be uploaded yet
+            continue
+        started = [run.started_at for run in runs if run.started_at]
+        took_s = [run.effective_duration_s or 0.0 for run in runs]
+        starts = [start.timestamp() for start in started]
+        ends = [start + length for start, length in zip(starts, took_s, strict=True)]
+        overlap = max(0.0, min(ends) - max(starts)) / max(took_s)
+        if overlap >= MIN_OVERLAP:
+            continue
+        windows = [
+            (run.slot, start.isoformat(), length)
+            for run, start, length in zip(runs, started, took_s, strict=True)
+        ]
+        yield Finding(
+            Sentence(
+                'The {n} runs of "{name}" overlap for {share:.0%} of the longest '
+                "run; {needed:.0%} is required.",
+                n=len(runs),
+                name=name,
+                share=overlap,
+                needed=MIN_OVERLAP,
+            ),
+            unique_subjects("run", (run.id for run in runs)),
+            {
+                "overlap": round(overlap, 4),
+                "runs": [
+                    {"slot": slot, "started_at": start, "duration_s": length}
+                    for slot, start, length in windows
+                ],
+            },
+            tuple(value for _, start, length in windows for value in (start, length)),
+        )

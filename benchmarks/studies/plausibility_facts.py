@@ -1,0 +1,259 @@
+"""Plain data of a study for the plausibility rules."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple, cast
+
+from django.db import connection
+from django.db.models import QuerySet
+
+from benchmarks.comparison.comparison_row import CIRCUMSTANCES
+from benchmarks.custom_tools.lookup import require_tool
+from benchmarks.models import (
+    Case,
+    Cell,
+    Run,
+    Sample,
+    Study,
+    System,
+)
+from benchmarks.models.run import RUN_ORDER_SQL, RUNS_OF_CELLS_SQL, runs_of_cells_sql
+from benchmarks.platforms import core_count, disk_bus_byte_per_s, line_rate_bit_per_s
+from benchmarks.plausibility.study_facts import (
+    Better,
+    CellFact,
+    RunFact,
+    SampleFact,
+    StudyFacts,
+)
+from benchmarks.sentences import sentence_from_json
+
+# Limits the memory of a check.
+MAX_OTHER_CELLS = 50_000
+RUN_GROUP_FIELDS = ("system_id", *CIRCUMSTANCES)
+RUN_MEANS = f"""
+    {runs_of_cells_sql("cell.study_id = %s")}
+    SELECT run.cell_id, array_agg(run.mean ORDER BY {RUN_ORDER_SQL}),
+           array_agg(run.session_id ORDER BY {RUN_ORDER_SQL})
+    {RUNS_OF_CELLS_SQL}
+    GROUP BY run.cell_id
+"""
+
+
+CELL_FACT_COLUMNS = {
+    **{name: f"{name}_id" for name in ("study", "system", "case")},
+    **{name: name for name in ("id", *CIRCUMSTANCES, "n", "mean", "decimals", "clock")},
+    **{name: name for name in ("first_at", "last_at")},
+    "declared_session": "declared_session__name",
+    "baseline": "efficiency__baseline_id",
+    "baseline_study": "efficiency__baseline__study_id",
+}
+"""Fields of `CellFact` and their columns."""
+RUN_FACT_FIELDS = ("host", "system_label", "is_native", "vcpus", "host_cores")
+Row = Mapping[str, Any]
+
+
+Facts = dict[str, Any]
+
+
+class ReferencedFacts(NamedTuple):
+    """Facts of objects that cells and runs refer to, by id."""
+
+    systems: Mapping[int, Facts]
+    cases: Mapping[int, Facts]
+    studies: Mapping[int, Study]
+
+
+class CellRunMeans(NamedTuple):
+    """Means and sessions of a cell's runs."""
+
+    means: tuple[float, ...]
+    sessions: tuple[str, ...]
+
+
+NO_RUNS = CellRunMeans((), ())
+
+
+def study_facts(study: Study, *, with_runs: bool = True) -> StudyFacts:
+    """Return the facts of a study, with a fixed number of queries."""
+    # First: a run that arrives later is ignored, and its upload has queued a check.
+    runs: list[Run] = []
+    if with_runs:
+        parsed = Run.objects.filter(study=study, status=Run.Status.PARSED)
+        runs = list(parsed.select_related("corun").order_by("pk"))
+    measured = Cell.objects.filter(n__gt=0).order_by("pk")
+    own_cells = _rows(measured.filter(study=study))
+    means = run_means(study)
+    # Visible to every viewer of this study's flags.
+    related = measured.filter(
+        lab=study.lab_id, case__in={row["case"] for row in own_cells}
+    )
+    if not study.is_private:
+        related = related.filter(study__visibility=Study.Visibility.PUBLIC)
+    other_cells = _rows(related.exclude(study=study)[:MAX_OTHER_CELLS])
+    referenced = _referenced_facts([*own_cells, *other_cells], runs)
+    return StudyFacts(
+        id=study.pk,
+        cells=tuple(
+            _cell_fact(row, means.get(row["id"], NO_RUNS), referenced)
+            for row in own_cells
+        ),
+        runs=tuple(_run_facts(study, runs, own_cells, referenced)),
+        other_study_cells=tuple(
+            _cell_fact(row, NO_RUNS, referenced) for row in other_cells
+        ),
+        varied=tuple(study.factors),
+    )
+
+
+def _rows(cells: QuerySet[Cell]) -> list[Row]:
+    rows = cells.values_list(*CELL_FACT_COLUMNS.values())
+    return [dict(zip(CELL_FACT_COLUMNS, row, strict=True)) for row in rows]
+
+
+def _referenced_facts(rows: Sequence[Row], runs: Sequence[Run]) -> ReferencedFacts:
+    systems = {row["system"] for row in rows} | {run.system_id for run in runs}
+    systems_by_id = System.objects.select_related("host").in_bulk(systems)
+    cases = Case.objects.in_bulk({row["case"] for row in rows})
+    system_facts = {
+        pk: {
+            "host": system.host.slug,
+            "host_cores": core_count(system.host.facts),
+            "line_rate_bit_per_s": line_rate_bit_per_s(system.host.facts),
+            "disk_bus_byte_per_s": disk_bus_byte_per_s(system.host.facts),
+            "system_label": system.label,
+            "is_native": system.is_native,
+            "is_emulated": system.is_emulated,
+            "options": system.options,
+            **system.stated_fields,
+        }
+        for pk, system in systems_by_id.items()
+    }
+    case_facts = {
+        pk: {
+            "tool": case.tool,
+            "metric": case.metric,
+            "case_label": f"{require_tool(case.tool).title} {case.label}",
+            "parameters": case.parameters,
+            "component": case.component,
+            "unit": case.unit,
+            "better": cast(Better, case.better),
+            "zero_allowed": require_tool(case.tool).metric(case.metric).allows_zero,
+        }
+        for pk, case in cases.items()
+    }
+    studies = Study.objects.in_bulk({row["study"] for row in rows})
+    return ReferencedFacts(system_facts, case_facts, studies)
+
+
+def run_means(study: Study) -> Mapping[int, CellRunMeans]:
+    """Return run means by cell, in the order of runs."""
+    with connection.cursor() as cursor:
+        cursor.execute(RUN_MEANS, [study.pk])
+        rows = cursor.fetchall()
+    names: dict[int | None, str] = dict(study.sessions.values_list("pk", "name"))
+    return {
+        cell_id: CellRunMeans(
+            tuple(means), tuple(names.get(session_id, "") for session_id in session_ids)
+        )
+        for cell_id, means, session_ids in rows
+    }
+
+
+def _cell_fact(row: Row, runs: CellRunMeans, referenced: ReferencedFacts) -> CellFact:
+    columns = {**row, "declared_session": row["declared_session"] or ""}
+    return CellFact(
+        **columns,
+        **referenced.systems[row["system"]],
+        **referenced.cases[row["case"]],
+        study_label=referenced.studies[row["study"]].slug,
+        run_means=runs.means,
+        session_names=runs.sessions,
+    )
+
+
+def _run_facts(
+    study: Study, runs: Sequence[Run], rows: Sequence[Row], referenced: ReferencedFacts
+) -> Iterator[RunFact]:
+    if not runs:
+        return
+    # All samples of a run have the same key.
+    cells_by_key: dict[tuple[Any, ...], dict[int, int]] = defaultdict(dict)
+    for row in rows:
+        group_key = (row["system"], *(row[name] for name in CIRCUMSTANCES))
+        cells_by_key[group_key][row["case"]] = row["id"]
+    key_of = attrgetter(*RUN_GROUP_FIELDS)
+    cells_of = {run.pk: cells_by_key.get(key_of(run), {}) for run in runs}
+    measured = {row["case"]: referenced.cases[row["case"]] for row in rows}
+    samples: dict[int, list[SampleFact]] = defaultdict(list)
+    stored_samples = Sample.objects.filter(lab=study.lab_id, run__study=study)
+    for run_id, case_id, value, repetition in stored_samples.order_by(
+        "run_id", "sequence"
+    ).values_list("run_id", "case_id", "value", "repetition"):
+        case = measured.get(case_id)
+        if case is None or run_id not in cells_of:
+            continue
+        samples[run_id].append(
+            SampleFact(
+                **{name: case[name] for name in ("metric", "unit", "parameters")},
+                value=value,
+                repetition=repetition,
+                cell=cells_of[run_id].get(case_id),
+            )
+        )
+    for run in runs:
+        system, facts = referenced.systems[run.system_id], run.facts
+        system_facts = {name: system[name] for name in RUN_FACT_FIELDS}
+        yield RunFact(
+            id=run.pk,
+            study=run.study_id,
+            upload=str(run.key),
+            system=run.system_id,
+            **system_facts,
+            tool=run.tool,
+            scenario=run.scenario,
+            vms=run.vms,
+            slot=run.slot,
+            load=run.load,
+            corun=run.corun.name if run.corun else "",
+            clock=run.clock,
+            started_at=run.started_at,
+            duration_s=_duration_s(facts),
+            requested_s=_number(facts, "requested_s"),
+            samples=tuple(samples.get(run.pk, ())),
+            facts={
+                key: value
+                for key, value in facts.items()
+                if isinstance(value, str | int | float | bool)
+            },
+            parse_warnings=tuple(
+                (warning["code"], sentence_from_json(warning))
+                for warning in run.warnings
+            ),
+            document=run.document,
+            table=run.table,
+        )
+
+
+def _duration_s(facts: Mapping[str, Any]) -> float | None:
+    """Return the stated duration, else the one measured by the agent."""
+    stated_s = _number(facts, "elapsed_s", "duration_s")
+    if stated_s is not None:
+        return stated_s
+    for group, name in (("clock", "external_us"), ("execution", "local_us")):
+        timed = facts.get(group)
+        if (
+            isinstance(timed, dict)
+            and (duration_us := _number(timed, name)) is not None
+        ):
+            return duration_us / 1e6
+    return None
+
+
+def _number(facts: Mapping[str, Any], *names: str) -> float | None:
+    """Return the first fact that is a number."""
+    stated = (facts.get(name) for name in names)
+    return next(
+        (float(value) for value in stated if isinstance(value, int | float)), None
+    )

@@ -1,0 +1,172 @@
+"""Cells and their possible baselines, as plain objects.
+
+Model instances are too slow for 20,000 cells.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import F, OuterRef, Q, QuerySet
+
+from benchmarks.analysis.baselines import CellConditions
+from benchmarks.analysis.sessions import is_declared_name
+from benchmarks.custom_tools.lookup import require_tool
+from benchmarks.database import ids_subquery
+from benchmarks.fingerprints import canonical_parameters
+from benchmarks.models import Case, Cell, CellSession, Efficiency, Study, System
+from benchmarks.parsing.case_labels import RunRange
+from benchmarks.platforms import NATIVE
+
+COLUMNS = (
+    *("id", "lab_id", "study_id", "system_id", "case_id"),
+    *("scenario", "vms", "slot", "load", "n", "mean", "minimum", "maximum"),
+    *("common_facts", "first_at", "last_at", "declared_session_id"),
+)
+
+NEEDS_NO_OTHER_STUDY = (
+    Q(system__hypervisor=NATIVE)
+    | Q(efficiency__state=Efficiency.State.SLOWDOWN)
+    | Q(
+        efficiency__baseline__study=F("study"),
+        efficiency__baseline__system__hypervisor=NATIVE,
+        efficiency__baseline__system__guest_os=F("system__guest_os"),
+        efficiency__baseline__system__guest_bits=F("system__guest_bits"),
+    )
+)
+
+
+@dataclass(slots=True, eq=False)
+class CandidateCell:
+    """``mean`` is 0 without runs."""
+
+    pk: int
+    lab_id: int
+    study_id: int
+    system_id: int
+    case_id: int
+    scenario: str
+    vms: int | None
+    slot: str
+    load: str
+    n: int
+    mean: float
+    extremes: RunRange
+    system: System
+    study: Study
+    case: Case
+    conditions: CellConditions
+
+
+def cells_of_studies(
+    case_keys: Collection[tuple[int, int, int]], ids: Collection[int]
+) -> list[CandidateCell]:
+    """Return the cells of (lab, case, study) that have runs or are in ``ids``."""
+    labs, cases, studies = ({key[column] for key in case_keys} for column in range(3))
+    cells = Cell.objects.filter(
+        lab__in=labs, study__in=studies, case__in=ids_subquery(cases)
+    )
+    return [cell for cell in load_candidates(cells) if cell.n or cell.pk in ids]
+
+
+def cells_of_other_studies(
+    unpaired: Collection[CandidateCell],
+    natives: Collection[CandidateCell],
+    studies: Collection[int],
+) -> list[CandidateCell]:
+    """Return possible baselines of ``unpaired``, and cells that may use ``natives``."""
+    if not (unpaired or natives):
+        return []
+    cells = (*unpaired, *natives)
+    other_cells = Cell.objects.filter(
+        lab__in={cell.lab_id for cell in cells}, n__gt=0
+    ).exclude(study__in=studies)
+    dependents = other_cells.filter(
+        case__in=ids_subquery({cell.case_id for cell in natives}),
+        system__host__in={cell.system.host_id for cell in natives},
+    ).exclude(NEEDS_NO_OTHER_STUDY)
+    case_studies = set(dependents.values_list("case_id", "study_id"))
+    cases = {cell.case_id for cell in unpaired} | {case for case, _ in case_studies}
+    if not cases:
+        return []
+    candidates = Q(system__host__in={cell.system.host_id for cell in cells})
+    candidates |= Q(study__in={study for _, study in case_studies})
+    return load_candidates(other_cells.filter(candidates, case__in=ids_subquery(cases)))
+
+
+def load_candidates(cells: QuerySet[Cell]) -> list[CandidateCell]:
+    """Return cells in the order of their ids, in a fixed number of queries."""
+    sessions = CellSession.objects.filter(cell=OuterRef("pk")).order_by("session_id")
+    rows = list(
+        cells.annotate(session_ids=ArraySubquery(sessions.values("session_id")))
+        .order_by("pk")
+        .values_list(*COLUMNS, "declared_session__name", "session_ids")
+    )
+    _, _, studies, systems, cases, *_ = zip(*rows, strict=True) if rows else ((),) * 5
+    study_of = Study.objects.in_bulk(set(studies))
+    system_of = System.objects.select_related("host").in_bulk(set(systems))
+    case_of = Case.objects.in_bulk(set(cases))
+
+    @cache
+    def label_of(case_id: int) -> str:
+        case = case_of[case_id]
+        return f"{require_tool(case.tool).title} {case.label}"
+
+    @cache
+    def system_facts(system_id: int) -> dict[str, Any]:
+        system = system_of[system_id]
+        names = ("guest_os", "guest_bits", "is_native", "vcpus", "memory_bytes")
+        return {
+            "host": system.host.slug,
+            "options": canonical_parameters(system.options),
+            **{name: getattr(system, name) for name in names},
+        }
+
+    candidates = []
+    for pk, lab, study_id, system_id, case_id, *rest in rows:
+        scenario, vms, slot, load, n, mean, low, high, *stated = rest
+        common_facts, first_at, last_at, session_id, session_name, session_ids = stated
+        mean = mean or 0.0
+        conditions = CellConditions(
+            id=pk,
+            study_id=study_id,
+            case_id=case_id,
+            scenario=scenario,
+            mean=mean,
+            n=n,
+            sessions=_sessions(session_id, session_name, session_ids),
+            first_at=first_at,
+            last_at=last_at,
+            slot=slot,
+            vms=vms,
+            load=load,
+            common_facts=common_facts,
+            case_label=label_of(case_id),
+            study=study_of[study_id].slug,
+            **system_facts(system_id),
+        )
+        # Cells of older versions have no minimum and maximum.
+        ends = RunRange(*(mean if end is None else end for end in (low, high)))
+        candidates.append(
+            CandidateCell(
+                *(pk, lab, study_id, system_id, case_id, scenario, vms, slot, load),
+                *(n, mean, ends, system_of[system_id], study_of[study_id]),
+                *(case_of[case_id], conditions),
+            )
+        )
+    return candidates
+
+
+def _sessions(
+    session_id: int | None, name: str | None, session_ids: list[int | None]
+) -> frozenset[Any]:
+    """Return the sessions of a cell's runs; empty if the time of a run is unknown.
+
+    Before the first study check, this is the declared session.
+    """
+    if not session_ids and session_id is not None and name and is_declared_name(name):
+        return frozenset({session_id})
+    known_ids = frozenset(pk for pk in session_ids if pk is not None)
+    return known_ids if len(known_ids) == len(session_ids) else frozenset()

@@ -1,0 +1,206 @@
+"""Statistics of cells, computed from their runs."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.db import connection
+from django.utils import timezone
+
+from benchmarks.analysis.cell_statistics import summarize
+from benchmarks.database import ids_subquery
+from benchmarks.models import Cell, Run, RunMean
+from benchmarks.models.run import (
+    INSERT_RUN_MEANS_SQL,
+    RUNS_OF_CELLS_SQL,
+    runs_of_cells_sql,
+)
+from benchmarks.studies.bulk_writes import insert_new, update_columns
+
+MIXED_CLOCKS = "mixed"
+# They decide whether two cells can be compared.
+COMMON_FACTS = ("host_kernel", "host_firmware", "meter")
+STATISTICS = ("n", "mean", "m2", "minimum", "maximum", "median", "q1", "q3")
+SUMMARY_FIELDS = (
+    *STATISTICS,
+    "decimals",
+    "common_facts",
+    "sample_count",
+    "first_at",
+    "last_at",
+    "declared_session_id",
+    "clock",
+    "document",
+    "table",
+)
+COMMON_VALUES_SQL = ", ".join(
+    f"CASE WHEN count(run.{name}) = count(*) AND min(run.{name}) = max(run.{name})"
+    f" THEN min(run.{name}) END"
+    for name in COMMON_FACTS
+)
+STATED_COLUMNS = (
+    *("declared_session_id", "clock", "document", '"table"'),
+    *(f"facts->>'{name}' AS {name}" for name in COMMON_FACTS),
+)
+# Means are ordered by run id, to be deterministic.
+CELL_RUNS_SQL = f"""
+    {runs_of_cells_sql("cell.id = ANY(%s)", *STATED_COLUMNS)}
+    SELECT run.cell_id, array_agg(run.mean ORDER BY run.id), sum(run.n),
+           max(run.decimals), min(run.started_at), max(run.started_at),
+           CASE WHEN count(run.declared_session_id) = count(*)
+                 AND min(run.declared_session_id) = max(run.declared_session_id)
+                THEN min(run.declared_session_id) END,
+           array_agg(DISTINCT run.clock), array_agg(DISTINCT run.document),
+           array_agg(DISTINCT run."table"), ARRAY[{COMMON_VALUES_SQL}]
+    {RUNS_OF_CELLS_SQL}
+    GROUP BY run.cell_id
+"""
+
+
+# Fetching one row per case is slow.
+CASES_OF_RUNS = f"""
+    SELECT run_id, array_agg(case_id) FROM {RunMean._meta.db_table}
+    WHERE lab_id = ANY(%s) AND run_id = ANY(%s) GROUP BY run_id
+"""
+
+
+class CellKey(NamedTuple):
+    lab_id: int
+    case_id: int
+    study_id: int
+    system_id: int
+    scenario: str
+    vms: int | None
+    slot: str
+    load: str
+
+
+class CellRunColumns(NamedTuple):
+    """The data of a cell's runs.
+
+    ``declared_session_id`` and ``common_facts`` are None if the runs differ.
+    """
+
+    means: Sequence[float] = ()
+    sample_count: int = 0
+    decimals: int | None = None
+    first_at: datetime | None = None
+    last_at: datetime | None = None
+    declared_session_id: int | None = None
+    clocks: Sequence[str] = ()
+    documents: Sequence[str] = ()
+    tables: Sequence[str] = ()
+    common_facts: Sequence[str | None] = (None,) * len(COMMON_FACTS)
+
+
+def store_run_means(runs: Sequence[Run]) -> None:
+    ids = [[run.lab_id for run in runs], [run.pk for run in runs]]
+    RunMean.objects.filter(lab__in=set(ids[0]), run__in=ids[1]).delete()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"{INSERT_RUN_MEANS_SQL} WHERE lab_id = ANY(%s) AND run_id = ANY(%s)"
+            " GROUP BY lab_id, run_id, case_id",
+            ids,
+        )
+
+
+def affected_cells(runs: Iterable[Run]) -> set[CellKey]:
+    by_id = {run.pk: run for run in runs}
+    with connection.cursor() as cursor:
+        labs = [run.lab_id for run in by_id.values()]
+        cursor.execute(CASES_OF_RUNS, [labs, list(by_id)])
+        cases = cursor.fetchall()
+    measured: dict[tuple[Any, ...], set[int]] = defaultdict(set)
+    for run_id, case_ids in cases:
+        run = by_id[run_id]
+        key = (run.study_id, run.system_id, run.scenario, run.vms, run.slot, run.load)
+        measured[run.lab_id, *key].update(case_ids)
+    return {
+        CellKey(lab_id, case_id, *key)
+        for (lab_id, *key), case_ids in measured.items()
+        for case_id in case_ids
+    }
+
+
+def lock_cases(pairs: Iterable[tuple[int, int]]) -> None:
+    """Lock these (lab, case) pairs until the transaction ends, in sorted order.
+
+    Computing an efficiency reads the native cell, which another worker may change.
+    """
+    ordered = sorted(set(pairs))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(lab, case_id)"
+            " FROM unnest(%s::int[], %s::int[]) AS pair(lab, case_id)",
+            [[lab for lab, _ in ordered], [case for _, case in ordered]],
+        )
+
+
+def summarize_cells(keys: Iterable[CellKey]) -> list[Cell]:
+    """Recompute these cells from their runs.
+
+    ``n`` is 0 without runs; the caller deletes such cells when they are unused.
+    """
+    # `vms` may be None, which cannot be sorted.
+    ordered = sorted(keys, key=lambda key: (*key[:5], key.vms or 0, key.slot, key.load))
+    cells = _stored_cells(ordered)
+    if missing := set(ordered) - cells.keys():
+        insert_new(Cell, CellKey._fields, [key for key in ordered if key in missing])
+        cells |= _stored_cells(missing)
+    with connection.cursor() as cursor:
+        cursor.execute(CELL_RUNS_SQL, [[cell.pk for cell in cells.values()]])
+        runs = {
+            cell_id: CellRunColumns(*columns) for cell_id, *columns in cursor.fetchall()
+        }
+    # Only changed cells: writing a row makes cached pages stale.
+    now = timezone.now()
+    changed = []
+    for cell in cells.values():
+        summary = summarize_runs(runs.get(cell.pk, CellRunColumns()))
+        if any(getattr(cell, name) != value for name, value in summary.items()):
+            for name, value in summary.items():
+                setattr(cell, name, value)
+            # The next check analyzes the distribution of the samples again.
+            cell.updated_at = now
+            changed.append(cell)
+    update_columns(Cell, (*SUMMARY_FIELDS, "updated_at"), changed)
+    return list(cells.values())
+
+
+def _stored_cells(keys: Iterable[CellKey]) -> dict[CellKey, Cell]:
+    requested = set(keys)
+    # A superset: exact keys would need one condition each.
+    candidates = Cell.objects.filter(
+        case_id__in=ids_subquery({key.case_id for key in requested}),
+        study_id__in={key.study_id for key in requested},
+        system_id__in={key.system_id for key in requested},
+    )
+    # Not the shape, which is large.
+    candidates = candidates.only(*CellKey._fields, *SUMMARY_FIELDS)
+    cells = {
+        CellKey(*(getattr(cell, name) for name in CellKey._fields)): cell
+        for cell in candidates
+    }
+    return {key: cell for key, cell in cells.items() if key in requested}
+
+
+def summarize_runs(runs: CellRunColumns) -> dict[str, Any]:
+    statistics: dict[str, Any] = {"n": 0, **dict.fromkeys(STATISTICS[1:])}
+    if runs.means:
+        summary = summarize(runs.means)
+        statistics = {name: getattr(summary, name) for name in STATISTICS}
+    clock = "".join(runs.clocks) if len(runs.clocks) < 2 else MIXED_CLOCKS
+    stated = zip(COMMON_FACTS, runs.common_facts, strict=True)
+    return {
+        **statistics,
+        "sample_count": int(runs.sample_count),
+        "decimals": runs.decimals,
+        "first_at": runs.first_at,
+        "last_at": runs.last_at,
+        "declared_session_id": runs.declared_session_id,
+        "clock": clock,
+        "common_facts": {name: value for name, value in stated if value},
+        "document": "; ".join(sorted(set(runs.documents) - {""})),
+        "table": "; ".join(sorted(set(runs.tables) - {""})),
+    }

@@ -1,0 +1,466 @@
+"""Reading of stored uploads, and storage of their runs and samples.
+
+Reading an upload again with newer parsers may give other results.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import lru_cache
+from sys import float_info
+from typing import Any, Final, NamedTuple
+
+import orjson
+from django.db.models import F
+
+from benchmarks import fingerprints, tools, units
+from benchmarks.custom_tools.lookup import DeclaredTool
+from benchmarks.custom_tools.sample_tables import read_sample_file
+from benchmarks.errors import BenchmarksError
+from benchmarks.models import Case, Run, Sample
+from benchmarks.parsing import run_extraction
+from benchmarks.parsing.case_labels import MeasuredSample, case_label, derive_costs
+from benchmarks.parsing.run_extraction import ExtractedRun
+from benchmarks.parsing.start_times import in_time_zone
+from benchmarks.parsing.tool import MAX_SAMPLE_VALUE, Metric, Tool, check_value
+from benchmarks.sentences import serialize
+from benchmarks.uploads.run_storage import insert_samples, parse_timestamp
+
+UPLOAD_FIELDS = (
+    "lab_id",
+    "agent_id",
+    "key",
+    "digest",
+    "study_id",
+    "system_id",
+    "scenario",
+    "vms",
+    "slot",
+    "load",
+    "corun_id",
+    "declared_session_id",
+    "clock",
+    "started_at",
+    "received_at",
+    "document",
+    "table",
+    "note",
+)
+
+
+FILE_DATE: Final = "file date"
+"""The modification time of the uploaded file."""
+ZONE: Final = "time zone"
+"""The time zone of times printed in the output."""
+
+MIN_NORMAL_FLOAT: Final = float_info.min
+"""From this value on, values in the metric's unit need no further validation."""
+
+# Agents measure the same cases again and again.
+SAMPLE_CASE_CACHE_SIZE: Final = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class SampleCase:
+    """``fingerprint`` identifies the stored `Case`."""
+
+    tool: Tool
+    metric: Metric
+    parameters: Mapping[str, str]
+    fingerprint: str
+
+    @property
+    def unsaved_case(self) -> Case:
+        return Case(
+            tool=self.tool.slug,
+            metric=self.metric.name,
+            parameters=self.parameters,
+            unit=self.metric.unit,
+            better=self.metric.better,
+            component=self.metric.component,
+            label=case_label(self.tool, self.metric, self.parameters),
+            fingerprint=self.fingerprint,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CaseSample:
+    """In the unit of its metric."""
+
+    case: SampleCase
+    repetition: int
+    value: float
+
+
+class SampleColumns(NamedTuple):
+    """Samples of a run by column: objects would take longer than storing them."""
+
+    cases: Sequence[SampleCase] = ()
+    repetitions: Sequence[int] = ()
+    values: Sequence[float] = ()
+
+    @classmethod
+    def from_samples(cls, samples: Iterable[CaseSample]) -> "SampleColumns":
+        rows = [(sample.case, sample.repetition, sample.value) for sample in samples]
+        return cls(*zip(*rows, strict=True)) if rows else cls()
+
+    def with_derived(self, tool: Tool) -> tuple["SampleColumns", int]:
+        """Append derived samples; also return their number."""
+        if not tool.derived_costs:
+            return self, 0
+        derived = SampleColumns.from_samples(
+            derived_samples(tool, list(map(CaseSample, *self)))
+        )
+        samples = SampleColumns(
+            [*self.cases, *derived.cases],
+            [*self.repetitions, *derived.repetitions],
+            [*self.values, *derived.values],
+        )
+        return samples, len(derived.values)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UploadedRun:
+    """A run of an upload: its samples, or the reason why there are none.
+
+    ``parser_version`` and the lines are None if samples were uploaded. ``derived``
+    samples were computed from ``samples``.
+    """
+
+    tool: str
+    tool_version: str = ""
+    parser_version: int | None = None
+    custom_tool_version: int | None = None
+    samples: tuple[CaseSample, ...] = ()
+    derived: tuple[CaseSample, ...] = ()
+    warnings: tuple[Mapping[str, str], ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    first_line: int | None = None
+    last_line: int | None = None
+    reason: str = ""
+    started_at: datetime | None = None
+
+
+SamplesByRun = dict[Run, tuple[CaseSample, ...]]
+
+
+def parse_samples(tool: Tool, samples: Iterable[Mapping[str, Any]]) -> list[CaseSample]:
+    """Return the samples of a document; errors name the invalid sample."""
+    # A custom tool may be declared again.
+    is_shared = tools.TOOLS.get(tool.slug) is tool
+    parsed = []
+    for index, sample in enumerate(samples):
+        try:
+            parsed.append(
+                (is_shared and _read_cached(tool, sample)) or _read(tool, sample)
+            )
+        except BenchmarksError as error:
+            error.field = f"samples[{index}]"
+            raise
+    return parsed
+
+
+def _read(tool: Tool, sample: Mapping[str, Any]) -> CaseSample:
+    metric = tool.metric(sample["metric"])
+    value = check_value(metric, sample["value"], sample["unit"])
+    case = _case(tool, metric, tool.options.normalize(sample.get("parameters", {})))
+    return CaseSample(case, sample.get("repetition", 1), value)
+
+
+def _read_cached(tool: Tool, sample: Mapping[str, Any]) -> CaseSample | None:
+    """Return a sample of a cached case; None if it needs validation."""
+    try:
+        parameters = orjson.dumps(sample.get("parameters", {}))
+        case = _cached_case(tool.slug, sample["metric"], sample["unit"], parameters)
+    except (TypeError, BenchmarksError):
+        return None
+    value = sample["value"]
+    if (
+        case is None
+        or type(value) not in (float, int)
+        or not MIN_NORMAL_FLOAT <= value <= MAX_SAMPLE_VALUE
+    ):
+        return None
+    return CaseSample(case, sample.get("repetition", 1), float(value))
+
+
+def cached_case(
+    tool: str, metric: str, unit: str, parameters: bytes
+) -> SampleCase | None:
+    """Return the case of a metric with parameters; None if its samples need validation.
+
+    Otherwise values from `MIN_NORMAL_FLOAT` to `MAX_SAMPLE_VALUE` can be stored
+    unchanged.
+    """
+    try:
+        return _cached_case(tools.get(tool).slug, metric, unit, parameters)
+    except BenchmarksError:
+        return None
+
+
+@lru_cache(SAMPLE_CASE_CACHE_SIZE)
+def _cached_case(
+    slug: str, metric_name: str, unit: str, parameters: bytes
+) -> SampleCase | None:
+    """Return the case; None if values must be converted from ``unit``."""
+    tool = tools.TOOLS[slug]
+    metric = tool.metric(metric_name)
+    uploaded_unit, metric_unit = units.get_unit(unit), units.get_unit(metric.unit)
+    if (uploaded_unit.dimension, uploaded_unit.factor) != (
+        metric_unit.dimension,
+        metric_unit.factor,
+    ):
+        return None
+    return _case(tool, metric, tool.options.normalize(orjson.loads(parameters)))
+
+
+def _case(tool: Tool, metric: Metric, parameters: Mapping[str, Any]) -> SampleCase:
+    return SampleCase(
+        tool=tool,
+        metric=metric,
+        parameters=fingerprints.display_parameters(parameters),
+        fingerprint=fingerprints.case_fingerprint(tool.slug, metric.name, parameters),
+    )
+
+
+def derived_samples(
+    tool: Tool, samples: Sequence[CaseSample]
+) -> tuple[CaseSample, ...]:
+    """Return costs in CPU time, computed from the samples of a run."""
+    if not tool.derived_costs:
+        return ()
+    stated = {sample.case.metric.name for sample in samples}
+    measured = (
+        MeasuredSample(
+            sample.case.metric.name,
+            sample.case.parameters,
+            sample.repetition,
+            sample.value,
+        )
+        for sample in samples
+    )
+    return tuple(
+        CaseSample(
+            _case(tool, tool.metric(cost.metric), cost.parameters),
+            cost.repetition,
+            cost.value,
+        )
+        for cost in derive_costs(tool, measured)
+        if cost.metric not in stated
+    )
+
+
+def parse_stored_upload(
+    text: str, custom_tools: DeclaredTool | None = None
+) -> tuple[UploadedRun, ...]:
+    """Return the runs of a stored upload, at least one.
+
+    Unreadable output gives a run with a reason, not an error.
+    """
+    document = orjson.loads(text)
+    name, facts = document.get("tool", ""), document.get("facts", {})
+    tool = custom_tools.tool if custom_tools else tools.get(name) if name else None
+    stated = UploadedRun(
+        tool=tool.slug if tool else "",
+        custom_tool_version=custom_tools.version if custom_tools else None,
+        tool_version=document.get("tool_version", ""),
+        facts=facts,
+        started_at=parse_timestamp(document.get("started_at")) or _file_date(document),
+    )
+    try:
+        if tool and "output" not in document:
+            samples = tuple(parse_samples(tool, document["samples"]))
+            return (
+                replace(
+                    stated, samples=samples, derived=derived_samples(tool, samples)
+                ),
+            )
+        if custom_tools:
+            return _table_results(stated, custom_tools, document)
+        # The command of the agent may have parameters that the output does not print.
+        execution = facts.get("execution")
+        argv = execution.get("argv") if isinstance(execution, dict) else None
+        command = " ".join(map(str, argv)) if isinstance(argv, list) else ""
+        runs = run_extraction.extract_runs(
+            document["output"], document.get("tool"), document.get("locale"), command
+        )
+    except BenchmarksError as error:
+        return (replace(stated, reason=error.sentence),)
+    return tuple(_result(run, document) for run in runs)
+
+
+def _table_results(
+    stated_result: UploadedRun, custom_tools: DeclaredTool, document: Mapping[str, Any]
+) -> tuple[UploadedRun, ...]:
+    results = []
+    for run in read_sample_file(
+        custom_tools.tool, document["output"], document.get("locale")
+    ):
+        result = replace(
+            stated_result, first_line=run.first_line, last_line=run.last_line
+        )
+        try:
+            samples = parse_samples(custom_tools.tool, run.samples)
+            results.append(replace(result, samples=tuple(samples)))
+        except BenchmarksError as error:
+            results.append(replace(result, reason=error.sentence))
+    return tuple(results)
+
+
+def _result(run: ExtractedRun, document: Mapping[str, Any]) -> UploadedRun:
+    """Return a run; statements of the uploader override printed values."""
+    printed = [
+        {
+            "metric": reading.metric,
+            "parameters": dict(reading.parameters),
+            "value": reading.value,
+            "unit": reading.unit,
+            "repetition": reading.repetition,
+        }
+        for reading in run.readings
+    ]
+    samples: list[CaseSample] = []
+    problem: BenchmarksError | None = run.problem
+    if problem is None:
+        try:
+            samples = parse_samples(tools.get(run.tool), printed)
+        except BenchmarksError as error:
+            problem = error
+    command = {"command": run.command} if run.command else {}
+    return UploadedRun(
+        tool=run.tool,
+        tool_version=document.get("tool_version") or run.tool_version,
+        parser_version=run.parser_version,
+        samples=tuple(samples),
+        derived=derived_samples(tools.get(run.tool), samples) if samples else (),
+        # "words" holds the template and values, for translation.
+        warnings=tuple(
+            {
+                "code": warning.code,
+                "sentence": str(warning.message),
+                "words": serialize(warning.message),
+            }
+            for warning in run.warnings
+        ),
+        facts={**command, **run.facts, **document.get("facts", {})},
+        first_line=run.first_line,
+        last_line=run.last_line,
+        reason=problem.sentence if problem else "",
+        started_at=_start(run, document),
+    )
+
+
+def _start(run: ExtractedRun, document: Mapping[str, Any]) -> datetime | None:
+    zone = document.get("facts", {}).get(ZONE)
+    printed = in_time_zone(run.printed_start, zone if isinstance(zone, str) else "")
+    return (
+        parse_timestamp(document.get("started_at")) or printed or _file_date(document)
+    )
+
+
+def _file_date(document: Mapping[str, Any]) -> datetime | None:
+    """Return the file date if the uploader declared that it counts."""
+    stated = document.get("facts", {}).get(FILE_DATE)
+    try:
+        date = datetime.fromisoformat(stated) if isinstance(stated, str) else None
+    except ValueError:
+        return None
+    return date if date and date.tzinfo else None
+
+
+def store_runs(
+    results_by_run: Mapping[Run, Sequence[UploadedRun]], existing_runs: Iterable[Run]
+) -> SamplesByRun:
+    """Create or update the run of each result; return the samples by run."""
+    runs = {
+        (run.first_run_id or run.pk, run.upload_position): run for run in existing_runs
+    }
+    results: dict[tuple[int, int], UploadedRun] = {}
+    new_runs = []
+    for upload, parts in results_by_run.items():
+        for part, result in enumerate(parts, start=1):
+            results[upload.pk, part] = result
+            if (upload.pk, part) not in runs:
+                stated = {name: getattr(upload, name) for name in UPLOAD_FIELDS}
+                new_runs.append(Run(first_run=upload, upload_position=part, **stated))
+    for run in Run.objects.bulk_create(new_runs):
+        runs[run.first_run_id or run.pk, run.upload_position] = run
+    # Most runs of a batch have the same changes: one UPDATE for all of them.
+    runs_by_changes: dict[bytes, tuple[dict[str, Any], list[int]]] = {}
+    for run_key, result in results.items():
+        changes = _changed_fields(runs[run_key], result)
+        key = orjson.dumps(changes, option=orjson.OPT_SORT_KEYS)
+        runs_by_changes.setdefault(key, (changes, []))[1].append(runs[run_key].pk)
+    for changes, ids in runs_by_changes.values():
+        # Writing a row makes cached pages stale.
+        if changes:
+            Run.objects.filter(pk__in=ids).update(**changes)
+    return {
+        runs[run_key]: (*result.samples, *result.derived)
+        for run_key, result in results.items()
+    }
+
+
+def _changed_fields(run: Run, result: UploadedRun) -> dict[str, Any]:
+    """Return the fields of the result that differ, and set them on the run."""
+    fields = {
+        "tool": result.tool,
+        "tool_version": result.tool_version,
+        "parser_version": result.parser_version,
+        "custom_tool_version": result.custom_tool_version,
+        "status": Run.Status.REJECTED if result.reason else Run.Status.PARSED,
+        "reason": result.reason,
+        "warnings": [dict(warning) for warning in result.warnings],
+        "facts": dict(result.facts),
+        "first_line": result.first_line,
+        "last_line": result.last_line,
+        "sample_count": len(result.samples) + len(result.derived),
+        "derived_count": len(result.derived),
+        "started_at": result.started_at,
+    }
+    changes = {}
+    for name, value in fields.items():
+        old, new = (
+            # Equal English texts may have different templates.
+            serialize(text) if isinstance(text, str) else text
+            for text in (getattr(run, name), value)
+        )
+        if old != new:
+            changes[name] = value
+            setattr(run, name, value)
+    return changes
+
+
+def store_cases(cases: Iterable[SampleCase]) -> dict[str, int]:
+    """Store missing cases; return the ids of all cases by fingerprint."""
+    by_fingerprint = {case.fingerprint: case for case in cases}
+    rows = Case.objects.filter(fingerprint__in=by_fingerprint).values_list(
+        "fingerprint", "pk"
+    )
+    ids = dict(rows)
+    if new := [
+        by_fingerprint[key].unsaved_case
+        for key in sorted(by_fingerprint.keys() - ids.keys())
+    ]:
+        # Another worker may store the same cases, so read the ids afterwards.
+        Case.objects.bulk_create(new, ignore_conflicts=True)
+        # all() runs the query again.
+        ids = dict(rows.all())
+    return ids
+
+
+def replace_samples(samples: SamplesByRun, cases: Mapping[str, int]) -> None:
+    """Replace the stored samples of these runs; repeating is safe."""
+    labs = {run.lab_id for run in samples}
+    if Sample.objects.filter(lab__in=labs, run__in=samples).delete()[0]:
+        # The run's version changes with its samples.
+        changed_runs = Run.objects.filter(pk__in=[run.pk for run in samples])
+        changed_runs.update(sample_count=F("sample_count"))
+    insert_samples(
+        (
+            *(run.lab_id, run.pk, sequence),
+            *(cases[row.case.fingerprint], row.repetition, row.value),
+        )
+        for run, rows in samples.items()
+        for sequence, row in enumerate(rows, start=1)
+    )

@@ -1,0 +1,135 @@
+"""Table of a comparison as selected by the URL."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from benchmarks.comparison.comparison_row import ComparisonRow
+from benchmarks.comparison.comparison_table import (
+    ComparisonTable,
+    comparison_table,
+    drop_rows_without_ratios,
+)
+from benchmarks.comparison.filters import filter_rows, sort_keys
+from benchmarks.comparison.row_queries import ReferenceCells, comparison_rows
+from benchmarks.comparison.study_verdicts import CellVerdict, study_verdicts
+from benchmarks.models import Study, System
+from benchmarks.power.energy_per_work import cell_energies, energy_rows, tested_count
+from dashboard.kit.comparison_form import (
+    ENERGY,
+    ComparisonSelection,
+    comparison_form,
+    search_rows,
+)
+
+
+@dataclass(frozen=True)
+class AssessedTable:
+    """``tested_count`` is the number of tests in the correction."""
+
+    table: ComparisonTable
+    reference: System | None
+    quantity: str
+    tested_count: int
+    active_filters: Mapping[str, str]
+    system_names: Mapping[int, str]
+    """By ID."""
+    selection: ComparisonSelection
+
+
+def assessed_table(study: Study, query: Mapping[str, str]) -> AssessedTable:
+    form = comparison_form(study, query)
+    selection, pinned = form.selection, form.pinned
+    baseline, active_filters = form.baseline, selection.active_filters()
+    if form.is_pair:
+        baseline = pinned[-1]
+        active_filters["pin"] = ",".join(str(system.pk) for system in pinned)
+    rows, count = assessed_rows(
+        study,
+        baseline,
+        selection.quantity,
+        systems=form.facets.systems,
+        filters=selection.cell_lookups(),
+    )
+    if form.is_pair:
+        pinned_ids = {system.pk for system in pinned}
+        rows = [row for row in rows if row.system.id in pinned_ids]
+    return AssessedTable(
+        search_rows(selected_table(rows, selection, {}), selection.search),
+        baseline or study.reference_system,
+        selection.quantity,
+        count,
+        active_filters,
+        form.system_names,
+        selection,
+    )
+
+
+def table_subset(
+    assessed: AssessedTable, cases: Collection[int], systems: Collection[int]
+) -> AssessedTable:
+    """Return some cases and systems only; empty means all."""
+    cells = [
+        cell
+        for cell in assessed.table.cells
+        if not cases or cell.case.id in cases
+        if not systems or cell.system.id in systems
+    ]
+    table = search_rows(
+        selected_table(cells, assessed.selection, {}), assessed.selection.search
+    )
+    return replace(assessed, table=table)
+
+
+def assessed_rows(
+    study: Study,
+    baseline: System | None,
+    show: str,
+    *,
+    systems: Iterable[System],
+    filters: Mapping[str, Any],
+) -> tuple[list[ComparisonRow], int]:
+    load_rows = partial(
+        comparison_rows,
+        study,
+        systems=systems,
+        filters=filters,
+        reference=ReferenceCells.load(study, baseline) if baseline else None,
+    )
+    if show == ENERGY:
+        energies = cell_energies(study, baseline)
+        return energy_rows(load_rows(), energies), tested_count(energies)
+    verdicts = study_verdicts(study, baseline)
+    return load_rows(verdicts=verdicts), verdicts.tested_count
+
+
+def selected_table(
+    rows: Sequence[ComparisonRow],
+    selection: ComparisonSelection,
+    cell_verdicts: Mapping[int, CellVerdict],
+) -> ComparisonTable:
+    """Return rows as a table; ``cell_verdicts`` are for rows without assessments."""
+    result_filter = selection.result_filter
+    filtered = filter_rows(
+        drop_rows_without_ratios(rows) if selection.ratio_filter else rows,
+        cell_verdicts,
+        result_filter,
+    )
+    ranks = (
+        sort_keys(filtered, cell_verdicts, result_filter, selection.sort)
+        if selection.sort
+        else None
+    )
+    table = comparison_table(
+        filtered, group=selection.group, order=selection.order, ranks=ranks
+    )
+    if not (selection.search and selection.order):
+        return table
+    return comparison_table(
+        filtered,
+        group=selection.group,
+        order=selection.order,
+        ranks=ranks,
+        order_rows=search_rows(table, selection.search).cells,
+    )

@@ -1,0 +1,65 @@
+"""Shared parts of URLs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.urls import reverse
+from django.utils.http import urlencode
+
+from benchmarks.models import Study
+
+STUDY_PATH = "studies/<slug:lab>/<slug:slug>/"
+LAB_PATH = "labs/<slug:lab>/"
+MEMBER_PATH = f"{LAB_PATH}members/<int:person_id>/"
+
+MAX_VISIBLE_CHIPS = 10
+
+
+def parse_id(text: str) -> int:
+    """Return an ID; 0, which no object has, for any other text."""
+    # 18 digits fit a bigint. isdigit() alone accepts "²", which int() rejects.
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
+
+
+def cell_url(study: Study, query: Mapping[str, str]) -> str:
+    arguments = [study.lab.slug, study.slug, parse_id(query["cell"])]
+    query_text = urlencode(
+        {"baseline": query["baseline"]} if "baseline" in query else {}
+    )
+    return "?".join(
+        filter(None, [reverse("dashboard:cell", args=arguments), query_text])
+    )
+
+
+def query_string(query: Mapping[str, str], **changes: str) -> str:
+    """Return a query string with changed parameters, without empty ones."""
+    values = {name: text for name, text in {**query, **changes}.items() if text}
+    return f"?{urlencode(values)}"
+
+
+def ignored_parameters(
+    query: Mapping[str, str], applied: Mapping[str, object]
+) -> tuple[str, ...]:
+    """Return the parameters that were not applied: ``("case=99",)``."""
+    return tuple(
+        f"{name}={query[name]}"
+        for name, value in applied.items()
+        if query.get(name) and query[name] != str(value)
+    )
+
+
+@dataclass(frozen=True)
+class Chip:
+    label: str
+    query: str
+    is_chosen: bool
+
+
+@dataclass(frozen=True)
+class ChipRow:
+    label: str
+    chips: Sequence[Chip]
+
+    @property
+    def is_collapsed(self) -> bool:
+        return len(self.chips) > MAX_VISIBLE_CHIPS

@@ -1,1 +1,0 @@
-"""Systems of any studies side by side, and any two of them against each other."""

@@ -1,0 +1,204 @@
+"""A sentence that may be quoted, or the reason why there is none.
+
+Its link carries the numbers, so that the page can compare them with the current ones.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from benchmarks.comparison.cell_details import CellDetails, fact_differences
+from benchmarks.comparison.comparison_row import ComparisonRow
+from benchmarks.comparison.comparison_table import ROW_FACTS, Fact, row_facts
+from dashboard import wording
+from dashboard.kit import formatting
+from dashboard.kit.links import query_string
+from dashboard.wording import Text, state_names
+
+VERDICT_PHRASES: Final[Mapping[str, Text]] = {
+    "slower": gettext_lazy("slower by more than %(margin)s%%"),
+    "faster": gettext_lazy("faster by more than %(margin)s%%"),
+    "equivalent": gettext_lazy("equivalent within %(margin)s%%"),
+    "undetermined": gettext_lazy(
+        "undetermined whether the difference exceeds %(margin)s%%"
+    ),
+}
+QUOTED_PARAMETER: Final = "quoted"
+QUOTED_NUMBER = r"(\d{1,9}(?:\.\d{1,12})?(?:e-\d{1,3})?)"
+QUOTED_COUNT = r"([1-9]\d{0,8})"
+QUOTE_PATTERN = re.compile(
+    "_".join(
+        [*[QUOTED_NUMBER] * 3, *[QUOTED_COUNT] * 2, f"({'|'.join(VERDICT_PHRASES)})"]
+    ),
+    re.ASCII,
+)
+
+
+@dataclass(frozen=True)
+class QuotableClaim:
+    sentence: str
+    link: str
+
+
+@dataclass(frozen=True)
+class NoClaim:
+    """Why there is no claim, and how many runs would help, if any."""
+
+    reasons: tuple[str, ...]
+    advice: str
+
+
+class QuotedNumbers(NamedTuple):
+    """The numbers of a claim, formatted as in its sentence."""
+
+    ratio: str
+    low: str
+    high: str
+    n: int
+    baseline_n: int
+    verdict: str
+
+    def __str__(self) -> str:
+        return "_".join(map(str, self))
+
+
+def cell_claim(
+    evidence: CellDetails, *, page: str, baseline: str
+) -> QuotableClaim | NoClaim:
+    query = {
+        "baseline": baseline,
+        QUOTED_PARAMETER: str(current_quote(evidence.row) or ""),
+    }
+    against = ""
+    if evidence.baseline is not None:
+        system = evidence.baseline.system
+        against = wording.system_name(system)
+        if system.host_id != evidence.cell.system.host_id:
+            against = _("%(system)s on host %(host)s") % {
+                "system": against,
+                "host": system.host.slug,
+            }
+    provisos = []
+    if evidence.cell.system.is_emulated:
+        provisos.append(
+            _(
+                "The system ran on a software emulator, so this result does not "
+                "apply to real machines."
+            )
+        )
+    listed = "; ".join(
+        _("%(name)s (%(one)s vs. %(other)s)")
+        % {
+            "name": wording.property_name(differing.name),
+            "one": wording.property_value(differing.name, differing.one),
+            "other": wording.property_value(differing.name, differing.other),
+        }
+        for differing in fact_differences(evidence)
+    )
+    if listed:
+        more = _("The two sides also differ in: %(listed)s.")
+        provisos.append(more % {"listed": listed})
+    return build_claim(
+        evidence.row,
+        equivalence_margin_percent=evidence.cell.study.equivalence_margin_percent,
+        link=page + query_string(query),
+        against=against,
+        provisos=provisos,
+    )
+
+
+def build_claim(
+    row: ComparisonRow,
+    *,
+    equivalence_margin_percent: float = 2.0,
+    link: str = "",
+    against: str = "",
+    provisos: Sequence[str] = (),
+) -> QuotableClaim | NoClaim:
+    """Return the claim about a row.
+
+    ``against`` names a reference system; ``provisos`` are required sentences.
+    """
+    judged, ratio = row.result.assessment, row.result.ratio
+    if judged is None or ratio is None:
+        reason = wording.translate_text(row.result.reason) or state_names.state_meaning(
+            row.result.state
+        )
+        return NoClaim(
+            (reason,), wording.translate_text(judged.advice) if judged else ""
+        )
+    if (
+        judged.verdict not in VERDICT_PHRASES
+        or judged.low is None
+        or judged.high is None
+    ):
+        reasons = tuple(map(wording.translate_text, judged.sentences))
+        return NoClaim(reasons, wording.translate_text(judged.advice))
+
+    if row.result.ratio_kind == "efficiency":
+        sentence = _(
+            "On host %(host)s, %(system)s reaches %(ratio)s of native performance "
+            "in %(what)s (95%% confidence interval [%(low)s, %(high)s]; %(runs)s "
+            "compared with %(baseline_runs)s): %(verdict)s."
+        )
+    else:
+        sentence = _(
+            "On host %(host)s, %(system)s reaches %(ratio)s of the performance of "
+            "%(against)s in %(what)s (95%% confidence interval [%(low)s, "
+            "%(high)s]; %(runs)s compared with %(baseline_runs)s): %(verdict)s."
+        )
+    facts = row_facts(row, ROW_FACTS)
+    if row.scenario == "single":
+        del facts["scenario"]
+    stated = (wording.fact_text(Fact(*item)) for item in facts.items() if item[1])
+    margin = formatting.number(equivalence_margin_percent)
+    verdict = str(VERDICT_PHRASES[judged.verdict]) % {"margin": margin}
+    # The correction for multiple tests may remove a verdict despite a clear interval.
+    if judged.verdict != judged.direction and judged.sentences:
+        why = wording.translate_text(judged.sentences[0]).rstrip(".")
+        verdict = f"{verdict} ({why[:1].lower()}{why[1:]})"
+    if judged.scope:
+        words = {"verdict": verdict, "scope": wording.translate_text(judged.scope)}
+        verdict = _("%(verdict)s, %(scope)s") % words
+    sentence %= {
+        "host": row.system.host.slug,
+        "system": row.system.label,
+        "ratio": formatting.quoted_ratio(ratio),
+        "low": formatting.quoted_ratio(judged.low),
+        "high": formatting.quoted_ratio(judged.high),
+        "what": f"{row.tool_title} ({' · '.join([row.case.label, *stated])})",
+        "runs": wording.runs_text(row.result.n),
+        "baseline_runs": wording.runs_text(row.result.baseline_n or 0),
+        "verdict": verdict,
+        "against": against or _("the reference system"),
+    }
+    return QuotableClaim(" ".join([sentence, *provisos]), link)
+
+
+def current_quote(row: ComparisonRow) -> QuotedNumbers | None:
+    """Return the numbers of the current claim; None without a claim."""
+    judged, ratio = row.result.assessment, row.result.ratio
+    if judged is None or ratio is None or judged.low is None or judged.high is None:
+        return None
+    with formatting.number_format_for_files():
+        written, low, high = (
+            # `QUOTE_PATTERN` requires numbers without digit grouping in any language.
+            formatting.quoted_ratio(value).replace(",", "")
+            for value in (ratio, judged.low, judged.high)
+        )
+    counts = (row.result.n, row.result.baseline_n or 0)
+    return QuotedNumbers(written, low, high, *counts, judged.verdict)
+
+
+def parse_quote(text: str) -> QuotedNumbers | None:
+    """Parse the numbers in a link; return None for any other text."""
+    # The page shows the text and anybody can write a link: accept only numbers.
+    match = QUOTE_PATTERN.fullmatch(text)
+    if match is None:
+        return None
+    ratio, low, high, n, baseline_n, verdict = match.groups()
+    return QuotedNumbers(ratio, low, high, int(n), int(baseline_n), verdict)

@@ -1,1 +1,0 @@
-"""Several VMs at once: sums, fairness, targets, and the consolidation curve."""

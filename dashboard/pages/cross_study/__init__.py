@@ -1,0 +1,1 @@
+"""Systems of different studies side by side, and pairs of systems."""

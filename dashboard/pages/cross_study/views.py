@@ -1,0 +1,189 @@
+"""Systems of different studies side by side."""
+
+from collections import Counter
+from typing import Any
+
+from django.http import Http404, HttpRequest
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+
+from benchmarks.comparison.comparison_row import ComparisonRow
+from benchmarks.comparison.cross_study import (
+    CrossStudyFilters,
+    SystemInStudy,
+    SystemInStudyKey,
+    cross_study_table,
+    find_system_in_study,
+)
+from benchmarks.comparison.system_pairs import PairRow, SystemPair, compare_pair
+from benchmarks.platforms import canonical_hypervisor
+from benchmarks.work_classes import WORK_CLASSES
+from dashboard import wording
+from dashboard.kit import formatting
+from dashboard.kit.links import parse_id
+from dashboard.kit.page_cache import PageContent, cached_page
+from dashboard.kit.routes import page
+from dashboard.kit.table_cells import bar_axis_limit, full_value_text, interval_bar
+from dashboard.kit.viewers import query_params, signed_in_user, viewer_of
+from dashboard.pages.cross_study.page import CrossStudyPage
+from dashboard.wording.comparability import comparability_details
+from dashboard.wording.verdicts import (
+    charted_assessment,
+    displayed_interval,
+    ratio_range_text,
+    ratio_text,
+)
+
+
+def cross_study_pair(pair: SystemPair) -> dict[str, Any]:
+    sides = (pair.one, pair.other)
+    keys = {"first": str(pair.other.key), "second": str(pair.one.key)}
+    host = pair.other.system.host
+    table_query = {
+        "host": f"{host.lab.slug}/{host.slug}",
+        "reference": str(pair.other.key),
+    }
+    directs = [row.direct for row in pair.rows if row.direct]
+    axis = bar_axis_limit(
+        [assessment for row in directs if (assessment := charted_assessment(row))],
+        pair.margin,
+    )
+    groups = [
+        (group.group, [_line(pair, row, axis) for row in group.rows])
+        for group in pair.groups
+    ]
+    judged = (line["judgement"] for _group, lines in groups for line in lines)
+    return {
+        "pair": pair,
+        "comparability": comparability_details(pair.one.study, pair.comparability),
+        "sides": sides,
+        "names": [wording.system_name(side.system) for side in sides],
+        "is_emulated": any(side.system.is_emulated for side in sides),
+        "swapped": f"?{urlencode(keys)}",
+        # The second system among all others of its machine.
+        "whole": f"{reverse('dashboard:cross-study')}?{urlencode(table_query)}",
+        "margin_percent": formatting.number(100 * pair.margin),
+        "verdicts": dict(
+            Counter(
+                assessment.verdict for assessment in judged if assessment
+            ).most_common()
+        ),
+        "groups": groups,
+    }
+
+
+def _line(pair: SystemPair, row: PairRow, axis: float) -> dict[str, Any]:
+    direct, judgement, bar = row.direct, None, None
+    ratio = shade = interval = state = natives = ""
+    if direct:
+        judgement = charted_assessment(direct)
+        ratio = ratio_text(direct, "") or ratio_range_text(direct, "")
+        if direct.result.ratio is not None:
+            shade = formatting.ratio_shade(direct.result.ratio)
+        interval = displayed_interval(direct, "")
+        if judgement:
+            bar = interval_bar(judgement, pair.margin, axis)
+        if not ratio:
+            state = wording.translate_text(direct.result.reason)
+    elif row.indirect:
+        ratio = formatting.ratio(row.indirect.ratio)
+        if row.indirect.interval is not None:
+            interval = wording.range_text(*map(formatting.ratio, row.indirect.interval))
+    apart = max(row.native_means) / min(row.native_means) if row.native_means else 1.0
+    if (
+        row.native_means
+        and row.one
+        and not pair.is_incomparable
+        and apart > 1 + pair.margin
+    ):
+        unit = row.one.result.unit
+        value, other_value = (wording.quantity(mean, unit) for mean in row.native_means)
+        natives = _("native: %(one)s / %(other)s") % {
+            "one": value,
+            "other": other_value,
+        }
+    return {
+        "row": row,
+        "sides": (_side(pair.one, row.one), _side(pair.other, row.other)),
+        "ratio": ratio,
+        "shade": shade,
+        "interval": interval,
+        "bar": bar,
+        "judgement": judgement,
+        "state": state,
+        "natives": natives,
+    }
+
+
+def _side(side: SystemInStudy, row: ComparisonRow | None) -> dict[str, Any] | None:
+    if row is None:
+        return None
+    url_args = [side.study.lab.slug, side.study.slug, row.id]
+    result = row.result
+    return {
+        "value_text": f"{full_value_text(row)}, n\N{NO-BREAK SPACE}{row.result.n}",
+        "performance": formatting.ratio(result.ratio or 0.0)
+        if result.ratio_kind == "efficiency"
+        else "",
+        "url": reverse("dashboard:cell", args=url_args),
+    }
+
+
+@cached_page
+def show_cross_study(request: HttpRequest) -> PageContent:
+    """Show all results for a machine or a class of work."""
+    query = query_params(request)
+    reference = query.get("reference", "")
+    choice = CrossStudyFilters(
+        host=query.get("host", ""),
+        work_class=query.get("work", ""),
+        case_id=parse_id(query.get("benchmark", "")) or None,
+        hypervisors=frozenset(
+            canonical_hypervisor(name)
+            for name in request.GET.getlist("hypervisor")
+            if name and "\0" not in name
+        ),
+        guest=query.get("guest", ""),
+        reference=SystemInStudyKey.parse(reference),
+        page=parse_id(query.get("page", "")) or 1,
+    )
+    if choice.work_class and choice.work_class not in WORK_CLASSES:
+        raise Http404(_("Work class not found."))
+    if reference and choice.reference is None:
+        raise Http404(_("System not found."))
+    viewer = viewer_of(request)
+    table = cross_study_table(viewer, choice)
+    page = CrossStudyPage(table, signed_in_user(request))
+    return PageContent("cross_study/cross_study.html", {"page": page})
+
+
+@cached_page
+def show_cross_study_pair(request: HttpRequest) -> PageContent:
+    """Show two systems case by case; on two machines, relative to native."""
+    viewer, query = viewer_of(request), query_params(request)
+    keys = (SystemInStudyKey.parse(query.get(name, "")) for name in ("first", "second"))
+    system, other_system = (find_system_in_study(viewer, key) for key in keys)
+    return PageContent(
+        "cross_study/pair.html",
+        {"page": cross_study_pair(compare_pair(system, other_system))},
+    )
+
+
+urlpatterns = [
+    page(
+        "compare/",
+        show_cross_study,
+        "cross-study",
+        example_urls=("", "?host=all&work=cpu-integer", "?hypervisor=nothing"),
+        query_count_urls=("/compare/", "/compare/?host=all"),
+    ),
+    page(
+        "compare/pair/",
+        show_cross_study_pair,
+        "cross-study-pair",
+        example_urls=("?first={study}-{one}&second={study}-{other}",),
+        query_count_urls=("/compare/pair/?first={study}-{one}&second={study}-{other}",),
+        is_private=True,
+    ),
+]

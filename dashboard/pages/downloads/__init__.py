@@ -1,0 +1,1 @@
+"""Downloads: comparisons as files, and citations of studies."""

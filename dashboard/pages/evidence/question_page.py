@@ -1,0 +1,319 @@
+"""Context of the page of one question."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from django.contrib.auth.models import User
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from benchmarks import tools
+from benchmarks.analysis.meta_analysis import Heterogeneity
+from benchmarks.evidence.json_records import Record, group_averages, pooled_record
+from benchmarks.evidence.queries import Question, StudyAverage
+from benchmarks.evidence.synthesis import (
+    FLAGGED,
+    PooledEffect,
+    Synthesis,
+    WeightedMachine,
+    machine_heterogeneity,
+    syntheses_by_question,
+    synthesis,
+    weighted_machines,
+)
+from dashboard.charts.forest import MAX_MACHINES, ForestKind, forest_chart, forest_rows
+from dashboard.kit import formatting
+from dashboard.kit.links import Chip, query_string
+from dashboard.kit.prefilled_links import PrefilledLinks
+from dashboard.kit.report_document import ChartWithTable
+from dashboard.wording import DASH, evidence
+
+MAX_LINKS: Final = 8
+CellLink = tuple[str, str]
+
+
+def question_page(
+    question: Question,
+    averages: Sequence[StudyAverage],
+    query: Mapping[str, str],
+    person: User | None = None,
+) -> dict[str, Any]:
+    filling = PrefilledLinks(person)
+    with_flagged = query.get("flagged") == "include"
+    by = query.get("by", "")
+    by = by if by in evidence.SUBGROUP_NAMES else "benchmark"
+    parts = [study_average.average for study_average in averages]
+    pooled = synthesis(parts, with_flagged=with_flagged)
+    alternative = pooled
+    if any(part.exclusion == FLAGGED for part in parts):
+        alternative = synthesis(parts, with_flagged=not with_flagged)
+    heaviest = _heaviest(pooled.pool.weights)
+    spread = machine_heterogeneity(pooled.machines, heaviest)
+    heaviest += [
+        len(pooled.machines) + index
+        for index in _heaviest(pooled.single_run_pool.weights)
+    ]
+    everybody = weighted_machines(pooled, spread)
+    machines = [everybody[index] for index in heaviest]
+    record = pooled_record(question, averages, pooled, spread, machines)
+    chosen = {"hypervisor": question.hypervisor, "work": question.work_class, **query}
+    return {
+        "question": question,
+        "work": evidence.work_name(question.work_class),
+        "summary": evidence.question_summary(pooled),
+        "strength": str(evidence.EVIDENCE_STRENGTHS[pooled.strength]),
+        "why": str(evidence.STRENGTH_REASONS[pooled.strength]),
+        "chart": _drawing(record),
+        "units": tuple(_lines(pooled, machines, averages)),
+        "more_count": pooled.pool.machine_count
+        + pooled.single_run_pool.machine_count
+        - len(machines),
+        "figures": tuple(_figures(pooled.pool, spread)),
+        "flagged": (
+            Chip(
+                _("Without flagged results"),
+                query_string(chosen, flagged=""),
+                not with_flagged,
+            ),
+            Chip(
+                _("With flagged results"),
+                query_string(chosen, flagged="include"),
+                with_flagged,
+            ),
+        ),
+        "other_label": _("Without flagged results:")
+        if with_flagged
+        else _("With flagged results:"),
+        "other_answer": evidence.question_summary(alternative)
+        if alternative.machines != pooled.machines
+        else "",
+        "by": tuple(
+            Chip(
+                str(evidence.SUBGROUP_NAMES[name]),
+                query_string(chosen, by=name),
+                name == by,
+            )
+            for name in evidence.SUBGROUP_NAMES
+        ),
+        "by_name": str(evidence.SUBGROUP_NAMES[by]),
+        "subgroups": tuple(_subgroups(averages, by, with_flagged=with_flagged)),
+        "left_out": tuple(_exclusion_lines(pooled, averages)),
+        "tools": _tools(question.work_class),
+        "is_pooled": any(
+            pool.mean is not None and pool.machine_count > 1
+            for pool in (pooled.pool, pooled.single_run_pool)
+        ),
+        "plan": filling.hypervisor_plan_url(*question),
+        "upload": filling.upload_url(hypervisor=question.hypervisor),
+    }
+
+
+def _lines(
+    pooled: Synthesis,
+    machines: Iterable[WeightedMachine],
+    averages: Sequence[StudyAverage],
+) -> Iterable[dict[str, Any]]:
+    by_unit: dict[Hashable, list[StudyAverage]] = defaultdict(list)
+    for study_average in averages:
+        if study_average.average.exclusion not in pooled.excluded_counts:
+            by_unit[study_average.average.machine].append(study_average)
+    for machine in machines:
+        unit = machine.machine
+        members = [
+            study_average
+            for study_average in by_unit[unit.key]
+            if unit.includes(study_average.average)
+        ]
+        yield {
+            "name": members[0].host.title or members[0].host.slug,
+            "lab": unit.lab,
+            "studies": tuple(dict.fromkeys(map(_study_link, members))),
+            "benchmarks": ", ".join(
+                dict.fromkeys(
+                    evidence.metric_title(*member.average.benchmark)
+                    for member in members
+                )
+            ),
+            "ratio": evidence.log_ratio_text(unit.log_ratio, unit.interval),
+            "interval": evidence.log_interval_text(unit.interval) or DASH,
+            "ratios": _range_text(members),
+            "weight": formatting.percent(machine.weight) if machine.is_pooled else DASH,
+            "without": DASH
+            if machine.mean_without is None
+            else evidence.log_ratio_text(machine.mean_without),
+            "cells": _cell_links(members),
+            "cell_count": unit.cell_count,
+            "is_hollow": unit.variance is None,
+        }
+
+
+def _heaviest(weights: Sequence[float]) -> list[int]:
+    indexes = sorted(range(len(weights)), key=lambda index: -weights[index])
+    return sorted(indexes[:MAX_MACHINES])
+
+
+def _range_text(members: Iterable[StudyAverage]) -> str:
+    ends = [
+        end
+        for study_average in members
+        for end in (study_average.lowest, study_average.highest)
+        if end is not None
+    ]
+    if not ends:
+        return DASH
+    low, high = min(ends), max(ends)
+    return (
+        evidence.log_ratio_text(low)
+        if low == high
+        else evidence.log_interval_text((low, high))
+    )
+
+
+def _study_link(study_average: StudyAverage) -> CellLink:
+    study = study_average.study
+    url = reverse("dashboard:study", args=[study.lab, study.slug])
+    return study.title, url
+
+
+def _cell_links(members: Iterable[StudyAverage]) -> tuple[CellLink, ...]:
+    links = [
+        (
+            # A bare number is meaningless in a list of links.
+            _("Result %(number)s") % {"number": pk},
+            reverse(
+                "dashboard:cell",
+                args=[study_average.study.lab, study_average.study.slug, pk],
+            ),
+        )
+        for study_average in members
+        for pk in study_average.cell_ids
+    ]
+    return tuple(links[:MAX_LINKS])
+
+
+def _figures(
+    pool: PooledEffect, spread: Heterogeneity | None
+) -> Iterable[tuple[str, str]]:
+    if spread is None or pool.mean is None:
+        return
+    yield (_("Pooled mean (REML)"), evidence.log_ratio_text(pool.mean, pool.interval))
+    yield (
+        _("95% confidence interval of the pooled mean (HKSJ)"),
+        evidence.log_interval_text(pool.interval),
+    )
+    yield (_("Expected in another lab"), evidence.log_interval_text(pool.predicted))
+    yield (
+        _("Between machines: τ (log scale)"),
+        _("%(tau)s (%(low)s to %(high)s)")
+        % {
+            name: formatting.number(value**0.5, ".2g")
+            for name, value in (
+                ("tau", spread.tau2),
+                ("low", spread.tau2_low),
+                ("high", spread.tau2_high),
+            )
+        },
+    )
+    yield (
+        _("I² (share of the variation that is not noise)"),
+        formatting.percent(spread.i2),
+    )
+    yield (
+        _("Pooled mean (DerSimonian and Laird)"),
+        # Show the same number of digits as the other estimate.
+        evidence.log_ratio_text(spread.mean_dl, pool.interval),
+    )
+
+
+def _subgroups(
+    averages: Sequence[StudyAverage], by: str, *, with_flagged: bool
+) -> Iterable[dict[str, Any]]:
+    groups = group_averages(averages, by)
+    parts = (
+        (name, study_average.average)
+        for name, own in groups.items()
+        for study_average in own
+    )
+    for name, pooled in syntheses_by_question(parts, with_flagged=with_flagged).items():
+        figure, _beside = evidence.matrix_entry(pooled)
+        if not figure:
+            continue
+        pool = pooled.main_pool
+        own = pooled.machines[0].interval if len(pooled.machines) == 1 else None
+        yield {
+            "name": evidence.metric_title(*groups[name][0].average.benchmark)
+            if by == "benchmark"
+            else name or _("not reported"),
+            "ratio": figure,
+            "interval": evidence.log_interval_text(pool.interval or own) or DASH,
+            "predicted": evidence.log_interval_text(pool.predicted) or DASH,
+            "machines": evidence.machine_counts_text(pooled),
+        }
+
+
+def _exclusion_lines(
+    pooled: Synthesis, averages: Iterable[StudyAverage]
+) -> Iterable[dict[str, Any]]:
+    lines: dict[tuple[int, str, str], list[StudyAverage]] = defaultdict(list)
+    for study_average in averages:
+        if study_average.average.exclusion in pooled.excluded_counts:
+            place = (
+                study_average.study.pk,
+                evidence.metric_title(*study_average.average.benchmark),
+                study_average.average.exclusion,
+            )
+            lines[place].append(study_average)
+    for (_study, benchmark, obstacle), members in lines.items():
+        yield {
+            "study": _study_link(members[0]),
+            "benchmark": benchmark,
+            "why": str(evidence.EXCLUSION_TEXTS[obstacle]),
+            "ratios": _range_text(members),
+            "cells": _cell_links(members),
+            "cell_count": sum(
+                study_average.average.cell_count for study_average in members
+            ),
+        }
+
+
+def _tools(work: str) -> tuple[str, ...]:
+    return tuple(
+        sorted(
+            tool.title
+            for tool in tools.TOOLS.values()
+            if any(
+                work in classes.work_classes
+                for classes in tool.primary_metrics.values()
+            )
+        )
+    )
+
+
+def _note(kinds: Collection[ForestKind]) -> str:
+    single = _("Hollow markers are single runs, which have no confidence interval.")
+    words = [single] if "single" in kinds else []
+    if "pooled" not in kinds:
+        return " ".join([*words, _("A pooled mean requires at least three machines.")])
+    mean = _(
+        "The diamond is the pooled mean. The bar below it is the range to "
+        "expect in another lab."
+    )
+    return " ".join([*words, _("Marker size shows the weight."), mean])
+
+
+def _drawing(record: Record) -> ChartWithTable | None:
+    if not record["units"]:
+        return None
+    marks = forest_rows(record)
+    rows = tuple((row.name, row.ratio_text, row.interval_text) for row in marks)
+    return ChartWithTable(
+        slug="forest",
+        title=_("Ratio of each machine to its own native runs"),
+        note=_note({row.kind for row in marks}),
+        chart=forest_chart(marks, axis_title=_("relative performance, native = 1")),
+        header=("", _("Ratio"), _("95% CI")),
+        rows=rows,
+    )

@@ -1,0 +1,53 @@
+"""The lab of a page and the reader's permissions."""
+
+from dataclasses import dataclass
+
+from django.http import Http404, HttpRequest
+
+from benchmarks.labs.members import ROLE_RANKS
+from benchmarks.labs.overview import find_lab
+from benchmarks.models import Lab, Membership
+from dashboard.kit.viewers import viewer_of
+
+
+@dataclass(frozen=True)
+class LabAccess:
+    """A lab and the reader's role; "" if the reader is not a member."""
+
+    lab: Lab
+    role: str
+
+    @property
+    def is_editor(self) -> bool:
+        return self.role in Membership.EDITORS
+
+    @property
+    def assignable_roles(self) -> tuple[str, ...]:
+        """Roles that the reader may assign or revoke: up to the reader's own."""
+        if not self.is_editor:
+            return ()
+        return tuple(
+            role for role in ROLE_RANKS if ROLE_RANKS[role] <= ROLE_RANKS[self.role]
+        )
+
+
+def lab_or_404(request: HttpRequest, slug: str) -> LabAccess:
+    """Return a visible lab with the reader's role."""
+    lab = find_lab(viewer_of(request), slug)
+    memberships = Membership.objects.filter(lab=lab, user=request.user.pk)
+    return LabAccess(lab, memberships.values_list("role", flat=True).first() or "")
+
+
+def member_lab_or_404(request: HttpRequest, slug: str) -> LabAccess:
+    """Return a lab of which the reader is a member, else raise Http404."""
+    access = lab_or_404(request, slug)
+    if not access.role:
+        raise Http404("Lab not found, or you are not a member.")
+    return access
+
+
+def editable_lab_or_404(request: HttpRequest, slug: str) -> LabAccess:
+    access = lab_or_404(request, slug)
+    if not access.is_editor:
+        raise Http404("Lab not found, or you do not have permission to change it.")
+    return access

@@ -1,0 +1,172 @@
+"""Two systems compared with each other."""
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+from django.http import HttpRequest
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.vary import vary_on_headers
+
+from benchmarks.analysis.assessment import CellAssessment
+from benchmarks.comparison.comparison_table import CaseRow
+from benchmarks.comparison.system_comparability import (
+    compare_study_hosts,
+    compare_systems,
+)
+from benchmarks.models import Study
+from dashboard.kit import formatting
+from dashboard.kit.assessed_tables import assessed_rows, selected_table
+from dashboard.kit.comparison_form import (
+    ENERGY,
+    ComparisonForm,
+    comparison_form,
+    matches_search,
+)
+from dashboard.kit.links import STUDY_PATH, query_string
+from dashboard.kit.page_cache import PageContent, ViewResult, cached_study_page
+from dashboard.kit.routes import MULTI_DAY_STUDY, REDIRECTED, page
+from dashboard.kit.table_cells import bar_axis_limit, interval_bar
+from dashboard.kit.viewers import query_params, study_or_404, viewer_of
+from dashboard.wording.comparability import comparability_details
+from dashboard.wording.verdicts import (
+    OVERHEAD,
+    charted_assessment,
+    displayed_interval,
+    interval_style_notes,
+    ratio_range_text,
+    ratio_text,
+)
+
+VerdictReasons = tuple[str, ...]
+COMMON_REASON_FROM = 3
+
+
+def assessment_reasons(judgement: CellAssessment) -> VerdictReasons:
+    return tuple(filter(None, (*judgement.sentences, judgement.advice)))
+
+
+def system_pair_page(study: Study, choice: ComparisonForm) -> dict[str, Any]:
+    """Compare two systems by the runs of both."""
+    chosen, (first_system, second_system) = choice.selection, choice.pinned
+    rows, tested = assessed_rows(
+        study,
+        second_system,
+        chosen.quantity,
+        systems=choice.pinned,
+        filters={
+            **chosen.cell_lookups(),
+            "system_id__in": [first_system.pk, second_system.pk],
+        },
+    )
+    hosts = None
+    if first_system.host_id != second_system.host_id:
+        hosts = compare_study_hosts(study, second_system.host_id).get(
+            first_system.host_id
+        )
+    margin = study.equivalence_margin_percent / 100
+    judged = [judgement for row in rows if (judgement := charted_assessment(row))]
+    # One axis for all rows, so that their bars can be compared.
+    axis = bar_axis_limit(judged, margin)
+    groups: list[dict[str, Any]] = []
+    for group in selected_table(
+        rows, replace(chosen, ratio_filter="", order=""), {}
+    ).groups:
+        lines = [
+            _line(row, choice, margin, axis)
+            | {"has_matches": matches_search(chosen.search, group, row)}
+            for row in group.rows
+        ]
+        is_any_found = any(line["has_matches"] for line in lines)
+        groups.append({"group": group, "rows": lines, "has_matches": is_any_found})
+    bars = [line["bar"] for group in groups for line in group["rows"] if line["bar"]]
+    withheld = Counter(
+        assessment_reasons(assessment)
+        for assessment in judged
+        if not assessment.is_assessed
+    )
+    often, count = next(iter(withheld.most_common(1)), ((), 0))
+    return {
+        "chooser": choice,
+        "one": first_system,
+        "other": second_system,
+        "groups": groups,
+        "verdicts": dict(
+            Counter(assessment.verdict for assessment in judged).most_common()
+        ),
+        "tested": tested,
+        "equivalence_margin_percent": formatting.number(
+            study.equivalence_margin_percent
+        ),
+        "comparability": comparability_details(
+            study, compare_systems(study, first_system, second_system, hosts)
+        ),
+        "has_matches": not groups or any(group["has_matches"] for group in groups),
+        "has_intervals": bool(bars),
+        "strengths": interval_style_notes({bar.interval_style for bar in bars}),
+        "columns": 5 if bars else 4,
+        "often": often if count >= COMMON_REASON_FROM else (),
+        "unpinned": query_string(choice.query, pin=""),
+        "swapped": query_string(
+            choice.query, pin=f"{second_system.pk},{first_system.pk}"
+        ),
+        "cell_query": choice.cell_query(str(second_system.pk)),
+        "is_energy": chosen.quantity == ENERGY,
+        "is_overhead": chosen.quantity == OVERHEAD,
+    }
+
+
+def _line(
+    row: CaseRow, choice: ComparisonForm, margin: float, axis: float
+) -> dict[str, Any]:
+    cells = {cell.system.id: cell for cell in row.cells if cell}
+    first_cell, second_cell = (cells.get(system.pk) for system in choice.pinned)
+    judgement, show = (
+        charted_assessment(first_cell) if first_cell else None,
+        choice.selection.quantity,
+    )
+    return {
+        "row": row,
+        "one": first_cell,
+        "sides": (first_cell, second_cell),
+        "bar": interval_bar(judgement, margin, axis) if judgement else None,
+        "judgement": judgement,
+        "reasons": assessment_reasons(judgement) if judgement else (),
+        "ratio": ratio_text(first_cell, show) if first_cell else "",
+        "ratio_range": ratio_range_text(first_cell, show) if first_cell else "",
+        "interval": displayed_interval(first_cell, show) if first_cell else "",
+    }
+
+
+# Browsers cache the page and its fragment separately.
+@vary_on_headers("HX-Request", "HX-Target")
+@cached_study_page
+def show_system_pair(request: HttpRequest, lab: str, slug: str) -> ViewResult:
+    """Show two systems; redirect unless two are pinned."""
+    study = study_or_404(viewer_of(request), lab, slug)
+    choice = comparison_form(study, query_params(request))
+    if not choice.is_pair:
+        compare_url = reverse("dashboard:compare", args=[lab, slug])
+        return redirect(f"{compare_url}?{request.GET.urlencode()}")
+    is_part = request.headers.get("HX-Target") == "comparison"
+    template = "_pair_table.html" if is_part else "system_pair.html"
+    context = {"study": study, "page": system_pair_page(study, choice)}
+    return PageContent(f"system_pair/{template}", context)
+
+
+urlpatterns = [
+    page(
+        f"{STUDY_PATH}pair/",
+        show_system_pair,
+        "system-pair",
+        example_urls=(
+            "?pin={one},{other}",
+            f"{MULTI_DAY_STUDY}pair/?pin={{guest}},{{machine}}",
+        ),
+        query_count_urls=("pair/?pin={one},{other}",),
+        # With one system it redirects to the comparison.
+        member_statuses=REDIRECTED,
+        id_queries=("pin={system}",),
+    )
+]

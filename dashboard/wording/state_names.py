@@ -1,0 +1,395 @@
+"""Names of stored states."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
+
+from benchmarks.models import Plan, PlanStep
+from benchmarks.work_classes import WORK_CLASSES
+from dashboard import wording
+from dashboard.kit import formatting
+from dashboard.wording import Text
+
+CELL_STATES: dict[str, tuple[Text, Text]] = {
+    "paired": (
+        gettext_lazy("matched baseline"),
+        gettext_lazy("compared with native runs of the same host and benchmark"),
+    ),
+    "native": (
+        gettext_lazy("native"),
+        gettext_lazy("the machine without a hypervisor"),
+    ),
+    "other_session": (
+        gettext_lazy("baseline from another session"),
+        gettext_lazy("its native run is from another session or study"),
+    ),
+    "stale": (
+        gettext_lazy("outdated baseline"),
+        gettext_lazy("its native run is older than the study allows"),
+    ),
+    "ambiguous": (
+        gettext_lazy("several baselines"),
+        gettext_lazy("no ratio because the matching native runs disagree"),
+    ),
+    "missing": (
+        gettext_lazy("no baseline"),
+        gettext_lazy("no matching native run"),
+    ),
+    "relative": (
+        gettext_lazy("relative"),
+        gettext_lazy("compared with a reference system, not with native"),
+    ),
+    "reference": (
+        gettext_lazy("reference"),
+        gettext_lazy("the system that the others are compared with"),
+    ),
+    "undirected": (
+        gettext_lazy("no direction"),
+        gettext_lazy("no ratio because neither higher nor lower is better"),
+    ),
+    "scaling": (
+        gettext_lazy("scaling"),
+        gettext_lazy(
+            "sum of all VMs relative to one machine alone; this does not "
+            "mean that a VM is faster"
+        ),
+    ),
+    "other_parameters": (
+        gettext_lazy("other parameters"),
+        gettext_lazy(
+            "no ratio because the other side of the comparison ran with other "
+            "parameters"
+        ),
+    ),
+    "unit_mismatch": (
+        gettext_lazy("another unit"),
+        gettext_lazy(
+            "no ratio because the other side of the comparison was "
+            "measured in another unit"
+        ),
+    ),
+    "other_host": (
+        gettext_lazy("another host"),
+        gettext_lazy(
+            "the two ran on different machines, so there is a ratio but no verdict"
+        ),
+    ),
+    "slowdown": (
+        gettext_lazy("slowdown"),
+        gettext_lazy(
+            "one of several VMs relative to the same system with one VM alone; not "
+            "comparable with native"
+        ),
+    ),
+    "no_speed": (
+        gettext_lazy("not a speed metric"),
+        gettext_lazy(
+            "counts, shares, amounts and fixed durations have no relative performance"
+        ),
+    ),
+    "metered": (
+        gettext_lazy("metered"),
+        gettext_lazy("joules for the same work, relative to the baseline"),
+    ),
+    "unmetered": (
+        gettext_lazy("no power data"),
+        gettext_lazy("power was not measured for this work alone"),
+    ),
+    "no_single_figure": (
+        gettext_lazy("no single value"),
+        gettext_lazy("one mean does not describe its runs or those of its baseline"),
+    ),
+    "waiting": (
+        gettext_lazy("waiting"),
+        gettext_lazy("stored, not yet compared"),
+    ),
+}
+
+RUN_STATUSES: dict[str, Text] = {
+    "received": gettext_lazy("waiting"),
+    # Translators: state of an upload.
+    "parsed": gettext_lazy("processed"),
+    "rejected": gettext_lazy("rejected"),
+    "quarantined": gettext_lazy("failed"),
+}
+
+FLAG_STATUSES: dict[str, Text] = {
+    "open": pgettext_lazy("flag", "open"),
+    "confirmed": gettext_lazy("confirmed"),
+    "dismissed": gettext_lazy("dismissed"),
+    "all": gettext_lazy("all"),
+}
+SEVERITY_NAMES: dict[str, Text] = {
+    "impossible": gettext_lazy("impossible"),
+    "implausible": gettext_lazy("implausible"),
+    "check": pgettext_lazy("severity of a flag", "check"),
+}
+REPARSE_CHANGES: dict[str, Text] = {
+    "changed": gettext_lazy("changed"),
+    "vanished": gettext_lazy("vanished"),
+    "appeared": gettext_lazy("appeared"),
+}
+
+CLOCK_NAMES: dict[str, Text] = {
+    "external": gettext_lazy("a time server outside the host"),
+    "client": gettext_lazy("the machine that drove the load"),
+    "meter": gettext_lazy("the power meter"),
+    "guest": gettext_lazy("the guest's own clock"),
+    "local": gettext_lazy("the machine that ran the tool"),
+}
+CLOCK_TRUSTS: dict[str, Text] = {
+    "trusted": gettext_lazy("trusted"),
+    "corrected": gettext_lazy("corrected"),
+    "suspect": gettext_lazy("suspect"),
+    "unchecked": gettext_lazy("unchecked"),
+}
+
+NOT_REPORTED = "not reported"
+# The sentence of a finding already contains these details.
+HIDDEN_EVIDENCE_KEYS = {
+    "other_system",
+    "other_study",
+    "other_cells",
+    "cells",
+    "system",
+    "mark",
+}
+EVIDENCE_UNITS = {"percent": "%", "s": "s"}
+
+
+def state_name(state: str) -> str:
+    return str(CELL_STATES[state][0]) if state in CELL_STATES else state
+
+
+def state_meaning(state: str) -> str:
+    return str(CELL_STATES[state][1]) if state in CELL_STATES else ""
+
+
+SESSION_ORIGINS: dict[str, Text] = {
+    "named": gettext_lazy("named"),
+    "derived": gettext_lazy("derived"),
+    "corrected": gettext_lazy("corrected"),
+}
+
+
+class EvidenceItem(NamedTuple):
+    name: str
+    text: str
+
+
+def evidence_items(evidence: Mapping[str, Any]) -> tuple[EvidenceItem, ...]:
+    return tuple(
+        EvidenceItem(_(evidence_name(name)), _with_unit(_evidence_text(value), name))
+        for name, value in evidence.items()
+        if name not in HIDDEN_EVIDENCE_KEYS
+    )
+
+
+def _with_unit(text: str, key: str) -> str:
+    _name, unit = evidence_unit(key)
+    return formatting.with_unit(text, unit)
+
+
+def _evidence_text(value: Any, depth: int = 0) -> str:
+    if value is None:
+        return _("unknown")
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    if isinstance(value, int | float):
+        return formatting.measurement(value, digits=formatting.CHECK_DIGITS)
+    if isinstance(value, list):
+        # Outer list: separate by ";" so that pairs stay together.
+        separator = "; " if depth == 0 else " / "
+        return separator.join(_evidence_text(item, depth + 1) for item in value)
+    if isinstance(value, dict):
+        return ", ".join(
+            f"{_(evidence_name(name))} {_with_unit(_evidence_text(part), name)}"
+            for name, part in value.items()
+        )
+    return _("not reported") if value == NOT_REPORTED else str(value)
+
+
+EVIDENCE_NAMES: Mapping[str, str] = {
+    "again": "repeated runs",
+    "cases": "benchmarks",
+    "efficiencies": "relative performance",
+    "other_cells": "other results",
+    "apart": "distance",
+    "differs": "differences",
+    "distinct": "distinct values",
+    "equal": "equal values",
+    "first": "first runs",
+    "lengths": "durations",
+    "mark": "warning",
+    "off": "difference",
+    "outside": "external clock",
+    "place": "end",
+    "shared": "compared values",
+    "took": "duration",
+}
+"""Only where the key does not explain itself."""
+
+
+def evidence_name(key: str) -> str:
+    name, unit = evidence_unit(key)
+    if not unit:
+        name = key
+    return EVIDENCE_NAMES.get(name, name.replace("_", " "))
+
+
+def evidence_unit(key: str) -> tuple[str, str]:
+    """Split an evidence key into name and unit."""
+    name, _, end = key.rpartition("_")
+    return name, EVIDENCE_UNITS.get(end, "")
+
+
+ROLE_NAMES: dict[str, Text] = {
+    "viewer": gettext_lazy("viewer"),
+    "maintainer": gettext_lazy("maintainer"),
+    "admin": gettext_lazy("admin"),
+}
+ROLE_MEANINGS: dict[str, Text] = {
+    "viewer": gettext_lazy("can view the lab's private studies"),
+    "maintainer": gettext_lazy(
+        "can also upload, decide on flags, manage tokens and invite people"
+    ),
+    "admin": gettext_lazy("can also appoint and remove admins"),
+}
+AUDIT_ACTIONS: dict[str, Text] = {
+    "created_lab": gettext_lazy("created the lab %(about)s"),
+    "invited": gettext_lazy("invited %(about)s"),
+    "withdrew": gettext_lazy("withdrew the invitation for %(about)s"),
+    "joined": gettext_lazy("joined the lab: %(about)s"),
+    "changed_role": gettext_lazy("changed the role of %(about)s"),
+    "removed": gettext_lazy("removed %(about)s"),
+    "left": gettext_lazy("left the lab"),
+    "issued": gettext_lazy("created the token %(about)s"),
+    "revoked": gettext_lazy("revoked the token %(about)s"),
+    "corrected_session": gettext_lazy("moved runs to another session: %(about)s"),
+    "declared_tool": gettext_lazy("declared the tool %(about)s"),
+    "changed_tool": gettext_lazy("changed the tool %(about)s"),
+    "retired_tool": gettext_lazy("retired the tool %(about)s"),
+    "revived_tool": gettext_lazy("reactivated the tool %(about)s"),
+    "deleted_tool": gettext_lazy("deleted the tool %(about)s"),
+    "changed_visibility": gettext_lazy("changed the visibility of a study: %(about)s"),
+    "published": gettext_lazy("published %(about)s"),
+    "signed": gettext_lazy("signed %(about)s"),
+    "withdrew_published": gettext_lazy("withdrew %(about)s"),
+    "deleted_study": gettext_lazy("deleted the study %(about)s"),
+    "deleted_runs": gettext_lazy("deleted %(about)s"),
+    "deleted_account": gettext_lazy("deleted the account %(about)s"),
+    "imported": gettext_lazy("imported a bundle of %(about)s"),
+    "created_webhook": gettext_lazy("created a webhook for %(about)s"),
+    "deleted_webhook": gettext_lazy("deleted a webhook for %(about)s"),
+    "changed_webhook": gettext_lazy("changed a webhook for %(about)s"),
+    "linked_sign_in": gettext_lazy("linked their account to %(about)s"),
+    "unlinked_sign_in": gettext_lazy("unlinked their account from %(about)s"),
+    "set_factor": gettext_lazy("set up a second factor: %(about)s"),
+    "removed_factor": gettext_lazy("removed a second factor: %(about)s"),
+    "reset_factor": gettext_lazy("reset the second factor of %(about)s"),
+    "used_recovery_code": gettext_lazy("signed in with a recovery code"),
+    "changed_sign_in": gettext_lazy("changed sign-in settings: %(about)s"),
+    "reset_password": gettext_lazy("reset their password by email"),
+    "set_doi": gettext_lazy("set the DOI of %(about)s"),
+    "open": gettext_lazy("reopened a flag: %(about)s"),
+    "confirmed": gettext_lazy("confirmed a flag: %(about)s"),
+    "dismissed": gettext_lazy("dismissed a flag: %(about)s"),
+    "reread": gettext_lazy("reparsed past uploads"),
+}
+
+
+def role_permissions(role: str) -> str:
+    roles = list(ROLE_MEANINGS)
+    permitted_roles = roles[: roles.index(role) + 1]
+    return "; ".join(str(ROLE_MEANINGS[permitted]) for permitted in permitted_roles)
+
+
+# `benchmarks.parsing.tool.MetricKind`.
+NUMBER_KINDS: dict[str, Text] = {
+    "speed": gettext_lazy("speed: a rate, or the time for a fixed amount of work"),
+    "energy": gettext_lazy("energy for work"),
+    "cost": gettext_lazy("CPU time for work"),
+    "share": gettext_lazy("a share, not a speed"),
+    "count": gettext_lazy("a count, not a speed"),
+    "amount": gettext_lazy("an amount, not a speed"),
+    "setting": gettext_lazy("set before the test, so it is not a speed"),
+}
+
+
+def work_class_name(slug: str) -> str:
+    """Return the title of a work class; its slug if unknown."""
+    work_class = WORK_CLASSES.get(slug)
+    if work_class is None:
+        return slug
+    # The titles are marked for translation in `benchmarks/work_classes.py`.
+    return f"{capfirst(_(work_class.area_title))}: {_(work_class.kind_title)}"
+
+
+PLAN_STATES: dict[str, Text] = {
+    "open": pgettext_lazy("plan", "open"),
+    "done": gettext_lazy("done"),
+    "stopped": gettext_lazy("stopped"),
+}
+STEP_STATES: dict[str, Text] = {
+    "waiting": gettext_lazy("waiting"),
+    "at_barrier": gettext_lazy("at the barrier"),
+    "running": gettext_lazy("running"),
+    "done": gettext_lazy("done"),
+    "failed": gettext_lazy("failed"),
+    "skipped": gettext_lazy("skipped"),
+}
+STEP_ORDER_NAMES: dict[str, Text] = {
+    "random": gettext_lazy("random, reshuffled each round"),
+    "abba": gettext_lazy("forward, then backward (ABBA)"),
+    "listed": gettext_lazy("as listed"),
+}
+
+
+def round_name(repetition: int) -> str:
+    if repetition < 1:
+        return _("Warm-up")
+    return _("Round %(n)s") % {"n": repetition}
+
+
+def step_title(step: PlanStep) -> str:
+    parts = [
+        _("Step %(n)s") % {"n": step.position + 1},
+        f"{step.tool} {step.program}",
+        wording.scenario_name(step.scenario),
+        str(STEP_STATES.get(step.status, step.status)),
+    ]
+    return " · ".join(
+        [*parts, wording.translate_text(step.reason)] if step.reason else parts
+    )
+
+
+def step_order_text(plan: Plan) -> str:
+    order = plan.design.get("order", "random")
+    text = str(STEP_ORDER_NAMES.get(order, order))
+    if order == "random":
+        text += " " + _("(seed %(seed)s)") % {"seed": plan.seed}
+    return text
+
+
+def budget_text(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    if seconds < 120:
+        return ngettext("%(n)s second", "%(n)s seconds", round(seconds)) % {
+            "n": round(seconds)
+        }
+    if minutes < 120:
+        return ngettext("%(n)s minute", "%(n)s minutes", minutes) % {"n": minutes}
+    hours = round(seconds / 3600, 1)
+    return _("%(n)s hours") % {"n": f"{hours:g}"}
+
+
+def rounded_percent(fraction: float) -> str:
+    """Return a fraction as percent, rounded down: 89.9 % is not 90 %."""
+    return f"{int(fraction * 100)} %"
+
+
+def join_command(plan: Plan, system_id: int) -> str:
+    return f"python3 virtlab-agent.pyz plan {plan.pk} --system {system_id}"

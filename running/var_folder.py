@@ -1,0 +1,166 @@
+"""The folder of one installation (VAR): its subfolders, its lock, its secrets."""
+
+import fcntl
+import hashlib
+import os
+import re
+import secrets
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from running.errors import MIN_FREE_MB, StartError, disk_full_message, explain_os_errors
+from running.os_accounts import OsAccount
+
+# The smallest limit (macOS), including the final zero.
+MAX_SOCKET_PATH = 103
+# Paths that need no quoting in a connection URL.
+PLAIN_PATH = re.compile(r"[A-Za-z0-9/._-]+")
+
+
+class VarFolder:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.pgdata = path / "pgdata"
+        self.valkey = path / "valkey"
+        self.logs = path / "log"
+        self.secrets = path / "secrets"
+        self.runtime = path / "run"
+        self.counters = self.runtime / "counters"
+
+    def prepare(self) -> None:
+        """Raise StartError if that fails or the disk is full."""
+        with explain_os_errors(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+            for private in (self.logs, self.secrets):
+                private.mkdir(mode=0o700, exist_ok=True)
+            # Searchable, but not listable: PostgreSQL's account has its socket inside.
+            self.runtime.mkdir(mode=0o711, exist_ok=True)
+            if shutil.disk_usage(self.path).free < MIN_FREE_MB * 1_000_000:
+                raise StartError(disk_full_message(self.path))
+
+    def lock(self) -> "FileLock":
+        """Raise StartError with the holder if the folder is locked."""
+        with explain_os_errors(self.path):
+            lock = FileLock(self.path / "lock")
+            if not lock.try_acquire():
+                raise StartError(
+                    f"{self.path} is in use by {lock.holder_pid()}. Stop it first, or "
+                    "run a second installation: VAR=var2 PORT=8001 make run"
+                )
+            lock.write_pid()
+        return lock
+
+    def secret(self, name: str) -> str:
+        path = self.secrets / name
+        with explain_os_errors(self.path):
+            if not path.exists():
+                write_private_file(path, secrets.token_urlsafe(48))
+            return path.read_text().strip()
+
+    def socket_folder(self, name: str, account: OsAccount | None = None) -> Path:
+        """Return a private folder for a socket, whose path is short enough."""
+        folder = self.runtime / name
+        if not _fits_socket(folder):
+            # Two installations must not share a folder.
+            digest = hashlib.sha256(os.fsencode(self.path)).hexdigest()[:12]
+            stem = f"virtlab-{os.geteuid()}-{digest}-{name}"
+            folder = Path(tempfile.gettempdir()) / stem
+            if not _fits_socket(folder):
+                folder = Path("/tmp") / stem
+        with explain_os_errors(folder):
+            make_private_folder(folder, account)
+        return folder
+
+    def remove_socket_folder(self, folder: Path) -> None:
+        """Keep a folder in VAR or in use."""
+        if folder.parent != self.runtime:
+            with suppress(OSError):
+                folder.rmdir()
+
+
+def _fits_socket(folder: Path) -> bool:
+    socket = folder / ".s.PGSQL.5432"
+    is_plain = PLAIN_PATH.fullmatch(str(folder)) is not None
+    return is_plain and len(os.fsencode(socket)) <= MAX_SOCKET_PATH
+
+
+def make_private_folder(folder: Path, account: OsAccount | None) -> None:
+    """Create a folder that only its owner can enter; refuse one of another user."""
+    owner = account.uid if account else os.geteuid()
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    # Do not follow a symbolic link that another user prepared.
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid not in {os.geteuid(), owner}:
+        raise StartError(
+            f"{folder} belongs to user {status.st_uid} or is not a folder. Remove it: "
+            "Virtlab places its sockets only in folders that no other user can change."
+        )
+    if account and status.st_uid != owner:
+        os.chown(folder, account.uid, account.gid)
+    folder.chmod(0o700)
+
+
+def write_private_file(path: Path, text: str) -> None:
+    temporary = path.with_name(path.name + ".new")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with open(descriptor, "w") as file:
+        file.write(text + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+class FileLock:
+    """A lock that is held while any process has the descriptor open.
+
+    A server keeps the inherited lock until it has ended, even if its parent process was
+    killed before.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.descriptor: int | None = None
+
+    def try_acquire(self) -> bool:
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return False
+        self.descriptor = descriptor
+        return True
+
+    def acquire(self, *, timeout_s: float, pause: Callable[[], None], what: str) -> int:
+        """Wait until the previous holder has ended."""
+        deadline = time.monotonic() + timeout_s
+        while not self.try_acquire():
+            if time.monotonic() > deadline:
+                raise StartError(
+                    f"{what} of an earlier start is still running in "
+                    f"{self.path.parent}. Stop it or choose another folder: "
+                    "VAR=/path/to/folder make run"
+                )
+            pause()
+        assert self.descriptor is not None
+        return self.descriptor
+
+    def write_pid(self) -> None:
+        assert self.descriptor is not None
+        # Replacing the file by a rename would lose the lock.
+        os.ftruncate(self.descriptor, 0)
+        os.pwrite(self.descriptor, f"process {os.getpid()}\n".encode(), 0)
+
+    def holder_pid(self) -> str:
+        return self.path.read_text().strip() or "another process"
+
+    def release(self) -> None:
+        if self.descriptor is not None:
+            os.close(self.descriptor)
+            self.descriptor = None

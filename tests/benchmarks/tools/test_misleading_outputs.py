@@ -1,0 +1,283 @@
+"""Outputs that look like success or like another case; small ones, with
+their sources.
+"""
+
+import re
+
+import pytest
+
+from benchmarks.parsing import run_extraction
+from tests.data.rebuild import DATA
+from tests.for_each import for_each
+
+
+def read(output, tool=None):
+    return run_extraction.extract_runs(output, tool=tool)
+
+
+def codes(run):
+    return {warning.code for warning in run.warnings}
+
+
+def told(run):
+    return {(reading.metric, reading.value, reading.unit) for reading in run.readings}
+
+
+def test_an_overflowed_total_of_mpi_io_test_is_a_warning():
+    (run,) = read(
+        "nr_procs = 64, nr_iter = 10, blk_sz = 16777216\n"
+        "# total_size = 2147483648\n"
+        "Write bandwidth = 21.474836 Mbytes/sec\n"
+    )
+    assert codes(run) == {"wrong_total"}
+
+
+def test_strided_blocks_of_mpi_io_test_are_separate_cases():
+    (run,) = read(
+        "nr_procs = 2, nr_iter = 1, blk_sz = 4096, nr_blks = 8, dist = 65536\n"
+        "# total_size = 65536\n"
+        "Write bandwidth = 21.474836 Mbytes/sec\n"
+    )
+    assert not codes(run)
+    assert run.readings[0].parameters["blocks"] == 8
+    assert run.readings[0].parameters["distance"] == 65536
+
+
+def test_a_negative_loss_of_iperf3_is_ignored_and_its_rate_read():
+    (run,) = read(
+        "Connecting to host 10.0.0.1, port 5201\n"
+        "Reverse mode, remote host 10.0.0.1 is sending\n"
+        "[  5] local 10.0.0.2 port 49732 connected to 10.0.0.1 port 5201\n"
+        "- - - - - - - - - - - - - - - - - - - - - - - - -\n"
+        "[ ID] Interval           Transfer     Bitrate         Jitter    Lost/Total\n"
+        "[  5]   0.00-10.00  sec  2.43 MBytes  2.04 Mbits/sec  5.100 ms  "
+        "-3/1727 (-0.17%)  receiver\n"
+    )
+    assert told(run) == {("throughput", 2.04, "Mbit/s"), ("jitter", 5.1, "ms")}
+    assert codes(run) == {"not_measured"}
+
+
+def test_an_iperf_server_without_data_does_not_affect_other_runs():
+    connected = (
+        "[  3] local 10.0.0.2 port 5001 connected with 10.0.0.1 port 4121{0}\n"
+        "[ ID] Interval       Transfer     Bandwidth        Jitter   Lost/Total\n"
+    )
+    nothing, good = read(
+        "Server listening on UDP port 5001\n"
+        + connected.format(1)
+        + "[  3]  0.0- 0.0 sec  0.00 Bytes  0.00 bits/sec  0.000 ms  0/  0 (-nan%)\n"
+        + connected.format(2)
+        + "[  3]  0.0-10.0 sec  1.25 MBytes  1.05 Mbits/sec  0.021 ms  0/ 893 (0%)\n"
+    )
+    assert "not_measured" in codes(nothing)
+    assert ("throughput", 1.05, "Mbit/s") in told(good)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[  3] WARNING: did not receive ack of last datagram after 10 tries.",
+        "[  1] Read UDP fin failed: Connection reset by peer",
+        "recvfrom failed: Connection reset by peer",
+        "listener bind failed: Address already in use",
+        "tcp connect to 10.100.100.221 port 5001 failed (Connection refused)",
+    ],
+)
+def test_problems_reported_by_iperf_are_warnings(line):
+    text = (
+        "Client connecting to 10.1.3.33, UDP port 5001\n"
+        "[  3] local 10.1.3.1 port 41058 connected with 10.1.3.33 port 5001\n"
+        f"{line}\n"
+        "[  3]  0.0-10.0 sec  1.25 MBytes  1.05 Mbits/sec\n"
+    )
+    (run,) = read(text)
+    assert codes(run) == {"trouble"}
+    assert told(run) == {("sent throughput", 1.05, "Mbit/s")}
+
+
+def test_terse_rows_of_old_tiotest_have_no_latencies():
+    (run,) = read(
+        "write:40.00000,2.00000,0.01000,0.50000\n"
+        "rwrite:16.00000,4.00000,0.00000,0.20000\n"
+        "read:40.00000,1.00000,0.02000,0.30000\n"
+        "rread:0.00000,0.00000,0.00000,0.00000\n"
+    )
+    assert {value for name, value, _ in told(run) if name == "rate"} == {20, 4, 40}
+
+
+def test_operations_of_iozone_in_throughput_mode_are_not_bytes():
+    (run,) = read(
+        "\tIozone: Performance Test of File I/O\n"
+        "\tOPS Mode. Output is in operations per second.\n"
+        "\tChildren see throughput for  4 random readers \t=   40123.00 ops/sec\n"
+        "\tParent sees throughput for  4 random readers \t=   39000.00 ops/sec\n"
+        "\tMin throughput per process \t\t\t=   10000.00 ops/sec \n"
+        "iozone test complete.\n"
+    )
+    assert told(run) == {("operation rate", 40123.0, "1/s")}
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("The test completed too quickly to give a good result", "too_short"),
+        ("Timer resolution is poor. Some small transfers may have ", "too_short"),
+        ("iozone: interrupted", "failed"),
+    ],
+)
+def test_problems_reported_by_iozone_are_warnings(line, code):
+    complete = (DATA / "iozone" / "auto-a.txt").read_text()
+    (run,) = read(f"{complete}\n{line}\n")
+    assert code in codes(run)
+
+
+def test_a_brand_after_a_netperf_row_is_ignored():
+    text = (DATA / "netperf" / "tcp-stream.txt").read_text()
+    (plain,) = read(text)
+    (branded,) = read(text.rstrip("\n ") + "   outbound\n")
+    assert branded.readings == plain.readings
+
+
+def test_netperf_without_headers_distinguishes_udp_with_cpu():
+    (run,) = read(
+        "212992   65507   10.00      215144      0    11275.2     50.00    2.345\n"
+        "212992           10.00      215000           11267.6     51.00    2.400\n"
+    )
+    assert ("throughput", 11267.6, "Mbit/s") in told(run)
+    assert ("service demand remote", 2.4, "us/KB") in told(run)
+
+
+@pytest.mark.parametrize("variant", ["WC0", "WR00C2R2", "WR11C2R4"])
+def test_variants_of_hpl_are_recognized_by_their_first_letters(variant):
+    row = f"{variant}  92160  1024  2  1  198.51  6.193e+04 ( 3.097e+04)\n"
+    (run,) = read(f"T/V    N    NB   P   Q   Time   Gflops\n{row}")
+    assert ("performance", 61930.0, "Gflop/s") in told(run)
+    assert run.readings[0].parameters["variant"] == variant
+
+
+def test_skipped_tests_of_hpl_are_a_warning():
+    text = (DATA / "hpl" / "hpl-2.0.txt").read_text()
+    (run,) = read(f"{text}   2 tests skipped because of illegal input values.\n")
+    assert codes(run) == {"skipped"}
+
+
+def test_the_hpl_within_a_second_hpcc_output_is_not_a_run():
+    text = (DATA / "hpcc" / "hpccoutf.txt").read_text()
+    assert [run.tool for run in read(text * 3)] == ["hpcc"] * 3
+
+
+def test_linpack_in_java_does_not_print_n():
+    (run,) = read(
+        "Mflops/s: 1234.567  Time: 0.55 secs  Norm Res: 5.68  Precision: 2.22E-16\n"
+    )
+    assert told(run) == {("performance", 1234.567, "Mflop/s"), ("time", 0.55, "s")}
+    assert "n" not in run.readings[0].parameters
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Error in seek/read, offset = 4096, bytes = 0, seeks = 3: : Input/output error",
+        "No space left on device: ./_tiotest_pid4711.thr0",
+        "Unable to start 8 threads (started 3)",
+    ],
+)
+def test_errors_of_tiotest_are_a_warning(line):
+    text = next((DATA / "tiotest").glob("*.txt")).read_text()
+    assert codes(read(f"{text}{line}\n")[-1]) >= {"failed"}
+
+
+def test_the_third_column_of_wrk2_is_not_a_maximum():
+    text = (DATA / "wrk" / "latency.txt").read_text()
+    column = "  Thread Stats   Avg      Stdev     {} "
+    assert column.format("Max") in text
+    (plain,) = read(text)
+    (run,) = read(text.replace(column.format("Max"), column.format("99%")))
+    missing = {name for name, *_ in told(plain) - told(run)}
+    assert missing == {"latency max"}
+
+
+def test_the_third_column_of_wrk2_is_read_without_a_distribution():
+    (run,) = read(
+        "Running 10s test @ http://server0:5000\n"
+        "  10 threads and 100 connections\n"
+        "  Thread Stats   Avg      Stdev     99%   +/- Stdev\n"
+        "    Latency     2.29s     1.32s    4.76s    58.85%\n"
+        "    Req/Sec       -nan      -nan   0.00      0.00%\n"
+        "  54504 requests in 9.99s, 22.50MB read\n"
+        "Requests/sec:   5453.90\nTransfer/sec:      2.25MB\n"
+    )
+    by_metric = {reading.metric: reading for reading in run.readings}
+    assert by_metric["latency percentile"].value == 4.76
+    assert by_metric["latency percentile"].parameters["percentile"] == 99
+    assert "latency max" not in by_metric
+
+
+def test_a_failed_run_next_to_a_valid_one_is_rejected_with_its_reason():
+    good = (DATA / "httperf" / "rate100.txt").read_text()
+    lines = good.replace("replies 300", "replies 0").replace(
+        "Errors: total 0 ", "Errors: total 300 "
+    )
+    first, second = read(good + lines, "httperf")
+    assert (first.status, second.status) == ("parsed", "rejected")
+    assert "300" in str(second.problem)
+
+
+def test_a_csv_row_is_not_a_decimal_comma():
+    (run,) = read("b_eff_io := maximum over all bw_partition\nset label 1 at 0,5\n")
+    assert "locale" not in str(run.problem)
+
+
+IPERF = (
+    "Client connecting to 10.0.0.2, TCP port 5001\n"
+    "[  3] local 10.0.0.1 port 41058 connected with 10.0.0.2 port 5001\n"
+    "[  3]  0.0-10.0 sec  1.10 GBytes  941 Mbits/sec\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "result"),
+    [
+        ("iperf", r"941 Mbits"),
+        ("iperf3/tcp-text", r"[\d.]+ Gbits/sec +receiver"),
+        ("netperf/tcp-stream", r"[\d.]+ *\Z"),
+        ("linpack/netlib-200", r"[\d.]+ *\Z"),
+        ("wrk/latency", r"(?<=Requests/sec: )[ \d]+"),
+        ("ab/text", r"(?<=Requests per second:    )\d+"),
+    ],
+)
+def test_an_unreadable_number_rejects_its_own_run_only(name, result):
+    complete = IPERF if name == "iperf" else (DATA / f"{name}.txt").read_text()
+    complete = f"{complete.rstrip()}\n"
+    position = list(re.finditer(result, complete.rstrip()))[-1].start()
+    damaged = f"{complete[:position]} ?{complete[position:]}"
+
+    broken, good = read(damaged + complete)
+
+    assert (broken.status, good.status) == ("rejected", "parsed")
+    assert "?" in broken.problem.text
+    assert good.readings == read(complete)[0].readings
+
+
+RAMSPEED = (DATA / "ramspeed" / "intmark-writing.txt").read_text()
+LAST_ROW = RAMSPEED.rstrip("\n").rpartition("\n")[2]
+
+
+@for_each("length", range(1, len(LAST_ROW)))
+def test_a_ramspeed_row_truncated_anywhere_is_a_warning(length):
+    (complete,) = read(RAMSPEED)
+    head = RAMSPEED.rstrip("\n").removesuffix(LAST_ROW)
+
+    (run,) = read(head + LAST_ROW[:length])
+
+    assert run.readings == complete.readings[:-1]
+    assert codes(run) == {"cut"}
+    assert f'"{LAST_ROW[:length].rstrip()}"' in str(run.warnings[0].message)
+
+
+def test_a_ramspeed_row_truncated_within_the_text_is_a_warning():
+    (run,) = read(RAMSPEED.replace(" MB/s", " M", 1))
+
+    assert codes(run) == {"cut"}
+    assert len(run.readings) == len(read(RAMSPEED)[0].readings) - 1
+    assert codes(read(RAMSPEED)[0]) == set()

@@ -1,0 +1,82 @@
+"""Every page on a phone, in the widest font that readers have and in narrow ones.
+
+Pages fit, follow the policy, do not shift and log no errors.
+"""
+
+from contextlib import ExitStack
+
+import pytest
+
+from running.browser import FAMILIES, start_browser
+from tests.dashboard import browser_site, routes
+from tests.dashboard.access.page_checks import NOTE, moved
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db]
+
+# The smaller width first: a chart drawn for it also fits the larger one.
+WIDTHS = (320, 360)
+
+
+# The widest font is the hardest case; `make test-slow` also uses the narrow ones.
+WIDEST, *NARROW = FAMILIES
+
+
+@pytest.fixture(
+    scope="module",
+    params=[WIDEST, *(pytest.param(each, marks=pytest.mark.slow) for each in NARROW)],
+)
+def phones(request, chromium, site):
+    """Return a font family and the windows of two users in that font."""
+    with ExitStack() as stack:
+        family = request.param
+        browser = start_browser(chromium.browser_type, family=family)
+        phone = stack.enter_context(browser)
+        small = {"viewport": {"width": WIDTHS[0], "height": 740}}
+        windows = {
+            who: stack.enter_context(browser_site.window(phone, site.url, **small))
+            for who in ("nobody", "maintainer")
+        }
+        for visit in windows.values():
+            visit.context.add_init_script(NOTE)
+        site.sign_in(windows["maintainer"], "maintainer")
+        yield family, windows
+
+
+@pytest.mark.parametrize("name", routes.PAGES)
+def test_page_fits_phone(phones, site, name):
+    _family, windows = phones
+    for address in routes.PAGES[name]:
+        who = "nobody" if name == "login" else "maintainer"
+        page = windows[who].open(site.address(address))
+        assert moved(page) == [], address
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 740})
+            where = f"{address} at {width} px"
+            assert browser_site.too_wide(page) == [], where
+            assert browser_site.spilled(page) == [], where
+        assert browser_site.violations(page) == [], address
+        page.close()
+        errors, windows[who].errors = windows[who].errors, []
+        assert errors == [], address
+
+
+def test_page_uses_bundled_font(phones):
+    """Control: fonts of this machine are not used."""
+    family, windows = phones
+    page = windows["nobody"].open("/")
+
+    assert browser_site.drawn_in(page.locator("h1")) == {family}
+    assert browser_site.drawn_in(page.locator(".lead")) == {family}
+    page.close()
+
+
+def test_too_wide_page_is_detected(phones):
+    """Control: a long word makes the page too wide, or overflows its box."""
+    _family, windows = phones
+    page = windows["nobody"].open("/")
+    page.locator(".lead").evaluate("node => { node.style.whiteSpace = 'nowrap'; }")
+
+    assert any("lead" in each for each in browser_site.too_wide(page))
+    page.locator(".lead").evaluate("node => { node.style.width = '5rem'; }")
+    assert any("lead" in each for each in browser_site.spilled(page))
+    page.close()

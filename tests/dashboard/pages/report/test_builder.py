@@ -1,0 +1,242 @@
+"""A study's report as plain texts."""
+
+import re
+from datetime import timedelta
+
+import pytest
+
+from benchmarks.analysis.verdict_gates import GATE_SENTENCES, Gate
+from benchmarks.models import Flag, Host, Run, Study
+from benchmarks.studies import checking
+from benchmarks.studies.flags import decide_flag
+from dashboard.exports.report import result_matrix, setup_section
+from tests.dashboard.pages.report.report_texts import part, texts
+
+ALL = ("mean of the VMs", "sum of the VMs")
+
+
+@pytest.fixture
+def pair(submit, run_document, xen):
+    document = {"document": "Gebhardt 2010", "table": "Net Linux"}
+    submit(run_document(52.97, **document), run_document(13.08, system=xen, **document))
+
+
+def test_report_states_basis_of_study(xen_study, made):
+    document = made(xen_study)
+
+    assert document.byline.startswith("Bastian Gebhardt, LMU Munich")
+    assert "AMD Athlon 64 X2 4800+, 2.4 GHz" in texts(part(document, "systems"))
+    (single,) = [p for p in part(document, "matrix-1").paragraphs if "single run" in p]
+    assert "verdicts are not possible" in single
+    assert "not assessed 246" in part(document, "findings").paragraphs[0]
+    assert "@techreport{lmu-2010-xen," in document.citation
+
+
+def test_sections_are_in_order(study, pair, made):
+    names = [each.name for each in made(study).sections]
+
+    assert names == [
+        *("about", "method", "systems", "profile", "findings"),
+        *("matrix-1", "tables", "flags", "sources"),
+    ]
+
+
+def test_colophon_states_reader_time_and_version(study, made):
+    colophon = made(study).colophon
+
+    assert all(fact in colophon for fact in ("2026-11-21 05:00 UTC", "1.0", "carol"))
+
+
+def test_missing_facts_are_reported(study, pair, made):
+    Host.objects.update(facts={"cpu": "Xeon", "disks": ["a", "b"], "cores": 2})
+
+    document = made(study)
+
+    said = texts(part(document, "systems"))
+    assert said[said.index("CPU") :][:2] == ["CPU", "Xeon"]
+    assert said[said.index("Cores") :][:2] == ["Cores", "2"]
+    assert said[-2] == "not reported"
+    assert said[-1].startswith("microcode, SMT, turbo, frequency governor")
+    assert "a, b" in said
+    host, hypervisor, *_others = part(document, "systems").paragraphs[1:]
+    assert host.startswith("Missing metadata (host): microcode, SMT")
+    assert "pinning, guest memory, ballooning" in hypervisor
+    assert ("Authors", "not reported") in document.facts
+
+
+def test_matrix_has_ratio_and_value_of_each_cell(study, pair, made):
+    said = texts(part(made(study), "matrix-1"))
+
+    assert said[-3:] == ["52.97", "0.247", "13.08"]
+
+
+def test_common_properties_are_stated_once(study, submit, run_document, xen, made):
+    submit(run_document(13.08, system=xen))
+
+    (table,) = part(made(study), "matrix-1").tables
+
+    assert table.note.startswith("no baseline: ")
+    assert [entry.subtext for line in table.rows for entry in line.cells] == [""] * 3
+
+
+def test_profile_states_basis(study, pair, made):
+    section = part(made(study), "profile")
+
+    assert texts(section)[-2:] == ["0.247", "1 benchmark, single run"]
+    assert "no interval is given" in section.paragraphs[1]
+
+
+def test_largest_losses_state_verdicts(study, pair, made):
+    said = texts(part(made(study), "findings"))
+
+    assert said[-2:] == ["0.247", "single run"]
+
+
+def test_conclusions_state_why_cells_are_not_assessed(study, pair, made):
+    section = part(made(study), "findings")
+
+    reasons = section.tables[0]
+    (line,) = reasons.rows
+    assert [entry.text for entry in line.cells] == [
+        GATE_SENTENCES[Gate.SINGLE_RUN],
+        "1",
+    ]
+
+
+def test_conclusions_state_range_of_means(xen_study, made):
+    said = part(made(xen_study), "findings").paragraphs
+
+    (network,) = [text for text in said if text.startswith("Network:")]
+    low, high = re.findall(r"([\d.]+) \(([^)]*)\)", network)
+    assert low[0] == "0.244"
+    assert low[1].startswith("Xen 3.3, full, Windows Server 2003")
+    assert high[1].endswith("paravirtual, Ubuntu Server 9.04, 64-bit, AMD-V / VT-x on")
+
+
+def test_losses_exclude_co_run_slowdowns(xen_study, made):
+    losses = part(made(xen_study), "findings").tables[-1]
+    groups = [line.cells[0].text for line in losses.rows if line.is_heading]
+
+    assert groups == ["CPU", "Memory", "Disk", "Network"]
+    assert len(losses.rows) - len(groups) <= 3 * len(groups)
+
+
+def test_metrics_are_listed_with_tool_unit_and_clock(xen_study, made):
+    section = part(made(xen_study), "systems")
+    (table,) = [each for each in section.tables if each.caption == "Benchmarks"]
+    rows = [[entry.text for entry in line.cells] for line in table.rows]
+
+    (linpack,) = [row for row in rows if row[0] == "LINPACK"]
+    assert linpack[1] == "not reported"
+    assert linpack[3:6] == ["s", "lower is better", "a time server outside the host"]
+
+
+def test_co_run_vms_are_side_by_side(xen_study, made):
+    (table,) = part(made(xen_study), "matrix-2").tables
+    slots = [entry.text for entry in table.header_rows[-1].cells]
+
+    assert slots == ["", *(f"VM {n}" for n in (1, 2, 3)), *ALL]
+    assert {len(line.cells) for line in table.rows if not line.is_heading} == {6}
+
+
+def test_method_describes_only_existing_parts(xen_study, study, made):
+    of_study = " ".join(part(made(xen_study), "method").paragraphs)
+    of_none = " ".join(part(made(study), "method").paragraphs)
+
+    assert "Jain's index" in of_study
+    assert "Lenth" in of_study
+    assert "Jain's index" not in of_none
+    assert "Energy: " not in of_study
+    assert "more than 30 days away" in of_none
+
+
+def test_every_table_has_title(xen_study, made):
+    tables = [table for each in made(xen_study).sections for table in each.tables]
+
+    assert all(table.caption for table in tables)
+
+
+def test_repeated_runs_have_interval_and_verdict(
+    study, submit, run_document, xen, made
+):
+    natives = [run_document(100 + at / 10) for at in range(6)]
+    guests = [run_document(80 + at / 10, system=xen) for at in range(6)]
+    submit(*natives, *guests)
+
+    document = made(study)
+
+    # The star: start times are unknown.
+    assert "0.8005 ▼*" in texts(part(document, "matrix-1"))
+    assert any("slower" in text for text in texts(part(document, "findings")))
+    assert any(
+        text.startswith("1 benchmark, 6 runs")
+        for text in texts(part(document, "profile"))
+    )
+    assert "tables" not in [each.name for each in document.sections]
+
+
+def test_flags_have_decisions(study, pair, made):
+    Run.objects.update(warnings=[{"code": "doubt", "sentence": "It is doubtful."}])
+    checking.check_due_studies(timedelta(0))
+    flag = Flag.objects.first()
+    decide_flag(flag=flag, status="dismissed", note="It was meant so.", actor="carol")
+
+    said = texts(part(made(study), "flags"))
+
+    assert flag.message in said
+    assert any(t.startswith("dismissed, carol, ") and "meant so" in t for t in said)
+
+
+def test_flagged_numbers_are_marked_everywhere(study, pair, made):
+    Run.objects.update(warnings=[{"code": "doubt", "sentence": "It is doubtful."}])
+    checking.check_due_studies(timedelta(0))
+    Flag.objects.update(severity="impossible")
+
+    document = made(study)
+
+    assert "0.247 ⚑" in texts(part(document, "matrix-1"))
+    losses = texts(part(document, "findings"))
+    assert losses[-1] == "single run; flagged"
+
+
+def test_empty_study_has_report(study, made):
+    document = made(study)
+
+    assert not part(document, "flags").tables
+    assert len(part(document, "flags").paragraphs) == 1
+    assert not part(document, "profile").tables
+    assert not part(document, "findings").tables
+
+
+def test_query_count_is_constant(
+    study, pair, submit, run_document, made, django_assert_num_queries
+):
+    submit(*(run_document(system={"guest_os": f"Linux {n}"}) for n in range(5)))
+    stored = Study.objects.select_related("lab").get()
+
+    with django_assert_num_queries(28):
+        made(stored)
+
+
+def test_omitted_tables_are_referenced(study, pair, made, monkeypatch):
+    monkeypatch.setattr(result_matrix, "MAX_REPORT_CELLS", 1)
+    monkeypatch.setattr(setup_section, "MAX_SYSTEM_ROWS", 1)
+    Host.objects.update(facts={"note": "x" * 5000})
+
+    document = made(study)
+
+    assert not part(document, "matrix-1").tables
+    assert "2 results" in part(document, "matrix-1").paragraphs[0]
+    systems_part = part(document, "systems")
+    assert any("1 of 2 systems" in text for text in systems_part.paragraphs)
+    assert len(systems_part.tables[0].rows) == 1
+    assert max(map(len, texts(systems_part))) <= 1001
+
+
+def test_empty_study_has_no_empty_table(study, made):
+    sections = {part.name: part for part in made(study).sections}
+
+    assert "measurements" in sections["systems"].paragraphs[0]
+    assert not sections["systems"].tables
+    assert len(sections["findings"].paragraphs) == 1
+    assert "ratio" in sections["findings"].paragraphs[0]

@@ -1,0 +1,64 @@
+"""Studies published as the product does, with very small files."""
+
+from typing import Any
+
+from benchmarks.models import Lab, PublishingJob, Review, Study, Version
+from benchmarks.publishing.reviews import (
+    publish_review,
+    reviewable_questions,
+    store_review_files,
+)
+from benchmarks.publishing.versions import WriteFiles, publish_version, request_version
+from benchmarks.viewer import ANYONE
+from dashboard.exports.publications import review_files
+from tests.job_queue import taken
+
+
+def requested(study: Study, person: Any, **changes: str) -> PublishingJob:
+    """Request the publication of a study."""
+    fields = {
+        "site_url": "http://testserver",
+        "publishing_permission": "unrestricted",
+        "permission_note": "",
+    }
+    return request_version(study=study, person=person, **{**fields, **changes})[0]
+
+
+def two_forms(version: Version) -> dict[str, bytes]:
+    """Return very small files."""
+    return {"csv": b"a,b\r\n", "bib": b"@misc{x}"}
+
+
+def published(
+    study: Study, person: Any, write: WriteFiles = two_forms, **changes: str
+) -> Version:
+    """Publish a study immediately."""
+    request = requested(study, person, **changes)
+    return publish_version(job=taken(request), write=write)
+
+
+def asked_for_review(lab: Lab, **changes: Any) -> Review:
+    """Publish a review of all public data, whose files are not yet written."""
+    fields: dict[str, Any] = {
+        "title": "A review",
+        "authors": "Doe, Jane",
+        "questions": reviewable_questions(ANYONE),
+        "viewer": ANYONE,
+    }
+    return publish_review(
+        lab=lab,
+        actor="keeper",
+        person=None,
+        site_url="http://testserver",
+        **{**fields, **changes},
+    )[0]
+
+
+def reviewed(lab: Lab, **changes: Any) -> Review:
+    """Publish a review of all public data, with very small files."""
+    review = asked_for_review(lab, **changes)
+    if review.is_unfinished:
+        begun = taken(review)
+        store_review_files(review=begun, files=review_files(begun))
+    review.refresh_from_db()
+    return review
