@@ -37,7 +37,7 @@ from running.var_folder import VarFolder
 from running.wal_archive import base_backup, recover
 
 # The oldest upgradable version (docs/operations.md).
-OLDEST_VERSION: Final = "4fd2ed8f"
+OLDEST_VERSION: Final = "40c40625"
 STUDY: Final = "lmu-2010-xen"
 STEP_RUNS: Final = 40
 """Runs uploaded before each step."""
