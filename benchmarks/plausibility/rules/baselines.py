@@ -190,12 +190,12 @@ def _pooled_log(ratios: Sequence[ValueRatio], minimum: float = MARGIN) -> float 
 def faster_than_native(study: StudyFacts) -> Iterator[Finding]:
     """Flags a guest that is faster than its native baseline by more than 5% and 3.3
     standard errors, in one benchmark or in the median of all benchmarks of one tool and
-    metric under the same conditions. Noise is estimated from the runs of both results;
-    for single values, from results of the same kind in this study; otherwise it is the
-    publishing limit of the component. CPU shares, power and the time that something
-    takes to start are excluded (a container starts faster than a machine). Sums over
-    several guests are excluded except for disk and network, where all guests share one
-    medium.
+    metric under the same conditions. Noise combines the runs of each result with the
+    typical deviation of such results in this study or, if there are none, with the
+    largest deviation at which the component may be published. CPU shares, power and the
+    time that something takes to start are excluded (a container starts faster than a
+    machine). Sums over several guests are excluded except for disk and network, where
+    all guests share one medium.
 
     Why: a hypervisor adds work. A faster guest has a cache that the machine lacks, a
     slow clock, another setting, or a baseline that was measured too slow.

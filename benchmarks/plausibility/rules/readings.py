@@ -49,12 +49,12 @@ FIXED_LENGTH_TOLERANCE: Final = 0.01
     family="repeats",
 )
 def few_distinct_readings(study: StudyFacts) -> Iterator[Finding]:
-    """Flags a result of at least five runs that has at most a third as many distinct
-    values as runs, although the values were printed with enough digits. Two noisy
-    values are equal with a probability of the rounding step divided by 2 sqrt(pi)
-    standard deviations. The number of equal pairs must be impossible by chance (less
-    than 1 in 1,000). The standard deviation is taken from the range of the result or,
-    if all values are equal, as a quarter of the noise of its kind. If three other
+    """Flags a result of at least five runs with few distinct values (at most a third of
+    the number of runs plus one), although the values were printed with enough digits.
+    Two noisy values are equal with a probability of the rounding step divided by
+    2 sqrt(pi) standard deviations. The probability of so many equal values must be
+    below 1 in 1,000. The standard deviation is the larger of half the range of the
+    result and a quarter of the typical deviation of such results. If three other
     systems ran the benchmark at least five times, the median of their median deviations
     is used if it is smaller, because a disk with two speeds repeats each of them.
     Excluded are the durations of whole tests if the middle half of several systems took

@@ -370,19 +370,20 @@ def find_swapped_values(study: StudyFacts) -> Iterator[Finding]:
     """Flags values of two systems of one host that look swapped in some benchmarks of a
     tool and metric, although the systems clearly differ. One of the following must
     hold:
-    - Other benchmarks: relative to the other systems, each value is within a quarter of
-      their distance of where the other system is in all other benchmarks (at least
-      three), and both differ from their own expected value by at least 10% and 4
-      standard deviations of the prediction errors. Two benchmarks on one system that
-      have each other's values are flagged in the same way.
+    - Other benchmarks: compared with the other systems, each value is where the other
+      system's value is expected from all other benchmarks (at least three), to within a
+      quarter of the distance of the two systems, and both differ from their own
+      expected value by at least 10% and 4 standard deviations of the prediction errors.
+      Two benchmarks on one system that have each other's values are flagged in the same
+      way.
     - Few systems: with only one or two other systems, five benchmarks are needed: two
       with swapped values, and all others (at least three) as above (a quarter, and 4
       standard deviations).
     - Native machines: two guests whose native machines differ (two guest OSs, or bits)
-      are flagged if one guest is faster than its native machine, the other is slower by
-      nearly the distance of the two machines (within a quarter of it), and neither is
-      after swapping. A native machine that another study measured with the same OS is
-      compared with itself there.
+      by at least a factor of 1.4 are flagged if one guest is faster than its native
+      machine, the other is slower by nearly the distance of the two machines (within a
+      quarter of it), and neither is after swapping. A native machine that another study
+      measured with the same OS is compared with itself there.
     - Other tests: if all benchmarks of a test may be swapped, the component's other
       tests are used (CPU and memory count as one component). In at least three
       benchmarks, the same system must be faster in all, by 10% in the median and 2
