@@ -197,4 +197,4 @@ def test_rounds_alternate_until_the_budget_is_used(lab):
 
 
 def _sequence(step):
-    return step["sequence"]
+    return step["start_order"]

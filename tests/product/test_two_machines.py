@@ -53,8 +53,8 @@ def settle(client: Client) -> None:
 
 def test_second_sweeper_waits_until_the_first_is_gone(pair):
     first, second = pair
-    wait_for(lambda: "Another sweeper works" in log(second, "sweeper"))
-    assert "This sweeper works" in log(first, "sweeper")
+    wait_for(lambda: "Another sweeper is active" in log(second, "sweeper"))
+    assert "This sweeper is active" in log(first, "sweeper")
 
     [sweeper] = first.processes_matching("manage.py", "sweep")
     sweeper.kill()
@@ -66,9 +66,9 @@ def test_second_sweeper_waits_until_the_first_is_gone(pair):
 def _works(product: Product) -> bool:
     """Whether the last log line of a product's sweeper says that it works."""
     lines = [
-        "This sweeper works" in line
+        "This sweeper is active" in line
         for line in log(product, "sweeper").splitlines()
-        if "sweeper works" in line
+        if "sweeper is active" in line
     ]
     is_there = bool(product.processes_matching("manage.py", "sweep"))
     return bool(lines) and lines[-1] and is_there

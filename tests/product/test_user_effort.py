@@ -132,7 +132,7 @@ def test_student_gets_files_table_chart_and_citation(
         expect(shown).to_contain_text(re.compile(r"0\.9(29|30|31)"))
         expect(shown).to_contain_text(re.compile(r"0\.7(49|50|51)"))
         page.get_by_role("link", name="Summary").click()
-        page.get_by_role("link", name="Paper export").click()
+        page.get_by_role("link", name="For a paper…").click()
         with page.expect_download() as download:
             page.get_by_role("link", name="Download all (ZIP)").click()
 

@@ -121,7 +121,7 @@ def test_decision_and_message_are_accessible(windows, site):
 
     # The page also says that a check is due.
     told = page.locator("main").get_by_role("status")
-    expect(told.filter(has_text="is kept")).to_be_visible()
+    expect(told.filter(has_text="were saved")).to_be_visible()
     check(page)
     assert windows["maintainer"].errors == []
 
