@@ -264,7 +264,10 @@ def protected_models() -> Iterator[type[models.Model]]:
 
 
 def policy_condition(model: type[models.Model]) -> str:
-    """Return the SQL condition; raise TypeError without lab, study and parent."""
+    """Return the condition of the model's row policy.
+
+    Raise TypeError if the model has neither a lab, a study nor a parent.
+    """
     if special := _SPECIAL_POLICIES.get(model):
         return special
     columns = {field.column: field for field in model._meta.concrete_fields}
@@ -330,7 +333,7 @@ def policy_sql(*, with_policies: bool = True) -> str:
 
 
 def is_enforced() -> bool:
-    """Return whether requests of this process are restricted."""
+    """Return whether row-level security applies to the role of this process."""
     with rls.deny_all(), connection.cursor() as cursor:
         cursor.execute("SELECT row_security_active('public.benchmarks_run')")
         return bool(cursor.fetchone()[0])

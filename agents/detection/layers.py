@@ -230,7 +230,7 @@ def _hypervisors(evidence: Evidence) -> List[DetectedLayer]:
 
 
 def _by_cpuid(evidence: Evidence) -> Optional[DetectedLayer]:
-    """Return the hypervisor, which Hyper-V's signature may hide."""
+    """Return the hypervisor of the CPUID signatures; Hyper-V's may hide another."""
     texts = signatures(evidence)
     if not texts:
         return None

@@ -122,7 +122,10 @@ class SweepStep:
 
 
 def verdict_change(verdicts: Sequence[str]) -> VerdictChange | None:
-    """Return the change of verdicts, if all are decided and it is unique."""
+    """Return from which level a system is, or is no longer, slower.
+
+    Return None if a verdict is undecided or changes more than once.
+    """
     if len(verdicts) < MIN_LEVELS:
         return None
     if not {"slower", "faster", "equivalent"}.issuperset(verdicts):

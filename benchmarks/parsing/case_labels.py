@@ -210,7 +210,7 @@ def _fixed_duration_reason(
 
 
 def _option_number(parameters: Mapping[str, str], option: str) -> float:
-    """Return 0 if absent; ``wsess.1`` is the second of a list."""
+    """Return a number of an option, 0 if absent; ``wsess.1`` is its second number."""
     # "10", "60 s", "e0.02", "4,15,10"
     name, _, position = option.partition(".")
     numbers = _option_value(parameters, name).split(",")

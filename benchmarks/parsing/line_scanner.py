@@ -136,7 +136,7 @@ class MatchedLine:
 
     @property
     def line(self) -> int:
-        """From 1; for errors only, because it is counted from the start."""
+        """The line number, from 1; slow, so only for errors."""
         return self._match.string.count("\n", 0, self._match.start()) + 1
 
     @property
@@ -309,7 +309,7 @@ class Draft:
 
 
 def append_limited(items: list[T], item: T) -> None:
-    """Raise ParseError if there are too many for the memory."""
+    """Append the item; raise ParseError if there are too many."""
     if len(items) > MAX_RUNS:
         raise ParseError(
             "The text has more than {most:,} results. Split it.", most=MAX_RUNS

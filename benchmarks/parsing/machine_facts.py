@@ -241,7 +241,7 @@ def _warnings(pairs: Mapping[str, str], facts: Mapping[str, Fact]) -> Iterator[s
 
 
 def _stated(text: str | None) -> str | None:
-    """Return None for the placeholders of firmware."""
+    """Return the text, or None for a placeholder of the firmware."""
     text = " ".join((text or "").split())
     return None if text.casefold() in _NOTHING else text[:300]
 

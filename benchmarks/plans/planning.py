@@ -109,7 +109,7 @@ def _columns(
 
 
 def read_design(design: Mapping[str, Any], seed: int) -> PlanDesign:
-    """Parse a plan's JSON; raise InvalidError."""
+    """Return the design of a plan's JSON; raise InvalidError if it is invalid."""
     scenarios = []
     for stated in design.get("scenarios", ({},)):
         kind, vms = stated.get("kind", "single"), stated.get("vms", 1)

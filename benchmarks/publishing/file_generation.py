@@ -43,7 +43,10 @@ def claim_request(
     jobs: Jobs,
     related: Sequence[str] = ("study__lab", "person"),
 ) -> GenerationT | None:
-    """Return the jobs' request, unless finished or deleted."""
+    """Mark the request of these jobs as being processed, and return it.
+
+    Return None if it is finished or deleted.
+    """
     rows = model._default_manager.filter(pk=jobs[0].subject_id)
     if not rows.exclude(stage=Stage.DONE).update(stage=Stage.COLLECTING):
         return None
@@ -87,7 +90,7 @@ def request_report(
 def request_chart_file(
     *, chart_data: Mapping[str, Any], file_format: str, site_url: str
 ) -> tuple[ChartFile, bool]:
-    """Return the chart, and whether it must be generated."""
+    """Return the file of a chart, created if new, and whether it was queued."""
     text = json.dumps([settings.VERSION, file_format, chart_data], sort_keys=True)
     stamp = hashlib.sha256(text.encode()).hexdigest()
     picture, is_new = ChartFile.objects.get_or_create(

@@ -86,7 +86,10 @@ class IometerBlock:
         return "DISK" in self.kinds or not self.loads_network
 
     def cells(self, line: MatchedLine) -> dict[str, str]:
-        """Map columns to cells; known names may contain commas without quotes."""
+        """Return the cells of a row by column.
+
+        Names of access specifications may contain commas without quotes.
+        """
         text = line["value"].strip()
         head, _, rest = text.partition(",All,")
         longest = sorted(self.specifications, key=len, reverse=True)

@@ -4,9 +4,10 @@ One row, after an optional header such as ``time,watts``::
 
     2026-11-20T21:44:36.120Z,97.2
 
-Times are ISO 8601, a clock, seconds, or milliseconds (named so in the header, or since
-1970); watts are W unless the header says mW or kW. Power is interpolated linearly
-between rows: energy is the area below the line, and the mean is energy by time.
+Times are ISO 8601, a time of day (21:44:36), seconds, or milliseconds (if the header
+says so, or the times are Unix times in ms); watts are W unless the header says mW or
+kW. Power is interpolated linearly between rows: energy is the area below the line, and
+the mean is energy divided by time.
 """
 
 from __future__ import annotations

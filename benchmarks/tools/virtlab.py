@@ -223,7 +223,7 @@ class KernelOutput(Draft, ABC, Generic[Case]):
             self.add(metric, row.number(rate), unit, **case)
 
     def warn_rejected_times(self) -> None:
-        """Warn once about all cases that the time server missed."""
+        """Warn once about the cases that the time server did not time well enough."""
         if missed := sum(map(is_external_time_rejected, self.rows.values())):
             self.add_warning(
                 "time_server",

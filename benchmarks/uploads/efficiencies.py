@@ -150,7 +150,7 @@ def cells_with_outdated_state(study: Study) -> list[Cell]:
 
 
 def _queue_reprocessing(study: Study) -> None:
-    """Queue the processing of uploads that may have costs in CPU time."""
+    """Queue the uploads of tools whose results may have derived CPU costs."""
     tools = [tool.slug for tool in TOOLS.values() if tool.derived_costs]
     uploads = Run.objects.filter(
         study=study, tool__in=tools, first_run=None, status=Run.Status.PARSED
@@ -255,7 +255,7 @@ def _by_case(
 ) -> Mapping[tuple[int, int], Sequence[CandidateCell]]:
     """Group the cells that have runs by lab and case, ordered by id.
 
-    Two labs may use the same name for different machines.
+    Baselines are matched by host name, which is unique only within a lab.
     """
     by_case: dict[tuple[int, int], list[CandidateCell]] = defaultdict(list)
     for cell in sorted(cells, key=attrgetter("pk")):

@@ -438,7 +438,7 @@ def _can_store_directly(
     document: Mapping[str, Any],
     cases: Mapping[str, tuple[int, int]],
 ) -> bool:
-    """Return whether no object must be created or changed, and nothing refused."""
+    """Return whether an upload needs no other object to be created or changed."""
     facts = document.get("facts", {})
     # A study check may be about to rename a derived session.
     is_session_there = not document.get("session") or (

@@ -1,4 +1,4 @@
-"""Names of stored states."""
+"""Translated texts for stored codes, such as states and metric kinds."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple

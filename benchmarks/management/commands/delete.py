@@ -1,4 +1,5 @@
-"""Delete a study, runs or an account permanently. Without --yes, only show what.
+"""Delete a study, runs or an account permanently. Without --yes, only show what
+would be deleted.
 
 manage.py delete study first-lab/tests --reason "made to try it out" --yes
 manage.py delete runs first-lab 17 18 19 --reason "the wrong machine" --yes

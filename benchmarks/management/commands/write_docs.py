@@ -50,7 +50,7 @@ def _kind(metric: Metric) -> str:
 
 
 def _rank(tool: Tool, metric: Metric) -> str:
-    """Return a primary metric's work classes, or the implying metrics."""
+    """Return the work classes of a primary metric, or the metrics that imply it."""
     if work := tool.primary_metrics.get(metric.name):
         classes = (WORK_CLASSES[slug].title for slug in work.work_classes)
         return "; ".join(classes) or "yes"
