@@ -1,6 +1,6 @@
 """Evidence of several studies as text."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import exp, log
 
 from django.utils.text import capfirst
@@ -183,7 +183,9 @@ def question_summary(synthesis: Synthesis) -> str:
             values["ends"] = _percent_interval_text(pool.interval)
         else:
             text = _("%(labs)s, single runs: %(ratio)s of native speed.")
-            values["ratio"] = _ratio_range(synthesis.single_run_machines)
+            values["ratio"] = _range_text(
+                synthesis.single_run_machines, _percent_text, _percent_interval_text
+            )
         return f"{text % values} {warning}"
     if synthesis.excluded_counts:
         return _("Measured, but no result can be pooled. The reasons are listed below.")
@@ -227,13 +229,17 @@ def _pooled_summary(synthesis: Synthesis) -> str:
     return text
 
 
-def _ratio_range(units: Sequence[MachineEffect]) -> str:
-    ratios = sorted(
-        {_percent_text(unit.log_ratio): unit.log_ratio for unit in units}.values()
+def _range_text(
+    units: Sequence[MachineEffect],
+    value_text: Callable[[float], str],
+    interval_text: Callable[[tuple[float, float]], str],
+) -> str:
+    values = sorted(
+        {value_text(unit.log_ratio): unit.log_ratio for unit in units}.values()
     )
-    if len(ratios) == 1:
-        return _percent_text(ratios[0])
-    return _percent_interval_text((ratios[0], ratios[-1]))
+    if len(values) == 1:
+        return value_text(values[0])
+    return interval_text((values[0], values[-1]))
 
 
 def matrix_entry(synthesis: Synthesis) -> tuple[str, str]:
@@ -244,7 +250,9 @@ def matrix_entry(synthesis: Synthesis) -> tuple[str, str]:
         else synthesis.single_run_machines,
     )
     if pool.mean is None:
-        return (_ratio_range(units), "") if units else ("", "")
+        if not units:
+            return "", ""
+        return _range_text(units, log_ratio_text, log_interval_text), ""
     # Expected range in another lab; for one machine its own interval.
     ends = pool.predicted or (units[0].interval if len(units) == 1 else None)
     return log_ratio_text(pool.mean, pool.interval), log_interval_text(ends)
