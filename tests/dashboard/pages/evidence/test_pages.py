@@ -270,3 +270,10 @@ def test_work_without_tool_is_reported(text, db, monkeypatch):
     page = text(f"/evidence/question/?hypervisor=KVM&work={WORK}")
 
     assert "None of the supported tools measures this work class." in page
+
+
+def test_matrix_shows_ratios_of_machines_without_pool():
+    value, _detail = evidence.matrix_entry(synthesis(machines(0.65, 0.98)))
+
+    assert "%" not in value
+    assert value.startswith("0.65")
