@@ -15,6 +15,7 @@ from django.db.migrations.executor import MigrationExecutor
 from benchmarks.jobs import queue
 from benchmarks.jobs.advisory_locks import advisory_lock
 from benchmarks.labs.creation import create_first_lab
+from benchmarks.management.commands.upgrade_tables import is_outdated
 from benchmarks.rls_policies import as_owner, install_policies
 from benchmarks.uploads import processing  # noqa: F401  # registers uploads
 from benchmarks.uploads.efficiencies import recompute_outdated
@@ -51,7 +52,7 @@ class Command(BaseCommand):
             for app, name in loader.applied_migrations or ()
             if app == "benchmarks" and (app, name) not in loader.disk_migrations
         }
-        if unknown or self._has_column("benchmarks_run", "sitting_id"):
+        if unknown or is_outdated():
             raise CommandError(
                 "This database was created by a version before 28 November 2026, whose "
                 "tables differ. Nothing was changed. See docs/operations.md (Upgrade) "
@@ -59,16 +60,6 @@ class Command(BaseCommand):
             )
         if executor.migration_plan(executor.loader.graph.leaf_nodes()):
             call_command("migrate", interactive=False, verbosity=0)
-
-    @staticmethod
-    def _has_column(table: str, column: str) -> bool:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT EXISTS (SELECT FROM information_schema.columns"
-                " WHERE table_name = %s AND column_name = %s)",
-                [table, column],
-            )
-            return bool(cursor.fetchone()[0])
 
     def _collect_static(self) -> None:
         """Collect only after changes: compressing Plotly takes seconds."""

@@ -209,6 +209,13 @@ DISABLE_TRIGGER = """
 """
 
 
+def is_outdated() -> bool:
+    """Return whether the tables are of a version before 28 November 2026."""
+    with connection.cursor() as cursor:
+        cursor.execute(IS_OUTDATED)
+        return bool(cursor.fetchone()[0])
+
+
 def name_pairs(text: str) -> list[tuple[str, str]]:
     """Parse "old new, old new"."""
     return [(old, new) for old, new in (pair.split() for pair in text.split(","))]
@@ -254,11 +261,9 @@ class Command(BaseCommand):
             recorder = MigrationRecorder(connection)
             applied = recorder.migration_qs.filter(app="benchmarks")
             with connection.cursor() as cursor:
-                cursor.execute(IS_OUTDATED)
-                [is_outdated] = cursor.fetchone()
                 has_queues = applied.filter(name=LAST_OLD_MIGRATION).exists()
                 is_complete = has_queues or applied.count() == 1
-                if not is_outdated or not is_complete:
+                if not is_outdated() or not is_complete:
                     raise CommandError(
                         "These tables are not of a version before 28 November 2026 "
                         f"with its last migration ({LAST_OLD_MIGRATION} or "
