@@ -17,7 +17,7 @@ PYTHON ?= $(eval PYTHON := $(shell \
 EXACT_OPTION := $(if $(filter command environment,$(firstword $(origin PYTHON))),--exact)
 
 VENV_PYTHON := .venv/bin/python
-RUN_COMMAND := $(VENV_PYTHON) -m running.command
+RUN_COMMAND := $(VENV_PYTHON) -m running.management_command
 PYTEST := $(VENV_PYTHON) -m pytest
 # Distribute whole files (tests/conftest.py). Three processes suit two cores, because tests
 # mostly wait for the product. ARGS=-n0 uses one process.
@@ -198,7 +198,7 @@ golden: docs ## rebuild expected outputs (OpenAPI, parsed outputs) and show the 
 
 .PHONY: bench
 bench: dev ## measure the performance of this machine (PASSES=3, JSON=file: every upload pass)
-	@$(VENV_PYTHON) -m devtools --passes $(or $(PASSES),3) $(if $(JSON),--json "$(JSON)")
+	@$(VENV_PYTHON) -m devtools.page_benchmark --passes $(or $(PASSES),3) $(if $(JSON),--json "$(JSON)")
 
 .PHONY: chaos
 chaos: dev ## kill, freeze and starve processes during uploads (SECONDS=300 SEED=1)
@@ -243,7 +243,7 @@ agent: ## pack the agent into dist/virtlab-agent.pyz, with its checksum
 #         qemu-user-static wine64 (the command lists missing compilers)
 .PHONY: probe
 probe: ## compile the kernels into one static program per platform in dist/
-	@$(PYTHON) -m agents.kernels.build_probe dist
+	@$(PYTHON) -m agents.kernels.static_build dist
 
 # Debian: apt-get install --no-install-recommends gcc-mingw-w64-x86-64-win32 \
 #         gcc-mingw-w64-i686-win32
@@ -299,7 +299,7 @@ dev:
 
 .PHONY: browser
 browser: dev
-	@$(VENV_PYTHON) -m running.browser
+	@$(VENV_PYTHON) -m running.headless_browser
 
 # Secrets have no defaults: the first `make up` generates them.
 .env:

@@ -39,7 +39,7 @@ sys.exit(main())
 """
 _NOT_PACKED = (
     "agents/build.py",
-    "agents/kernels/build_probe.py",
+    "agents/kernels/static_build.py",
     "agents/kernels/probe.c",
 )
 _ENDINGS = (".py", ".c", ".h")
@@ -194,16 +194,16 @@ def write_with_checksum(path: str, content: bytes) -> None:
 
 
 def write_windows(folder: str) -> int:
-    from agents.kernels import build_probe
+    from agents.kernels import static_build
 
     try:
         programs: Dict[str, bytes] = {}
         with tempfile.TemporaryDirectory() as work:
-            for platform in build_probe.PLATFORMS:
+            for platform in static_build.PLATFORMS:
                 if platform.is_windows:
-                    paths = [build_probe.build(platform, work)[0]]
-                    for kernel in build_probe.KERNELS:
-                        paths.append(build_probe.build_kernel(platform, kernel, work))
+                    paths = [static_build.build(platform, work)[0]]
+                    for kernel in static_build.KERNELS:
+                        paths.append(static_build.build_kernel(platform, kernel, work))
                     programs.update((os.path.basename(p), _content(p)) for p in paths)
         for name, pin, systems in WINDOWS_EDITIONS:
             with tempfile.TemporaryDirectory() as work:
@@ -211,7 +211,7 @@ def write_windows(folder: str) -> int:
             path = os.path.join(folder, name)
             write_with_checksum(path, content)
             print("%s, %.1f MB, for %s" % (path, len(content) / 1e6, systems))
-    except (BuildError, build_probe.ProbeBuildError) as error:
+    except (BuildError, static_build.ProbeBuildError) as error:
         print("not built: %s" % error, file=sys.stderr)
         return 1
     return 0

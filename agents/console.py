@@ -11,7 +11,7 @@ NumberType = TypeVar("NumberType", int, float)
 
 
 # Control characters, line separators, direction marks and lone surrogates, as in
-# benchmarks/text.py.
+# benchmarks/text_validation.py.
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )

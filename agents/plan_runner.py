@@ -21,9 +21,9 @@ from agents.console import Console, utc_text
 from agents.errors import ServerRefusedError, ServerUnavailableError, UsageError
 from agents.files import read_text_file, remove_if_exists, write_durably
 from agents.local_state import MeasuringLock, agent_folder
-from agents.measuring import runners
+from agents.measuring import command_lines
+from agents.measuring.command_lines import Step, ToolOptions
 from agents.measuring.remote import RemoteCommand, check_tools
-from agents.measuring.runners import Step, ToolOptions
 from agents.measuring.timed_run import (
     MeasuredStep,
     execute,
@@ -389,7 +389,7 @@ def part_steps(part: Part, slot: PlanSlotContext) -> List[Step]:
     tool_options = ToolOptions(**values)._replace(
         time_server=slot.time_server, probe=through.probe if through else ""
     )
-    steps = runners.tool_steps(part["tool"], tool_options)
+    steps = command_lines.tool_steps(part["tool"], tool_options)
     return through.steps(steps) if through else steps
 
 

@@ -21,7 +21,7 @@ from api.kit.query_parameters import (
 )
 from api.kit.views import ApiView
 from benchmarks.analysis.comparability import ComparabilityRating
-from benchmarks.analysis.session_designs import SessionDesign
+from benchmarks.analysis.session_intervals import SessionDesign
 from benchmarks.analysis.verdicts import EvidenceLevel, Verdict
 from benchmarks.comparison.comparison_row import NOT_COMPARED_YET, ComparisonRow
 from benchmarks.comparison.comparison_table import COMPONENTS

@@ -16,7 +16,7 @@ from benchmarks.analysis.factor_effects.effects import (
     FactorEffect,
     InteractionMeans,
 )
-from benchmarks.analysis.factor_effects.factors import (
+from benchmarks.analysis.factor_effects.factors_and_responses import (
     Combination,
     Factor,
     PooledScatter,

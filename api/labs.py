@@ -13,7 +13,7 @@ from api.kit.fields import Slug, Text
 from api.kit.output_serializer import OutputSerializer
 from api.kit.views import ListView, ValidatedData, operation
 from benchmarks.labs.creation import SLUG_LENGTH, create_lab_by_agent
-from benchmarks.labs.overview import LastRun, agents_of, labs_with_counts, last_runs
+from benchmarks.labs.lab_queries import LastRun, agents_of, labs_with_counts, last_runs
 from benchmarks.models import Agent, Lab, Token
 
 EXAMPLE = ("A lab", {"slug": "rack-lab", "name": "The rack lab", "admin_name": "Carol"})

@@ -9,7 +9,7 @@ from api.kit.fields import Choice, Text
 from api.kit.output_serializer import OutputSerializer
 from api.kit.query_parameters import IntegerParameter, ToolParameter
 from api.kit.views import StudyQuery, StudyQueryView
-from benchmarks.analysis.coruns import CurvePoint, SumCheck, Target
+from benchmarks.analysis.corun_statistics import CurvePoint, SumCheck, Target
 from benchmarks.comparison.comparison_table import COMPONENTS
 from benchmarks.comparison.coruns import (
     CoRunFigures,

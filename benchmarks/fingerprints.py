@@ -19,7 +19,7 @@ from benchmarks import units
 from benchmarks.errors import InvalidError, shorten
 from benchmarks.platforms import canonical_platform
 from benchmarks.sentences import Sentence
-from benchmarks.text import clean_text, normalize_whitespace
+from benchmarks.text_validation import clean_text, normalize_whitespace
 
 MAX_PARAMETERS: Final = 64
 MAX_KEY: Final = 64

@@ -14,7 +14,7 @@ from django.db.models import Count, Min, Q
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from benchmarks import broker, replica, rls
+from benchmarks import redis_connection, replica, rls
 from benchmarks.jobs.status import FAILED_CONDITION
 from benchmarks.models import Job, Reparse
 
@@ -133,7 +133,7 @@ def check_health() -> Health:
         connection.close()  # a broken connection would fail later requests
         failed, due = (), ()
     try:
-        is_redis_up = bool(broker.connection().ping())
+        is_redis_up = bool(redis_connection.connection().ping())
     except (redis.RedisError, OSError):
         is_redis_up = False
     is_quarantined = any(jobs.quarantined for jobs in failed)

@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from benchmarks.sentences import Sentence
-from benchmarks.text import clean_text, normalize_whitespace
+from benchmarks.text_validation import clean_text, normalize_whitespace
 
 NATIVE: Final = "native"
 # Also its name in the layers that agents detect.

@@ -13,7 +13,7 @@ from typing import Any, Final
 from django.contrib.postgres.search import SearchQuery, SearchRank, SearchVector
 from django.db.models import Func, OuterRef, QuerySet, Subquery, TextField, Value
 
-from benchmarks.labs.overview import labs_with_counts
+from benchmarks.labs.lab_queries import labs_with_counts
 from benchmarks.models import Case, Cell, Host, Study, System
 from benchmarks.studies.lookup import list_studies
 from benchmarks.viewer import Viewer

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from benchmarks import broker
+from benchmarks import redis_connection
 from benchmarks.collaboration import outgoing_mail
 from benchmarks.jobs import queue
 from benchmarks.jobs.advisory_locks import advisory_lock
@@ -38,14 +38,14 @@ def process_bulk_uploads(waits_for_more: bool = True) -> int:
         with advisory_lock(f"bulk {gethostname()} {number}") as is_acquired:
             if is_acquired:
                 return _drain_lane(is_bulk=True, waits_for_more=waits_for_more)
-    broker.connection().delete(WAKEUP_KEYS[True])
+    redis_connection.connection().delete(WAKEUP_KEYS[True])
     return 0
 
 
 def _drain_lane(*, is_bulk: bool, waits_for_more: bool) -> int:
     if waits_for_more:
         _wait_for_more(is_bulk)
-    broker.connection().delete(WAKEUP_KEYS[is_bulk])
+    redis_connection.connection().delete(WAKEUP_KEYS[is_bulk])
     started_at = timezone.now()
     finished = processing.process_due_uploads(is_bulk=is_bulk)
     # A study may arrive in pieces, or another worker may hold the partition.

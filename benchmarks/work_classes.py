@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final
 
 from benchmarks.sentences import template
-from benchmarks.text import normalize_whitespace
+from benchmarks.text_validation import normalize_whitespace
 
 
 @dataclass(frozen=True, slots=True)

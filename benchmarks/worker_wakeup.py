@@ -7,7 +7,7 @@ from celery import current_app
 from kombu.exceptions import OperationalError
 from redis import RedisError
 
-from benchmarks import broker
+from benchmarks import redis_connection
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ def wake_worker(runs: int = 1) -> None:
     try:
         key = WAKEUP_KEYS[lane]
         wait_s = BATCH_WAIT_S if lingers else 0
-        with broker.connection().pipeline(transaction=False) as redis:
+        with redis_connection.connection().pipeline(transaction=False) as redis:
             redis.set(key, 1, nx=True, px=_lifetime_ms(wait_s))
             redis.pttl(key)
             is_first, left_ms = redis.execute()
@@ -56,7 +56,9 @@ def wake_worker(runs: int = 1) -> None:
 
 def extend_wakeup(lane: int, wait_s: float) -> None:
     """Keep a wake-up pending: its worker looks again after this time."""
-    broker.connection().set(WAKEUP_KEYS[lane], 1, xx=True, px=_lifetime_ms(wait_s))
+    redis_connection.connection().set(
+        WAKEUP_KEYS[lane], 1, xx=True, px=_lifetime_ms(wait_s)
+    )
 
 
 def _lifetime_ms(wait_s: float) -> int:
@@ -65,6 +67,6 @@ def _lifetime_ms(wait_s: float) -> int:
 
 def is_wakeup_pending() -> bool:
     try:
-        return bool(broker.connection().exists(*WAKEUP_KEYS))
+        return bool(redis_connection.connection().exists(*WAKEUP_KEYS))
     except (RedisError, OSError):
         return False

@@ -49,7 +49,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "config.middleware.request_ids",
     "config.middleware.request_checks",
-    "config.replicas.record_write_position",
+    "config.replica_middleware.record_write_position",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.middleware.compression",
@@ -65,7 +65,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "dashboard.kit.middleware.SecondFactorMiddleware",
-    "config.replicas.read_from_replica",
+    "config.replica_middleware.read_from_replica",
     "dashboard.kit.middleware.MethodNotAllowedPageMiddleware",
     "dashboard.kit.middleware.ErrorPageMiddleware",
 ]

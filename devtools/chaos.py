@@ -37,9 +37,9 @@ from devtools.temporary_product import (
     upload,
     wait_until,
 )
-from running import product_process
+from running import product_launcher
 from running.embedded_servers import EmbeddedServers
-from running.product_process import Product
+from running.product_launcher import Product
 from running.var_folder import VarFolder
 
 STUDY, HOST = "chaos", "chaos-host"
@@ -278,7 +278,7 @@ LINE = (
 def chaos(folder: Path, seed: int, seconds: float, *, sabotage: bool) -> Figures:
     """Run a product, apply faults, and count errors."""
     with _disk(folder) as has_disk:
-        running = product_process.launch_product(folder / "var", LOAD_REFERENCE="off")
+        running = product_launcher.launch_product(folder / "var", LOAD_REFERENCE="off")
         try:
             running.wait_until_ready()
             return _run_faults(

@@ -31,7 +31,7 @@ from devtools.temporary_product import (
     temporary_folder,
     wait_until,
 )
-from running.product_process import Product
+from running.product_launcher import Product
 
 STUDY, HOST = "fuzzed", "fuzzed-host"
 CLIENTS: Final = 6

@@ -3,8 +3,8 @@
     python -m devtools.ingest_benchmark [--passes N] [--only PART ...] [--json FILE]
 
 The PostgreSQL of the measured product also serves a bare Django application
-(`devtools.bare_django`), which is the bound. The two are measured in turns, so that
-other load on the machine affects both. See `docs/performance.md`.
+(`devtools.minimal_upload_app`), which is the bound. The two are measured in turns, so
+that other load on the machine affects both. See `docs/performance.md`.
 """
 
 import argparse
@@ -36,7 +36,7 @@ from devtools.temporary_product import CpuTime, LoadResult, send
 from running.embedded_servers import EmbeddedServers
 from running.postgres import OWNER, SUPERUSER
 from running.processes import ROOT
-from running.product_process import Product, free_port, launch_product
+from running.product_launcher import Product, free_port, launch_product
 from running.var_folder import VarFolder
 
 # The worker's wait of half a second must not matter.
@@ -386,7 +386,8 @@ def running(var: Path) -> Iterator[IngestBench]:
         environment.pop("DJANGO_SETTINGS_MODULE", None)
         secret = (var / "upload-token").read_text().strip()
         prepare = (
-            f"from devtools import bare_django; bare_django.create_tables({secret!r})"
+            "from devtools import minimal_upload_app; "
+            f"minimal_upload_app.create_tables({secret!r})"
         )
         subprocess.run(
             [sys.executable, "-c", prepare], env=environment, cwd=ROOT, check=True
@@ -396,7 +397,7 @@ def running(var: Path) -> Iterator[IngestBench]:
         bare = subprocess.Popen(
             [
                 *(sys.executable, *gunicorn, "--bind", f"127.0.0.1:{port}"),
-                "devtools.bare_django:application",
+                "devtools.minimal_upload_app:application",
             ],
             env=environment,
             cwd=ROOT,

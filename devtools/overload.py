@@ -26,7 +26,7 @@ from devtools.temporary_product import (
     temporary_folder,
     upload,
 )
-from running.product_process import Product, wait_until_processed
+from running.product_launcher import Product, wait_until_processed
 
 READERS, UPLOADERS, SLOW, IDLE = 50, 10, 200, 500
 TARGET_S: Final = 2.0

@@ -33,7 +33,7 @@ from devtools.temporary_product import (
     temporary_folder,
 )
 from running.processes import ROOT
-from running.product_process import Product, wait_until_processed
+from running.product_launcher import Product, wait_until_processed
 
 PRIVATE, PUBLIC, HOST = "marker-private-study", "open-study", "marker-host"
 OPEN_HOST = "open-host"

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import psycopg
 
-from benchmarks.reference.documents import reference_study
+from benchmarks.reference.study_documents import reference_study
 from devtools.temporary_product import (
     arguments,
     command,
@@ -32,7 +32,7 @@ from devtools.temporary_product import (
 from running.embedded_servers import EmbeddedServers, embedded_servers
 from running.load_reference import create_reference_study
 from running.processes import ROOT
-from running.product_process import Product, wait_until_processed
+from running.product_launcher import Product, wait_until_processed
 from running.var_folder import VarFolder
 from running.wal_archive import base_backup, recover
 

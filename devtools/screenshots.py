@@ -17,7 +17,7 @@ from typing import Any, Final
 from playwright.sync_api import Browser, BrowserContext
 
 from devtools.routes import BARE, DISKS, PAGES, PERSONAL, XEN
-from running.browser import shared_chromium
+from running.headless_browser import shared_chromium
 from running.processes import ROOT
 
 LAB: Final = "first-lab"

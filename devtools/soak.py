@@ -27,7 +27,7 @@ from devtools.temporary_product import (
     temporary_folder,
     upload,
 )
-from running.product_process import Product, wait_until_processed
+from running.product_launcher import Product, wait_until_processed
 
 STUDY: Final = "soak"
 CELLS: Final = 40

@@ -22,12 +22,12 @@ import orjson
 import psutil
 import psycopg
 
-from benchmarks.reference.documents import reference_studies
-from running import product_process
+from benchmarks.reference.study_documents import reference_studies
+from running import product_launcher
 from running.embedded_servers import EmbeddedServers
 from running.load_reference import create_reference_study
 from running.processes import ROOT
-from running.product_process import Product, wait_until_processed
+from running.product_launcher import Product, wait_until_processed
 from running.var_folder import VarFolder
 
 RESPONSE_TIMEOUT_S = 30.0
@@ -78,7 +78,7 @@ def temporary_folder(name: str) -> Iterator[Path]:
 
 @contextmanager
 def running_product(var: Path, **environment: Any) -> Iterator[Product]:
-    running = product_process.launch_product(
+    running = product_launcher.launch_product(
         var, **{"LOAD_REFERENCE": "off", **environment}
     )
     try:
@@ -110,9 +110,9 @@ def upload(running: Product, run: Mapping[str, Any], *, timeout_s: float = 30) -
 
 def command(var: Path, *words: str) -> str:
     process = subprocess.run(
-        [sys.executable, "-m", "running.command", *words],
+        [sys.executable, "-m", "running.management_command", *words],
         cwd=ROOT,
-        env={**product_process.product_environment(), "VAR": str(var)},
+        env={**product_launcher.product_environment(), "VAR": str(var)},
         capture_output=True,
         text=True,
         check=False,

@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 
 from agents.client import Client, RefusedError, UnreachableError
-from benchmarks.reference.documents import (
+from benchmarks.reference.study_documents import (
     ReferenceStudy,
     recorded_studies,
     reference_studies,

@@ -23,7 +23,7 @@ from testbed.images import (
     own_sources,
     pack_agent,
 )
-from testbed.processes import LoggedProgram
+from testbed.logged_programs import LoggedProgram
 from testbed.results import (
     comparison_summary,
     result_problems,
@@ -33,7 +33,7 @@ from testbed.results import (
 )
 from testbed.runner import Testbed
 from testbed.schedule import KINDS, SESSIONS, ScheduledBoot, boot_schedule, select_boots
-from testbed.servers import (
+from testbed.virtlab_server import (
     ORDER,
     RecordingProxy,
     create_study,

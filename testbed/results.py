@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from agents.client import Client
 from testbed import TestbedError
-from testbed.processes import ClockCheck, ConsoleReport
+from testbed.logged_programs import ClockCheck, ConsoleReport
 from testbed.schedule import (
     NATIVE,
     NSPAWN,

@@ -9,6 +9,7 @@ from typing import Final
 from agents.client import Client
 from testbed import TestbedError, images
 from testbed.images import Image
+from testbed.logged_programs import ConsoleReport, LoggedProgram, read_console
 from testbed.machines import (
     HOTPLUG,
     SVM,
@@ -22,7 +23,6 @@ from testbed.machines import (
     qemu_command,
     xen_host_script,
 )
-from testbed.processes import ConsoleReport, LoggedProgram, read_console
 from testbed.schedule import (
     BootSetup,
     ScheduledBoot,

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import pytest
 
-from running import embedded_servers, product_process
+from running import embedded_servers, product_launcher
 from running.embedded_servers import EmbeddedServers
 from running.postgres import DATABASE, PORT, SUPERUSER, Postgres
 from running.processes import ROOT
@@ -212,7 +212,7 @@ def _administered(node: Postgres) -> Iterator[Callable[..., None]]:
 
 def _manage(services: EmbeddedServers, *command: str) -> None:
     surroundings = {
-        **product_process.product_environment(),
+        **product_launcher.product_environment(),
         **services.environment(),
         **services.owner_environment(),
     }
@@ -230,26 +230,26 @@ _clusters: dict[Path, Cluster] = {}
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests() -> None:
     """Give every started product a cluster; must run before any conftest imports it."""
-    start, stop = product_process.launch_product, product_process.Product.stop
+    start, stop = product_launcher.launch_product, product_launcher.Product.stop
 
     @wraps(start)
-    def start_on_cluster(var: Path, **options: Any) -> product_process.Product:
+    def start_on_cluster(var: Path, **options: Any) -> product_launcher.Product:
         cluster = _clusters[var] = Cluster(Path(var))
         cluster.start()
         return start(var, **options)
 
     @wraps(stop)
-    def stop_with_cluster(self: product_process.Product, *number: int) -> list[Any]:
+    def stop_with_cluster(self: product_launcher.Product, *number: int) -> list[Any]:
         left = stop(self, *number)
         if cluster := _clusters.pop(self.var, None):
             cluster.stop()
         return left
 
-    product_process.launch_product = start_on_cluster
-    product_process.Product.stop = stop_with_cluster  # type: ignore[method-assign]
+    product_launcher.launch_product = start_on_cluster
+    product_launcher.Product.stop = stop_with_cluster  # type: ignore[method-assign]
 
 
-def cluster_of(running: product_process.Product) -> Cluster:
+def cluster_of(running: product_launcher.Product) -> Cluster:
     """Return the cluster of a running product."""
     return _clusters[running.var]
 

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import connection
 
-from benchmarks import broker, rls, rls_policies
+from benchmarks import redis_connection, rls, rls_policies
 from benchmarks.labs import tokens
 from benchmarks.models import Agent, Host, Lab, Membership, Study, Version
 from benchmarks.studies import checking, data_versions
@@ -177,7 +177,7 @@ def django_db_setup(_database: None, django_db_blocker: Any) -> Iterator[None]:
 @pytest.fixture
 def valkey() -> redis.Redis:
     """The real Valkey; tests that use it request this (`tests/pure_plugin.py`)."""
-    return broker.connection()
+    return redis_connection.connection()
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from benchmarks.jobs import queue
 from benchmarks.models import Job, Run
-from benchmarks.publishing.file_generation import GenerationT, claim_request
+from benchmarks.publishing.generation_requests import GenerationT, claim_request
 from benchmarks.uploads.processing import reprocessing_jobs
 
 

@@ -10,7 +10,7 @@ from benchmarks.publishing.reviews import (
 )
 from benchmarks.publishing.versions import WriteFiles, publish_version, request_version
 from benchmarks.viewer import ANYONE
-from dashboard.exports.publications import review_files
+from dashboard.exports.version_and_review_files import review_files
 from tests.job_queue import taken
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.models import Agent, Study
-from benchmarks.reference.documents import reference_study
+from benchmarks.reference.study_documents import reference_study
 from benchmarks.studies import saving, systems
 from benchmarks.uploads import intake, processing
 from tests.custom_tools import declare

@@ -65,7 +65,7 @@ PURE = (
     "benchmarks.plausibility",
     "benchmarks.reference",
     "benchmarks.sentences",
-    "benchmarks.text",
+    "benchmarks.text_validation",
     "benchmarks.tools",
     "benchmarks.units",
     "benchmarks.work_classes",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from agents.__main__ import COMMANDS
 from agents.console import Parser
-from agents.measuring.runners import RUNNERS
+from agents.measuring.command_lines import RUNNERS
 from tests.for_each import for_each
 
 DOCS = Path(__file__).parents[1] / "docs"

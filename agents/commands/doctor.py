@@ -19,7 +19,7 @@ from agents.detection.indicators import gather_indicators
 from agents.detection.layers import detect_layers
 from agents.errors import AgentError
 from agents.files import remove_if_exists, write_durably
-from agents.measuring.runners import PROGRAMS
+from agents.measuring.command_lines import PROGRAMS
 from agents.spool_delivery import ALMOST_FULL, check_server, check_token
 from agents.timing.time_client import (
     OFFSET_LIMIT_US,

@@ -8,7 +8,7 @@ import json
 
 from agents import errors
 from agents.console import Console
-from agents.measuring.runners import PROGRAMS
+from agents.measuring.command_lines import PROGRAMS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

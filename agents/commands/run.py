@@ -152,7 +152,7 @@ def _in_order(
 
 
 def _steps(options: argparse.Namespace, time_server: str, through: Any) -> List[Any]:
-    from agents.measuring.runners import ToolOptions, select_steps
+    from agents.measuring.command_lines import ToolOptions, select_steps
 
     values: Dict[str, Any] = {n: getattr(options, n, "") for n in ToolOptions._fields}
     tool_options = ToolOptions(**values)._replace(

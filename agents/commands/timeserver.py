@@ -10,7 +10,7 @@ import argparse
 from agents import errors
 from agents.console import Console, int_between
 from agents.errors import AgentError
-from agents.timing.server import PORT
+from agents.timing.time_server import PORT
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from agents.timing.server import TimeServer
+    from agents.timing.time_server import TimeServer
 
     try:
         server = TimeServer(options.bind, options.port)

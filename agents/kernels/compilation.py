@@ -18,7 +18,7 @@ from agents.errors import UsageError
 from agents.files import memory_fields, read_text_file, write_durably
 from agents.local_state import agent_folder
 from agents.processes import run_program
-from agents.timing.server import PORT
+from agents.timing.time_server import PORT
 
 COMPILERS = ("cc", "gcc", "clang", "tcc")
 FLAGS = ("-O2", "-std=c99")

@@ -20,7 +20,7 @@ import time
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional
 
 from agents.errors import UsageError
-from agents.measuring.runners import Step
+from agents.measuring.command_lines import Step
 from agents.measuring.timed_run import MeasuredStep
 from agents.processes import OutputTooLargeError, run_program
 from agents.upload_documents import system_from_options, tool_clock

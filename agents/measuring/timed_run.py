@@ -11,7 +11,7 @@ from typing import IO, Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from agents.console import printable_all, utc_text
 from agents.files import cpu_ticks, memory_fields, read_text_file
-from agents.measuring.runners import Step, tool_version
+from agents.measuring.command_lines import Step, tool_version
 from agents.processes import plain_environment
 from agents.timing.clocks import monotonic_us, own_clocks
 from agents.timing.time_client import (

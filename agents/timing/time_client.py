@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from agents.client import host_of, open_connection
 from agents.timing.clocks import Clocks, own_clocks
-from agents.timing.server import PORT, ServerTime, read_reply, stamp_request
+from agents.timing.time_server import PORT, ServerTime, read_reply, stamp_request
 
 TIMEOUT_S = 2.0
 MAX_REPLY_BYTES = 512

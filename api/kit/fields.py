@@ -17,7 +17,7 @@ from rest_framework import serializers
 
 from api.kit.strict_json import INT64, json_type_name
 from benchmarks.errors import InvalidError
-from benchmarks.text import clean_text
+from benchmarks.text_validation import clean_text
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise

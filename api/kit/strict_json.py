@@ -15,7 +15,7 @@ from rest_framework.renderers import BaseRenderer
 from api.kit import body_limits
 from api.kit.errors import malformed_error, member_path, too_large_error
 from benchmarks.errors import InvalidError, shorten
-from benchmarks.text import clean_text
+from benchmarks.text_validation import clean_text
 
 MAX_DEPTH = 32
 MAX_KEYS = 10_000

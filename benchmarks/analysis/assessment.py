@@ -14,7 +14,7 @@ from benchmarks.analysis.energy_ratio import (
     meters_log_variance,
 )
 from benchmarks.analysis.intervals import NO_WARNINGS
-from benchmarks.analysis.session_designs import (
+from benchmarks.analysis.session_intervals import (
     SESSION_INTERVAL_DESIGNS,
     SessionDesign,
     design_intervals,

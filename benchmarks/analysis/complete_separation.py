@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
 from benchmarks.analysis.intervals import NO_WARNINGS, WELCH_RUNS, Floats
-from benchmarks.analysis.session_designs import (
+from benchmarks.analysis.session_intervals import (
     ACROSS_SESSION_DESIGNS,
     WITHIN_SESSION_DESIGNS,
     DesignIntervals,

@@ -30,7 +30,7 @@ from benchmarks.analysis.intervals import (
     normal_quantile,
     t_tail,
 )
-from benchmarks.analysis.session_designs import (
+from benchmarks.analysis.session_intervals import (
     SESSION_INTERVAL_DESIGNS,
     SESSION_UNIT_DESIGNS,
     DesignIntervals,

@@ -25,7 +25,7 @@ from benchmarks.models import (
     Study,
 )
 from benchmarks.sentences import Sentence
-from benchmarks.text import clean_text
+from benchmarks.text_validation import clean_text
 from benchmarks.viewer import Viewer
 
 MAX_COMMENT_LENGTH: Final = 10_000

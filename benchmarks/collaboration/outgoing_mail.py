@@ -22,14 +22,14 @@ from django.core.validators import validate_email
 from django.db import transaction
 from django.utils import timezone
 
-from benchmarks.collaboration import digests
+from benchmarks.collaboration import subscriptions
 from benchmarks.encryption import decrypt, encrypt
 from benchmarks.jobs import queue
 from benchmarks.jobs.queue import JobKind, Jobs, RetryLater, retry_delay
-from benchmarks.labs.sign_ins import person_for_address, verified_address
+from benchmarks.labs.sign_in_methods import person_for_address, verified_address
 from benchmarks.models import Invitation, Job, OutgoingEmail
 from benchmarks.sentences import Sentence, template
-from benchmarks.text import normalize_whitespace
+from benchmarks.text_validation import normalize_whitespace
 
 logger = logging.getLogger(__name__)
 
@@ -101,8 +101,8 @@ def is_email_address(text: str) -> bool:
 
 def queue_due_digests() -> None:
     """Queue due digests, if email is configured."""
-    if settings.MAIL_SERVER is not None and digests.has_due_digests():
-        for email in digests.due_digest_emails():
+    if settings.MAIL_SERVER is not None and subscriptions.has_due_digests():
+        for email in subscriptions.due_digest_emails():
             queue_email(email)
 
 
@@ -136,7 +136,7 @@ def _deliver(jobs: Jobs) -> bool:
 def _send(email: OutgoingEmail) -> bool:
     """Return False if there is nothing to send."""
     # Later events are in the next digest.
-    until = digests.last_settled_event_id()
+    until = subscriptions.last_settled_event_id()
     text = RENDERERS[OutgoingEmail.Kind(email.kind)](email)
     if text is not None:
         subject, body = text
@@ -146,7 +146,7 @@ def _send(email: OutgoingEmail) -> bool:
         }
         if email.kind == OutgoingEmail.Kind.DIGEST:
             headers["List-Unsubscribe"] = (
-                f"<{digests.unsubscribe_url(email.person_id)}>"
+                f"<{subscriptions.unsubscribe_url(email.person_id)}>"
             )
             headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
         message = EmailMessage(
@@ -161,7 +161,7 @@ def _send(email: OutgoingEmail) -> bool:
         state=OutgoingEmail.State.DONE, encrypted_secret="", problem=""
     )
     if email.kind == OutgoingEmail.Kind.DIGEST:
-        digests.record_digest_sent(email.person, until)
+        subscriptions.record_digest_sent(email.person, until)
     return text is not None
 
 
@@ -251,7 +251,7 @@ def _write_address(email: OutgoingEmail) -> EmailText | None:
 
 
 def _write_digest(email: OutgoingEmail) -> EmailText | None:
-    return digests.digest_text(email.person) if email.person else None
+    return subscriptions.digest_text(email.person) if email.person else None
 
 
 RENDERERS: Final[

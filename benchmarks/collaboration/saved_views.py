@@ -14,7 +14,7 @@ from django.utils import timezone
 from benchmarks.errors import InvalidError, NotFoundError
 from benchmarks.models import Lab, Membership, SavedView
 from benchmarks.sentences import Sentence
-from benchmarks.text import clean_text, normalize_whitespace
+from benchmarks.text_validation import clean_text, normalize_whitespace
 from benchmarks.viewer import Viewer
 
 MAX_SAVED_VIEWS: Final = 200

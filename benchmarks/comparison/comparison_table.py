@@ -14,7 +14,7 @@ from benchmarks.models.run import (
 )
 from benchmarks.parsing.case_labels import case_details
 from benchmarks.platforms import NATIVE
-from benchmarks.text import natural_sort_key
+from benchmarks.text_validation import natural_sort_key
 from benchmarks.units import parse_quantity
 
 COMPONENTS = ("CPU", "memory", "disk", "network", "power", "application")

@@ -10,7 +10,7 @@ from typing import Any
 from django.db import connection
 
 from benchmarks import platforms
-from benchmarks.analysis import coruns as formulas
+from benchmarks.analysis import corun_statistics as formulas
 from benchmarks.comparison.comparison_row import FIGURE_FIELDS, CellFigure, cell_figure
 from benchmarks.comparison.comparison_table import COMPONENTS, rank_by_order
 from benchmarks.models import Case, Cell, Efficiency, Study, System
@@ -28,7 +28,7 @@ from benchmarks.models.run import (
     runs_of_cells_sql,
 )
 from benchmarks.sentences import Sentence
-from benchmarks.text import natural_sort_key
+from benchmarks.text_validation import natural_sort_key
 
 # Other VMs run other work, so values cannot be added.
 LOADED_SCENARIOS = (UNDER_LOAD, COMBINED_SCENARIO)

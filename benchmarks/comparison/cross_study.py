@@ -45,7 +45,7 @@ from benchmarks.models.cell import ratio_of_means
 from benchmarks.parsing.tool import Better
 from benchmarks.platforms import MAIN_HYPERVISORS
 from benchmarks.sentences import Sentence
-from benchmarks.text import natural_sort_key
+from benchmarks.text_validation import natural_sort_key
 from benchmarks.viewer import Viewer
 
 MAX_COLUMNS: Final = 32

@@ -17,7 +17,11 @@ from benchmarks.analysis.factor_effects.effects import (
     estimate_factor_effects,
     interaction_means,
 )
-from benchmarks.analysis.factor_effects.factors import Observation, RunScatter, log_m2
+from benchmarks.analysis.factor_effects.factors_and_responses import (
+    Observation,
+    RunScatter,
+    log_m2,
+)
 from benchmarks.comparison.comparison_row import ComparisonRow, State
 from benchmarks.comparison.comparison_table import (
     OPTIONS,

@@ -26,7 +26,7 @@ from benchmarks.errors import InvalidError
 from benchmarks.models import Cell, Flag, Study
 from benchmarks.platforms import line_rate_bit_per_s
 from benchmarks.studies.flags import visible_flags
-from benchmarks.text import natural_sort_key
+from benchmarks.text_validation import natural_sort_key
 from benchmarks.viewer import Viewer
 
 ENDPOINT_PARAMETERS = ("from", "to", "from_host", "to_host")

@@ -30,7 +30,7 @@ from benchmarks.models.cell import ratio_of_means
 from benchmarks.models.run import SCENARIOS
 from benchmarks.parsing.tool import Better
 from benchmarks.sentences import Sentence, join_sentences
-from benchmarks.text import natural_sort_key
+from benchmarks.text_validation import natural_sort_key
 from benchmarks.viewer import Viewer
 
 # Shapes are large: read only those that are needed.

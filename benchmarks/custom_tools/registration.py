@@ -37,7 +37,7 @@ from benchmarks.parsing.case_labels import case_label
 from benchmarks.parsing.tool import Better, Component, normalize_name
 from benchmarks.parsing.tool import MetricKind as NumberKind
 from benchmarks.sentences import Sentence
-from benchmarks.text import clean_text, normalize_whitespace
+from benchmarks.text_validation import clean_text, normalize_whitespace
 from benchmarks.work_classes import find_work_class
 
 MAX_METRICS: Final = 50

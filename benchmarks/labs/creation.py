@@ -15,7 +15,7 @@ from benchmarks.labs.members import PASSWORD_BYTES, store_invitation
 from benchmarks.labs.tokens import issue_token
 from benchmarks.models import Agent, AuditEntry, Lab, Membership
 from benchmarks.sentences import Sentence
-from benchmarks.text import clean_text, normalize_whitespace
+from benchmarks.text_validation import clean_text, normalize_whitespace
 
 SLUG_LENGTH = 50
 

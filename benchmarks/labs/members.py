@@ -13,7 +13,7 @@ from benchmarks.errors import InvalidError, NotFoundError
 from benchmarks.labs.tokens import find_by_secret, new_prefix, new_secret, secret_digest
 from benchmarks.models import Agent, AuditEntry, Invitation, Lab, Membership
 from benchmarks.sentences import Sentence
-from benchmarks.text import clean_text, normalize_whitespace
+from benchmarks.text_validation import clean_text, normalize_whitespace
 
 PASSWORD_BYTES = 15
 

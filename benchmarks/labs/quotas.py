@@ -15,9 +15,9 @@ import redis
 from django.conf import settings
 from django.db import connection as database
 
-from benchmarks.broker import connection
 from benchmarks.errors import RateLimitError
 from benchmarks.models import PowerChunk, RunOutput
+from benchmarks.redis_connection import connection
 from benchmarks.sentences import Sentence
 
 MINUTE_S: Final = 60

@@ -15,8 +15,8 @@ from typing import Final
 import redis
 from django.core import signing
 
-from benchmarks.broker import connection
 from benchmarks.errors import TooManyAttemptsError
+from benchmarks.redis_connection import connection
 
 WINDOW_S = 15 * 60
 # Wrong attempts per window: per name and network (or known browser); the same under

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from benchmarks import broker, replica
+from benchmarks import redis_connection, replica
 from benchmarks.health import check_health, check_readiness
 from benchmarks.rls_policies import is_enforced
 
@@ -122,7 +122,9 @@ def _servers() -> Iterator[Diagnosis]:
         "Create a separate owner of the tables, set OWNER_DATABASE_URL, and run "
         "prepare (docs/operations.md). Not available with Citus.",
     )
-    policy = broker.connection().config_get("maxmemory-policy")["maxmemory-policy"]
+    policy = redis_connection.connection().config_get("maxmemory-policy")[
+        "maxmemory-policy"
+    ]
     yield _diagnosis(
         policy != "noeviction",
         "memory of the broker",
@@ -170,7 +172,7 @@ def _clocks() -> Iterator[Diagnosis]:
 
 
 def _redis_clock() -> float:
-    seconds, microseconds = broker.connection().time()  # type: ignore[no-untyped-call]
+    seconds, microseconds = redis_connection.connection().time()  # type: ignore[no-untyped-call]
     return float(seconds + microseconds / 1e6)
 
 

@@ -10,7 +10,7 @@ from django.db import DatabaseError, connection
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from benchmarks import broker
+from benchmarks import redis_connection
 from benchmarks.health import (
     FailedJobs,
     Health,
@@ -141,7 +141,7 @@ def _backups() -> Iterator[GaugeMetricFamily]:
 
 def _broker() -> Iterator[GaugeMetricFamily]:
     try:
-        client = broker.connection()
+        client = redis_connection.connection()
         memory = client.info("memory")["used_memory"]
         waiting = {name: client.llen(name) for name in QUEUES}
     except (redis.RedisError, OSError):

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, get_args
 from benchmarks import units
 from benchmarks.errors import InvalidError, ParseError, UnknownNameError, shorten
 from benchmarks.sentences import Sentence
-from benchmarks.text import normalize_whitespace
+from benchmarks.text_validation import normalize_whitespace
 from benchmarks.work_classes import find_work_class
 
 COMMAND_LINE_PARAMETERS: Final = frozenset(

@@ -21,7 +21,7 @@ from benchmarks.errors import (
     UnknownNameError,
 )
 from benchmarks.models import Agent, Lab, Plan, PlanPart, PlanSlot, PlanStep, System
-from benchmarks.plans.progress import (
+from benchmarks.plans.automatic_progress import (
     advance_or_record_error,
     begin_attempt,
     end_attempt,

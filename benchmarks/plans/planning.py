@@ -27,7 +27,7 @@ from benchmarks.errors import (
 from benchmarks.models import Plan, PlanPart, PlanSlot, PlanStep, Study, System
 from benchmarks.sentences import Sentence
 from benchmarks.studies.systems import register_system
-from benchmarks.text import clean_text
+from benchmarks.text_validation import clean_text
 from benchmarks.viewer import Viewer
 
 SEED_BITS = 32

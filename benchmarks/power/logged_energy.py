@@ -40,7 +40,7 @@ from benchmarks.power.meter_readings import (
 )
 from benchmarks.sentences import Sentence, join_sentences, template
 from benchmarks.studies.cell_sessions import study_sessions
-from benchmarks.text import natural_sort_key
+from benchmarks.text_validation import natural_sort_key
 from benchmarks.tools.power_csv import read_tables
 from benchmarks.tools.watts_up import read_logs
 

@@ -12,7 +12,7 @@ from benchmarks.collaboration.events import notify_version_withdrawn
 from benchmarks.errors import InvalidError, NotFoundError
 from benchmarks.models import AuditEntry, Publication, Version
 from benchmarks.sentences import Sentence
-from benchmarks.text import clean_text
+from benchmarks.text_validation import clean_text
 from benchmarks.viewer import Viewer
 
 PublicationT = TypeVar("PublicationT", bound=Publication)

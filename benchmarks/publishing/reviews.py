@@ -33,12 +33,16 @@ from benchmarks.models import (
     Study,
     Version,
 )
-from benchmarks.publishing.file_generation import Stage, request_generation, set_stage
+from benchmarks.publishing.generation_requests import (
+    Stage,
+    request_generation,
+    set_stage,
+)
 from benchmarks.publishing.publications import unsaved_files
 from benchmarks.publishing.versions import latest_versions
 from benchmarks.sentences import Sentence
 from benchmarks.studies.data_versions import study_version
-from benchmarks.text import clean_text
+from benchmarks.text_validation import clean_text
 from benchmarks.viewer import ANYONE, Viewer
 from benchmarks.work_classes import WORK_CLASSES
 

@@ -33,13 +33,17 @@ from benchmarks.models import (
     Version,
     VersionFile,
 )
-from benchmarks.publishing.file_generation import Stage, request_generation, set_stage
+from benchmarks.publishing.generation_requests import (
+    Stage,
+    request_generation,
+    set_stage,
+)
 from benchmarks.publishing.publications import unsaved_files, visible_publications
 from benchmarks.sentences import Sentence
 from benchmarks.studies.data_versions import study_version
 from benchmarks.studies.flags import studies_quoted
 from benchmarks.studies.overview import count_study
-from benchmarks.text import clean_text
+from benchmarks.text_validation import clean_text
 from benchmarks.viewer import Viewer
 
 WriteFiles = Callable[[Version], Mapping[str, bytes]]

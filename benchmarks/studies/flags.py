@@ -12,7 +12,7 @@ from benchmarks.errors import InvalidError, NotFoundError
 from benchmarks.jobs.queue import enqueue_checks
 from benchmarks.models import Efficiency, Flag, FlagDecision, Study
 from benchmarks.sentences import Sentence
-from benchmarks.text import clean_text
+from benchmarks.text_validation import clean_text
 from benchmarks.viewer import Viewer
 
 

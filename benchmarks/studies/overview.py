@@ -29,7 +29,7 @@ from benchmarks.studies.rollups import (
     rollup_counts,
     run_counts,
 )
-from benchmarks.text import natural_sort_key
+from benchmarks.text_validation import natural_sort_key
 from benchmarks.viewer import Viewer
 
 STALLED_AFTER = timedelta(seconds=20)

@@ -12,7 +12,7 @@ from benchmarks.jobs.queue import enqueue_checks
 from benchmarks.models import AuditEntry, Run, Session, Study
 from benchmarks.sentences import Sentence
 from benchmarks.studies.sessions import Origin, derive_study_sessions, queue_reshaping
-from benchmarks.text import clean_text
+from benchmarks.text_validation import clean_text
 
 MAX_LENGTH = 200
 MAX_LISTED_IDS = 20

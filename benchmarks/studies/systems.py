@@ -15,7 +15,7 @@ from benchmarks.jobs.queue import enqueue_checks
 from benchmarks.models import Host, Lab, Study, System
 from benchmarks.platforms import canonical_platform, is_emulation
 from benchmarks.sentences import Sentence
-from benchmarks.text import normalize_whitespace
+from benchmarks.text_validation import normalize_whitespace
 
 
 @transaction.atomic

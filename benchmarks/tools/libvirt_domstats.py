@@ -10,7 +10,7 @@ guest calls steal.
 """
 
 from benchmarks.parsing.line_scanner import Draft, LineScanner, MatchedLine, parser
-from benchmarks.parsing.telemetry import SampleSummary, summary_metrics
+from benchmarks.parsing.log_summaries import SampleSummary, summary_metrics
 from benchmarks.parsing.tool import Component, Metric, Tool
 
 LINES = LineScanner(

@@ -26,7 +26,7 @@ from benchmarks.parsing.line_scanner import (
     append_limited,
     parser,
 )
-from benchmarks.parsing.telemetry import (
+from benchmarks.parsing.log_summaries import (
     TRUNCATED_ROW,
     SampleSummary,
     check_row_width,

@@ -19,7 +19,7 @@ from benchmarks.parsing.line_scanner import (
     append_limited,
     parser,
 )
-from benchmarks.parsing.telemetry import (
+from benchmarks.parsing.log_summaries import (
     ENERGY_METRICS,
     TRUNCATED_ROW,
     SampleSummary,

@@ -25,7 +25,7 @@ from benchmarks.parsing import run_extraction
 from benchmarks.parsing.archives import ArchiveMember, read_members
 from benchmarks.parsing.decoding import decode
 from benchmarks.parsing.start_times import has_clock_time, in_time_zone
-from benchmarks.parsing.system_guess import (
+from benchmarks.parsing.system_from_folder_name import (
     SystemGuess,
     add_file_facts,
     guess_from_name,

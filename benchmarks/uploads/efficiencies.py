@@ -36,13 +36,13 @@ from benchmarks.platforms import NATIVE
 from benchmarks.sentences import Sentence, join_sentences, pluralized, serialize
 from benchmarks.studies.bulk_writes import insert_or_replace
 from benchmarks.tools import TOOLS
-from benchmarks.uploads.baseline_candidates import (
+from benchmarks.uploads.cell_summaries import lock_cases
+from benchmarks.uploads.load_baseline_candidates import (
     CandidateCell,
     cells_of_other_studies,
     cells_of_studies,
     load_candidates,
 )
-from benchmarks.uploads.cell_summaries import lock_cases
 
 State = Efficiency.State
 SUM = "sum"

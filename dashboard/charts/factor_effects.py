@@ -13,7 +13,7 @@ from benchmarks.analysis.factor_effects.effects import (
     FactorEffect,
     InteractionMeans,
 )
-from benchmarks.analysis.factor_effects.factors import Factor
+from benchmarks.analysis.factor_effects.factors_and_responses import Factor
 from benchmarks.comparison.factor_effects import Response, ResponseAnalysis
 from dashboard.charts.chart import (
     AXES_HEIGHT_PX,

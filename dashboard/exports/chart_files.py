@@ -16,7 +16,7 @@ from benchmarks.evidence.json_records import Record
 from benchmarks.jobs import queue
 from benchmarks.jobs.queue import JobKind, Jobs
 from benchmarks.models import ChartFile
-from benchmarks.publishing.file_generation import (
+from benchmarks.publishing.generation_requests import (
     claim_request,
     record_report_failure,
     request_chart_file,
@@ -24,7 +24,7 @@ from benchmarks.publishing.file_generation import (
 )
 from benchmarks.replica import from_primary
 from benchmarks.tasks import dispatch_jobs
-from dashboard.charts.forest import ForestRow, forest_chart, forest_rows
+from dashboard.charts.forest_plot import ForestRow, forest_chart, forest_rows
 from dashboard.exports import MEDIA_TYPES
 from dashboard.exports.citation import site_url
 from dashboard.exports.paper_files import (

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from benchmarks.analysis.intervals import WELCH_RUNS
-from benchmarks.analysis.session_designs import SESSION_UNIT_DESIGNS
+from benchmarks.analysis.session_intervals import SESSION_UNIT_DESIGNS
 from benchmarks.analysis.verdicts import RULE_SET
 from benchmarks.comparison.cell_details import RunCounts
 from benchmarks.comparison.comparison_row import ComparisonRow

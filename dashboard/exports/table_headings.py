@@ -17,8 +17,8 @@ from benchmarks.comparison.comparison_table import (
 )
 from benchmarks.models import Study
 from dashboard import wording
-from dashboard.kit.assessed_tables import AssessedTable
 from dashboard.kit.comparison_form import QUANTITIES, RELATIVE_PERFORMANCE
+from dashboard.kit.comparison_from_url import AssessedTable
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from benchmarks.errors import BenchmarksError, InvalidError
-from benchmarks.text import clean_text, normalize_whitespace
+from benchmarks.text_validation import clean_text, normalize_whitespace
 from dashboard import wording
 
 ServiceResult = TypeVar("ServiceResult")

@@ -24,7 +24,7 @@ from benchmarks.errors import (
     RateLimitError,
     TooManyAttemptsError,
 )
-from benchmarks.labs.sign_ins import lab_requiring_second_factor
+from benchmarks.labs.sign_in_methods import lab_requiring_second_factor
 
 logger = logging.getLogger(__name__)
 RETRY_AFTER_S = 5

@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 
 from benchmarks.comparison.comparison_table import Fact
 from benchmarks.custom_tools.lookup import find_tool
-from benchmarks.labs.overview import AuditLine
+from benchmarks.labs.lab_queries import AuditLine
 from benchmarks.models import Case, Study, System
 from benchmarks.parsing.case_labels import case_details
 from benchmarks.sentences import sentence_from_json

@@ -17,7 +17,11 @@ from benchmarks.analysis.factor_effects.effects import (
     FactorEffect,
     InteractionMeans,
 )
-from benchmarks.analysis.factor_effects.factors import LEVEL_SEPARATOR, Factor, Term
+from benchmarks.analysis.factor_effects.factors_and_responses import (
+    LEVEL_SEPARATOR,
+    Factor,
+    Term,
+)
 from benchmarks.comparison.comparison_table import Fact
 from benchmarks.comparison.factor_effects import (
     CaseSubject,

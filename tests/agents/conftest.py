@@ -9,8 +9,8 @@ import pytest
 from agents.client import Client
 from agents.kernels import compilation
 from agents.spool import Spool
-from agents.timing.server import TimeServer
 from agents.timing.time_client import TimeServerPath
+from agents.timing.time_server import TimeServer
 from tests.agents.packed_agent import TOKEN, KeepingServer
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from agents import build
-from running.product_process import free_port
+from running.product_launcher import free_port
 
 SYSTEM = ("--host", "alpha", "--hypervisor", "KVM")
 TOKEN = "vl_abcdef_secret"

@@ -10,7 +10,7 @@ from django.utils import timezone
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from benchmarks import broker
+from benchmarks import redis_connection
 from benchmarks.jobs.queue import enqueue_checks
 from benchmarks.models import Job
 
@@ -31,7 +31,7 @@ def test_all_is_well(anyone, api, run_document):
 
 
 def test_without_redis_it_is_degraded_and_still_takes_uploads(anyone, db, monkeypatch):
-    monkeypatch.setattr(broker, "connection", lambda: GONE)
+    monkeypatch.setattr(redis_connection, "connection", lambda: GONE)
 
     answer = anyone.get("health/")
 

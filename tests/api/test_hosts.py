@@ -2,8 +2,8 @@
 
 import pytest
 
-from benchmarks.broker import connection
 from benchmarks.models import Host, Job
+from benchmarks.redis_connection import connection
 
 UNAME = "Linux name 6.1.0 #1 SMP Debian x86_64 GNU/Linux"
 MACHINE = {

@@ -33,7 +33,7 @@ from benchmarks.models import (
 )
 from benchmarks.plans.planning import create_plan
 from benchmarks.power.meter_logs import store_power_chunk
-from benchmarks.publishing.file_generation import request_generation
+from benchmarks.publishing.generation_requests import request_generation
 from benchmarks.publishing.reviews import store_review_files
 from benchmarks.studies import checking
 from benchmarks.studies.saving import update_study

@@ -8,7 +8,7 @@ import pytest
 
 PURE = [
     "benchmarks.errors",
-    "benchmarks.text",
+    "benchmarks.text_validation",
     "benchmarks.units",
     "benchmarks.platforms",
     "benchmarks.fingerprints",
@@ -18,7 +18,7 @@ PURE = [
     "benchmarks.parsing.tool",
     "benchmarks.analysis.baselines",
     "benchmarks.analysis.cell_statistics",
-    "benchmarks.reference.documents",
+    "benchmarks.reference.study_documents",
 ]
 ROOT = Path(__file__).parents[2]
 LOOK = """

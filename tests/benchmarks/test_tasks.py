@@ -8,7 +8,7 @@ import redis
 from django.core.management import call_command
 from kombu.exceptions import OperationalError
 
-from benchmarks import broker, tasks, worker_wakeup
+from benchmarks import redis_connection, tasks, worker_wakeup
 from benchmarks.models import Job, PublishingJob, Run
 from benchmarks.studies import checking
 from benchmarks.uploads import intake
@@ -104,7 +104,7 @@ def test_pending_wakeup_is_visible_to_the_sweeper(sent, monkeypatch):
 
 def test_large_batches_are_processed_without_waiting(sent, agent, submit, run_document):
     worker_wakeup.wake_worker(1)
-    broker.connection().delete(*worker_wakeup.WAKEUP_KEYS)
+    redis_connection.connection().delete(*worker_wakeup.WAKEUP_KEYS)
     worker_wakeup.wake_worker(worker_wakeup.NO_WAIT_RUNS)
 
     assert sent == [

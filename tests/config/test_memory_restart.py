@@ -9,7 +9,7 @@ import urllib.request
 import pytest
 
 from running.processes import ROOT
-from running.product_process import free_port
+from running.product_launcher import free_port
 
 TIMEOUT_S = 30
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from benchmarks.models import Cell, Flag, Host
-from running import browser
+from running import headless_browser
 from tests.dashboard import browser_site, growing_study
 
 
@@ -21,7 +21,7 @@ def orm_beside_playwright() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     """Start one Chromium for the tests of a module."""
-    with browser.shared_chromium() as started:
+    with headless_browser.shared_chromium() as started:
         yield started
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from running.product_process import Product, launch_product
+from running.product_launcher import Product, launch_product
 
 
 @pytest.fixture(scope="package")

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from benchmarks.reference.documents import reference_study
+from benchmarks.reference.study_documents import reference_study
 from running import embedded_servers
 from running.embedded_servers import EmbeddedServers
 from running.processes import ROOT
-from running.product_process import Product, launch_product, product_environment
+from running.product_launcher import Product, launch_product, product_environment
 from running.var_folder import VarFolder
 from tests.citus_plugin import Cluster, cluster_of
 from tests.compose_stack import wait_for

@@ -22,8 +22,8 @@ import pytest
 from aiosmtpd.controller import Controller
 
 from agents.client import Client
-from benchmarks.reference.documents import reference_study
-from running.product_process import free_port, wait_until_processed
+from benchmarks.reference.study_documents import reference_study
+from running.product_launcher import free_port, wait_until_processed
 from tests.compose_stack import Stack, wait_for
 from tests.podman import Podman
 

@@ -10,7 +10,7 @@ import pytest
 import redis
 
 from agents.client import Client, RefusedError
-from benchmarks.reference.documents import reference_studies
+from benchmarks.reference.study_documents import reference_studies
 
 pytestmark = [pytest.mark.product, pytest.mark.timeout(300)]
 

@@ -151,10 +151,10 @@ def test_dead_agent_is_named_and_others_continue(lab):
 
     codes, runs = lab.until_done(plan)
 
-    co_run, alone = lab.steps(plan)
+    corun, alone = lab.steps(plan)
     assert codes == [0, -signal.SIGKILL]
-    assert (co_run["status"], co_run["attempt"]) == ("failed", 2)
-    assert co_run["reason"] == "Slot 2 (vm-b) did not arrive within 3 s."
+    assert (corun["status"], corun["attempt"]) == ("failed", 2)
+    assert corun["reason"] == "Slot 2 (vm-b) did not arrive within 3 s."
     assert alone["status"] == "done"
     assert [run["scenario"] for run in runs] == ["single"]
 

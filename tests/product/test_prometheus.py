@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from running.processes import ROOT
-from running.product_process import free_port
+from running.product_launcher import free_port
 
 pytestmark = [
     pytest.mark.product,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from running import browser
+from running import headless_browser
 from tests.dashboard import browser_site
 from tests.product.test_lifecycle import settle
 
@@ -31,7 +31,7 @@ CHECKED_S = 60
 
 @pytest.fixture(scope="module")
 def chromium():
-    with browser.shared_chromium() as started:
+    with headless_browser.shared_chromium() as started:
         yield started
 
 

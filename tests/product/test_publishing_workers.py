@@ -9,7 +9,7 @@ import urllib.request
 
 import pytest
 
-from benchmarks.reference.documents import reference_studies
+from benchmarks.reference.study_documents import reference_studies
 from tests.product.test_lifecycle import flush, settle, wait_for_checks
 
 pytestmark = [pytest.mark.product, pytest.mark.slow, pytest.mark.timeout(300)]

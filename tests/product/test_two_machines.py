@@ -9,9 +9,9 @@ from uuid import UUID
 import pytest
 
 from agents.client import Client
-from benchmarks.reference.documents import reference_study
+from benchmarks.reference.study_documents import reference_study
 from running.embedded_servers import EmbeddedServers
-from running.product_process import Product, launch_product
+from running.product_launcher import Product, launch_product
 from running.var_folder import VarFolder
 from tests.compose_stack import wait_for
 

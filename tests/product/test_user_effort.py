@@ -18,7 +18,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from client import build
-from running import browser
+from running import headless_browser
 from tests.dashboard import browser_site
 from tests.product.test_publishing_flow import sign_in
 
@@ -40,7 +40,7 @@ HANDS = ("click", "fill", "check", "set_input_files", "select_option")
 
 @pytest.fixture(scope="module")
 def chromium():
-    with browser.shared_chromium() as started:
+    with headless_browser.shared_chromium() as started:
         yield started
 
 

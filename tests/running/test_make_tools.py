@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from running import browser
+from running import headless_browser
 from running.processes import ROOT
 
 MAKEFILE = (ROOT / "Makefile").read_text()
@@ -18,15 +18,15 @@ MAKEFILE = (ROOT / "Makefile").read_text()
 def test_browser_can_be_named(monkeypatch):
     monkeypatch.setenv("CHROMIUM", "/opt/chromium")
 
-    assert browser.find_browser() == Path("/opt/chromium")
+    assert headless_browser.find_browser() == Path("/opt/chromium")
 
 
 def test_missing_browser_shows_the_command_to_install(monkeypatch, capsys):
     monkeypatch.delenv("CHROMIUM", raising=False)
-    monkeypatch.setattr(browser, "INSTALL_PATHS", ())
+    monkeypatch.setattr(headless_browser, "INSTALL_PATHS", ())
     monkeypatch.setattr("shutil.which", lambda name: None)
 
-    assert browser.main() == 1
+    assert headless_browser.main() == 1
     assert "sudo apt-get install chromium" in capsys.readouterr().err
 
 
@@ -51,26 +51,29 @@ def debian(monkeypatch):
 def test_root_on_debian_gets_the_headless_browser(debian):
     programs, packages, calls = debian
     programs.add("chromium")
-    packages.add(browser.HEADLESS)
+    packages.add(headless_browser.HEADLESS)
 
-    assert browser.main() == 0
-    assert calls == [["update"], ["install", browser.HEADLESS]]
+    assert headless_browser.main() == 0
+    assert calls == [["update"], ["install", headless_browser.HEADLESS]]
 
 
 def test_older_debian_gets_the_full_browser(debian):
     _, packages, calls = debian
     packages.add("chromium")
 
-    browser.install_browser()
+    headless_browser.install_browser()
 
-    assert calls[1:] == [["install", browser.HEADLESS], ["install", "chromium"]]
+    assert calls[1:] == [
+        ["install", headless_browser.HEADLESS],
+        ["install", "chromium"],
+    ]
 
 
 def test_existing_browser_is_not_reinstalled(debian):
     programs, _, calls = debian
-    programs.add(browser.HEADLESS)
+    programs.add(headless_browser.HEADLESS)
 
-    assert browser.main() == 0
+    assert headless_browser.main() == 0
     assert calls == []
 
 

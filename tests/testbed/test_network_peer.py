@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from testbed import TestbedError
-from testbed.servers import require_peer
+from testbed.virtlab_server import require_peer
 
 
 def test_listening_peer_is_accepted():

@@ -7,8 +7,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from benchmarks.reference.documents import recorded_study
-from testbed.servers import RecordingProxy, write_record
+from benchmarks.reference.study_documents import recorded_study
+from testbed.virtlab_server import RecordingProxy, write_record
 
 RUN = {"key": "a", "output": "text"}
 

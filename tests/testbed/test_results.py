@@ -3,7 +3,7 @@ from collections import Counter
 import pytest
 
 from testbed import TestbedError
-from testbed.processes import ClockCheck, ConsoleReport
+from testbed.logged_programs import ClockCheck, ConsoleReport
 from testbed.results import (
     SystemResults,
     comparison_summary,

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from benchmarks.analysis.complete_separation import MAX_DAY_FACTOR
-from benchmarks.analysis.factor_effects.factors import (
+from benchmarks.analysis.factor_effects.factors_and_responses import (
     MIN_ERROR_DF,
     ROUNDING,
     Combination,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
-from benchmarks.analysis.factor_effects.factors import (
+from benchmarks.analysis.factor_effects.factors_and_responses import (
     ROUNDING,
     Factor,
     Levels,

@@ -24,7 +24,7 @@ from benchmarks.memory_trimming import MemoryTrimmer
 from benchmarks.monitoring import exposition
 from benchmarks.monitoring.counters import SCHEDULER_SECONDS
 from benchmarks.monitoring.request_ids import new_id, use_request_id
-from benchmarks.plans import progress
+from benchmarks.plans import automatic_progress
 from benchmarks.power.meter_logs import integrate_due
 from benchmarks.studies import checking, data_versions
 from benchmarks.studies.rollups import RollupRenewal
@@ -113,7 +113,7 @@ class Command(BaseCommand):
             with _logged("Integrating power"):
                 integrate_due()
             with _logged("Proceeding with plans"):
-                progress.advance_plans()
+                automatic_progress.advance_plans()
             with _logged("Tidying"):
                 if deleted := {label: n for label, n in self.tidy().items() if n}:
                     logger.info("Deleted expired data: %s", deleted)

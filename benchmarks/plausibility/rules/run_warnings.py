@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from benchmarks.analysis.coruns import MIN_OVERLAP
+from benchmarks.analysis.corun_statistics import MIN_OVERLAP
 from benchmarks.analysis.energy_ratio import EXTERNAL_METER_TOOLS
 from benchmarks.platforms import VBS_FACT, reports_nested_virtualization
 from benchmarks.plausibility.findings import Finding, Subject, rule, unique_subjects

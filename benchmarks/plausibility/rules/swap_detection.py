@@ -12,12 +12,15 @@ from typing import Final
 
 import numpy as np
 
-from benchmarks.plausibility.expected_values import (
+from benchmarks.plausibility.predicted_values import (
     SiblingTable,
     nanmedian,
     sibling_residuals,
 )
-from benchmarks.plausibility.rules.identities import has_no_whole_cpu_count, mismatches
+from benchmarks.plausibility.rules.arithmetic_identities import (
+    has_no_whole_cpu_count,
+    mismatches,
+)
 from benchmarks.plausibility.study_facts import (
     MAD_TO_SD,
     CellFact,

@@ -16,7 +16,14 @@ from benchmarks.plausibility.day_effects import (
     log_efficiency,
     same_machine_cells,
 )
-from benchmarks.plausibility.expected_values import (
+from benchmarks.plausibility.findings import (
+    Evidence,
+    Finding,
+    cell_finding,
+    name_and_more,
+    rule,
+)
+from benchmarks.plausibility.predicted_values import (
     MAX_SIBLINGS,
     DigitComparison,
     SiblingTable,
@@ -26,13 +33,6 @@ from benchmarks.plausibility.expected_values import (
     nanmedian,
     sibling_residuals,
     sibling_tables,
-)
-from benchmarks.plausibility.findings import (
-    Evidence,
-    Finding,
-    cell_finding,
-    name_and_more,
-    rule,
 )
 from benchmarks.plausibility.rules.emulation import is_compute_bound
 from benchmarks.plausibility.rules.swap_detection import (

@@ -11,7 +11,13 @@ import numpy as np
 
 from benchmarks.analysis.baselines import ON_HOST_SCENARIOS
 from benchmarks.analysis.intervals import Floats
-from benchmarks.plausibility.expected_values import (
+from benchmarks.plausibility.findings import (
+    Finding,
+    cell_finding,
+    rule,
+    unique_subjects,
+)
+from benchmarks.plausibility.predicted_values import (
     MAX_SIBLINGS,
     DigitComparison,
     SiblingTable,
@@ -24,14 +30,8 @@ from benchmarks.plausibility.expected_values import (
     sibling_residuals,
     sibling_tables,
 )
-from benchmarks.plausibility.findings import (
-    Finding,
-    cell_finding,
-    rule,
-    unique_subjects,
-)
+from benchmarks.plausibility.rules.corun_sums import consistent_slots
 from benchmarks.plausibility.rules.emulation import emulation_explained_cells
-from benchmarks.plausibility.rules.sums import consistent_slots
 from benchmarks.plausibility.rules.swapped_values import inverted_cells
 from benchmarks.plausibility.study_facts import CellFact, StudyFacts, factor_from_log
 from benchmarks.plausibility.unit_errors import (

@@ -25,7 +25,7 @@ from benchmarks.evidence.replication import reproduced_by
 from benchmarks.jobs import queue
 from benchmarks.jobs.queue import JobKind, Jobs
 from benchmarks.models import Report, Study
-from benchmarks.publishing.file_generation import (
+from benchmarks.publishing.generation_requests import (
     claim_request,
     record_report_failure,
     set_stage,
@@ -36,23 +36,23 @@ from benchmarks.studies.overview import StudyDetail, study_detail, tool_versions
 from benchmarks.viewer import Viewer
 from dashboard.charts.chart import Chart
 from dashboard.exports.citation import Citation, bibtex, citation_at
-from dashboard.exports.report.charts import profile_chart
-from dashboard.exports.report.conclusions import (
+from dashboard.exports.report.analysis_sections import (
     conclusions_section,
     corun_section,
     effects_section,
     energy_section,
     flags_section,
 )
-from dashboard.exports.report.printed_tables import printed_tables_section
-from dashboard.exports.report.result_matrix import result_sections
-from dashboard.exports.report.setup_section import (
+from dashboard.exports.report.charts import profile_chart
+from dashboard.exports.report.method_and_setup import (
     method_section,
     nested_fact_text,
     not_stated_text,
     setup_section,
     tools_table,
 )
+from dashboard.exports.report.original_tables import printed_tables_section
+from dashboard.exports.report.result_matrix import result_sections
 from dashboard.kit.formatting import number_format_for_files
 from dashboard.kit.overhead_profile import profile_section
 from dashboard.kit.report_document import ReportDocument, ReportSection, plain_table

@@ -19,7 +19,6 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from benchmarks.collaboration.digests import end_digest, person_id_from_code
 from benchmarks.collaboration.outgoing_mail import (
     address_from_code,
     is_email_address,
@@ -27,13 +26,14 @@ from benchmarks.collaboration.outgoing_mail import (
     mail_password_reset,
     person_for_reset_code,
 )
+from benchmarks.collaboration.subscriptions import end_digest, person_id_from_code
 from benchmarks.errors import BenchmarksError
-from benchmarks.labs.sign_in_throttle import SignInAttempt
-from benchmarks.labs.sign_ins import (
+from benchmarks.labs.sign_in_methods import (
     log_in_labs,
     remove_verified_address,
     set_verified_address,
 )
+from benchmarks.labs.sign_in_throttle import SignInAttempt
 from benchmarks.models import AuditEntry
 from dashboard import wording
 from dashboard.kit.viewers import required_user, sign_in_required

@@ -22,7 +22,7 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from benchmarks.labs.sign_ins import (
+from benchmarks.labs.sign_in_methods import (
     FEW_RECOVERY_CODES,
     add_passkey,
     has_second_factor,

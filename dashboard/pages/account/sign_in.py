@@ -48,13 +48,13 @@ from django.views.decorators.http import (
 from fido2.webauthn import AuthenticationResponse
 
 from benchmarks.errors import RateLimitError
-from benchmarks.labs.sign_in_throttle import SignInAttempt
-from benchmarks.labs.sign_ins import (
+from benchmarks.labs.sign_in_methods import (
     has_second_factor,
     list_second_factors,
     record_passkey_use,
     use_code,
 )
+from benchmarks.labs.sign_in_throttle import SignInAttempt
 from dashboard.kit.viewers import current_page_url, required_user, sign_in_required
 from dashboard.pages.account.adapters import (
     KNOWN_BROWSER_COOKIE,

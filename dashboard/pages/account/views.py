@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks.errors import BenchmarksError
 from benchmarks.labs.members import end_sessions
-from benchmarks.labs.sign_ins import (
+from benchmarks.labs.sign_in_methods import (
     linked_account,
     list_second_factors,
     unlink_account,

@@ -21,7 +21,7 @@ from benchmarks.analysis.intervals import (
     WELCH_RUNS,
     hodges_lehmann_ratio,
 )
-from benchmarks.analysis.session_designs import SessionDesign
+from benchmarks.analysis.session_intervals import SessionDesign
 from benchmarks.comparison.cell_details import (
     CellDetails,
     CellSamples,

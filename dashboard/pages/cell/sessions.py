@@ -7,7 +7,7 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 
 from benchmarks.analysis.assessment import CellAssessment
-from benchmarks.analysis.session_designs import SessionDesign, SessionRatio
+from benchmarks.analysis.session_intervals import SessionDesign, SessionRatio
 from benchmarks.comparison.cell_details import (
     CellDetails,
     SessionComparison,

@@ -26,7 +26,6 @@ from dashboard import wording
 from dashboard.charts.chart import Chart
 from dashboard.charts.dot_plot import Dot, DotSeries, dot_plot, shortest_labels
 from dashboard.kit import formatting
-from dashboard.kit.assessed_tables import selected_table
 from dashboard.kit.comparison_form import (
     ENERGY,
     NATIVE_BASELINE,
@@ -35,6 +34,7 @@ from dashboard.kit.comparison_form import (
     search_rows,
     toggle_pin,
 )
+from dashboard.kit.comparison_from_url import selected_table
 from dashboard.kit.links import query_string
 from dashboard.kit.table_cells import (
     CellView,

@@ -13,8 +13,8 @@ from benchmarks.models import Study
 from benchmarks.studies.data_versions import study_version
 from benchmarks.viewer import ANYONE
 from dashboard.charts.plotly_renderer import plotly_figure
-from dashboard.kit.assessed_tables import assessed_table
 from dashboard.kit.comparison_form import ALL_SCENARIOS, comparison_form
+from dashboard.kit.comparison_from_url import assessed_table
 from dashboard.kit.embeds import embed_snippets, embeddable, embedded_chart
 from dashboard.kit.links import STUDY_PATH, query_string
 from dashboard.kit.page_cache import (

@@ -11,8 +11,8 @@ from dashboard.exports.citation import Citation, bibtex, citation_of, csl_json
 from dashboard.exports.comparison_records import comparison_records, table_csv
 from dashboard.exports.latex_tables import latex_tables
 from dashboard.exports.table_headings import ExportSource, export_source
-from dashboard.kit.assessed_tables import AssessedTable, assessed_table
 from dashboard.kit.comparison_form import RELATIVE_PERFORMANCE
+from dashboard.kit.comparison_from_url import AssessedTable, assessed_table
 from dashboard.kit.links import STUDY_PATH
 from dashboard.kit.routes import page
 from dashboard.kit.viewers import query_params, study_or_404, viewer_of

@@ -24,7 +24,12 @@ from benchmarks.evidence.synthesis import (
     synthesis,
     weighted_machines,
 )
-from dashboard.charts.forest import MAX_MACHINES, ForestKind, forest_chart, forest_rows
+from dashboard.charts.forest_plot import (
+    MAX_MACHINES,
+    ForestKind,
+    forest_chart,
+    forest_rows,
+)
 from dashboard.kit import formatting
 from dashboard.kit.links import Chip, query_string
 from dashboard.kit.prefilled_links import PrefilledLinks

@@ -11,7 +11,8 @@ from django.utils.feedgenerator import Atom1Feed
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
-from benchmarks.collaboration.digests import (
+from benchmarks.collaboration.events import visible_events
+from benchmarks.collaboration.subscriptions import (
     end_digest,
     follow,
     followed_studies,
@@ -21,8 +22,7 @@ from benchmarks.collaboration.digests import (
     revoke_feed_tokens,
     start_digest,
 )
-from benchmarks.collaboration.events import visible_events
-from benchmarks.labs.sign_ins import verified_address
+from benchmarks.labs.sign_in_methods import verified_address
 from benchmarks.models import Digest, Event, Follow, Lab
 from benchmarks.studies.lookup import find_study
 from dashboard import wording

@@ -36,7 +36,7 @@ from dashboard.kit.viewers import (
     study_or_404,
     viewer_of,
 )
-from dashboard.wording.rule_paragraphs import split_paragraphs
+from dashboard.wording.split_rule_text import split_paragraphs
 from dashboard.wording.state_names import evidence_items
 
 ALL_STATUSES = "all"

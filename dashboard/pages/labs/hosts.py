@@ -19,7 +19,7 @@ from benchmarks.errors import BenchmarksError, InvalidError
 from benchmarks.models import Host, Study, System
 from benchmarks.parsing.machine_facts import MAX_CHARACTERS, MachineFacts, read_machine
 from benchmarks.studies.systems import register_host, update_host
-from benchmarks.text import clean_text, normalize_whitespace
+from benchmarks.text_validation import clean_text, normalize_whitespace
 from dashboard.kit import formatting
 from dashboard.kit.forms import (
     UNPROCESSABLE,

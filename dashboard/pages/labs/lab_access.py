@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from django.http import Http404, HttpRequest
 
+from benchmarks.labs.lab_queries import find_lab
 from benchmarks.labs.members import ROLE_RANKS
-from benchmarks.labs.overview import find_lab
 from benchmarks.models import Lab, Membership
 from dashboard.kit.viewers import viewer_of
 

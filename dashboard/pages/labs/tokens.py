@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 
 from benchmarks.errors import BenchmarksError
-from benchmarks.labs.overview import lab_agents
+from benchmarks.labs.lab_queries import lab_agents
 from benchmarks.labs.tokens import issue_agent_token, revoke_token
 from benchmarks.models import Token
 from benchmarks.uploads.bundles import import_bundle

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from benchmarks.labs.creation import create_lab, may_create_labs
-from benchmarks.labs.overview import (
+from benchmarks.labs.lab_queries import (
     lab_agents,
     lab_audit_log,
     lab_hosts,

@@ -33,8 +33,12 @@ from dashboard.exports.table_headings import (
     group_text,
     row_text,
 )
-from dashboard.kit.assessed_tables import AssessedTable, assessed_table, table_subset
 from dashboard.kit.comparison_form import FilterMenu
+from dashboard.kit.comparison_from_url import (
+    AssessedTable,
+    assessed_table,
+    table_subset,
+)
 from dashboard.kit.formatting import number_format_for_files, significant_digits
 from dashboard.kit.links import STUDY_PATH, parse_id
 from dashboard.kit.page_cache import PageContent, cached_study_page

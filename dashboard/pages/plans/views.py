@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmarks.analysis.coruns import MIN_OVERLAP
+from benchmarks.analysis.corun_statistics import MIN_OVERLAP
 from benchmarks.analysis.plan_steps import (
     NUMBER_OPTIONS,
     PROGRAMS,

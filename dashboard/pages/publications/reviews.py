@@ -29,7 +29,7 @@ from benchmarks.tasks import dispatch_jobs
 from dashboard import wording
 from dashboard.exports.citation import bibtex, site_url
 from dashboard.exports.evidence_files import question_name
-from dashboard.exports.publications import plot_file_name, review_citation
+from dashboard.exports.version_and_review_files import plot_file_name, review_citation
 from dashboard.kit import formatting
 from dashboard.kit.evidence_matrix import question_url
 from dashboard.kit.generation_progress import wait_briefly

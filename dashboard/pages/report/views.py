@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from benchmarks.jobs.queue import JobKind
 from benchmarks.models import Report, Study
-from benchmarks.publishing.file_generation import request_report
+from benchmarks.publishing.generation_requests import request_report
 from benchmarks.replica import from_primary
 from benchmarks.studies.data_versions import study_version
 from benchmarks.tasks import dispatch_jobs

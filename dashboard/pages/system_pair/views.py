@@ -17,13 +17,13 @@ from benchmarks.comparison.system_comparability import (
 )
 from benchmarks.models import Study
 from dashboard.kit import formatting
-from dashboard.kit.assessed_tables import assessed_rows, selected_table
 from dashboard.kit.comparison_form import (
     ENERGY,
     ComparisonForm,
     comparison_form,
     matches_search,
 )
+from dashboard.kit.comparison_from_url import assessed_rows, selected_table
 from dashboard.kit.links import STUDY_PATH, query_string
 from dashboard.kit.page_cache import PageContent, ViewResult, cached_study_page
 from dashboard.kit.routes import MULTI_DAY_STUDY, REDIRECTED, page

@@ -20,11 +20,15 @@ from benchmarks.custom_tools.lookup import DeclaredTool, declared_tools, require
 from benchmarks.errors import BenchmarksError, shorten
 from benchmarks.fingerprints import display_parameters
 from benchmarks.models import Agent, Lab
-from benchmarks.parsing import run_extraction, system_guess
+from benchmarks.parsing import run_extraction, system_from_folder_name
 from benchmarks.parsing.archives import ArchiveMember, read_members
 from benchmarks.parsing.line_scanner import LineError
 from benchmarks.parsing.run_extraction import ExtractedRun
-from benchmarks.parsing.system_guess import SystemGuess, add_file_facts, system_folder
+from benchmarks.parsing.system_from_folder_name import (
+    SystemGuess,
+    add_file_facts,
+    system_folder,
+)
 from benchmarks.parsing.tool import Parameter
 from benchmarks.uploads.archive_upload import (
     ArchiveRequest,
@@ -198,7 +202,7 @@ def guess_system(request: HttpRequest, folder: str) -> SystemGuess:
     files = [member for member, _named in _members(request)]
     texts = [text for file in files if (text := read_system_description(file.data))]
     return add_file_facts(
-        system_guess.guess_from_name(folder.rpartition("/")[2]), texts
+        system_from_folder_name.guess_from_name(folder.rpartition("/")[2]), texts
     )
 
 

@@ -20,7 +20,7 @@ from benchmarks.errors import InvalidError
 from benchmarks.models import Cell, Host, Lab, Membership, Study, System
 from benchmarks.parsing.archives import MAX_TOTAL_BYTES
 from benchmarks.parsing.start_times import time_zone
-from benchmarks.parsing.system_guess import SystemGuess
+from benchmarks.parsing.system_from_folder_name import SystemGuess
 from benchmarks.platforms import HYPERVISOR_BY_SPELLING, VIRTUALIZATION_BY_SPELLING
 from benchmarks.studies.systems import register_host
 from benchmarks.uploads.archive_upload import FileTimes

@@ -5,8 +5,8 @@ import threading
 import pytest
 
 from agents.local_state import Enrolment, save_enrolment
-from agents.measuring.runners import ToolOptions, tool_steps
-from agents.timing.server import TimeServer
+from agents.measuring.command_lines import ToolOptions, tool_steps
+from agents.timing.time_server import TimeServer
 from benchmarks.parsing import run_extraction
 from tests.agents.packed_agent import TOKEN
 

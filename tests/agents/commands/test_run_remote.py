@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from agents.kernels import build_probe as probes
+from agents.kernels import static_build as probes
 from benchmarks.parsing import run_extraction
 
 SHORT = ("--seconds", "1", "--repetitions", "1", "--warm-up", "0", "--file-mib", "1")

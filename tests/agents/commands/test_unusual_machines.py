@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from agents import build
-from agents.timing.server import TimeServer
+from agents.timing.time_server import TimeServer
 from tests.agents.conftest import serving
 from tests.agents.packed_agent import HACKBENCH, TOKEN, KeepingServer
 

@@ -10,7 +10,7 @@ import pytest
 from agents import build
 from agents.errors import UsageError
 from agents.kernels import compilation
-from agents.measuring.runners import PROGRAMS
+from agents.measuring.command_lines import PROGRAMS
 
 KERNELS = [program for program in PROGRAMS if program.tool.startswith("virtlab-")]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.measuring.runners import Step
+from agents.measuring.command_lines import Step
 from agents.measuring.timed_run import (
     SystemLoad,
     cpu_shares,

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from agents.errors import UsageError
-from agents.measuring.runners import (
+from agents.measuring.command_lines import (
     PROGRAMS,
     RUNNERS,
     ToolOptions,
@@ -48,7 +48,9 @@ def test_stress_ng_and_hackbench_commands():
 
 def test_memory_kernel_accepts_smaller_blocks_and_arrays(monkeypatch):
     kernel = ["virtlab-memory"]
-    monkeypatch.setattr("agents.measuring.runners.kernel_argv", lambda *_: [*kernel])
+    monkeypatch.setattr(
+        "agents.measuring.command_lines.kernel_argv", lambda *_: [*kernel]
+    )
     wishes = ToolOptions(blocks_kib="16,1024", array_mib=4)
 
     (step,) = RUNNERS["virtlab-memory"](wishes)

@@ -5,7 +5,6 @@ import random
 import pytest
 
 from agents.timing.clocks import Clocks, clock_step_us
-from agents.timing.server import ServerTime
 from agents.timing.time_client import (
     ClocksDifferError,
     ClockStamp,
@@ -17,6 +16,7 @@ from agents.timing.time_client import (
     offset_of,
     take_stamp,
 )
+from agents.timing.time_server import ServerTime
 from tests.for_each import for_each
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from agents.timing import clocks
 from agents.timing.clocks import Clocks, own_clocks
-from agents.timing.server import (
+from agents.timing.time_server import (
     NOT_STARTED,
     UNKNOWN_REQUEST,
     ClientState,

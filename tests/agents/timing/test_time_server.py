@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from agents.timing import server as server_module
+from agents.timing import time_server as server_module
 from agents.timing.time_client import (
     TimeServerError,
     connect_time_server,
@@ -252,7 +252,7 @@ def test_late_reply_does_not_spoil_the_next(server):
 
 
 def test_incomplete_first_line_is_disconnected(monkeypatch):
-    monkeypatch.setattr("agents.timing.server.IDLE_TIMEOUT_S", 0.3)
+    monkeypatch.setattr("agents.timing.time_server.IDLE_TIMEOUT_S", 0.3)
     with telling_time() as server:
         address = ("127.0.0.1", server.port)
         mute, half, honest = (socket.create_connection(address, 5) for _ in range(3))

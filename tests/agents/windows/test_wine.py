@@ -18,7 +18,7 @@ from agents.detection.layers import detect_layers
 from agents.timing.time_client import TimeServerError, connect_time_server, take_stamp
 from benchmarks.analysis.clock_reliability import run_trust
 from benchmarks.parsing import run_extraction
-from running.product_process import free_port
+from running.product_launcher import free_port
 from tests.agents.conftest import serving, telling_time
 from tests.agents.packed_agent import TOKEN, PlanningServer
 from tests.agents.power.conftest import FakeWattsUp, packet

@@ -175,7 +175,7 @@ def test_a_different_os_is_mentioned_with_staleness():
 @pytest.mark.parametrize(
     "scenario", ["single", "parallel", "under CPU load", "disk and network combined"]
 )
-def test_co_running_guests_are_compared_with_single_native_runs(scenario):
+def test_corunning_guests_are_compared_with_single_native_runs(scenario):
     together = {"scenario": scenario, "vms": 3, "slot": "2", "load": "LINPACK"}
 
     assert choose(replace(GUEST, **together), NATIVE).baseline_id == 1

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from benchmarks.analysis.complete_separation import separation_ranges
 from benchmarks.analysis.intervals import RunStatistics
-from benchmarks.analysis.session_designs import design_intervals
+from benchmarks.analysis.session_intervals import design_intervals
 from benchmarks.analysis.sessions import UNKNOWN_TIME, SessionStatistics
 from tests.benchmarks.analysis.session_samples import (
     A,

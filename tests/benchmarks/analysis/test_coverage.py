@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.analysis.intervals import Method, log_ratio_intervals
-from benchmarks.analysis.session_designs import SessionDesign, design_intervals
+from benchmarks.analysis.session_intervals import SessionDesign, design_intervals
 from benchmarks.analysis.verdicts import Verdict
 from tests.benchmarks.analysis.simulation import (
     KINDS,

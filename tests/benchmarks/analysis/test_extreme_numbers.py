@@ -11,14 +11,14 @@ from benchmarks.analysis import (
     assessment,
     change_points,
     clock_reliability,
-    coruns,
+    corun_statistics,
     energy_ratio,
     intervals,
     power_trace,
     sessions,
 )
 from benchmarks.analysis.cell_statistics import last_digit_step, summarize
-from benchmarks.analysis.factor_effects.factors import log_m2
+from benchmarks.analysis.factor_effects.factors_and_responses import log_m2
 from benchmarks.analysis.meta_analysis import overall_performance
 
 LARGEST = 1.7e308
@@ -135,13 +135,13 @@ def test_dependence(values):
     number,
 )
 def test_coruns(pairs, single, printed):
-    assert_answers(coruns.fairness, pairs)
-    assert_answers(coruns.consolidation, {1: [single], 2: pairs})
+    assert_answers(corun_statistics.fairness, pairs)
+    assert_answers(corun_statistics.consolidation, {1: [single], 2: pairs})
     for slots in pairs:
-        assert_answers(coruns.scaling, slots, single[0])
-        assert_answers(coruns.slowdown, slots, single[0])
-        assert_answers(coruns.interference, slots[0], single[0])
-        check = assert_answers(coruns.check_sum, slots, printed)
+        assert_answers(corun_statistics.scaling, slots, single[0])
+        assert_answers(corun_statistics.slowdown, slots, single[0])
+        assert_answers(corun_statistics.interference, slots[0], single[0])
+        check = assert_answers(corun_statistics.check_sum, slots, printed)
         if check is not None:
             assert str(check.sentence)
 
@@ -150,7 +150,7 @@ def test_coruns(pairs, single, printed):
 @given(number, number, st.none() | number, st.integers(0, 9), st.integers(0, 9))
 def test_targets(measured, single, full, virtual, cores):
     assert_answers(
-        coruns.cpu_target,
+        corun_statistics.cpu_target,
         measured,
         single_s=single,
         virtual=virtual,

@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
-from agents.measuring import runners
-from agents.measuring.runners import Program, ToolOptions
+from agents.measuring import command_lines
+from agents.measuring.command_lines import Program, ToolOptions
 from benchmarks.analysis.plan_steps import (
     MAX_STEPS,
     OPTION_NAMES,
@@ -156,12 +156,12 @@ def test_an_unknown_tool_raises_with_a_suggestion():
 
 def test_programs_match_the_agents_runners(monkeypatch):
     monkeypatch.setattr(Program, "path", "/usr/bin/true")
-    monkeypatch.setattr(runners, "kernel_argv", lambda *_: ["true"])
-    wishes = runners.ToolOptions(peer="10.0.0.1", device="/dev/vda")
+    monkeypatch.setattr(command_lines, "kernel_argv", lambda *_: ["true"])
+    wishes = command_lines.ToolOptions(peer="10.0.0.1", device="/dev/vda")
 
     known = {
         tool: tuple(step.name for step in runner(wishes))
-        for tool, runner in runners.RUNNERS.items()
+        for tool, runner in command_lines.RUNNERS.items()
     }
 
     assert known == PROGRAMS

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.analysis.session_designs import SessionDesign
+from benchmarks.analysis.session_intervals import SessionDesign
 from benchmarks.analysis.sessions import UNKNOWN_TIME
 from benchmarks.analysis.verdict_gates import Gate
 from benchmarks.analysis.verdicts import (

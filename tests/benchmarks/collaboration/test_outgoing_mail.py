@@ -13,7 +13,7 @@ from allauth.account.models import EmailAddress
 from django.contrib.auth import get_user_model
 from django.utils import timezone
 
-from benchmarks.collaboration import digests, outgoing_mail
+from benchmarks.collaboration import outgoing_mail, subscriptions
 from benchmarks.health import check_health
 from benchmarks.jobs import queue
 from benchmarks.labs.members import find_invitation, invite_person
@@ -245,7 +245,7 @@ def subscribed(lab, other_lab, private_study, person):
         lab=other_lab, slug="open", title="An open study", visibility="public"
     )
     hidden = Study.objects.create(lab=other_lab, slug="hidden", title="A hidden one")
-    digests.start_digest(person, "day", labs=True)
+    subscriptions.start_digest(person, "day", labs=True)
     old = timezone.now() - timedelta(minutes=5)
     for study in (private_study, public, hidden):
         Event.objects.create(
@@ -294,10 +294,14 @@ def test_former_member_gets_no_events_of_the_lab(mailbox, person, subscribed):
 
 def test_unsubscribe_link_is_personal(person):
     other = get_user_model().objects.create_user("mallory")
-    digests.start_digest(person, "week", labs=False)
-    code = digests.unsubscribe_url(other.pk).rpartition("/unsubscribe/")[2].strip("/")
+    subscriptions.start_digest(person, "week", labs=False)
+    code = (
+        subscriptions.unsubscribe_url(other.pk)
+        .rpartition("/unsubscribe/")[2]
+        .strip("/")
+    )
 
-    assert digests.person_id_from_code(code) == other.pk
-    assert digests.person_id_from_code(code[:-1]) is None
-    assert not digests.end_digest(other.pk)
-    assert digests.end_digest(person.pk)
+    assert subscriptions.person_id_from_code(code) == other.pk
+    assert subscriptions.person_id_from_code(code[:-1]) is None
+    assert not subscriptions.end_digest(other.pk)
+    assert subscriptions.end_digest(person.pk)

@@ -77,7 +77,7 @@ def test_a_printed_sum_is_compared_with_the_recomputed_one(
     )
 
 
-def test_repeated_co_runs_give_fairness_an_interval(slots):
+def test_repeated_coruns_give_fairness_an_interval(slots):
     for name, values in enumerate([(10, 20), (11, 19), (9, 22), (10, 21)]):
         coruns = slots(*map(float, values), corun=f"round {name}")
 

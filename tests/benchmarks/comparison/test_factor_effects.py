@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.comparison.factor_effects import study_factor_effects
 from benchmarks.models import Efficiency, Study
-from benchmarks.reference.documents import reference_study
+from benchmarks.reference.study_documents import reference_study
 from benchmarks.studies import checking
 from benchmarks.viewer import ANYONE, Viewer
 

@@ -5,7 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.analysis.factor_effects.factors import Observation, RunScatter
+from benchmarks.analysis.factor_effects.factors_and_responses import (
+    Observation,
+    RunScatter,
+)
 from benchmarks.comparison.factor_effects import (
     CaseResponses,
     RowWithScatter,

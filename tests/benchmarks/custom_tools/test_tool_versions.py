@@ -9,7 +9,7 @@ from benchmarks.custom_tools.registration import (
     retire_tool,
 )
 from benchmarks.errors import ConflictError, InvalidError
-from benchmarks.labs.overview import lab_audit_log
+from benchmarks.labs.lab_queries import lab_audit_log
 from benchmarks.models import Case, CustomTool
 from tests.custom_tools import boot_sample, declaration, declare, metric
 

@@ -6,7 +6,6 @@ from functools import partial
 import pytest
 import redis
 
-from benchmarks.broker import connection
 from benchmarks.errors import RateLimitError
 from benchmarks.labs import quotas
 from benchmarks.labs.quotas import (
@@ -16,6 +15,7 @@ from benchmarks.labs.quotas import (
     stored_bytes,
 )
 from benchmarks.models import Run
+from benchmarks.redis_connection import connection
 from benchmarks.uploads import intake
 
 

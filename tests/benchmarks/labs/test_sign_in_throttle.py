@@ -5,7 +5,6 @@ import uuid
 import pytest
 import redis
 
-from benchmarks.broker import connection
 from benchmarks.errors import TooManyAttemptsError
 from benchmarks.labs import sign_in_throttle
 from benchmarks.labs.sign_in_throttle import (
@@ -16,6 +15,7 @@ from benchmarks.labs.sign_in_throttle import (
     known_browser_cookie,
     network_of,
 )
+from benchmarks.redis_connection import connection
 
 pytestmark = pytest.mark.usefixtures("valkey")
 

@@ -15,7 +15,7 @@ from django.utils import timezone
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from benchmarks import broker
+from benchmarks import redis_connection
 from benchmarks.jobs import queue
 from benchmarks.maintenance import doctor
 from benchmarks.models import Job
@@ -130,7 +130,7 @@ def test_doctor_finds_old_and_missing_backups(settings, tmp_path):
 
 
 def test_failing_check_is_a_problem(monkeypatch):
-    monkeypatch.setattr(broker, "connection", lambda: GONE)
+    monkeypatch.setattr(redis_connection, "connection", lambda: GONE)
 
     result = {item.check: item for item in doctor.diagnose() if item.problem}
 

@@ -3,7 +3,7 @@ import pytest
 from benchmarks import tools
 from benchmarks.management.commands.write_docs import tools_page
 from benchmarks.parsing.case_labels import case_details, case_label
-from benchmarks.reference.documents import reference_studies
+from benchmarks.reference.study_documents import reference_studies
 from benchmarks.tools import TOOLS
 from tests.for_each import for_each
 

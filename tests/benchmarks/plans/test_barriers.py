@@ -4,8 +4,8 @@ import pytest
 
 from benchmarks.errors import ConflictError, InvalidError, NotFoundError
 from benchmarks.models import Plan, PlanPart, PlanStep, System
-from benchmarks.plans import coordination, progress
-from benchmarks.plans.progress import advance_plans
+from benchmarks.plans import automatic_progress, coordination
+from benchmarks.plans.automatic_progress import advance_plans
 from tests import job_queue
 from tests.benchmarks.plans.simulated_guests import Guest, Hour, parallel, planned
 
@@ -60,7 +60,7 @@ def test_failing_plan_does_not_stop_others(study, system, monkeypatch, caplog):
             raise KeyError("no such step")
         reached.append(plan)
 
-    monkeypatch.setattr(progress, "advance", advance_good)
+    monkeypatch.setattr(automatic_progress, "advance", advance_good)
 
     assert advance_plans() == 1
     assert reached == [good]
@@ -77,7 +77,7 @@ def test_agents_get_answers_if_their_plan_fails(three, hour, monkeypatch):
         step.save()
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr(progress, "_delay_reason", fail)
+    monkeypatch.setattr(automatic_progress, "_delay_reason", fail)
     answers = call(three)
 
     arrive(three, answers)
@@ -104,7 +104,7 @@ def test_answer_states_that_the_plan_is_stuck(study, system, guests, monkeypatch
     def fail(plan, now):
         raise OverflowError("int too large to convert to float")
 
-    monkeypatch.setattr(progress, "_add_rounds", fail)
+    monkeypatch.setattr(automatic_progress, "_add_rounds", fail)
 
     answer = guest.next()
 
@@ -200,7 +200,7 @@ def test_all_slots_start_together_after_the_last_arrival(three, hour):
     assert {item.starts_at_us for item in rest} == {last.starts_at_us}
 
 
-def test_results_of_a_co_run_count_after_all_ended(three):
+def test_results_of_a_corun_count_after_all_ended(three):
     answers = call(three)
     arrive(three, answers)
 
@@ -333,7 +333,7 @@ def test_much_slower_slot_times_out(three, hour):
     )
 
 
-def test_a_late_result_of_a_co_run_does_not_count(three, hour):
+def test_a_late_result_of_a_corun_does_not_count(three, hour):
     answers = call(three)
     arrive(three, answers)
     three[0].finish(answers[0])

@@ -32,7 +32,7 @@ from benchmarks.plausibility.study_facts import (
     SampleFact,
     StudyFacts,
 )
-from benchmarks.reference.documents import (
+from benchmarks.reference.study_documents import (
     ReferenceStudy,
     recorded_studies,
     reference_studies,

@@ -9,9 +9,9 @@ from django.db import connection
 
 from benchmarks.jobs import queue
 from benchmarks.models import Job, PublishingJob, Version
-from benchmarks.publishing.file_generation import set_stage
+from benchmarks.publishing.generation_requests import set_stage
 from benchmarks.studies import checking
-from dashboard.exports import publications
+from dashboard.exports import version_and_review_files
 from tests import job_queue
 from tests import publications as test_publications
 
@@ -83,7 +83,7 @@ def test_internal_error_is_reported_and_retried(requested, measured, monkeypatch
     def fail(**given):
         raise OSError("disk full")
 
-    monkeypatch.setattr(publications, "publish_version", fail)
+    monkeypatch.setattr(version_and_review_files, "publish_version", fail)
     queue.run_due_jobs("publishing", requested.pk)
 
     work = job_queue.failed().get()

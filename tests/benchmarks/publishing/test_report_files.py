@@ -4,8 +4,8 @@ import pytest
 from django.db import transaction
 
 from benchmarks.models import Host, Report, Run
-from benchmarks.publishing import file_generation
-from benchmarks.publishing.file_generation import request_report, set_stage
+from benchmarks.publishing import generation_requests
+from benchmarks.publishing.generation_requests import request_report, set_stage
 from tests import job_queue
 
 
@@ -67,7 +67,7 @@ def test_deleted_run_gives_another_report(ask, submit, run_document):
 
 
 def test_least_recently_requested_reports_are_deleted(ask, monkeypatch):
-    monkeypatch.setattr(file_generation, "MAX_STORED_FILES", {Report: 2})
+    monkeypatch.setattr(generation_requests, "MAX_STORED_FILES", {Report: 2})
     first, *_others = [ask(content_digest=str(at))[0] for at in range(2)]
     ask(content_digest="0")
     ask(content_digest="2")

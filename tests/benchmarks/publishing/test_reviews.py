@@ -235,7 +235,7 @@ def unwritten(measured, lab, monkeypatch):
     def fail(review):
         raise OSError("disk full")
 
-    monkeypatch.setattr("dashboard.exports.publications.review_files", fail)
+    monkeypatch.setattr("dashboard.exports.version_and_review_files.review_files", fail)
     return review
 
 

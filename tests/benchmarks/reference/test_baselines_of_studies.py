@@ -17,7 +17,7 @@ from benchmarks.fingerprints import (
     system_fingerprint,
 )
 from benchmarks.parsing.case_labels import case_label
-from benchmarks.reference.documents import reference_studies
+from benchmarks.reference.study_documents import reference_studies
 
 LMU_HOST = "lmu-athlon64-x2-4800"
 

@@ -16,14 +16,14 @@ from benchmarks.models import (
 )
 from benchmarks.studies.saving import update_study
 from benchmarks.uploads import intake, processing
-from benchmarks.uploads.baseline_candidates import (
-    cells_of_other_studies,
-    cells_of_studies,
-)
 from benchmarks.uploads.efficiencies import (
     recompute_efficiencies,
     recompute_outdated,
     recompute_study_efficiencies,
+)
+from benchmarks.uploads.load_baseline_candidates import (
+    cells_of_other_studies,
+    cells_of_studies,
 )
 from tests import job_queue
 

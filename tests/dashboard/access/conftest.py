@@ -37,7 +37,7 @@ from benchmarks.plans.planning import create_plan
 from benchmarks.studies import checking, saving, systems
 from benchmarks.uploads import processing, reparsing
 from benchmarks.uploads.intake import submit_runs
-from running import browser
+from running import headless_browser
 from tests import publications
 from tests.custom_tools import boot_sample, declaration, declare, metric
 from tests.dashboard import browser_site, served_studies
@@ -265,7 +265,7 @@ def session(lab: Lab, role: str) -> str:
 
 @pytest.fixture(scope="package")
 def chromium(site: Site) -> Iterator[Any]:
-    with browser.shared_chromium() as started:
+    with headless_browser.shared_chromium() as started:
         yield started
 
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from running.browser import FAMILIES, start_browser
+from running.headless_browser import FAMILIES, start_browser
 from tests.dashboard import browser_site, routes
 from tests.dashboard.access.page_checks import NOTE, moved
 

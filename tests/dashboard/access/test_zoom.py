@@ -2,7 +2,7 @@
 
 import pytest
 
-from running.browser import start_browser
+from running.headless_browser import start_browser
 from tests.dashboard import browser_site, routes
 from tests.dashboard.access.page_checks import CUT, MOVING
 

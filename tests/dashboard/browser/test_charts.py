@@ -69,7 +69,7 @@ def test_chart_can_be_downloaded_as_image_and_numbers(visit):
     assert visit.errors == []
 
 
-def test_co_runs_have_charts_and_tables(visit):
+def test_coruns_have_charts_and_tables(visit):
     page = visit.open(CORUNS)
     page.get_by_role("link", name="Iometer: Disk throughput · random read").click()
     draw_all(page, 3)

@@ -16,7 +16,7 @@ from dashboard.charts.chart import (
     row_axis,
 )
 from dashboard.charts.dot_plot import Dot, DotSeries, dot_plot
-from dashboard.charts.forest import ForestRow, forest_chart, forest_rows
+from dashboard.charts.forest_plot import ForestRow, forest_chart, forest_rows
 
 SERIES = [
     DotSeries("1 <vCPU>", "Xen"),

@@ -8,7 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.analysis.factor_effects.effects import FactorAnalysis, FactorEffect
-from benchmarks.analysis.factor_effects.factors import Observation, RunScatter
+from benchmarks.analysis.factor_effects.factors_and_responses import (
+    Observation,
+    RunScatter,
+)
 
 LOW_HIGH = ("off", "on")
 

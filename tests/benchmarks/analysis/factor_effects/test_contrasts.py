@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks.analysis.factor_effects.factors import find_factors
+from benchmarks.analysis.factor_effects.factors_and_responses import find_factors
 from benchmarks.analysis.factor_effects.linear_model import (
     half_normal_quantiles,
     lenth,

@@ -14,7 +14,7 @@ from benchmarks.analysis.factor_effects.effects import (
     level_means,
     rank_effects,
 )
-from benchmarks.analysis.factor_effects.factors import (
+from benchmarks.analysis.factor_effects.factors_and_responses import (
     Observation,
     RunScatter,
     find_factors,

@@ -8,7 +8,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.analysis.factor_effects.effects import estimate_factor_effects
-from benchmarks.analysis.factor_effects.factors import Observation, RunScatter
+from benchmarks.analysis.factor_effects.factors_and_responses import (
+    Observation,
+    RunScatter,
+)
 from tests.benchmarks.analysis.factor_effects.exact_effects import exact_effects
 from tests.benchmarks.analysis.factor_effects.published_designs import logs
 

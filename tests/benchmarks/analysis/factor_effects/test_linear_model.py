@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.analysis.factor_effects.factors import find_factors
+from benchmarks.analysis.factor_effects.factors_and_responses import find_factors
 from benchmarks.analysis.factor_effects.linear_model import (
     LinearModel,
     aliased_main_effects,

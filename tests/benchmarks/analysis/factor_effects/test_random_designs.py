@@ -12,7 +12,10 @@ from benchmarks.analysis.factor_effects.effects import (
     estimate_factor_effects,
     interaction_means,
 )
-from benchmarks.analysis.factor_effects.factors import Observation, RunScatter
+from benchmarks.analysis.factor_effects.factors_and_responses import (
+    Observation,
+    RunScatter,
+)
 from tests.benchmarks.analysis.factor_effects.published_designs import logs
 
 NAMES = ("os", "bits", "tools", "storage")

@@ -9,8 +9,11 @@ from benchmarks.analysis.factor_effects.effects import (
     interaction_means,
     level_means,
 )
-from benchmarks.analysis.factor_effects.factors import Observation, find_factors
-from benchmarks.reference.documents import read_rows
+from benchmarks.analysis.factor_effects.factors_and_responses import (
+    Observation,
+    find_factors,
+)
+from benchmarks.reference.study_documents import read_rows
 from tests.benchmarks.analysis.factor_effects.published_designs import (
     name,
     standing_out,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.analysis.factor_effects.effects import estimate_factor_effects
-from benchmarks.analysis.factor_effects.factors import Observation
+from benchmarks.analysis.factor_effects.factors_and_responses import Observation
 from tests.benchmarks.analysis.factor_effects.published_designs import (
     logs,
     name,

@@ -6,7 +6,7 @@ import pytest
 from allauth.account.models import EmailAddress
 from django.core import signing
 
-from benchmarks.collaboration import digests, outgoing_mail
+from benchmarks.collaboration import outgoing_mail, subscriptions
 from benchmarks.models import AuditEntry, Digest, OutgoingEmail
 from config import env
 
@@ -122,8 +122,10 @@ def test_forged_link_is_rejected(client, db, mails, code):
 
 
 def test_unsubscribe_needs_post(client, person, mails):
-    digests.start_digest(person, "week", labs=True)
-    address = digests.unsubscribe_url(person.pk).removeprefix("https://lab.example.org")
+    subscriptions.start_digest(person, "week", labs=True)
+    address = subscriptions.unsubscribe_url(person.pk).removeprefix(
+        "https://lab.example.org"
+    )
 
     assert client.get(address).status_code == 200
     assert Digest.objects.exists()

@@ -16,7 +16,7 @@ from benchmarks.evidence.synthesis import NO_EVIDENCE, BenchmarkAverage, synthes
 from benchmarks.models import Study, System
 from benchmarks.studies import checking
 from benchmarks.studies.saving import update_study
-from dashboard.charts.forest import MAX_MACHINES, forest_rows
+from dashboard.charts.forest_plot import MAX_MACHINES, forest_rows
 from dashboard.kit.evidence_matrix import matrix_context
 from dashboard.pages.evidence.question_page import question_page
 from dashboard.wording import evidence

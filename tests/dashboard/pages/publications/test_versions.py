@@ -14,8 +14,8 @@ from django.utils import timezone
 from benchmarks.jobs import queue
 from benchmarks.models import Membership, PublishingJob, Study, System, Version
 from benchmarks.studies import checking
-from dashboard.exports import publications
-from dashboard.exports.publications import version_files
+from dashboard.exports import version_and_review_files
+from dashboard.exports.version_and_review_files import version_files
 from dashboard.kit import generation_progress
 from dashboard.pages.publications import views
 from tests import job_queue
@@ -157,7 +157,7 @@ def test_failure_is_shown_and_input_is_kept(client, text, requested):
 
 def test_unexpected_error_refers_to_log(text, requested, monkeypatch, caplog):
     answer, (hint,) = requested()
-    monkeypatch.setattr(publications, "render_pdf", lambda *given: 1 / 0)
+    monkeypatch.setattr(version_and_review_files, "render_pdf", lambda *given: 1 / 0)
     queue.run_due_jobs(*hint)
 
     assert "The files could not be written. See the log" in text(answer.url)
@@ -173,7 +173,7 @@ def test_lost_database_is_not_failure(requested, monkeypatch):
 
     _answer, (hint,) = requested()
     with monkeypatch.context() as broken:
-        broken.setattr(publications, "render_pdf", away)
+        broken.setattr(version_and_review_files, "render_pdf", away)
         with pytest.raises(OperationalError):
             queue.run_due_jobs(*hint)
 

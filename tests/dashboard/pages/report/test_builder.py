@@ -9,7 +9,7 @@ from benchmarks.analysis.verdict_gates import GATE_SENTENCES, Gate
 from benchmarks.models import Flag, Host, Run, Study
 from benchmarks.studies import checking
 from benchmarks.studies.flags import decide_flag
-from dashboard.exports.report import result_matrix, setup_section
+from dashboard.exports.report import method_and_setup, result_matrix
 from tests.dashboard.pages.report.report_texts import part, texts
 
 ALL = ("mean of the VMs", "sum of the VMs")
@@ -113,7 +113,7 @@ def test_conclusions_state_range_of_means(xen_study, made):
     assert high[1].endswith("paravirtual, Ubuntu Server 9.04, 64-bit, AMD-V / VT-x on")
 
 
-def test_losses_exclude_co_run_slowdowns(xen_study, made):
+def test_losses_exclude_corun_slowdowns(xen_study, made):
     losses = part(made(xen_study), "findings").tables[-1]
     groups = [line.cells[0].text for line in losses.rows if line.is_heading]
 
@@ -131,7 +131,7 @@ def test_metrics_are_listed_with_tool_unit_and_clock(xen_study, made):
     assert linpack[3:6] == ["s", "lower is better", "a time server outside the host"]
 
 
-def test_co_run_vms_are_side_by_side(xen_study, made):
+def test_corun_vms_are_side_by_side(xen_study, made):
     (table,) = part(made(xen_study), "matrix-2").tables
     slots = [entry.text for entry in table.header_rows[-1].cells]
 
@@ -220,7 +220,7 @@ def test_query_count_is_constant(
 
 def test_omitted_tables_are_referenced(study, pair, made, monkeypatch):
     monkeypatch.setattr(result_matrix, "MAX_REPORT_CELLS", 1)
-    monkeypatch.setattr(setup_section, "MAX_SYSTEM_ROWS", 1)
+    monkeypatch.setattr(method_and_setup, "MAX_SYSTEM_ROWS", 1)
     Host.objects.update(facts={"note": "x" * 5000})
 
     document = made(study)

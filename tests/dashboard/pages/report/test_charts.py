@@ -53,7 +53,7 @@ def test_repeated_runs_are_drawn_with_intervals(study, several, made):
     assert "value without an interval" not in chart.caption
 
 
-def test_co_runs_and_factor_effects_are_drawn(xen_study, made):
+def test_coruns_and_factor_effects_are_drawn(xen_study, made):
     document = made(xen_study)
 
     captions = [chart.caption for chart in part(document, "co-runs").figures]

@@ -11,8 +11,8 @@ from django.contrib.auth import get_user_model
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from benchmarks.broker import connection
 from benchmarks.models import Agent, Host, Membership, Run, RunOutput, System
+from benchmarks.redis_connection import connection
 from benchmarks.studies import systems
 from benchmarks.uploads import processing
 from dashboard.pages.upload import files as upload_files

@@ -1,0 +1,130 @@
+"""Printed sums and means of a co-run's slots, compared with the slots."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from benchmarks.plausibility.findings import Finding, cell_finding, rule
+from benchmarks.plausibility.study_facts import (
+    CellFact,
+    Noise,
+    StudyFacts,
+    find_precision,
+)
+from benchmarks.sentences import Sentence
+
+TOTAL_SLOTS: Final = ("sum", "mean")
+SUM_TOLERANCE: Final = 5e-4
+MIN_CLEAR_ERROR: Final = 5e-3
+
+Slots = Mapping[str, CellFact]
+
+
+@rule(
+    "slots-do-not-add-up",
+    "Total that does not match its parts",
+    "impossible",
+    family="sums",
+)
+def slots_do_not_add_up(study: StudyFacts) -> Iterator[Finding]:
+    """Flags a printed sum or mean of the slots of a co-run that differs from the slots
+    by more than their rounding and 0.05%. Rounding k parts and their sum changes the
+    result by at most k + 1 half steps of the last digit; 0.05% more allows for tools
+    that average before they round. A difference below 0.5% is a check. If the numbers
+    of runs differ, three standard errors of the slots' own scatter are allowed. A part
+    that is larger than its sum is flagged even if other parts are missing.
+
+    Why: slots that do not match their sum come from other runs. In the LMU study of
+    ESXi, this shows that the slots are those of the study of Xen.
+
+    Remedy: look up both tables in the source. Keep the slots or the sum, not both.
+    """
+    for slots in _slots(study):
+        # Not "sum", "mean", "all" or "host".
+        parts = [cell for slot, cell in slots.items() if slot.isdigit()]
+        for kind in TOTAL_SLOTS:
+            if total := slots.get(kind):
+                yield from _check_total(total, parts, study.noise)
+
+
+def consistent_slots(study: StudyFacts) -> Iterator[CellFact]:
+    for slots in _slots(study):
+        totals = [slots[kind] for kind in TOTAL_SLOTS if kind in slots]
+        parts = [cell for slot, cell in slots.items() if slot.isdigit()]
+        if totals and len(parts) == totals[0].vms:
+            checks = [_check_total(total, parts, study.noise) for total in totals]
+            if not any(finding for findings in checks for finding in findings):
+                yield from parts
+
+
+def _slots(study: StudyFacts) -> Iterator[Slots]:
+    groups: dict[object, dict[str, CellFact]] = defaultdict(dict)
+    for cell in study.cells:
+        if cell.vms is not None and cell.vms > 1:
+            key = (cell.system, cell.case, cell.scenario, cell.vms, cell.load)
+            groups[key][cell.slot] = cell
+    return (slots for slots in groups.values() if len(slots) > 1)
+
+
+def _check_total(
+    total: CellFact, parts: list[CellFact], noise: Noise
+) -> Iterator[Finding]:
+    kind = total.slot
+    if len(parts) == total.vms:
+        expected = math.fsum(part.mean for part in parts)
+        expected /= len(parts) if kind == "mean" else 1
+        if not expected:
+            return
+        deviation = total.mean / expected - 1
+        if abs(total.mean - expected) > _tolerance(total, parts, noise):
+            yield cell_finding(
+                Sentence(
+                    "The printed {kind} of {name} is {total:g} {unit}, but its "
+                    "{slots} slots give {expected:g} {unit} ({off:+.2%}).",
+                    kind=Sentence("mean") if kind == "mean" else Sentence("sum"),
+                    name=total.description,
+                    total=total.mean,
+                    unit=total.unit,
+                    slots=len(parts),
+                    expected=expected,
+                    off=deviation,
+                ),
+                (total, *parts),
+                severity=None if abs(deviation) >= MIN_CLEAR_ERROR else "check",
+                printed=total.mean,
+                recomputed=expected,
+                parts=[part.mean for part in parts],
+                off_percent=round(deviation * 100, 4),
+            )
+    elif kind == "sum" and total.better == "higher":
+        largest = max(parts, key=lambda part: part.mean, default=total)
+        if largest.mean > total.mean + _tolerance(total, parts, noise):
+            yield cell_finding(
+                Sentence(
+                    "Slot {slot} of {name} alone has {largest:g} {unit}, but the "
+                    "printed sum of all {vms} slots is only {total:g} {unit}.",
+                    slot=largest.slot,
+                    name=total.description,
+                    largest=largest.mean,
+                    unit=total.unit,
+                    vms=total.vms or 0,
+                    total=total.mean,
+                ),
+                (total, largest),
+                printed=total.mean,
+                part=largest.mean,
+            )
+
+
+def _tolerance(total: CellFact, parts: list[CellFact], noise: Noise) -> float:
+    cells = [total, *parts]
+    decimals = [cell.decimals for cell in cells if cell.decimals is not None]
+    readings = [value for cell in cells for value in cell.readings]
+    precision = find_precision(readings, max(decimals, default=None))
+    rounding = math.fsum(precision.step(cell.mean) for cell in cells) / 2
+    scatter = 0.0
+    if len({cell.n for cell in cells}) > 1:
+        fewest = min(cell.n for cell in cells)
+        scatter = 3 * noise.run_deviation(total) * abs(total.mean) / math.sqrt(fewest)
+    return rounding + SUM_TOLERANCE * abs(total.mean) + scatter

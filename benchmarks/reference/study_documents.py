@@ -1,0 +1,418 @@
+"""The reference studies as documents for the REST API.
+
+Rows of one execution of a tool become one run: they differ only in parameters that a
+tool varies within an execution (``VARIED_PARAMETERS``). Each ``repetition`` is a run.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import lzma
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from datetime import datetime, timedelta, timezone
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID, uuid5
+
+from benchmarks import tools
+from benchmarks.reference.name_mapping import (
+    CUSTOM_TOOLS,
+    PARAMETER_READERS,
+    MetricMapping,
+    Parameter,
+    find_mapping,
+)
+
+DATA: Final = Path(__file__).parent / "data"
+HOST_TITLES: Final = {
+    "ufcg-power9-ac922": "UFCG: IBM POWER9 AC922",
+    "oulu-core2-q6600": "Oulu: Intel Core 2 Quad Q6600",
+    "ibm-xeon-2x8": "IBM Research: 2 sockets x 8 cores",
+    "framework-16-7840hs": "Framework 16: AMD Ryzen 7 7840HS",
+    "poliquin-i7-12700k": "Poliquin: Intel Core i7-12700K",
+    "friedman-4cpu": "Friedman: 4 CPUs",
+    "lmu-athlon64-x2-4800": "LMU Munich: AMD Athlon 64 X2 4800+",
+    "heidelberg-xeon-2ghz": "Heidelberg: 2 x Intel Xeon 2 GHz",
+    "uoc-4core-4gib": "UOC: 4 cores, 4 GiB",
+    "inqbus-server-a": "inqbus server A (3ware RAID 5)",
+    "inqbus-server-b": "inqbus server B (Dell RAID 1)",
+    "inqbus-server": "inqbus server",
+    "inqbus-lan": "inqbus: two machines in a LAN",
+    "inqbus-wan": "inqbus: two data centres",
+}
+
+# Another value would upload every run again.
+NAMESPACE: Final = UUID("6a1f6c2e-6d0c-5c0b-9a53-2f0c5b7e4d11")
+
+VARIED_PARAMETERS: Final = {"ramspeed": {"level"}, "tiotest": {"size"}}
+# Printed as parameters, but properties of the system, the run or its load.
+SYSTEM_OPTIONS: Final = (
+    *("storage", "swap", "tuned", "bridge"),
+    *("topology", "pinning", "scheduling"),
+)
+RUN_FIELDS: Final = ("elapsed_s", "load", "repetition", "iteration", "vcpus")
+# According to the study, its ten trials are of one execution.
+TRIAL_TABLE: Final = "Intel LINPACK"
+START_PATTERN: Final = re.compile(r"started ([^;]+)")
+# In the raw logs, with zones of those without one.
+TIME_FORMATS: Final = (
+    "%Y-%m-%dT%H:%M:%S%z",
+    "%Y-%m-%dT%H:%M:%S",
+    "%a %b %d %H:%M:%S %Y",
+)
+ZONES: Final = {
+    "ufcg-2026-power9": timezone(timedelta(hours=-3)),  # Campina Grande
+    "ibm-2014-docker-kvm": timezone(timedelta(hours=-5)),  # Austin, CDT
+}
+# These studies print the kernel after the operating system.
+KERNEL_STUDIES: Final = (
+    "ufcg-2026-power9",
+    "ibm-2014-docker-kvm",
+    "memfault-2024-wsl2",
+)
+KERNEL_PATTERN: Final = re.compile(r"(?P<os>.+) \((?P<kernel>\d[\w.-]+)\)")
+
+# Runs that ran together. A meter belongs to the tool that it names.
+CONCURRENT: Final = ("parallel", "disk and network combined")
+WORKLOADS: Final = {
+    "watts-up": "{workload}",
+    "httperf": "httperf wsess={wsess}",
+    "sysbench": "sysbench {test}",
+    # The reading does not say which number of processes it covers.
+    "b_eff_io": "b_eff_io {processes} processes",
+    "linpack": "LINPACK n={n}",
+}
+
+# As described in studies.json.
+GUEST_SIZES: Final[Mapping[str, Mapping[str, int]]] = {
+    "lmu-2010-esxi": {"vcpus": 1},
+    "lmu-2010-xen": {"vcpus": 1, "memory_bytes": 2**30},
+    "uoc-2012-kvm": {"vcpus": 1},
+}
+SIZES_BY_HYPERVISOR: Final[Mapping[tuple[str, str], Mapping[str, int]]] = {
+    ("oulu-2021-microvm", "KVM"): {"vcpus": 4, "memory_bytes": 3934 * 2**20},
+    ("oulu-2021-microvm", "Firecracker"): {"vcpus": 4, "memory_bytes": 3934 * 2**20},
+    ("ufcg-2026-power9", "KVM"): {"vcpus": 16, "memory_bytes": 95 * 2**30},
+    ("ufcg-2026-power9", "QEMU"): {"vcpus": 16, "memory_bytes": 63 * 2**30},
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceRow:
+    """One line of a reference file (columns: ``data/README.md``)."""
+
+    document: str
+    table: str
+    machine: str
+    hypervisor: str
+    hypervisor_version: str
+    virtualization: str
+    guest_os: str
+    guest_bits: str
+    hw_virt: str
+    guest_tools: str
+    scenario: str
+    vms: str
+    vm: str
+    tool: str
+    metric: str
+    operation: str
+    access: str
+    params: str
+    clock: str
+    value: str
+    unit: str
+    note: str
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """Parse ``params`` (``key=value;...``); values may contain ``=``."""
+        pairs = (pair.partition("=") for pair in self.params.split(";") if pair)
+        return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def read_rows(study: str) -> list[ReferenceRow]:
+    columns = [column.name for column in fields(ReferenceRow)]
+    with (DATA / f"{study}.csv").open(encoding="utf-8", newline="") as file:
+        lines = csv.DictReader(file)
+        if lines.fieldnames != columns:
+            raise ValueError(f"{file.name} has other columns than {', '.join(columns)}")
+        return [ReferenceRow(**line) for line in lines]
+
+
+@cache
+def published_studies() -> Mapping[str, Any]:
+    """Return ``machines`` and ``studies`` by slug."""
+    text = (DATA / "studies.json").read_text(encoding="utf-8")
+    content: Mapping[str, Any] = json.loads(text)
+    return content
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceStudy:
+    """One study: send ``document``, ``own_tools``, ``hosts``, ``runs``, in this order.
+
+    ``reference_system`` replaces a native baseline.
+    """
+
+    document: dict[str, Any]
+    own_tools: tuple[dict[str, Any], ...]
+    hosts: tuple[dict[str, Any], ...]
+    runs: tuple[dict[str, Any], ...]
+    reference_system: dict[str, Any] | None
+
+
+def reference_studies() -> Iterator[ReferenceStudy]:
+    """Follow the order of ``studies.json``."""
+    return map(reference_study, published_studies()["studies"])
+
+
+def reference_study(slug: str) -> ReferenceStudy:
+    rows = read_rows(slug)
+    return ReferenceStudy(
+        document=study_document(slug),
+        own_tools=tuple(_own_tools(rows)),
+        hosts=tuple(map(host_document, dict.fromkeys(row.machine for row in rows))),
+        runs=tuple(run_documents(slug, rows)),
+        reference_system=reference_system(slug, rows),
+    )
+
+
+def study_document(slug: str) -> dict[str, Any]:
+    study = published_studies()["studies"][slug]
+    copied = ("title", "author", "institution", "language", "factors")
+    attribution = (("attribution", "{}"), ("source", "Source: {}"))
+    note = [study["note"]] if "note" in study else []
+    note += [text.format(study[key]) for key, text in attribution if key in study]
+    return {
+        "slug": slug,
+        **{key: study[key] for key in copied if key in study},
+        **_without_empty(data_licence=study.get("license"), note="\n\n".join(note)),
+        "published": study["date"],
+        "visibility": "public",
+    }
+
+
+def host_document(slug: str) -> dict[str, Any]:
+    """Without published facts, return only the title."""
+    facts = published_studies()["machines"].get(slug, {})
+    return {"slug": slug, "title": HOST_TITLES[slug], "facts": facts}
+
+
+def reference_system(slug: str, rows: list[ReferenceRow]) -> dict[str, Any] | None:
+    """Return the system that replaces a native baseline.
+
+    The UOC study compares with HDD and swap on HDD; the others have native runs, except
+    the Heidelberg study, which does not say what to compare with.
+    """
+    if slug != "uoc-2012-kvm":
+        return None
+    systems = (system_document(slug, row) for row in rows)
+    reference = {"storage": "HDD", "swap": "HDD"}
+    return next(system for system in systems if system["options"] == reference)
+
+
+def run_documents(study: str, rows: list[ReferenceRow]) -> Iterator[dict[str, Any]]:
+    """Yield uploads with keys that never change."""
+    executions: dict[str, list[ReferenceRow]] = {}
+    cloned = {row.hypervisor for row in rows if _is_clone(row)}
+    for row in rows:
+        varied = {"iteration"} | VARIED_PARAMETERS.get(_tool_slug(row), set())
+        if row.tool == TRIAL_TABLE:
+            varied |= {"repetition"}
+        fixed = {name: row.parameters[name] for name in row.parameters.keys() - varied}
+        identity = [
+            *(row.document, row.table, row.machine),
+            *(row.hypervisor, row.hypervisor_version, row.virtualization),
+            *(row.guest_os, row.guest_bits, row.hw_virt, row.guest_tools),
+            *(row.scenario, row.vms, row.vm, row.tool, row.clock, row.note),
+        ]
+        execution = json.dumps([identity, fixed], sort_keys=True, ensure_ascii=False)
+        executions.setdefault(execution, []).append(row)
+    for execution, members in executions.items():
+        row = members[0]
+        is_cloned = row.hypervisor in cloned
+        started = _started_at(study, row)
+        document = _without_empty(
+            study=study,
+            system=system_document(study, row),
+            tool=_tool_slug(row),
+            scenario=row.scenario,
+            vms=int(row.vms) if row.vms else None,
+            slot="1" if _is_clone(row) else row.vm,
+            started_at=started,
+            # Runs of one clone depend on each other.
+            session=f"VM {row.vm}, {row.hypervisor}" if is_cloned else None,
+            load=row.parameters.get("load"),
+            corun=_corun(row),
+            clock=row.clock,
+            document=row.document,
+            table=row.table,
+            note=row.note,
+            facts=_facts(row),
+        )
+        key = uuid5(NAMESPACE, f"{study}\n{execution}")
+        samples = [_sample(member) for member in members]
+        yield {"key": str(key), **document, "samples": samples}
+
+
+def _mapping(row: ReferenceRow) -> MetricMapping | None:
+    return find_mapping(
+        row.tool, row.metric, row.parameters.get("time", ""), row.operation
+    )
+
+
+def _tool_slug(row: ReferenceRow) -> str:
+    mapping = _mapping(row)
+    return mapping.tool if mapping else tools.get(row.tool).slug
+
+
+def _own_tools(rows: Iterable[ReferenceRow]) -> Iterator[dict[str, Any]]:
+    for slug in sorted({_tool_slug(row) for row in rows} & CUSTOM_TOOLS.keys()):
+        yield {"slug": slug, **CUSTOM_TOOLS[slug]}
+
+
+def _is_clone(row: ReferenceRow) -> bool:
+    """Return whether the row is of a cloned machine, measured separately."""
+    is_further = row.vm.isdecimal() and int(row.vm) > 1
+    return row.scenario == "single" and row.vms == "1" and is_further
+
+
+def _started_at(study: str, row: ReferenceRow) -> str | None:
+    """Return the start of a run or of its series."""
+    if not (match := START_PATTERN.match(row.note)):
+        return None
+    # strptime does not read names of zones.
+    text = re.sub(r" [A-Z]{3,4} (?=\d{4}$)", " ", match[1].strip())
+    for time_format in TIME_FORMATS:
+        with suppress(ValueError):
+            moment = datetime.strptime(text, time_format)  # noqa: DTZ007 (below)
+            if moment.tzinfo is None:
+                moment = moment.replace(tzinfo=ZONES[study])
+            return moment.isoformat()
+    raise ValueError(f'"{match[1]}" is not a known time')
+
+
+def _facts(row: ReferenceRow) -> dict[str, Any]:
+    """Return facts that are not part of the case."""
+    mapping = _mapping(row)
+    printed = dict(row.parameters)
+    facts: dict[str, Any] = {}
+    if elapsed := printed.get("elapsed_s"):
+        facts["elapsed_s"] = float(elapsed)
+    if mapping:
+        names = (name for name in mapping.names if mapping.names[name] is None)
+        facts |= {name: printed[name] for name in names if name in printed}
+    return facts
+
+
+def _sample(row: ReferenceRow) -> dict[str, Any]:
+    excluded = {*SYSTEM_OPTIONS, *RUN_FIELDS}
+    printed = {k: v for k, v in row.parameters.items() if k not in excluded}
+    parameters: dict[str, Parameter] = {**printed}
+    mapping = _mapping(row)
+    if mapping:
+        parameters = dict(mapping.fixed)
+        for name, text in printed.items():
+            our_name = mapping.names.get(name, name)
+            if our_name is not None:
+                parameters[our_name] = (
+                    PARAMETER_READERS[our_name](text)
+                    if our_name in PARAMETER_READERS
+                    else text
+                )
+    counter = "repetition" if row.tool == TRIAL_TABLE else "iteration"
+    repetition = row.parameters.get(counter) or row.parameters.get("repetition", "1")
+    return {
+        "metric": mapping.metric if mapping else row.metric,
+        "parameters": parameters
+        | _without_empty(operation=row.operation, access=row.access),
+        "value": float(row.value),
+        "unit": mapping.units.get(row.unit, row.unit) if mapping else row.unit,
+        "repetition": int(repetition),
+    }
+
+
+def system_document(study: str, row: ReferenceRow) -> dict[str, Any]:
+    """Omit values that the study does not state."""
+    sizes: Mapping[str, int] = {}
+    if row.hypervisor != "native":
+        by_hypervisor = SIZES_BY_HYPERVISOR.get((study, row.hypervisor), {})
+        sizes = GUEST_SIZES.get(study, by_hypervisor)
+        if vcpus := row.parameters.get("vcpus"):
+            sizes = {**sizes, "vcpus": int(vcpus)}
+    guest_os, options = row.guest_os, _options(row)
+    if study in KERNEL_STUDIES and (split := KERNEL_PATTERN.fullmatch(row.guest_os)):
+        guest_os, options = split["os"], {**options, "kernel": split["kernel"]}
+    return _without_empty(
+        host=row.machine,
+        hypervisor=row.hypervisor,
+        hypervisor_version=row.hypervisor_version,
+        virtualization=row.virtualization,
+        guest_os=guest_os,
+        guest_bits=int(row.guest_bits) if row.guest_bits else None,
+        **sizes,
+        options=options,
+    )
+
+
+def _options(row: ReferenceRow) -> dict[str, str]:
+    printed = {key: row.parameters.get(key, "") for key in SYSTEM_OPTIONS}
+    return _without_empty(
+        hw_virt=row.hw_virt,
+        guest_tools=row.guest_tools,
+        **printed,
+    )
+
+
+def _corun(row: ReferenceRow) -> str:
+    """Return a name that runs share if they ran together, else ""."""
+    if row.scenario not in CONCURRENT:
+        return ""
+    if _tool_slug(row) in CUSTOM_TOOLS:
+        return _corun_name(row, row.tool)
+    tool = tools.get(row.tool)
+    if pattern := WORKLOADS.get(tool.slug):
+        workload = pattern.format_map(row.parameters)
+    elif tool.slug == "iometer" and row.scenario == "parallel":
+        workload = f"{tool.title} {tool.metric(row.metric).component}"
+    else:
+        workload = tool.title
+    return _corun_name(row, workload)
+
+
+def _corun_name(row: ReferenceRow, workload: str) -> str:
+    system = chain(
+        (row.hypervisor, row.hypervisor_version, row.virtualization, row.guest_os),
+        (f"{row.guest_bits}-bit" if row.guest_bits else "",),
+        (f"{key}={value}" for key, value in _options(row).items()),
+    )
+    system_name = " ".join(part for part in system if part)
+    return f"{workload}, {row.scenario}, {row.vms} VMs, {system_name}"
+
+
+def _without_empty(**fields: Any) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if value not in (None, "", {})}
+
+
+def recorded_studies() -> Iterator[ReferenceStudy]:
+    """Follow the order of the file names."""
+    return map(recorded_study, sorted(DATA.glob("*.json.xz")))
+
+
+def recorded_study(path: Path) -> ReferenceStudy:
+    """Keep the keys of the agents."""
+    content = json.loads(lzma.decompress(path.read_bytes()))
+    return ReferenceStudy(
+        document=content["study"],
+        own_tools=(),
+        hosts=tuple(content["hosts"]),
+        runs=tuple(content["runs"]),
+        reference_system=None,
+    )

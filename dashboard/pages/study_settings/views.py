@@ -1,0 +1,365 @@
+"""Create a study; change its settings."""
+
+import csv
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.forms.models import model_to_dict
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from benchmarks.errors import BenchmarksError
+from benchmarks.labs.lab_queries import labs_with_counts
+from benchmarks.models import Lab, Study
+from benchmarks.studies.overview import measured_systems
+from benchmarks.studies.saving import save_study, update_study
+from benchmarks.text_validation import clean_text, normalize_whitespace
+from dashboard import wording
+from dashboard.kit.forms import ShortNameField, SingleLineField, submit_form
+from dashboard.kit.links import STUDY_PATH
+from dashboard.kit.routes import UPLOADERS_ONLY, form_page
+from dashboard.kit.viewers import (
+    editable_study_or_404,
+    query_params,
+    required_user,
+    user_labs,
+    viewer_of,
+)
+
+# SPDX identifiers; other texts are accepted as well.
+DATA_LICENSES = (
+    "CC-BY-4.0",
+    "CC-BY-SA-4.0",
+    "CC-BY-NC-4.0",
+    "CC0-1.0",
+    "ODbL-1.0",
+    "PDDL-1.0",
+)
+VISIBILITIES = [
+    ("private", gettext_lazy("My lab")),
+    ("shared", gettext_lazy("My lab and selected labs")),
+    ("public", gettext_lazy("Everyone")),
+]
+MAX_STUDY_FACTORS = 100
+MAX_FACTOR_LEVELS = 100
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,15})?", re.ASCII)
+_DAY = re.compile(r"(19|20)\d\d(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?", re.ASCII)
+
+
+def new_study(request: HttpRequest) -> HttpResponse:
+    lab_slug = query_params(request).get("lab", "")
+    labs = user_labs(request, editable_only=True)
+    matching = [lab for lab in labs if lab.slug == lab_slug]
+    is_own = not lab_slug or lab_slug in {lab.slug for lab in user_labs(request)}
+    if not is_own:
+        raise Http404("Lab not found, or you are not a member.")
+    if not labs or (lab_slug and not matching):
+        return render(request, "study_settings/no_lab.html", status=403)
+    lab, person = (matching or labs)[0], required_user(request)
+    sent = request.POST if request.method == "POST" else None
+    known_labs, author = labs_with_counts(viewer_of(request)), person.get_full_name()
+    form, status = StudyForm(lab, known_labs, sent, author=author), 200
+
+    def make(title: str, slug: str, **stated: Any) -> tuple[Study, bool]:
+        slug = slug or slugify(title)[:100].strip("-") or "study"
+        return save_study(lab=lab, slug=slug, title=title, **stated)
+
+    if sent is not None:
+        made, status = submit_form(form, make)
+        if made:
+            study, is_new = made
+            if is_new:
+                text = _("Study created. You can now upload results.")
+                messages.success(request, text)
+            else:
+                messages.info(request, _("This study already exists."))
+            return redirect("dashboard:study", lab.slug, study.slug)
+    context = {"labs": labs, "lab": lab, "form": form, "licenses": DATA_LICENSES}
+    return render(request, "study_settings/new.html", context, status=status)
+
+
+def change_settings(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
+    study = editable_study_or_404(request, lab, slug)
+    sent = request.POST if request.method == "POST" else None
+    known_labs = labs_with_counts(viewer_of(request))
+    form, status = StudyForm(study.lab, known_labs, sent, study), 200
+    if sent is not None:
+        who = request.user.get_username()
+        stored, status = submit_form(form, update_study, study=study, actor=who)
+        if stored:
+            messages.success(request, _("Settings saved."))
+            return redirect("dashboard:study", lab, slug)
+        # The page shows the stored study next to the submitted form.
+        study.refresh_from_db()
+    context = {"study": study, "form": form, "licenses": DATA_LICENSES}
+    return render(request, "study_settings/settings.html", context, status=status)
+
+
+class StudyForm(forms.Form):
+    """A study; ``known`` are the labs with which the user may share it."""
+
+    field_aliases = {"shared_with": "other_labs"}
+
+    title = SingleLineField(label=gettext_lazy("Title"), max_length=300)
+    slug = ShortNameField()
+    author = SingleLineField(
+        label=gettext_lazy("Authors"),
+        required=False,
+        max_length=200,
+        help_text=gettext_lazy("As cited, e.g. Jane Doe and John Roe."),
+    )
+    institution = SingleLineField(
+        label=gettext_lazy("Institution"), required=False, max_length=300
+    )
+    published = SingleLineField(
+        label=gettext_lazy("Published"),
+        required=False,
+        max_length=10,
+        help_text=gettext_lazy(
+            "2010-07-29, 2010-07 or 2010. Leave empty if not published yet."
+        ),
+    )
+    data_licence = SingleLineField(
+        label=gettext_lazy("Data license"),
+        required=False,
+        max_length=100,
+        help_text=gettext_lazy(
+            "License for others: an SPDX identifier such as CC-BY-4.0. Leave empty "
+            "to reserve all rights."
+        ),
+        widget=forms.TextInput(attrs={"list": "licenses"}),
+    )
+    note = forms.CharField(
+        label=gettext_lazy("Description (what was measured and why)"),
+        required=False,
+        max_length=20_000,
+        widget=forms.Textarea(attrs={"rows": 4}),
+    )
+    visibility = forms.ChoiceField(
+        label=gettext_lazy("Visible to"),
+        choices=VISIBILITIES,
+        initial="private",
+        widget=forms.RadioSelect,
+    )
+    labs = forms.MultipleChoiceField(
+        label=gettext_lazy("Labs"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"invalid_choice": gettext_lazy("Choose labs from this list.")},
+    )
+    other_labs = SingleLineField(
+        label=gettext_lazy("Other labs (short names)"),
+        required=False,
+        max_length=1_000,
+        help_text=gettext_lazy(
+            "As in their URLs, separated by commas. Labs that have not published "
+            "anything are not listed; ask their members for the short name."
+        ),
+    )
+    factors = forms.CharField(
+        label=gettext_lazy("Factors varied"),
+        required=False,
+        max_length=20_000,
+        widget=forms.Textarea(attrs={"rows": 4, "placeholder": "guest bits: 32, 64"}),
+        help_text=gettext_lazy(
+            "One factor per line: name, colon, levels separated by commas. Put a "
+            "level that contains a comma in double quotes."
+        ),
+    )
+    equivalence_margin_percent = forms.FloatField(
+        label=gettext_lazy("Equivalence margin (%)"),
+        min_value=0,
+        max_value=100,
+        initial=2.0,
+        help_text=gettext_lazy(
+            "Differences within the margin do not matter in practice."
+        ),
+    )
+    baseline_max_age_days = forms.IntegerField(
+        label=gettext_lazy("Baseline expires after (days)"),
+        min_value=0,
+        max_value=36_500,
+        initial=30,
+    )
+    reference_system = forms.TypedChoiceField(
+        label=gettext_lazy("Reference system"),
+        required=False,
+        coerce=int,
+        empty_value=None,
+        help_text=gettext_lazy(
+            "Other systems are compared with it if no native run exists."
+        ),
+    )
+    archived = forms.BooleanField(
+        label=gettext_lazy("Archived (no new uploads)"),
+        required=False,
+        help_text=gettext_lazy(
+            "Uploads to an archived study are refused until you unarchive it. "
+            "Stored data remain, with the same visibility as before."
+        ),
+    )
+
+    def __init__(
+        self,
+        lab: Lab,
+        known: Iterable[Lab],
+        sent: QueryDict | None,
+        study: Study | None = None,
+        author: str = "",
+    ) -> None:
+        initial: dict[str, Any] = {"author": author, "institution": lab.name}
+        labs = [
+            (other_lab.slug, other_lab.name)
+            for other_lab in known
+            if other_lab.pk != lab.pk
+        ]
+        if study:
+            listed = {slug for slug, _name in labs}
+            shared = study.shared_with.values_list("slug", flat=True)
+            initial = {
+                **model_to_dict(study),
+                "factors": format_factors(study.factors),
+                "labs": [slug for slug in shared if slug in listed],
+                "other_labs": ", ".join(slug for slug in shared if slug not in listed),
+                "archived": study.archived_at is not None,
+            }
+        super().__init__(sent, initial=initial)
+        choices = {"labs": labs}
+        if study:
+            systems = measured_systems(study)
+            names = [
+                (str(system.pk), wording.system_name(system)) for system in systems
+            ]
+            choices["reference_system"] = [("", _("none")), *names]
+        for name, offered in choices.items():
+            field = self.fields[name]
+            assert isinstance(field, forms.ChoiceField)
+            field.choices = offered
+        # The slug is permanent; other fields do not apply.
+        left_out = ["slug"] if study else ["published", "reference_system", "archived"]
+        for name in left_out if labs else [*left_out, "labs"]:
+            del self.fields[name]
+
+    @property
+    def about_fields(self) -> list[forms.BoundField]:
+        names = ("title", "slug", "author", "institution", "published")
+        return self._part(*names, "data_licence", "note")
+
+    @property
+    def visibility_fields(self) -> list[forms.BoundField]:
+        return self._part("visibility")
+
+    @property
+    def sharing_fields(self) -> list[forms.BoundField]:
+        return self._part("labs", "other_labs")
+
+    @property
+    def assessment_fields(self) -> list[forms.BoundField]:
+        names = ("factors", "equivalence_margin_percent", "baseline_max_age_days")
+        return self._part(*names, "reference_system")
+
+    def _part(self, *names: str) -> list[forms.BoundField]:
+        return [self[name] for name in names if name in self.fields]
+
+    def clean_published(self) -> str:
+        text = str(self.cleaned_data["published"])
+        if text and not _DAY.fullmatch(text):
+            raise forms.ValidationError(
+                _("Enter a date such as 2010-07-29, 2010-07 or 2010.")
+            )
+        return text
+
+    def clean_note(self) -> str:
+        text = self.cleaned_data["note"].replace("\r\n", "\n")
+        try:
+            return clean_text(text, multiline=True)
+        except BenchmarksError as error:
+            raise forms.ValidationError(
+                wording.translate_text(error.sentence)
+            ) from None
+
+    def clean_factors(self) -> dict[str, list[Any]]:
+        return parse_factors(self.cleaned_data["factors"])
+
+    def clean(self) -> dict[str, Any]:
+        stated = dict(self.cleaned_data)
+        chosen, typed = stated.pop("labs", []), stated.pop("other_labs", "")
+        if stated.get("visibility") == Study.Visibility.SHARED:
+            stated["shared_with"] = sorted({*chosen, *typed.replace(",", " ").split()})
+        return stated
+
+
+def parse_factors(text: str) -> dict[str, list[Any]]:
+    """Return the levels of each factor from lines such as ``guest bits: 32, 64``.
+
+    Raise ValidationError that names the line.
+    """
+    factors: dict[str, list[Any]] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        name, colon, levels = line.partition(":")
+        try:
+            name = clean_text(normalize_whitespace(name))
+            row = next(csv.reader([levels], skipinitialspace=True, strict=True), [])
+            values = [
+                clean_text(normalize_whitespace(level))
+                for level in row
+                if level.strip()
+            ]
+        except (BenchmarksError, csv.Error):
+            values = []
+        if not (colon and name and values) or name in factors or len(name) > 100:
+            raise forms.ValidationError(
+                _(
+                    "Line %(number)s: enter a new factor name, a colon and at least "
+                    "one level."
+                )
+                % {"number": number}
+            )
+        factors[name] = [_level(value) for value in values]
+        if len(factors) > MAX_STUDY_FACTORS or len(values) > MAX_FACTOR_LEVELS:
+            raise forms.ValidationError(
+                _("A study can have at most 100 factors with at most 100 levels each.")
+            )
+    return factors
+
+
+def format_factors(factors: Mapping[str, Any]) -> str:
+    lines = []
+    for name, stated in factors.items():
+        levels = stated if isinstance(stated, list) else [stated]
+        texts = [_quoted(str(level)) for level in levels]
+        lines.append(f"{name}: {', '.join(texts)}")
+    return "\n".join(lines)
+
+
+def _quoted(text: str) -> str:
+    if "," in text or '"' in text:
+        return '"{}"'.format(text.replace('"', '""'))
+    return text
+
+
+def _level(text: str) -> Any:
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        return text
+    return float(text) if match[2] else int(text)
+
+
+urlpatterns = [
+    form_page(
+        "studies/new/",
+        new_study,
+        "new-study",
+        member_statuses=UPLOADERS_ONLY,
+        is_private=True,
+    ),
+    form_page(f"{STUDY_PATH}settings/", change_settings, "study-settings"),
+]

@@ -1,0 +1,104 @@
+"""Run a command on this installation's database.
+
+    python -m running.management_command COMMAND
+    python -m running.management_command --alone pg_restore --dbname=virtlab v.dump
+
+The command uses the servers of a running Virtlab, or servers started for its duration.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from running import embedded_servers
+from running.embedded_servers import EmbeddedServers
+from running.errors import StartError
+from running.options import Options, child_environment
+from running.postgres import DATABASE, OWNER, PORT
+from running.processes import ROOT
+from running.var_folder import FileLock, VarFolder
+
+ALONE_OPTION = "--alone"
+USAGE = f"usage: python -m running.management_command [{ALONE_OPTION}] COMMAND..."
+
+
+@contextmanager
+def server_environment(options: Options, alone: bool) -> Iterator[dict[str, str]]:
+    if not options.has_own_servers:
+        yield child_environment(options, {}, os.environ)
+        return
+    folder = VarFolder(options.var)
+    folder.prepare()
+    lock = FileLock(folder.path / "lock")
+    is_running = not lock.try_acquire()
+    # The lock only answers the question.
+    lock.release()
+    # If Virtlab is running, --alone fails there with the process ID of the holder.
+    if alone or not is_running:
+        with embedded_servers.embedded_servers(options.var) as services:
+            yield _command_environment(options, services)
+    else:
+        yield _command_environment(options, EmbeddedServers(folder))
+
+
+def _command_environment(options: Options, services: EmbeddedServers) -> dict[str, str]:
+    postgres = services.postgres
+    environment = child_environment(
+        options, services.environment() | services.owner_environment(), os.environ
+    )
+    programs = [str(postgres.bin), str(Path(sys.executable).parent)]
+    return {
+        **environment,
+        "PATH": os.pathsep.join([*programs, environment.get("PATH", os.defpath)]),
+        "PGHOST": str(postgres.socket_folder),
+        "PGPORT": str(PORT),
+        # A backup needs all rows.
+        "PGUSER": OWNER,
+        "PGDATABASE": DATABASE,
+        "PGPASSWORD": postgres.password(OWNER),
+    }
+
+
+def run(command: Sequence[str], environment: Mapping[str, str]) -> int:
+    """The command handles Ctrl-C itself."""
+    words = [sys.executable, *command] if command[0] == "manage.py" else [*command]
+    program = shutil.which(words[0], path=environment.get("PATH"))
+    if program is None:
+        raise StartError(f"The program {words[0]} was not found.")
+    process = subprocess.Popen([program, *words[1:]], env=environment, cwd=ROOT)
+    # Unlike SIG_IGN, these are not inherited by the command.
+    handlers = {
+        signal.SIGINT: lambda *_: None,  # the terminal also sends it to the command
+        signal.SIGTERM: lambda *_: process.terminate(),
+    }
+    previous = {number: signal.signal(number, handlers[number]) for number in handlers}
+    try:
+        return process.wait()
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+def main(arguments: Sequence[str]) -> int:
+    alone = arguments[:1] == [ALONE_OPTION]
+    command = arguments[1:] if alone else arguments
+    if not command:
+        sys.stderr.write(USAGE + "\n")
+        return 2
+    try:
+        with server_environment(
+            Options.from_environment(os.environ), alone
+        ) as environment:
+            return run(command, environment)
+    except StartError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
