@@ -42,57 +42,63 @@ from benchmarks.models import (
 TABLE_NAME_PATTERN: Final = re.compile(r"[a-z_]+")
 
 _CELL, _RUN, _FLAG = (model._meta.db_table for model in (Cell, Run, Flag))
-_CELLS = f"SELECT id FROM {_CELL} WHERE study_id = %(study)s"
-_BASELINES = f"""
-    SELECT baseline.id FROM {_CELL} AS cell
-    JOIN {Efficiency._meta.db_table} AS against ON against.cell_id = cell.id
-    JOIN {_CELL} AS baseline ON baseline.id = against.baseline_id
-    WHERE cell.study_id = %(study)s AND baseline.study_id <> %(study)s
-"""
-# Rejected runs have no cell.
-_SYSTEMS = f"""
-    SELECT system_id FROM {_CELL} WHERE study_id = %(study)s
-    UNION SELECT system_id FROM {_RUN} WHERE study_id = %(study)s
-    UNION SELECT system_id FROM {_CELL} WHERE id IN ({_BASELINES})
-"""
-_FLAGS = f"SELECT id FROM {_FLAG} WHERE study_id = %(study)s"
+_EFFICIENCY, _ENERGY = Efficiency._meta.db_table, RunEnergy._meta.db_table
 _QUOTES = Flag.quoted_studies.through._meta.db_table
-_QUOTED = f"SELECT study_id FROM {_QUOTES} WHERE flag_id IN ({_FLAGS})"
+
+
+def _ids(column: str, table: str, condition: str) -> str:
+    """Return SQL for an array of ids.
+
+    PostgreSQL looks up each element of an array by index. For ``IN`` and a subquery on
+    tables without statistics, it may join every row with every other row.
+    """
+    return f"ARRAY(SELECT {column} FROM {table} WHERE {condition})"
+
+
 _OWN = "study_id = %(study)s"
-_MEASURED = f"run_id IN (SELECT id FROM {_RUN} WHERE {_OWN})"
-_ENERGY = RunEnergy._meta.db_table
-_METERS = f"SELECT meter_id FROM {_ENERGY} WHERE {_MEASURED}"
+_CELLS = _ids("id", _CELL, _OWN)
+# Baselines in other studies.
+_BASELINES = _ids(
+    "baseline_id",
+    f"{_EFFICIENCY} AS against",
+    f"""cell_id = ANY({_CELLS}) AND %(study)s <> (
+        SELECT study_id FROM {_CELL} WHERE id = against.baseline_id
+    )""",
+)
+# Rejected runs have no cell.
+_SYSTEMS = f"""ARRAY(
+    SELECT system_id FROM {_CELL} WHERE {_OWN}
+    UNION SELECT system_id FROM {_RUN} WHERE {_OWN}
+    UNION SELECT system_id FROM {_CELL} WHERE id = ANY({_BASELINES})
+)"""
+_FLAGS = _ids("id", _FLAG, _OWN)
+_QUOTED = _ids("study_id", _QUOTES, f"flag_id = ANY({_FLAGS})")
+_MEASURED = f"run_id = ANY({_ids('id', _RUN, _OWN)})"
+_CASES = _ids("case_id", _CELL, _OWN)
+_HOSTS = _ids("host_id", System._meta.db_table, f"id = ANY({_SYSTEMS})")
+_METERS = _ids("meter_id", _ENERGY, _MEASURED)
 # Table, primary key, condition.
 STUDY_PAGE_TABLES = (
-    # Their visibility decides about that of flags.
-    (Study._meta.db_table, "id", f"id = %(study)s OR id IN ({_QUOTED})"),
-    (_QUOTES, "id", f"flag_id IN ({_FLAGS})"),
+    # A flag is visible to readers who can see all studies that it quotes.
+    (Study._meta.db_table, "id", f"id = %(study)s OR id = ANY({_QUOTED})"),
+    (_QUOTES, "id", f"flag_id = ANY({_FLAGS})"),
     (Lab._meta.db_table, "id", "id = %(lab)s"),
-    # Changes with a declaration.
+    # Each new version of a tool's declaration also changes the tool's row.
     (CustomTool._meta.db_table, "id", "lab_id = %(lab)s"),
-    # Baselines may be in other studies.
-    (_CELL, "id", f"{_OWN} OR id IN ({_BASELINES})"),
-    (Efficiency._meta.db_table, "cell_id", f"cell_id IN ({_CELLS})"),
-    (
-        Case._meta.db_table,
-        "id",
-        f"id IN (SELECT case_id FROM {_CELL} WHERE {_OWN})",
-    ),
-    (System._meta.db_table, "id", f"id IN ({_SYSTEMS})"),
-    (
-        Host._meta.db_table,
-        "id",
-        f"id IN (SELECT host_id FROM {System._meta.db_table} WHERE id IN ({_SYSTEMS}))",
-    ),
+    (_CELL, "id", f"{_OWN} OR id = ANY({_BASELINES})"),
+    (_EFFICIENCY, "cell_id", f"cell_id = ANY({_CELLS})"),
+    (Case._meta.db_table, "id", f"id = ANY({_CASES})"),
+    (System._meta.db_table, "id", f"id = ANY({_SYSTEMS})"),
+    (Host._meta.db_table, "id", f"id = ANY({_HOSTS})"),
     (Session._meta.db_table, "id", _OWN),
     (CoRun._meta.db_table, "id", _OWN),
     (_RUN, "id", _OWN),
     # Samples and cell sessions change only with runs and cells.
     (_ENERGY, "id", _MEASURED),
-    (Meter._meta.db_table, "id", f"id IN ({_METERS})"),
+    (Meter._meta.db_table, "id", f"id = ANY({_METERS})"),
     (_FLAG, "id", _OWN),
-    (Flag.cells.through._meta.db_table, "id", f"flag_id IN ({_FLAGS})"),
-    (FlagDecision._meta.db_table, "id", f"flag_id IN ({_FLAGS})"),
+    (Flag.cells.through._meta.db_table, "id", f"flag_id = ANY({_FLAGS})"),
+    (FlagDecision._meta.db_table, "id", f"flag_id = ANY({_FLAGS})"),
 )
 # Combined by xor: rows are unordered.
 _ROW_HASH_SQL = "hashtidextended(ctid, hashint8extended({key}, xmin::text::bigint))"
@@ -168,11 +174,8 @@ SHARED_TABLES: Final = frozenset({Case._meta.db_table})
 WHOLE_TABLE, ALL_PARTS = 0, -1
 # With baseline studies and studies quoted by flags.
 _BASELINE_STUDIES_SQL = f"""
-    SELECT baseline.study_id FROM {_CELL} AS cell
-    JOIN {Efficiency._meta.db_table} AS against ON against.cell_id = cell.id
-    JOIN {_CELL} AS baseline ON baseline.id = against.baseline_id
-    WHERE cell.study_id = %(study)s
-    UNION {_QUOTED}
+    SELECT study_id FROM {_CELL} WHERE id = ANY({_BASELINES})
+    UNION SELECT unnest({_QUOTED})
     UNION SELECT id FROM {Study._meta.db_table} WHERE id = %(study)s
 """
 
@@ -194,9 +197,9 @@ _SUMS = f"""
     UNION ALL SELECT 'file', pg_relation_filenode('{CHANGE_COUNTS_TABLE}')::bigint, 0
 """
 _ROLLUP_BASELINES_SQL = f"""
-    SELECT id, lab_id FROM {Study._meta.db_table} WHERE id = %(study)s OR id IN (
-        SELECT study_id FROM {_CELL} WHERE id IN ({_BASELINES})
-    ) ORDER BY id
+    SELECT id, lab_id FROM {Study._meta.db_table} WHERE id = %(study)s OR id = ANY(ARRAY(
+        SELECT study_id FROM {_CELL} WHERE id = ANY({_BASELINES})
+    )) ORDER BY id
 """
 
 RollupBaselines: TypeAlias = list[list[int]]
