@@ -36,22 +36,23 @@ from benchmarks.uploads.intake import UploadReceipt, submit_runs
 from benchmarks.uploads.uploaded_runs import FILE_DATE, ZONE
 
 KEY_NAMESPACE: Final = UUID("c252e1a7-7ede-4e53-a0df-450ce392b6d9")
-"""Never change it: keys make repeats safe."""
+"""Never change it: a repeated upload must get the same key."""
 MAX_DESCRIPTION_BYTES: Final = 64 * 1024
 """Larger files are not considered as descriptions of a machine."""
 ROOT_FOLDER: Final = "."
-"""Files that are in no system's folder."""
+"""The name of the folder for files outside any system's folder."""
 REQUIRED_FIELDS: Final = ("host", "hypervisor")
 
 
 @dataclass(frozen=True)
 class FileTimes:
-    """The time zone of printed times, and whether file dates count without any."""
+    """The zone of printed times; file dates replace missing ones if chosen."""
 
     zone: str = ""
     use_file_dates: bool = False
 
     def facts(self, text: str, modified: datetime | None) -> dict[str, str]:
+        """Return the facts that state these choices for one file."""
         facts = {}
         if self.zone and has_clock_time(text):
             facts[ZONE] = self.zone
@@ -80,7 +81,7 @@ class ArchiveRequest:
 
 @dataclass(frozen=True)
 class ArchiveFile:
-    """A file of an archive: its results or the problem, and receipts once stored."""
+    """A file of an archive: counts of its results, a problem, receipts once stored."""
 
     index: int
     name: str
@@ -210,7 +211,7 @@ def store_archive(
         except BenchmarksError as error:
             files[member.index] = replace(file, problem=error, sample_count=0)
     if not any(file.submissions for file in files.values()):
-        # The problem is common to all files, for instance an archived study.
+        # All files failed, probably for one reason, such as an archived study.
         raise next(file.problem for file in files.values() if file.problem)
     return replace(preview, files=tuple(files.values()))
 
@@ -221,9 +222,9 @@ def submit_file(
     run_document: Mapping[str, Any],
     request: ArchiveRequest,
 ) -> tuple[UploadReceipt, ...]:
-    """Store one file as runs of a target; raises BenchmarksError.
+    """Store one file with the fields of ``run_document``; raises BenchmarksError.
 
-    The upload key is derived from the content.
+    The upload key is derived from the content, so a repeated file is not stored again.
     """
     if member.refusal:
         raise member.refusal

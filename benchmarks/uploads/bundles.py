@@ -8,9 +8,9 @@ A bundle is a gzip file of lines, written by `agents/commands/bundle.py`:
     run {...}
     power {...}
 
-PREFIX identifies a token of the lab. SIGNATURE is the HMAC-SHA256 of the lines after
-the first one, by the SHA-256 of the token's secret: revoking the token invalidates its
-bundles. It is verified before anything else is parsed.
+PREFIX identifies a token of the lab. SIGNATURE is the HMAC-SHA256 of all lines but the
+first; its key is the SHA-256 of the token's secret, so revoking the token invalidates
+its bundles. The signature is verified before anything else is parsed.
 """
 
 import hmac
@@ -65,9 +65,10 @@ class ImportedBundle:
 def import_bundle(
     *, content: bytes, lab: Lab | None, person: User | None = None, actor: str = ""
 ) -> ImportedBundle:
-    """Verify a bundle and store its documents; ``lab`` restricts the accepted tokens.
+    """Verify a bundle and store its documents.
 
-    Raises InvalidError, and the errors of uploads (quotas).
+    With ``lab``, the token must be one of this lab. Raises InvalidError for an invalid
+    bundle, and the errors of uploads, such as RateLimitError.
     """
     prefix, signature, signed = _read_header(content)
     token = _signing_token(lab, prefix, signature, signed)
@@ -98,7 +99,7 @@ def _read_header(archive: bytes) -> tuple[str, str, bytes]:
     try:
         content = reader.decompress(archive, limit + 1)
     except zlib.error:
-        # The magic bytes of gzip: a damaged bundle.
+        # The first bytes of gzip: probably a damaged bundle.
         raise (
             _damaged() if archive.startswith(b"\x1f\x8b") else _not_a_bundle()
         ) from None
@@ -140,7 +141,7 @@ def _signing_token(
 ) -> Token:
     tokens = Token.objects.select_related("agent__lab", "lab").filter(prefix=prefix)
     token = tokens.filter(lab=lab).first() if lab else tokens.first()
-    # Always compared: the time does not reveal whether the token exists.
+    # Always compare, so that the time does not reveal whether the token exists.
     key = bytes.fromhex(token.digest) if token else bytes(32)
     is_valid_signature = hmac.compare_digest(
         hmac.new(key, signed, sha256).hexdigest(), signature

@@ -19,7 +19,7 @@ from benchmarks.models.run import (
 from benchmarks.studies.bulk_writes import insert_new, update_columns
 
 MIXED_CLOCKS = "mixed"
-# They decide whether two cells can be compared.
+# Facts that decide whether two cells can be compared.
 COMMON_FACTS = ("host_kernel", "host_firmware", "meter")
 STATISTICS = ("n", "mean", "m2", "minimum", "maximum", "median", "q1", "q3")
 SUMMARY_FIELDS = (
@@ -58,7 +58,7 @@ CELL_RUNS_SQL = f"""
 """
 
 
-# Fetching one row per case is slow.
+# One row per run: fetching one row per case is slow.
 CASES_OF_RUNS = f"""
     SELECT run_id, array_agg(case_id) FROM {RunMean._meta.db_table}
     WHERE lab_id = ANY(%s) AND run_id = ANY(%s) GROUP BY run_id
@@ -95,6 +95,7 @@ class CellRunColumns(NamedTuple):
 
 
 def store_run_means(runs: Sequence[Run]) -> None:
+    """Recompute the mean of each case of these runs from the stored samples."""
     ids = [[run.lab_id for run in runs], [run.pk for run in runs]]
     RunMean.objects.filter(lab__in=set(ids[0]), run__in=ids[1]).delete()
     with connection.cursor() as cursor:
@@ -106,6 +107,7 @@ def store_run_means(runs: Sequence[Run]) -> None:
 
 
 def affected_cells(runs: Iterable[Run]) -> set[CellKey]:
+    """Return the cells to which these runs contribute by their stored means."""
     by_id = {run.pk: run for run in runs}
     with connection.cursor() as cursor:
         labs = [run.lab_id for run in by_id.values()]
@@ -138,7 +140,7 @@ def lock_cases(pairs: Iterable[tuple[int, int]]) -> None:
 
 
 def summarize_cells(keys: Iterable[CellKey]) -> list[Cell]:
-    """Recompute these cells from their runs.
+    """Recompute the statistics of these cells from their runs; create missing cells.
 
     ``n`` is 0 without runs; the caller deletes such cells when they are unused.
     """
@@ -153,7 +155,7 @@ def summarize_cells(keys: Iterable[CellKey]) -> list[Cell]:
         runs = {
             cell_id: CellRunColumns(*columns) for cell_id, *columns in cursor.fetchall()
         }
-    # Only changed cells: writing a row makes cached pages stale.
+    # Store only changed cells: each written row invalidates cached pages.
     now = timezone.now()
     changed = []
     for cell in cells.values():
@@ -161,7 +163,7 @@ def summarize_cells(keys: Iterable[CellKey]) -> list[Cell]:
         if any(getattr(cell, name) != value for name, value in summary.items()):
             for name, value in summary.items():
                 setattr(cell, name, value)
-            # The next check analyzes the distribution of the samples again.
+            # So that the next check analyzes the distribution of the runs again.
             cell.updated_at = now
             changed.append(cell)
     update_columns(Cell, (*SUMMARY_FIELDS, "updated_at"), changed)

@@ -1,4 +1,4 @@
-"""Choice and storage of the efficiencies of cells."""
+"""Choice of each cell's baseline, and storage of its relative performance."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -46,14 +46,14 @@ from benchmarks.uploads.load_baseline_candidates import (
 
 State = Efficiency.State
 SUM = "sum"
-# The reason names the most similar native case.
+# If a similar case was measured natively, the reason names it.
 STATES_WITHOUT_NATIVE = (State.MISSING, State.OTHER_PARAMETERS, State.UNIT_MISMATCH)
-# Native cases of all studies, of public ones, or of each study.
+# A key of `NativeCases` begins with one of these or with the id of a study.
 ALL_STUDIES, PUBLIC_STUDIES = "all", "public"
 NativeCases = Mapping[tuple[Any, ...], Mapping[int, MeasuredCase]]
 SINGLE = "single"
-# Sessions differ if both cells have known sessions and no common one. Before the first
-# ANALYZE, a join of every cell of the study with every other one was planned.
+# Two cells have different sessions if all their sessions are known and none is common.
+# Subqueries: without statistics, PostgreSQL would join every pair of cells.
 _SESSIONS = f"""(
     SELECT array_agg(session_id) FROM {CellSession._meta.db_table} WHERE cell_id = %s
     HAVING bool_and(session_id IS NOT NULL)
@@ -79,7 +79,7 @@ STORED_FIELDS = (
     "baseline_n",
     "reason",
 )
-# Raw SQL returns serialized reasons.
+# Raw SQL returns reasons as they are stored (serialized).
 STORED_EFFICIENCIES_SQL = f"""
     SELECT cell_id, {", ".join(STORED_FIELDS)} FROM {Efficiency._meta.db_table}
     WHERE cell_id = ANY(%s)
@@ -96,6 +96,7 @@ class ComputedEfficiency:
 
     @property
     def stored_values(self) -> tuple[Any, ...]:
+        """The values of `STORED_FIELDS`."""
         baseline_values: tuple[Any, ...] = (None, None, None)
         if self.baseline is not None:
             baseline_values = (self.baseline.pk, self.baseline.mean, self.baseline.n)
@@ -114,7 +115,10 @@ def recompute_study_efficiencies(study: Study) -> None:
 
 
 def recompute_affected_efficiencies(study: Study) -> None:
-    """Recompute a study with a new visibility, and cells that may use its natives."""
+    """Recompute a study whose visibility changed, and cells that may use its natives.
+
+    Natives are cells measured without hypervisor.
+    """
     cells = Cell.objects.filter(study=study)
     lock_cases(cells.order_by().values_list("lab_id", "case_id").distinct())
     natives = cells.filter(system__hypervisor=NATIVE).order_by()
@@ -125,7 +129,7 @@ def recompute_affected_efficiencies(study: Study) -> None:
 def recompute_outdated() -> int:
     """Recompute studies with outdated `efficiency_rules`; return their number.
 
-    Also process uploads with CPU time costs again.
+    Also queue uploads whose results may have derived CPU costs.
     """
     outdated = Study.objects.filter(efficiency_rules__lt=CURRENT_EFFICIENCY_RULES)
     ids = list(outdated.order_by("pk").values_list("pk", flat=True))
@@ -183,7 +187,7 @@ def recompute_efficiencies(changed_cells: Sequence[Cell]) -> None:
         [cell for cell in changed_candidates if cell.system.is_native],
         {study_id for _, _, study_id in keys},
     )
-    # A changed cell may be their baseline.
+    # Groups of cells whose baseline may be a changed cell.
     baseline_groups = (
         {_native_group(cell) for cell in changed_candidates if cell.system.is_native}
         | {
@@ -221,11 +225,11 @@ def recompute_efficiencies(changed_cells: Sequence[Cell]) -> None:
                 )
             )
         ]
-    # The baseline of a slot is a single run of the same system.
+    # The baseline of a slot is a single run of the same system, never a native case.
     missing = [
         efficiency for efficiency in efficiencies if efficiency.state == State.MISSING
     ]
-    _store_near_case_reasons(
+    _set_near_case_reasons(
         [efficiency for efficiency in missing if not _is_slot(efficiency.cell)]
     )
     with connection.cursor() as cursor:
@@ -265,6 +269,7 @@ def _by_case(
 
 
 def _cells_without_native(cells: Iterable[CandidateCell]) -> list[CandidateCell]:
+    """Return cells whose study has no native cell of the same case, host and OS."""
     unpaired = []
     for same_case in _by_case(cells).values():
         natives = _NativeCells(same_case)
@@ -281,37 +286,43 @@ def _cells_without_native(cells: Iterable[CandidateCell]) -> list[CandidateCell]
 
 
 class _NativeCells:
+    """The native cells of one lab and case, by `native_key`."""
+
     def __init__(self, cells: Iterable[CandidateCell]) -> None:
-        self.at: dict[tuple[Any, ...], list[CandidateCell]] = defaultdict(list)
-        self.seen: dict[tuple[Any, ...], list[CellConditions]] = {}
+        self.by_key: dict[tuple[Any, ...], list[CandidateCell]] = defaultdict(list)
+        self.visible: dict[tuple[Any, ...], list[CellConditions]] = {}
         for cell in cells:
             if cell.system.is_native:
-                self.at[native_key(cell.conditions)].append(cell)
+                self.by_key[native_key(cell.conditions)].append(cell)
 
     def visible_to(self, cell: CandidateCell) -> Sequence[CellConditions]:
         """Return the possible baselines that all viewers of the cell can see."""
         keys = candidate_native_keys(cell.conditions)
         key = (cell.study_id, keys)
-        if key not in self.seen:
-            self.seen[key] = [
+        if key not in self.visible:
+            self.visible[key] = [
                 native.conditions
                 for location in keys
-                for native in self.at.get(location, ())
+                for native in self.by_key.get(location, ())
                 if cell.study.may_use_baselines_of(native.study)
             ]
-        return self.seen[key]
+        return self.visible[key]
 
     def is_measured_by_study(self, cell: CandidateCell) -> bool:
         """Return whether the cell's study has a native cell with the same OS."""
         return any(
             native.study_id == cell.study_id
             and same_os(cell.conditions, native.conditions)
-            for native in self.at.get(candidate_native_keys(cell.conditions)[0], ())
+            for native in self.by_key.get(candidate_native_keys(cell.conditions)[0], ())
         )
 
 
 def _unpaired_near_new_natives(ids: set[int]) -> set[int]:
-    """Return unpaired cells where native cells are new or have no runs."""
+    """Return cells without native baseline whose host and tool have new native cells.
+
+    Native cells that lost their runs count as new. Deletes the efficiencies of cells
+    without runs.
+    """
     Efficiency.objects.filter(cell__in=ids_subquery(ids), cell__n=0).delete()
     new = Cell.objects.filter(pk__in=ids_subquery(ids), efficiency=None)
     locations = new.filter(system__hypervisor=NATIVE).values_list(
@@ -321,6 +332,7 @@ def _unpaired_near_new_natives(ids: set[int]) -> set[int]:
 
 
 def _unpaired(locations: Iterable[tuple[int, int, str]]) -> set[int]:
+    """Return cells without native baseline, by lab, host and tool."""
     cell_ids: set[int] = set()
     for lab, host, tool in set(locations):
         unpaired = Efficiency.objects.filter(
@@ -334,8 +346,8 @@ def _unpaired(locations: Iterable[tuple[int, int, str]]) -> set[int]:
     return cell_ids
 
 
-def _store_near_case_reasons(missing: Sequence[ComputedEfficiency]) -> None:
-    """Set the reason to the most similar case that was measured natively."""
+def _set_near_case_reasons(missing: Sequence[ComputedEfficiency]) -> None:
+    """Let state and reason name the most similar case that was measured natively."""
     if not missing:
         return
     natives = _native_cases([efficiency.cell for efficiency in missing])
@@ -391,7 +403,7 @@ def _single_run_group(cell: CandidateCell) -> tuple[Any, ...]:
 
 
 def _slot_group(cell: CandidateCell) -> tuple[Any, ...]:
-    """The reason of these slots may mention this sum or single run."""
+    """Group slots with the sums and single runs that their reasons may mention."""
     return ("slots", cell.study_id, cell.case_id)
 
 
@@ -415,23 +427,35 @@ def _choose_efficiency(
             (native for native in same_case if native.pk == choice.baseline_id), None
         )
         return _compute_efficiency(cell, baseline, choice.state, choice.reason)
-    # Without native runs a study is compared with its reference system.
-    if cell.system_id == reference:
-        return _compute_efficiency(cell, None, State.REFERENCE, "")
-    reference_key = (cell.study_id, reference, *_setup(cell))
-    for candidate in same_case:
-        if reference_key == (
-            candidate.study_id,
-            candidate.system_id,
-            *_setup(candidate),
-        ):
-            return _compute_efficiency(cell, candidate, State.AGAINST_REFERENCE, "")
+    if efficiency := _reference_efficiency(cell, same_case):
+        return efficiency
     no_reference = Sentence(
         "The reference system has no result for this benchmark either."
     )
     return _compute_efficiency(
         cell, None, State.MISSING, join_sentences([choice.reason, no_reference])
     )
+
+
+def _reference_efficiency(
+    cell: CandidateCell, same_case: Sequence[CandidateCell]
+) -> ComputedEfficiency | None:
+    """Return the efficiency relative to the study's reference system.
+
+    None if the study has none, or the system has no such cell.
+    """
+    reference = cell.study.reference_system_id
+    if cell.system_id == reference:
+        return _compute_efficiency(cell, None, State.REFERENCE, "")
+    reference_key = (cell.study_id, reference, *_setup(cell))
+    for candidate in same_case if reference else ():
+        if reference_key == (
+            candidate.study_id,
+            candidate.system_id,
+            *_setup(candidate),
+        ):
+            return _compute_efficiency(cell, candidate, State.AGAINST_REFERENCE, "")
+    return None
 
 
 def _is_slot(cell: CandidateCell) -> bool:
@@ -467,18 +491,7 @@ def _slowdown_efficiency(
             n=cell.vms or Sentence("several"),
         )
         return _compute_efficiency(cell, baseline, State.SLOWDOWN, reason)
-    reference = cell.study.reference_system_id
-    if cell.system_id == reference:
-        return _compute_efficiency(cell, None, State.REFERENCE, "")
-    reference_key = (cell.study_id, reference, *_setup(cell))
-    for candidate in same_case if reference else ():
-        if reference_key == (
-            candidate.study_id,
-            candidate.system_id,
-            *_setup(candidate),
-        ):
-            return _compute_efficiency(cell, candidate, State.AGAINST_REFERENCE, "")
-    return _compute_efficiency(
+    return _reference_efficiency(cell, same_case) or _compute_efficiency(
         cell, None, State.MISSING, _no_single_run_reason(cell, same_case)
     )
 
@@ -486,7 +499,7 @@ def _slowdown_efficiency(
 def _no_single_run_reason(
     cell: CandidateCell, same_case: Sequence[CandidateCell]
 ) -> Sentence:
-    """Return why one of several VMs has no ratio, and which result has one."""
+    """Return why one of several VMs has no ratio, and whether their sum has one."""
     sentences = [
         Sentence(
             "One of several VMs is compared with the same system running alone, "

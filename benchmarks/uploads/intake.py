@@ -1,6 +1,7 @@
 """Intake of uploads: validate, store unchanged, and queue processing.
 
-Everything is committed on return. One invalid document rejects its batch.
+Runs, texts and jobs are committed on return. If one document of a batch is invalid,
+nothing of the batch is stored.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -138,7 +139,7 @@ Named = TypeVar("Named", Session, CoRun)
 
 @dataclass(frozen=True)
 class Upload:
-    """A document with its key and stored text."""
+    """An uploaded document, its key, and the text that is stored for it."""
 
     document: dict[str, Any]
     key: UUID
@@ -150,7 +151,7 @@ class Upload:
     def from_document(
         cls, document: dict[str, Any], parsed_samples: SampleColumns | None = None
     ) -> "Upload":
-        # Equal documents have equal digests.
+        # With sorted keys, equal documents have equal digests.
         text = orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
         digest = sha256(text).hexdigest()
         return cls(
@@ -165,7 +166,7 @@ class Upload:
 
 @dataclass(frozen=True)
 class UploadReceipt:
-    """The stored run of one document; ``repeated`` if it was stored before."""
+    """The stored run of one document; ``repeated`` if an earlier request stored it."""
 
     run_id: int
     key: UUID
@@ -177,8 +178,8 @@ class UploadReceipt:
 class PreparedRun:
     """A valid run: every object it refers to exists or can be created.
 
-    ``samples`` is None if a worker reads them. The last ``derived_count`` samples were
-    computed from the others.
+    ``samples`` is None if a worker will read them from the text. The last
+    ``derived_count`` samples were computed from the others.
     """
 
     upload: Upload
@@ -193,6 +194,8 @@ class PreparedRun:
 
 @dataclass(frozen=True)
 class Resolver:
+    """The objects of a lab that the documents of a batch refer to."""
+
     lab: Lab
     studies: dict[str, Study]
     hosts: dict[str, Host]
@@ -218,6 +221,7 @@ class Resolver:
         )
 
     def prepare(self, upload: Upload) -> PreparedRun:
+        """Validate an upload; raise BenchmarksError if it cannot be stored."""
         document = upload.document
         study = self.studies.get(document["study"])
         if study is None:
@@ -234,6 +238,7 @@ class Resolver:
         samples: SampleColumns | None = None
         derived = 0
         if "output" in document:
+            # Raises ParseError if the locale is unknown.
             uses_decimal_comma(document.get("locale"))
         elif tool:
             uploaded = upload.read_samples(tool)
@@ -279,6 +284,7 @@ class Resolver:
 
 
 def run_fields(document: Mapping[str, Any], tool: Tool | None) -> dict[str, Any]:
+    """Return the fields of `Run` that a document states."""
     scenario = document.get("scenario", "single")
     # One VM alone is slot 1 of 1, even if not stated.
     is_single = scenario == "single"
@@ -296,10 +302,10 @@ def run_fields(document: Mapping[str, Any], tool: Tool | None) -> dict[str, Any]
 def submit_runs(
     *, agent: Agent, documents: Sequence[dict[str, Any]]
 ) -> list[UploadReceipt]:
-    """Store every document as a run and queue its processing; repeating is safe.
+    """Store every document as a run and queue its processing.
 
-    Raises BatchRefusedError with the problem of each invalid document, or
-    RateLimitError; nothing is stored then.
+    A document that was stored before is not stored again. Raises BatchRefusedError with
+    the problem of each invalid document, or RateLimitError; nothing is stored then.
     """
     return submit_uploads(
         agent=agent, uploads=[Upload.from_document(document) for document in documents]
@@ -325,7 +331,11 @@ def submit_uploads(
 
 @dataclass(frozen=True, slots=True)
 class _NamedObjects:
-    """A row of `LOOKUP_SQL`; None: missing."""
+    """A row of `LOOKUP_SQL`: the objects that an upload names, None if missing.
+
+    ``custom_tools`` changes with every declaration of the lab. ``cases`` is the XOR of
+    the hashes of the cases' fingerprints.
+    """
 
     study_id: int | None
     host_id: int | None
@@ -343,14 +353,14 @@ class _NamedObjects:
     cases: int | None
 
 
-# By fingerprint, and custom tools by lab. `LOOKUP_SQL` verifies both: the database may
-# have been restored from a backup.
+# Ids and hashes of cases by fingerprint, and custom tools by lab. `LOOKUP_SQL` verifies
+# both, because the database may have been restored from a backup.
 _case_ids: dict[str, tuple[int, int]] = {}
 _own_tools: dict[int, tuple[str, tuple[DeclaredTool, ...]]] = {}
 
 
 def clear_caches(**_signal: Any) -> None:
-    """A new connection may see another state of the database."""
+    """Clear the caches: a new connection may see another state of the database."""
     _case_ids.clear()
     _own_tools.clear()
 
@@ -358,11 +368,11 @@ def clear_caches(**_signal: Any) -> None:
 connection_created.connect(clear_caches, dispatch_uid="intake caches ids")
 
 
-@rls.allow_all()  # each statement names the lab
+@rls.allow_all()  # each statement filters by lab
 def _submit_fast(
     agent: Agent, upload: Upload, token: Token | None
 ) -> UploadReceipt | None:
-    """Store a run that needs no new objects in two statements, else return None."""
+    """Store a run in two statements; return None if it needs other new objects."""
     document, lab_id = upload.document, agent.lab_id
     system = document["system"]
     if "samples" not in document or not isinstance(system, dict):
@@ -423,7 +433,7 @@ def _submit_fast(
     )
     admit_uploads(lab_id, runs=1, size=len(upload.text))
     try:
-        # One statement is a transaction by itself, unless one is open.
+        # A single statement needs a savepoint only inside an open transaction.
         with transaction.atomic() if connection.in_atomic_block else nullcontext():
             stored = store_uploads(lab_id=lab_id, agent_id=agent.pk, runs=[run])
     except IntegrityError:
@@ -467,7 +477,7 @@ def _can_store_directly(
 
 
 def _find_case_ids(cases: Sequence[SampleCase]) -> dict[str, tuple[int, int]] | None:
-    """Return ids and hashes by fingerprint; None if a case is not stored."""
+    """Return ids and hashes of cases by fingerprint; None if one is not stored."""
     fingerprints = {case.fingerprint for case in cases}
     if missing := [key for key in fingerprints if key not in _case_ids]:
         if len(_case_ids) > CASE_ID_CACHE_SIZE:
@@ -486,7 +496,7 @@ def _system_fingerprint(description: bytes) -> str:
 
 def _submit(agent: Agent, uploads: Sequence[Upload]) -> list[UploadReceipt]:
     keys = [upload.key for upload in uploads]
-    # Position 1 is the upload itself.
+    # Runs at later positions were found in the text of the first one.
     uploaded = Run.objects.filter(agent=agent, key__in=keys, upload_position=1)
     runs = {run.key: (run.pk, run.status) for run in uploaded}
     digests = {run.key: run.digest for run in uploaded}
@@ -600,7 +610,7 @@ def _store_by_name(
     lab: Lab, model: type[Named], names: Iterable[tuple[Study, str]]
 ) -> dict[tuple[int, str], Named]:
     """Return sessions or co-runs by study and name; create missing ones."""
-    # Concurrent uploads of the same new names lock in the same order.
+    # Sorted, so that concurrent uploads of the same new names cannot deadlock.
     keys = sorted({(study.pk, name) for study, name in names if name})
     if not keys:
         return {}

@@ -26,6 +26,8 @@ COLUMNS = (
     *("common_facts", "first_at", "last_at", "declared_session_id"),
 )
 
+# Native cells, VMs relative to one VM alone, and cells that already use a native cell
+# of their own study and OS.
 NEEDS_NO_OTHER_STUDY = (
     Q(system__hypervisor=NATIVE)
     | Q(efficiency__state=Efficiency.State.SLOWDOWN)
@@ -40,7 +42,7 @@ NEEDS_NO_OTHER_STUDY = (
 
 @dataclass(slots=True, eq=False)
 class CandidateCell:
-    """``mean`` is 0 without runs."""
+    """A cell with the data that decide about baselines; ``mean`` is 0 without runs."""
 
     pk: int
     lab_id: int
@@ -63,7 +65,10 @@ class CandidateCell:
 def cells_of_studies(
     case_keys: Collection[tuple[int, int, int]], ids: Collection[int]
 ) -> list[CandidateCell]:
-    """Return the cells of (lab, case, study) that have runs or are in ``ids``."""
+    """Return cells of these labs, cases and studies that have runs or are in ``ids``.
+
+    Labs, cases and studies are filtered separately, not by key.
+    """
     labs, cases, studies = ({key[column] for key in case_keys} for column in range(3))
     cells = Cell.objects.filter(
         lab__in=labs, study__in=studies, case__in=ids_subquery(cases)
@@ -76,7 +81,10 @@ def cells_of_other_studies(
     natives: Collection[CandidateCell],
     studies: Collection[int],
 ) -> list[CandidateCell]:
-    """Return possible baselines of ``unpaired``, and cells that may use ``natives``."""
+    """Return possible baselines of ``unpaired``, and cells that may use ``natives``.
+
+    All are outside ``studies``.
+    """
     if not (unpaired or natives):
         return []
     cells = (*unpaired, *natives)

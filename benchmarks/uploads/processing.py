@@ -53,18 +53,19 @@ logger = logging.getLogger(__name__)
 
 # Runs per batch, and how many of them may need parsing.
 BATCH_RUNS, BATCH_TEXTS = 1000, 200
-# A lab with this many waiting samples is uploading a study in pieces: wait, because
-# each batch recomputes the same cells.
+# A lab with this many waiting samples is uploading a study in pieces. Wait until no run
+# or bulk request arrives for the length of the gap: each batch would recompute the same
+# cells.
 BURST_SAMPLES = 20_000
 RUN_GAP, PIECE_GAP = timedelta(seconds=0.5), timedelta(seconds=2.5)
 MAX_BURST_WAIT = timedelta(seconds=10)
-# The sweeper has other work.
+# Return after so many batches, because the sweeper has other work.
 MAX_BATCHES = 200
 RETRY_DELAY = timedelta(seconds=2)
 ALWAYS_KILLED_WORKER: Final = template(
     "The worker stopped each time while processing it."
 )
-# The gap between claiming rows and locking them.
+# Covers the gap between claiming rows and locking them.
 CLAIM_LEASE = timedelta(seconds=2)
 UPLOADS = Job.objects.filter(kind=JobKind.UPLOAD)
 LOCK_DUE_PARTITIONS_SQL = f"""
@@ -83,10 +84,10 @@ UNLOCK_PARTITIONS_SQL = (
 def process_due_uploads(
     limit: int = BATCH_RUNS, min_age_s: float = 0, is_bulk: bool = True
 ) -> int:
-    """Process the waiting uploads that are due; return the number of finished runs.
+    """Process waiting uploads that are due and ``min_age_s`` old.
 
     Single uploads come before bulk uploads, which are not processed without
-    ``is_bulk``.
+    ``is_bulk``. Return the number of finished runs.
     """
     finished, until = 0, timezone.now() - timedelta(seconds=min_age_s)
     for _ in range(MAX_BATCHES):
@@ -120,7 +121,7 @@ def _locked_partitions(created_before: datetime, is_bulk: bool) -> Iterator[list
     try:
         yield partitions
     finally:
-        # A closed session has released its locks.
+        # A lost connection has released its locks.
         if partitions:
             with suppress(DatabaseError, InterfaceError), connection.cursor() as cursor:
                 cursor.execute(UNLOCK_PARTITIONS_SQL, [partitions])
@@ -232,7 +233,7 @@ def process_runs(
 ) -> None:
     """Read uploads and update their runs, cells and efficiencies.
 
-    The samples of ``are_preparsed`` were stored at intake.
+    The samples of uploads whose ids are in ``are_preparsed`` were stored at intake.
     """
     stored = [upload for upload in uploads if upload.pk in are_preparsed]
     uploads = [upload for upload in uploads if upload.pk not in are_preparsed]
@@ -284,6 +285,7 @@ def _declared_tools(uploads: Sequence[Run]) -> dict[str, DeclaredTool]:
 
 
 def queue_follow_ups(cells: Sequence[Cell], run_ids: Sequence[int]) -> None:
+    """Queue checks and energy jobs after these cells and runs changed."""
     cells_of_cases = Cell.objects.filter(
         lab__in={cell.lab_id for cell in cells},
         case__in=ids_subquery({cell.case_id for cell in cells}),
@@ -301,6 +303,7 @@ def queue_follow_ups(cells: Sequence[Cell], run_ids: Sequence[int]) -> None:
 
 
 def reprocessing_jobs(runs: Iterable[Run]) -> list[Job]:
+    """Return unsaved jobs that process these uploads again."""
     return [
         Job(
             kind=JobKind.UPLOAD,

@@ -1,6 +1,6 @@
 """Parsing of old uploads with the current parsers, with a report of changes.
 
-Each step is one transaction and idempotent.
+Each step is one transaction and can be repeated.
 """
 
 import logging
@@ -40,7 +40,8 @@ def create_reparse(
 ) -> Reparse:
     """Create a reparse of all uploads, or those of a study or tool.
 
-    Returns the unfinished one, if any. Raises UnknownNameError.
+    Returns the unfinished reparse of the same study and tool, if there is one. Raises
+    UnknownNameError.
     """
     if study and (
         unfinished := study.reparses.filter(tool=tool, finished_at=None).first()
@@ -55,7 +56,7 @@ def create_reparse(
 
 
 def advance_reparses() -> int:
-    """Do one step of every unlocked reparse; return the number done."""
+    """Do one step of every unlocked reparse; return the number of steps."""
     unfinished = Reparse.objects.filter(finished_at=None).order_by("pk")
     return sum(run_step(pk) for pk in unfinished.values_list("pk", flat=True))
 

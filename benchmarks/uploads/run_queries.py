@@ -32,7 +32,7 @@ def listed_runs(viewer: Viewer, **filters: Any) -> QuerySet[Run]:
 
 
 def find_run(viewer: Viewer, run_id: int) -> Run:
-    """Return one run with its upload, or raise NotFoundError."""
+    """Return a visible run, or raise NotFoundError."""
     run = visible_runs(viewer, pk=run_id).first()
     if run is None:
         raise NotFoundError(Sentence("run"), run_id)

@@ -22,7 +22,7 @@ from benchmarks.worker_wakeup import is_bulk
 RUN_TABLE, TEXT_TABLE, JOB_TABLE, SAMPLE_TABLE = (
     model._meta.db_table for model in (Run, RunOutput, Job, Sample)
 )
-# Name and PostgreSQL type.
+# Parameters of the statements and their PostgreSQL types.
 RUN_INPUTS: Final[Mapping[str, str]] = {
     "study_id": "bigint",
     "system_id": "bigint",
@@ -50,13 +50,13 @@ RUN_INPUTS: Final[Mapping[str, str]] = {
     "repetitions": "text",
     "values": "text",
 }
-# Not columns of the table of runs.
+# They are stored in other tables than that of the runs.
 OTHER_TABLE_INPUTS: Final = ("text", "is_preparsed", "cases", "repetitions", "values")
 COLUMNS = ", ".join(
     f'"{name}"' for name in RUN_INPUTS if name not in OTHER_TABLE_INPUTS
 )
 NAMES = ", ".join(f'"{name}"' for name in RUN_INPUTS)
-# In text format psycopg would escape every quote of JSON.
+# Binary (%b): in text format, psycopg would escape every quote of JSON.
 ARRAYS = ", ".join(f"%({name})b::text[]::{kind}[]" for name, kind in RUN_INPUTS.items())
 VALUES = ", ".join(f"%({name})s::{kind}" for name, kind in RUN_INPUTS.items())
 SAMPLE_COLUMNS = "lab_id, run_id, sequence, case_id, repetition, value"
@@ -120,7 +120,7 @@ STORE_SAMPLES = f"""
 
 
 class StoredSampleColumns(NamedTuple):
-    """Values are in the unit of the case."""
+    """Samples of a run by column: case ids, repetitions, values in the case's unit."""
 
     cases: Sequence[int] = ()
     repetitions: Sequence[int] = ()
@@ -129,7 +129,7 @@ class StoredSampleColumns(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NewRun:
-    """A run to be stored; ``samples`` is None if a worker reads its text."""
+    """A run to be stored; ``samples`` is None if a worker must read its text."""
 
     key: UUID
     digest: str
@@ -143,6 +143,7 @@ class NewRun:
     derived_count: int = 0
 
     def inputs(self) -> dict[str, str | None]:
+        """Return the values of `RUN_INPUTS` as text."""
         started_at = self.fields.get("started_at")
         samples = self.samples or StoredSampleColumns()
         values = {

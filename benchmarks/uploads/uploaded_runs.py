@@ -54,7 +54,7 @@ ZONE: Final = "time zone"
 """The time zone of times printed in the output."""
 
 MIN_NORMAL_FLOAT: Final = float_info.min
-"""From this value on, values in the metric's unit need no further validation."""
+"""Smaller values than this one are validated even in the metric's unit."""
 
 # Agents measure the same cases again and again.
 SAMPLE_CASE_CACHE_SIZE: Final = 8192
@@ -62,7 +62,7 @@ SAMPLE_CASE_CACHE_SIZE: Final = 8192
 
 @dataclass(frozen=True, slots=True)
 class SampleCase:
-    """``fingerprint`` identifies the stored `Case`."""
+    """A case that may be unsaved; ``fingerprint`` identifies the stored `Case`."""
 
     tool: Tool
     metric: Metric
@@ -85,7 +85,7 @@ class SampleCase:
 
 @dataclass(frozen=True, slots=True)
 class CaseSample:
-    """In the unit of its metric."""
+    """A sample in the unit of its metric."""
 
     case: SampleCase
     repetition: int
@@ -93,7 +93,10 @@ class CaseSample:
 
 
 class SampleColumns(NamedTuple):
-    """Samples of a run by column: objects would take longer than storing them."""
+    """Samples of a run by column.
+
+    Creating an object per sample would take longer than storing the samples.
+    """
 
     cases: Sequence[SampleCase] = ()
     repetitions: Sequence[int] = ()
@@ -123,8 +126,8 @@ class SampleColumns(NamedTuple):
 class UploadedRun:
     """A run of an upload: its samples, or the reason why there are none.
 
-    ``parser_version`` and the lines are None if samples were uploaded. ``derived``
-    samples were computed from ``samples``.
+    ``parser_version``, ``first_line`` and ``last_line`` are None if samples were
+    uploaded. ``derived`` samples were computed from ``samples``.
     """
 
     tool: str
@@ -146,7 +149,7 @@ SamplesByRun = dict[Run, tuple[CaseSample, ...]]
 
 def parse_samples(tool: Tool, samples: Iterable[Mapping[str, Any]]) -> list[CaseSample]:
     """Return the samples of a document; errors name the invalid sample."""
-    # A custom tool may be declared again.
+    # The declaration of a custom tool may change, so its cases are not cached.
     is_shared = tools.TOOLS.get(tool.slug) is tool
     parsed = []
     for index, sample in enumerate(samples):
@@ -251,7 +254,7 @@ def derived_samples(
 
 
 def parse_stored_upload(
-    text: str, custom_tools: DeclaredTool | None = None
+    text: str, custom_tool: DeclaredTool | None = None
 ) -> tuple[UploadedRun, ...]:
     """Return the runs of a stored upload, at least one.
 
@@ -259,10 +262,10 @@ def parse_stored_upload(
     """
     document = orjson.loads(text)
     name, facts = document.get("tool", ""), document.get("facts", {})
-    tool = custom_tools.tool if custom_tools else tools.get(name) if name else None
+    tool = custom_tool.tool if custom_tool else tools.get(name) if name else None
     stated = UploadedRun(
         tool=tool.slug if tool else "",
-        custom_tool_version=custom_tools.version if custom_tools else None,
+        custom_tool_version=custom_tool.version if custom_tool else None,
         tool_version=document.get("tool_version", ""),
         facts=facts,
         started_at=parse_timestamp(document.get("started_at")) or _file_date(document),
@@ -275,8 +278,8 @@ def parse_stored_upload(
                     stated, samples=samples, derived=derived_samples(tool, samples)
                 ),
             )
-        if custom_tools:
-            return _table_results(stated, custom_tools, document)
+        if custom_tool:
+            return _table_results(stated, custom_tool, document)
         # The command of the agent may have parameters that the output does not print.
         execution = facts.get("execution")
         argv = execution.get("argv") if isinstance(execution, dict) else None
@@ -290,17 +293,17 @@ def parse_stored_upload(
 
 
 def _table_results(
-    stated_result: UploadedRun, custom_tools: DeclaredTool, document: Mapping[str, Any]
+    stated_result: UploadedRun, custom_tool: DeclaredTool, document: Mapping[str, Any]
 ) -> tuple[UploadedRun, ...]:
     results = []
     for run in read_sample_file(
-        custom_tools.tool, document["output"], document.get("locale")
+        custom_tool.tool, document["output"], document.get("locale")
     ):
         result = replace(
             stated_result, first_line=run.first_line, last_line=run.last_line
         )
         try:
-            samples = parse_samples(custom_tools.tool, run.samples)
+            samples = parse_samples(custom_tool.tool, run.samples)
             results.append(replace(result, samples=tuple(samples)))
         except BenchmarksError as error:
             results.append(replace(result, reason=error.sentence))
@@ -308,7 +311,7 @@ def _table_results(
 
 
 def _result(run: ExtractedRun, document: Mapping[str, Any]) -> UploadedRun:
-    """Return a run; statements of the uploader override printed values."""
+    """Return an extracted run; what the uploader stated overrides printed values."""
     printed = [
         {
             "metric": reading.metric,
@@ -359,7 +362,7 @@ def _start(run: ExtractedRun, document: Mapping[str, Any]) -> datetime | None:
 
 
 def _file_date(document: Mapping[str, Any]) -> datetime | None:
-    """Return the file date if the uploader declared that it counts."""
+    """Return the file's date, which is stated if the uploader chose to use it."""
     stated = document.get("facts", {}).get(FILE_DATE)
     try:
         date = datetime.fromisoformat(stated) if isinstance(stated, str) else None
@@ -392,7 +395,7 @@ def store_runs(
         key = orjson.dumps(changes, option=orjson.OPT_SORT_KEYS)
         runs_by_changes.setdefault(key, (changes, []))[1].append(runs[run_key].pk)
     for changes, ids in runs_by_changes.values():
-        # Writing a row makes cached pages stale.
+        # Each written row invalidates cached pages.
         if changes:
             Run.objects.filter(pk__in=ids).update(**changes)
     return {
@@ -453,7 +456,7 @@ def replace_samples(samples: SamplesByRun, cases: Mapping[str, int]) -> None:
     """Replace the stored samples of these runs; repeating is safe."""
     labs = {run.lab_id for run in samples}
     if Sample.objects.filter(lab__in=labs, run__in=samples).delete()[0]:
-        # The run's version changes with its samples.
+        # Data versions and caches notice changed samples by the rows of their runs.
         changed_runs = Run.objects.filter(pk__in=[run.pk for run in samples])
         changed_runs.update(sample_count=F("sample_count"))
     insert_samples(
