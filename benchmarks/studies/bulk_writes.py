@@ -50,7 +50,7 @@ def update_columns(
 def insert_new(
     model: type[Model], columns: Sequence[str], rows: Sequence[Sequence[Any]]
 ) -> None:
-    """Insert missing rows, with defaults for other columns."""
+    """Insert rows that are missing, with the model's defaults for other columns."""
     defaults = {
         str(field.column): field.get_db_prep_save(
             getattr(model(), field.attname), connection
@@ -64,7 +64,7 @@ def insert_new(
 def insert_or_replace(
     model: type[Model], columns: Sequence[str], rows: Sequence[Sequence[Any]]
 ) -> None:
-    """Insert or replace by key, the first column."""
+    """Insert rows, or replace those with the same key (the first column)."""
     key, *other_columns = map(connection.ops.quote_name, columns)
     changes = ", ".join(f"{name} = excluded.{name}" for name in other_columns)
     _insert(model, columns, rows, {}, f"ON CONFLICT ({key}) DO UPDATE SET {changes}")
@@ -77,7 +77,7 @@ def _insert(
     defaults: Mapping[str, Any],
     on_conflict: str,
 ) -> None:
-    """Insert array parameters, with ``defaults`` for each row."""
+    """Insert rows as array parameters; each row also gets ``defaults``."""
     if not rows:
         return
     names = map(connection.ops.quote_name, (*columns, *defaults))
@@ -93,7 +93,7 @@ def _insert(
 
 
 def _array(kind: str | None) -> str:
-    """Return a placeholder; binary text arrays avoid escaping."""
+    """Return the placeholder of an array; text is sent in binary, without escaping."""
     is_text = kind is not None and kind.startswith(("text", "varchar"))
     return f"%b::text[]::{kind}[]" if is_text else f"%s::{kind}[]"
 

@@ -18,10 +18,10 @@ STATISTICS = ("n", "mean", "m2", "minimum", "maximum", "rho", "first_mean")
 
 @dataclass(frozen=True)
 class SessionColumns:
-    """Statistics by column, ordered by ``cell``.
+    """Columns of `CellSession`, ordered by ``cell``.
 
-    Unknown: `UNKNOWN_TIME` in ``session``, NaN in ``first_at`` (seconds since 1970) and
-    in ``rho`` (also for too few runs).
+    ``first_at`` is in seconds since 1970. Unknown values are `UNKNOWN_TIME` in
+    ``session`` and NaN elsewhere; ``rho`` is also unknown for too few runs.
     """
 
     cell: NDArray[np.int64]
@@ -37,7 +37,7 @@ class SessionColumns:
 
     @property
     def days(self) -> dict[int, str]:
-        """First days of sessions of known time, as "2021-05-03"."""
+        """The first day of each session whose time is known, as "2021-05-03"."""
         has_start = ~np.isnan(self.first_at)
         starts: dict[int, float] = {}
         pairs = zip(
@@ -55,7 +55,7 @@ class SessionColumns:
     def of_cells(
         self, cell_ids: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], "SessionColumns"]:
-        """Return the sessions of these cells, and the index of each one's cell."""
+        """Return, for each session of these cells, the cell's index and the session."""
         first = np.searchsorted(self.cell, cell_ids, "left")
         counts = np.searchsorted(self.cell, cell_ids, "right") - first
         row = np.repeat(np.arange(len(cell_ids)), counts)
@@ -110,7 +110,7 @@ CELL_SESSIONS_SQL = f"""
 
 
 def study_sessions(study: Study) -> SessionColumns:
-    """Return a study's and its baselines' sessions, with one query."""
+    """Return the sessions of a study's cells and their baselines, with one query."""
     return _columns(STUDY_SESSIONS_SQL, {"study": study.pk})
 
 

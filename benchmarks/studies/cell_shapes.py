@@ -38,7 +38,7 @@ SHAPE_FIELDS = ("shape", "shape_codes", "order_shift", "shaped_at", "clock_trust
 STATISTICS = ("n", "mean", "m2", "minimum", "maximum")
 SESSION_FIELDS = (*STATISTICS, "rho", "first_mean", "first_at", "last_at")
 
-# Runs and means of each cell, ordered.
+# The ids and means of each cell's runs, in the order of the runs.
 ORDERED_CELL_RUNS_SQL = f"""
     {runs_of_cells_sql("cell.id = ANY(%s)")}
     SELECT run.cell_id, run.case_id, max(run.n),
@@ -54,7 +54,7 @@ STATED_RUNS_SQL = f"""
     JOIN {System._meta.db_table} AS system ON system.id = run.system_id
     WHERE run.id = ANY(%s)
 """
-# By run: by case would read a run's samples once per case.
+# Grouped by run first: by case, a run's samples would be read once per case.
 ITERATIONS_SQL = f"""
     SELECT run_id, case_id,
            (array_agg(value ORDER BY sequence))[1:{MAX_ITERATIONS_READ}]
@@ -62,7 +62,7 @@ ITERATIONS_SQL = f"""
     WHERE lab_id = %s AND run_id = ANY(%s) AND case_id = ANY(%s)
     GROUP BY run_id, case_id
 """
-# Samples numbered consecutively across uploads also give the order.
+# If samples are numbered across uploads, the numbers give the order of a session.
 SESSIONS_ORDERED_BY_REPETITION_SQL = f"""
     {runs_of_cells_sql("cell.id = ANY(%s)")}
     SELECT {CELL_ID_OF_SAMPLE_SQL} AS cell_id, run.session_id
@@ -84,7 +84,10 @@ class StatedRun(NamedTuple):
 
 
 class CellSessionRuns(NamedTuple):
-    """A session's indexes into a cell's runs; ``is_ordered``: by time."""
+    """A session's runs, as indexes of a cell's runs.
+
+    ``is_ordered`` if start times or a common upload give their order.
+    """
 
     session_id: int | None
     run_indexes: Sequence[int]
@@ -94,7 +97,7 @@ class CellSessionRuns(NamedTuple):
 
 
 class RunGroup(NamedTuple):
-    """Shared by all cells with the same runs."""
+    """A set of runs, with the data that all cells of these runs share."""
 
     runs: tuple[int, ...]
     runs_stated: Sequence[StatedRun]
@@ -103,6 +106,8 @@ class RunGroup(NamedTuple):
 
 
 class OrderedCellRuns(NamedTuple):
+    """The runs of a cell; ``most_samples`` is the largest number of samples of one."""
+
     case_id: int
     most_samples: int
     means: Sequence[float]
@@ -110,10 +115,10 @@ class OrderedCellRuns(NamedTuple):
 
 
 def shape_cells(study: Study) -> None:
-    """Update shapes and sessions of changed cells."""
+    """Describe the distributions of changed cells, and update their sessions."""
     study_cells = Cell.objects.filter(study=study)
     changed = study_cells.filter(~Q(shaped_at=F("updated_at")) | Q(shaped_at=None))
-    # Old shapes are large.
+    # Old shapes are large and not needed.
     unread = changed.only("updated_at", "decimals").order_by("pk")
     cells = {cell.pk: cell for cell in unread}
     runs = _runs_of(cells)
@@ -131,20 +136,20 @@ def shape_cells(study: Study) -> None:
     trust = _clock_trust_of_groups(study)
     for pk, cell in cells.items():
         cell.clock_trust = trust(runs[pk].run_group) if pk in runs else ""
-        # A run may be added meanwhile.
+        # Not the current time: a run may be added meanwhile.
         cell.shaped_at = cell.updated_at
         cell.shape, cell.shape_codes, cell.order_shift = None, "", 0.0
         if shape := shapes.get(pk):
             cell.shape_codes = ",".join(shape.shape_codes)
             cell.order_shift = shape.order_shift
             cell.shape = _stored_shape(shape)
-    # A worker may update other fields meanwhile.
+    # Only these columns: a worker may update others meanwhile.
     update_columns(Cell, SHAPE_FIELDS, list(cells.values()))
     _store_sessions(study, cells, runs, shapes, unordered)
 
 
 def unordered_cells(cell_ids: Collection[int]) -> set[int]:
-    """Return cells with a session of unordered runs."""
+    """Return cells with a session in which the order of runs is unknown."""
     unordered = _unordered_sessions(_runs_of(cell_ids))
     return {cell_id for cell_id, _session in unordered}
 
@@ -198,7 +203,7 @@ def _cell_session_runs(
 def _unordered_sessions(
     runs: Mapping[int, OrderedCellRuns],
 ) -> set[tuple[int, int | None]]:
-    """Return (cell, session) pairs of unordered runs."""
+    """Return pairs of cell and session in which the order of runs is unknown."""
     unordered = {
         (cell_id, session.session_id)
         for cell_id, cell_runs in runs.items()
@@ -206,7 +211,7 @@ def _unordered_sessions(
         if not session.is_ordered
     }
     with connection.cursor() as cursor:
-        # Also without ids, for a constant number of queries.
+        # Executed even without ids, for a constant number of queries.
         cursor.execute(
             SESSIONS_ORDERED_BY_REPETITION_SQL,
             [sorted({cell_id for cell_id, _ in unordered})],
@@ -217,7 +222,7 @@ def _unordered_sessions(
 def _readings(
     study: Study, runs: Mapping[int, OrderedCellRuns]
 ) -> dict[int, tuple[Sequence[float], Sequence[int | None]]]:
-    """Return run means by cell, or all samples if it has few runs, with sessions."""
+    """Return values by cell (run means, or samples of few runs) and their sessions."""
     short_cells = {
         pk: cell_runs
         for pk, cell_runs in runs.items()
@@ -277,7 +282,7 @@ def _stored_shape(shape: Shape) -> dict[str, Any]:
 
 
 def _clock_trust_of_groups(study: Study) -> Callable[[RunGroup], str]:
-    """Return a cached function for the worst clock of a group."""
+    """Return a cached function that returns the trust in a group's worst clock."""
     margin = study.equivalence_margin_percent / 100
     trust_by_runs: dict[tuple[int, ...], str] = {}
 

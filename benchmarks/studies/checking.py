@@ -1,4 +1,7 @@
-"""Checks of changed studies, shortly after the last upload. Repeating is safe."""
+"""Checks of changed studies, shortly after the last upload.
+
+A check can be repeated safely.
+"""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
@@ -47,7 +50,9 @@ UPLOADED_TWICE = RULES["uploaded-twice"]
 def check_due_studies(quiet: timedelta = QUIET_PERIOD) -> int:
     """Check studies without changes for ``quiet``; return their number.
 
-    Studies of a lab with waiting uploads are checked every half minute.
+    Two kinds of studies wait longer, up to `MAX_WAIT`: those with waiting uploads, and
+    those of a lab with waiting uploads that need a check only because other studies
+    changed.
     """
     now = timezone.now()
     waiting = Job.objects.filter(
@@ -55,8 +60,8 @@ def check_due_studies(quiet: timedelta = QUIET_PERIOD) -> int:
     )
     busy_studies = set(waiting.values_list("study", flat=True).distinct())
     checks = Job.objects.filter(kind=JobKind.CHECK)
-    unchanged = checks.filter(lab__in=waiting.values("lab"), detail=OTHERS_CHANGED)
-    busy_studies |= set(unchanged.values_list("study", flat=True)) - set(
+    by_others = checks.filter(lab__in=waiting.values("lab"), detail=OTHERS_CHANGED)
+    busy_studies |= set(by_others.values_list("study", flat=True)) - set(
         checks.exclude(detail=OTHERS_CHANGED).values_list("study", flat=True)
     )
     checked = 0
@@ -78,7 +83,7 @@ def has_check_due_soon() -> bool:
 @queue.job_handler(JobKind.CHECK)
 def _check(jobs: Jobs) -> None:
     with transaction.atomic():
-        # no_key: runs, which refer to the study, are stored meanwhile.
+        # no_key: uploads must be able to store runs of the study meanwhile.
         studies = Study.objects.select_for_update(no_key=True)
         study = studies.get(pk=jobs[0].subject_id)
         if all(job.detail == OTHERS_CHANGED for job in jobs):
@@ -104,11 +109,11 @@ def _check(jobs: Jobs) -> None:
 @transaction.atomic
 def check_study(study: Study) -> None:
     """Update sessions, shapes and flags; count repeated uploads once."""
-    # First: locks cells in the same order as processing.
+    # Duplicates come first: cells are locked in the same order as in processing.
     facts = study_facts(study)
     if exclude_duplicate_runs(study, facts):
         facts = study_facts(study)  # cells have changed
-    # Slow: processing must not wait for locked cells.
+    # The rules are slow, so they come before steps that lock cells for processing.
     findings = {finding.fingerprint: finding for finding in apply_rules(facts)}
     # Before shapes, which depend on sessions.
     derive_study_sessions(study)
@@ -119,7 +124,7 @@ def check_study(study: Study) -> None:
 
 @transaction.atomic
 def check_against_others(study: Study) -> None:
-    """Update flags that depend on other studies; read no runs."""
+    """Update the flags of rules that use other studies, without reading runs."""
     facts = study_facts(study, with_runs=False)
     rules = [rule for rule in RULES.values() if rule.uses_other_studies]
     findings = {finding.fingerprint: finding for finding in apply_rules(facts, rules)}
@@ -146,7 +151,7 @@ def _store_findings(
     baseline_studies: Collection[Id],
 ) -> None:
     """Replace the ``replaceable`` flags by findings."""
-    # Keep flags with a decision.
+    # Flags with a decision are resolved, not deleted.
     obsolete = replaceable.exclude(fingerprint__in=findings)
     obsolete.filter(status=Flag.Status.OPEN).delete()
     obsolete.filter(resolved_at=None).update(resolved_at=timezone.now())
@@ -177,7 +182,11 @@ def _link(
     untouched: Collection[int],
     baseline_studies: Collection[Id],
 ) -> None:
-    """Link flags to cells, or to all cells of runs; skip ``untouched`` flags."""
+    """Link flags to cells, runs and quoted studies.
+
+    A flag about runs only is linked to all cells of its runs. Links of ``untouched``
+    flags stay.
+    """
     flags = dict(study.flags.values_list("fingerprint", "pk"))
     pairs: dict[str, set[tuple[int, int]]] = defaultdict(set)
     for key, finding in findings.items():
@@ -240,7 +249,7 @@ def _replace(
         (flag, target): pk
         for pk, flag, target in links.values_list("pk", "flag_id", column)
     }
-    # Writing a row makes cached pages stale.
+    # Each written row invalidates cached pages.
     obsolete = [pk for pair, pk in present.items() if pair not in new_links]
     through._default_manager.filter(pk__in=obsolete).delete()
     through._default_manager.bulk_create(
@@ -251,7 +260,10 @@ def _replace(
 
 @transaction.atomic
 def exclude_duplicate_runs(study: Study, facts: StudyFacts) -> bool:
-    """Count repeated uploads once, unless dismissed; return whether cells changed."""
+    """Count repeated uploads once; return whether cells changed.
+
+    Uploads whose flag was dismissed are counted.
+    """
     flags = study.flags.filter(rule=UPLOADED_TWICE.id, status=Flag.Status.DISMISSED)
     dismissed = set(flags.values_list("fingerprint", flat=True))
     first_run_of: dict[int, int] = {}
@@ -278,7 +290,7 @@ def exclude_duplicate_runs(study: Study, facts: StudyFacts) -> bool:
     keys = affected_cells(changed_runs)
     lock_cases({(key.lab_id, key.case_id) for key in keys})
     Run.objects.bulk_update(changed_runs, ["duplicate_of"], batch_size=500)
-    # Compute their energy again.
+    # Jobs compute the energy of these runs again.
     windows = RunWindow.objects.filter(run__in=changed, started_at__isnull=False)
     spans = (
         windows.values_list("host_id", "started_at", "ended_at").order_by().distinct()

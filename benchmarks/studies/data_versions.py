@@ -1,10 +1,11 @@
 """Versions of stored data, used as cache keys (`docs/decisions/caching.md`).
 
-Version of a page: the sum of change counts, which triggers keep per table and study or
-lab, of everything that the page reads; without counts for a table, the snapshot of a
-new query.
+The version of a page is the sum of the change counts of all tables that the page reads;
+triggers count the changes by table and study or lab. If one of the tables has no
+counts, the version is the snapshot of a new query, which changes with every write.
 
-Version of a study: a hash of the ``xmin`` and ``ctid`` of all rows of its pages.
+The version of a study is a hash of the ``xmin`` and ``ctid`` of all rows that its pages
+read.
 """
 
 import re
@@ -49,8 +50,8 @@ _QUOTES = Flag.quoted_studies.through._meta.db_table
 def _ids(column: str, table: str, condition: str) -> str:
     """Return SQL for an array of ids.
 
-    PostgreSQL looks up each element of an array by index. For ``IN`` and a subquery on
-    tables without statistics, it may join every row with every other row.
+    PostgreSQL looks up the elements of an array by index. Instead of ``IN`` with a
+    subquery, it may join every row with every other one if tables have no statistics.
     """
     return f"ARRAY(SELECT {column} FROM {table} WHERE {condition})"
 
@@ -111,7 +112,8 @@ STUDY_VERSION_SQL = "SELECT concat_ws('-', {})".format(
 )
 
 
-# After a crash, transaction numbers may repeat, and statistics are reset.
+# Identifies the run of the server: after a crash, transaction numbers may repeat, and
+# statistics are reset.
 _SERVER = """
     concat_ws(
         ' ', pg_postmaster_start_time(), pg_stat_get_bgwriter_stat_reset_time(),
@@ -123,7 +125,8 @@ SNAPSHOT_SQL = f"""
     SELECT concat_ws(' ', {_SERVER}, pg_current_snapshot())
     WHERE NOT pg_is_in_recovery()
 """
-# Counts only grow, so equal sums mean no change. A new table file resets them.
+# Counts only grow, so equal sums mean no change. TRUNCATE resets them, but also gives
+# the table a new file.
 CHANGE_COUNTS_TABLE: Final = "benchmarks_changecount"
 _PARTS_VERSION_SQL = f"""
     SELECT concat_ws(
@@ -134,7 +137,8 @@ _PARTS_VERSION_SQL = f"""
         )
     )
 """
-# Samples are counted with their runs.
+# Tables with a counting trigger for each kind of change. For samples, three triggers
+# suffice: new samples come with counted changes of their runs.
 _COUNTED_TABLES_SQL = """
     SELECT relname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
     WHERE tgname ~ '^[a-z]+_are_counted$' AND tgenabled = 'A'
@@ -146,8 +150,8 @@ _RELATIONS = """
     WHERE relkind IN ('r', 'p', 'v', 'm', 'f')
       AND relnamespace = current_schema()::regnamespace
 """
-# Whether a change affects a study, a lab, or nothing until another row refers to the
-# changed one. Other tables affect every reader.
+# A change of these tables affects one study, or one lab, or (shared tables) nothing
+# until another row refers to the new one. Changes of other tables affect all readers.
 TABLES_COUNTED_BY_STUDY: Final = frozenset(
     f"benchmarks_{name}"
     for name in (
@@ -172,7 +176,7 @@ TABLES_COUNTED_BY_LAB: Final = frozenset(
 )
 SHARED_TABLES: Final = frozenset({Case._meta.db_table})
 WHOLE_TABLE, ALL_PARTS = 0, -1
-# With baseline studies and studies quoted by flags.
+# A study, the studies of its baselines, and the studies that its flags quote.
 _BASELINE_STUDIES_SQL = f"""
     SELECT study_id FROM {_CELL} WHERE id = ANY({_BASELINES})
     UNION SELECT unnest({_QUOTED})
@@ -197,7 +201,8 @@ _SUMS = f"""
     UNION ALL SELECT 'file', pg_relation_filenode('{CHANGE_COUNTS_TABLE}')::bigint, 0
 """
 _ROLLUP_BASELINES_SQL = f"""
-    SELECT id, lab_id FROM {Study._meta.db_table} WHERE id = %(study)s OR id = ANY(ARRAY(
+    SELECT id, lab_id FROM {Study._meta.db_table}
+    WHERE id = %(study)s OR id = ANY(ARRAY(
         SELECT study_id FROM {_CELL} WHERE id = ANY({_BASELINES})
     )) ORDER BY id
 """
@@ -211,7 +216,7 @@ TableParts: TypeAlias = tuple[tuple[str, int], ...]
 
 @dataclass
 class TableTracker:
-    """Tables in statements since the start."""
+    """The tables named in the statements of a block."""
 
     tables: set[str] = field(default_factory=set)
 
@@ -223,7 +228,8 @@ class TableTracker:
     def parts(self, study_id: int | None = None) -> TableParts | None:
         """Return tables and parts; None if a table has no change counts.
 
-        With ``study_id``, only this study and studies that it depends on were read.
+        With ``study_id``, the caller has read only this study and studies that it
+        depends on.
         """
         tables, counted = self.tables, frozenset[str]()
         if not tables.isdisjoint(_ROLLUPS):
@@ -244,7 +250,7 @@ class TableTracker:
         return tuple(sorted(parts))
 
 
-@rls.allow_all()  # hidden data may become public
+@rls.allow_all()  # also studies hidden from the reader, which may become public
 def baseline_studies(study_id: int) -> tuple[list[int], list[int]]:
     """Return ids of the studies that a study's pages read, and of their labs."""
     with connection.cursor() as cursor:
@@ -270,7 +276,7 @@ def _tables_in(sql: str) -> frozenset[str]:
 
 @cache
 def _relations() -> frozenset[str]:
-    """Cached: processes restart after migrations."""
+    """Return all table names; cached, because processes restart after migrations."""
     return _names(_RELATIONS)
 
 
@@ -306,7 +312,10 @@ def parts_version(parts: TableParts | None) -> str | None:
 
 @dataclass(frozen=True)
 class RollupChangeCounts:
-    """Changes of rollups' tables, by study and lab."""
+    """Numbers of changes in the tables that rollups are computed from.
+
+    ``counter_file`` is the number of the file that stores the counts.
+    """
 
     by_study: Mapping[int, int]
     by_lab: Mapping[int, int]
@@ -348,7 +357,10 @@ def rollup_baseline_studies(study_id: int) -> RollupBaselines:
 
 
 def merge_change_counts(limit: int = 20) -> int:
-    """Merge counts of the same part; sums stay the same."""
+    """Merge parts with more than ``limit`` rows of counts; return the rows merged.
+
+    The sums stay the same.
+    """
     with connection.cursor() as cursor:
         cursor.execute("SELECT merge_change_counts(%s)", [limit])
         return int(cursor.fetchone()[0])
@@ -357,6 +369,6 @@ def merge_change_counts(limit: int = 20) -> int:
 def study_version(study: Study) -> str:
     """Return a version of all data of a study; call before reading."""
     with connection.cursor() as cursor:
-        # In `rls_policies`: sees all rows, planned once per session.
+        # Created by `rls_policies`: it sees all rows and is planned once a connection.
         cursor.execute("SELECT virtlab_study_version(%s, %s)", [study.pk, study.lab_id])
         return str(cursor.fetchone()[0])

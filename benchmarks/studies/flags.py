@@ -54,7 +54,7 @@ def runs_of_flags(flags: Iterable[Flag], limit: int) -> dict[int, FlagSubjects]:
 def _subjects(
     links: type[Model], name: str, flags: Iterable[Flag], limit: int
 ) -> dict[int, FlagSubjects]:
-    """Return first subjects by flag, limited in SQL."""
+    """Return the first ``limit`` subjects of each flag, and their total number."""
     query = f"""
         SELECT flag_id, (array_agg({name} ORDER BY {name}))[:%s], count(*)
         FROM {links._meta.db_table} WHERE flag_id = ANY(%s) GROUP BY flag_id
@@ -66,7 +66,7 @@ def _subjects(
 
 
 def impossible_cells(study: Study) -> frozenset[int]:
-    """Return cells flagged as impossible, or whose baseline is."""
+    """Return cells that are flagged as impossible, or whose baselines are."""
     flags = study.flags.withholding_verdicts().filter(severity="impossible")
     links = Flag.cells.through._default_manager.filter(flag__in=flags)
     impossible = links.values_list("cell_id", flat=True)
@@ -75,7 +75,7 @@ def impossible_cells(study: Study) -> frozenset[int]:
 
 
 def studies_quoted(study: Study) -> QuerySet[Study]:
-    """Return other studies with values in a study's pages and files."""
+    """Return other studies whose values appear in a study's pages and files."""
     efficiencies = Efficiency.objects.filter(cell__study=study)
     baselines = efficiencies.values("baseline__study")
     flagged = Flag.quoted_studies.through._default_manager.filter(
@@ -95,13 +95,13 @@ def decide_flag(
             "reason_missing", "Give the reason in a note so that others can follow it."
         )
     note = clean_text(note.strip(), label=Sentence("note"), multiline=True)
-    # Read the last stored decision.
+    # Another person may decide about the same flag.
     locked = Flag.objects.select_for_update().get(pk=flag.pk)
     FlagDecision.objects.create(
         flag=locked, status=status, note=note, decided_by=actor, person=person
     )
     locked.status = status
     locked.save(update_fields=["status"])
-    # Pooled evidence and repeated uploads depend on it.
+    # Pooled evidence and the exclusion of repeated uploads depend on the decision.
     enqueue_checks([locked.study_id])
     return locked

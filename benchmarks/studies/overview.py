@@ -38,9 +38,10 @@ MAX_FAILED_RUNS = 10
 
 @dataclass(frozen=True)
 class StudyCounts:
-    """Counts of a study; ``unchecked_runs``: flags may still change.
+    """Counts of a study.
 
-    ``failed_jobs``: quarantined checks. ``open_flags``: flags without a decision.
+    ``unchecked_runs`` counts waiting checks: flags may still change. ``failed_jobs``
+    counts quarantined checks, and ``open_flags`` flags without a decision.
     """
 
     runs: int = 0
@@ -65,7 +66,7 @@ class StudyCounts:
 
 @dataclass(frozen=True)
 class StudyCard:
-    """Study, counts and rollup for lists."""
+    """A study in a list, with counts and rollup."""
 
     study: Study
     counts: StudyCounts
@@ -74,7 +75,7 @@ class StudyCard:
 
 @dataclass(frozen=True)
 class ScenarioCoverage:
-    """Numbers of a component's cells by scenario."""
+    """The tools of a component, and its number of cells by scenario."""
 
     component: str
     tools: tuple[str, ...]
@@ -111,7 +112,7 @@ def processing_counts(study: Study) -> StudyCounts:
 
 
 def is_stalled(study: Study) -> bool:
-    """Return whether an upload has been due for `STALLED_AFTER`."""
+    """Return whether an unclaimed upload has been due for `STALLED_AFTER`."""
     cutoff = timezone.now() - STALLED_AFTER
     uploads = Job.objects.filter(kind=Job.Kind.UPLOAD, study=study)
     unclaimed = uploads.filter(claim_id=None, failures=0)
@@ -150,8 +151,10 @@ def _check_tallies(ids: list[int]) -> dict[int, dict[str, int]]:
 
 
 def study_detail(study: Study) -> StudyDetail:
-    """Return the details of a study, with a fixed number of queries."""
-    # Systems have a ``cell_count``.
+    """Return the details of a study, with a fixed number of queries.
+
+    Systems have a ``cell_count``, and failed runs their ``job``.
+    """
     measured = Count("cells", filter=Q(cells__study=study, cells__n__gt=0))
     systems = System.objects.filter(cells__study=study).annotate(cell_count=measured)
     sorted_systems = sorted(
@@ -187,7 +190,7 @@ def measured_systems(study: Study) -> QuerySet[System]:
 
 
 def _coverage(study: Study) -> tuple[tuple[str, ...], tuple[ScenarioCoverage, ...]]:
-    """Return scenarios, and coverage by component."""
+    """Return the scenarios of a study, and the coverage of each component."""
     names = ("case__component", "scenario", "case__tool")
     cells = Cell.objects.filter(study=study, n__gt=0).order_by().values_list(*names)
     counted = list(cells.annotate(Count("pk")))
@@ -212,7 +215,7 @@ def _coverage(study: Study) -> tuple[tuple[str, ...], tuple[ScenarioCoverage, ..
 
 
 def tool_versions(study: Study) -> dict[str, tuple[str, ...]]:
-    """Return versions by tool; "" if not stated."""
+    """Return the versions of each tool; a version is "" if not stated."""
     runs = Run.objects.filter(study=study, status=Run.Status.PARSED)
     names = runs.order_by("tool", "tool_version").values_list("tool", "tool_version")
     versions: dict[str, tuple[str, ...]] = {}

@@ -77,7 +77,7 @@ NO_RUNS = CellRunMeans((), ())
 
 def study_facts(study: Study, *, with_runs: bool = True) -> StudyFacts:
     """Return the facts of a study, with a fixed number of queries."""
-    # First: a run that arrives later is ignored, and its upload has queued a check.
+    # Runs are read first: later ones are ignored, and their uploads queue a check.
     runs: list[Run] = []
     if with_runs:
         parsed = Run.objects.filter(study=study, status=Run.Status.PARSED)
@@ -85,7 +85,7 @@ def study_facts(study: Study, *, with_runs: bool = True) -> StudyFacts:
     measured = Cell.objects.filter(n__gt=0).order_by("pk")
     own_cells = _rows(measured.filter(study=study))
     means = run_means(study)
-    # Visible to every viewer of this study's flags.
+    # Only cells that every viewer of this study's flags can see.
     related = measured.filter(
         lab=study.lab_id, case__in={row["case"] for row in own_cells}
     )
@@ -178,7 +178,7 @@ def _run_facts(
 ) -> Iterator[RunFact]:
     if not runs:
         return
-    # All samples of a run have the same key.
+    # The cells of a run differ only in their cases.
     cells_by_key: dict[tuple[Any, ...], dict[int, int]] = defaultdict(dict)
     for row in rows:
         group_key = (row["system"], *(row[name] for name in CIRCUMSTANCES))
@@ -252,7 +252,7 @@ def _duration_s(facts: Mapping[str, Any]) -> float | None:
 
 
 def _number(facts: Mapping[str, Any], *names: str) -> float | None:
-    """Return the first fact that is a number."""
+    """Return the first of these facts that is a number."""
     stated = (facts.get(name) for name in names)
     return next(
         (float(value) for value in stated if isinstance(value, int | float)), None

@@ -1,7 +1,7 @@
 """Stored counts per study for pages that show all studies.
 
-A rollup is used while its version (`data_versions`) is current, else counted on
-request. The sweeper refreshes outdated ones.
+A rollup is used while its version (`data_versions`) is current. Outdated rollups are
+counted on each request, until the sweeper renews them.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from benchmarks.studies.data_versions import (
 )
 from benchmarks.viewer import Viewer
 
-# On a log scale: closer ratios are drawn as one line.
+# Bins per factor of e. Ratios in the same bin are drawn as one line.
 BINS_PER_E: Final = 50
-# Identify a series of bins.
+# Fields that identify a series of bins.
 BIN_FIELDS: Final = ("case__component", "platform", "hypervisor_version")
 # Increase when the content changes.
 ROLLUP_FORMAT: Final = 3
@@ -55,9 +55,9 @@ TOUR_EXAMPLES: Final = {
     "bimodal": (DISK_SLUG, "bimodal"),
     "report": (XEN_SLUG, "anything"),
 }
-"""Study and key of `Rollup.example_ids`."""
+"""Study and key in `Rollup.example_ids`, by step of the tour."""
 TourExamples: TypeAlias = dict[str, tuple[Study, int]]
-"""Study and id of a cell or flag."""
+"""Study and id of a cell or flag, by step of the tour."""
 _STUDY, _CELL, _RUN, _FLAG = (
     model._meta.db_table for model in (Study, Cell, Run, Flag)
 )
@@ -104,7 +104,7 @@ STUDY_NAMES_SQL = f"""
 
 
 class RatioBin(NamedTuple):
-    """Numbers of cells and flagged ones.
+    """The number of cells (``pairs``) with a ratio in this bin, and of flagged ones.
 
     ``step`` is ln(ratio) times `BINS_PER_E`, rounded.
     """
@@ -123,7 +123,7 @@ class RatioBin(NamedTuple):
 class Rollup:
     """Counts (see `studies.overview.StudyCounts`), names and bins.
 
-    ``example_ids`` are cells and flags for `TOUR_EXAMPLES`; 0: none.
+    ``example_ids`` are cells and flags for `TOUR_EXAMPLES`, 0 without an example.
     """
 
     counts: Mapping[str, int]
@@ -134,7 +134,7 @@ class Rollup:
 
 
 def current_rollups(ids: Collection[int]) -> dict[int, Rollup]:
-    """Recount outdated ones, with a fixed number of queries."""
+    """Return rollups by study; count outdated ones, in a fixed number of queries."""
     sums = rollup_change_counts()
     rollups = {}
     for row in StudyRollup.objects.filter(study__in=list(ids)):
@@ -148,21 +148,21 @@ def current_rollups(ids: Collection[int]) -> dict[int, Rollup]:
                 bins=tuple(tuple(bin_) for bin_ in row.bins),
             )
     if changed := [pk for pk in ids if pk not in rollups]:
-        # The same for all readers.
+        # Rollups are the same for all readers.
         with rls.allow_all():
             rollups |= _count(changed)
     return rollups
 
 
 class RollupRenewal:
-    """Renews outdated rollups of unchanged studies."""
+    """Renewal of outdated rollups, except of studies that are just being changed."""
 
     def __init__(self) -> None:
         self.last_counts: RollupChangeCounts | None = None
         self.is_done = False
 
     def __call__(self) -> int:
-        """Work for about two seconds; return the number renewed."""
+        """Work for about two seconds; return the number of renewed rollups."""
         previous, sums = self.last_counts, rollup_change_counts()
         self.last_counts = sums
         if previous is None or (previous == sums and self.is_done):
@@ -190,7 +190,7 @@ class RollupRenewal:
 
 
 def _renew(pk: int) -> bool:
-    # Before counting: later commits change the version.
+    # Read before counting, so that later commits make the rollup outdated.
     sums, baselines = rollup_change_counts(), rollup_baseline_studies(pk)
     counted = _count([pk])[pk]
     if not Study.objects.filter(pk=pk).exists():
@@ -272,14 +272,14 @@ def _binned_pairs(ids: Collection[int]) -> QuerySet[Cell, dict[str, Any]]:
     # CPU emulation is not the cost of a hypervisor.
     pairs = pairs.exclude(system__is_emulated=True)
     primary = _primary(pairs)
-    # Round would convert to numeric with a thousand digits.
+    # Not Round, which would convert to numeric with a thousand digits.
     step = Floor(Ln("efficiency__ratio") * BINS_PER_E + 0.5)
     binned = primary.annotate(
         platform=F("system__hypervisor"),
         hypervisor_version=F("system__hypervisor_version"),
         step=step,
     )
-    # The version counts only changes of the cell's own study.
+    # Only flags of the cell's own study, whose changes the rollup's version counts.
     links = Flag.cells.through._default_manager.filter(flag__study=F("cell__study"))
     flagged_cells = links.filter(flag__in=Flag.objects.withholding_verdicts()).values(
         "cell"
@@ -303,7 +303,7 @@ def _primary(pairs: QuerySet[Cell]) -> QuerySet[Cell]:
     for study, case in pairs.values_list("study_id", "case_id").distinct():
         measured[study].add(case)
     cases = Case.objects.in_bulk(set().union(*measured.values()))
-    # By set of cases.
+    # Studies with the same implied cases share a condition.
     studies = defaultdict(list)
     for study, ids in measured.items():
         implied = frozenset(ids) - primary_case_ids({pk: cases[pk] for pk in ids})
@@ -344,7 +344,7 @@ def _example_ids(study_id: int) -> dict[str, int]:
 
 
 def visible_tour_examples(viewer: Viewer) -> TourExamples:
-    """Return steps whose studies are visible."""
+    """Return the examples of the tour from visible studies."""
     visible = Study.objects.visible_to(viewer).filter(slug__in=TOUR_STUDIES)
     studies = list(visible.select_related("lab"))
     rollups = current_rollups([study.pk for study in studies])
@@ -352,7 +352,7 @@ def visible_tour_examples(viewer: Viewer) -> TourExamples:
 
 
 def tour_examples(studies: Iterable[tuple[Study, Mapping[str, int]]]) -> TourExamples:
-    """Return steps for studies with `Rollup.example_ids`."""
+    """Return the examples of the tour, from studies and their `Rollup.example_ids`."""
     by_slug = {study.slug: (study, example_ids) for study, example_ids in studies}
     return {
         name: (by_slug[slug][0], pk)

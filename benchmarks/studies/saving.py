@@ -34,13 +34,16 @@ from benchmarks.uploads.efficiencies import (
 
 logger = logging.getLogger(__name__)
 
-# They affect pooled evidence: visibility and attribution.
+# Pooled evidence depends on visibility and attribution.
 ATTRIBUTION_FIELDS = {"visibility", "institution", "author"}
 
 
 @transaction.atomic
 def save_study(*, lab: Lab, slug: str, **fields: Any) -> tuple[Study, bool]:
-    """Create or return a study; ConflictError if it differs."""
+    """Return a study, and whether it was created.
+
+    Raises ConflictError if a stored study of this slug differs from ``fields``.
+    """
     lab_slugs = fields.pop("shared_with", None)
     study, created = Study.objects.get_or_create(lab=lab, slug=slug, defaults=fields)
     differing = [
@@ -68,9 +71,10 @@ def save_study(*, lab: Lab, slug: str, **fields: Any) -> tuple[Study, bool]:
 @rls.allow_all()
 @transaction.atomic
 def update_study(*, study: Study, actor: str = "", **changes: Any) -> Study:
-    """Change a study and what depends on it; audit its visibility.
+    """Change a study and recompute what depends on it; audit its visibility.
 
-    ``shared_with`` are slugs. Raises UnknownNameError and InvalidError.
+    ``shared_with`` lists slugs of labs. Raises UnknownNameError and InvalidError, and
+    ConflictError if the study cannot be checked before others see it.
     """
     lab_slugs = changes.pop("shared_with", None)
     _resolve(study, changes)
@@ -107,7 +111,7 @@ def update_study(*, study: Study, actor: str = "", **changes: Any) -> Study:
 
 
 def _resolve(study: Study, changes: dict[str, Any]) -> None:
-    """Replace input by model values."""
+    """Replace ``archived`` and the id of the reference system by values of fields."""
     if "archived" in changes:
         since = study.archived_at or timezone.now()
         changes["archived_at"] = since if changes.pop("archived") else None
@@ -120,7 +124,7 @@ def _resolve(study: Study, changes: dict[str, Any]) -> None:
 
 
 def _recheck_affected(study: Study) -> None:
-    """Check a study of changed visibility, and studies with common cases."""
+    """Check a study whose visibility changed, and queue checks of related studies."""
     recompute_affected_efficiencies(study)
     # Reports depend on visibility.
     Report.objects.filter(study__lab=study.lab_id).delete()
@@ -145,7 +149,11 @@ def _recheck_affected(study: Study) -> None:
 
 @rls.allow_all()
 def _set_shared_labs(study: Study, lab_slugs: Iterable[str] | None) -> None:
-    """None: keep the current labs."""
+    """Set the labs that see a shared study.
+
+    None keeps the current ones, or removes them if the study is not shared. Raises
+    InvalidError and UnknownNameError.
+    """
     slugs = set(lab_slugs or ())
     is_shared = study.visibility == Study.Visibility.SHARED
     if lab_slugs is None and is_shared:

@@ -1,4 +1,4 @@
-"""People's corrections of sessions, which later checks keep."""
+"""Corrections of sessions by people, which later checks keep."""
 
 from collections.abc import Collection
 
@@ -18,7 +18,7 @@ MAX_LENGTH = 200
 MAX_LISTED_IDS = 20
 
 SessionByRun = dict[int, int | None]
-"""Current sessions."""
+"""The current session of each selected run."""
 
 
 @transaction.atomic
@@ -37,7 +37,7 @@ def correct_sessions(
     A completely selected session is renamed. Without a name, runs return to their
     declared or derived session. Raises InvalidError.
     """
-    # Shared with the study check.
+    # The study check takes the same lock.
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     name, note = _clean(name, Sentence("name")), _clean(note, Sentence("note"))
     selected = _selected_runs(study, runs, sessions)
@@ -46,7 +46,7 @@ def correct_sessions(
     if target is not None:
         _record_correction(target, actor, note)
         source_sessions.discard(target.pk)
-        # Their remaining runs have been reviewed.
+        # The runs that remain in these sessions were reviewed, too.
         remaining = study.sessions.filter(pk__in=source_sessions, origin=Origin.DERIVED)
         remaining.update(origin=Origin.CORRECTED)
         _assign(selected, target.pk)
@@ -112,7 +112,7 @@ def _clean(text: str, label: str) -> str:
 def _selected_runs(
     study: Study, runs: Collection[int], sessions: Collection[int]
 ) -> SessionByRun:
-    """Return selected runs with current sessions."""
+    """Return the selected runs with their current sessions, or raise InvalidError."""
     study_runs = Run.objects.filter(study=study).order_by("pk")
     selected: SessionByRun = dict(
         study_runs.filter(pk__in=runs).values_list("pk", "session_id")
@@ -146,7 +146,10 @@ def _selected_runs(
 
 
 def _target(study: Study, name: str, session_by_run: SessionByRun) -> Session:
-    """Return the named session; rename a completely selected one."""
+    """Return the session of this name.
+
+    If there is none, rename a session whose runs are all selected, or create one.
+    """
     session = study.sessions.filter(name=name).first()
     if session is not None:
         return session
@@ -169,7 +172,7 @@ def _target(study: Study, name: str, session_by_run: SessionByRun) -> Session:
 
 
 def _record_correction(session: Session, actor: str, note: str) -> None:
-    """Mark as corrected, unless uploads declared it."""
+    """Mark a session as corrected by a person, unless uploads declared it."""
     is_uploaded = is_declared_name(session.name) and session.origin == Origin.NAMED
     if is_uploaded and Run.objects.filter(declared_session=session).exists():
         return

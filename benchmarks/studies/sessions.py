@@ -34,6 +34,8 @@ CELLS_TO_RESHAPE_SQL = f"""
 
 
 class SessionRun(NamedTuple):
+    """A run with the data that decide about its session."""
+
     id: int
     host_id: int
     started_at: datetime | None
@@ -43,7 +45,7 @@ class SessionRun(NamedTuple):
 
 
 class DerivedGroup(NamedTuple):
-    """Future runs of a host's derived session."""
+    """Runs of a host that will form a derived session."""
 
     host_id: int
     session: DerivedSession
@@ -54,7 +56,8 @@ class DerivedGroup(NamedTuple):
 class SessionAssignments:
     """Sessions by run.
 
-    ``unassigned`` runs will be derived, and join ``extendable`` runs near in time.
+    The sessions of ``unassigned`` runs will be derived from start times. Such runs join
+    the corrected session of an ``extendable`` run that is near in time.
     """
 
     sessions: dict[int, int | None]
@@ -63,14 +66,15 @@ class SessionAssignments:
 
 
 def derive_study_sessions(study: Study) -> set[int]:
-    """Set the session of each run of a locked study; return moved runs.
+    """Set the session of each run of a study; return runs whose session changed.
 
-    By priority: correction, declared session, start time.
+    A correction by a person has priority, then a declared session, then the start time.
+    The caller must have locked the study.
     """
     derived = study.sessions.filter(origin=Origin.DERIVED)
-    # Uploads that declare them wait for the new name.
+    # Locked: uploads that declare one of them wait for its final name.
     list(derived.select_for_update().order_by("pk"))
-    # A declared session becomes a named session with its runs.
+    # A derived session that an upload has declared becomes a named session.
     declaring_runs = Run.objects.filter(declared_session=OuterRef("pk"))
     derived.filter(Exists(declaring_runs)).update(
         origin=Origin.NAMED, reason="", host=None
@@ -87,7 +91,7 @@ def derive_study_sessions(study: Study) -> set[int]:
     previous = {row.id: row.session_id for row in rows if row.session_id in derived_ids}
     matched = match_stored_sessions([group.runs for group in groups], previous)
     empty = derived_ids - set(matched)
-    # Their names may be given to others.
+    # Other sessions may get these names.
     _give_temporary_names(empty)
     stored = _store(study, groups, [sessions[pk] if pk else None for pk in matched])
     for group, session in zip(groups, stored, strict=True):
@@ -105,7 +109,7 @@ def derive_study_sessions(study: Study) -> set[int]:
 
 
 def queue_reshaping(run_ids: Collection[int]) -> None:
-    """Mark the runs' cells for the next check."""
+    """Let the next check describe the distributions of these runs' cells again."""
     if run_ids:
         with connection.cursor() as cursor:
             cursor.execute(CELLS_TO_RESHAPE_SQL, [list(run_ids)])
@@ -131,7 +135,7 @@ def visible_sessions(viewer: Viewer, **filters: Any) -> QuerySet[Session]:
 
 
 def _rows(study: Study) -> list[SessionRun]:
-    # Received runs are checked after their processing.
+    # Runs that wait for their processing are checked later.
     runs = Run.objects.filter(study=study).exclude(status=Run.Status.RECEIVED)
     columns = (
         *("id", "system__host_id", "started_at"),
@@ -151,7 +155,7 @@ def _rows(study: Study) -> list[SessionRun]:
 def _fixed_assignments(
     rows: Iterable[SessionRun], sessions: Mapping[int, Session]
 ) -> SessionAssignments:
-    """Assign corrected and declared sessions."""
+    """Assign corrected and declared sessions, and collect the other runs."""
     rows = list(rows)
     corrected: dict[int, int] = {}
     for row in rows:
@@ -181,30 +185,26 @@ def _fixed_assignments(
 def _moved_sessions(
     rows: Iterable[SessionRun], corrected: Mapping[int, int]
 ) -> dict[int, int]:
-    """Map declared sessions to those to which a person moved all runs.
+    """Map declared sessions to those to which a person moved all of their runs.
 
-    Later uploads follow.
+    Later uploads that declare the session go there, too.
     """
-    targets: dict[int, Counter[int]] = defaultdict(Counter)
+    counts_by_declared: dict[int, Counter[int]] = defaultdict(Counter)
     for row in rows:
-        if row.declared_session_id and row.session_id:
-            targets[row.declared_session_id][
-                corrected.get(row.id, row.declared_session_id)
-            ] += 1
+        if (declared := row.declared_session_id) and row.session_id:
+            counts_by_declared[declared][corrected.get(row.id, declared)] += 1
     return {
-        declared: min(
-            targets, key=lambda session_id: (-targets[session_id], session_id)
-        )
-        for declared, targets in targets.items()
-        if declared not in targets
+        declared: min(counts, key=lambda session_id: (-counts[session_id], session_id))
+        for declared, counts in counts_by_declared.items()
+        if declared not in counts
     }
 
 
 def _groups(
     rows: Iterable[SessionRun], assignments: SessionAssignments
 ) -> list[DerivedGroup]:
-    """Derive sessions; runs near a corrected session join it."""
-    # Assigned runs must not change boundaries.
+    """Return the derived sessions; runs near a corrected session join that one."""
+    # All runs, so that assignments do not move the boundaries of sessions.
     starts: dict[int, list[RunStart]] = defaultdict(list)
     for row in rows:
         if row.started_at:
@@ -228,7 +228,10 @@ def _groups(
 def _store(
     study: Study, groups: Sequence[DerivedGroup], sessions: Sequence[Session | None]
 ) -> list[Session]:
-    """Store and return sessions with names and reasons."""
+    """Store and return the sessions of groups, with names and reasons.
+
+    ``sessions`` has the stored session of each group, None for a new one.
+    """
     names = _names(study, groups)
     stored = [
         session
@@ -254,7 +257,7 @@ def _store(
 
 
 def _names(study: Study, groups: Sequence[DerivedGroup]) -> list[str]:
-    """Name groups by first start, and host if needed."""
+    """Return names from first starts, with the host or a number if necessary."""
     hosts = Host.objects.in_bulk({group.host_id for group in groups})
     other_sessions = study.sessions.exclude(origin=Origin.DERIVED)
     taken = set(other_sessions.values_list("name", flat=True))
@@ -274,6 +277,6 @@ def _names(study: Study, groups: Sequence[DerivedGroup]) -> list[str]:
 
 
 def _give_temporary_names(session_ids: Iterable[int]) -> None:
-    """Free the names for other sessions."""
+    """Rename sessions so that others can get their names."""
     for pk in session_ids:
         Session.objects.filter(pk=pk).update(name=f"\N{BULLET} {pk}")

@@ -22,7 +22,10 @@ from benchmarks.text_validation import normalize_whitespace
 def register_host(
     *, lab: Lab, slug: str, title: str = "", facts: dict[str, Any] | None = None
 ) -> tuple[Host, bool]:
-    """Store or return a machine; ConflictError if it differs."""
+    """Return a machine, and whether it was created.
+
+    Raises ConflictError if a stored machine of this slug differs.
+    """
     stated = {"title": title, "facts": facts or {}}
     host, created = Host.objects.get_or_create(lab=lab, slug=slug, defaults=stated)
     differing = [name for name, value in stated.items() if getattr(host, name) != value]
@@ -39,7 +42,7 @@ def register_host(
 
 @transaction.atomic
 def update_host(*, host: Host, **changes: Any) -> Host:
-    """Change facts, and queue checks of affected studies."""
+    """Change a machine; queue checks of its studies if its facts changed."""
     changed = [name for name, value in changes.items() if getattr(host, name) != value]
     for name in changed:
         setattr(host, name, changes[name])
@@ -52,17 +55,13 @@ def update_host(*, host: Host, **changes: Any) -> Host:
 
 @transaction.atomic
 def register_system(*, lab: Lab, description: dict[str, Any]) -> tuple[System, bool]:
-    """Store a system, or find the one with its fingerprint."""
+    """Return the system with this description, and whether it was created."""
     hosts = hosts_by_slug(lab, [description["host"]])
-    system_description = describe_system(lab, hosts, description)
-    # Afterwards new and old rows look the same.
-    existing = set(
-        System.objects.filter(
-            lab=lab, fingerprint=system_description.fingerprint
-        ).values_list("pk")
-    )
-    system = store_systems(lab, [system_description])[system_description.fingerprint]
-    return system, not existing
+    described = describe_system(lab, hosts, description)
+    # Looked up first: once stored, new and old rows look the same.
+    existed = System.objects.filter(lab=lab, fingerprint=described.fingerprint).exists()
+    system = store_systems(lab, [described])[described.fingerprint]
+    return system, not existed
 
 
 def hosts_by_slug(lab: Lab, slugs: Iterable[str]) -> dict[str, Host]:
@@ -72,7 +71,10 @@ def hosts_by_slug(lab: Lab, slugs: Iterable[str]) -> dict[str, Host]:
 def describe_system(
     lab: Lab, hosts: dict[str, Host], description: dict[str, Any]
 ) -> System:
-    """Return an unsaved system with canonical names and fingerprint."""
+    """Return an unsaved system with canonical names and fingerprint.
+
+    Raises UnknownNameError if its machine is not in ``hosts``.
+    """
     host = hosts.get(description["host"])
     if host is None:
         raise UnknownNameError("host", description["host"], sorted(hosts))
@@ -106,8 +108,8 @@ def store_systems(lab: Lab, systems: Iterable[System]) -> dict[str, System]:
     if new := [
         by_fingerprint[key] for key in sorted(by_fingerprint.keys() - stored.keys())
     ]:
-        # Another upload may store the same systems: read afterwards.
+        # Another upload may store the same systems, so read the rows afterwards.
         System.objects.bulk_create(new, ignore_conflicts=True)
-        # `rows` has cached results.
+        # all() runs the query again.
         stored = {system.fingerprint: system for system in rows.all()}
     return stored
