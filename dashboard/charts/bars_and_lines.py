@@ -34,9 +34,9 @@ MAX_BAR_TICKS: Final = 8
 HOVER_FORMAT: Final = ".6g"
 
 RowValues = tuple[str, Sequence[float | None]]
-"""Name, and a value for each row."""
+"""Name of a series, and its value in each row."""
 ChartPoint = tuple[float, float, float | None, float | None, str]
-"""x, y, interval ends (None: no interval) and hover text."""
+"""x, y, both ends of the interval (None if there is none) and hover text."""
 
 
 def bar_chart(
@@ -48,7 +48,10 @@ def bar_chart(
     mode: Literal["stack", "group"],
     targets: Sequence[RowValues] = (),
 ) -> Chart:
-    """Return stacked or grouped bars; ``targets`` are vertical strokes at each row."""
+    """Return horizontal bars, stacked or grouped.
+
+    ``references`` are lines across all rows, ``targets`` are strokes in each row.
+    """
     lane_count = 1 if mode == "stack" else max(1.0, len(bars) * 0.6)
     series = [
         Bars(
@@ -115,11 +118,11 @@ def line_chart(
     from_zero: bool = True,
     marked: Points | None = None,
 ) -> Chart:
-    """Return lines or points.
+    """Return a chart of lines or points.
 
-    ``window`` is a shaded range of x. Dashed lines are expected values, not measured
-    ones. With ``counts`` the ticks of x are whole numbers. ``marked`` points get a
-    ring.
+    Dashed lines are expected values, not measured ones, and have no markers. ``window``
+    is a range of x to shade. With ``counts``, the ticks of x are whole numbers.
+    ``marked`` points are drawn again, as rings around the other points.
     """
     series = [_line(line, index) for index, line in enumerate(lines)]
     if marked:
@@ -188,7 +191,10 @@ def sweep_plot(
 def trend_plot(
     curves: Sequence[Points], changes: Sequence[tuple[float, str]], title: str
 ) -> Chart:
-    """Return curves over time in milliseconds since 1970."""
+    """Return curves over time, with a labeled vertical line for each change.
+
+    All times are in milliseconds since 1970.
+    """
     rules = [
         ReferenceLine(value=time_ms, axis="x", label=text) for time_ms, text in changes
     ]

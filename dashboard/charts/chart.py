@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Final, Literal
 
-# `render_svg` derives one of four shapes from the index.
+# `svg_renderer` chooses one of four shapes by the index in this tuple.
 SYMBOLS: Final = (
     "circle",
     "square",
@@ -30,24 +30,25 @@ HOLLOW_SUFFIX: Final = "-open"
 FAINT_OPACITY: Final = 0.45
 VERTICAL_STROKE: Final = "line-ns"
 AXES_HEIGHT_PX: Final = 96
-"""Tick labels and axis titles."""
+"""Height of the tick labels and axis titles."""
 PANEL_HEIGHT_PX: Final = 360
 ROW_NAME_CHARACTERS: Final = 42
-"""Maximum per line."""
+"""Maximum length of a line of a row label."""
 NAME_LINE_PX: Final = 15
 PX_PER_REM: Final = 16
 NARROW_LABEL_PX: Final = 16
 """Line height of labels above rows on a phone (`LABEL_LINE_PX` in chart.js)."""
 TOGGLE_ALL_FROM: Final = 3
+"""Number of series from which one button shows or hides all of them."""
 BAR_SHARE: Final = 0.7
-"""Part of the row height."""
+"""Fraction of a row's height that its bars fill."""
 
 # Characters that XML does not allow, not even escaped.
 FORBIDDEN_CHARACTERS: Final = re.compile(
     r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 )
 
-# Keep a middle dot or a unit with the word before.
+# Spaces where no line may break: before a middle dot, and between number and unit.
 NONBREAKING_SPACES: Final = re.compile(
     r" (?=\u00b7)|(?<=\d) (?=(?:[kKMGT]?i?B|[mun]?s|%)(?!\w))"
 )
@@ -59,8 +60,8 @@ Numbers = Sequence[float | None]
 class ChartAxis:
     """Axis of a panel.
 
-    ``limits`` may be descending and default to the range of the series. ``ticks`` are
-    (value, label).
+    ``limits`` may be descending; without them, the axis covers the range of the series.
+    ``ticks`` are (value, label) pairs.
     """
 
     title: str = ""
@@ -70,7 +71,7 @@ class ChartAxis:
     tick_step: float | Literal["1-2-5"] | None = None
     max_ticks: int | None = None
     has_full_tick_labels: bool = False
-    """Otherwise Plotly prints 2 and 5 for 20 and 50 on log axes."""
+    """Without this option, Plotly labels 20 and 50 on a log axis as 2 and 5."""
     suffix: str = ""
     is_from_zero: bool = False
     has_grid: bool = True
@@ -95,11 +96,12 @@ class HoverValue:
 
 @dataclass(frozen=True, kw_only=True)
 class Points:
-    """Markers, optionally joined by a line; or only a line (without ``symbol``).
+    """Markers, optionally joined by a line. Without ``symbol``, only the line is drawn.
 
-    A line is interrupted at None. ``low`` and ``high`` are interval ends along
-    ``interval_axis``. ``values`` are the original numbers of points drawn at a clamped
-    position.
+    A line is interrupted at None. ``low`` and ``high`` are the ends of each point's
+    interval along ``interval_axis``. ``values`` are the true values of points that are
+    drawn at the edge of the axis because they are outside. ``names`` are labels next to
+    the points, on ``label_side``.
     """
 
     name: str = ""
@@ -135,7 +137,11 @@ class Points:
 
 @dataclass(frozen=True, kw_only=True)
 class Bars:
-    """Bars from ``base``; ``widths`` apply to vertical bars."""
+    """Bars that start at ``base``.
+
+    If ``base`` is 0, ``values`` are the lengths of the bars, else their ends.
+    ``widths`` are the widths of upright bars.
+    """
 
     name: str
     positions: Sequence[float]
@@ -162,7 +168,7 @@ class Box:
 
 @dataclass(frozen=True, kw_only=True)
 class ReferenceLine:
-    """Straight line across the panel or between ``ends``."""
+    """Line at a ``value`` of ``axis``, across the panel or only between ``ends``."""
 
     value: float
     axis: Literal["x", "y"]
@@ -182,7 +188,7 @@ class ChartBand:
 
 @dataclass(frozen=True, kw_only=True)
 class ChartNote:
-    """Text above the panel, or beside the top of a line."""
+    """Text above the panel at ``x``, or next to the top of a vertical line there."""
 
     text: str
     x: float
@@ -204,7 +210,7 @@ class Panel:
     """Texts to the right of rows, only in files."""
 
     def bar_boxes(self, mode: str) -> Iterator["BarBox"]:
-        """Yield the rectangle of each bar."""
+        """Yield the rectangle of each bar; ``mode`` is the chart's ``bars``."""
         bars = [series for series in self.series if isinstance(series, Bars)]
         lane = BAR_SHARE / (1 if mode == "stack" else max(len(bars), 1))
         stack_tops: dict[float, float] = {}
@@ -215,7 +221,6 @@ class Panel:
                     continue
                 position = series.positions[index]
                 start = stack_tops.get(position, series.base)
-                # Bars with a base end at their value; other bars have that length.
                 end = value if series.base else start + value
                 if mode == "stack" and not series.base:
                     stack_tops[position] = end
@@ -233,16 +238,16 @@ class BarBox:
 
 @dataclass(frozen=True, kw_only=True)
 class Chart:
-    """Panels below each other, or in ``columns``.
+    """Panels below each other, or side by side in ``columns``.
 
-    ``height`` is in pixels; ``gap`` is a fraction of it.
+    ``height`` is in pixels. ``gap``, the space between panels, is a fraction of it.
     """
 
     panels: tuple[Panel, ...]
     height: float
     bars: Literal["", "stack", "group"] = ""
     legend: Literal["beside", "above", "lines"] = "beside"
-    """``lines``: above, one name per line."""
+    """``lines`` is a legend above the panels with one name per line."""
     has_legend: bool | None = None
     has_outlines: bool = True
     has_names_above: bool = True
@@ -273,7 +278,8 @@ class Chart:
 
     @property
     def narrow_css_height(self) -> str:
-        # Same as `narrowLayout` in chart.js, so that Plotly does not shift the page.
+        # Must equal the height that `narrowLayout` in chart.js computes. Otherwise the
+        # page shifts when Plotly draws the chart.
         rows = self.panels[0].y
         labels = (
             len(rows.ticks)
@@ -285,7 +291,10 @@ class Chart:
 
     @property
     def series_groups(self) -> list[tuple[str, list[tuple[int, str]]]]:
-        """Toggles for series: (index, label) by group."""
+        """The series of the legend as (index, label) pairs, by group.
+
+        Series without a group, or alone in theirs, are in the group "".
+        """
 
         def group_of(series: Points | Bars) -> str:
             return "" if isinstance(series, Bars) else series.group
@@ -318,7 +327,10 @@ EMPTY_CHART: Final = Chart(panels=(Panel(x=ChartAxis(), y=ChartAxis()),), height
 
 
 def symbol_style(symbol: str, strength: str) -> tuple[str, float]:
-    """Return symbol and opacity: ``hollow`` has no verdict, ``faint`` weak evidence."""
+    """Return the symbol and opacity of a point.
+
+    ``strength`` is "hollow" (no verdict), "faint" (weak evidence) or "".
+    """
     is_hollow = strength == "hollow" and not symbol.endswith(HOLLOW_SUFFIX)
     opacity = FAINT_OPACITY if strength == "faint" else 1.0
     return f"{symbol}{HOLLOW_SUFFIX}" if is_hollow else symbol, opacity

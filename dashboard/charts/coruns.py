@@ -16,7 +16,7 @@ from dashboard.wording import DASH, ratio_or_dash, short_system_names, value_wit
 from dashboard.wording.coruns import vms_text
 
 HEADROOM: Final = 1.3
-"""Limit relative to the highest measured sum."""
+"""The line of linear scaling ends at this multiple of the highest measured sum."""
 
 
 def corun_charts(
@@ -171,30 +171,33 @@ def _times(coruns: Sequence[CoRunResult]) -> ChartWithTable | None:
     if not shown_coruns:
         return None
     unit, names = shown_coruns[0].slots.case.unit, corun_row_names(shown_coruns)
-    rows, ideals, lmus = [], list[float | None](), list[float | None]()
+    rows, ideal_times, full_load_times = [], list[float | None](), list[float | None]()
     for name, corun in zip(names, shown_coruns, strict=True):
         target = corun.figures.target
         ideal_s, ideal_ratio = (
             (target.ideal_s, target.ideal_ratio) if target else (None, None)
         )
-        lmu_s, lmu_ratio = (
+        full_load_s, full_load_ratio = (
             (target.full_load_s, target.full_load_ratio) if target else (None, None)
         )
-        ideals.append(ideal_s)
-        lmus.append(lmu_s)
+        ideal_times.append(ideal_s)
+        full_load_times.append(full_load_s)
         rows.append(
             (
                 (_("Co-run"), name),
                 (_("Measured"), value_with_unit(corun.figures.mean, unit)),
                 (_("Target from one VM"), value_with_unit(ideal_s, unit)),
                 (_("Measured / target"), ratio_or_dash(ideal_ratio)),
-                (_("Target from as many VMs as cores"), value_with_unit(lmu_s, unit)),
-                (_("Measured / target"), ratio_or_dash(lmu_ratio)),
+                (
+                    _("Target from as many VMs as cores"),
+                    value_with_unit(full_load_s, unit),
+                ),
+                (_("Measured / target"), ratio_or_dash(full_load_ratio)),
             )
         )
     strokes = (
-        (_("target from one VM alone"), ideals),
-        (_("target from as many VMs as cores"), lmus),
+        (_("target from one VM alone"), ideal_times),
+        (_("target from as many VMs as cores"), full_load_times),
     )
     return ChartWithTable(
         slug="times",
@@ -274,9 +277,7 @@ def _note(curves: Sequence[ConsolidationCurve]) -> str:
 
 
 def _linear_scaling(curves: Sequence[ConsolidationCurve]) -> Iterator[Points]:
-    """Yield the line of linear scaling, truncated at `HEADROOM`; only for a single
-    curve.
-    """
+    """Yield the line of linear scaling from one VM, if there is only one curve."""
     points = [point for curve in curves for point in curve.consolidation.points]
     single_vm_value = points[-1].sum / points[-1].scaling if points[-1].scaling else 0.0
     if len(curves) > 1 or single_vm_value <= 0:

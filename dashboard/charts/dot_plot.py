@@ -23,7 +23,8 @@ from dashboard.charts.chart import (
 )
 from dashboard.kit.formatting import number
 
-# Sparse to dense: the first set with ticks near both ends is used.
+# Sets of ticks from coarse to fine. The axis gets the first set that has enough ticks
+# and reaches near both of its ends.
 TICKS: Final = (
     (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50),
     (0.02, 0.03, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 7, 10),
@@ -32,20 +33,20 @@ TICKS: Final = (
 )
 MIN_TICKS: Final = 4
 MAX_GAP_SHARE: Final = 0.25
-"""Part of the axis before its first and after its last tick."""
+"""Maximum fraction of the axis before its first and after its last tick."""
 # More extreme ratios are probably unit errors: they are drawn as arrows at the edge.
 MAX_SHOWN_RATIO: Final = 64.0
 HOVER_LINE_CHARACTERS: Final = 80
 ROW_PX: Final = 26
 DOT_SPREAD_PX: Final = 1.8
 DOT_SPREAD_SHARE: Final = 0.62
-"""Part of the row height."""
+"""Fraction of the row height over which the dots of several series are spread."""
 AXIS_PADDING: Final = 0.04
 
 
 @dataclass(frozen=True)
 class Dot:
-    """Ratio in a row; ``strength`` describes its interval (`chart.symbol_style`)."""
+    """A ratio in one row of the plot. See `chart.symbol_style` for ``strength``."""
 
     row: int
     series: int
@@ -63,7 +64,7 @@ class DotSeries:
 
 
 def shortest_labels(parts: Sequence[Sequence[str]]) -> list[str]:
-    """Return row labels with as few parts as needed to keep them distinct."""
+    """Return a label for each row, with as few of its first parts as make it unique."""
     depth = [1] * len(parts)
     while True:
         names = [
@@ -179,7 +180,7 @@ def dot_hover_text(dot: Dot) -> str:
 
 
 def _ratio_axis(ratios: Sequence[float], title: str) -> ChartAxis:
-    # Always include 1.
+    # The axis always includes 0.9 to 1.1, and so the line of the baseline at 1.
     low = log10(max(min(*ratios, 0.9), 1 / MAX_SHOWN_RATIO))
     high = log10(min(max(*ratios, 1.1), MAX_SHOWN_RATIO))
     margin = (high - low) * AXIS_PADDING

@@ -91,7 +91,7 @@ def power_log_chart(metered: MeteredRun) -> ChartWithTable | None:
     x: list[float] = []
     y: list[float | None] = []
     for time_s, power_w in zip(times_s, watts, strict=True):
-        # Interrupt the line at gaps that the integration does not bridge either.
+        # No energy is computed over such gaps in the log, so the line has gaps too.
         if x and time_s - x[-1] > GAP_STEPS * usual_s:
             x.append((time_s + x[-1]) / 2)
             y.append(None)

@@ -86,7 +86,10 @@ def effect_limit(effects: Sequence[FactorEffect]) -> float:
 
 
 def effect_bar(effect: FactorEffect, limit: float) -> dict[str, Any]:
-    """Return CSS positions of an effect's bar and margins of error."""
+    """Return the CSS positions of an effect's bar and of its margins of error.
+
+    The axis is logarithmic, from 1 / ``limit`` to ``limit``.
+    """
 
     def span(start: float, end: float) -> tuple[str, str]:
         low, high = (
@@ -187,9 +190,10 @@ def _half_normal(effects: FactorAnalysis) -> dict[str, Any] | None:
 
 
 def _design(effects: FactorAnalysis) -> dict[str, Any] | None:
-    """Return the design with half of the factors in rows, half in columns.
+    """Return the table of the design: half of the factors in rows, half in columns.
 
-    ``rows`` is empty above `MAX_DESIGN_CELLS` combinations.
+    The table has no ``rows`` if it would have more than `MAX_DESIGN_CELLS` cells.
+    Return None if the design has no factors.
     """
     if not effects.factors:
         return None
@@ -233,8 +237,10 @@ def _occurring_levels(
 def effect_ranking_chart(
     rows: Sequence[Mapping[str, Any]], limit: float, ends: tuple[str, str]
 ) -> Chart:
-    """Return effects as bars from 1 with their margins of error; clear effects are
-    filled.
+    """Return the effects as bars that start at 1, with their margins of error.
+
+    Bars of clear effects are filled, others are outlined. ``ends`` are the labels of
+    the axis at 1 / ``limit`` and ``limit``.
     """
     effects: list[FactorEffect] = [row["effect"] for row in rows]
     bar_ends = [
@@ -362,8 +368,9 @@ def half_normal_plot(
 ) -> Chart:
     """Return a half-normal plot of contrasts.
 
-    Contrasts caused by chance lie on the line through 1 and ``chance``, the standard
-    error as a factor. ``margins`` are factors.
+    ``chance`` is the standard error of a contrast as a factor. Contrasts that are only
+    noise are near the dashed line, which is at ``chance`` where the quantile is 1.
+    ``margins`` are margins of error as factors, drawn as vertical lines.
     """
     highest = max(quantile for _name, _factor, quantile, _is, _text in contrasts)
     chance_line = Points(

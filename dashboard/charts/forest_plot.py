@@ -23,7 +23,7 @@ from dashboard.kit import formatting
 from dashboard.wording import DASH, evidence
 
 MAX_MACHINES: Final = 40
-"""Only those with the largest weights are drawn."""
+"""Only the machines with the largest weights are drawn."""
 ROW_PX: Final = 28
 SMALLEST_PX: Final = 6
 LARGEST_PX: Final = 16
@@ -40,7 +40,7 @@ WIDE_RANGE_TICKS: Final = (
     *(1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0),
 )
 WIDE_RANGE_FROM: Final = 4
-"""Use fewer ticks from this ratio of the axis limits."""
+"""Above this ratio of the axis limits, the axis has `WIDE_RANGE_TICKS`."""
 FOREST_SYMBOLS: Final[dict[ForestKind, str]] = {
     "unit": "square",
     "single": "square-open",
@@ -63,7 +63,7 @@ class ForestRow:
     interval_text: str
     is_weighted: bool = False
     is_faint: bool = False
-    """The pool has too few machines for more than an indication."""
+    """Whether the pool has too few machines for more than an indication."""
 
     @property
     def paper_texts(self) -> str:
@@ -75,7 +75,11 @@ class ForestRow:
 
 
 def forest_rows(record: Record) -> list[ForestRow]:
-    """Return machines and pool, then single runs; `MAX_MACHINES` of each by weight."""
+    """Return the rows of machines and of their pool, then the same for single runs.
+
+    Of machines and of single runs, only the `MAX_MACHINES` with the largest weights
+    are included.
+    """
     rows = []
     for is_hollow, name in ((False, "pool"), (True, "single_runs")):
         units = [unit for unit in record["units"] if unit["is_single_run"] == is_hollow]

@@ -1,7 +1,8 @@
-"""Charts by matplotlib: SVG for the PDF of a report; PDF, PNG and PGF files.
+"""Charts drawn by matplotlib: SVG for reports; PDF, PNG and PGF for papers.
 
-Black ink only. Lengths are in points. Only workers import this module: matplotlib takes
-seconds and 40 MiB. Output is reproducible byte for byte.
+Charts are black and gray. Lengths are in points. Only workers import this module,
+because matplotlib takes seconds to import and needs 40 MiB of memory. The same chart
+always gives the same bytes.
 """
 
 import warnings
@@ -51,7 +52,7 @@ LINE_HEIGHT_PT: Final = 8.6
 CHARACTER_WIDTH_PT: Final = 4.1
 ROW_LABEL_WIDTH_PT: Final = 150
 MAX_ROW_LABEL_SHARE: Final = 0.36
-"""Maximum part of a narrow chart's width."""
+"""Maximum fraction of the chart's width that row labels may take."""
 ROW_TEXT_WIDTH_PT: Final = 50
 RIGHT_MARGIN_PT: Final = 14
 DOTS_PER_INCH: Final = 300
@@ -65,7 +66,7 @@ SWATCH_PT: Final = 24
 INK, PALE, GRID = "black", "0.93", "0.85"
 BAR_GRAYS: Final = ("0.25", "0.75", "1.0", "0.5", "0.9", "0.6")
 DASHES: Final[dict[str, Any]] = {"": "-", "dash": (0, (4, 2)), "dot": (0, (1, 2))}
-# Every second symbol is gray; white is reserved for outlined ones.
+# Every second symbol is filled with gray. White would look like an outlined symbol.
 PALE_MARKER_GRAY: Final = "0.75"
 MARKERS: Final = {
     "circle": "o",
@@ -92,7 +93,7 @@ RC_PARAMS: Final[dict[Any, Any]] = {
     "svg.fonttype": "none",  # text stays accessible and searchable
     "svg.hashsalt": "virtlab",
     "pdf.fonttype": 42,
-    "pgf.texsystem": "pdflatex",  # the only one that does not set a font
+    "pgf.texsystem": "pdflatex",  # the only value that does not set a font
     "text.parse_math": False,  # a dollar sign in a name is literal
     "text.usetex": False,
     "axes.linewidth": 0.5,
@@ -101,7 +102,7 @@ RC_PARAMS: Final[dict[Any, Any]] = {
 
 
 def font_path() -> Path:
-    """Return the path of the font that charts are measured in.
+    """Return the path of the font that is used to draw and measure the charts' texts.
 
     Register this file, not its folder: another font there has a placeholder box for
     every character, which would hide missing glyphs.
@@ -131,16 +132,17 @@ def render_chart_file(
 
 
 class _PgfRenderer(RendererPgf):
-    """PGF renderer without TeX.
+    """PGF renderer that does not need TeX.
 
-    Matplotlib's own starts TeX and does not escape names, so a name could be a TeX
-    command.
+    Matplotlib's own renderer starts TeX to measure texts. It does not escape them, so a
+    name could contain TeX commands.
     """
 
     def get_text_width_height_descent(
         self, s: str, prop: FontProperties, ismath: Any
     ) -> tuple[float, float, float]:
-        # DejaVu is wider than the usual fonts of papers, so texts do not overlap.
+        # DejaVu is wider than the usual fonts of papers, so that texts measured in it
+        # do not overlap in the paper's font.
         measured = text_to_path.get_text_width_height_descent(s, prop, ismath=False)
         width, height, descent = (
             length * self.dpi / POINTS_PER_INCH for length in measured
@@ -239,7 +241,7 @@ def _draw_figure(chart: Chart, total_width: float) -> Figure:
         )
         for column, panel in enumerate(line):
             start = left + column * (width + LEGEND_GAP_PT)
-            # The output of a layout engine is not reproducible.
+            # Matplotlib's layout engines do not give reproducible output.
             bounds = (
                 start / total_width,
                 1 - (top + above + body) / height,
@@ -408,7 +410,7 @@ def _panel_width(axes: Axes) -> float:
 
 
 def _wrap_row_label(name: str, width: float) -> list[str]:
-    """Return a label in at most three lines."""
+    """Return the lines of a label, at most three."""
     characters = int(width / CHARACTER_WIDTH_PT)
     return [line for part in name.split("\n") for line in wrap(part, characters)][:3]
 

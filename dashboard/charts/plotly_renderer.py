@@ -23,13 +23,13 @@ from dashboard.charts.chart import (
     Points,
     ReferenceLine,
 )
+from dashboard.charts.scales import DAY_MS
 
 NOTE_OFFSET_PX: Final = 10
 PLOTLY_DASHES: Final = {"dash": "4px,3px", "dot": "1px,3px"}
 REFERENCE_LINE_STYLE: Final = LineStyle(width=1.5, dash="dash", color="ink")
 PLAIN_TICK_FORMAT: Final = ",~r"
-DAY_MS: Final = 86_400_000
-# Times only on axes shorter than a day.
+# Show the time of day only if ticks are less than a day apart.
 DATE_TICK_FORMATS: Final = [
     {"dtickrange": [None, DAY_MS - 1], "value": "%H:%M\n%Y-%m-%d"},
     {"dtickrange": [DAY_MS, "M1"], "value": "%Y-%m-%d"},
@@ -72,7 +72,7 @@ def plotly_figure(chart: Chart) -> dict[str, Any]:
         shapes += _shapes(panel, x, y)
         notes += [_note(note, x, y) for note in panel.notes]
     if chart.shares_x_axis:
-        # By default the labels are below the first panel.
+        # By default, Plotly puts the labels of a shared axis below the first panel.
         layout["xaxis"] |= {"anchor": "free", "position": 0}
     if shapes:
         layout["shapes"] = shapes
@@ -215,7 +215,7 @@ def _marker(points: Points, chart: Chart) -> dict[str, Any]:
             "size": points.size,
             "line": {"width": 3, "color": color},
         }
-    # With error bars, fade the trace: marker opacity does not affect them.
+    # Marker opacity does not affect error bars. `_error_bars` fades the whole trace.
     opacity = points.opacity
     is_faded = opacity != 1 and not points.low
     opacities = list(opacity) if isinstance(opacity, tuple) else opacity
@@ -284,8 +284,8 @@ def _shapes(panel: Panel, x: str, y: str) -> Iterator[dict[str, Any]]:
         paint = {"fillcolor": "--sunken", "opacity": 0.6}
         yield base | paint | ends | _extent(band, x, y)
     for reference_line in panel.reference_lines:
-        # Above the grid and below the markers. Plotly supports this only for lines with
-        # ends.
+        # Draw lines above the grid but below the markers, if they have ends: Plotly
+        # does not support it for other lines.
         above = "between" if reference_line.ends else "above"
         layer = above if reference_line.is_above else "below"
         shape: dict[str, Any] = {"type": "line", "layer": layer}

@@ -11,7 +11,7 @@ from dashboard.kit.formatting import number
 
 TICK_STEPS = (1, 2, 5, 10)
 TICK_COUNT = 6
-# Keeps the margins around the values finite.
+# Larger values are reduced to this one, so that the margins around them stay finite.
 MAX_AXIS_VALUE = 1e250
 MIN_LOG_RANGE = 1.01
 SCALE_MARGIN = 0.05
@@ -20,7 +20,7 @@ DAY_MS = 86_400_000  # dates are milliseconds since 1970
 
 @dataclass(frozen=True)
 class AxisScale:
-    """Linear or logarithmic scale, possibly descending."""
+    """Linear or logarithmic scale from ``first`` to ``last``, possibly descending."""
 
     first: float
     last: float
@@ -129,7 +129,7 @@ def _even_ticks(low: float, high: float) -> list[float]:
 
 
 def axis_ticks(axis: ChartAxis, scale: AxisScale) -> list[tuple[float, str]]:
-    """Return (value, label) ticks."""
+    """Return the ticks within the scale as (value, label) pairs."""
     ticks = list(axis.ticks)
     if axis.scale == "date":
         ticks = scale.days()

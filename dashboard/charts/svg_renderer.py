@@ -37,10 +37,9 @@ NARROW_PX, WIDE_PX = 250, 640
 LINE_PX: Final = 14
 EDGE_ARROWS: Final = {"triangle-left-open": "◁", "triangle-right-open": "▷"}
 PANEL_NAME_CHARACTERS: Final = 26
-"""Maximum per line if there are several panels."""
+"""Maximum length of a line of a row label if there are several panels."""
 BOX_SHARE: Final = 0.31
 RING_HOLE_SHARE: Final = 0.32
-PX_A_REM: Final = 16
 Point = tuple[float, float]
 
 
@@ -77,10 +76,9 @@ def render_svg(chart: Chart, alt: str) -> str:
         css_classes.append("svg-chart-panels")
     panels = "".join(_positioned_panels(chart))
     label = escape(replace_forbidden(alt))
-    height = f"{chart.height / PX_A_REM:g}rem"
     return (
         f'<div class="{" ".join(css_classes)}">{_legend(chart)}'
-        f'<svg class="svg-chart-field" height="{height}" role="img" '
+        f'<svg class="svg-chart-field" height="{chart.css_height}" role="img" '
         f'aria-label="{label}">{panels}</svg></div>'
     )
 
@@ -217,7 +215,7 @@ def _y_labels(
     axis, scale = field.panel.y, field.y
     is_rows = axis.scale == "category"
     values = sorted(value for value, _name in ticks)
-    # Space for a label.
+    # The distance between ticks limits the number of lines of a label.
     distance = min((b - a for a, b in pairwise(values)), default=1.0)
     row = distance / (scale.high - scale.low)
     for value, name in ticks:
@@ -234,7 +232,7 @@ def _y_labels(
             ]
         dy = f"{0.35 - 0.6 * (len(lines) - 1):.2f}em"
         wide_label, narrow_label = "\n".join(lines), name.replace("\n", ", ")
-        # The style sheet shows the variant that fits the screen.
+        # The style sheet shows one of two variants, depending on the screen width.
         yield _text(
             0, y, wide_label, dx=-8, dy=dy, anchor="end", css_class="svg-chart-wide"
         )
@@ -330,7 +328,7 @@ def _points(points: Points, field: PlotField) -> Iterator[str]:
         if symbol in EDGE_ARROWS:
             continue
         if symbol == VERTICAL_STROKE:
-            # Unlike other markers, this one has a length in user units.
+            # This marker is a line of the chart's coordinates, unlike other markers.
             half = FIELD_UNITS * points.size / 2 / field.height_px
             d = "".join(f"{move}m0 {-half:.0f}v{2 * half:.0f}" for move in moves)
             yield f'<path class="line {css_class}" d="{d}"/>'
@@ -342,7 +340,11 @@ def _points(points: Points, field: PlotField) -> Iterator[str]:
 def _markers(
     d: str, symbol: str, color: str, size: float, opacity: float
 ) -> Iterator[str]:
-    """Yield round or square markers, half of them with a hole."""
+    """Yield markers at the positions of the path ``d``.
+
+    The index of the symbol determines whether they are round or square, and whether
+    they have a hole.
+    """
     base = symbol.removesuffix(HOLLOW_SUFFIX)
     index = SYMBOLS.index(base) if base in SYMBOLS else 0
     shape = "square" if index % 2 else "round"

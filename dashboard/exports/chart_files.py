@@ -58,7 +58,10 @@ def chart_file_response(
     name: str,
     **page_texts: str,
 ) -> HttpResponse:
-    """Return a chart file, or a progress page with ``page_texts``."""
+    """Return a chart file, or a page with the progress until a worker has drawn it.
+
+    ``page_texts`` are texts of that page.
+    """
     chart_file, must_draw = request_chart_file(
         chart_data=chart_data, file_format=file_format, site_url=site_url(request)
     )
@@ -90,7 +93,7 @@ def attachment_response(name: str, form: str, content: str | bytes) -> HttpRespo
 
 @number_format_for_files()
 def render_chart_data(chart_data: Mapping[str, Any], form: str) -> bytes:
-    """Draw a chart, only in workers: imports matplotlib."""
+    """Return a chart as a file. Only workers call this: it imports matplotlib."""
     kind = chart_data.get("kind")
     if kind == "ratios":
         return render_paper_chart(

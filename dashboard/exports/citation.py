@@ -16,7 +16,7 @@ from benchmarks.models import Study, Version
 from dashboard.exports.latex_escaping import CHARACTER_COMMAND, escape_latex
 
 DAY = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?", re.ASCII)
-# Names may contain commas ("Doe, Jane").
+# A comma does not separate authors, because names may contain one ("Doe, Jane").
 AUTHOR_SEPARATOR = re.compile(r"\s*;\s*|\s+(?:and|&)\s+")
 MONTHS = (
     *("jan", "feb", "mar", "apr", "may", "jun"),
@@ -26,7 +26,7 @@ MONTHS = (
 
 @dataclass(frozen=True)
 class Citation:
-    """Bibliographic fields; empty if not reported."""
+    """Bibliographic data. Fields that are not reported are empty."""
 
     key: str
     title: str
@@ -44,6 +44,7 @@ class Citation:
 
     @property
     def day(self) -> list[int]:
+        """Year, month and day of publication, as far as they are known."""
         day = DAY.fullmatch(self.published.strip())
         return [int(part) for part in day.groups() if part] if day else []
 
@@ -57,7 +58,7 @@ def citation_of(request: HttpRequest, study: Study) -> Citation:
 
 
 def citation_at(site: str, study: Study) -> Citation:
-    """Return the citation with today's date of access."""
+    """Return the citation of a study, accessed today."""
     page = reverse("dashboard:study", args=[study.lab.slug, study.slug])
     name = f"{study.lab.slug}/{study.slug}"
     return Citation(
@@ -96,7 +97,10 @@ def dataset_script(citation: Citation, study: Study) -> SafeString:
 
 
 def version_script(request: HttpRequest, version: Version) -> SafeString:
-    """Return JSON-LD of a public version, without the study's editable fields."""
+    """Return JSON-LD of a public version, which never changes.
+
+    Of the study's editable fields, it contains only the license.
+    """
     page = f"{site_url(request)}{reverse('dashboard:version', args=[version.pk])}"
     doi = f"https://doi.org/{version.doi}" if version.doi else ""
     values = {
@@ -135,7 +139,7 @@ def bibtex(citation: Citation) -> str:
     kind = "techreport" if citation.institution else "misc"
     year, month = (*citation.day, None, None)[:2]
     accessed_on = citation.accessed_on.isoformat()
-    # BibTeX splits names; protect other texts with braces.
+    # BibTeX splits names into parts. Braces protect texts that are not personal names.
     authors = (
         escape_latex(name)
         if re.fullmatch(r"[\w.' -]+(, [\w.' -]+)?", name)
@@ -164,7 +168,7 @@ def bibtex(citation: Citation) -> str:
 
 
 def add_doi(entry: str, doi: str) -> str:
-    """Return a BibTeX entry with a DOI."""
+    """Return a BibTeX entry with the DOI added, if there is one."""
     if not doi:
         return entry
     before = entry.rstrip().removesuffix("}").rstrip().removesuffix(",")

@@ -41,7 +41,7 @@ IDENTITY_COLUMNS: dict[str, str] = {
     "options": "system.options",
 }
 STATE_COLUMNS = ("state", "state_message", "document", "table")
-# Repeated because lines may be copied separately.
+# Every line repeats the source, because lines may be copied separately.
 SOURCE_COLUMNS = ("compared_with", "url", "created_on")
 DESIGN_COLUMNS = (
     "design",
@@ -96,7 +96,7 @@ ENERGY_COLUMNS = (
     *STATE_COLUMNS,
     *DESIGN_COLUMNS,
 )
-# Values of ``kind`` that differ from the code's names.
+# Kinds of ratios that have another name in files than in the code.
 RATIO_KINDS = {
     "efficiency": "relative_performance",
     "relative": "relative_to_reference",
@@ -108,7 +108,7 @@ COLUMNS_BY_MEASURE: Mapping[str, Sequence[str]] = {
 
 
 def table_csv(table: ComparisonTable, source: Mapping[str, Any]) -> str:
-    """Return a table as CSV; each record contains its source."""
+    """Return a table as CSV; each line repeats the source."""
     repeated = {name: source[name] for name in SOURCE_COLUMNS}
     cells = ({**record, **repeated} for record in comparison_records(table))
     return csv_text(
@@ -124,8 +124,8 @@ def csv_text(fields: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str
 def csv_lines(
     fields: Sequence[str], records: Iterable[Mapping[str, Any]]
 ) -> Iterator[str]:
-    """Yield the header and the lines."""
-    # csv can write only to files.
+    """Yield the header, then the line of each record."""
+    # The csv module writes only to file objects.
     buffer = io.StringIO()
     writer = csv.writer(buffer)
     writer.writerow(fields)
@@ -154,9 +154,10 @@ def escape_formula(text: str) -> str:
 def comparison_records(table: ComparisonTable) -> Iterator[dict[str, Any]]:
     """Yield a record for each cell; None means missing.
 
-    ``low`` to ``high`` is the 95% interval of ``ratio``; ``overhead`` is 1 - ratio;
-    ``ratio_range_low`` and ``ratio_range_high`` are ratios of extreme runs.
-    ``energy_ratio`` is the system's energy / baseline energy.
+    ``low`` to ``high`` is the 95% confidence interval of ``ratio``, and ``overhead`` is
+    1 - ``ratio``. Results without a single value have a range of ratios instead
+    (``ratio_range_low`` to ``ratio_range_high``). ``energy_ratio`` is the energy of the
+    system divided by the energy of the baseline.
     """
     for group in table.groups:
         for case_row in group.rows:

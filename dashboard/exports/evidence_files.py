@@ -41,7 +41,7 @@ EVIDENCE_FIELDS: Final = (
     *("i2", "dersimonian_laird_mean", "strength", "is_single_run", "reason"),
     *("includes_flagged", "rule_set", "url", "created_on"),
 )
-# Keys of a record -> names of the API, also in JSON files.
+# Keys of stored records -> names in the API and in JSON files.
 QUESTION_NAMES: Final = {
     "labs": "lab_count",
     "single_runs": "single_run_pool",
@@ -125,10 +125,10 @@ def _rename_keys(record: Record, names: Mapping[str, str]) -> Record:
 def evidence_csv(
     questions: Sequence[Record], studies: Sequence[Record], source: EvidenceSource
 ) -> str:
-    """Return a line for each machine, pool and excluded result.
+    """Return CSV with a line for each machine, pool and kind of excluded result.
 
-    ``section`` is ``machine``, ``exclusion``, or ``pool`` or ``single_run_pool``, also
-    with the prefix ``subgroup_``.
+    ``section`` names what a line is about: ``machine``, ``exclusion``, ``pool`` or
+    ``single_run_pool``. Pools of subgroups have the prefix ``subgroup_``.
     """
     common = {
         "includes_flagged": str(source.with_flagged).lower(),
@@ -158,7 +158,7 @@ def _csv_records(record: Record) -> Iterator[Mapping[str, Any]]:
             **{name: unit[name] for name in copied_fields},
             "low": low,
             "high": high,
-            # Missing in older reviews.
+            # Reviews by older versions of Virtlab do not contain it.
             "standard_error": unit.get("standard_error"),
             "weight": unit["weight"] if unit["is_pooled"] else None,
             "mean_without": unit["without"],
@@ -219,7 +219,7 @@ def _heterogeneity(spread: Record) -> Mapping[str, Any]:
 def evidence_latex(
     questions: Sequence[Record], studies: Sequence[Record], source: EvidenceSource
 ) -> str:
-    """Return tables as a fragment that starts with the required packages."""
+    """Return tables as a LaTeX fragment that starts with a list of its packages."""
     lines = [
         f"% {escape_latex(source.title)}, {source.created_on}",
         DEFAULT_STYLE.preamble,
@@ -297,7 +297,7 @@ def question_name(record: Record) -> str:
 
 
 def evidence_file_name(question: Question) -> str:
-    """Return the base name of files: "kvm-disk-random-write"."""
+    """Return the name of files without extension: "kvm-disk-random-write"."""
     return slugify(f"{question.hypervisor}-{question.work_class}")
 
 
@@ -535,7 +535,7 @@ def _latex_cell(cell: TableCell) -> str:
 
 
 def _siunitx_number(text: str) -> str:
-    """Return a number for siunitx; braces protect other text."""
+    """Return a number as siunitx expects it; other text is protected by braces."""
     if (number := NUMBER.fullmatch(text)) and not number[3]:
         return f"{'-' if number[1] else ''}{number[2].replace(',', '')}"
     return f"{{{{{{{escape_latex(text)}}}}}}}"

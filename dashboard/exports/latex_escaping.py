@@ -1,8 +1,8 @@
 """Escaping of text for LaTeX and BibTeX. PURE.
 
-Characters in pdfLaTeX's T1 fonts are unchanged; others become
-``\\virtlabchar{1488}{05D0}``: XeLaTeX and LuaLaTeX show the character, pdfLaTeX prints
-its code.
+Characters that pdfLaTeX's T1 fonts contain are unchanged. Others become a command such
+as ``\\virtlabchar{1488}{05D0}``, which prints the character in XeLaTeX and LuaLaTeX and
+its code in pdfLaTeX.
 """
 
 import unicodedata
@@ -60,7 +60,7 @@ def escape_latex(text: str) -> str:
     """Return a text escaped for LaTeX, on one line."""
     line = " ".join(part for part in text.split(" ") if part)
     for pair in LIGATURES:
-        # NUL marks an empty group, because braces would be escaped.
+        # NUL stands for an empty group ({}), because braces would be escaped.
         line = line.replace(pair[0], f"{pair[0]}\0") if pair in line else line
     return "".join(map(_escape_character, line)).replace("\0", "{}")
 

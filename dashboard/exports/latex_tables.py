@@ -51,7 +51,7 @@ from dashboard.wording.verdicts import (
     ratio_text,
 )
 
-# Relative to a system's column.
+# Width of the column of labels, relative to the column of a system.
 LABEL_WIDTH_SHARE = 1.75
 GAP_PT = 6
 COLUMN_PT: Final = 229
@@ -59,11 +59,11 @@ DIGIT_PT: Final = 2.9
 """Width of an interval's digit in `virtlabsmall` (5 pt)."""
 SMALL_FONT: Final = r"{{{\virtlabsmall }}}"
 MIN_LABEL_WIDTH_SHARE: Final = 0.7
-# Columns with longer numbers are centered.
+# Columns with longer numbers are centered, not aligned at the decimal point.
 ALIGNED_DIGITS = 7
 REQUIRED_PACKAGES = r"""% Preamble (Debian: texlive-latex-extra, texlive-science):
 %   \usepackage[T1]{fontenc}"""
-# Lines end in a command: line breaks would become spaces.
+# Lines end in a command, because other line breaks would become spaces.
 FONT_COMMANDS = r"""\providecommand{\virtlabfonts}{\ifdim\linewidth<300pt\relax
   \def\virtlabsmall{\fontsize{5}{6}\selectfont}\relax
   \def\virtlabnote{\fontsize{6}{7}\selectfont}\fontsize{7}{8.5}\selectfont\else
@@ -78,13 +78,13 @@ NOT_MEASURED = r"{{{\textendash{}}}}"
 NUMBER = re.compile(r"([-\N{MINUS SIGN}]?)([\d,]+(?:\.\d+)?)([^\d]*)")
 TYPESET_NUMBER = re.compile(r"(?:\\itshape )?(-?)(\d+)\.?(\d*)")
 BREAK_AFTER_SIGN = re.compile(r"(?<=[-_/.,=:;+&])")
-# Longer words may break after punctuation, longer parts are split.
+# Longer words may break after punctuation. Longer parts of words may break inside.
 MAX_WORD, MAX_WORD_PART = 8, 16
 
 
 GroupRow = tuple[CaseGroup, CaseRow]
 CellTexts = Sequence[tuple[str, str]]
-"""Cells, each with the text below it."""
+"""Cells of a row, each as (text, text below it)."""
 
 
 @dataclass(frozen=True)
@@ -162,11 +162,11 @@ def _table(
 
 
 class Tabularray:
-    """Tables that break across pages, as wide as the text or column."""
+    """Style with tabularray: tables are as wide as the text and may break."""
 
     most_systems = 4
     name = ""
-    # Only longer tables may break across pages.
+    # Longer tables are not floats, so they can break across pages.
     MAX_FLOATING_LINES: ClassVar = 16
     preamble = rf"""{REQUIRED_PACKAGES}
 %   \usepackage{{textcomp,tabularray}}
@@ -204,7 +204,8 @@ class Tabularray:
             yield rf"{{{label}}} & {firsts} \\"
 
     def table(self, parts: LatexTableParts) -> Iterator[str]:
-        # X columns also set widths, but typeset each cell three times.
+        # Tabularray's X columns would set widths, too, but they are slow: they typeset
+        # each cell three times.
         label, system = (f"wd={width}" for width in _widths(parts.systems))
         numbers = (
             f"Q[c,{system},si={{{number_format(cells)}}}]"
@@ -221,7 +222,7 @@ class Tabularray:
                 "table", parts.caption, parts.label, spec, parts.notes
             )
             return
-        # Inside the table, tabularray would reserve space for the notes on every page.
+        # Notes follow the table: inside, tabularray would reserve space on every page.
         caption = f"caption={{{parts.caption}}},entry={{{parts.title}}}"
         yield r"\begingroup\virtlabfonts"
         yield rf"\begin{{longtblr}}[{caption},"
@@ -255,11 +256,11 @@ DEFAULT_STYLE: Final = Tabularray()
 
 @dataclass(frozen=True)
 class Tabular:
-    """Tables with ``tabular`` only, in a column or, as ``table*``, across the page."""
+    """Style with only ``tabular``: tables fit a column or, if wide, the page."""
 
     is_wide: bool = False
     name: ClassVar = "paper"
-    # A float is limited to a page.
+    # A float must fit on a page.
     MOST_LINES: ClassVar = 34
     preamble: ClassVar = rf"""{REQUIRED_PACKAGES}
 %   \usepackage{{textcomp,array,booktabs,siunitx}}
@@ -329,7 +330,7 @@ class Tabular:
         yield rf"\end{{{kind}}}"
 
     def _widths(self, systems: int, texts: Sequence[CellTexts]) -> tuple[str, str]:
-        # Labels make room for long intervals.
+        # The column of labels is narrower if long intervals need the space.
         intervals = [second for row in texts for _first, second in row if second]
         longest = max((len(text) - len(SMALL_FONT) for text in intervals), default=0)
         needed = (longest * DIGIT_PT + GAP_PT) / COLUMN_PT
@@ -350,7 +351,7 @@ def _widths(systems: int, label: float = LABEL_WIDTH_SHARE) -> tuple[str, str]:
 
 
 def number_format(cells: Sequence[tuple[str, str]]) -> str:
-    """Return the siunitx format for the digits of a column."""
+    """Return the siunitx options that fit the digits of a column."""
     numbers = [number for first, _ in cells if (number := TYPESET_NUMBER.match(first))]
     sign = "-" if any(number[1] for number in numbers) else ""
     integer_digits = max((len(number[2]) for number in numbers), default=1)
@@ -364,7 +365,7 @@ def number_format(cells: Sequence[tuple[str, str]]) -> str:
 def _heading_lines(
     columns: Sequence[Column], texts: Sequence[CellTexts], style: "LatexStyle"
 ) -> Iterator[str]:
-    """Yield a line of platforms, then one for each property that differs."""
+    """Yield the header lines: platforms, then each property that differs."""
     for name, headings in heading_lines(columns):
         cells = [allow_breaks(wording.property_name(name)) if name else ""]
         rules, column = [], 2
@@ -391,7 +392,10 @@ def _body_lines(
 def _cell(
     row: ComparisonRow | None, show: str, letters: Mapping[str, str], decimals: int
 ) -> tuple[str, str]:
-    """Return a cell and the text below it: interval, or upper end of a range."""
+    """Return a cell's text and the text below it.
+
+    Below are the interval, the upper end of a range, or the second mode.
+    """
     if row is None:
         return NOT_MEASURED, ""
     note_letters = "".join(sorted(letters[note] for note in _note_codes(row)))
@@ -448,9 +452,9 @@ def _note_codes(row: ComparisonRow) -> list[str]:
 
 
 def allow_breaks(text: str) -> str:
-    """Return a text whose long words may break after punctuation.
+    """Return a text escaped for LaTeX, in which long words may break.
 
-    The empty space allows TeX to hyphenate the first word.
+    The empty space at its start allows TeX to hyphenate the first word.
     """
     words = []
     for word in text.split(" "):

@@ -1,4 +1,4 @@
-"""Files for a paper."""
+"""Files for a paper: the chart, the methods, and an archive of all files."""
 
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ from dashboard.wording import Text
 from dashboard.wording.verdicts import MEASURED_VALUE, is_withheld_by_flag
 
 CHART_WIDTHS_IN: Final = ("3.33", "7")
-"""One column, and a page with two columns."""
+"""Width of a column, and of a page with two columns."""
 MAX_PAPER_SYSTEMS: Final = len(SYMBOLS)
 """Each system has its own symbol, because paper has no colors."""
 MAX_PAPER_ROWS: Final = 40
@@ -70,7 +70,7 @@ def paper_chart_data(table: ComparisonTable, show: str) -> dict[str, Any] | None
 
 
 def chart_size_problem(values: Mapping[str, Any]) -> str:
-    """Return why a chart is too large for a page, or ""."""
+    """Return why a chart does not fit on a page; "" if it fits."""
     if len(values["systems"]) > MAX_PAPER_SYSTEMS:
         text = _("A chart can show at most %(most)s systems; %(n)s are selected.")
         return text % {"most": MAX_PAPER_SYSTEMS, "n": len(values["systems"])}
@@ -116,7 +116,7 @@ def _system_names(columns: Sequence[Column]) -> list[str]:
 
 def _label_parts(group: CaseGroup, row: CaseRow) -> Iterator[str]:
     parts = [*row.label.split(SEPARATOR), *group.label.split(SEPARATOR)]
-    # Options may repeat a name: "random write, randwrite".
+    # An option may repeat a name in another form: "random write, randwrite".
     yield ", ".join(_without_repetitions(parts[: 1 + row.label.count(SEPARATOR)]))
     yield from map(wording.fact_text, row.facts)
     yield group.label
@@ -135,8 +135,8 @@ def _without_repetitions(parts: Sequence[str]) -> Iterator[str]:
 
 ChartFormat = Literal["pdf", "svg", "pgf"]
 CHART_FORMATS: Final[tuple[ChartFormat, ...]] = ("pdf", "svg", "pgf")
-POINTS_AN_INCH: Final = 72
-# Makes archives reproducible.
+POINTS_PER_INCH: Final = 72
+# A constant time makes archives reproducible.
 ZIP_TIMESTAMP: Final = (1980, 1, 1, 0, 0, 0)
 EXAMPLE_DOCUMENT: Final = r"""\documentclass[twocolumn]{article}
 % IEEEtran, acmart: the same. Each file says which packages it needs.
@@ -160,11 +160,11 @@ EXAMPLE_FIGURE: Final = r"""\begin{figure}[htbp]\centering
 def render_paper_chart(
     values: Mapping[str, Any], form: ChartFormat, inches: str
 ) -> bytes:
-    """Draw a chart, only in workers: imports matplotlib."""
+    """Return a chart as a file. Only workers call this: it imports matplotlib."""
     from dashboard.charts.matplotlib_renderer import render_chart_file
 
     return render_chart_file(
-        paper_chart(values), form, width=float(inches) * POINTS_AN_INCH
+        paper_chart(values), form, width=float(inches) * POINTS_PER_INCH
     )
 
 
@@ -215,7 +215,7 @@ INTERVAL_TEXTS: Final[tuple[tuple[str, Text], ...]] = (
 def methods_paragraphs(
     study: Study, table: ComparisonTable, source: ExportSource, cell_runs: RunCounts
 ) -> tuple[str, ...]:
-    """Return the methods text, explained in `docs/method.md`."""
+    """Return the paragraphs of a methods section; `docs/method.md` explains them."""
     cells = list(table.cells)
     return tuple(
         " ".join(filter(None, sentences))

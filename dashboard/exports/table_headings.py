@@ -23,6 +23,8 @@ from dashboard.kit.comparison_from_url import AssessedTable
 
 @dataclass(frozen=True)
 class ExportSource:
+    """Origin of exported results, stated in every file."""
+
     title: str
     slug: str
     url: str
@@ -36,7 +38,7 @@ class ExportSource:
 def export_source(
     request: HttpRequest, study: Study, assessed: AssessedTable, page: str = "compare"
 ) -> ExportSource:
-    """Return the source: the page with the current query."""
+    """Return the origin of exported results: the page with the current query."""
     page_url = reverse(f"dashboard:{page}", args=[study.lab.slug, study.slug])
     query = request.GET.urlencode()
     compared_with = wording.compared_with_text(
@@ -62,9 +64,9 @@ SLOT = "slot"
 def heading_lines(
     columns: Sequence[Column],
 ) -> Iterator[tuple[str, list[tuple[str, int]]]]:
-    """Yield property and (heading, width) pairs of each header line.
+    """Yield each header line as its property and its headings with their widths.
 
-    The platforms' line has no property; empty lines are omitted.
+    The first line has the platforms and no property. Lines without text are omitted.
     """
     properties = ["", *(fact.name for fact in columns[0].facts)]
     for depth, name in enumerate(properties):
@@ -100,7 +102,10 @@ def row_text(row: CaseRow, separator: str) -> str:
 
 
 def shared_guest_facts(head: ColumnHead) -> list[str]:
-    """Return the common facts of all systems except native, if any."""
+    """Return a sentence on the facts that all systems except native have in common.
+
+    The list is empty if there are none.
+    """
     facts = ", ".join(map(wording.fact_text, head.guest_constants))
     return (
         [_("All systems except native: %(facts)s.") % {"facts": facts}] if facts else []

@@ -19,7 +19,10 @@ MAX_PART_COMMENTS: Final = 8
 
 
 def comment_thread(request: HttpRequest, target: CommentTarget) -> dict[str, Any]:
-    """Return the comments on an object; ``part_comments`` are on parts of a study."""
+    """Return the newest comments on a study, cell or run, the oldest first.
+
+    ``part_comments`` of a study are the newest comments on its cells and runs.
+    """
     viewer, author = viewer_of(request), author_of(signed_in_user(request))
     comments = visible_comments(viewer, **target.filters)
     newest = list(comments.order_by("-pk")[: MAX_COMMENTS + 1])

@@ -1,4 +1,4 @@
-"""Form state of a comparison, all of it in the URL."""
+"""Form of a comparison. Its whole state is in the URL."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -67,7 +67,7 @@ EVIDENCE_FILTERS = {
     "ranking": gettext_lazy("At least 10 runs per side"),
 }
 EFFECT_SIZES = ("2", "5", "10", "25", "50", "100")
-"""Minimum differences from 1, in percent."""
+"""Choices of the smallest effect: differences of a ratio from 1, in percent."""
 UNREACHABLE_EFFECT = inf
 RATIO_FILTERS = {
     "": gettext_lazy("All"),
@@ -100,7 +100,7 @@ class FilterMenu:
         *,
         is_wide: bool = False,
     ) -> "FilterMenu":
-        """Return a menu of labels by value; the first one is the default."""
+        """Return a menu; ``texts`` are its labels by value, the default first."""
         choices = (
             MenuChoice(key, str(text), key == value) for key, text in texts.items()
         )
@@ -110,7 +110,7 @@ class FilterMenu:
 
 @dataclass(frozen=True)
 class ComparisonSelection:
-    """Filters and display options; an empty filter matches all."""
+    """Filters and display options of a comparison. An empty filter matches all."""
 
     baseline: str
     scenario: str
@@ -138,7 +138,7 @@ class ComparisonSelection:
         return ResultFilter(self.verdict, self.evidence, percent)
 
     def cell_lookups(self) -> dict[str, Any]:
-        """Return the ORM lookups on cells; an invalid value matches nothing."""
+        """Return the filters as ORM lookups on cells; invalid values match nothing."""
         values = {
             "scenario": "" if self.scenario == ALL_SCENARIOS else self.scenario,
             "case__component": self.component,
@@ -149,7 +149,7 @@ class ComparisonSelection:
         if self.bits:
             is_number = self.bits.isascii() and self.bits.isdigit()
             lookups["system__guest_bits"] = (
-                # Numbers out of the column's range match nothing either.
+                # Longer numbers are out of the column's range.
                 int(self.bits) if is_number and len(self.bits) < 5 else UNKNOWN_BITS
             )
         return lookups
@@ -264,7 +264,7 @@ def comparison_form(study: Study, query: Mapping[str, str]) -> ComparisonForm:
 def read_selection(
     query: Mapping[str, str], facets: StudyFacets
 ) -> ComparisonSelection:
-    """Read the selection; missing parameters get their default."""
+    """Return the selection in a query; missing parameters get their default."""
     first = facets.scenarios[0] if facets.scenarios else ALL_SCENARIOS
     return ComparisonSelection(
         baseline=query.get("baseline") or NATIVE_BASELINE,
@@ -308,7 +308,7 @@ def build_filter_menus(
         str(pk): name for pk, name in names.items()
     }
     scenarios = {name: wording.scenario_name(name) for name in facets.scenarios}
-    # Redundant with exactly one scenario.
+    # With exactly one scenario, this choice would be the same.
     all_scenarios = {ALL_SCENARIOS: _("All scenarios")} if len(scenarios) != 1 else {}
     components = {name: wording.component_name(name) for name in facets.components}
     bits = {str(bits): _("%(bits)s-bit") % {"bits": bits} for bits in facets.guest_bits}
@@ -355,7 +355,7 @@ def build_display_menus(
 def run_menus(
     query: Mapping[str, str], facets: StudyFacets, names: Mapping[int, str]
 ) -> list[FilterMenu]:
-    """Return the menus above a list of runs; ``names`` are by system ID."""
+    """Return the filters of a list of runs; ``names`` are system names by ID."""
     all_option = {"": _("All")}
     statuses = {
         status.value: str(state_names.RUN_STATUSES[status]) for status in Run.Status
@@ -375,7 +375,7 @@ def run_menus(
 
 
 def _menu(value: str, name: str, label: str, texts: Mapping[str, Any]) -> FilterMenu:
-    # Unknown values must be visible to be removable.
+    # The menu shows an unknown value, too, so that users can remove it.
     options = texts if value in texts else {**texts, value: value}
     return FilterMenu.from_texts(
         name, label, options, value, is_wide=name in WIDE_MENUS
@@ -383,13 +383,16 @@ def _menu(value: str, name: str, label: str, texts: Mapping[str, Any]) -> Filter
 
 
 def toggle_pin(pins: tuple[str, ...], key: str) -> str:
-    """Add or remove a pin."""
+    """Return the query parameter after adding or removing a pinned system.
+
+    The oldest pin is dropped if there are more than `MAX_PINS`.
+    """
     rest = [pin for pin in pins if pin != key]
     return ",".join(rest if key in pins else [*rest, key][-MAX_PINS:])
 
 
 def matches_search(q: str, group: CaseGroup, row: CaseRow) -> bool:
-    """Return whether the headings contain every word of ``q``."""
+    """Return whether the headings of a row contain every word of ``q``."""
     if not q:
         return True
     facts = [wording.fact_text(fact) for fact in (*group.facts, *row.facts)]

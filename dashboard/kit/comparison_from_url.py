@@ -1,4 +1,4 @@
-"""Table of a comparison as selected by the URL."""
+"""The comparison table, with verdicts, that a URL's query selects."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,11 @@ from dashboard.kit.comparison_form import (
 
 @dataclass(frozen=True)
 class AssessedTable:
-    """``tested_count`` is the number of tests in the correction."""
+    """Comparison table with the selection that it follows from.
+
+    ``reference`` is the selected baseline, or else the study's reference system.
+    ``tested_count`` is the number of tests that the verdicts are corrected for.
+    """
 
     table: ComparisonTable
     reference: System | None
@@ -69,7 +73,7 @@ def assessed_table(study: Study, query: Mapping[str, str]) -> AssessedTable:
 def table_subset(
     assessed: AssessedTable, cases: Collection[int], systems: Collection[int]
 ) -> AssessedTable:
-    """Return some cases and systems only; empty means all."""
+    """Return the table with only these cases and systems; no IDs means all."""
     cells = [
         cell
         for cell in assessed.table.cells
@@ -90,6 +94,7 @@ def assessed_rows(
     systems: Iterable[System],
     filters: Mapping[str, Any],
 ) -> tuple[list[ComparisonRow], int]:
+    """Return the rows with assessments, and the number of tests corrected for."""
     load_rows = partial(
         comparison_rows,
         study,
@@ -109,7 +114,10 @@ def selected_table(
     selection: ComparisonSelection,
     cell_verdicts: Mapping[int, CellVerdict],
 ) -> ComparisonTable:
-    """Return rows as a table; ``cell_verdicts`` are for rows without assessments."""
+    """Filter and sort rows, and return them as a table.
+
+    ``cell_verdicts`` are the verdicts, by cell ID, of rows without an assessment.
+    """
     result_filter = selection.result_filter
     filtered = filter_rows(
         drop_rows_without_ratios(rows) if selection.ratio_filter else rows,

@@ -1,6 +1,6 @@
 """Charts and badges for other sites, without scripts or cookies.
 
-Only these responses may be framed.
+Other sites may show only these responses in frames.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from dashboard.kit.page_cache import PageContent, cached_page
 THEMES: Final = ("light", "dark")
 MAX_AGE_S: Final = 300
 BADGE_CHARACTER_PX: Final = 6.6
-"""The text is stretched or squeezed to fit."""
+"""Assumed width of a character. The text is stretched or squeezed to fit."""
 EMBED_CSP: Final = {
     "default-src": [NONE],
     "style-src": [SELF],
@@ -36,8 +36,7 @@ ContentView = Callable[..., PageContent]
 
 
 def embeddable(view: ContentView) -> Callable[..., HttpResponse]:
-    """Return a view for anonymous users that any site may frame."""
-
+    """Return a cached view that sees only public data and that any site may frame."""
     cached_view = cached_page(view)
 
     @wraps(view)
@@ -56,7 +55,7 @@ def embeddable(view: ContentView) -> Callable[..., HttpResponse]:
 def embedded_chart(
     request: HttpRequest, chart: Chart | None, title: str, alt: str, source_url: str
 ) -> PageContent:
-    """Return a chart as a page for an iframe."""
+    """Return a page for an iframe that contains only a chart."""
     theme = request.GET.get("theme", "")
     context = {
         "title": title,
@@ -86,7 +85,11 @@ def badge(label: str, text: str) -> PageContent:
 def embed_snippets(
     request: HttpRequest, frame: str, title: str, page: str, image: str = ""
 ) -> list[tuple[str, str, str]]:
-    """Return slug, title and text of each snippet."""
+    """Return (slug, title, code) of each snippet for other sites.
+
+    The chart's snippet shows the page ``frame``. The badge's snippet, if there is an
+    ``image``, links to ``page``.
+    """
     absolute_url = request.build_absolute_uri
     html = (
         f'<iframe src="{escape(absolute_url(frame))}" title="{escape(title)}" '

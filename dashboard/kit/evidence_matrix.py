@@ -1,7 +1,8 @@
-"""Evidence matrix: work classes by hypervisors."""
+"""Evidence matrix: work classes in rows, hypervisors in columns."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from itertools import groupby
 from math import exp
@@ -28,16 +29,13 @@ def question_url(question: Question, **choices: str) -> str:
 def matrix_context(
     syntheses: Mapping[Question, Synthesis], *, with_flagged: bool = False
 ) -> dict[str, Any]:
-    """Return the matrix; ``measured`` omits unmeasured work classes."""
-    machine_counts: dict[str, int] = dict.fromkeys(MAIN_HYPERVISORS, 0)
+    """Return the template context; ``measured`` omits work classes without results."""
+    machine_counts = Counter(dict.fromkeys(MAIN_HYPERVISORS, 0))
     for question, synthesis in syntheses.items():
-        machine_count = (
+        machine_counts[question.hypervisor] += (
             synthesis.pool.machine_count + synthesis.single_run_pool.machine_count
         )
-        machine_counts[question.hypervisor] = (
-            machine_counts.get(question.hypervisor, 0) + machine_count
-        )
-    # The main hypervisors come first.
+    # The main hypervisors come first, then the others by number of machines.
     other_hypervisors = sorted(
         machine_counts.keys() - set(MAIN_HYPERVISORS),
         key=lambda name: (-machine_counts[name], name),
@@ -94,8 +92,8 @@ def _exclusion_text(counts: Mapping[str, int]) -> str:
 def _cell(label: str, synthesis: Synthesis, url: str) -> dict[str, Any]:
     """Return the cell of one question.
 
-    ``detail`` is the range expected in another lab, ``excluded`` the most frequent
-    reason for exclusions.
+    ``detail`` is the range expected in another lab, or the interval if there is only
+    one machine. ``excluded`` is the most frequent reason for exclusions.
     """
     value, detail = evidence.matrix_entry(synthesis)
     mean, excluded_count = (

@@ -1,11 +1,11 @@
 """Formatting of numbers and dates, and the shade of a ratio.
 
-Numbers follow the active language, with a decimal point in files
+Numbers have the separators of the active language, but a decimal point in files
 (``number_format_for_files``). Dates are always ISO 8601.
 
-Measured numbers have two significant digits of half their interval's width, or at most
-four significant digits without an interval. Trailing zeros show precision: 13.80 next
-to 13.82. Times have a readable unit, 548 µs instead of 0.000548 s.
+A measured number with an interval is rounded so that half the interval's width has two
+significant digits; without an interval, it has at most four. Trailing zeros show the
+precision: 13.80 next to 13.82. Times have a readable unit: 548 µs, not 0.000548 s.
 """
 
 from bisect import bisect_left
@@ -22,8 +22,8 @@ from typing import Final
 from django.utils.formats import get_format
 from django.utils.translation import get_language
 
-# Upper limits of "slower"; "faster" has their reciprocals, so that a ratio and its
-# inverse have equally strong shades.
+# Upper limits of the shades for slower, from the strongest. The shades for faster start
+# at the reciprocals, so that a ratio and its inverse have equally strong shades.
 SHADE_LIMITS: Final = (0.25, 0.5, 0.75, 0.9, 0.98)
 SHADE_COUNT: Final = len(SHADE_LIMITS)
 NEUTRAL_SHADE: Final = "even"
@@ -31,13 +31,13 @@ GROUP_DIGITS_FROM: Final = 1_000
 DECIMAL_FROM: Final = 1e-9
 DECIMAL_TO: Final = 1e21
 TABLE_DIGITS: Final = 4
-"""Significant digits without an interval."""
+"""Significant digits of a number without an interval."""
 CHECK_DIGITS: Final = 6
-"""Digits of values to be checked, and the maximum with an interval."""
+"""Significant digits of values for checks, and the maximum with an interval."""
 INTERVAL_DIGITS: Final = 2
-"""Significant digits of half an interval."""
+"""Significant digits of half the interval's width."""
 RATIO_DECIMALS: Final = 3
-# Beyond this factor, each end gets its own precision.
+# If the ends differ by a larger factor, each number is rounded by its own size.
 WIDE_INTERVAL_FACTOR: Final = 10.0
 
 Interval = tuple[float, float]
@@ -45,7 +45,7 @@ Interval = tuple[float, float]
 TIME_UNITS: Final = ("s", "ms", "us", "ns")
 """Each unit is a thousandth of the previous one."""
 MAX_TIME_VALUE: Final = 1e5
-"""Use a finer unit only if all values stay below this."""
+"""A finer unit is used only if all values stay below this."""
 UNIT_NAMES: Final = {"us": "µs", "us/KB": "µs/KB", "us/KiB": "µs/KiB"}
 
 
@@ -76,7 +76,7 @@ def number_format_for_files() -> Iterator[None]:
 
 @contextmanager
 def significant_digits(count: int | None) -> Iterator[None]:
-    """Set the digits of measured numbers; None: depends on the interval."""
+    """Show ``count`` digits of measured numbers; None lets the interval decide."""
     token = _digits_setting.set(count)
     try:
         yield
@@ -91,7 +91,7 @@ _cached_format: ContextVar[NumberFormat | None] = ContextVar(
 
 @contextmanager
 def cached_number_format() -> Iterator[None]:
-    """Cache the number format within the context, for large tables."""
+    """Look up the number format only once within the context, for large tables."""
     token = _cached_format.set(current_number_format())
     try:
         yield
@@ -121,7 +121,7 @@ def localize_number(text: str) -> str:
     active_format = current_number_format()
     if active_format.separators == FILE_FORMAT.separators:
         return text
-    # In one pass, because some languages swap both.
+    # Replace both separators in one pass, because some languages swap them.
     return text.translate(
         {ord("."): active_format.decimal, ord(","): active_format.thousands}
     )
@@ -159,8 +159,8 @@ def measurement(
 ) -> str:
     """Format a measured number with the precision that its interval allows.
 
-    Without an interval: all digits, or ``digits`` significant digits if there are many,
-    with at most ``decimals``.
+    Without an interval, round to ``digits`` significant digits. Then ``decimals`` is
+    the maximum of decimals, with trailing zeros; by default there are none.
     """
     if value == 0 or not isfinite(value):
         return exact(value)
@@ -178,10 +178,10 @@ def measurement(
 
 
 def readable_unit(unit: str, values: Iterable[float | None]) -> tuple[float, str]:
-    """Return factor and name of the display unit.
+    """Return the factor to convert values to a readable unit, and the unit's name.
 
-    Times share a unit: the smallest value is at least 1, unless the largest would then
-    have too many digits.
+    Times get the coarsest unit in which the smallest value is at least 1, unless the
+    largest would then have too many digits. In files, the unit is unchanged.
     """
     if _is_for_files.get():
         return 1.0, unit
@@ -212,7 +212,7 @@ def shared_decimals(values: Iterable[float | None]) -> int:
 def ratio(value: float, within: Interval | None = None) -> str:
     """Format a ratio with the precision that its interval allows.
 
-    Without an interval: three decimals, at most four significant digits.
+    Without an interval, show three decimals, but at most four significant digits.
     """
     decimals = _ratio_decimals(value, within)
     if decimals is not None:
@@ -230,6 +230,7 @@ def ratio_percent(value: float, within: Interval | None = None) -> str:
 
 
 def percent_change(ratio: float) -> str:
+    """Format a ratio as a change: ``+50.0%`` for 1.5."""
     if not isfinite(ratio):
         return exact(ratio)
     decimals = max((_ratio_decimals(ratio, None) or RATIO_DECIMALS) - 2, 0)
@@ -276,7 +277,7 @@ def last_digit_value(text: str) -> str:
 
 
 def overhead(ratio: float, within: Interval | None = None) -> str:
-    """Format a ratio as overhead in percent; ``within`` is the ratio's interval."""
+    """Format the overhead of a ratio in percent; ``within`` is the ratio's interval."""
     decimals = None if within is None else _decimals_within(ratio, within)
     if (fixed_digits := _digits_setting.get()) is not None:
         decimals = _decimals(ratio, fixed_digits)
@@ -284,7 +285,10 @@ def overhead(ratio: float, within: Interval | None = None) -> str:
 
 
 def _decimals(value: float, digits: int) -> int:
-    """Return the decimals for significant digits; may be negative."""
+    """Return the number of decimals that shows ``digits`` significant digits.
+
+    A negative number rounds digits before the decimal point.
+    """
     # Use the exponent after rounding: 9.996 with three digits is 10.0.
     return digits - 1 - int(f"{value:.{digits - 1}e}".partition("e")[2])
 
@@ -341,7 +345,10 @@ def shade_steps() -> list[tuple[str, float]]:
 
 
 def axis_position(value: float, low: float, high: float) -> float:
-    """Return the position on a log axis from 0 to 1, clamped."""
+    """Return the position on a log axis, from 0 at ``low`` to 1 at ``high``.
+
+    Values outside the axis are at its ends.
+    """
     if value <= 0:
         return 0.0
     position = (log2(value) - log2(low)) / (log2(high) - log2(low))
@@ -377,5 +384,5 @@ def day_text(day: date) -> str:
 
 
 def moment_text(moment: datetime | None) -> str:
-    """Format a time to the minute, with its zone; empty for None."""
+    """Format a time to the minute with its time zone; return "" for None."""
     return f"{moment:%Y-%m-%d %H:%M %Z}" if moment else ""

@@ -58,9 +58,9 @@ def cleaned_data_or_error(form: forms.Form) -> dict[str, Any]:
 
 
 def add_error(form: forms.Form, error: BenchmarksError) -> None:
-    """Add an error to its field, or to the whole form.
+    """Add a service's error to its field, or to the whole form.
 
-    ``form.field_aliases`` maps field names of services.
+    ``form.field_aliases`` maps the service's field names to the form's.
     """
     name = getattr(form, "field_aliases", {}).get(error.field, error.field)
     form.add_error(
@@ -71,7 +71,10 @@ def add_error(form: forms.Form, error: BenchmarksError) -> None:
 def submit_form(
     form: forms.Form, service: Callable[..., ServiceResult], **fixed: Any
 ) -> tuple[ServiceResult | None, int]:
-    """Call a service with a form's values; return result and status code."""
+    """Call a service with a form's values; return its result and the HTTP status.
+
+    Errors are added to the form, and the result is None.
+    """
     if not form.is_valid():
         return None, UNPROCESSABLE
     try:

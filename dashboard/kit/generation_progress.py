@@ -9,14 +9,17 @@ from django.utils import timezone
 from benchmarks.models import GenerationRequest
 
 MAX_GENERATION_WAIT_S = 1.5
-"""Most jobs finish earlier."""
+"""Most jobs finish within this time."""
 STAGE_POLL_INTERVAL_S = 0.05
 OVERDUE_AFTER = timedelta(seconds=5)
 GENERATION_STAGES = (*GenerationRequest.UNFINISHED, GenerationRequest.Stage.DONE)
 
 
 def wait_briefly(job: GenerationRequest, *fields: str) -> None:
-    """Wait until the job is finished, or a short time."""
+    """Wait until the job is finished, at most `MAX_GENERATION_WAIT_S`.
+
+    While waiting, reload the job's stage and ``fields`` from the database.
+    """
     deadline = time.monotonic() + MAX_GENERATION_WAIT_S
     while job.is_unfinished and time.monotonic() < deadline:
         time.sleep(STAGE_POLL_INTERVAL_S)

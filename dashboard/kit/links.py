@@ -1,4 +1,4 @@
-"""Shared parts of URLs."""
+"""URL patterns, query strings and links that several pages use."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ MAX_VISIBLE_CHIPS = 10
 
 
 def parse_id(text: str) -> int:
-    """Return an ID; 0, which no object has, for any other text."""
+    """Return the ID in a text; return 0, which no object has, for any other text."""
     # 18 digits fit a bigint. isdigit() alone accepts "²", which int() rejects.
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
 
@@ -32,7 +32,7 @@ def cell_url(study: Study, query: Mapping[str, str]) -> str:
 
 
 def query_string(query: Mapping[str, str], **changes: str) -> str:
-    """Return a query string with changed parameters, without empty ones."""
+    """Return a query string after ``changes``, without empty parameters."""
     values = {name: text for name, text in {**query, **changes}.items() if text}
     return f"?{urlencode(values)}"
 
@@ -40,7 +40,10 @@ def query_string(query: Mapping[str, str], **changes: str) -> str:
 def ignored_parameters(
     query: Mapping[str, str], applied: Mapping[str, object]
 ) -> tuple[str, ...]:
-    """Return the parameters that were not applied: ``("case=99",)``."""
+    """Return the parameters of a query that differ from the applied values.
+
+    The result is a tuple such as ``("case=99",)``.
+    """
     return tuple(
         f"{name}={query[name]}"
         for name, value in applied.items()

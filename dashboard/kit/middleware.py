@@ -33,7 +33,7 @@ PLOTLY_PACKAGE_DATA = Path(plotly.__file__).parent / "package_data"
 
 
 class MethodNotAllowedPageMiddleware:
-    """Return a page for a 405 without content."""
+    """Add a page to 405 responses without content."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -43,7 +43,7 @@ class MethodNotAllowedPageMiddleware:
         if response.status_code != 405 or response.content:
             return response
         page = render(request, "405.html", status=405)
-        # Required by RFC 9110.
+        # RFC 9110 requires this header.
         page["Allow"] = response["Allow"]
         return page
 
@@ -51,8 +51,8 @@ class MethodNotAllowedPageMiddleware:
 class SecondFactorMiddleware:
     """Enforce a second factor for members of labs that require one.
 
-    Without it, only account pages are available and API requests are anonymous. Tokens
-    of agents are not affected.
+    Members without a second factor can open only the pages in ``OPEN``, and their API
+    requests are anonymous. Agent tokens are not affected.
     """
 
     OPEN = ("/account/", "/login/", "/logout/", "/static/", "/docs/", "/embed/")
@@ -107,7 +107,7 @@ def server_error_page(request: HttpRequest) -> HttpResponse:
 def database_unavailable_page(error: BaseException | None) -> HttpResponse | None:
     """Return the page for a missing or busy database; None for other errors.
 
-    It must not use the database, not even for the user.
+    Rendering must not use the database, not even to load the user.
     """
     if not is_connection_error(error):
         return None
@@ -119,7 +119,7 @@ def database_unavailable_page(error: BaseException | None) -> HttpResponse | Non
 
 
 class PlotlyFinder(BaseFinder):
-    """Serve only ``vendor/plotly.min.js`` from the wheel."""
+    """Static files finder for ``vendor/plotly.min.js`` in Plotly's package."""
 
     def __init__(self, app_names: Any = None, *args: Any, **kwargs: Any) -> None:
         self.storage = FileSystemStorage(location=str(PLOTLY_PACKAGE_DATA))

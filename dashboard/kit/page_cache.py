@@ -1,7 +1,8 @@
 """Cache of pages and page fragments, invalidated by data version.
 
-See docs/decisions/caching.md. `PageContent` is rendered for an anonymous request, so
-that no personal data is cached; the frame is rendered for each request.
+See docs/decisions/caching.md. `PageContent` is rendered with an anonymous request, so
+that messages and CSRF tokens are not cached. The frame of the page, which shows them,
+is rendered for each request.
 """
 
 import secrets
@@ -31,16 +32,16 @@ from benchmarks.viewer import Viewer
 from dashboard.kit import formatting
 from dashboard.kit.viewers import query_params, signed_in_user, study_or_404, viewer_of
 
-# Limits per web process.
+# These limits hold for each web process.
 MAX_CACHED_RESULTS: Final = 32
 MAX_CACHE_BYTES: Final = 32_000_000
 ENTRY_OVERHEAD_BYTES: Final = 500
-"""Size of key and table entries."""
+"""Estimated size of an entry's key and bookkeeping."""
 CACHED_BLOCKS: Final = ("title", "body", "head", "content")
-# Random, so that no user can include it in a name.
+# Each request replaces it by a CSRF token. It is random so that no name can contain it.
 CSRF_PLACEHOLDER: Final = secrets.token_hex(16)
 BLOCK_SEPARATOR: Final = mark_safe(f"<!--{CSRF_PLACEHOLDER}-->")
-# May have been read before tracking starts.
+# These tables may have been read before tracking starts, for example by middleware.
 ALWAYS_READ_TABLES: Final = frozenset(
     model._meta.db_table for model in (User, Membership, Lab, Study)
 )
@@ -53,7 +54,10 @@ Result = TypeVar("Result")
 def cached_by_version(
     make: Callable[Params, Result],
 ) -> Callable[Concatenate[str, Params], Result]:
-    """Cache by data version (the first argument), language and arguments."""
+    """Cache a function's results by data version, language and arguments.
+
+    The returned function takes the data version as an additional first argument.
+    """
     call: Callable[..., Result] = make
 
     @lru_cache(maxsize=MAX_CACHED_RESULTS)
@@ -83,7 +87,7 @@ ViewResult: TypeAlias = PageContent | HttpResponse
 
 @dataclass(frozen=True)
 class CachedText:
-    """Text with the version of the data it was read from."""
+    """Rendered text; for pages, with the version of the data that they show."""
 
     text: str
     version_parts: TableParts | None = None
@@ -131,14 +135,14 @@ def _store_text(key: bytes, entry: CachedText) -> None:
 
 
 def cached_page(view: Callable[..., ViewResult]) -> Callable[..., HttpResponse]:
-    """Cache a view's content per user until the data it has read change."""
+    """Cache a view's content per user until data that it has read changes."""
     return _cached_view(view, of_study=False)
 
 
 def cached_study_page(view: Callable[..., ViewResult]) -> Callable[..., HttpResponse]:
-    """Cache a page that reads only its study and its baselines.
+    """Cache a page that reads only its study and the study's baselines.
 
-    Other pages need `cached_page`.
+    Pages that read other data need `cached_page`.
     """
     return _cached_view(view, of_study=True)
 
@@ -146,7 +150,7 @@ def cached_study_page(view: Callable[..., ViewResult]) -> Callable[..., HttpResp
 def study_view(
     template: str, make: Callable[[Viewer, Study, Mapping[str, str]], object]
 ) -> Callable[..., PageContent]:
-    """Return a view of a study with the result of ``make`` as ``page``."""
+    """Return a view of a study whose template gets ``make``'s result as ``page``."""
 
     def show(request: HttpRequest, lab: str, slug: str) -> PageContent:
         viewer = viewer_of(request)
@@ -221,7 +225,7 @@ def _study_id(kwargs: Mapping[str, Any]) -> int | None:
 
 def _cache_key(request: HttpRequest) -> bytes:
     user = signed_in_user(request)
-    # Citations contain host and date.
+    # Date and host are part of the key because citations contain them.
     key_parts = (
         timezone.now().date(),
         user and user.pk,

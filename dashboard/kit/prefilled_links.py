@@ -1,4 +1,4 @@
-"""Links to prefilled forms for missing results."""
+"""Links to forms that are prefilled to add missing results."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from benchmarks.models import Membership, Study, System
 from dashboard.wording import evidence
 
 TARGET_RUNS = 5
-"""Results with fewer runs should be repeated."""
+"""Number of runs that a prefilled plan asks for."""
 MAX_PLANNED_SYSTEMS = 20
 
 
 def plannable_tools(work_classes: Collection[str]) -> list[str]:
-    """Return the tools of agents that measure these work classes."""
+    """Return the tools that agents can run and that measure these work classes."""
     return [
         tool
         for tool in PROGRAMS
@@ -68,7 +68,7 @@ class PrefilledLinks:
         systems: Collection[int],
         tools: Collection[str],
     ) -> str:
-        """Return the URL of a new plan; without a study, of a new study."""
+        """Return the URL of a new plan; without a study, of the form for one."""
         if study is None:
             return self._signed_in(reverse("dashboard:new-study"))
         url = reverse("dashboard:new-plan", args=[study.lab.slug, study.slug])
@@ -81,7 +81,7 @@ class PrefilledLinks:
         return f"{url}?{urlencode(query, doseq=True)}"
 
     def hypervisor_plan_url(self, hypervisor: str, work: str) -> str:
-        """Return the URL of a plan for the user's systems."""
+        """Return the URL of a new plan for systems of the user with this hypervisor."""
         study = self.newest_editable_study if self.editable_lab_ids else None
         systems: list[int] = []
         if study is not None:

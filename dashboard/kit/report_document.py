@@ -7,12 +7,16 @@ from typing import TypedDict
 from dashboard.charts.chart import Chart
 
 TextRow = Sequence[tuple[str, str]]
-"""Texts, each with the heading of its column."""
+"""Cells of a row, each as (heading of the column, text)."""
 
 
 @dataclass(frozen=True)
 class TableCell:
-    """Table cell; ``shade`` is a shade of ratios, ``details`` are lines on demand."""
+    """Table cell.
+
+    ``shade`` is a shade from `formatting.ratio_shade`. ``details`` are lines that a
+    page shows on demand.
+    """
 
     text: str
     subtext: str = ""
@@ -44,7 +48,10 @@ class ReportTable:
 
 @dataclass(frozen=True)
 class ReportFigure:
-    """Chart of numbers in the tables with ``table_indexes`` (empty: all)."""
+    """Chart of the numbers in some tables of its section.
+
+    Without ``table_indexes``, it shows the numbers of all tables.
+    """
 
     caption: str
     alt: str
@@ -56,7 +63,7 @@ class ReportFigure:
 
 @dataclass(frozen=True)
 class ReportSection:
-    """Section of a report; wide tables use a landscape page."""
+    """Section of a report, on landscape pages if its tables are wide."""
 
     name: str
     title: str
@@ -118,9 +125,9 @@ def plain_table(
 
 @dataclass(frozen=True)
 class ChartWithTable:
-    """Chart with the same data as a table.
+    """Chart, and a table of the same numbers.
 
-    The first column of ``rows`` is the row's name.
+    The first text of each row is its name.
     """
 
     slug: str

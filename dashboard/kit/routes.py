@@ -18,7 +18,7 @@ from dashboard.kit.links import STUDY_PATH
 from dashboard.kit.viewers import sign_in_required
 from dashboard.wording import Text
 
-# Reference studies of the tests; one has no runs.
+# Studies that tests use to open pages. `EMPTY_STUDY` has no runs.
 XEN_STUDY: Final = "/studies/alpha-lab/lmu-2010-xen/"
 ESXI_STUDY: Final = "/studies/alpha-lab/lmu-2010-esxi/"
 KVM_STUDY: Final = "/studies/alpha-lab/uoc-2012-kvm/"
@@ -35,7 +35,7 @@ PATH_PARAMETER: Final = re.compile(r"<\w+:(\w+)>")
 
 RouteKind = Literal["page", "part", "file", "action"]
 Statuses = tuple[int, int]
-"""For a lab's viewer, and for its maintainers and admins."""
+"""HTTP statuses for a viewer of the lab, and for its maintainers and admins."""
 MEMBERS_READ: Final[Statuses] = (200, 200)
 EDITORS_ONLY: Final[Statuses] = (404, 200)
 UPLOADERS_ONLY: Final[Statuses] = (403, 200)
@@ -56,10 +56,12 @@ class Tab:
 
 @dataclass(frozen=True, kw_only=True)
 class Route:
-    """URL with metadata. Tests replace ``{words}`` in example URLs by IDs.
+    """URL pattern with metadata.
 
-    ``example_urls`` show a page with and without content. ``query_count_urls`` are
-    relative to the study's URL unless they start with a slash.
+    Tests open ``example_urls``, which show the page with and without content, after
+    replacing ``{words}`` in them by IDs. They count queries for ``query_count_urls``,
+    which are relative to the study's URL unless they start with a slash. They insert
+    IDs of another lab's objects into ``id_queries``.
     """
 
     name: str
@@ -156,7 +158,7 @@ def member_page(
 def form_page(
     url_path: str, view: Callable[..., HttpResponse], name: str, **options: Any
 ) -> URLPattern:
-    """Register a form page; default: for maintainers."""
+    """Register a page with a form for signed-in users, by default for editors."""
     checked = require_http_methods(["GET", "HEAD", "POST"])(sign_in_required(view))
     return route(
         url_path,

@@ -1,4 +1,4 @@
-"""Comparison row as a table cell."""
+"""Comparison rows as table cells, sentences and interval bars."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -28,7 +28,8 @@ from dashboard.wording.verdicts import (
 
 UNLABELLED_STATES = {"paired", "native", "metered"}
 VALUE_STATES = {"native", "reference"}
-# Margin around the widest interval, and maximum (log), of interval bars.
+# The axis of interval bars is longer by this factor than the farthest value needs, but
+# not longer than this logarithm of a ratio.
 BAR_MARGIN_FACTOR = 1.15
 MAX_BAR_LOG = log(64)
 REFERENCE_SENTENCE: Text = gettext_lazy(
@@ -63,7 +64,7 @@ class CellView:
     interval: str = ""
     verdict_sign: str = ""
     is_withheld: bool = False
-    """A flag withholds the verdict."""
+    """Whether a flag withholds the verdict."""
 
     @property
     def css_classes(self) -> str:
@@ -73,7 +74,11 @@ class CellView:
 
 @dataclass(frozen=True)
 class IntervalBar:
-    """Positions in percent on a log axis of ratios centered at 1."""
+    """Interval bar on a log axis of ratios with 1 in the middle.
+
+    ``margin`` and ``interval`` are (start, width) and ``ratio`` is a position, all in
+    percent of the axis. ``ends`` and ``middle`` are labels.
+    """
 
     margin: tuple[str, str]
     interval: tuple[str, str]
@@ -91,7 +96,11 @@ def cell_view(
     shows_n: bool = True,
     decimals: int | None = None,
 ) -> CellView:
-    """Return a cell for display; ``cell_verdict`` is used without an assessment."""
+    """Return a row as a cell for display.
+
+    ``cell_verdict`` replaces the verdict of the row's assessment. ``decimals`` applies
+    to values without an interval.
+    """
     result = row.result
     kind, shade = "plain", ""
     # Results that cannot be compared have no background color.
@@ -162,7 +171,7 @@ def baseline_value_text(row: ComparisonRow) -> str:
 def value_text(
     figure: FigureLike, unit: str = "", *, decimals: int | None = None
 ) -> str:
-    """Return a row's mean, the medians of both modes, or its range."""
+    """Return a result's mean, the medians of its two modes, or its range, as text."""
     if figure.value is not None:
         value, interval = figure.value, figure.value_interval
         return wording.quantity(value, unit, interval=interval, decimals=decimals)
@@ -174,7 +183,10 @@ def value_text(
 
 
 def speeds_or_range(figure: FigureLike) -> tuple[str, str] | None:
-    """Return both mode medians or range ends; None for a single value."""
+    """Return the medians of both modes, or the ends of the range, as texts.
+
+    Return None for a result with a single value.
+    """
     if figure.mode_medians:
         low, high = formatting.round_to_difference(*figure.mode_medians)
         return formatting.exact(low), formatting.exact(high)
@@ -185,7 +197,10 @@ def speeds_or_range(figure: FigureLike) -> tuple[str, str] | None:
 
 
 def with_readable_units(group: CaseGroup) -> CaseGroup:
-    """Return readable units, stated once if all rows share one unit."""
+    """Convert a group's values to readable units.
+
+    If all rows have the same unit, only the group states it.
+    """
     rows = []
     for row in group.rows:
         results = [cell.result for cell in row.cells if cell]
@@ -237,7 +252,7 @@ def row_decimals(cells: Iterable[ComparisonRow | None]) -> int:
 def charted_rows(
     table: ComparisonTable,
 ) -> tuple[list[tuple[CaseGroup, CaseRow]], list[int]]:
-    """Return rows with a ratio in the chart, and the indexes of such columns."""
+    """Return the rows, and the indexes of the columns, with a ratio for a chart."""
     rows = [
         (group, row)
         for group in table.groups
@@ -254,7 +269,7 @@ def charted_rows(
 
 
 def cell_sentence(row: ComparisonRow) -> str:
-    """Return everything a cell shows, for screen readers."""
+    """Return everything that a cell shows as sentences."""
     result = row.result
     if result.measure is ENERGY_PER_WORK:
         return energy_sentence(row)
@@ -300,7 +315,7 @@ def bar_axis_limit(assessments: list[CellAssessment], margin: float) -> float:
         for ratio in (assessment.low, assessment.high, assessment.ratio)
         if ratio and ratio > 0
     ]
-    # Reserve at least twice the equivalence margin.
+    # The axis covers at least twice the equivalence margin.
     farthest = max([2 * log1p(margin), *(abs(log(ratio)) for ratio in ratios)])
     return min(farthest * BAR_MARGIN_FACTOR, MAX_BAR_LOG)
 
@@ -312,7 +327,10 @@ def interval_bar(
     *,
     is_overhead: bool = False,
 ) -> IntervalBar | None:
-    """Return the bar of an assessment; None without an interval."""
+    """Return the bar of an assessment; None without an interval.
+
+    The axis ends at the ratios exp(-``axis_limit``) and exp(``axis_limit``).
+    """
     low, high, ratio = assessment.low, assessment.high, assessment.ratio
     if low is None or high is None or ratio is None:
         return None
@@ -330,5 +348,5 @@ def interval_bar(
 
 def _bar_span(low: float, high: float, ends: tuple[float, float]) -> tuple[str, str]:
     begin, end = (100 * formatting.axis_position(edge, *ends) for edge in (low, high))
-    # Minimum visible width.
+    # A narrower bar would be invisible.
     return f"{begin:.2f}%", f"{max(end - begin, 0.6):.2f}%"

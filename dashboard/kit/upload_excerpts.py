@@ -10,7 +10,7 @@ CONTEXT_LINES = 20
 
 @dataclass(frozen=True)
 class ReadableUpload:
-    """Lines of a run, with surrounding lines of the upload."""
+    """Lines of an upload that belong to a run, with the lines around them."""
 
     lines: str
     before: str = ""
@@ -20,7 +20,10 @@ class ReadableUpload:
 
 
 def readable_upload(text: str, first: int | None, last: int | None) -> ReadableUpload:
-    """Return the text; lines count from 1, None means all."""
+    """Return lines ``first`` to ``last`` of an upload, counted from 1.
+
+    None means the first or last line. Uploads of samples are returned whole.
+    """
     document = _parse_document(text)
     if document is None:
         return ReadableUpload(
@@ -33,7 +36,7 @@ def readable_upload(text: str, first: int | None, last: int | None) -> ReadableU
             lines=text_shown[:MAX_SHOWN_CHARACTERS],
             is_truncated=len(text_shown) > MAX_SHOWN_CHARACTERS,
         )
-    # Like a terminal, count a lone carriage return.
+    # A lone carriage return starts a new line, as it does in parsers.
     output = str(document["output"]).replace("\r\n", "\n").replace("\r", "\n")
     rows = [f"{row}\n" for row in output.split("\n")]
     start, end = (first or 1) - 1, last or len(rows)
@@ -51,7 +54,7 @@ def readable_upload(text: str, first: int | None, last: int | None) -> ReadableU
 
 
 def stored_output(text: str) -> str | None:
-    """Return the raw output; None if samples were uploaded."""
+    """Return the raw output in an upload; None if samples were uploaded."""
     output = (_parse_document(text) or {}).get("output")
     return None if output is None else str(output)
 

@@ -17,7 +17,7 @@ from benchmarks.studies.lookup import find_study, page_annotations
 from benchmarks.viewer import ANYONE, Viewer
 
 Params = ParamSpec("Params")
-# ID of the invitation whose code the user has entered.
+# Session key for the ID of the invitation whose code the user has entered.
 INVITATION_SESSION_KEY = "invitation"
 RequestView = Callable[Concatenate[HttpRequest, Params], HttpResponse]
 
@@ -71,14 +71,17 @@ def editor_or_404(request: HttpRequest, lab_id: int) -> None:
 
 
 def query_params(request: HttpRequest) -> dict[str, str]:
-    """Return the parameters without null characters, which PostgreSQL rejects."""
+    """Return the query's parameters, with null characters replaced.
+
+    PostgreSQL rejects null characters.
+    """
     return {
         name: str(text).replace("\0", "\ufffd") for name, text in request.GET.items()
     }
 
 
 def study_or_404(viewer: Viewer, lab: str, slug: str) -> Study:
-    """Return a visible study, annotated with the pages that have content."""
+    """Return a visible study, annotated with which of its pages have content."""
     return find_study(viewer, f"{lab}/{slug}", **page_annotations())
 
 
@@ -109,7 +112,7 @@ def current_page_url(request: HttpRequest) -> str:
     if request.method in ("GET", "HEAD"):
         return request.get_full_path()
     referer = urlsplit(request.headers.get("Referer", ""))
-    # Do not return to other sites.
+    # Never redirect to another site after signing in.
     if referer.netloc != request.get_host():
         return reverse("dashboard:home")
     return referer._replace(scheme="", netloc="").geturl()

@@ -116,7 +116,7 @@ def moment_tag(moment: datetime | None) -> str:
 
 @register.filter
 def published_tag(published: str) -> str:
-    """Return a publication date, as a time element if it is a date or month."""
+    """Return a study's publication date; a day or month becomes a time element."""
     for form in ("%Y-%m-%d", "%Y-%m"):
         with suppress(ValueError):
             datetime.strptime(published, form)  # noqa: DTZ007 (no zone in it)
@@ -140,7 +140,7 @@ def join_translated(sentences: Iterable[str], separator: str = " ") -> str:
 
 @register.filter
 def join_links(links: Iterable[tuple[str, str]]) -> SafeString:
-    """Return joined links; five times as fast as ``format_html_join``."""
+    """Return links separated by dots, five times as fast as ``format_html_join``."""
     return SafeString(
         " · ".join(f'<a href="{escape(url)}">{escape(name)}</a>' for url, name in links)
     )
@@ -180,7 +180,7 @@ def tool_title(slug: str) -> str:
 
 @register.filter
 def fact_rows(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return facts as (name, text), usual ones first."""
+    """Return facts as (name, text), the well-known ones first."""
     order = list(wording.FACT_NAMES)
     usual_names = [name for name in order if name in facts]
     names = [*usual_names, *sorted(set(facts).difference(order))]
@@ -189,7 +189,7 @@ def fact_rows(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 @register.filter
 def factor_level_texts(value: Any) -> list[str]:
-    """Return the levels from a single value or a list."""
+    """Return a factor's levels as texts; a single value is one level."""
     levels = value if isinstance(value, list) else [value]
     return [wording.format_stated_value(level) for level in levels]
 

@@ -80,7 +80,7 @@ DIRECTION_NAMES: dict[str, Text] = {
     "neither": gettext_lazy("neither is better"),
 }
 
-# In order of importance.
+# Facts of a machine, in the order in which pages list them.
 FACT_NAMES: dict[str, Text] = {
     "cpu": gettext_lazy("CPU"),
     "cores": gettext_lazy("Cores"),
@@ -119,7 +119,10 @@ def fact_row(name: str, value: object, *, is_inner: bool = False) -> tuple[str, 
 
 
 def format_stated_value(value: object, *, is_inner: bool = False) -> str:
-    """Return a value of any JSON type as one line."""
+    """Return a value of any JSON type as one line.
+
+    An inner object, which is part of another value, is in parentheses.
+    """
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     if isinstance(value, Mapping):
@@ -163,7 +166,7 @@ def property_value(name: str, value: object) -> str:
         return _("%(bits)s-bit") % {"bits": value}
     if name == "memory_bytes":
         return formatting.memory_size(int(str(value)))
-    # Only whole multiples of KiB; other numbers stay as reported.
+    # Convert only whole multiples of 1 KiB; other numbers stay as reported.
     count, _blank, unit = str(value).partition(" ")
     if unit == "B" and count.isdecimal() and int(count) and int(count) % 1024 == 0:
         return formatting.memory_size(int(count))
@@ -171,7 +174,7 @@ def property_value(name: str, value: object) -> str:
 
 
 def fact_text(fact: Fact) -> str:
-    """Return a fact that needs no heading: ``3 VMs``, ``slot 2``."""
+    """Return a fact that is clear without a heading: ``3 VMs``, ``VM 2``."""
     return _fact_text(fact, get_language(), formatting.current_number_format())
 
 
@@ -179,7 +182,7 @@ def fact_text(fact: Fact) -> str:
 def _fact_text(
     fact: Fact, _language: str | None, _locale: formatting.NumberFormat
 ) -> str:
-    """Return the text, cached because tables repeat it often."""
+    """Return the text of a fact, cached because tables repeat facts."""
     if fact.name == "vms":
         count = int(fact.value)
         return ngettext("%(n)s VM", "%(n)s VMs", count) % {"n": count}
@@ -213,7 +216,7 @@ def system_name(system: System) -> str:
 
 
 def system_names(systems: Iterable[System]) -> Mapping[int, str]:
-    """Return system names by ID, with hosts if there are several."""
+    """Return system names by ID; they include the host if there are several hosts."""
     by_id = {system.pk: system for system in systems}
     has_hosts = len({system.host_id for system in by_id.values()}) > 1
     return {
@@ -223,7 +226,7 @@ def system_names(systems: Iterable[System]) -> Mapping[int, str]:
 
 
 def column_name(column: Column) -> str:
-    """Return the platform and the facts that distinguish the column."""
+    """Return a column's platform and the facts that distinguish it from others."""
     facts = (short_fact_text(fact) for fact in column.facts if fact.value)
     return ", ".join([column.platform, *facts]).strip()
 
@@ -236,7 +239,7 @@ def compared_with_text(reference: System | None, names: Mapping[int, str]) -> st
 
 
 def slot_of_total(slot: str, vms: int | None) -> str:
-    """Return the slot of parallel VMs: ``slot 2 of 3``."""
+    """Return which of several parallel VMs a slot is: ``slot 2 of 3``."""
     if not slot.isdecimal():
         return slot_text(slot) or _("one of several VMs")
     if vms is None:
@@ -273,7 +276,7 @@ def runs_text(n: int) -> str:
 
 @lru_cache(maxsize=1024)
 def _runs_text(n: int, _language: str | None) -> str:
-    """Return the text, cached because tables repeat it often."""
+    """Return a number of runs as text, cached because tables repeat it."""
     return ngettext("single run", "%(n)s runs", n) % {"n": n}
 
 
@@ -304,7 +307,7 @@ COUNTED_UNITS: Final = {
         *("request", "session", "step", "transaction", "update"),
     )
 } | {"query": "queries", "reply": "replies", "IO": "IOs"}
-"""Singular to plural."""
+"""What rates count: singular -> plural."""
 
 
 def quantity(

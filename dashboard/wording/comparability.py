@@ -34,7 +34,7 @@ FACTORS_NOT_DECLARED: Text = gettext_lazy(
 def comparability_legend(
     results: Iterable[ComparisonResult],
 ) -> tuple[dict[str, Any], ...]:
-    """Return the ratings for the legend, the worst first."""
+    """Return each rating of the results with its count and reasons, worst first."""
     counts = Counter(
         (result.comparability, result.comparability_reason)
         for result in results
@@ -66,7 +66,10 @@ def comparability_legend(
 
 
 def comparability_details(study: Study, compared: Comparability) -> dict[str, Any]:
-    """Return a rating as text, with all differences, unwanted ones first."""
+    """Return a rating as text, with all differences between the systems.
+
+    Differences that are not factors of the study come first.
+    """
     rating, unwanted, studied = compared.rating, compared.unwanted, compared.studied
     label, sentence = COMPARABILITY_TEXTS[rating]
     if rating == "limited" and unwanted and not study.factors:

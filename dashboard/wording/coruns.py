@@ -89,25 +89,28 @@ def target_texts(corun: CoRunResult) -> list[str]:
     }
     if target.full_load_s is None or target.full_load_ratio is None:
         return [ideal]
-    lmu = _(
+    full_load = _(
         "%(ratio)s times the target time based on as many VMs as cores (%(time)s "
         "s), as defined in the LMU studies."
     ) % {
         "ratio": formatting.ratio(target.full_load_ratio),
         "time": formatting.measurement(target.full_load_s),
     }
-    return [ideal, lmu]
+    return [ideal, full_load]
 
 
 def corun_summary(coruns: Sequence[CoRunResult], withheld: frozenset[int]) -> str:
-    """Summarize a component; flags withhold verdicts of ``withheld`` cells."""
+    """Summarize the co-runs of a component.
+
+    Co-runs with a cell in ``withheld``, whose verdict a flag withholds, are excluded.
+    """
     parallel = [corun for corun in coruns if corun.slots.scenario == PARALLEL_SCENARIO]
     if not parallel:
         return _("No parallel runs. The effect of neighboring VMs is shown below.")
     trusted = [
         corun
         for corun in parallel
-        if not corun.slots.unclear_sources  # a source has no single value
+        if not corun.slots.unclear_sources  # some results have no single value
         and withheld.isdisjoint(
             slot.cell_id
             for slot in (*corun.slots.slots, corun.slots.single, corun.slots.native)
@@ -157,7 +160,7 @@ def _time_summary(coruns: Sequence[CoRunResult], vms: str) -> str:
     ) % {
         **values,
         "cores": worst.physical_cores,
-        # With a core for each VM no slowdown is expected (docs/method.md).
+        # If each VM has a core, no slowdown is expected (docs/method.md).
         "allowed": formatting.ratio(
             max(1.0, (worst.virtual_cores or 1) / (worst.physical_cores or 1))
         ),
@@ -165,12 +168,12 @@ def _time_summary(coruns: Sequence[CoRunResult], vms: str) -> str:
     }
     if target.full_load_ratio is None:
         return text
-    lmu = _(
+    full_load = _(
         "Relative to the target of the LMU studies (as many VMs as cores): "
         "%(ratio)s times."
     )
-    lmu %= {"ratio": formatting.ratio(target.full_load_ratio)}
-    return f"{text} {lmu}"
+    full_load %= {"ratio": formatting.ratio(target.full_load_ratio)}
+    return f"{text} {full_load}"
 
 
 def _rate_summary(coruns: Sequence[CoRunResult], vms: str) -> str:

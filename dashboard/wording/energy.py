@@ -94,7 +94,7 @@ def _reversal(
         "printed": relative_energy_text(system.printed_ratio),
         "work": relative_energy_text(system.energy_ratio),
     }
-    # Idle power at which the printed totals would be correct.
+    # If the machine idled at this power, the totals without idle time would be equal.
     reference = table.systems[0]
     longer_s = (system.overrun_s or 0.0) - (reference.overrun_s or 0.0)
     break_even_w = (
@@ -110,7 +110,7 @@ def _reversal(
 
 
 def relative_energy_text(ratio: float | None) -> str:
-    """Return a ratio as a difference: ``15 % more``."""
+    """Return a ratio as a difference: ``15% more`` for 1.15."""
     percent = 100 * ((ratio or 1.0) - 1)
     values = {"percent": formatting.measurement(round(abs(percent), 1))}
     if percent >= 0:
@@ -119,7 +119,7 @@ def relative_energy_text(ratio: float | None) -> str:
 
 
 def ratio_outcome(energy: SystemEnergy, table: EnergyTable) -> str:
-    """Return whether the work's energy confirms the printed ratio."""
+    """Return whether the energy of the work confirms the ratio of printed totals."""
     if energy.energy_ratio is None:
         return _("unknown")
     if energy.system.pk == table.reference.pk:

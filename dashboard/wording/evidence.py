@@ -144,7 +144,7 @@ def badge_text(synthesis: Synthesis) -> str:
         else synthesis.single_run_machines
     )
     if ends is None and units:
-        # Too few machines for a mean.
+        # With too few machines for a mean, show the range of their ratios.
         ratios = [unit.log_ratio for unit in units]
         ends = (min(ratios), max(ratios))
     if ends is None:
@@ -243,6 +243,7 @@ def _range_text(
 
 
 def matrix_entry(synthesis: Synthesis) -> tuple[str, str]:
+    """Return the ratio in a cell of the evidence matrix, and the range below it."""
     pool, units = (
         synthesis.main_pool,
         synthesis.machines
@@ -253,7 +254,7 @@ def matrix_entry(synthesis: Synthesis) -> tuple[str, str]:
         if not units:
             return "", ""
         return _range_text(units, log_ratio_text, log_interval_text), ""
-    # Expected range in another lab; for one machine its own interval.
+    # The range expected in another lab, or the interval of the only machine.
     ends = pool.predicted or (units[0].interval if len(units) == 1 else None)
     return log_ratio_text(pool.mean, pool.interval), log_interval_text(ends)
 

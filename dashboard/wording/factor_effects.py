@@ -69,7 +69,7 @@ LEFT_OUT_TEXTS: dict[ExclusionCode, Any] = {
 
 
 def multiplier_text(factor: float) -> str:
-    """Return a factor with the digits that distinguish it from 1: 2.6, 0.995."""
+    """Return a factor with enough digits to distinguish it from 1, such as 0.995."""
     distance = abs(log(factor))
     decimals = (
         0 if factor >= 20 else 1 if factor > 1.995 else 2 if distance > 0.02 else 3
@@ -139,7 +139,7 @@ def effect_sentences(analysis: ResponseAnalysis) -> list[str]:
         return [text % {"n": effects.cell_count}]
 
     means_by_factor = {means.one: means for means in analysis.interaction_means}
-    # Sorted by size; in reverse, the last assignment is the largest.
+    # Effects are sorted by size: in reverse order, the largest of a factor remains.
     clear = {
         effect.term[0]: effect
         for effect in reversed(effects.effects)
@@ -171,7 +171,8 @@ def _no_effect_sentences(effects: FactorAnalysis) -> list[str]:
     # The widest margin makes the sentence true for every effect.
     smallest = {"times": multiplier_text(exp(max(limits)))}
     lines = [_("No significant effect (smallest detectable: %(times)s).") % smallest]
-    # Beyond Lenth's margin of error, or significant only in a single test.
+    # These effects are beyond Lenth's margin of error, or significant only in a single
+    # test.
     possible = [
         _effect_text(effect)
         for effect in effects.effects
@@ -193,21 +194,21 @@ def _effect_text(effect: FactorEffect) -> str:
 
 
 def _conditional_effect(means: InteractionMeans) -> tuple[float, str]:
-    levels_by_factor = [
-        (factor, level)
-        for factor, level in zip(means.ratios, means.other.levels, strict=True)
-        if factor
+    ratios_with_levels = [
+        (ratio, level)
+        for ratio, level in zip(means.ratios, means.other.levels, strict=True)
+        if ratio
     ]
-    levels_by_factor.sort(key=lambda pair: -abs(log(pair[0])))
-    (largest, largest_level), *rest = levels_by_factor
+    ratios_with_levels.sort(key=lambda pair: -abs(log(pair[0])))
+    (largest, largest_level), *rest = ratios_with_levels
     text = _("%(setting)s: %(times)s with %(where)s") % {
         "setting": named_level(means.one, means.one.levels[-1]),
         "times": multiplier_text(largest),
         "where": named_level(means.other, largest_level),
     }
     if rest:
-        factors = [factor for factor, _level in rest]
-        low, high = multiplier_text(min(factors)), multiplier_text(max(factors))
+        ratios = [ratio for ratio, _level in rest]
+        low, high = multiplier_text(min(ratios)), multiplier_text(max(ratios))
         elsewhere = (
             _("%(times)s elsewhere") % {"times": low}
             if low == high
@@ -219,7 +220,7 @@ def _conditional_effect(means: InteractionMeans) -> tuple[float, str]:
 
 def _level_parts(factor: Factor, level: str) -> list[tuple[str, str]]:
     values = level.split(LEVEL_SEPARATOR)
-    # A single level may contain the separator itself.
+    # The level of a single factor may contain the separator.
     if len(values) != len(factor.names):
         return [(factor.names[0], level)]
     return list(zip(factor.names, values, strict=True))

@@ -201,7 +201,7 @@ def _evidence_text(value: Any, depth: int = 0) -> str:
     if isinstance(value, int | float):
         return formatting.measurement(value, digits=formatting.CHECK_DIGITS)
     if isinstance(value, list):
-        # Outer list: separate by ";" so that pairs stay together.
+        # Items of the outer list are separated by ";" so that pairs stay together.
         separator = "; " if depth == 0 else " / "
         return separator.join(_evidence_text(item, depth + 1) for item in value)
     if isinstance(value, dict):
@@ -230,7 +230,7 @@ EVIDENCE_NAMES: Mapping[str, str] = {
     "shared": "compared values",
     "took": "duration",
 }
-"""Only where the key does not explain itself."""
+"""Names of keys that do not explain themselves."""
 
 
 def evidence_name(key: str) -> str:
@@ -241,7 +241,7 @@ def evidence_name(key: str) -> str:
 
 
 def evidence_unit(key: str) -> tuple[str, str]:
-    """Split an evidence key into name and unit."""
+    """Split a key of evidence into name and unit; the unit may be ""."""
     name, _, end = key.rpartition("_")
     return name, EVIDENCE_UNITS.get(end, "")
 
@@ -307,7 +307,7 @@ def role_permissions(role: str) -> str:
     return "; ".join(str(ROLE_MEANINGS[permitted]) for permitted in permitted_roles)
 
 
-# `benchmarks.parsing.tool.MetricKind`.
+# By `benchmarks.parsing.tool.MetricKind`.
 NUMBER_KINDS: dict[str, Text] = {
     "speed": gettext_lazy("speed: a rate, or the time for a fixed amount of work"),
     "energy": gettext_lazy("energy for work"),
@@ -387,7 +387,7 @@ def budget_text(seconds: float) -> str:
 
 
 def rounded_percent(fraction: float) -> str:
-    """Return a fraction as percent, rounded down: 89.9 % is not 90 %."""
+    """Return a fraction in percent, rounded down so that 89.9 % is not 90 %."""
     return f"{int(fraction * 100)} %"
 
 

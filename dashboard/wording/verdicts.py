@@ -101,7 +101,7 @@ DESIGN_TEXTS: dict[str, Text] = {
 
 
 def design_text(assessment: CellAssessment) -> str:
-    """Return a sentence on the repetitions, unless a reason already says so."""
+    """Return a sentence on the sessions of both sides; "" if a reason says it."""
     is_in_reasons = Gate.UNREPEATED.code in assessment.reason_codes
     return "" if is_in_reasons else str(DESIGN_TEXTS.get(assessment.design, ""))
 
@@ -137,7 +137,7 @@ def interval_style_notes(strengths: Collection[str]) -> str:
 
 
 def verdict_scopes_text(scopes: Mapping[str, int]) -> str:
-    """Return how many verdicts apply to which scope."""
+    """Return a sentence with the number of verdicts for each scope."""
     ranked = sorted(scopes.items(), key=lambda pair: (-pair[1], pair[0]))
     texts = [
         ngettext("%(n)s verdict applies %(scope)s", "%(n)s verdicts apply %(scope)s", n)
@@ -164,7 +164,10 @@ def is_withheld_by_flag(assessment: CellAssessment) -> bool:
 
 
 def verdict_reasons(row: ComparisonRow) -> list[str]:
-    """Return the reasons for or against a verdict, marked if only for the baseline."""
+    """Return the reasons for a verdict or for its absence.
+
+    Reasons that apply only to the baseline say so.
+    """
     assessment = row.result.assessment
     if assessment is None:
         return []
@@ -212,7 +215,7 @@ def interval_text(assessment: CellAssessment) -> str:
 
 
 def ratio_interval_text(interval: formatting.Interval) -> str:
-    """Return a ratio's interval; if both ends round to the same text, its width."""
+    """Return a ratio's interval; ``± < 0.01`` if both ends round to the same text."""
     low, high = formatting.ratio_ends(interval)
     if low != high:
         return wording.range_text(low, high)
@@ -260,7 +263,7 @@ def ratio_range_text(row: ComparisonRow, show: str) -> str:
 
 
 def ratio_range_ends(row: ComparisonRow, show: str) -> tuple[str, str]:
-    """Return both ends, or empty texts for a single value."""
+    """Return both ends of a range of ratios, or empty texts for a single ratio."""
     if row.result.ratio_range is None:
         return "", ""
     low, high = row.result.ratio_range
@@ -289,7 +292,10 @@ def interval_ends(row: ComparisonRow, show: str) -> tuple[str, str] | None:
 
 
 def charted_assessment(row: ComparisonRow) -> CellAssessment | None:
-    """Return the assessment of a displayed ratio or range of ratios."""
+    """Return a row's assessment with the displayed ratio.
+
+    Return None if the row shows neither a ratio nor a range of ratios.
+    """
     ratio = row.result.displayed_ratio
     assessment = row.result.assessment
     is_displayed = ratio is not None or row.result.ratio_range is not None
@@ -305,7 +311,7 @@ def shade_legend(show: str) -> list[tuple[str, str]]:
     slower, faster = "≤", "≥"
     if show in (ENERGY, OVERHEAD):
         slower, faster = faster, slower
-    # slow-5, fast-1, even.
+    # Shades are named slow-5 to slow-1, even, and fast-1 to fast-5.
     signs = {"slow": f"{slower} ", "fast": f"{faster} "}
     steps = []
     for shade, edge in formatting.shade_steps():

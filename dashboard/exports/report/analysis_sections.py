@@ -57,7 +57,7 @@ def conclusions_section(
     tested_count: int,
     names: Mapping[int, str],
 ) -> ReportSection:
-    """Return counts of verdicts, reasons for missing ones, and the largest losses."""
+    """Return counts of verdicts, reasons for missing verdicts, and largest losses."""
     assessments = [
         row.result.assessment
         for row in rows
@@ -158,7 +158,10 @@ def _mean_ranges(profile: Profile) -> Iterator[str]:
 def _loss_lines(
     rows: Sequence[ComparisonRow], names: Mapping[int, str]
 ) -> Iterator[TableRow]:
-    """Yield the worst benchmarks by component, or by scenario for parallel runs."""
+    """Yield the benchmarks with the lowest ratios, under headings.
+
+    The headings are components; for scenarios with several VMs, they are scenarios.
+    """
 
     def sort_group(row: ComparisonRow) -> tuple[Any, ...]:
         component = row.case.component if row.scenario == SINGLE_SCENARIO else ""
@@ -166,7 +169,7 @@ def _loss_lines(
             COMPONENTS, component
         )
 
-    # Exclude sums over VMs, and slots: what one slot loses, others gain.
+    # Sums over VMs and single slots are excluded: what one slot loses, others gain.
     losses = [
         row
         for row in rows
@@ -212,7 +215,7 @@ def _verdict_text(assessment: CellAssessment | None) -> str:
 
 
 def flags_section(flags: Iterable[Flag]) -> ReportSection:
-    """Return the flags, most severe first."""
+    """Return the section of flags, the most severe first."""
     ranked = sorted(
         flags, key=lambda flag: (SEVERITIES.index(flag.severity), flag.rule, flag.pk)
     )
@@ -250,7 +253,7 @@ MAX_EFFECTS = 12
 
 
 def effects_section(viewer: Viewer, study: Study) -> ReportSection | None:
-    """Return the effects; None if the design allows no estimates."""
+    """Return the section of factor effects; None if none can be estimated."""
     effects = study_factor_effects(viewer, study)
     overall_analyses = [part.overall for part in effects.components if part.overall]
     analyses = [analysis for analysis in overall_analyses if analysis.effects.effects]
@@ -329,7 +332,7 @@ def _contrasts_figure(
 
 
 def corun_section(study: Study) -> ReportSection | None:
-    """Return the co-runs, with charts of one benchmark per component."""
+    """Return the section of co-runs, with charts of one benchmark per component."""
     study_result = study_coruns(study)
     if not study_result.coruns:
         return None
@@ -343,7 +346,7 @@ def corun_section(study: Study) -> ReportSection | None:
         coruns = list(members)
         name = wording.component_name(component)
         texts.append(f"{name}: {corun_summary(coruns, withheld)}")
-        # Charts show only the first benchmark with a direction.
+        # Charts show only the first benchmark where higher or lower is better.
         cases = (corun.slots.case for corun in coruns)
         case = next((case for case in cases if case.better != "neither"), None)
         if case is None:

@@ -1,6 +1,6 @@
 """Report of a study, and its PDF.
 
-Typst gets the document as data, never as source, so that no name is executed.
+Typst gets the document as data, never as source, so that names cannot be commands.
 """
 
 import json
@@ -86,7 +86,7 @@ def colophon(imprint: ReportImprint) -> str:
 def build_report(
     viewer: Viewer, study: Study, citation: Citation, imprint: ReportImprint
 ) -> ReportDocument:
-    """Return the report, with a fixed number of queries."""
+    """Return the report; the number of queries does not depend on its size."""
     detail = study_detail(study)
     byline = ", ".join(filter(None, (study.author, study.institution, study.published)))
     facts = (
@@ -195,7 +195,7 @@ def _with_numbers(sections: Iterable[ReportSection]) -> Iterator[ReportSection]:
 
 
 def report_version() -> str:
-    """Return what a report depends on besides its study."""
+    """Return a text that changes with what a report depends on besides its study."""
     return f"{timezone.now().date()} {settings.VERSION} {get_language()}"
 
 
@@ -223,7 +223,7 @@ def generate_reports(jobs: Jobs) -> None:
 
 
 def render_pdf(document: ReportDocument, created_at: datetime) -> bytes:
-    # Saves 120 MB of memory in web processes.
+    # Importing them only here saves 120 MB of memory in web processes.
     import typst
 
     from dashboard.charts import matplotlib_renderer
@@ -256,7 +256,7 @@ def render_pdf(document: ReportDocument, created_at: datetime) -> bytes:
     try:
         return typeset(PDF_STANDARDS)
     except typst.TypstError:
-        # The standards do not allow characters missing from all fonts.
+        # The standards forbid characters that no font contains.
         return typeset(())
 
 

@@ -39,14 +39,14 @@ PANELS_PER_ROW: Final = 4
 SYSTEM_LINE_PX, BAND_PADDING_PX = 15, 6
 NAME_CHARACTERS: Final = 26
 BELOW_PANELS_PX: Final = 50
-"""Labels of a row of panels, titles of the next row."""
+"""Height of the labels below a row of panels and of the titles of the next row."""
 PLAIN_RATIOS_PX, INTERVAL_LINE_PX, BAND_GAP_PX = 20, 7, 10
-"""Values without intervals, an interval, a gap."""
+"""Heights of the line of ratios without intervals, an interval's line, and a gap."""
 MAX_REPORT_RATIO: Final = 20.0
-"""More extreme ratios are arrows at the edge."""
+"""More extreme ratios are drawn as arrows at the edge."""
 
 
-SystemShares = tuple[str, Sequence[ComponentMean | None]]
+SystemMeans = tuple[str, Sequence[ComponentMean | None]]
 """Name of a system, and its mean for each component."""
 
 
@@ -66,9 +66,10 @@ class PlottedRatio:
         return not 1 / MAX_REPORT_RATIO <= self.ratio <= MAX_REPORT_RATIO
 
 
-def profile_plot(components: Sequence[str], systems: Sequence[SystemShares]) -> Chart:
-    """Return means with intervals and ranges, one panel per component."""
-    rows = row_axis([name for name, _shares in systems])
+def profile_plot(components: Sequence[str], systems: Sequence[SystemMeans]) -> Chart:
+    """Return a plot of systems' means with intervals and ranges by component."""
+    names = [name for name, _means_by_component in systems]
+    rows = row_axis(names)
     panels = tuple(
         Panel(
             x=ChartAxis(scale="log"),
@@ -80,9 +81,7 @@ def profile_plot(components: Sequence[str], systems: Sequence[SystemShares]) -> 
         for index, component in enumerate(components)
     )
     panel_rows = -(-len(panels) // PANELS_PER_ROW)
-    longest = max(
-        (len(wrap(name, NAME_CHARACTERS)) for name, _shares in systems), default=1
-    )
+    longest = max((len(wrap(name, NAME_CHARACTERS)) for name in names), default=1)
     height = AXES_HEIGHT_PX + panel_rows * max(len(systems), 2) * (
         SYSTEM_LINE_PX * longest + BAND_PADDING_PX
     )
@@ -91,7 +90,10 @@ def profile_plot(components: Sequence[str], systems: Sequence[SystemShares]) -> 
 
 
 def _means(means: Sequence[ComponentMean | None]) -> Iterator[Points]:
-    """Yield ranges (thin), intervals (thick) and means; open dots: no interval."""
+    """Yield means as dots, with their ranges (thin lines) and intervals (thick).
+
+    Means without an interval are open dots.
+    """
     rows_with_means = [(row, mean) for row, mean in enumerate(means) if mean]
     for has_interval in (True, False):
         selected = [
@@ -128,9 +130,10 @@ def _means(means: Sequence[ComponentMean | None]) -> Iterator[Points]:
 def ratio_plot(
     groups: Sequence[tuple[str, Sequence[PlottedRatio]]], axis_title: str
 ) -> Chart:
-    """Return a plot of all ratios, in a band for each group.
+    """Return a plot of all ratios, with a band for each group.
 
-    Ratios with intervals have a line each; other ratios are strokes in one line.
+    Each ratio with an interval has its own line in the band. The other ratios share one
+    line, as strokes.
     """
     ratios = [ratio.ratio for _name, group in groups for ratio in group]
     clamped = [
@@ -153,7 +156,7 @@ def ratio_plot(
                     else strokes
                 )
                 points.append((y + PLAIN_RATIOS_PX / 2, ratio))
-        # Without plain values, center the error bars in the band.
+        # Without ratios that are strokes, the intervals are centered in the band.
         first = y + (
             PLAIN_RATIOS_PX if len(with_intervals) < len(group) else PLAIN_RATIOS_PX / 2
         )
@@ -241,7 +244,7 @@ def profile_chart(profile: Profile) -> tuple[ReportFigure, ...]:
 
 
 def ratio_chart(rows: Sequence[ComparisonRow]) -> tuple[ReportFigure, ...]:
-    """Return the ratios of a scenario by component and platform."""
+    """Return a chart of a scenario's ratios by component and platform, if any."""
     charted = [
         row for row in rows if row.result.ratio and row.result.ratio_kind != "slowdown"
     ]

@@ -121,7 +121,7 @@ METHOD_LINK: Final[Text] = gettext_lazy(
 
 
 def method_section(study: Study, parts: Container[str]) -> ReportSection:
-    """Return the methods of the sections in ``parts``."""
+    """Return the method, including the methods of the sections named in ``parts``."""
     margin = study.equivalence_margin_percent / 100
     values = {
         "margin": f"{study.equivalence_margin_percent:g}",
@@ -206,7 +206,7 @@ def _machine_table(host: Host) -> ReportTable:
         return formatting.file_size(value) if is_size else nested_fact_text(value)
 
     def labeled_text(name: str, value: Any) -> str:
-        # A plain integer needs a name. type(), because bool is an int.
+        # A plain integer is unclear without its name. isinstance() would include bool.
         needs_label = type(value) is int and not name.endswith(BYTES_SUFFIX)
         label = f"{wording.fact_name(name)}: " if needs_label else ""
         return label + text(name, value)
@@ -236,7 +236,7 @@ def _machine_table(host: Host) -> ReportTable:
 
 
 def nested_fact_text(value: Any) -> str:
-    """Return a fact as text; nested facts have names, long texts are cut off."""
+    """Return a fact of any JSON type as text; long texts are shortened."""
     if isinstance(value, str):
         return shorten(value, MAX_FACT_LENGTH)
     if isinstance(value, Mapping):
@@ -251,7 +251,7 @@ def nested_fact_text(value: Any) -> str:
 def tools_table(
     rows: Iterable[ComparisonRow], versions: Mapping[str, Sequence[str]]
 ) -> ReportTable:
-    """Return metrics with tool, unit and clock."""
+    """Return the table of metrics with their tools, units and clocks."""
     members: dict[tuple[Any, ...], list[ComparisonRow]] = {}
     for row in rows:
         metric = row.case.label.partition(PART_SEPARATOR)[0]

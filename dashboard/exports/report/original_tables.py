@@ -1,7 +1,7 @@
 """Tables as printed in a study.
 
-Rows are systems, or benchmarks if that gives fewer columns. Common facts are above the
-table.
+Rows are systems, or benchmarks if that gives fewer columns. Facts that all numbers have
+in common are above the table.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -62,7 +62,7 @@ def _tables(printed: PrintedTable) -> Iterator[ReportTable]:
         column = (column_key, value.run.slot)
         rows.setdefault(row, label)
         columns.setdefault(column, ", ".join(parts) or _("Value"))
-        # All stored digits, without thousands separators.
+        # Show all stored digits, without thousands separators.
         number = repr(value.value).removesuffix(".0")
         numbers.setdefault((row, column), []).append(number)
 
@@ -100,7 +100,7 @@ def _facts(value: PrintedValue) -> dict[str, str]:
     vms = "" if _is_single_vm(value) else str(run.vms or "")
     facts = {
         "tool": tool.title if tool else case.tool,
-        # Allows stating common parts above the table.
+        # Labels are split so that common parts can be stated above the table.
         **{f"part {index}": text for index, text in enumerate(case.label.split(PART))},
         **(case_details(tool, case.parameters) if tool else case.parameters),
         "scenario": run.scenario,
