@@ -3,8 +3,9 @@
     python -m agents.build dist/virtlab-agent.pyz [--with-binaries FOLDER]
     python -m agents.build --windows dist
 
-The binaries are kernels as static programs, such as `linpack-linux-x86_64` or
-`memory-windows-i686.exe`, for machines without a compiler.
+The folder of `--with-binaries` contains the benchmark kernels as static programs, named
+like `linpack-linux-x86_64` or `memory-windows-i686.exe`. The agent uses them where
+there is no C compiler.
 
 `--windows` writes archives with Python (pinned in `agents/pins`) and the kernels: one
 for Windows 10, Server 2016 and newer, and `-old` for Windows 7 and Server 2008 R2.
@@ -27,7 +28,7 @@ SHEBANG = b"#!/usr/bin/env python3\n"
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 PINS_FOLDER = os.path.join(FOLDER, "pins")
 _DATE = (2010, 7, 29, 0, 0, 0)
-# Valid Python 2 too, which is the `python` of many old guests.
+# This code is also valid in Python 2, which is the `python` of many old guests.
 _MAIN = b"""import sys
 
 if sys.version_info < (3, 6):
@@ -57,9 +58,9 @@ WINDOWS_EDITIONS = (
     ("virtlab-agent-windows.zip", "python.txt", "Windows 10, Server 2016 and newer"),
     ("virtlab-agent-windows-old.zip", "python-old.txt", "Windows 7, Server 2008 R2"),
 )
-_PIP_S = 300.0
-# Unneeded parts of Python. `_wmi` is excluded because `platform` would query WMI, which
-# can hang, for a version that `sys` already has.
+_PIP_TIMEOUT_S = 300.0
+# Parts of Python that the agent does not need. `_wmi` is excluded because `platform`
+# would query WMI, which can hang, for a version that `sys` already has.
 _EXCLUDED = re.compile(
     r"(sqlite3|_sqlite3|_msi|winsound|pyexpat|_elementtree|_asyncio|_overlapped|"
     r"_multiprocessing|_decimal|_zoneinfo|_wmi|pythonw|python)\.(dll|pyd|exe|cat)"
@@ -109,7 +110,7 @@ def build_archive(folder: str = "") -> bytes:
 
 
 def build_windows(python: Dict[str, bytes], programs: Dict[str, bytes]) -> bytes:
-    """Return an archive for Windows."""
+    """Return the zip for Windows from Python's files and the compiled programs."""
     agent = agent_files()
     files = {"virtlab-agent.cmd": WINDOWS_COMMAND}
     files.update(("python/" + name, content) for name, content in python.items())
@@ -123,7 +124,10 @@ def build_windows(python: Dict[str, bytes], programs: Dict[str, bytes]) -> bytes
 
 
 def fetch_python(pin: str, folder: str) -> Dict[str, bytes]:
-    """Download an embeddable Python with pip; return its files."""
+    """Download the Python of a requirements file in `agents/pins`; return its files.
+
+    ``folder`` holds temporary files.
+    """
     tools = os.path.join(folder, "tools")
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     common = ["--no-deps", "--require-hashes", "-r"]
@@ -168,7 +172,7 @@ def _run(argv: List[str], **environment: str) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
-    output = process.communicate(timeout=_PIP_S)[0].decode("utf-8", "replace")
+    output = process.communicate(timeout=_PIP_TIMEOUT_S)[0].decode("utf-8", "replace")
     if process.returncode:
         last_lines = [line for line in output.splitlines() if line.strip()][-3:]
         raise BuildError("\n  ".join(["%s failed:" % " ".join(argv[2:4]), *last_lines]))
@@ -180,12 +184,12 @@ def _content(path: str) -> bytes:
 
 
 def checksum_line(content: bytes, name: str = NAME) -> str:
-    """Return a line for `sha256sum --check`."""
+    """Return the line of a file for `sha256sum --check`."""
     return "%s  %s\n" % (hashlib.sha256(content).hexdigest(), name)
 
 
 def write_with_checksum(path: str, content: bytes) -> None:
-    """Write a file and a second one with its checksum."""
+    """Write a file, and a second one (`.sha256`) with its checksum."""
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     with open(path, "wb") as file:
         file.write(content)

@@ -6,8 +6,9 @@
     for done in client.upload(runs):
         print(done, "of", len(runs))
 
-Uploads can be repeated: each run is identified by its key. Temporary failures are
-retried; others raise `RefusedError`. Responses are limited in length and time, and no
+An upload can be repeated safely, because the server identifies each run by its key.
+Temporary failures are retried for `retry_for_s` and then raise `UnreachableError`. A
+permanent refusal raises `RefusedError`. Responses are limited in length and time. No
 error message contains the token.
 """
 
@@ -27,13 +28,13 @@ from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tu
 
 Document = Dict[str, Any]
 
-READ_TIMEOUT_S = 60.0  # between two chunks of a response
+READ_TIMEOUT_S = 60.0  # for each read from a connection
 RESPONSE_TIMEOUT_S = 120.0  # from the first byte sent to the last one received
 MAX_RESPONSE_BYTES = 32 * 1024 * 1024
 RETRY_PERIOD_S = 300
 MIN_PAUSE_S, MAX_PAUSE_S = 0.25, 15
 MAX_RETRY_AFTER_S = 3600.0
-# Below the server's limits (8 MiB unpacked, 10,000 lines).
+# Batches stay below the server's limits (8 MiB unpacked, 10,000 lines).
 BATCH_LINES = 200
 BATCH_BYTES = 2 * 1024 * 1024
 TEMPORARY_STATUSES = (408, 425, 429, 500, 502, 503, 504)
@@ -67,11 +68,13 @@ class RefusedError(Exception):
 
 
 class UnreachableError(Exception):
+    """The server did not answer within ``retry_for_s``."""
+
     exit_code = 5
 
 
 class TemporaryError(Exception):
-    """A failed attempt; ``wait_s`` is the server's Retry-After."""
+    """A request failed but may succeed later; ``wait_s`` is its Retry-After, or 0."""
 
     def __init__(self, sentence: str, wait_s: float = 0) -> None:
         self.wait_s = wait_s
@@ -81,7 +84,11 @@ class TemporaryError(Exception):
 def retry_pause_s(
     failures: int, retry_after_s: float, shortest_s: float, longest_s: float
 ) -> float:
-    """Return a pause that doubles up to a limit, half of it random."""
+    """Return the pause before the next attempt.
+
+    It doubles with each failure up to ``longest_s``, is multiplied by a random factor
+    from 0.5 to 1, and is at least ``retry_after_s``.
+    """
     # 2.0 ** 1024 raises OverflowError.
     backoff_s = min(longest_s, shortest_s * 2.0 ** min(failures, 10))
     return max(retry_after_s, backoff_s * random.uniform(0.5, 1))
@@ -130,7 +137,7 @@ class Client:
             self._idle.pop().close()
 
     def create_study(self, study: Document) -> Document:
-        """Create a study, or return the identical one."""
+        """Create a study, or return the existing one if it is identical."""
         return self.request("POST", "studies/", study)
 
     def update_study(self, slug: str, changes: Document) -> Document:
@@ -140,15 +147,15 @@ class Client:
         )
 
     def register_host(self, host: Document) -> Document:
-        """Register a machine, or return the identical one."""
+        """Register a machine, or return the existing one if it is identical."""
         return self.request("POST", "hosts/", host)
 
     def declare_tool(self, tool: Document) -> Document:
-        """Declare a tool, or return the identical one."""
+        """Declare a custom tool, or return the existing one if it is identical."""
         return self.request("POST", "custom-tools/", tool)
 
     def register_system(self, system: Document) -> Document:
-        """Register a system; return it with its id."""
+        """Register a system, or return the existing one; both have an ``id``."""
         return self.request("POST", "systems/", system)
 
     def upload(self, runs: Iterable[Document]) -> Iterator[int]:
@@ -175,14 +182,17 @@ class Client:
             yield from page["results"]
             if not page["next"]:
                 return
-            # The server may know itself under another host name.
+            # The host name in this URL may differ from the one in `self.url`.
             cursor = urllib.parse.urlsplit(page["next"]).query
             page = self.request("GET", path + "?" + cursor)
 
     def request(
         self, method: str, path: str, body: Optional[Document] = None
     ) -> Document:
-        """Send a request below /api/v1/ with retries."""
+        """Send JSON to a path below /api/v1/; return the JSON object of the response.
+
+        Temporary failures are retried.
+        """
         encoded = None if body is None else json.dumps(body).encode()
         return self._send(method, path, encoded, "application/json")
 
@@ -213,7 +223,7 @@ class Client:
         content_type: str = "application/json",
         most_bytes: int = MAX_RESPONSE_BYTES,
     ) -> Document:
-        """Send a request once; raise TemporaryError or RefusedError."""
+        """Send a request without retries; raise TemporaryError or RefusedError."""
         headers, packed = self._headers(body, content_type)
         connection: Optional[HttpConnection] = None
         try:
@@ -262,7 +272,7 @@ class Client:
             return headers, None
         headers["Content-Type"] = content_type
         packed = gzip.compress(body, 6)
-        # The server takes a body that shrinks to 1 % for a zip bomb.
+        # The server rejects a body that unpacks to 100 times its size as a zip bomb.
         if len(body) // 90 < len(packed) < len(body):
             headers["Content-Encoding"] = "gzip"
             return headers, packed
@@ -270,7 +280,7 @@ class Client:
 
 
 class Proxy(NamedTuple):
-    """A proxy; ``name`` has no password."""
+    """An HTTP proxy; ``name`` is its URL without the password."""
 
     name: str
     host: str
@@ -279,7 +289,7 @@ class Proxy(NamedTuple):
 
 
 class HttpConnection:
-    """A connection to a server or its proxy."""
+    """An open connection to a server, direct or through a proxy."""
 
     def __init__(
         self,
@@ -297,7 +307,7 @@ class HttpConnection:
         headers: Dict[str, str],
         timeout_s: float = 0.0,
     ) -> http.client.HTTPResponse:
-        """Send a request; return the response before its body."""
+        """Send a request; return the response, whose body is not read yet."""
         self.sock.deadline_s = time.monotonic() + (timeout_s or RESPONSE_TIMEOUT_S)
         parts = urllib.parse.urlsplit(url)
         target = parts.path + ("?" + parts.query if parts.query else "")
@@ -317,7 +327,7 @@ class HttpConnection:
 
 
 class _DeadlineSocket:
-    """A socket with one deadline for all operations."""
+    """A socket whose operations all end before one deadline."""
 
     def __init__(self, sock: Any, deadline_s: float) -> None:
         self.sock, self.deadline_s = sock, deadline_s
@@ -340,16 +350,16 @@ class _DeadlineSocket:
 
 
 class _SocketReader(io.RawIOBase):
-    def __init__(self, line: _DeadlineSocket) -> None:
+    def __init__(self, sock: _DeadlineSocket) -> None:
         super().__init__()
-        # Both must be closed before the socket closes.
-        self._line, self._file = line, line.sock.makefile("rb", 0)
+        # The connection is closed only after both the socket and this file are closed.
+        self._socket, self._file = sock, sock.sock.makefile("rb", 0)
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> Optional[int]:
-        self._line.set_deadline()
+        self._socket.set_deadline()
         count: Optional[int] = self._file.readinto(buffer)
         return count
 
@@ -376,7 +386,7 @@ def open_connection(url: str, timeout_s: float = 0.0) -> HttpConnection:
         if proxy is None:
             raise
         raise OSError("the proxy %s: %s" % (proxy.name, _error_text(error))) from None
-    # Nagle's algorithm would lengthen round trips.
+    # Nagle's algorithm would make round trips longer.
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     deadline_socket = _DeadlineSocket(sock, deadline_s)
     try:
@@ -410,16 +420,16 @@ def bracketed(host: str, port: int) -> str:
     return "%s:%d" % ("[%s]" % host if ":" in host else host, port)
 
 
-def _open_tunnel(line: _DeadlineSocket, proxy: Proxy, host: str, port: int) -> None:
+def _open_tunnel(sock: _DeadlineSocket, proxy: Proxy, host: str, port: int) -> None:
     target = bracketed(host, port)
     head = ["CONNECT %s HTTP/1.1" % target, "Host: " + target]
     head += ["%s: %s" % header for header in proxy.headers.items()]
-    line.sendall("\r\n".join([*head, "", ""]).encode("latin-1"))
+    sock.sendall("\r\n".join([*head, "", ""]).encode("latin-1"))
     received = b""
     while b"\r\n\r\n" not in received:
-        line.set_deadline()
-        # Later bytes belong to TLS.
-        byte = line.sock.recv(1)
+        sock.set_deadline()
+        # The bytes after the header belong to TLS and must stay unread.
+        byte = sock.sock.recv(1)
         if not byte or len(received) > _MAX_HEAD_BYTES:
             raise OSError("the proxy %s closed the connection" % proxy.name)
         received += byte
@@ -432,7 +442,8 @@ def _open_tunnel(line: _DeadlineSocket, proxy: Proxy, host: str, port: int) -> N
 def proxy_of(scheme: str, host: str) -> Optional[Proxy]:
     """Return the HTTP proxy for a server, if any; raise OSError for other kinds."""
     variables = [name for name in os.environ if name.lower().endswith("_proxy")]
-    # Only Windows and macOS have other settings; importing urllib.request costs 1 MB.
+    # Only Windows and macOS configure proxies elsewhere too. Importing urllib.request
+    # costs 1 MB.
     if not variables and os.name != "nt" and sys.platform != "darwin":
         return None
     from urllib import request
@@ -510,19 +521,22 @@ def _json_object(text: bytes) -> Document:
 
 
 def ssl_context() -> Any:
-    """Return a shared SSL context; loading certificates costs 25 ms and 1 MB."""
-    # Python without the ssl module can still use http:// servers.
+    """Return a shared SSL context; loading certificates again costs 25 ms and 1 MB."""
+    # Imported here: a Python without the ssl module can still use http:// servers.
     import ssl
 
     if not _CONTEXTS:
-        # OpenSSL reads only the certificates it needs from a folder of hashes.
+        # From a folder of hashed names, OpenSSL reads only the certificates it needs.
         folder = certificate_folder(ssl.get_default_verify_paths()) or None
         _CONTEXTS.append(ssl.create_default_context(capath=folder))
     return _CONTEXTS[0]
 
 
 def certificate_folder(paths: Any) -> str:
-    """Return the folder of hashed certificates; "" if the bundle has more of them."""
+    """Return the folder whose certificates are named by their hash.
+
+    Return "" if the bundle file has more certificates or a variable names another file.
+    """
     variables = (paths.openssl_cafile_env, paths.openssl_capath_env)
     if not (paths.cafile and paths.capath) or any(map(os.environ.get, variables)):
         return ""

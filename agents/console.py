@@ -15,7 +15,7 @@ NumberType = TypeVar("NumberType", int, float)
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-# Also in URL-encoded form.
+# A token, also in URL-encoded form.
 _TOKEN = re.compile(r"\bvl(?:_|%5[fF])(?:[0-9A-Za-z_-]|%[0-9A-Fa-f]{2}){4,}")
 
 
@@ -27,7 +27,10 @@ def printable(text: str) -> str:
 
 
 def printable_all(value: Any) -> Any:
-    """Escape unprintable characters at every depth."""
+    """Escape unprintable characters in all texts of a JSON value.
+
+    NUL characters at the end of a text are removed.
+    """
     if isinstance(value, dict):
         return {name: printable_all(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
@@ -52,7 +55,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class Console:
-    """Results to standard output, messages to standard error."""
+    """Prints results to standard output and messages to standard error."""
 
     def __init__(self) -> None:
         self.is_terminal = sys.stderr.isatty()
@@ -77,7 +80,7 @@ class Console:
             columns = os.get_terminal_size(sys.stderr.fileno()).columns
         except (OSError, ValueError):
             columns = 80
-        # A full line would wrap.
+        # A line as wide as the terminal would wrap.
         shown = _safe_text(text)[: columns - 1]
         sys.stderr.write("\r" + shown.ljust(self._width))
         sys.stderr.flush()
@@ -112,6 +115,6 @@ def _within(
             raise argparse.ArgumentTypeError(message)
         return number
 
-    # Shown by argparse.
+    # argparse shows this name in its error messages.
     read.__name__ = name
     return read

@@ -1,4 +1,4 @@
-"""Exit codes, and errors with problem and remedy."""
+"""Exit codes, and errors whose messages state the problem and the remedy."""
 
 DONE = 0
 FAILED = 1
@@ -30,13 +30,13 @@ class NotEnrolledError(AgentError):
 
 
 class SpoolFullError(AgentError):
-    """The run was not saved; saved runs are unchanged."""
+    """The spool is full or not writable; runs that were saved before are unchanged."""
 
     exit_code = SPOOL_FULL
 
 
 class ServerRefusedError(AgentError):
-    """The server permanently refuses."""
+    """The server permanently refuses the request."""
 
     exit_code = REFUSED
 

@@ -1,4 +1,4 @@
-"""Small system files, durable writing, and file locks."""
+"""Reading of small system files, durable writing, and file locks."""
 
 import importlib
 import os
@@ -9,7 +9,7 @@ MAX_BYTES = 256 * 1024
 
 
 def read_text_file(path: str, most_bytes: int = MAX_BYTES) -> Optional[str]:
-    """Return a small file's stripped text, if readable."""
+    """Return the start of a file as stripped text; None if it cannot be read."""
     try:
         with open(path, "rb") as file:
             return file.read(most_bytes).decode("utf-8", "replace").strip()
@@ -18,7 +18,7 @@ def read_text_file(path: str, most_bytes: int = MAX_BYTES) -> Optional[str]:
 
 
 def list_names(folder: str) -> List[str]:
-    """Return sorted names, or [] if unreadable."""
+    """Return the sorted names in a folder; [] if it cannot be read."""
     try:
         return sorted(os.listdir(folder))
     except OSError:
@@ -39,7 +39,10 @@ def memory_fields(text: Optional[str]) -> Dict[str, int]:
 
 
 def cpu_ticks(text: Optional[str]) -> Optional[List[int]]:
-    """Return user, nice, system, idle, iowait, irq, softirq and steal of /proc/stat."""
+    """Parse /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal ticks.
+
+    Return None if one of the eight is missing.
+    """
     match = re.search(r"^cpu +(.+)$", text or "", re.MULTILINE)
     ticks = [int(count) for count in match.group(1).split()[:8]] if match else []
     return ticks if len(ticks) == 8 else None
@@ -53,12 +56,16 @@ def read_link(path: str) -> Optional[str]:
 
 
 def write_durably(
-    path: str, content: bytes, mode: int = 0o600, beside_in: str = ""
+    path: str, content: bytes, mode: int = 0o600, temporary_folder: str = ""
 ) -> None:
-    """Replace a file atomically through a flushed temporary file (in ``beside_in``)."""
+    """Create or replace a file atomically and flush it to disk.
+
+    The content is first written to a temporary file in ``temporary_folder``, by default
+    the folder of the file.
+    """
     name = "%s.%d.part" % (os.path.basename(path), os.getpid())
-    temporary = os.path.join(beside_in or os.path.dirname(path), name)
-    # No other user may read it, even briefly.
+    temporary = os.path.join(temporary_folder or os.path.dirname(path), name)
+    # Set the mode from the start: no other user may read the file, even briefly.
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -82,7 +89,10 @@ def remove_if_exists(path: str) -> None:
 
 
 def sync_folder(folder: str) -> None:
-    """Make renames survive a crash (not on Windows)."""
+    """Flush a folder to disk, so that renames in it survive a crash.
+
+    On Windows this does nothing.
+    """
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -98,7 +108,10 @@ _LOCKED_OFFSET = 0x7FFFFFFF  # beyond the end of the file
 
 
 def try_lock(file: Any, is_shared: bool = False) -> bool:
-    """Lock a file until it is closed; return False at once if it is locked."""
+    """Lock a file until it is closed; return False if another process has locked it.
+
+    Systems without file locks return True.
+    """
     if os.name == "nt":
         return _try_lock_on_windows(file, is_shared)
     try:

@@ -1,8 +1,9 @@
 """The agent's folder: enrolment, spool, and locks.
 
-Sending would disturb measurements. Measuring holds the lock `measuring` and waits for a
-request in progress; sending holds `sending` during one request, after checking
-`measuring`. The operating system releases the locks of a killed process.
+Sending would disturb measurements, so two locks separate them. A measurement takes the
+lock `measuring` and then waits until the current request has ended. A sender holds the
+lock `sending` during each request and starts none while `measuring` is locked. The
+operating system releases the locks of a killed process.
 """
 
 import json
@@ -37,7 +38,7 @@ FOLDER_VARIABLE = "VIRTLAB_AGENT"
 SERVER_VARIABLE = "VIRTLAB_SERVER"
 TOKEN_VARIABLE = "VIRTLAB_TOKEN"
 _FILE = "agent.json"
-# For a request in progress.
+# How long a measurement waits for the current request to end.
 MAX_WAIT_S = 5.0
 _RETRY_S = 0.02
 _MAX_FILE_BYTES = 64 * 1024
@@ -79,10 +80,9 @@ def save_enrolment(enrolment: Enrolment) -> str:
 
 
 def load_enrolment() -> Enrolment:
-    """Return the enrolment.
+    """Return the enrolment; raise NotEnrolledError if it is missing or invalid.
 
-    Raise NotEnrolledError without one. $VIRTLAB_SERVER and $VIRTLAB_TOKEN replace the
-    file.
+    If both $VIRTLAB_SERVER and $VIRTLAB_TOKEN are set, they replace the file.
     """
     server, token = os.environ.get(SERVER_VARIABLE), os.environ.get(TOKEN_VARIABLE)
     if server and token:
@@ -141,12 +141,12 @@ def open_spool() -> Any:
 
 
 class MeasuringLock:
-    """Held while measuring; several processes may hold it."""
+    """A lock that is held while measuring; several processes may hold it at once."""
 
     def __enter__(self) -> "MeasuringLock":
-        # `is_measuring` briefly locks exclusively.
+        # Waits, because `is_measuring` takes this lock exclusively for a moment.
         self._file = _locked("measuring", is_shared=True, timeout_s=MAX_WAIT_S)
-        # No request begins from here on.
+        # From here on, no request begins. Wait until the current one has ended.
         sending = _locked("sending", is_shared=False, timeout_s=MAX_WAIT_S)
         if sending is not None:
             sending.close()
@@ -158,7 +158,10 @@ class MeasuringLock:
 
 
 class SendingLock:
-    """Lock for one request; ``is_allowed`` is False while a process measures."""
+    """A lock that is held during a request.
+
+    ``is_allowed`` is False while a process measures; then nothing may be sent.
+    """
 
     def __enter__(self) -> "SendingLock":
         self._file = _locked("sending", is_shared=True)
@@ -171,7 +174,7 @@ class SendingLock:
 
 
 def is_measuring() -> bool:
-    # Another call may briefly hold the lock.
+    # Another call of this function may hold the lock for a moment.
     file = _locked("measuring", is_shared=False, timeout_s=2 * _RETRY_S)
     if file is not None:
         file.close()
@@ -179,7 +182,7 @@ def is_measuring() -> bool:
 
 
 def _locked(name: str, is_shared: bool, timeout_s: float = 0.0) -> Optional[Any]:
-    """Return the locked file, or None."""
+    """Lock a file of the agent's folder; return None if that fails in ``timeout_s``."""
     os.makedirs(agent_folder(), mode=0o700, exist_ok=True)
     file = open(os.path.join(agent_folder(), name), "ab")  # noqa: SIM115 - held open
     deadline_s = time.monotonic() + timeout_s

@@ -67,7 +67,7 @@ class Spool:
             )
         key = str(document["key"]) + kind
         try:
-            write_durably(self.path(key), content, beside_in=self.new_folder)
+            write_durably(self.path(key), content, temporary_folder=self.new_folder)
         except OSError as error:
             self._count(-len(content))
             raise SpoolFullError(

@@ -40,7 +40,7 @@ _MAX_READ_BYTES = 64 * 1024 * 1024
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("write", "forget"))
-    parser.add_argument("places", nargs="+", metavar="FOLDER_OR_FILE")
+    parser.add_argument("paths", nargs="+", metavar="FOLDER_OR_FILE")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -48,12 +48,12 @@ def run(options: argparse.Namespace) -> int:
 
     spool, console = open_spool(), Console()
     if options.action == "forget":
-        keys = [key for path in options.places for key in bundle_keys(path)]
+        keys = [key for path in options.paths for key in bundle_keys(path)]
         before = spool.count()
         spool.remove(keys)
         console.message("%d runs removed from the spool." % (before - spool.count()))
         return errors.DONE
-    if len(options.places) != 1:
+    if len(options.paths) != 1:
         raise UsageError("Name exactly one folder.")
     enrolment = load_enrolment()
     host = None
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
         from agents.detection.facts import host_document
 
         host = host_document(enrolment.host)
-    written = write_bundles(spool, options.places[0], enrolment.token, host)
+    written = write_bundles(spool, options.paths[0], enrolment.token, host)
     for path in written:
         console.print_result(path)
     total = sum(written.values())
@@ -85,7 +85,10 @@ def signing_key(token: str) -> Tuple[str, bytes]:
 def write_bundles(
     spool: Spool, folder: str, token: str, host: Optional[Dict[str, Any]] = None
 ) -> Dict[str, int]:
-    """Write all waiting documents to files; return runs and power logs by file."""
+    """Write all waiting documents to signed files; return their number by path.
+
+    The first file also registers ``host``, which is not counted.
+    """
     prefix, key = signing_key(token)
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     written: Dict[str, int] = {}

@@ -1,7 +1,7 @@
 """Show the virtualization layers and the facts of this machine.
 
-Nothing is changed and nothing is sent. Some facts need root: firmware, disks, and the
-control groups of process 1.
+Nothing is changed and nothing is sent. Only root can read some facts about firmware,
+disks, and the control groups of process 1.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """Check everything that measuring and sending need, and suggest remedies.
 
-Exit code 0 without problems (notes are allowed), 7 with a problem.
+The exit code is 7 if there is a problem, and 0 if there are only notes.
 """
 
 import argparse

@@ -5,9 +5,9 @@ read from standard input, so it does not appear in the list of processes:
 
   virtlab-agent.pyz enroll --server https://virtlab.example.org --token - < token
 
-`--study` and `--host` become the defaults of later commands. A missing study is
-created with `--make-study`, or after a question. `--host` also registers the machine,
-with its facts if it has no hypervisor.
+`--study` and `--host` become the defaults of later commands. A missing study is created
+with `--make-study`, or if you confirm it in the terminal. `--host` also registers the
+machine, with its facts if it has no hypervisor.
 
 `--offline` checks nothing on the server. Use it on a machine without a network, whose
 runs are transferred as files (`bundle`); --server then names the server that will
@@ -104,7 +104,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _require_study(client: Any, slug: str, may_create: bool, console: Console) -> None:
-    """Check that a study accepts runs; create it if allowed."""
+    """Check that a study exists, or create it if allowed; warn if it is archived."""
     from agents.client import RefusedError
 
     try:

@@ -3,7 +3,8 @@
 host SLUG [FILE ...] [--title TEXT] [--look]
 
 Files contain the output of lscpu, dmidecode, uname -a, systeminfo or esxcli hardware;
-`-` is standard input. The server extracts the facts. Check them first with --look:
+`-` is standard input. The server reads the facts from the output. Check them first with
+--look:
 
   (lscpu; uname -a; sudo dmidecode) | virtlab-agent.pyz host ws1 - --look
 """
@@ -20,7 +21,7 @@ from agents.console import Console
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("slug", metavar="SLUG", help="short name used in URLs")
     parser.add_argument("files", nargs="*", metavar="FILE")
-    parser.add_argument("--title", default="", help="name for people")
+    parser.add_argument("--title", default="", help="display name")
     parser.add_argument("--look", action="store_true", help="show the facts and stop")
 
 

@@ -3,10 +3,11 @@
   virtlab-agent.pyz plan 7 --system 17
   virtlab-agent.pyz plan 7 --system 17 --as vm-b --time-server tcp://192.168.1.1
 
-The plan defines the steps and their order. The agent asks for its next step, runs it as
-`run` does, and sends the results. Steps of several slots start together: all slots
-arrive first, then all begin at one moment of the time server's clock (by default the
-server's own clock). After an interruption, start the same command again.
+The plan defines the steps and their order; a slot is the place of one guest in it. The
+agent asks for the next step of its slot, runs it as `run` does, and sends the results.
+If several slots take part in a step, all wait until the last one has arrived, and start
+at the same moment of the time server's clock (by default the server's own clock). After
+an interruption, start the same command again.
 
 A guest without Python is measured through this machine, with the probe in the guest:
 
@@ -68,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     joined = server.join(options.name or socket.gethostname(), machine.system)
     console.message("Slot %(number)d (%(name)s) of %(system)s." % joined)
     time_server = options.time_server or enrolment.time_server
-    # As on Ctrl-C.
+    # SIGTERM stops the command in the same way as Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     slot = PlanSlotContext(
         study=joined["study"],
@@ -81,7 +82,6 @@ def run(options: argparse.Namespace) -> int:
         through=through,
     )
     # Report missing tools before the first step.
-
     for work in joined["tools"]:
         try:
             part_steps(work, slot)

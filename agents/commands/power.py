@@ -7,10 +7,11 @@
   virtlab-agent.pyz power watts-up --look         print one reading, store nothing
 
 Readings are taken every second until Ctrl-C or SIGTERM, on the measured machine or a
-neighboring one, but not in a guest. Recording need not start or stop with a run:
-Virtlab integrates over the windows of the runs. Readings carry this machine's clock;
-stamps of the time server correct it. They pass through the spool in chunks of five
-minutes, so kill -9 loses nothing. Time without readings remains a gap.
+neighboring one, but not in a guest. The recording may start before the runs and end
+after them: Virtlab integrates the power from the start to the end of each run. Readings
+are dated by this machine's clock, and the recording also compares this clock with the
+time server's. The readings go to the spool in chunks of five minutes, and kill -9 loses
+none. Periods without readings remain gaps.
 """
 
 import argparse
@@ -100,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _source(options: argparse.Namespace) -> MeterSource:
-    """Return the meter; raise UsageError for contradictory options."""
+    """Return the meter that the options describe; raise UsageError if they conflict."""
     if options.source == "csv" and (not options.path or options.look):
         raise UsageError("Name the file with times and watts: power csv FILE")
     source: MeterSource
@@ -158,7 +159,7 @@ def record(
     enrolment: Enrolment,
     console: Console,
 ) -> Spool:
-    """Save the chunks of killed recorders, then record until stopped."""
+    """Save the chunks of killed recorders, record until stopped, return the spool."""
     spool: Spool = open_spool()
     journals = os.path.join(agent_folder(), "power")
     saved = recover_chunks(journals, spool)
@@ -170,10 +171,10 @@ def record(
     client = Client(enrolment.server, enrolment.token)
     watch = None if options.later else SpoolWatcher(spool, client, console.message)
     path = TimeServerPath(enrolment.time_server or enrolment.server)
-    companion = StampThread(path, watch, console.message)
-    recorder = Recorder(source, host, journals, spool, companion, console)
+    stamp_thread = StampThread(path, watch, console.message)
+    recorder = Recorder(source, host, journals, spool, stamp_thread, console)
     console.message("recording %s (%s)" % (source.name, ", ".join(source.channels)))
-    companion.start()
+    stamp_thread.start()
     try:
         recorder.run_until(stop, options.seconds)
     finally:
@@ -202,7 +203,7 @@ def store_csv(
     enrolment: Enrolment,
     console: Console,
 ) -> Spool:
-    """Save a log, assuming that it used this machine's clock."""
+    """Save the log in a file, dated by this machine's clock; return the spool."""
     try:
         with open(options.path, "rb") as file:
             text = decode_text(file.read())
@@ -214,7 +215,7 @@ def store_csv(
     except TimeServerError as error:
         sentence = "The log cannot be dated without a time server: %s" % error
         raise AgentError(sentence) from None
-    # Uploading the same log again gives the same ID.
+    # Uploading the same log again must give the same ID.
     identity = "%s %s\n%s" % (host, source.name, text)
     log = log_properties(
         source, host, "wall", str(uuid.uuid5(uuid.NAMESPACE_OID, identity))
@@ -240,7 +241,11 @@ def store_csv(
 def parse_rows(
     text: str, started_at: str = "", clock_offset_s: float = 0.0
 ) -> List[PowerRow]:
-    """Return rows; ``clock_offset_s`` is how far the clock was ahead."""
+    """Return the rows of a log; raise UsageError if one is invalid.
+
+    ``started_at`` dates logs whose times count from their start. ``clock_offset_s`` is
+    how far the clock of the log was ahead of this machine's.
+    """
     lines = list(_rows(text))
     if not lines:
         raise UsageError("The file contains no row with a time and watts.")
@@ -281,8 +286,8 @@ def chunks(rows: List[PowerRow]) -> Iterator[List[List[float]]]:
 
 
 def _rows(text: str) -> Iterator[Tuple[int, int, Optional[float]]]:
-    """Yield line number, time and watts; skip a header."""
-    microseconds, scale = 1e6, 1.0  # of time and power
+    """Yield line number, time in microseconds and watts of each row below a header."""
+    us_per_unit, watts_per_unit = 1e6, 1.0
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
@@ -293,12 +298,13 @@ def _rows(text: str) -> Iterator[Tuple[int, int, Optional[float]]]:
             moment: Optional[int] = parse_time_us(cells[0])
         else:
             count = _number(cells[0])
-            moment = None if count is None else round(count * microseconds)
+            moment = None if count is None else round(count * us_per_unit)
         if moment is None and number == 1:
             if re.search(r"ms\W?$", cells[0].lower()):
-                microseconds = 1e3
+                us_per_unit = 1e3
             prefix = re.search(r"milli|kilo|m(?=w)|k(?=w)", "".join(cells[1:2]).lower())
-            scale = {"m": 1e-3, "k": 1e3}[prefix.group()[0]] if prefix else 1.0
+            if prefix:
+                watts_per_unit = {"m": 1e-3, "k": 1e3}[prefix.group()[0]]
             continue
         if moment is None or len(cells) < 2:
             raise UsageError("Line %d is not a row with a time and watts." % number)
@@ -306,7 +312,7 @@ def _rows(text: str) -> Iterator[Tuple[int, int, Optional[float]]]:
         if power is None and cells[1]:
             raise UsageError('Line %d: "%s" is not a power.' % (number, cells[1][:40]))
         # 0 W is a missing reading: a running machine needs power.
-        yield number, moment, (power or 0.0) * scale or None
+        yield number, moment, (power or 0.0) * watts_per_unit or None
 
 
 def _number(cell: str) -> Optional[float]:

@@ -2,8 +2,8 @@
 
 Each file is one upload. A file with the results of several commands becomes several
 runs. Files are first saved in the spool, so nothing is lost while the server is
-unavailable: `watch` or the next `push` sends them. Texts that no tool printed are
-reported (exit code 4); the server keeps them too, as unreadable uploads.
+unavailable: `watch` or the next `push` sends them. Output that Virtlab cannot parse is
+reported (exit code 4); the server keeps it too, as a rejected run.
 
 The system is described from facts detected here. Describe it with options if detection
 is uncertain or if the output comes from another machine:
@@ -13,9 +13,9 @@ is uncertain or if the output comes from another machine:
       --hypervisor-version 4.17 --option hw_virt=on results/*.txt
   virtlab-agent.pyz push --study my-study --system 17 old.txt
 
-A folder is sent as one archive. Each folder in it that names a platform (native,
-kvm-8.2) becomes a system. The first command only previews; --yes stores. Pushing twice
-stores the runs once.
+A folder is sent as one archive. Each folder in it whose name is a platform (native,
+kvm-8.2) becomes a system. Without --yes, nothing is stored and the systems are only
+shown. Pushing a folder twice stores its runs once.
 
   virtlab-agent.pyz push --study my-study --host ws1 --file-dates results/
   virtlab-agent.pyz push --study my-study --host ws1 --file-dates results/ \\
@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
     system = system_from_options(options, facts, enrolment.host)
     upload_options = {name: getattr(options, name) for name in _UPLOAD_OPTIONS}
     given = dict(run_options(options), **upload_options)
-    # A wrong file name must not leave half of the files saved.
+    # Read all files first: a wrong name must not leave only some of them saved.
     texts = [(name, _read(name)) for name in options.files]
     spool, console = open_spool(), Console()
     pushed = {}

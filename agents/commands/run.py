@@ -5,12 +5,13 @@
   virtlab-agent.pyz run iperf3 --peer 192.168.1.7
   virtlab-agent.pyz run sysbench:cpu,memory "fio:randread 4k,randwrite 4k"
 
-Each start of a program is one run. All steps run once, then all again, so that slow
-changes of the machine affect all steps alike. With --order random each round is
-shuffled. A colon selects some programs of a tool. The first round is a warm-up and is
-not sent (--warm-up 0 disables it). Each run is enclosed by stamps of the time server
-and states its arguments, the tool's version, load and steal time, and its position. If
-a step fails, its output is not sent, and the other steps go on.
+Each start of a program is a step and becomes one run. A round runs all steps once, so
+that slow changes of the machine affect all steps alike. With --order random the steps
+of each round are shuffled. A colon selects some programs of a tool. The first round is
+a warm-up and is not sent (--warm-up 0 disables it). The time server is queried before
+and after each step. A run states its arguments, the tool's version, load and steal
+time, and its position. If a step fails, its output is not sent, and the other steps
+continue.
 
 A guest without Python is measured from here, with the probe in the guest (make probe):
 
@@ -130,9 +131,9 @@ def run(options: argparse.Namespace) -> int:
 def _in_order(
     steps: List[Any], options: argparse.Namespace
 ) -> Iterator[Tuple[Any, Dict[str, int], str]]:
-    """Yield steps with their order and a progress message.
+    """Yield the steps of all rounds, each with its position and a progress message.
 
-    Warm-ups have repetitions <= 0.
+    The repetition counts from 1; in warm-up rounds it is 0 or less.
     """
     for number in range(options.warm_up + options.repetitions):
         if options.order == "random":

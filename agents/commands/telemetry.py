@@ -43,7 +43,7 @@ COUNTERS = (
     r"\Processor(_Total)\% Processor Time",
 )
 HYPER_V_PREFIX = r"\Hyper-V "
-# PDH_FMT_DOUBLE | PDH_FMT_NOCAP100: some counters add several processors.
+# PDH_FMT_DOUBLE | PDH_FMT_NOCAP100: sums over several processors exceed 100 %.
 _DOUBLE = 0x200 | 0x8000
 _MORE_DATA = 0x800007D2
 _VALID_STATUSES = (0, 1)
@@ -83,6 +83,8 @@ MAX_ROWS = 3600
 
 
 class Counters:
+    """Performance counters of Windows, read with its library PDH."""
+
     def __init__(self, paths: Tuple[str, ...] = COUNTERS, pdh: Any = None) -> None:
         self._ctypes: Any = importlib.import_module("ctypes")
         self._pdh = pdh or self._ctypes.windll.pdh
@@ -107,7 +109,7 @@ class Counters:
                 "This Windows has no Hyper-V counters: it is not a Hyper-V host, or "
                 "the role is off. Run this on the host, as an administrator."
             )
-        # Rates need two readings.
+        # A rate is computed from two readings; this is the first.
         self._pdh.PdhCollectQueryData(self._query)
 
     def __enter__(self) -> "Counters":
@@ -128,7 +130,7 @@ class Counters:
             name = rest.partition(")\\")[2]
             for instance, value in self._instances(counter):
                 key = "%s(%s)\\%s" % (counted, instance, name)
-                # Machines may share a name.
+                # Virtual machines may have the same name.
                 duplicate = 1
                 while key in row:
                     key = "%s(%s#%d)\\%s" % (counted, instance, duplicate, name)
@@ -145,7 +147,7 @@ class Counters:
         if code != _MORE_DATA:
             return
         buffer = ctypes.create_string_buffer(size.value)
-        # Fails if a machine was started in between.
+        # The buffer is too small if a machine was started since the call above.
         if read_array(counter, _DOUBLE, *sizes, buffer):
             return
         item = _item(ctypes)
@@ -164,7 +166,11 @@ def _item(ctypes: Any) -> Any:
 
 
 def typeperf_log(host: str, samples: List[CounterSample]) -> str:
-    """Format samples as typeperf does, in UTC; absent machines are blank."""
+    """Return samples as CSV in the format of typeperf, with UTC times.
+
+    Cells of counters that a sample lacks, such as those of a stopped machine, are
+    blank.
+    """
     columns: Dict[str, None] = {}
     for _, values in samples:
         columns.update(dict.fromkeys(values))
@@ -180,7 +186,7 @@ def typeperf_log(host: str, samples: List[CounterSample]) -> str:
 
 
 def virtual_machine_facts() -> Dict[str, Dict[str, Any]]:
-    """Return the facts of Get-VM by machine; {} on failure."""
+    """Return facts of the virtual machines, by name, from Get-VM; {} if it fails."""
     try:
         output = run_program([*_POWERSHELL, _MACHINES], _TIMEOUT_S).stdout
     except (OSError, subprocess.TimeoutExpired):
@@ -189,7 +195,7 @@ def virtual_machine_facts() -> Dict[str, Dict[str, Any]]:
 
 
 def parse_virtual_machines(output: Optional[str]) -> Dict[str, Dict[str, Any]]:
-    """Parse a list, or one object for a single machine."""
+    """Parse the JSON of Get-VM: a list, or one object if there is one machine."""
     try:
         parsed = json.loads((output or "").lstrip("\ufeff"))
     except ValueError:

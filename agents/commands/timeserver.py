@@ -1,8 +1,8 @@
 """Serve the time to guests whose clocks are unreliable, over TCP and UDP on one port.
 
-Run it on a machine outside the hypervisor. It supports the line protocol of the LMU
-studies' LINPACK (start, time, quit) and the agents' stamps. It stores nothing and needs
-no token: anyone who can reach the port can ask for the time.
+Run it on a machine outside the hypervisor. It answers the LINPACK of the LMU studies
+(start, time, quit) and agents (stamp). It stores nothing and needs no token: anyone who
+can reach the port can ask for the time.
 """
 
 import argparse

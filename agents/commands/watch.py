@@ -1,7 +1,7 @@
 """Send the spool whenever the server is reachable, until stopped.
 
 Run it as a service (docs/agents.md has a systemd unit). It contacts the server only if
-runs are waiting. SIGTERM and Ctrl-C stop it after the request in progress.
+runs are waiting. SIGTERM and Ctrl-C stop it when the current request has ended.
 
   virtlab-agent.cmd watch --install     Windows: create a task that starts at boot
   virtlab-agent.cmd watch --remove

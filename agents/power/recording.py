@@ -214,11 +214,11 @@ class Recorder:
         host: str,
         folder: str,
         spool: Spool,
-        companion: StampThread,
+        stamp_thread: StampThread,
         console: Console,
     ) -> None:
         self.source, self.host, self.folder = source, host, folder
-        self.spool, self.companion, self.console = spool, companion, console
+        self.spool, self.stamp_thread, self.console = spool, stamp_thread, console
         self.chunk_samples = MAX_SAMPLES
         self.readings = 0
         self._missed = ""
@@ -242,7 +242,7 @@ class Recorder:
             stop.wait(max(0.0, min(due_s, end_s) - time.monotonic()))
 
     def finish(self) -> None:
-        self.companion.stop()
+        self.stamp_thread.stop()
         self._add_stamps()
         self._chunk.save(self.spool)
 
@@ -274,7 +274,7 @@ class Recorder:
         return True
 
     def _add_stamps(self) -> None:
-        for stamp in self.companion.stamps():
+        for stamp in self.stamp_thread.stamps():
             self._chunk.add_stamp(stamp)
 
     def _start_chunk(self, log: LogProperties, number: int = 1) -> None:

@@ -38,10 +38,10 @@ class FakeCounter(MeterSource):
 def record(tmp_path, time_server):
     def run(spool, *answers):
         source = FakeCounter(*answers)
-        companion = StampThread(time_server, None, lambda _: None)
+        stamp_thread = StampThread(time_server, None, lambda _: None)
         folder = str(tmp_path / "power")
-        recorder = Recorder(source, "alpha", folder, spool, companion, Console())
-        companion.start()
+        recorder = Recorder(source, "alpha", folder, spool, stamp_thread, Console())
+        stamp_thread.start()
         with closing(source.stop):
             recorder.run_until(source.stop)
             recorder.finish()
