@@ -1,8 +1,9 @@
 """Follow a plan of the server: take a slot, run its steps, report each result.
 
-The slots of a co-run start together. The server sets the start by the clock of the time
-server once all slots have arrived. Each slot converts it to its own clock with stamps,
-which also show that clock's rate; the last stamp is half a second before the start.
+A slot is the place of one guest in a plan. The slots of a co-run start together: once
+all have arrived, the server sets the start on the clock of the time server. Each slot
+converts it to its own clock with stamps, which also show the rate of its clock; the
+last stamp is half a second before the start.
 
 A result counts after the server has answered "keep". Until then it is stored in
 `plan-<plan>-slot-<slot>.json` next to the spool, for a restarted agent. Every request
@@ -40,7 +41,7 @@ STAMP_MAX_AGE_US = 1000000
 LAST_STAMP_US = 500000
 FIRST_SLEEP_US = 250000  # the rate of our clock is still unknown
 SPIN_US = 3000
-# Later slots have missed the start.
+# A slot that is later than this has missed the start.
 MAX_LATENESS_US = 100000
 
 ServerReply = Dict[str, Any]
@@ -48,12 +49,14 @@ ProgressCallback = Callable[[str], None]
 
 
 class PlanServer:
+    """The requests about one plan; they raise AgentError if they fail."""
+
     def __init__(self, client: Client, plan: int) -> None:
         self.client, self.plan = client, plan
 
     def join(self, name: str, system: Any) -> ServerReply:
         """Take a slot; a repeated request gets the same slot."""
-        # Clones of a guest share its name, but not clock or folder.
+        # Clones of a guest have the same name, but another clock or folder.
         instance = hashlib.sha256(
             (own_clocks().name + agent_folder()).encode()
         ).hexdigest()[:16]
@@ -91,7 +94,7 @@ class StartMissedError(Exception):
 
 
 class Barrier:
-    """The gate of a slot, which waits for the other slots."""
+    """A start gate (see `measure`) that waits for the other slots of the step."""
 
     def __init__(
         self,
@@ -104,7 +107,10 @@ class Barrier:
         self.timeout_s, self.report = timeout_s, report
 
     def __call__(self, path: TimeServerPath) -> Tuple[Optional[ClockStamp], str]:
-        """Return the last stamp before the start."""
+        """Wait for the start; return the last stamp before it.
+
+        Raise AttemptCancelledError or StartMissedError.
+        """
         stamp, silence = try_stamp(path)
         while True:
             stamp = refresh_stamp(stamp, path)
@@ -123,18 +129,21 @@ class Barrier:
         if stamp is None:
             return None, silence
         if answer["starts_at_us"] is None:
-            # A single slot has no start time.
+            # A step with a single slot has no start time.
             return try_stamp(path)
         return wait_for(answer["starts_at_us"], stamp, path), ""
 
 
 def pause_before_retry(wait_s: float) -> None:
-    """Sleep about as long as the server asked; agents spread their requests."""
+    """Sleep about as long as the server asked; randomness spreads the requests."""
     time.sleep(wait_s * random.uniform(0.7, 1.3))
 
 
 def wait_for(moment_us: int, stamp: ClockStamp, path: TimeServerPath) -> ClockStamp:
-    """Sleep until a time of the server's clock; return the last stamp."""
+    """Wait until a time of the time server's clock; return the last stamp before it.
+
+    Raise StartMissedError if it is too late.
+    """
     first, rate, sleep_us = stamp, 1.0, FIRST_SLEEP_US
     while remaining_us(moment_us, stamp, rate) > LAST_STAMP_US:
         left_us = remaining_us(moment_us, stamp, rate) - LAST_STAMP_US
@@ -153,15 +162,15 @@ def wait_for(moment_us: int, stamp: ClockStamp, path: TimeServerPath) -> ClockSt
 
 
 def remaining_us(moment_us: int, stamp: ClockStamp, rate: float = 1.0) -> float:
-    """Return the time until then by our clock."""
+    """Return the time until a moment of the time server's clock, on our clock."""
     passed_us = monotonic_us() - stamp.local_monotonic_us
     return (moment_us - stamp.server_monotonic_us) / rate - passed_us
 
 
 def clock_rate(first: ClockStamp, last: ClockStamp) -> float:
-    """Return the server clock's rate relative to ours.
+    """Return the rate of the time server's clock relative to ours.
 
-    1 if round trips alone explain the difference.
+    Return 1 if the uncertainty of the stamps alone explains the difference.
     """
     own_us = last.local_monotonic_us - first.local_monotonic_us
     server_us = last.server_monotonic_us - first.server_monotonic_us
@@ -174,14 +183,17 @@ def clock_rate(first: ClockStamp, last: ClockStamp) -> float:
 def refresh_stamp(
     stamp: Optional[ClockStamp], path: TimeServerPath, age_us: int = STAMP_MAX_AGE_US
 ) -> Optional[ClockStamp]:
-    """Return a stamp of at most this age, else the old one."""
+    """Return a stamp that is at most ``age_us`` old.
+
+    If the time server does not answer, return the given one.
+    """
     if stamp is not None and monotonic_us() - stamp.local_monotonic_us < age_us:
         return stamp
     return try_stamp(path)[0] or stamp
 
 
 class Window(NamedTuple):
-    """Start and end by the time server's clock."""
+    """Start and end of a program on the time server's clock."""
 
     started_us: int
     ended_us: int
@@ -192,9 +204,9 @@ class Window(NamedTuple):
 def program_window(
     clock: Dict[str, Any], started_us: int, local_us: int
 ) -> Optional[Window]:
-    """Convert start and end of a program, corrected by our clock's rate.
+    """Convert start and duration of a program to the time server's clock.
 
-    None without stamps.
+    Return None unless ``clock`` has the stamps before and after the program.
     """
     if "start" not in clock or "end" not in clock:
         return None
@@ -230,7 +242,7 @@ class PlanSlotContext(NamedTuple):
 
 
 class PendingReport(NamedTuple):
-    """A report not yet confirmed, and its run's uploads."""
+    """A report that the server has not decided about, and the uploads of its run."""
 
     part: int
     report: Dict[str, Any]
@@ -238,7 +250,7 @@ class PendingReport(NamedTuple):
 
 
 class ReportFile:
-    """One slot's pending report."""
+    """The file that stores a slot's pending report."""
 
     def __init__(self, plan: int, slot: int) -> None:
         self.path = os.path.join(agent_folder(), "plan-%d-slot-%d.json" % (plan, slot))
@@ -248,7 +260,7 @@ class ReportFile:
         write_durably(self.path, json.dumps(pending._asdict()).encode())
 
     def load(self) -> Optional[PendingReport]:
-        """Return an earlier process's report, if complete."""
+        """Return the report that an earlier process left, if it is readable."""
         text = read_text_file(self.path, MAX_BYTES)
         try:
             return PendingReport(**json.loads(text)) if text else None
@@ -270,6 +282,7 @@ class PlanRunner:
         self._last_message = ""
 
     def run(self) -> int:
+        """Run all parts of this slot; return how many failed."""
         pending = self.report_file.load()
         if pending:
             self._finish(pending)
@@ -301,7 +314,7 @@ class PlanRunner:
         self._finish(pending)
 
     def _finish(self, pending: PendingReport) -> None:
-        """Report until the server decides."""
+        """Send a report until the server decides; keep or discard the run."""
         outcome = pending.report["outcome"]
         if outcome != "done":
             self.failed += outcome in ("failed", "unsupported")
@@ -334,7 +347,10 @@ class PlanRunner:
 def run_part(
     part: Part, slot: PlanSlotContext, server: Any, report: ProgressCallback
 ) -> PendingReport:
-    """Return a part's report; raise AttemptCancelledError without a start."""
+    """Run a slot's part of a step; return the report about it.
+
+    Raise AttemptCancelledError if the server cancels the start.
+    """
     try:
         step = part_step(part, slot)
     except UsageError as error:
@@ -350,7 +366,7 @@ def run_part(
     for warning in measured.warnings:
         report("%s %s: %s" % (step.tool, step.name, warning))
     if measured.execution.problem:
-        # The server's limit.
+        # The server accepts 2,000 characters.
         reason = failure_message(step, measured)[:2000]
         return _pending_report(part, "failed", reason=reason)
     window = _window(measured)
@@ -376,7 +392,8 @@ def part_step(part: Part, slot: PlanSlotContext) -> Step:
 def part_steps(part: Part, slot: PlanSlotContext) -> List[Step]:
     """Return the steps of a part's tool; raise UsageError if it cannot run.
 
-    The plan names the folder for files, by default the current one or the probe's.
+    Files are written to the folder that the plan names, by default the current folder
+    of the agent or of the probe.
     """
     options, through = part["options"], slot.through
     if through:
@@ -385,7 +402,7 @@ def part_steps(part: Part, slot: PlanSlotContext) -> List[Step]:
     values.update(
         {name: options[name] for name in ToolOptions._fields if name in options}
     )
-    # The plan must not choose the program.
+    # Set here: the plan must not choose which program is started.
     tool_options = ToolOptions(**values)._replace(
         time_server=slot.time_server, probe=through.probe if through else ""
     )
@@ -414,7 +431,7 @@ def _document(
     context = (slot.study, slot.system, facts, given, order)
     document = run_document(step, measured, *context)
     if window:
-        # The guest's clock may be hours off.
+        # Dated by the time server, because the guest's clock may be hours off.
         seconds, rest = divmod(window.started_wall_us, 1000000)
         document["started_at"] = "%s.%06dZ" % (utc_text(seconds)[:-1], rest)
     return document
@@ -430,7 +447,7 @@ def _load(
 
     first = measure(step, slot.path, start_gate=barrier, should_stop=should_stop)
     window, rounds, execution = _window(first), 1, first.execution
-    # First: a program killed on request has not failed.
+    # This is checked first, because a program killed on request has not failed.
     while not should_stop():
         if execution.problem:
             failed = first._replace(execution=execution)
@@ -440,7 +457,7 @@ def _load(
         rounds += 1
     last, _ = try_stamp(slot.path)
     if window and last:
-        # The window covered only the first round.
+        # The window above ends with the first round.
         window = window._replace(ended_us=last.server_monotonic_us)
     return _pending_report(part, "done", window, rounds=rounds)
 

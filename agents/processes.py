@@ -1,4 +1,4 @@
-"""Other programs with limits, and stopping on signals."""
+"""Run other programs with limits on time and output, and stop on signals."""
 
 import errno
 import os
@@ -20,7 +20,7 @@ _READ_BYTES = 64 * 1024
 
 
 class OutputTooLargeError(OSError):
-    """The program was killed."""
+    """The program printed too much and was killed."""
 
     def __init__(self, most_bytes: int) -> None:
         super().__init__(errno.EFBIG, "it printed more than %d bytes" % most_bytes)
@@ -33,7 +33,7 @@ class CompletedProgram(NamedTuple):
 
 
 def plain_environment() -> Dict[str, str]:
-    """Return the environment with decimal points, without the token."""
+    """Return an environment for tools: decimal points, and no token of the agent."""
     inherited = {
         name: value for name, value in os.environ.items() if name != TOKEN_VARIABLE
     }
@@ -41,7 +41,10 @@ def plain_environment() -> Dict[str, str]:
 
 
 def program_output(argv: List[str], timeout_s: float = TIMEOUT_S) -> Optional[str]:
-    """Return the output with any exit code; None if it cannot run."""
+    """Return a program's output, whatever its exit code.
+
+    Return None if it prints nothing or cannot run.
+    """
     if shutil.which(argv[0]) is None:
         return None
     try:
@@ -56,10 +59,10 @@ def run_program(
     merge_stderr: bool = False,
     most_bytes: int = MAX_BYTES,
 ) -> CompletedProgram:
-    """Run a program.
+    """Run a program; ``most_bytes`` limits stdout and stderr separately.
 
-    Raise OSError if it does not start, TimeoutExpired or OutputTooLargeError if it was
-    killed.
+    Raise OSError if it does not start, and TimeoutExpired or OutputTooLargeError after
+    killing it.
     """
     ends_at = time.monotonic() + timeout_s
     program = subprocess.Popen(
@@ -101,7 +104,7 @@ class _Reader(threading.Thread):
         self.is_flooded = False
 
     def run(self) -> None:
-        # Children that still write get an error.
+        # Closing the stream makes writes of remaining children fail.
         with self.stream:
             while True:
                 content = os.read(self.stream.fileno(), _READ_BYTES)
@@ -117,7 +120,7 @@ class _Reader(threading.Thread):
 
 
 class StopFlag:
-    """A stop flag for signal handlers, where threading.Event may deadlock."""
+    """A stop flag that signal handlers can set; threading.Event may deadlock there."""
 
     def __init__(self) -> None:
         self.is_set = False
@@ -130,7 +133,7 @@ class StopFlag:
     def install_signal_handlers(self) -> None:
         """Stop on SIGTERM and Ctrl-C.
 
-        On Windows only the wake-up socket interrupts a wait.
+        On Windows, a signal ends `wait` only through the wake-up socket.
         """
         self._handles_signals = True
         signal.set_wakeup_fd(self._wake_writer.fileno())
@@ -146,9 +149,10 @@ class StopFlag:
             return
 
     def wait(self, seconds: float) -> bool:
-        """Wait; return the flag."""
+        """Wait until the flag is set, at most ``seconds``; return the flag."""
         if not self.is_set and select.select([self.wakened], [], [], seconds)[0]:
-            # Python writes a byte per signal; unread bytes would wake again.
+            # Python writes a byte per signal. If it were not read, the next wait would
+            # end at once.
             self.wakened.recv(4096)
         return self.is_set
 

@@ -1,4 +1,6 @@
-"""The spool: it delivers saved runs exactly once, even if processes are killed.
+"""The spool: a folder of runs that wait to be sent.
+
+The server gets each saved run exactly once, even if processes are killed.
 
     spool/<key>.json             waiting; the file is the request body
     spool/new/<key>.json.<pid>.part  being written; removed after an hour
@@ -7,9 +9,9 @@
 
 Documents other than runs have a suffix: <key>.power.json is a chunk of a power log.
 
-`save` returns after flushing file and folder. Runs are removed only when the server has
-them; a full spool refuses new ones. Saving takes constant time and memory: an agent may
-hold a hundred thousand runs.
+`save` returns after flushing the file and its folder to disk. Runs are removed only
+when the server has them; a full spool refuses new runs. Saving takes constant time and
+memory, because a hundred thousand runs may be waiting.
 """
 
 import json
@@ -29,7 +31,7 @@ from agents.files import (
 )
 
 MAX_BYTES = 512 * 1024 * 1024
-# Per listing.
+# How many waiting documents `peek` returns at most.
 MAX_LISTED_KEYS = 4000
 _ABANDONED_S = 3600
 POWER_SUFFIX = ".power"
@@ -51,8 +53,8 @@ class Spool:
     def save(self, document: Dict[str, Any], kind: str = "") -> str:
         """Store a document durably; return its key.
 
-        Raise SpoolFullError. ``kind`` is the key's suffix for other documents than
-        runs.
+        Raise SpoolFullError if it was not stored. ``kind`` is the suffix of the key for
+        documents other than runs.
         """
         content = json.dumps(document).encode()
         size = self._count(len(content))
@@ -92,9 +94,10 @@ class Spool:
         return sum(map(bool, map(_WAITING.fullmatch, list_names(self.folder))))
 
     def peek(self, limit: int = MAX_LISTED_KEYS) -> Tuple[List[Tuple[str, int]], int]:
-        """Return keys and sizes, oldest first, and the number waiting.
+        """Return keys and sizes, oldest first, and the number of all documents.
 
-        Only the first ``limit`` documents of the listing are sorted.
+        At most ``limit`` documents are returned. If more are waiting, these are the
+        first that the folder lists, not necessarily the oldest.
         """
         files: List[Tuple[int, str, int]] = []
         number = 0
@@ -107,7 +110,10 @@ class Spool:
         return [(name[:-5], size) for _, name, size in sorted(files)], number
 
     def read(self, key: str) -> bytes:
-        """Return a body; raise FileNotFoundError if it was sent meanwhile."""
+        """Return a document as it was saved.
+
+        Raise FileNotFoundError if another process has sent it meanwhile.
+        """
         with open(self.path(key), "rb") as file:
             return file.read()
 
@@ -125,7 +131,7 @@ class Spool:
             self._count(-removed)
 
     def reject(self, key: str, reason: str) -> None:
-        """Move a run to the rejected ones; write the reason first."""
+        """Move a run to the rejected ones, after writing the reason."""
         content = reason.encode("utf-8", "backslashreplace")
         write_durably(self._rejected_path(key, ".reason"), content)
         self._count(len(content))
@@ -133,6 +139,7 @@ class Spool:
         sync_folder(self.rejected_folder)
 
     def rejected(self) -> Dict[str, str]:
+        """Return the reason of each rejected run by key."""
         names = filter(_WAITING.fullmatch, list_names(self.rejected_folder))
         keys = [name[:-5] for name in names]
         return {
@@ -141,7 +148,8 @@ class Spool:
         }
 
     def retry(self, key: str) -> None:
-        # If killed in between, a spare reason remains, not a run without one.
+        # In this order: a killed process may leave a reason without its run, but not a
+        # rejected run without its reason.
         os.replace(self._rejected_path(key), self.path(key))
         sync_folder(self.folder)
         remove_if_exists(self._rejected_path(key, ".reason"))
@@ -150,7 +158,7 @@ class Spool:
         return os.path.join(self.rejected_folder, key + ending)
 
     def size_bytes(self) -> int:
-        """Return the size, including rejected documents."""
+        """Return the size of all documents, also rejected ones, and store it."""
         self._remove_abandoned(self.folder)  # earlier agents wrote here
         size = self._sum()
         self._count(0, size)
@@ -165,16 +173,17 @@ class Spool:
         return self._count(0) / max(self.most_bytes, 1)
 
     def _count(self, change: int, size: int = -1) -> int:
-        """Add to the stored size, or set it; recount if it is invalid.
+        """Change the stored size and return it.
 
-        The file is not flushed.
+        ``size`` replaces the stored size before ``change`` is added. If the file is
+        damaged, the documents are counted again, so it need not be flushed to disk.
         """
         path = os.path.join(self.folder, "held")
         try:
             with open(path, "r+b" if os.path.exists(path) else "w+b") as file:
                 try_lock(file)
                 stored = file.read(32)
-                # Nineteen digits cannot be right.
+                # A number of nineteen digits is damaged.
                 if size < 0 and not (stored.isdigit() and len(stored) < 19):
                     size = self._sum()
                 now = max(0, (size if size >= 0 else int(stored)) + change)
@@ -186,7 +195,7 @@ class Spool:
         return now
 
     def _remove_abandoned(self, folder: str) -> None:
-        """Remove killed writers' files by age."""
+        """Remove old temporary files, which killed processes left."""
         for name in filter(_PART.fullmatch, list_names(folder)):
             path = os.path.join(folder, name)
             try:
@@ -198,7 +207,7 @@ class Spool:
 
 
 def _files(folder: str) -> Iterator[Tuple[int, str, int]]:
-    """Yield modification time, name and size, except of `held`."""
+    """Yield modification time (ns), name and size of all files but `held`."""
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.name != "held":
@@ -206,7 +215,7 @@ def _files(folder: str) -> Iterator[Tuple[int, str, int]]:
 
 
 def _file_info(entry: Any) -> List[Tuple[int, str, int]]:
-    """Return time, name and size; [] for anything but a file."""
+    """Return modification time (ns), name and size; [] for anything but a file."""
     try:
         if entry.is_file(follow_symlinks=False):
             status = entry.stat(follow_symlinks=False)

@@ -8,8 +8,8 @@
 | other 4xx with a code from Virtlab | moved to rejected/ with the reason |
 | others (a proxy, a portal) | waits |
 
-Runs share requests. If the server refuses one, its runs are sent one by one to find the
-invalid one.
+A request contains several runs. If the server refuses it, they are sent one by one to
+find the invalid run.
 """
 
 import json
@@ -28,14 +28,14 @@ ALMOST_FULL = 0.9
 MIN_PAUSE_S = 1.0
 MAX_PAUSE_S = 60.0
 _TOKEN_STATUSES = (401, 403)
-# About a request's URL or method, not the run.
+# Error codes that concern the URL or the method of a request, not the run in it.
 _REQUEST_CODES = ("not_found", "method_not_allowed", "not_acceptable")
-# Batches grow after each success.
+# Batches start with one run and grow after each success up to these limits.
 MAX_BATCH_RUNS = 200
 MAX_BATCH_BYTES = 512 * 1024
 _BATCH_GROWTH = 4
 _MAX_RESPONSE_BYTES = 1024 * 1024
-# Usually two seconds.
+# Parsing usually takes two seconds.
 PARSING_TIMEOUT_S = 15.0
 _POLL_S = 0.3
 MEASUREMENT_RUNNING = "a measurement is running on this machine; sending waits for it"
@@ -45,6 +45,8 @@ ProgressCallback = Callable[[str], None]
 
 
 class _StopError(Exception):
+    """Nothing more can be sent now; ``token`` is True if the token was refused."""
+
     def __init__(self, sentence: str, wait_s: float = 0.0, token: bool = False):
         self.wait_s, self.token = wait_s, token
         super().__init__(sentence)
@@ -60,7 +62,11 @@ def send_spool(
     report: ProgressCallback,
     should_stop: Callable[[], bool] = _never,
 ) -> "SpoolDelivery":
-    """Send all, oldest first; stop on a problem, ``should_stop()`` or a measurement."""
+    """Send all documents of the spool, oldest first.
+
+    Stop at a problem, when ``should_stop()`` returns True, or when a process on this
+    machine measures.
+    """
     delivery = SpoolDelivery(spool, client, report, should_stop)
     try:
         with client:
@@ -72,7 +78,11 @@ def send_spool(
 
 
 class SpoolDelivery:
-    """One pass; ``problem`` is the reason for an early stop."""
+    """One attempt to send the whole spool.
+
+    ``problem`` is the reason for an early stop, and ``wait_s`` how long the server
+    wants the agent to wait then.
+    """
 
     def __init__(
         self,
@@ -85,14 +95,14 @@ class SpoolDelivery:
         self.is_over = is_over
         self.sent = self.rejected = self.sent_elsewhere = 0
         self.problem, self.token_refused, self.wait_s = "", False, 0.0
-        self.number = 0
+        self.total = 0
         self._batch_runs = 1
         self._done: List[str] = []
 
     @property
     def waiting_count(self) -> int:
         done = self.sent + self.rejected + self.sent_elsewhere
-        return max(0, self.number - done) if self.problem else 0
+        return max(0, self.total - done) if self.problem else 0
 
     def send_all(self) -> None:
         while True:
@@ -102,14 +112,17 @@ class SpoolDelivery:
             if oldest[0][0] in self._done:
                 sentence = "%s was sent but cannot be removed" % oldest[0][0]
                 raise _StopError(sentence)
-            self.number = self.sent + self.rejected + number
+            self.total = self.sent + self.rejected + number
             self._done = []
             remaining = oldest[::-1]
             while remaining:
                 self._send_some(remaining)
 
     def _send_some(self, remaining: List[Tuple[str, int]]) -> None:
-        """Send the next runs; the list ends with the oldest."""
+        """Send the next documents and remove them from the list.
+
+        ``remaining`` has keys and sizes and ends with the oldest document.
+        """
         keys, size = [remaining.pop()], 0
         while (
             remaining
@@ -136,11 +149,11 @@ class SpoolDelivery:
             if len(names) == 1
             else 1
         )
-        # Send the refused batch one by one.
+        # The refused batch is sent one by one: the size given here excludes batches.
         remaining += [(key, MAX_BATCH_BYTES) for key in names[:0:-1]]
 
     def _send_many(self, keys: List[str]) -> bool:
-        """Return False if the server refused the request."""
+        """Send several runs; return False if the server refused the request."""
         bodies = [(key, self._body(key)) for key in keys]
         lines = [body for _, body in bodies if body is not None]
         keys = [key for key, body in bodies if body is not None]
@@ -157,7 +170,7 @@ class SpoolDelivery:
         if received != keys:
             raise _StopError(_NOT_VIRTLAB)
         self._remove(keys)
-        self.report("sent %d (%d of %d)" % (len(keys), self.sent, self.number))
+        self.report("sent %d (%d of %d)" % (len(keys), self.sent, self.total))
         return True
 
     def _send_one(self, key: str) -> None:
@@ -171,12 +184,12 @@ class SpoolDelivery:
         except RefusedError as refused:
             self._reject(key, refused)
             return
-        # A paid portal also answers 200.
+        # The login page of a network also has status 200, but not this key.
         if answer.get("key") != key.partition(".")[0]:
             raise _StopError(_NOT_VIRTLAB)
         self._remove([key])
         done = self.sent + self.rejected
-        self.report("sent %s (%d of %d)" % (key, done, self.number))
+        self.report("sent %s (%d of %d)" % (key, done, self.total))
 
     def _post(
         self, path: str, body: bytes, content_type: str = "application/json"
@@ -189,7 +202,10 @@ class SpoolDelivery:
             raise _StopError(str(error), error.wait_s) from None
 
     def _reject(self, key: str, refused: RefusedError) -> None:
-        """Set a run aside; raise _StopError if it is not the cause."""
+        """Move a run to the rejected ones.
+
+        Raise _StopError if the server refused the request for another reason.
+        """
         is_final = 400 <= refused.status < 500 and refused.is_ours
         is_about_run = (
             refused.status not in _TOKEN_STATUSES and refused.code not in _REQUEST_CODES
@@ -208,7 +224,7 @@ class SpoolDelivery:
         self.report("rejected %s: %s" % (key, refused))
 
     def _body(self, key: str) -> Optional[bytes]:
-        """Return None if another process has sent it."""
+        """Return a document; None if another process has sent it."""
         try:
             return self.spool.read(key)
         except FileNotFoundError:
@@ -241,7 +257,7 @@ def _stop_reason(refused: RefusedError) -> _StopError:
 def send_and_report(
     enrolment: Enrolment, spool: Spool, console: Console, noun: str = "run"
 ) -> int:
-    """Send all, print the outcome and return the exit code."""
+    """Send the spool, print the outcome and return the exit code."""
     client = Client(enrolment.server, enrolment.token)
     delivery = send_spool(spool, client, console.progress)
     if delivery.sent:
@@ -267,6 +283,7 @@ def count_phrase(number: int, noun: str, singular: str, plural: str) -> str:
 
 
 def check_server(client: Client) -> Dict[str, Any]:
+    """Return the health of the server; raise ServerUnavailableError."""
     try:
         health = client.send_once("GET", "health/")
     except TemporaryError as error:
@@ -279,7 +296,10 @@ def check_server(client: Client) -> Dict[str, Any]:
 
 
 def check_token(client: Client) -> None:
-    """Send an empty upload; raise ServerRefusedError."""
+    """Raise ServerRefusedError unless the token may upload.
+
+    It is tested with an empty upload, which the server never stores.
+    """
     try:
         client.send_once("POST", "runs/", b"{}")
     except TemporaryError as error:
@@ -294,7 +314,10 @@ def check_token(client: Client) -> None:
 def report_parsing(
     enrolment: Enrolment, pushed: Dict[str, Dict[str, Any]], console: Console
 ) -> int:
-    """Print unparsed uploads; return the exit code."""
+    """Wait until the server has parsed the uploads; print rejected ones.
+
+    ``pushed`` has the upload documents by file name. Return the exit code.
+    """
     client = Client(enrolment.server, enrolment.token)
     remaining, refused = dict(pushed), 0
     deadline_s = time.monotonic() + PARSING_TIMEOUT_S
@@ -311,7 +334,7 @@ def report_parsing(
                         refused += 1
                         console.message("%s: %s" % (name, states["rejected"]))
     except (TemporaryError, RefusedError):
-        pass  # only the state is unknown
+        pass  # everything was sent; only the result of parsing is unknown
     if remaining:
         uploads = count_phrase(len(remaining), "upload", "has", "have")
         console.message("%s not been parsed yet" % uploads)
@@ -319,11 +342,11 @@ def report_parsing(
 
 
 def _run_states(client: Client, document: Dict[str, Any]) -> Dict[str, str]:
-    """Return the states of an upload's runs and reasons."""
+    """Return the statuses of an upload's runs, each with the reason of one run."""
     page = client.send_once("GET", "runs/?key=" + document["key"])
     runs = page.get("results")
     if not runs:
-        # Without permission to read runs, sending again returns the state.
+        # The token may not read runs, but repeating the upload returns their status.
         body = json.dumps(document).encode()
         run = client.send_once("POST", "runs/", body, most_bytes=_MAX_RESPONSE_BYTES)
         reason = "The server cannot parse it: %s" % run.get("url", "")
@@ -332,6 +355,8 @@ def _run_states(client: Client, document: Dict[str, Any]) -> Dict[str, str]:
 
 
 class SpoolWatcher:
+    """Sends the spool repeatedly, with pauses that grow after failures."""
+
     def __init__(
         self,
         spool: Spool,
@@ -350,7 +375,7 @@ class SpoolWatcher:
             pass
 
     def send_waiting(self, is_over: Callable[[], bool] = _never) -> float:
-        """Return the pause before the next check."""
+        """Send the spool; return the pause before the next check in seconds."""
         if self.spool.is_empty() or is_measuring():
             self._report_once("")
             return self.every_s
@@ -359,7 +384,7 @@ class SpoolWatcher:
             self.failures = 0
             self._report_once("")
             return self.every_s
-        # Any progress shows an available server.
+        # If anything was sent, the server is available.
         self.failures = 0 if delivery.sent else self.failures + 1
         message = "%d waiting: %s" % (delivery.waiting_count, delivery.problem)
         fullness = self.spool.fullness()

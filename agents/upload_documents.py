@@ -1,4 +1,4 @@
-"""Upload documents and their options."""
+"""Upload documents, and the command-line options that describe runs and systems."""
 
 import argparse
 import codecs
@@ -12,8 +12,8 @@ from agents.errors import UsageError
 
 Facts = Dict[str, Any]
 
-# Innermost layer -> hypervisor and virtualization type. Not VMware: Workstation and
-# ESXi have the same signature.
+# Innermost layer -> hypervisor and virtualization type. VMware is missing, because
+# Workstation and ESXi have the same signature.
 _PLATFORMS = {
     "kvm": ("KVM", "full"),
     "qemu-tcg": ("QEMU TCG", "full"),
@@ -65,7 +65,7 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_system_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add options for the system; a plan provides the run options."""
+    """Add the options that describe the system under test."""
     system = parser.add_argument_group("the system under test")
 
     def word(name: str, metavar: str, text: str, **more: Any) -> None:
@@ -111,7 +111,7 @@ def required_study(options: argparse.Namespace, enrolled: str) -> str:
 def system_from_options(
     options: argparse.Namespace, facts: Dict[str, Any], host: str
 ) -> Any:
-    """Return a registered system's ID, or a description."""
+    """Return the ID of a registered system, or the description of a system."""
     if options.system:
         return options.system
     slug = options.host or host
@@ -137,7 +137,7 @@ def run_options(options: argparse.Namespace) -> Dict[str, Any]:
 
 
 def tool_clock(facts: Dict[str, Any]) -> str:
-    """Return "guest" or "local"."""
+    """Return which clock times tools here: "guest" in a guest, otherwise "local"."""
     return "guest" if facts["platform"]["layers"] else "local"
 
 
@@ -154,7 +154,10 @@ def decode_text(content: bytes) -> str:
 def upload_document(
     output: str, study: str, system: Any, facts: Facts, given: Dict[str, Any]
 ) -> Dict[str, Any]:
-    """Return an upload with a new key."""
+    """Return an upload document with a new key.
+
+    ``given`` has other fields of the run; those that are None or "" are omitted.
+    """
     stated = {name: value for name, value in given.items() if value not in (None, "")}
     common = {"study": study, "system": system, "output": output, "facts": facts}
     return dict(stated, key=str(uuid.uuid4()), **common)
@@ -163,9 +166,10 @@ def upload_document(
 def system_description(
     facts: Facts, host: str, given: Dict[str, Any]
 ) -> Dict[str, Any]:
-    """Describe the system under test; raise UsageError without a known hypervisor.
+    """Describe the system under test from detected facts and given properties.
 
-    Memory is stated, not detected: each kernel reports a different figure.
+    Raise UsageError if the hypervisor is not certain. Memory is not detected, because
+    each kernel reports a different figure.
     """
     hypervisor, virtualization = _platform(facts, given.get("hypervisor"))
     build = facts.get("hypervisor build")
@@ -182,7 +186,7 @@ def system_description(
     }
     system.update({name: value for name, value in given.items() if value is not None})
     layers = facts["platform"]["layers"]
-    # Distinguish nested systems of one hypervisor.
+    # The layers distinguish nested systems from others of the same hypervisor.
     if len(layers) > 1 and hypervisor != "native":
         system["options"] = dict({"layers": " > ".join(layers)}, **system["options"])
     return {
@@ -191,7 +195,7 @@ def system_description(
 
 
 def _platform(facts: Facts, stated: Optional[str]) -> Tuple[str, Optional[str]]:
-    """Return hypervisor and virtualization type, if detected."""
+    """Return the hypervisor, as stated or detected, and its virtualization type."""
     detected = facts["platform"]
     layers = detected["layers"]
     platform = _PLATFORMS.get(layers[-1]) if layers else ("native", None)
@@ -208,7 +212,10 @@ def _platform(facts: Facts, stated: Optional[str]) -> Tuple[str, Optional[str]]:
 
 
 def guest_bits(architecture: str) -> Optional[int]:
-    """Return Python's word size: a 64-bit kernel runs 32-bit programs."""
+    """Return the word size of this Python, which a 64-bit kernel may run with 32 bits.
+
+    Return None if the architecture is unknown.
+    """
     if not architecture:
         return None
     return 64 if sys.maxsize > 2**32 else 32

@@ -1,6 +1,6 @@
-"""Windows facts and process control, without special rights.
+"""Facts about a Windows machine, and control of processes, without special rights.
 
-No call depends on the language. Unknown facts are omitted.
+No call depends on the language of Windows. Unknown facts are None or omitted.
 """
 
 import contextlib
@@ -31,23 +31,23 @@ _DMI = {
     "bios_vendor": "BIOSVendor",
     "board_vendor": "BaseBoardManufacturer",
 }
-# Names are translated, GUIDs not.
+# Power plans by GUID, because their names are translated.
 _PLANS = {
     "381b4222-f694-41f0-9685-ff5bb260df2e": "balanced",
     "8c5e7fda-e8bf-4a96-9a85-a6e23a8c635c": "high performance",
     "a1841308-3541-4fab-bc81-f71556f20b4a": "power saver",
     "e9a42b02-d5df-448d-aa00-03f14749eb61": "ultimate performance",
 }
-# The registry calls Windows 11 "Windows 10".
+# First build of Windows 11, which the registry also calls "Windows 10".
 _FIRST_11 = 22000
 
 _MOST_DISKS = 64
-# GetLogicalProcessorInformationEx: record kinds, and all.
+# GetLogicalProcessorInformationEx: kinds of records, and a request for all kinds.
 _CORE, _NODE, _PACKAGE, _ALL_KINDS = 0, 1, 3, 0xFFFF
 _SHARES_A_CORE = 1
 _EXTENDED_LIMITS, _KILL_WITH_JOB = 9, 0x2000
 _KILL_S = 10.0
-# CreateFileW: query access, shared with all.
+# CreateFileW: open an existing device, shared with readers and writers.
 _SHARED, _EXISTING = 3, 3
 _INVALID = (1 << 64) - 1, (1 << 32) - 1, -1, None
 # DeviceIoControl codes without read access to the disk.
@@ -67,7 +67,7 @@ _UNKNOWN_SPEED = (1 << 64) - 1
 
 
 def registry_value(key: str, name: str) -> Optional[Any]:
-    """Return a value below HKEY_LOCAL_MACHINE."""
+    """Return a registry value below HKEY_LOCAL_MACHINE; None if it does not exist."""
     registry = importlib.import_module("winreg")
     try:
         with registry.OpenKey(registry.HKEY_LOCAL_MACHINE, key) as opened:
@@ -77,7 +77,7 @@ def registry_value(key: str, name: str) -> Optional[Any]:
 
 
 def windows_indicators() -> Dict[str, Any]:
-    """Read names of firmware and CPU, and the version."""
+    """Return the evidence about the platform that the registry contains."""
     return {
         "kernel": platform.version(),
         "dmi": {name: registry_value(BIOS, value) for name, value in _DMI.items()},
@@ -91,8 +91,8 @@ def windows_indicators() -> Dict[str, Any]:
     }
 
 
-def is_nested(evidence: Dict[str, Any], layers: Any) -> Optional[str]:
-    """Return virtualization-based security's state; None unless Windows."""
+def vbs_state(evidence: Dict[str, Any], layers: Any) -> Optional[str]:
+    """Return the state of virtualization-based security; None except on Windows."""
     windows = evidence.get("windows")
     if windows is None:
         return None
@@ -124,7 +124,7 @@ def windows_facts() -> Dict[str, Any]:
         if is_tuned
         else None,
         "distribution": product_name(registry_value(WINDOWS, "ProductName"), build),
-        # A guest's firmware may omit it.
+        # The firmware of a guest may not report the installed memory.
         "memory bytes": installed_bytes() or (ram.total if ram else None),
         "swap bytes": ram.swap if ram else None,
         "power plan": _PLANS.get(plan, plan or None),
@@ -138,13 +138,16 @@ def windows_facts() -> Dict[str, Any]:
 
 
 def cpu_identity(text: Optional[str]) -> Optional[str]:
-    """Convert `AMD64 Family 25 Model 1 Stepping 1` to 25/1/1, as Linux."""
+    """Convert `AMD64 Family 25 Model 1 Stepping 1` to 25/1/1, as on Linux."""
     words = re.search(r"Family (\d+) Model (\d+) Stepping (\d+)", str(text))
     return "/".join(words.groups()) if words else None
 
 
 def microcode(revision: Any) -> Optional[str]:
-    """Return the upper half of the eight bytes, in Linux' form."""
+    """Return the microcode revision in the form of Linux.
+
+    The registry has eight bytes, whose upper half is the revision.
+    """
     if not isinstance(revision, bytes) or len(revision) != 8:
         return None
     (number,) = struct.unpack("<4xI", revision)
@@ -159,7 +162,7 @@ def product_name(name: Optional[str], build: Any) -> Optional[str]:
 
 
 def hardware_virtualization() -> Optional[str]:
-    """Return the CPU's extension, which a hypervisor may hide."""
+    """Return VT-x or AMD-V; None without it or if a hypervisor hides it."""
     cpuid = indicators.open_cpuid()
     if cpuid is None:
         return None
@@ -176,7 +179,7 @@ class MemoryStatus(NamedTuple):
 
 
 def _call_kernel32(name: str, *arguments: Any) -> Any:
-    """Return 0 if the function fails or does not exist."""
+    """Call a function of kernel32; return 0 if it fails or does not exist."""
     try:
         kernel = importlib.import_module("ctypes").windll.kernel32
         return getattr(kernel, name)(*arguments)
@@ -232,7 +235,7 @@ def processors() -> Dict[str, Any]:
         return {}
     parts = list(split_records(bytes(records)))
     kinds = [kind for kind, _ in parts]
-    # Its first byte is set for SMT.
+    # The first byte of a core's record states whether it has several threads (SMT).
     has_smt = any(kind == _CORE and body[0] & _SHARES_A_CORE for kind, body in parts)
     return {
         "sockets": kinds.count(_PACKAGE) or None,
@@ -243,7 +246,7 @@ def processors() -> Dict[str, Any]:
 
 
 def split_records(content: bytes) -> Iterator[Tuple[int, bytes]]:
-    """Yield the kind and body of each record."""
+    """Yield kind and body of each record of GetLogicalProcessorInformationEx."""
     offset = 0
     while offset + 8 <= len(content):
         kind, length = struct.unpack_from("<2I", content, offset)
@@ -253,19 +256,19 @@ def split_records(content: bytes) -> Iterator[Tuple[int, bytes]]:
         offset += length
 
 
-# The job of measured programs; it ends with this process.
+# The job object of measured programs, which Windows closes when this process ends.
 _JOB: List[Any] = []
 
 
 def add_to_job(program: Any) -> None:
-    """Kill a program and its children with this process."""
+    """Make Windows kill a program and its children when this process ends."""
     ctypes = importlib.import_module("ctypes")
     try:
         kernel = ctypes.windll.kernel32
         if not _JOB:
             kernel.CreateJobObjectW.restype = ctypes.c_void_p
             job = ctypes.c_void_p(kernel.CreateJobObjectW(None, None))
-            # JOBOBJECT_EXTENDED_LIMIT_INFORMATION; flags at byte 16.
+            # JOBOBJECT_EXTENDED_LIMIT_INFORMATION has its flags at byte 16.
             limits = (ctypes.c_ubyte * (144 if ctypes.sizeof(job) == 8 else 112))()
             struct.pack_into("<I", limits, 16, _KILL_WITH_JOB)
             if not job or not kernel.SetInformationJobObject(
@@ -286,7 +289,7 @@ def kill_tree(program: Any) -> None:
 
 
 def disks() -> Dict[str, Dict[str, Any]]:
-    """Return facts as `agents.detection.facts` does."""
+    """Return facts of physical disks by name, like `agents.detection.facts`."""
     names = ["PhysicalDrive%d" % number for number in range(_MOST_DISKS)]
     all_facts = {name: _disk("\\\\.\\" + name) for name in names}
     return {name: facts for name, facts in all_facts.items() if facts is not None}
@@ -322,7 +325,10 @@ def _disk(path: str) -> Optional[Dict[str, Any]]:
 
 
 def disk_facts(property_of: Callable[[int], bytes], geometry: bytes) -> Dict[str, Any]:
-    """Parse descriptors, which may be empty."""
+    """Parse the descriptors of a disk, which are empty if unavailable.
+
+    ``property_of`` returns the descriptor of a kind.
+    """
     device, cache = property_of(_DEVICE), property_of(_WRITE_CACHE)
     seeks = property_of(_SEEK_PENALTY)
     facts: Dict[str, Any] = {"bytes": None, "rotational": None, "write cache": None}
@@ -336,7 +342,7 @@ def disk_facts(property_of: Callable[[int], bytes], geometry: bytes) -> Dict[str
         vendor, product = struct.unpack_from("<2I", device, 12)
         (bus,) = struct.unpack_from("<I", device, 28)
         for name, offset in (("vendor", vendor), ("model", product)):
-            # 0 means unknown.
+            # An offset of 0 means that the text is unknown.
             text = device[offset:].partition(b"\0")[0] if offset else b""
             facts[name] = text.decode("latin-1").strip() or None
         facts["driver"] = _BUSES.get(bus)
@@ -344,7 +350,7 @@ def disk_facts(property_of: Callable[[int], bytes], geometry: bytes) -> Dict[str
 
 
 def networks() -> Dict[str, Dict[str, Any]]:
-    """Return facts of adapters, without loopbacks and tunnels."""
+    """Return facts of network adapters by name, without loopbacks and tunnels."""
     ctypes = importlib.import_module("ctypes")
     adapter = _adapter(ctypes)
     size = ctypes.c_uint32(16 * 1024)
@@ -376,7 +382,7 @@ def networks() -> Dict[str, Dict[str, Any]]:
 
 
 def _adapter(ctypes: Any) -> Any:
-    """Return the first fields of IP_ADAPTER_ADDRESSES."""
+    """Return a structure of the first fields of IP_ADAPTER_ADDRESSES."""
     pointer, uint32 = ctypes.c_void_p, ctypes.c_uint32
     structure: Any = ctypes.Structure
     fields = [

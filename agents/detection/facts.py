@@ -1,4 +1,4 @@
-"""Facts of this machine (docs/agents.md), and the platform for uploads."""
+"""Facts of this machine (docs/agents.md), and its platform as uploads state it."""
 
 import hashlib
 import os
@@ -20,13 +20,13 @@ from agents.files import (
 )
 from agents.processes import program_output
 from agents.timing.clocks import boot_id
-from agents.windows import is_nested, windows_facts
+from agents.windows import vbs_state, windows_facts
 
 _CPU = "sys/devices/system/cpu/"
 _FREQUENCY = _CPU + "cpu0/cpufreq/"
 _NODE = re.compile(r"node\d+$")
 _VIRTUALIZATION = (("svm", "AMD-V"), ("vmx", "VT-x"))
-_SECTOR_BYTES = 512  # on any disk
+_SECTOR_BYTES = 512  # the unit of /sys/block/*/size, whatever the disk's sectors are
 _VIRTUAL_DISKS = ("loop", "ram", "zram", "dm-", "md", "sr", "fd", "nbd")
 _OFFLOADS = (
     "rx-checksumming",
@@ -53,6 +53,7 @@ Facts = Dict[str, Any]
 
 
 def gather_platform() -> Facts:
+    """Return the facts of this machine with its layers and the evidence for them."""
     evidence = gather_indicators()
     facts = gather_facts()
     detection = detect_layers(evidence)
@@ -62,7 +63,7 @@ def gather_platform() -> Facts:
         "conflict": detection.conflict,
         "sentence": detection.summary,
     }
-    vbs = is_nested(evidence, detection.layers)
+    vbs = vbs_state(evidence, detection.layers)
     if vbs:
         facts["virtualization-based security"] = vbs
     if evidence.get("hyperv_version"):
@@ -77,7 +78,7 @@ def host_document(slug: str) -> Dict[str, Any]:
     """Return the registration of this machine; ``facts`` is empty inside a guest."""
     facts = gather_platform()
     is_guest = bool(facts.pop("platform")["layers"])
-    # Steal time grows: it would change the machine each time.
+    # Steal time grows, so each registration would seem to change the machine.
     for name in ("evidence", "agent", "steal"):
         facts.pop(name, None)
     return {"slug": slug, "facts": {} if is_guest else facts}
@@ -86,7 +87,10 @@ def host_document(slug: str) -> Dict[str, Any]:
 def native_machine_facts(
     facts: Facts, detection: Detection, boot: Optional[str]
 ) -> Dict[str, str]:
-    """Return kernel, firmware, microcode and boot of a native machine."""
+    """Return kernel, firmware, microcode and boot of a native machine.
+
+    Return {} for guests and contradictory evidence.
+    """
     if detection.layers or detection.conflict:
         return {}
     versions = {
@@ -139,7 +143,7 @@ def cpu_facts(root: str = "/") -> Facts:
     nodes = os.path.join(root, "sys/devices/system/node")
     memory = memory_fields(text("proc/meminfo"))
     return {
-        # Some guests see no topology.
+        # None in guests that cannot see the topology.
         "sockets": len(sockets) or None,
         "cores": len(cores) or None,
         "threads": len(blocks) or os.cpu_count(),
@@ -178,7 +182,10 @@ def cpu_blocks(text: str) -> List[Dict[str, str]]:
 
 
 def turbo_state(no_turbo: Optional[str], boost: Optional[str]) -> Optional[str]:
-    """Return "on" or "off"; Intel's file is inverted."""
+    """Return "on" or "off" from the contents of Intel's file and the generic one.
+
+    Intel's states the opposite: 1 means that turbo is off. Return None without both.
+    """
     if no_turbo is not None:
         return "off" if no_turbo == "1" else "on"
     if boost is not None:
@@ -187,7 +194,7 @@ def turbo_state(no_turbo: Optional[str], boost: Optional[str]) -> Optional[str]:
 
 
 def bracketed_choice(text: Optional[str]) -> Optional[str]:
-    """Return the bracketed word, as in `always [madvise] never`."""
+    """Return the word in brackets, such as madvise of `always [madvise] never`."""
     match = re.search(r"\[([^\]]+)\]", text or "")
     return match.group(1) if match else None
 
@@ -216,7 +223,7 @@ def disk_facts(root: str = "/") -> Dict[str, Dict[str, Any]]:
             "vendor": read_text_file(device + "vendor"),
             "bytes": None if sectors is None else sectors * _SECTOR_BYTES,
             "rotational": {"0": "no", "1": "yes"}.get(rotational),
-            # A single scheduler has no brackets.
+            # If there is only one scheduler, its name has no brackets.
             "scheduler": bracketed_choice(scheduler) or scheduler,
             "write cache": read_text_file(queue + "write_cache"),
             "queue depth": read_whole_number(queue + "nr_requests"),
@@ -227,7 +234,7 @@ def disk_facts(root: str = "/") -> Dict[str, Dict[str, Any]]:
 
 
 def network_facts(root: str = "/") -> Dict[str, Dict[str, Any]]:
-    """Return facts by interface, without the loopback."""
+    """Return facts of network interfaces by name, without the loopback."""
     interfaces: Dict[str, Dict[str, Any]] = {}
     for name in list_names(os.path.join(root, "sys/class/net")):
         if name == "lo":
@@ -235,7 +242,7 @@ def network_facts(root: str = "/") -> Dict[str, Dict[str, Any]]:
         folder = os.path.join(root, "sys/class/net", name) + "/"
         speed = read_whole_number(folder + "speed")
         interfaces[name] = {
-            # -1 for virtual interfaces
+            # The speed of virtual interfaces is -1.
             "speed Mbit/s": speed if speed and speed > 0 else None,
             "duplex": _known(read_text_file(folder + "duplex")),
             "mtu": read_whole_number(folder + "mtu"),
@@ -259,7 +266,7 @@ def _known(text: Optional[str]) -> Optional[str]:
 
 
 def parse_offloads(text: Optional[str]) -> Dict[str, str]:
-    """Parse offloads that affect benchmarks from `ethtool -k`."""
+    """Return the offloads that affect benchmarks, on or off, from `ethtool -k`."""
     pairs = re.findall(r"^\s*([\w-]+): (on|off)", text or "", re.MULTILINE)
     return {name: state for name, state in pairs if name in _OFFLOADS}
 
@@ -268,7 +275,7 @@ def kernel_facts(root: str = "/") -> Facts:
     def text(path: str) -> Optional[str]:
         return read_text_file(os.path.join(root, path))
 
-    # Words after ` -- ` are for init.
+    # Words after ` -- ` are arguments of init.
     parameters = (text("proc/cmdline") or "").partition(" -- ")[0].split()
     tuning = [word for word in parameters if re.fullmatch(_TUNING, word)]
     return {
@@ -295,9 +302,12 @@ def distribution(text: str) -> Optional[str]:
 
 
 def steal_ticks(text: str) -> Optional[Dict[str, int]]:
-    """Return stolen and total ticks since boot."""
+    """Return stolen and total ticks since boot from /proc/stat.
+
+    Return None for Linux before 2.6.11, which does not report steal time.
+    """
     ticks = cpu_ticks(text)
-    # User time includes guests. Linux before 2.6.11 has no steal time.
+    # Guest time is not added, because user time already includes it.
     return {"stolen ticks": ticks[7], "all ticks": sum(ticks)} if ticks else None
 
 

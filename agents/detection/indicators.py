@@ -40,7 +40,10 @@ class Registers(NamedTuple):
     edx: int
 
     def text(self, order: str = "bcd") -> str:
-        """Return Latin-1 text; hypervisors use the order b, c, d."""
+        """Return the bytes of several registers as Latin-1 text.
+
+        Hypervisors put their signatures into ebx, ecx and edx: the order bcd.
+        """
         values = [getattr(self, "e%sx" % letter) for letter in order]
         return struct.pack("<%dI" % len(values), *values).decode("latin-1")
 
@@ -49,14 +52,17 @@ Cpuid = Callable[[int], Registers]
 
 
 def open_cpuid() -> Optional[Cpuid]:
-    """Return a function that executes CPUID, if possible."""
+    """Return a function that reads a CPUID leaf; None if this is impossible here."""
     if platform.machine().lower() not in ("x86_64", "amd64", "i386", "i586", "i686"):
         return None
     return _by_machine_code() or _by_device("/dev/cpu/0/cpuid")
 
 
 def machine_code(is_64_bit: bool, is_windows: bool) -> bytes:
-    """Return a function (leaf, subleaf, pointer to 16 bytes)."""
+    """Return the machine code of a C function that stores the registers of CPUID.
+
+    Its arguments are leaf, subleaf and a pointer to 16 bytes.
+    """
     if not is_64_bit:
         return _STACK
     return _WINDOWS if is_windows else _SYSTEM_V
@@ -78,7 +84,8 @@ def _by_machine_code() -> Optional[Cpuid]:
         call(leaf, 0, values)
         return Registers(*values)
 
-    cpuid.page = page  # type: ignore[attr-defined]  # keeps the code alive
+    # Keep a reference: the code must not be freed before the function.
+    cpuid.page = page  # type: ignore[attr-defined]
     return cpuid
 
 
@@ -138,7 +145,7 @@ _XEN = (
     "properties/features",
     "guest_type",
 )
-# WSL can start Windows programs, even with a custom kernel.
+# These files exist in WSL, even with a custom kernel: WSL can start Windows programs.
 _WSL = ("proc/sys/fs/binfmt_misc/WSLInterop", "run/WSL")
 _TREE = "proc/device-tree/"
 _CLOCKSOURCE = "sys/devices/system/clocksource/clocksource0/"
@@ -150,7 +157,7 @@ def gather_indicators(root: str = "/") -> Indicators:
 
         return dict(windows_indicators(), **cpuid_indicators())
     evidence = dict(file_indicators(root), **cpuid_indicators())
-    # Used without other evidence.
+    # `layers` uses this only if nothing else names the hypervisor.
     evidence["systemd-detect-virt"] = program_output(["systemd-detect-virt", "--vm"])
     words = ["systemd-detect-virt", "--container"]
     evidence["systemd-detect-virt -c"] = program_output(words)
@@ -158,7 +165,10 @@ def gather_indicators(root: str = "/") -> Indicators:
 
 
 def cpuid_indicators(cpuid: Optional[Cpuid] = None) -> Indicators:
-    """Read the hypervisor bit and all signatures."""
+    """Return the evidence from CPUID: hypervisor bit, signatures, Hyper-V's details.
+
+    By default, CPUID of this machine is read.
+    """
     run_cpuid = cpuid or open_cpuid()
     if run_cpuid is None:
         return {"leaves": {}, "cpuid1_ecx31": None, "vendor": None}
@@ -234,7 +244,7 @@ def file_indicators(root: str = "/") -> Indicators:
 
 
 def s390_hypervisor(sysinfo: str) -> Optional[str]:
-    """Parse /proc/sysinfo of an s390 guest."""
+    """Return the hypervisor that /proc/sysinfo of an s390 guest names."""
     for line in sysinfo.splitlines():
         name, _, value = line.partition(":")
         if name.strip() == "VM00 Control Program":
@@ -243,7 +253,7 @@ def s390_hypervisor(sysinfo: str) -> Optional[str]:
 
 
 def cpuinfo_indicators(text: str) -> Indicators:
-    """Parse the first CPU."""
+    """Return model and virtualization flags of the first CPU in /proc/cpuinfo."""
     lines = (line.partition(":") for line in text.partition("\n\n")[0].splitlines())
     fields = {name.strip(): value.strip() for name, _, value in lines}
     flags = fields.get("flags", "").split()

@@ -44,23 +44,23 @@ FIRMWARE = (
     ("Bochs", ("qemu", "qemu-tcg", "kvm", "xen-hvm")),
 )
 
-# Signatures that VirtualBox shows to some guests.
+# Hypervisors whose signatures VirtualBox shows to some guests.
 SPOOFABLE = ("kvm", "hyper-v")
 
-# Amazon machines without a hypervisor: m5.metal, m7i.metal-24xl.
+# Amazon's machines without a hypervisor are named m5.metal or m7i.metal-24xl.
 AMAZON, BARE_METAL_SUFFIX = "Amazon EC2", ".metal"
 
-# Microsoft's other products are physical machines.
+# Firmware of Hyper-V guests. Microsoft's other products are physical machines.
 MICROSOFT = ("Microsoft Corporation", "Virtual Machine")
 
-# QEMU's machine name on ARM; without KVM "QEMU Virtual Machine".
+# QEMU's machine name on ARM with KVM; without KVM it is "QEMU Virtual Machine".
 ARM_KVM = "KVM Virtual Machine"
 
-# Chassis tag.
+# Chassis tag of virtual machines in Azure.
 AZURE = "7783-7084-3265-9085-8269-3286-77"
 
-# Hyper-V's privileges (0x40000003, ebx) and hints (0x40000004, eax). As in Linux, the
-# root partition may manage CPUs and is not isolated.
+# Bits of Hyper-V's privileges (0x40000003, ebx) and hints (0x40000004, eax). As in
+# Linux, a partition that may manage CPUs and is not isolated is the root partition.
 HYPERV_CREATES_PARTITIONS, HYPERV_MANAGES_CPUS = 1 << 0, 1 << 12
 HYPERV_ISOLATED, HYPERV_NESTED = 1 << 22, 1 << 12
 # 0x4000000C, ebx: isolation of a guest's memory from its host.
@@ -74,7 +74,8 @@ CLOCKSOURCES = {
     "hyperv_clocksource_msr": ("hyper-v", "hyper-v-root", "kvm", "xen-hvm"),
 }
 
-# The device tree's node "hypervisor", and the control program in s390's firmware.
+# Prefixes of the device tree's node "hypervisor", and of the control program that the
+# firmware of s390 names -> layers.
 DEVICE_TREE = {"linux,kvm": "kvm", "xen": "xen-hvm", "vmware": "vmware"}
 CONTROL_PROGRAMS = {"KVM": "kvm", "z/VM": "z-vm"}
 
@@ -121,7 +122,7 @@ CONTROL_GROUPS = (
 
 HOST_CONTROL_GROUPS = ("/", "/init.scope", "/system.slice", "/user.slice")
 
-# Since Linux 3.8.
+# The PID namespace of the machine itself, with this number since Linux 3.8.
 FIRST_PID_NAMESPACE = "pid:[4026531836]"
 
 
@@ -131,7 +132,7 @@ _UNKNOWN_HYPERVISOR = "unknown-hypervisor"
 _BASES = ("0x40000000", "0x40000100", "0x40000200", "0x40000300")
 _LEAVES_PER_BASE = 0x100
 _UNKNOWN_CONTAINER = "container"
-# gVisor's; distributions append a suffix.
+# The kernel version that gVisor reports. Distributions append a suffix to theirs.
 _GVISOR_KERNEL = "4.4.0"
 DOM0_UUID = "00000000-0000-0000-0000-000000000000"
 _KINDS = {"PV": "xen-pv", "PVH": "xen-pvh", "HVM": "xen-hvm"}
@@ -149,7 +150,7 @@ class DetectedLayer(NamedTuple):
 
 
 class Detection(NamedTuple):
-    """Layers from outer to inner, evidence, contradictions."""
+    """Layers from outer to inner; evidence and contradictions are sentences."""
 
     layers: Tuple[str, ...]
     reasons: Tuple[str, ...]
@@ -171,12 +172,12 @@ class Detection(NamedTuple):
 
 
 def detect_layers(evidence: Evidence) -> Detection:
-    """Return layers and contradictions."""
-    below = _hypervisors(evidence)
+    """Derive the layers from the evidence of `gather_indicators`."""
+    outer = _hypervisors(evidence)
     if evidence.get("model") == "UML":
-        # CPUID describes the host.
-        below.append(DetectedLayer("uml", "The kernel is a program (user-mode Linux)."))
-    findings = below + wsl_version(evidence, bool(below)) + _containers(evidence)
+        # CPUID describes the machine on which the kernel runs as a program.
+        outer.append(DetectedLayer("uml", "The kernel is a program (user-mode Linux)."))
+    findings = outer + wsl_version(evidence, bool(outer)) + _containers(evidence)
     layers = tuple(finding.layer for finding in findings)
     reasons = [finding.reason for finding in findings]
     if not evidence.get("leaves"):
@@ -198,7 +199,10 @@ def detect_layers(evidence: Evidence) -> Detection:
 
 
 def signatures(evidence: Evidence) -> List[str]:
-    """Return known signatures with a valid or zero maximum leaf."""
+    """Return the known signatures in CPUID.
+
+    The maximum leaf that accompanies a signature must belong to its range or be 0.
+    """
     texts = []
     for base in _BASES:
         maximum, text = (evidence.get("leaves") or {}).get(base) or ("0x0", "")
@@ -223,14 +227,17 @@ def _hypervisors(evidence: Evidence) -> List[DetectedLayer]:
         outer = DetectedLayer(
             "hyper-v", "Hyper-V reports that it runs in a Hyper-V guest."
         )
-    # They see the firmware of the layer below their hypervisor.
+    # Dom0 and root partition see the firmware of the machine below their hypervisor.
     if inner and inner.layer in ("xen-dom0", "hyper-v-root"):
         outer = outer or _by_firmware(evidence)
     return [finding for finding in (outer, inner) if finding]
 
 
 def _by_cpuid(evidence: Evidence) -> Optional[DetectedLayer]:
-    """Return the hypervisor of the CPUID signatures; Hyper-V's may hide another."""
+    """Return the hypervisor that CPUID names, if any.
+
+    Other hypervisors may also show Hyper-V's signature, so theirs has priority.
+    """
     texts = signatures(evidence)
     if not texts:
         return None
@@ -251,7 +258,10 @@ def _by_cpuid(evidence: Evidence) -> Optional[DetectedLayer]:
 
 
 def _hyper_v_layer(evidence: Evidence, reason: str) -> DetectedLayer:
-    """Distinguish root partition and guests; add version and isolation."""
+    """Return the layer of a root partition or a guest of Hyper-V.
+
+    ``reason`` is extended by version and isolation.
+    """
     if evidence.get("hyperv_version"):
         reason += " It is version %s." % evidence["hyperv_version"]
     _, kind = evidence.get("hyperv_isolation") or (0, 0)
@@ -272,7 +282,10 @@ def _hyper_v_layer(evidence: Evidence, reason: str) -> DetectedLayer:
 
 
 def _firmware(evidence: Evidence) -> Tuple[str, Tuple[str, ...]]:
-    """Return a firmware text and the consistent layers."""
+    """Return the firmware text that names a hypervisor, and the layers that fit it.
+
+    Return "" and () without such a text.
+    """
     dmi = evidence.get("dmi") or {}
     vendor, product = str(dmi.get("sys_vendor")), str(dmi.get("product_name"))
     if vendor == AMAZON and BARE_METAL_SUFFIX in product:
@@ -329,7 +342,7 @@ def _by_software(evidence: Evidence) -> Optional[DetectedLayer]:
 
 
 def _by_other_firmware(evidence: Evidence) -> Optional[DetectedLayer]:
-    """Use device tree, s390 firmware or ACPI."""
+    """Return the hypervisor that device tree, s390 firmware or ACPI name, if any."""
     tree = evidence.get("device_tree") or {}
     nodes = " ".join(tree.get("nodes") or [])
     for start, layer in DEVICE_TREE.items():
@@ -363,12 +376,16 @@ def _firmware_conflicts(evidence: Evidence, layers: Tuple[str, ...]) -> List[str
 
 def _is_on_xen(evidence: Evidence) -> bool:
     kind = (evidence.get("sys_hypervisor") or {}).get("type")
-    # Kernels without /sys/hypervisor.
+    # Old kernels have /proc/xen, but not /sys/hypervisor.
     return kind == "xen" or isinstance(evidence.get("proc_xen"), list)
 
 
 def _on_xen(evidence: Evidence, is_signed: bool) -> Optional[DetectedLayer]:
-    """Return the kind of domain; before Linux 4.13, CPUID reveals HVM."""
+    """Return the kind of Xen domain, if this is one.
+
+    Linux before 4.13 does not state it: then HVM guests are recognized by Xen's
+    signature in CPUID (``is_signed``).
+    """
     if not _is_on_xen(evidence):
         return None
     hypervisor = evidence.get("sys_hypervisor") or {}
@@ -381,25 +398,29 @@ def _on_xen(evidence: Evidence, is_signed: bool) -> Optional[DetectedLayer]:
 
 
 def wsl_version(evidence: Evidence, is_virtual: bool) -> List[DetectedLayer]:
-    """Return the Windows Subsystem for Linux, if any."""
+    """Return the layers of the Windows Subsystem for Linux; [] outside it.
+
+    ``is_virtual`` is whether a hypervisor was found.
+    """
     kernel = str(evidence.get("kernel") or "")
     builder = "microsoft@microsoft.com" in str(evidence.get("version") or "").lower()
     is_named = builder or "-microsoft" in kernel.lower()
     is_reported = evidence.get("systemd-detect-virt -c") == "wsl"
     if not (is_named or is_reported or evidence.get("wsl_interop")):
         return []
-    # 4.4.0-19041-Microsoft, 5.15.153.1-microsoft-standard-WSL2.
+    # WSL 1 has kernels like 4.4.0-19041-Microsoft, and WSL 2 like
+    # 5.15.153.1-microsoft-standard-WSL2.
     is_first = kernel.endswith("-Microsoft") or not (is_named or is_virtual)
     if is_first:
         return [DetectedLayer("wsl1", "Windows implements Linux system calls (WSL 1).")]
     layers = [DetectedLayer("wsl2", "The kernel is that of WSL 2.")]
-    if not is_virtual:  # ARM has no CPUID
+    if not is_virtual:  # on ARM, which has no CPUID
         layers.insert(0, DetectedLayer("hyper-v", "WSL 2 is a guest of Hyper-V."))
     return layers
 
 
 def _containers(evidence: Evidence) -> List[DetectedLayer]:
-    """Return the container and a user-space kernel inside, if any."""
+    """Return the container and gVisor's kernel in it, if any."""
     claims = _claims(evidence)
     named = [claim for claim in claims if claim.layer != _UNKNOWN_CONTAINER]
     # WSL 2 distributions have their own PID namespaces.
@@ -411,7 +432,7 @@ def _containers(evidence: Evidence) -> List[DetectedLayer]:
 
 
 def _container_conflicts(evidence: Evidence) -> List[str]:
-    """Report contradictory managers and marker files."""
+    """Return sentences about several container managers or a misleading marker file."""
     named = sorted({claim.layer for claim in _claims(evidence)} - {_UNKNOWN_CONTAINER})
     if len(named) > 1:
         return ["It is a container of %s." % " and of ".join(named)]
@@ -467,7 +488,10 @@ def _by_markers(evidence: Evidence) -> List[DetectedLayer]:
 
 
 def _by_control_group(evidence: Evidence) -> List[DetectedLayer]:
-    """Read process 1's groups: systemd's and version 2."""
+    """Return the container that the control groups of process 1 show, if any.
+
+    An unknown one is recognized only in systemd's hierarchy and in version 2.
+    """
     for line in str(evidence.get("cgroup1") or "").splitlines():
         _, _, rest = line.partition(":")
         controller, _, path = rest.partition(":")
@@ -481,5 +505,4 @@ def _by_control_group(evidence: Evidence) -> List[DetectedLayer]:
         if is_main and path and not is_host:
             reason = "Process 1 is in the control group %s." % path
             return [DetectedLayer(_UNKNOWN_CONTAINER, reason)]
-
     return []

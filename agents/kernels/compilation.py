@@ -1,6 +1,7 @@
 """Compile the kernels, or unpack prebuilt ones from the agent.
 
-The folder name is a checksum of compiler, flags and sources.
+Each program is stored in a folder whose name is a checksum of compiler, flags and
+sources, or of the prebuilt program, and is used again until one of these changes.
 """
 
 import hashlib
@@ -30,7 +31,8 @@ SOURCES = {
         *("clock.h", "options.h"),
     ),
 }
-# Sockets on Windows; clocks in glibc before 2.17.
+# Linker flags to try in this order: Windows needs a library for sockets, and glibc
+# before 2.17 needs one for clocks.
 _LIBRARIES = (["-lws2_32"],) if os.name == "nt" else ([], ["-lrt"])
 COMPILER_HINT = (
     "use the agent for Windows, which contains them (docs/agents.md)"
@@ -38,7 +40,7 @@ COMPILER_HINT = (
     else "apt install gcc libc6-dev"
 )
 _TIMEOUT_S = 120.0
-# Avoids swapping.
+# Kernels use only a part of the free memory, to avoid swapping.
 _FREE_MEMORY_SHARE = 0.8
 _INTEL = {"x86_64", "amd64", "i386", "i486", "i586", "i686", "x86"}
 
@@ -57,7 +59,8 @@ def kernel_argv(
 ) -> List[str]:
     """Return a kernel's command line; compile the kernel if needed.
 
-    ``start`` runs it on another machine; 0 ``iterations`` is its default.
+    ``start`` are the words that start it on another machine, where nothing is compiled.
+    0 ``iterations`` stands for the kernel's default.
     """
     words = [*(start or [program_path(kernel, bits)]), *options]
     if iterations:
@@ -70,7 +73,7 @@ def kernel_argv(
 
 
 def tcp_address(time_server: str) -> str:
-    """Return HOST:PORT; empty for HTTP and UDP."""
+    """Return HOST:PORT; "" for HTTP and UDP, which the kernels do not support."""
     parts = urlsplit(time_server if "://" in time_server else "tcp://" + time_server)
     if parts.scheme != "tcp" or not parts.hostname:
         return ""
@@ -78,14 +81,14 @@ def tcp_address(time_server: str) -> str:
 
 
 def free_bytes() -> int:
-    """Return usable memory; 0 if unknown."""
+    """Return how much memory a kernel may use; 0 if unknown."""
     if os.name == "nt":
         from agents import windows
 
         ram = windows.memory()
         return int(ram.free * _FREE_MEMORY_SHARE) if ram else 0
     fields = memory_fields(read_text_file("/proc/meminfo"))
-    # Before Linux 3.14.
+    # Linux before 3.14 does not report MemAvailable.
     free = fields.get("MemAvailable") or fields.get("MemFree") or 0
     return int(free * _FREE_MEMORY_SHARE)
 
@@ -95,9 +98,10 @@ def find_compiler() -> Optional[str]:
 
 
 def program_path(kernel: str, bits: int = 0) -> str:
-    """Return a program, compiled or unpacked if needed.
+    """Return the path of a kernel; compile or unpack it if needed.
 
-    Raise UsageError with the missing package. ``bits`` 0 is the machine's word size.
+    Raise UsageError that names the missing package. 0 ``bits`` stands for the word size
+    of this machine.
     """
     compiler = find_compiler()
     prebuilt = prebuilt_program(kernel, bits)
@@ -123,10 +127,10 @@ def program_path(kernel: str, bits: int = 0) -> str:
 
 
 def compiled_program(kernel: str, compiler: str, bits: int = 0) -> str:
-    """Return a program; compile it unless it exists."""
+    """Return the path of a kernel; compile it unless it exists."""
     sources = kernel_sources(kernel)
     flags = [*FLAGS, *(["-m%d" % bits] if bits else [])]
-    # An upgraded compiler keeps its path.
+    # Include size and date, because an upgraded compiler has the same path.
     status = os.stat(compiler)
     parts = [compiler, str(status.st_size), str(status.st_mtime), *flags]
     digest = hashlib.sha256("\n".join(parts).encode())
@@ -165,7 +169,7 @@ def prebuilt_program(kernel: str, bits: int = 0) -> Optional[bytes]:
 
 
 def platform_name(bits: int = 0) -> str:
-    """Return `linux-x86_64` or `windows-i686`."""
+    """Return the name of this machine's platform, such as `linux-x86_64`."""
     width = bits or (64 if sys.maxsize > 2**32 else 32)
     machine = platform.machine().lower()
     if machine in _INTEL:

@@ -2,8 +2,9 @@
 
     python -m agents.kernels.static_build dist [PLATFORM...]
 
-Uses mingw for Windows, else musl (Linux from 2.6 on) or glibc (from 3.2 on). Platforms
-without a compiler are skipped.
+Programs for Windows are built with mingw. Programs for Linux use musl (Linux 2.6 and
+newer) or, if it is not installed, glibc (3.2 and newer). Platforms without a compiler
+are skipped.
 """
 
 import hashlib
@@ -22,7 +23,7 @@ _TIMEOUT_S = 120.0
 
 
 class Platform(NamedTuple):
-    """A target, its compiler, and their Debian packages."""
+    """A target platform, its compiler, and the Debian packages to install."""
 
     name: str
     compiler: str
@@ -71,7 +72,10 @@ class ProbeBuildError(Exception):
 
 
 def missing_compilers(platform: Platform) -> str:
-    """Return what to install; Debian's cross compilers have no C library."""
+    """Return what is missing and how to install it; "" if nothing is missing.
+
+    Debian's cross compilers have no C library, so it is checked as well.
+    """
     if shutil.which(platform.compiler) is None:
         missing = platform.compiler
     elif platform.is_windows or _has_musl(platform) or _has_glibc(platform):
@@ -90,11 +94,12 @@ def _has_musl(platform: Platform) -> bool:
 
 
 def _has_glibc(platform: Platform) -> bool:
-    # The compiler prints a bare name for a missing file.
+    # The compiler prints the name without a folder if the file does not exist.
     return os.path.isabs(_compiler_output(platform.compiler, "-print-file-name=libc.a"))
 
 
 def build(platform: Platform, folder: str) -> Tuple[str, str]:
+    """Build the probe; return its path and the name of its C library."""
     path = os.path.join(folder, platform.file_name)
     flags = {kernel: ["-Dmain=%s_main" % kernel] for kernel in KERNELS}
     flags["probe"] = []
@@ -111,7 +116,10 @@ def build_kernel(platform: Platform, kernel: str, folder: str) -> str:
 def _compile(
     platform: Platform, path: str, sources: Dict[str, List[str]], common: List[str]
 ) -> str:
-    """Link a program; return the C library."""
+    """Compile sources with their flags to a program; return the name of its C library.
+
+    Raise ProbeBuildError.
+    """
     missing = missing_compilers(platform)
     if missing:
         raise ProbeBuildError(missing)
@@ -135,7 +143,7 @@ def _library(
 ) -> Tuple[str, List[str], Tuple[List[str], List[str]]]:
     """Return a C library, compiler flags, and linker arguments around the objects."""
     if platform.is_windows:
-        # Builds of the same sources would differ.
+        # With a timestamp, two builds of the same sources would differ.
         return "mingw", [], (["-Wl,--no-insert-timestamp"], ["-lws2_32"])
     if not _has_musl(platform):
         return "glibc", [], ([], [])

@@ -1,4 +1,4 @@
-"""Benchmark programs, packages and command lines.
+"""Benchmark programs, the packages that contain them, and their command lines.
 
 The fio steps follow the Iometer pattern of the LMU studies: block sizes x read/write x
 sequential/random.
@@ -20,11 +20,11 @@ from agents.processes import program_output
 
 FIO_BLOCKS = ("4k", "32k", "256k", "1m", "4m")
 FIO_PATTERNS = ("read", "write", "randread", "randwrite")
-# Longer overruns mean a stuck tool.
+# A tool that runs this much longer than expected is stuck.
 _GRACE_S = 60.0
 _FIXED_WORK_S = 600.0
 _SLOW_WORK_S = 3600.0
-# The other tools print it with their results.
+# The other tools print their version with their results.
 _VERSION_ARGUMENTS = {
     "fio": "--version",
     "hdparm": "-V",
@@ -53,7 +53,7 @@ _NOT_ON_WINDOWS = (
 
 
 class Program(NamedTuple):
-    """A tool, its program, and its Debian package."""
+    """A tool, its program, and the Debian package that contains it ("" for none)."""
 
     tool: str
     program: str
@@ -61,7 +61,10 @@ class Program(NamedTuple):
 
     @property
     def path(self) -> Optional[str]:
-        """Program path; for kernels the compiler, or a note if prebuilt."""
+        """The path of the program; None if it is not installed.
+
+        For kernels it is the compiler's path, or "inside the agent" if prebuilt.
+        """
         kernel = self.tool.partition("virtlab-")[2]
         if not kernel:
             return shutil.which(self.program)
@@ -70,7 +73,7 @@ class Program(NamedTuple):
 
     @property
     def advice(self) -> str:
-        """Install advice."""
+        """How to install the tool."""
         if os.name == "nt":
             return _ON_WINDOWS.get(self.tool, _NOT_ON_WINDOWS)
         if not self.package:
@@ -118,11 +121,13 @@ class ToolOptions(NamedTuple):
     array_mib: int = 0
     iterations: int = 0
     time_server: str = ""
-    # Path on another machine.
+    # Path of the probe if steps run on another machine.
     probe: str = ""
 
 
 class Step(NamedTuple):
+    """A program of a tool with its command line; it is killed after ``limit_s``."""
+
     tool: str
     name: str
     argv: List[str]
@@ -132,7 +137,7 @@ class Step(NamedTuple):
 def select_steps(words: str, options: ToolOptions) -> List[Step]:
     """Return a tool's steps, or a selection such as ``sysbench:cpu,memory``.
 
-    Raise UsageError for unknown ones.
+    Raise UsageError for unknown tools and steps.
     """
     tool, colon, names = words.partition(":")
     steps = tool_steps(tool, options)
@@ -163,10 +168,11 @@ def tool_steps(tool: str, options: ToolOptions) -> List[Step]:
 
 
 def tool_version(tool: str) -> str:
+    """Return what the tool prints as its version; "" if its results include it."""
     path = shutil.which(tool) if tool in _VERSION_ARGUMENTS else None
     if path is None:
         return ""
-    # The call is slow on emulated processors.
+    # Cached for an unchanged file, because the call is slow on emulated processors.
     return _version(tool, path, os.stat(path).st_mtime)
 
 
@@ -179,7 +185,7 @@ def _version(tool: str, path: str, changed_at: float) -> str:
 _FIO = (
     "fio --name=%s-%s --rw=%s --bs=%s --size={file_mib}m --directory={fio_folder} "
     "--filename=virtlab-agent.fio --runtime={seconds} --time_based "
-    # direct: bypass the page cache.
+    # --direct=1 bypasses the page cache.
     "--ioengine={fio_engine} --direct=1 --numjobs={threads} --unlink=1 "
     "--output-format=json"
 )
@@ -261,7 +267,11 @@ def _kernel_argv(kernel: str, arguments: List[str], options: ToolOptions) -> Lis
 
 
 def _virtlab_linpack(options: ToolOptions) -> List[Step]:
-    """A size's first solution always starts: allow twice the budget."""
+    """Return the step of LINPACK.
+
+    The limit is more than twice the budget, because the kernel starts the first
+    solution of a precision without knowing how long it takes.
+    """
     arguments = ["--budget-s", str(options.budget_s)]
     if options.sizes:
         arguments += ["--sizes", options.sizes]
@@ -271,7 +281,10 @@ def _virtlab_linpack(options: ToolOptions) -> List[Step]:
 
 
 def _virtlab_memory(options: ToolOptions) -> List[Step]:
-    """About 720 rows, each for a hundredth of the time."""
+    """Return the step of the memory kernel.
+
+    It measures about 720 rows by default, each for a hundredth of ``seconds``.
+    """
     arguments = ["--seconds", "%g" % (options.seconds / 100)]
     argv = _kernel_argv("memory", arguments, options)
     if options.blocks_kib:
@@ -283,7 +296,11 @@ def _virtlab_memory(options: ToolOptions) -> List[Step]:
 
 
 def _virtlab_system(options: ToolOptions) -> List[Step]:
-    """About 120 rows with warm-up, each for a twentieth of the time."""
+    """Return the step of the system kernel.
+
+    It measures about 120 rows by default, each with a warm-up and for a twentieth of
+    ``seconds``.
+    """
     arguments = ["--seconds", "%g" % (options.seconds / 20), "--folder", options.folder]
     if options.peer:
         arguments += ["--peer", options.peer]

@@ -3,8 +3,8 @@
 Examples are `ssh vm-a`, `podman exec box`, `winrm:vm-a`, `psdirect:vm-a` (PowerShell
 from a Hyper-V host without a network) and `virsh:vm-a` (QEMU's guest agent).
 
-The guest needs only the probe. Load and clock of this machine do not describe the guest
-and are stated under `through`.
+The guest needs only the probe. Load and clock of this machine do not describe the
+guest, so runs state them under `through`.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from agents.measuring.timed_run import MeasuredStep
 from agents.processes import OutputTooLargeError, run_program
 from agents.upload_documents import system_from_options, tool_clock
 
-# Status requests cost the guest time.
+# Each status request takes CPU time from the guest.
 _POLL_S = 0.05
 _GUEST_TIMEOUT_S = 30.0
 _SIGNAL_EXIT_CODE = 128
@@ -36,7 +36,7 @@ class GuestAgentError(Exception):
 
 
 def guest_agent_command(domain: str) -> List[str]:
-    # Folder or archive that contains `agents`.
+    # The folder or zip archive that contains the package `agents`.
     location = os.path.abspath(__file__)
     for _ in range(3):
         location = os.path.dirname(location)
@@ -95,7 +95,7 @@ PLACEHOLDER = "{}"
 _TIMEOUT_S = 60.0
 # The probe's usage is short; a login may print more.
 _MAX_CHECK_BYTES = 64 * 1024
-# No special meaning in a shell, which ssh uses.
+# Characters without a special meaning in a shell, because ssh starts one.
 _PLAIN = re.compile(r"[\w./,:=@%+\[\]\\-]+")
 _USAGE = "probe linpack|memory|system"
 _NO_GUEST_CLOCK = (
@@ -106,8 +106,8 @@ _NO_GUEST_CLOCK = (
 # Parameters of New-PSSession.
 _TARGET_PARAMETERS = {"winrm": "ComputerName", "psdirect": "VMName"}
 _SHELLS = ("powershell.exe", "powershell", "pwsh")
-# PowerShell's own output might wrap. The exit code is available only inside the
-# session.
+# Lines are written separately, because PowerShell may wrap its own output. The exit
+# code is known only inside the session, which is therefore asked for it.
 _SCRIPT = (
     "$s = New-PSSession -%s '%s'%s -ErrorAction Stop; "
     'Invoke-Command -Session $s { & {} 2>&1 | ForEach-Object { "$_" } } | '
@@ -117,10 +117,10 @@ _SCRIPT = (
 
 
 class RemoteCommand(NamedTuple):
-    """A command that starts programs elsewhere.
+    """A command that starts programs on another machine.
 
-    ``probe`` is its path there, ``quote`` encloses words for a shell, and
-    ``description`` is the user's text of a generated command.
+    ``probe`` is the path of the probe there. ``quote`` is put around each word for a
+    shell. ``description`` is the value of --through if the command was derived from it.
     """
 
     words: List[str]
@@ -129,7 +129,10 @@ class RemoteCommand(NamedTuple):
     description: str = ""
 
     def argv(self, words: List[str]) -> List[str]:
-        """Return the command; the words replace ``{}`` or are appended."""
+        """Return the command that runs a program, whose words replace ``{}``.
+
+        Without ``{}`` they are appended.
+        """
         for word in words:
             if not _PLAIN.fullmatch(word):
                 raise UsageError(
@@ -142,7 +145,7 @@ class RemoteCommand(NamedTuple):
         return [word.replace(PLACEHOLDER, command) for word in self.words]
 
     def steps(self, steps: List[Step]) -> List[Step]:
-        """Return steps that run elsewhere."""
+        """Return the steps with command lines that run on the other machine."""
         return [step._replace(argv=self.argv(step.argv)) for step in steps]
 
     def check(self) -> None:
@@ -205,7 +208,7 @@ def add_remote_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def remote_from_options(options: argparse.Namespace) -> Optional[RemoteCommand]:
-    """Return a guest's command, if any; raise UsageError unless it works."""
+    """Return the command of --through, if any; raise UsageError unless it works."""
     if options.through is None:
         if options.probe or options.credential:
             raise UsageError("--probe and --credential need --through.")
@@ -249,7 +252,7 @@ def parse_remote(text: str, probe: str, credential: str = "") -> RemoteCommand:
 def _by_powershell(
     kind: str, target: str, probe: str, credential: str
 ) -> RemoteCommand:
-    """``credential`` is a file from Export-Clixml."""
+    """Return a command for a PowerShell session; ``credential`` names an XML file."""
     for name in (target, credential):
         if "'" in name or PLACEHOLDER in name:
             raise UsageError("%s cannot be passed to PowerShell." % name)
@@ -266,7 +269,7 @@ def _by_powershell(
 
 
 class MeasuredMachine(NamedTuple):
-    """Its facts, the clock of its tools, and its system."""
+    """The machine under test: its facts, the clock of its tools, and its system."""
 
     facts: Dict[str, Any]
     clock: str
@@ -276,7 +279,10 @@ class MeasuredMachine(NamedTuple):
 def measured_machine(
     options: argparse.Namespace, host: str, through: Optional[RemoteCommand]
 ) -> MeasuredMachine:
-    """Describe this machine, or a guest with undetectable facts."""
+    """Describe the machine under test: this one or, with ``through``, a guest.
+
+    The facts of a guest cannot be detected from here.
+    """
     from agents.detection.facts import gather_platform
 
     if through is None:

@@ -1,4 +1,4 @@
-"""One run: a program between two stamps, its load, and its upload."""
+"""Run a program between two queries of the time server, and describe the upload."""
 
 import importlib
 import os
@@ -24,11 +24,12 @@ from agents.timing.time_client import (
 from agents.upload_documents import decode_text, upload_document
 
 MAX_OUTPUT_BYTES = 7 * 1024 * 1024  # the server accepts 8 MiB at once
-# For excessive output and an early end.
+# How often to check the amount of output and whether to stop.
 _POLL_S = 1.0
 _PR_SET_PDEATHSIG = 1
 _LOCALE = ("LC_ALL", "LANGUAGE")
-# libc with prctl: nothing may be imported between fork and exec.
+# libc, for prctl. It is loaded here, because nothing may be imported between fork and
+# exec.
 try:
     _LIBRARY: Any = None
     if sys.platform.startswith("linux"):
@@ -38,7 +39,11 @@ except (ImportError, OSError, TypeError):  # python3-minimal has no ctypes
 
 
 class Execution(NamedTuple):
-    """A finished program; ``began_us`` is monotonic, ``output`` includes stderr."""
+    """A finished program.
+
+    ``output`` includes stderr. ``began_us`` is on the monotonic clock, and ``local_us``
+    is the duration on it.
+    """
 
     argv: List[str]
     exit_code: int
@@ -118,14 +123,17 @@ def _wait(
                     return False
         _kill(program)
         return True
-    # Its own session does not receive Ctrl-C.
+    # The program does not receive Ctrl-C, because it has its own session.
     except BaseException:
         _kill(program)
         raise
 
 
 def _die_with_parent() -> None:
-    """A program without its agent would disturb later runs."""
+    """Let the kernel kill this process if the agent dies.
+
+    Otherwise it would disturb later runs.
+    """
     _LIBRARY.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
@@ -143,23 +151,24 @@ def _kill(program: Any) -> None:
         program.wait()
 
 
-IDLE_CHECK_S = 0.3  # until the counters show other load
+IDLE_CHECK_S = 0.3  # how long other load is observed before each run
 MAX_BUSY_SHARE = 0.15
-MAX_STEAL_SHARE = 0.04  # counters step by 10 ms: one in thirty is noise
+MAX_STEAL_SHARE = 0.04  # above one step of the counters (10 ms) in IDLE_CHECK_S
 MIN_FREE_MEMORY_SHARE = 0.1
-# Half of the 2 % equivalence margin.
+# Limit for the clock's step relative to the duration: half of the default equivalence
+# margin, which is 2 %.
 MAX_RESOLUTION_SHARE = 0.01
 
 
 class MeasuredStep(NamedTuple):
-    """A step's execution and conditions."""
+    """The execution of a step, facts about it, and warnings for the user."""
 
     execution: Execution
     facts: Dict[str, Any]
     warnings: List[str]
 
 
-# Called before the start; returns the first stamp, or the reason for none.
+# Called before the start; returns the first stamp, or None and the reason.
 StartGate = Callable[[TimeServerPath], Tuple[Optional[ClockStamp], str]]
 StopCondition = Optional[Callable[[], bool]]
 
@@ -171,7 +180,7 @@ def measure(
     start_gate: StartGate = try_stamp,
     should_stop: StopCondition = None,
 ) -> MeasuredStep:
-    """Run a step between two stamps, if the time server answers.
+    """Run a step, with a stamp before and after it if the time server answers.
 
     ``start_gate`` may wait for other machines; ``should_stop`` may end the program
     early.
@@ -182,7 +191,7 @@ def measure(
     warnings = load_warnings(idle, before)
     first, silence = start_gate(path)
     execution = execute(step.argv, step.limit_s, folder, should_stop)
-    # Avoid a second time-out.
+    # Without a first stamp, do not wait for a second time-out.
     last, later_silence = try_stamp(path) if first else (None, "")
     resolution_us = own_clocks().resolution_us
     clock: Dict[str, Any] = {
@@ -224,7 +233,7 @@ def run_document(
     given: Dict[str, Any],
     order: Dict[str, Any],
 ) -> Dict[str, Any]:
-    """Return a run's upload; ``order`` is its position."""
+    """Return the upload document of a run; ``order`` states repetition and position."""
     given = dict(
         given,
         tool=step.tool,
@@ -246,7 +255,7 @@ def failure_message(step: Step, measured: MeasuredStep) -> str:
 
 
 class SystemLoad(NamedTuple):
-    """Counters at one moment; None if unavailable."""
+    """CPU ticks, load average and share of free memory; None if unavailable."""
 
     ticks: Optional[List[int]]
     load: Optional[float]
@@ -254,7 +263,7 @@ class SystemLoad(NamedTuple):
 
 
 def read_system_load(root: str = "/") -> SystemLoad:
-    """Read counters; Windows has no load or steal time."""
+    """Read the load of this machine; Windows has no load average and no steal time."""
     if os.name == "nt":
         from agents import windows
 
@@ -272,7 +281,7 @@ def read_system_load(root: str = "/") -> SystemLoad:
 
 
 def cpu_shares(before: SystemLoad, after: SystemLoad) -> Dict[str, Any]:
-    """Return busy and stolen shares between two readings."""
+    """Return both load averages, and the busy and stolen shares of CPU time between."""
     measures = {"load before": before.load, "load after": after.load}
     if before.ticks and after.ticks and len(before.ticks) == len(after.ticks):
         # Python 3.6 has no zip(strict=True).
@@ -287,9 +296,9 @@ def cpu_shares(before: SystemLoad, after: SystemLoad) -> Dict[str, Any]:
 
 
 def load_warnings(before: SystemLoad, now: SystemLoad) -> List[str]:
-    """Return reasons not to measure now, from a short idle period.
+    """Return reasons not to measure now, from two readings while the agent is idle.
 
-    The load average still includes the previous run.
+    The load average is not used, because it still includes the previous run.
     """
     reasons = []
     shares = cpu_shares(before, now)

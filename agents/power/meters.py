@@ -1,4 +1,4 @@
-"""Sources of power readings, with the two that are inside a machine.
+"""Sources of power readings: their interface, and the two inside a machine.
 
 RAPL (Linux, powercap) counts the energy of the processor, not at the wall. All zones
 are recorded; the power is the sum of whole packages.
@@ -20,7 +20,8 @@ from agents.timing.clocks import monotonic_us
 
 POWERCAP = "/sys/class/powercap"
 _ZONE = re.compile(r"[\w-]+:\d+(?::\d+)*")
-# No package takes more; a larger difference may span two wraps.
+# No processor package uses more power. If a counter's range lasts for less time than
+# has passed since the last reading, it may have wrapped more than once.
 MAX_W = 1000.0
 IPMITOOL = ("ipmitool", "dcmi", "power", "reading")
 IPMITOOL_TIMEOUT_S = 5.0
@@ -33,7 +34,7 @@ class SourceError(AgentError):
 
 
 class ReadingMissedError(Exception):
-    """A reading is missing; later ones may succeed."""
+    """This reading failed; later ones may succeed."""
 
 
 class CounterWrappedError(Exception):
@@ -41,7 +42,7 @@ class CounterWrappedError(Exception):
 
 
 class Reading(NamedTuple):
-    """A monotonic time and a value per channel."""
+    """The values of all channels at a time of the monotonic clock."""
 
     moment_us: int
     values: List[float]
@@ -50,8 +51,9 @@ class Reading(NamedTuple):
 class MeterSource:
     """A meter; call ``open``, then ``read`` repeatedly, then ``close``.
 
-    ``open`` sets ``channels``; the power is the sum of those in ``total``. ``measures``
-    is "power" (W) or "energy" (J). ``interval_s`` is 0 if the meter sets it.
+    ``open`` sets ``channels``; the total power is the sum of those in ``total``.
+    ``measures`` is "power" (W) or "energy" (J). ``gain_error`` is the maximum relative
+    error. ``interval_s`` is 0 if the meter itself determines when it sends a reading.
     """
 
     kind = ""
@@ -74,11 +76,12 @@ class MeterSource:
         """Release the meter."""
 
     def warnings(self) -> List[str]:
+        """Return what went wrong since the last call."""
         return []
 
 
 class Zone(NamedTuple):
-    """Microjoules, wrapping at ``limit``."""
+    """A RAPL zone; its counter of microjoules wraps at ``limit`` (0 if unknown)."""
 
     name: str
     path: str
@@ -86,7 +89,7 @@ class Zone(NamedTuple):
 
 
 class Rapl(MeterSource):
-    """All zones, in joules since the start of the log."""
+    """The energy of all RAPL zones in joules since the start of the log."""
 
     kind = "rapl"
     measures = "energy"
@@ -100,7 +103,8 @@ class Rapl(MeterSource):
 
     def open(self) -> None:
         by_name: Dict[str, Zone] = {}
-        # mmio repeats counters: use the first zone of each name.
+        # mmio zones repeat the other counters. They are sorted last, and only the first
+        # zone of each name is used.
         entries = sorted(
             list_names(self.folder), key=lambda name: ("mmio" in name, name)
         )
@@ -174,7 +178,7 @@ class Rapl(MeterSource):
 
 
 def _zone_name(folder: str, entry: str) -> str:
-    """Return a name preceded by those of enclosing zones."""
+    """Return the name of a zone, preceded by the names of the zones around it."""
     name = read_text_file(os.path.join(folder, entry, "name")) or entry
     parent = entry.rpartition(":")[0]
     return "%s %s" % (_zone_name(folder, parent), name) if ":" in parent else name

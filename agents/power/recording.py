@@ -1,10 +1,11 @@
-"""Recording of a power meter that loses and repeats nothing, even after kill -9.
+"""Recording of a power meter that loses and repeats no reading, even after kill -9.
 
     power/<log>.<number>.piece      JSON lines: the head, then samples and stamps
 
-Readings are written at once, but not flushed: flushing would itself be measured. A full
-chunk goes to the spool under a key derived from its name. The next recorder saves the
-chunks of a killed one. Chunk files in use are locked.
+Each file is a chunk of a log. Readings are written immediately but not flushed to disk,
+because the power for flushing would be measured too. A full chunk is saved in the spool
+under a key derived from its name. The next recorder saves the chunks of a killed one,
+which it recognizes because files in use are locked.
 """
 
 import json
@@ -41,7 +42,10 @@ LogProperties = Dict[str, Any]
 def log_properties(
     source: MeterSource, host: str, axis: str = "monotonic", log: str = ""
 ) -> LogProperties:
-    """Return the properties of all chunks, with a new ID by default."""
+    """Return the properties that all chunks of a log share.
+
+    ``axis`` is the clock of the samples; ``log`` is the ID, by default a new one.
+    """
     meter: Dict[str, Any] = {"name": source.name, "kind": source.kind}
     if source.gain_error is not None:
         meter["gain_error"] = source.gain_error
@@ -57,18 +61,20 @@ def log_properties(
 
 
 class ChunkFile:
+    """The file of the chunk that is being recorded."""
+
     def __init__(self, folder: str, log: LogProperties, number: int = 1) -> None:
         self.folder, self.log, self.number = folder, log, number
         self.samples = 0
         os.makedirs(folder, mode=0o700, exist_ok=True)
         self.path = os.path.join(folder, "%s.%d.piece" % (log["log"], number))
         self._file = open(self.path, "ab", 0)  # noqa: SIM115 - open until `close`
-        # Unlocked files look abandoned.
+        # Unlocked files are taken for those of a killed recorder.
         try_lock(self._file)
         self._write(dict(log, number=number))
 
     def add(self, reading: Reading) -> None:
-        # RAPL's unit is a microjoule.
+        # Six digits, because RAPL counts microjoules.
         values = [round(value, 6) for value in reading.values]
         self._write([reading.moment_us, *values])
         self.samples += 1
@@ -90,7 +96,7 @@ class ChunkFile:
         self._file.close()
 
     def _write(self, line: Any) -> None:
-        # A single write leaves no partial line.
+        # With a single write, kill -9 leaves no partial line.
         try:
             self._file.write(json.dumps(line).encode() + b"\n")
         except OSError as error:
@@ -101,7 +107,7 @@ class ChunkFile:
 
 
 def recover_chunks(folder: str, spool: Spool) -> int:
-    """Save killed processes' chunks; return their number."""
+    """Save the chunks of killed recorders in the spool; return their number."""
     saved = 0
     for name in list_names(folder):
         path = os.path.join(folder, name)
@@ -113,7 +119,10 @@ def recover_chunks(folder: str, spool: Spool) -> int:
 
 
 def chunk_document(content: bytes) -> Optional[Dict[str, Any]]:
-    """Return an upload that depends on the content; None without samples."""
+    """Return the upload document of a chunk file; None without samples.
+
+    It depends only on the content, so the server recognizes a repeated upload.
+    """
     lines: List[Any] = []
     for line in content.split(b"\n"):
         try:
@@ -155,7 +164,7 @@ STAMP_TIMEOUT_S = 10.0
 
 
 class StampThread:
-    """A thread that takes stamps, and sends the spool with ``watch``."""
+    """A thread that takes stamps and, if ``watch`` is given, sends the spool."""
 
     def __init__(
         self,
@@ -173,16 +182,17 @@ class StampThread:
         self._thread.start()
 
     def stamps(self) -> List[ClockStamp]:
+        """Return and forget the stamps taken so far."""
         taken = []
         while self._stamps:
-            # The thread may append meanwhile.
+            # One by one, because the thread may append others meanwhile.
             taken.append(self._stamps.pop(0))
         return taken
 
     def stop(self) -> None:
         self._stop.set()
         self._thread.join(STAMP_TIMEOUT_S)
-        # A hanging thread still uses these sockets.
+        # If the thread still runs, it uses these sockets.
         if not self._thread.is_alive():
             self._stop.close()
             self._stamp()
@@ -195,7 +205,7 @@ class StampThread:
                 self.watch.send_waiting(lambda: self._stop.is_set)
 
     def _stamp(self) -> float:
-        """Take a stamp; return the following pause."""
+        """Take a stamp; return the pause before the next one in seconds."""
         try:
             self._stamps.append(self.path.stamp())
         except TimeServerError as error:
@@ -208,6 +218,8 @@ class StampThread:
 
 
 class Recorder:
+    """Reads a meter and saves its readings in chunks."""
+
     def __init__(
         self,
         source: MeterSource,
@@ -226,7 +238,7 @@ class Recorder:
         self._chunk = ChunkFile(folder, log_properties(source, host))
 
     def run_until(self, stop: StopFlag, seconds: float = 0.0) -> None:
-        """Read until stopped, at most ``seconds``."""
+        """Record until stopped or, unless ``seconds`` is 0, for this time."""
         end_s = time.monotonic() + seconds if seconds else float("inf")
         due_s = time.monotonic()
         while not stop.is_set and time.monotonic() < end_s:
@@ -237,7 +249,7 @@ class Recorder:
                     self._chunk.note(note)
                     self.console.message(note)
                 self._start_chunk(self._chunk.log, self._chunk.number + 1)
-            # Keep the interval.
+            # Readings are due at fixed times; their duration must not add up.
             due_s = max(due_s + pause_s, time.monotonic())
             stop.wait(max(0.0, min(due_s, end_s) - time.monotonic()))
 
@@ -247,7 +259,7 @@ class Recorder:
         self._chunk.save(self.spool)
 
     def _read(self) -> bool:
-        """Write one reading, if any."""
+        """Record one reading; return False if the meter cannot be read now."""
         try:
             reading = self.source.read()
         except ReadingMissedError as missed:
@@ -279,7 +291,7 @@ class Recorder:
 
     def _start_chunk(self, log: LogProperties, number: int = 1) -> None:
         """Start a chunk and save the previous one."""
-        # A chunk must be open even if saving fails.
+        # Open the new chunk first, so that recording continues even if saving fails.
         chunk, self._chunk = self._chunk, ChunkFile(self.folder, log, number)
         try:
             chunk.save(self.spool)
@@ -290,7 +302,11 @@ class Recorder:
 def watts_between(
     source: MeterSource, before: Optional[Reading], reading: Reading
 ) -> Optional[float]:
-    """Return the power; for energy, since the previous reading."""
+    """Return the total power in watts.
+
+    For a meter of energy it is the mean since the reading ``before``, or None without
+    an earlier reading.
+    """
     is_total = [name in source.total for name in source.channels]
     now = sum(compress(reading.values, is_total))
     if source.measures == "power":

@@ -1,8 +1,8 @@
 """Watts up? Pro, ES and .NET: serial meters between wall and machine.
 
-They send a packet per second, `#d,-,18,972,2277,433,...;`, with watts and volts in
-tenths, amperes in thousandths, and `_` for disabled fields. Packets have no time; they
-are read at most a second late.
+They send a packet per second, such as `#d,-,18,972,2277,433,...;`, with watts and volts
+in tenths, amperes in thousandths, and `_` for disabled fields. Packets contain no time,
+so a reading is dated when its packet arrives, at most a second late.
 """
 
 import contextlib
@@ -19,10 +19,10 @@ from agents.timing.clocks import monotonic_us
 BAUD = 115200
 
 _COMMUNICATIONS = r"HARDWARE\DEVICEMAP\SERIALCOMM"
-# CreateFileW.
+# Arguments of CreateFileW.
 _READ_AND_WRITE, _EXISTING = 0xC0000000, 3
 _PURGE_RECEIVED = 0x08
-# SetCommTimeouts: wait only for the first byte.
+# SetCommTimeouts: wait for the first byte, and return it with all that have arrived.
 _IMMEDIATELY = 0xFFFFFFFF
 
 
@@ -40,7 +40,7 @@ class SerialPort:
             controls[4] = controls[5] = termios.B115200
             controls[6][termios.VMIN], controls[6][termios.VTIME] = 1, 0
             termios.tcsetattr(self._line, termios.TCSANOW, controls)
-            # Discard old measurements.
+            # Discard packets that arrived before.
             termios.tcflush(self._line, termios.TCIFLUSH)
         except BaseException:
             os.close(self._line)
@@ -65,7 +65,7 @@ class WindowsSerialPort:
         self._ctypes: Any = importlib.import_module("ctypes")
         self._kernel = self._ctypes.WinDLL("kernel32", use_last_error=True)
         self._kernel.CreateFileW.restype = self._ctypes.c_void_p
-        # Required for COM10 and above.
+        # This prefix is required for COM10 and above.
         path = device if device.startswith("\\\\") else "\\\\.\\" + device.rstrip(":")
         self._handle = self._ctypes.c_void_p(
             self._kernel.CreateFileW(path, _READ_AND_WRITE, 0, None, _EXISTING, 0, None)
@@ -139,21 +139,21 @@ def windows_ports() -> List[str]:
 DEVICE = "COM3" if os.name == "nt" else "/dev/ttyUSB0"
 PACKET_TIMEOUT_S = 3.0
 FIRST_PACKET_TIMEOUT_S = 8.0
-# Log mode: external, one reserved argument, interval of 1 s.
+# Arguments: log mode external (send packets), a reserved one, interval of 1 s.
 LOG_EACH_SECOND = b"#L,W,3,E,,1;"
 STOP_LOGGING = b"#L,R,0;"
 GAIN_ERROR = 0.015
 _PACKET = re.compile(rb"#d,[^,;#]*,(\d{1,2}),([^;#]*);")
 _MAX_BYTES = 4096
 _FIELD_COUNTS = (16, 18)
-# Watts exceed volts x amperes only by rounding.
+# Watts exceed volts x amperes only by rounding; packets beyond that are damaged.
 _SLACK_W = 5.0
 SWITCHED_OFF = b"_"
 _SCALES = (10, 10, 1000)
 
 
 class Packet(NamedTuple):
-    """The fields of a packet; None for disabled fields."""
+    """The first fields of a packet; disabled ones are None."""
 
     watts: Optional[float]
     volts: Optional[float]
@@ -161,7 +161,7 @@ class Packet(NamedTuple):
 
 
 class WattsUp(MeterSource):
-    """The meter on a serial port, which is reopened after failures."""
+    """A meter on a serial port. The port is opened again after a failure."""
 
     kind = "watts-up"
     channels = ["wall"]
@@ -236,7 +236,7 @@ class WattsUp(MeterSource):
         self._port = None
 
     def _packet(self, timeout_s: float) -> Packet:
-        """Raise ReadingMissedError after ``timeout_s``."""
+        """Wait for a valid packet; raise ReadingMissedError after ``timeout_s``."""
         deadline = time.monotonic() + timeout_s
         while True:
             packet = self._next_packet()
@@ -247,7 +247,7 @@ class WattsUp(MeterSource):
                 raise ReadingMissedError("the meter sent nothing for %g s" % timeout_s)
 
     def _next_packet(self) -> Optional[Packet]:
-        """Return the first valid packet received; count damaged ones."""
+        """Return the first valid packet of the received bytes; count damaged ones."""
         while True:
             match = _PACKET.search(self._received)
             if match is None:
@@ -260,7 +260,10 @@ class WattsUp(MeterSource):
             self.damaged += 1
 
     def _receive(self, seconds: float) -> bool:
-        """Return False without bytes; close a broken connection."""
+        """Receive bytes; return False if none arrive in time.
+
+        Raise ReadingMissedError, after closing the port, if the connection is broken.
+        """
         assert self._port is not None
         try:
             if seconds <= 0 or not self._port.wait_readable(seconds):
@@ -275,7 +278,7 @@ class WattsUp(MeterSource):
         return True
 
     def _restart_logging(self) -> None:
-        """Logging ends if the meter loses power."""
+        """Request packets again: the meter stops sending after a loss of power."""
         try:
             if self._port is not None:
                 self._port.write(LOG_EACH_SECOND)
@@ -284,7 +287,10 @@ class WattsUp(MeterSource):
 
 
 def parse_packet(count: bytes, fields: bytes) -> Optional[Packet]:
-    """Return a packet, or None if damaged."""
+    """Parse a packet from its stated number of fields and the fields.
+
+    Return None if it is damaged.
+    """
     cells = [cell.strip() for cell in fields.split(b",")]
     if len(cells) != int(count) or len(cells) not in _FIELD_COUNTS:
         return None

@@ -1,4 +1,4 @@
-"""The clocks of this machine (replaceable in tests), and an identifier of its boot."""
+"""The clocks of this machine (tests can replace them), and its boot's identifier."""
 
 import hashlib
 import os
@@ -10,24 +10,24 @@ from agents.files import read_text_file, write_durably
 from agents.local_state import agent_folder
 
 _BOOT = "/proc/sys/kernel/random/boot_id"
-# Number of boots since Vista.
+# Registry key with the number of boots; it exists since Windows Vista.
 _WINDOWS_BOOTS = (
     r"SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management"
     r"\PrefetchParameters"
 )
-# The limit takes a third of a second.
+# This many readings take a third of a second.
 _STEPS, _MAX_READINGS = 5, 2000000
-# Longer than corrections by NTP, shorter than a reboot.
+# Longer than a correction by NTP, shorter than a reboot.
 _SAME_BOOT_US = 10000000
-# Drift between wall and monotonic clock.
-_SLOWEST_DRIFT = 2000
+# Wall and monotonic clock may drift apart by 1 in 2000.
+_DRIFT_DIVISOR = 2000
 
 
 class Clocks(NamedTuple):
-    """Two clocks in microseconds.
+    """A wall clock and a monotonic clock, in microseconds.
 
-    Values of ``monotonic_us`` are comparable if ``name`` is equal; ``resolution``
-    bounds the lateness of readings.
+    Two values of ``monotonic_us`` may be subtracted only if ``name`` is equal. A
+    reading is late by at most the resolution of its clock.
     """
 
     name: str
@@ -53,12 +53,15 @@ _count: Callable[[], float] = getattr(time, FINEST_CLOCK)
 
 
 def monotonic_us() -> int:
-    """Return microseconds of a clock that is never set."""
+    """Return the microseconds of a clock that nobody sets."""
     return int(_count() * 1e6)
 
 
 def clock_step_us(read_us: Callable[[], int]) -> int:
-    """Return the median step; one day for a stopped clock."""
+    """Return the median of five steps of a clock in microseconds.
+
+    Return the longest step if fewer were observed, and one day without any.
+    """
     steps: List[int] = []
     before_us = read_us()
     for _ in range(_MAX_READINGS):
@@ -66,18 +69,18 @@ def clock_step_us(read_us: Callable[[], int]) -> int:
         if now_us > before_us:
             steps.append(now_us - before_us)
         before_us = now_us
-        # The first step began earlier.
+        # The first step is not used: it began before the first reading.
         if len(steps) > _STEPS:
             return sorted(steps[1:])[_STEPS // 2]
     return max(steps[1:], default=86400000000)
 
 
-# Setting the wall clock must not change the name.
+# Cache of `own_clocks` by folder: setting the wall clock must not change the name.
 _OWN: Dict[str, Clocks] = {}
 
 
 def own_clocks() -> Clocks:
-    """Return clocks with a new name after every boot."""
+    """Return the clocks of this machine; each boot gives them a new name."""
     folder = agent_folder()
     if folder not in _OWN:
         name = boot_id() or _short_hash(_stored_boot_id())
@@ -87,7 +90,7 @@ def own_clocks() -> Clocks:
 
 
 def boot_id() -> Optional[str]:
-    """Return an identifier, if the system has one."""
+    """Return an identifier of this boot, if the system has one."""
     boot = read_text_file(_BOOT)
     if not boot and os.name == "nt":
         from agents.windows import registry_value
@@ -103,7 +106,7 @@ def _short_hash(boot: str) -> str:
 
 
 def _stored_boot_id() -> str:
-    """Return a random identifier stored in a file."""
+    """Return a random identifier of this boot, stored in the agent's folder."""
     up_us = monotonic_us()
     booted_us = wall_us() - up_us
     path = os.path.join(agent_folder(), "boot")
@@ -120,14 +123,18 @@ def _stored_boot_id() -> str:
         write_durably(path, ("%s %d %d" % (name, booted_us, up_us)).encode())
     except OSError:
         return name  # valid only for this process
-    # Another process may have written it simultaneously.
+    # Read it again, because another process may have written it simultaneously.
     return (read_text_file(path) or name).split()[0]
 
 
 def is_same_boot(booted_us: int, up_us: int, seen_us: int, seen_up_us: int) -> bool:
-    """Return whether two observations are of one boot, despite drift."""
+    """Return whether two observations are of the same boot.
+
+    Each has the time of the boot by the wall clock and the time since then. ``seen``
+    is the earlier observation.
+    """
     if up_us < seen_up_us:
         return False
     difference_us = abs(booted_us - seen_us)
-    drift_us = (up_us - seen_up_us) // _SLOWEST_DRIFT
+    drift_us = (up_us - seen_up_us) // _DRIFT_DIVISOR
     return difference_us < min(_SAME_BOOT_US + drift_us, max(_SAME_BOOT_US, seen_up_us))

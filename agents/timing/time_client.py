@@ -1,6 +1,6 @@
 """Query a time server, and compare its clock with ours.
 
-A stamp is one instant on both clocks, with the query's round trip.
+A stamp is one moment on both clocks, with the round trip of the query.
 """
 
 import http.client
@@ -19,7 +19,7 @@ MAX_REPLY_BYTES = 512
 MAX_PAGE_BYTES = 16 * 1024
 MAX_LATE_REPLIES = 32
 EXCHANGES = 8
-# Not HTTP, not JSON, nested too deeply, or without a time.
+# Errors if a response is not HTTP or JSON, is nested too deeply, or has no time.
 _NO_TIME = (
     *(http.client.HTTPException, LookupError, TypeError, ValueError),
     *(OverflowError, RecursionError),
@@ -32,7 +32,10 @@ class TimeServerError(Exception):
 
 
 class TimeServerConnection:
-    """``ask`` returns the answer to a nonce."""
+    """An open connection; ``ask`` sends a nonce and returns the server's time.
+
+    ``ask`` returns None if the reply is invalid and raises OSError on failure.
+    """
 
     def __init__(
         self, ask: Callable[[str], Optional[ServerTime]], close: Callable[[], Any]
@@ -72,9 +75,10 @@ def connect_time_server(
 
 
 class ClockStamp(NamedTuple):
-    """The exchange with the shortest round trip; ``local`` times are its middle.
+    """The exchange with the shortest round trip of several.
 
-    Resolutions are of our monotonic, our wall and the server's clock.
+    ``local`` times are the middle of the round trip. The resolutions are those of our
+    monotonic, our wall and the server's monotonic clock.
     """
 
     clock: str
@@ -89,6 +93,7 @@ class ClockStamp(NamedTuple):
     server_resolution_us: int = 1
 
     def with_resolution(self) -> Dict[str, Any]:
+        """Return the fields of a power log; resolutions lengthen the round trip."""
         longest_us = (
             self.round_trip_us + 2 * self.resolution_us + self.server_resolution_us
         )
@@ -101,7 +106,7 @@ def take_stamp(
     clocks: Optional[Clocks] = None,
     exchanges: int = EXCHANGES,
 ) -> ClockStamp:
-    """Keep the shortest of several exchanges; raise TimeServerError."""
+    """Return the shortest of several exchanges; raise TimeServerError if all fail."""
     local = clocks or own_clocks()
     stamps: List[ClockStamp] = []
     for number in range(exchanges):
@@ -165,7 +170,7 @@ def _over_udp(parts: Any, timeout_s: float) -> TimeServerConnection:
 
     def ask(nonce: str) -> Optional[ServerTime]:
         sock.send(stamp_request(nonce))
-        for _ in range(MAX_LATE_REPLIES):  # requests that timed out
+        for _ in range(MAX_LATE_REPLIES):  # skips late replies to earlier requests
             answer = read_reply(sock.recv(MAX_REPLY_BYTES), nonce)
             if answer is not None:
                 return answer
@@ -175,12 +180,12 @@ def _over_udp(parts: Any, timeout_s: float) -> TimeServerConnection:
 
 
 def _over_http(parts: Any, timeout_s: float) -> TimeServerConnection:
-    """Use one open connection, through the proxy."""
+    """Return a connection that stays open between requests, through a proxy if set."""
     url = "%s/api/v1/time/?nonce=" % parts.geturl().rstrip("/")
     connections = [open_connection(url, timeout_s)]
 
     def ask(nonce: str) -> Optional[ServerTime]:
-        if not connections[0].is_open:  # the server may close
+        if not connections[0].is_open:  # the server may have closed it
             connections[0] = open_connection(url, timeout_s)
         try:
             headers = {"Accept": "application/json"}
@@ -195,7 +200,7 @@ def _over_http(parts: Any, timeout_s: float) -> TimeServerConnection:
             step_us = int(answer.get("resolution_us", 1))
             return ServerTime(str(answer["clock_id"]), *times, resolution_us=step_us)
         except _NO_TIME:
-            # The rest of this answer would be read as the next.
+            # The rest of this response would be read as the next response.
             connections[0].close()
             return None
 
@@ -203,6 +208,8 @@ def _over_http(parts: Any, timeout_s: float) -> TimeServerConnection:
 
 
 class TimeServerPath:
+    """A time server and the shortest round trip to it so far."""
+
     def __init__(self, address: str) -> None:
         self.address = address
         self.shortest_us: Optional[int] = None
@@ -218,6 +225,7 @@ class TimeServerPath:
 
 
 def try_stamp(path: TimeServerPath) -> Tuple[Optional[ClockStamp], str]:
+    """Return a stamp and "", or None and why the time server did not answer."""
     try:
         return path.stamp(), ""
     except TimeServerError as error:
@@ -233,14 +241,19 @@ class ClocksDifferError(Exception):
 
 
 class Offset(NamedTuple):
-    """Our wall clock's lead over the server's, within ``bound_us``."""
+    """How far our wall clock is ahead of the server's, with the bound of its error."""
 
     us: int
     bound_us: int
 
 
 class Interval(NamedTuple):
-    """Time between stamps by both clocks."""
+    """The time between two stamps on both clocks.
+
+    ``bound_us`` is the maximum error if the directions of the shortest round trip take
+    the same parts of it in both stamps, and ``hard_bound_us`` is the maximum error in
+    any case. ``wall_step_us`` is how far our wall clock was set.
+    """
 
     external_us: int
     local_us: int
@@ -255,12 +268,15 @@ class Interval(NamedTuple):
 
     @property
     def drift_bound_ppm(self) -> Optional[float]:
-        """Bound of the drift's error, however the round trips were divided."""
+        """Bound of the drift's error from ``hard_bound_us``."""
         return _ppm(self.hard_bound_us, self.external_us)
 
 
 def offset_of(stamp: ClockStamp) -> Offset:
-    """Compare wall clocks; the error is at most half a round trip and the steps."""
+    """Compare the wall clocks.
+
+    The error is at most half the round trip plus the resolutions of the clocks.
+    """
     behind_us = stamp.server_wall_us - stamp.local_wall_us
     steps_us = stamp.resolution_us + stamp.wall_resolution_us
     bound_us = stamp.round_trip_us // 2 + steps_us + stamp.server_resolution_us
@@ -270,7 +286,7 @@ def offset_of(stamp: ClockStamp) -> Offset:
 def interval_of(
     start: ClockStamp, end: ClockStamp, shortest_us: Optional[int] = None
 ) -> Interval:
-    """Subtract stamps; raise ClocksDifferError.
+    """Return the time between stamps; raise ClocksDifferError if clocks differ.
 
     ``shortest_us`` is the shortest known round trip.
     """
@@ -291,7 +307,10 @@ def interval_of(
 
 
 def clock_warnings(start: ClockStamp, end: ClockStamp) -> List[str]:
-    """Return clock deviations that exceed the error of measurement."""
+    """Return sentences about deviations of our clock beyond the limits.
+
+    A deviation counts only as far as it exceeds its possible error.
+    """
     reasons = []
     for when, stamp in (("start", start), ("end", end)):
         offset = offset_of(stamp)
@@ -308,7 +327,7 @@ def clock_warnings(start: ClockStamp, end: ClockStamp) -> List[str]:
 def clock_report(
     start: ClockStamp, end: ClockStamp, shortest_us: Optional[int] = None
 ) -> Dict[str, Any]:
-    """Return an upload's clock section."""
+    """Return the facts about the clock during a run."""
     first, last = offset_of(start), offset_of(end)
     interval = interval_of(start, end, shortest_us)
     return {

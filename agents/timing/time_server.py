@@ -1,14 +1,14 @@
 """The time server: many clients over TCP and UDP, one thread, bounded memory.
 
 The LINPACK of the LMU studies sends `start` (answer: `start`), `time` (answer: the
-microseconds since then and a newline) and `quit` (answer: `quit`); it compares whole
-replies, so two have no newline. Agents send `stamp NONCE`:
+microseconds since then and a newline) and `quit` (answer: `quit`). It compares whole
+replies, so those to `start` and `quit` have no newline. Agents send `stamp NONCE`:
 
     stamp 6f1f 9c2b7a01d4e5f607 1795212926095357 93127446021
           nonce, name of the clock, wall and monotonic time in microseconds
 
-A clock with steps of more than a microsecond appends their length, which older agents
-reject rather than trust a coarse time.
+If the steps of the clock exceed a microsecond, their length follows. Older agents
+reject such a reply, so they never trust a coarse time.
 """
 
 import contextlib
@@ -41,6 +41,8 @@ class ServerTime(NamedTuple):
 
 
 class ClientState:
+    """What the server knows about one client; it answers its requests."""
+
     def __init__(self, clocks: Clocks) -> None:
         self.clocks = clocks
         self.started_us: Optional[int] = None
@@ -67,14 +69,14 @@ def stamp_request(nonce: str) -> bytes:
 
 
 def stamp_reply(nonce: str, clocks: Clocks) -> bytes:
-    """Return both clocks, read as late as possible."""
+    """Return the reply to a stamp request; the clocks are read as late as possible."""
     times = (nonce, clocks.name, clocks.wall_us(), clocks.monotonic_us())
     coarse = " %d" % clocks.resolution_us if clocks.resolution_us > 1 else ""
     return ("stamp %s %s %d %d" % times + coarse + "\n").encode("ascii")
 
 
 def read_reply(reply: bytes, nonce: str) -> Optional[ServerTime]:
-    """Return None for an incomplete reply or another nonce."""
+    """Parse the reply to a stamp request; None if incomplete or of another nonce."""
     match = _STAMPED.fullmatch(reply.decode("latin-1"))
     if not match or match.group(1) != nonce:
         return None
@@ -83,14 +85,14 @@ def read_reply(reply: bytes, nonce: str) -> Optional[ServerTime]:
 
 
 MAX_CONNECTIONS = 512
-MAX_CONNECTIONS_PER_ADDRESS = 256  # a lab may have many guests behind it
-IDLE_TIMEOUT_S = 10  # until a connection's first request
-# Against floods: many are read at once, few answered.
+MAX_CONNECTIONS_PER_ADDRESS = 256  # many guests of a lab may share an address
+IDLE_TIMEOUT_S = 10  # from a connection to its first request
+# Limits against floods: many datagrams are read at once, but few are answered.
 MAX_DATAGRAMS, MAX_DATAGRAMS_PER_PEER, MAX_DATAGRAMS_PER_ADDRESS = 1024, 4, 64
 _RECEIVE_BYTES = 4 * 1024 * 1024
 _READ_BYTES = 1024
 MAX_PEERS = 4096
-IDLE_S = 7200  # longer than the pauses of a LINPACK run
+IDLE_S = 7200  # longer than the pauses between requests of a LINPACK run
 
 
 class TcpClient(NamedTuple):
@@ -101,9 +103,10 @@ class TcpClient(NamedTuple):
 
 
 class TimeServer:
-    """Connections that flood, stay silent or exceed limits are closed.
+    """A time server on one port for TCP and UDP.
 
-    Datagrams queue per peer.
+    Connections that flood it, stay silent or exceed limits are closed. Each peer has
+    its own queue of datagrams.
     """
 
     def __init__(
@@ -113,7 +116,7 @@ class TimeServer:
         self.peers: OrderedDict[Any, ClientState] = OrderedDict()
         self.connections: Dict[socket.socket, TcpClient] = {}
         self.of_address: Dict[str, int] = Counter()
-        # Without a request: oldest first, with their start.
+        # Connections without a request yet, oldest first, with the time of their start.
         self.silent: OrderedDict[socket.socket, int] = OrderedDict()
         self.selector = selectors.DefaultSelector()
         self.answered = 0
@@ -126,7 +129,7 @@ class TimeServer:
         except OSError:
             self.listener.close()
             raise
-        # As large as allowed, against floods.
+        # A large buffer, so that floods do not displace other datagrams.
         buffer_size = (socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BYTES)
         self.datagrams.setsockopt(*buffer_size)
         self.stopping = StopFlag()
@@ -137,12 +140,13 @@ class TimeServer:
     def serve(self) -> None:
         while not self.stopping.is_set:
             for key, _ in self.selector.select(self._close_silent()):
-                # The number of a closed connection may be reused.
+                # Skip events of closed connections, whose file descriptor may be that
+                # of a new one.
                 if self.selector.get_map().get(key.fd) is key:
                     key.data(key.fileobj)
 
     def stop(self) -> None:
-        """Callable from any thread or signal handler."""
+        """Stop `serve`, from any thread or signal handler."""
         self.stopping.set()
 
     def close(self) -> None:
@@ -169,7 +173,7 @@ class TimeServer:
         if is_over_limit or not self._has_room_for(address):
             sock.close()
             return
-        # Nagle's algorithm would lengthen the round trip.
+        # Nagle's algorithm would make the round trip longer.
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         now_us = self.clocks.monotonic_us()
         client = TcpClient(ClientState(self.clocks), bytearray(), now_us, address)
@@ -199,13 +203,13 @@ class TimeServer:
     def _answer_lines(
         self, sock: socket.socket, session: ClientState, pending: bytearray
     ) -> bool:
-        """Answer lines with one write each; return False to close."""
+        """Answer each complete line with one write; return False to close."""
         while b"\n" in pending and not session.is_over:
             line, _, rest = bytes(pending).partition(b"\n")
             pending[:] = rest
             reply = session.answer(line)
             if sock.send(reply) != len(reply):
-                return False  # unread replies
+                return False  # the client does not read its replies
             self.answered += 1
         return len(pending) <= MAX_REQUEST_BYTES
 
@@ -215,7 +219,7 @@ class TimeServer:
         of_address: Dict[str, int] = Counter()
         for _ in range(MAX_DATAGRAMS):
             try:
-                # One more byte reveals long requests.
+                # One more byte than allowed shows whether a request is too long.
                 request, peer = sock.recvfrom(MAX_REQUEST_BYTES + 1)
             except OSError:
                 break
@@ -240,13 +244,17 @@ class TimeServer:
         reply = session.answer(request)
         if session.started_us is not None and not session.is_over:
             self.peers[peer] = session
-        # UDP has no end of connection: drop the oldest peer.
+        # UDP has no end of a connection, so the oldest peer is forgotten.
         if len(self.peers) > MAX_PEERS:
             self.peers.popitem(last=False)
         return reply
 
     def _has_room_for(self, address: str) -> bool:
-        """Close other connections if needed."""
+        """Return whether to accept a connection; close another one if needed.
+
+        Close idle connections, then one without a request, then one of the address with
+        the most connections.
+        """
         if len(self.connections) >= MAX_CONNECTIONS:
             oldest_us = self.clocks.monotonic_us() - IDLE_S * 1000000
             for sock, connection in list(self.connections.items()):
@@ -271,7 +279,10 @@ class TimeServer:
         return True
 
     def _close_silent(self) -> Optional[float]:
-        """Return the seconds until the next one is due."""
+        """Close connections whose first request is overdue.
+
+        Return the seconds until the next one is overdue, or None.
+        """
         while self.silent:
             sock, since_us = next(iter(self.silent.items()))
             left_us = since_us + IDLE_TIMEOUT_S * 1000000 - self.clocks.monotonic_us()

@@ -11,7 +11,7 @@ import pytest
 
 from agents.detection.indicators import Registers, cpuid_indicators, file_indicators
 from agents.detection.layers import detect_layers
-from agents.windows import is_nested
+from agents.windows import vbs_state
 
 ROOT, MANAGER, ISOLATED, NESTED = 1 << 0, 1 << 12, 1 << 22, 1 << 12
 GUEST = 0x2BB8
@@ -284,7 +284,7 @@ def test_all_machines_are_covered():
 def test_vbs_hypervisor_is_a_fact(name, expected):
     evidence = MACHINES[name][0]
 
-    assert is_nested(evidence, detect_layers(evidence).layers) == expected
+    assert vbs_state(evidence, detect_layers(evidence).layers) == expected
 
 
 def test_wsl_is_detected_by_files(tmp_path):
