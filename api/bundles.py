@@ -9,12 +9,12 @@ from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.status import HTTP_202_ACCEPTED
 
+from api.hosts import HostInput
 from api.kit.composite_fields import StrictSerializer, validate_document
 from api.kit.errors import LinesRejectedError, problem_from_exception
 from api.kit.strict_json import parse_json_object
 from api.kit.views import UploadView
 from api.power import PowerChunkInput
-from api.systems import HostInput
 from api.uploads import read_lines, submit_lines
 from benchmarks.errors import BenchmarksError, ConflictError, InvalidError
 from benchmarks.models import Agent

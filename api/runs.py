@@ -1,12 +1,11 @@
-"""/runs/: uploads, runs and samples. /parse/: parse output without storing it."""
+"""/runs/: uploads, runs and samples."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from django.conf import settings
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import APIException
 from rest_framework.request import Request
@@ -15,9 +14,7 @@ from rest_framework.reverse import reverse
 from rest_framework.status import HTTP_200_OK, HTTP_202_ACCEPTED
 
 from api.kit.authentication import token_from_header
-from api.kit.composite_fields import StrictSerializer, validate_document
-from api.kit.errors import too_large_error
-from api.kit.fields import Choice, RawOutput, Text, UUIDText
+from api.kit.fields import Choice, UUIDText
 from api.kit.output_serializer import OutputSerializer
 from api.kit.query_parameters import (
     IntegerParameter,
@@ -25,18 +22,11 @@ from api.kit.query_parameters import (
     ToolParameter,
     study_parameter,
 )
-from api.kit.strict_json import RawOutputJSONParser
 from api.kit.views import ApiView, ListView, ResourceSerializer, UploadView
 from api.uploads import RAW_EXAMPLE, RUN_EXAMPLE, RunInput, read_upload
-from benchmarks.custom_tools.lookup import find_visible_declaration
-from benchmarks.custom_tools.sample_tables import extract_sample_runs
 from benchmarks.errors import BatchRefusedError, BenchmarksError
 from benchmarks.labs import tokens
-from benchmarks.labs.quotas import admit_preview
-from benchmarks.labs.sign_in_throttle import network_of
 from benchmarks.models import Run, Sample
-from benchmarks.parsing import run_extraction
-from benchmarks.parsing.run_extraction import ExtractedRun
 from benchmarks.parsing.tool import ParseWarning
 from benchmarks.uploads import run_queries
 from benchmarks.uploads.intake import submit_uploads
@@ -281,122 +271,3 @@ class RunView(ApiView):
         run = run_queries.find_run(self.viewer, pk)
         samples = run_queries.inline_samples([run])
         return Response(self.serialize(RunSerializer, run, samples=samples))
-
-
-HDPARM_EXAMPLE = OpenApiExample(
-    "An hdparm run",
-    value={
-        "output": " Timing buffered disk reads: 318 MB in 3.01 seconds = 105.75 MB/sec",
-        "tool": "hdparm",
-    },
-    request_only=True,
-)
-
-
-class PreviewInput(StrictSerializer):
-    """The output to parse."""
-
-    output = RawOutput(help_text="The unmodified output of one or several tools.")
-    tool = Text(
-        required=False,
-        max_length=200,
-        help_text=(
-            "The tool; if left out, it is detected. A custom tool (`lab:slug`) "
-            "reads a table of its samples."
-        ),
-    )
-    locale = Text(
-        required=False,
-        max_length=200,
-        help_text=(
-            "The locale of the output, such as de_DE; required to read decimal commas."
-        ),
-    )
-
-
-class ExtractedSampleSerializer(serializers.Serializer[Any]):
-    """A number that was read from an output."""
-
-    metric = serializers.CharField(help_text="The name of the metric.")
-    parameters = serializers.DictField(
-        help_text="The parameters of the benchmark by name."
-    )
-    value = serializers.FloatField(help_text="The number as printed.")
-    unit = serializers.CharField(help_text="The unit that the tool means.")
-    repetition = serializers.IntegerField(
-        help_text="The number of the repetition within the run."
-    )
-
-
-class ExtractedRunSerializer(OutputSerializer):
-    """A run that was found in an output."""
-
-    row_type = ExtractedRun
-    columns = """
-        tool version=tool_version parser_version status problem first_line last_line
-        command samples warnings facts
-    """
-    descriptions = {
-        "version": "The version of the tool; empty if the output does not state it.",
-        "first_line": "The first line of the run in the output.",
-        "last_line": "The last line of the run in the output.",
-        "command": "The command that printed the output; empty if unknown.",
-    }
-
-    status = serializers.ChoiceField(
-        choices=["parsed", "rejected"], help_text="Whether the run could be parsed."
-    )
-    problem = serializers.SerializerMethodField(
-        help_text="Why the run was rejected; empty otherwise."
-    )
-    samples = ExtractedSampleSerializer(
-        many=True, source="readings", help_text="The measured numbers."
-    )
-    warnings = ParseWarningSerializer(
-        many=True, help_text="Warnings that the tool's own output gives."
-    )
-    facts = serializers.DictField(help_text="The facts that the output states.")
-
-    def get_problem(self, run: ExtractedRun) -> str:
-        return str(run.problem or "")
-
-
-class PreviewSerializer(serializers.Serializer[Any]):
-    """Runs that were parsed but not stored."""
-
-    runs = ExtractedRunSerializer(
-        many=True, help_text="The runs that were found in the output."
-    )
-
-
-class PreviewView(ApiView):
-    """Runs that were parsed from output. Nothing is stored."""
-
-    parser_classes = [RawOutputJSONParser]
-    # A token is optional: it adds the custom tools of its lab.
-    permission_classes = []
-
-    @extend_schema(
-        summary="Parse the output of a tool without storing it",
-        request=PreviewInput,
-        responses=PreviewSerializer,
-        examples=[HDPARM_EXAMPLE],
-    )
-    def post(self, request: Request) -> Response:
-        admit_preview(network_of(request.META.get("REMOTE_ADDR", "")))
-        fields = validate_document(PreviewInput, request.data)
-        if len(fields["output"]) > settings.PREVIEW_LIMIT_CHARACTERS:
-            raise too_large_error(
-                f"A preview reads at most {settings.PREVIEW_LIMIT_CHARACTERS:,} "
-                "characters. Cut the output, or upload it: uploads are read whole."
-            )
-        name, locale = fields.get("tool"), fields.get("locale")
-        # Tokens that can only upload can use the custom tools of their lab too.
-        viewer = self.lab_viewer if request.auth else self.viewer
-        if own := find_visible_declaration(viewer, name or ""):
-            extracted = extract_sample_runs(
-                own.tool, own.version, fields["output"], locale
-            )
-        else:
-            extracted = run_extraction.extract_runs(fields["output"], name, locale)
-        return Response(PreviewSerializer({"runs": extracted}).data)

@@ -1,185 +1,32 @@
-"""/hosts/ and /systems/: machines, and the systems measured on them."""
+"""/systems/: systems that are measured on machines."""
 
 from typing import Any, ClassVar
 
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.functional import cached_property
-from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
-from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.kit.composite_fields import (
-    JSONObject,
-    ScalarMap,
-    StrictSerializer,
-    validate_document,
-)
+from api.kit.composite_fields import ScalarMap, StrictSerializer
 from api.kit.fields import (
     ERROR_MESSAGES,
     Choice,
     ErrorMessages,
-    RawOutput,
     Slug,
     Text,
     WholeNumber,
 )
 from api.kit.query_parameters import ListQuery, study_parameter
-from api.kit.strict_json import RawOutputJSONParser, json_type_name
+from api.kit.strict_json import json_type_name
 from api.kit.views import (
-    ApiView,
     ListView,
     ReadView,
     ResourceSerializer,
     ValidatedData,
     operation,
 )
-from benchmarks.errors import NotFoundError
-from benchmarks.labs.quotas import admit_preview
-from benchmarks.labs.sign_in_throttle import network_of
-from benchmarks.models import Host, Run, System
-from benchmarks.parsing.machine_facts import read_machine
-from benchmarks.studies.systems import register_host, register_system, update_host
-
-EXAMPLE_HOST = (
-    "A machine",
-    {
-        "slug": "lmu-athlon64-x2-4800",
-        "title": "Athlon 64 X2 4800+",
-        "facts": {"cores": 2, "cpu": "AMD Athlon 64 X2 4800+, 2.4 GHz"},
-    },
-)
-
-EXAMPLE_CHANGE = (
-    "All facts, as they are now",
-    {"facts": {"cores": 2, "memory_bytes": 2147483648}},
-)
-EXAMPLE_OUTPUT = OpenApiExample(
-    "What uname -a printed",
-    value={"output": "Linux alpha 6.1.0-18-amd64 #1 SMP x86_64 GNU/Linux"},
-    request_only=True,
-)
-
-
-class HostInput(StrictSerializer):
-    """A physical machine."""
-
-    slug = Slug()
-    title = Text(required=False, allow_blank=True, max_length=300)
-    facts = JSONObject(
-        required=False,
-        help_text="The facts of the machine, such as CPU, memory and disks.",
-    )
-
-
-class HostChanges(StrictSerializer):
-    """Changes of a host."""
-
-    title = Text(required=False, allow_blank=True, max_length=300)
-    facts = JSONObject(
-        required=False,
-        help_text="All facts of the machine; they replace the stored ones.",
-    )
-
-
-class HostSerializer(ResourceSerializer):
-    """A physical machine."""
-
-    url_name = "api:host"
-
-    row_type = Host
-    columns = "lab=lab.slug slug title facts created_at"
-    descriptions = {
-        "facts": "The facts of the machine.",
-    }
-
-
-class HostsView(ListView):
-    """Hosts of the lab and of visible studies."""
-
-    summary = "List hosts"
-    serializer_class = HostSerializer
-
-    def get_queryset(self) -> QuerySet[Any]:
-        return Host.objects.visible_to(self.viewer).select_related("lab")
-
-    @operation(
-        "Register a host",
-        HostInput,
-        EXAMPLE_HOST,
-        statuses=(201, 200),
-    )
-    def post(self, fields: ValidatedData) -> Response:
-        host, created = register_host(lab=self.lab, **fields)
-        return self.created_response(HostSerializer, host, created)
-
-
-class HostView(ReadView):
-    """One host."""
-
-    kind = "host"
-    summary = "Read a host"
-    serializer_class = HostSerializer
-
-    def get_queryset(self) -> QuerySet[Any]:
-        return Host.objects.visible_to(self.viewer).select_related("lab")
-
-    @operation("Change the title or facts of a host", HostChanges, EXAMPLE_CHANGE)
-    def patch(self, changes: ValidatedData, pk: int) -> Response:
-        host = Host.objects.filter(lab=self.lab, pk=pk).select_related("lab").first()
-        if host is None:
-            raise NotFoundError("host", pk)
-        return Response(
-            self.serialize(HostSerializer, update_host(host=host, **changes))
-        )
-
-
-class MachineOutputInput(StrictSerializer):
-    """The output of programs that describe a machine."""
-
-    output = RawOutput(
-        help_text=(
-            "The output of lscpu, dmidecode, uname -a, systeminfo or esxcli; "
-            "several outputs may follow each other."
-        )
-    )
-
-
-class MachineFactsSerializer(serializers.Serializer[Any]):
-    """The facts of a machine, read from the output of its programs."""
-
-    facts = serializers.DictField(help_text="The facts that were read.")
-    programs = serializers.ListField(
-        child=serializers.CharField(),
-        help_text="The programs whose output was recognized.",
-    )
-    warnings = serializers.ListField(
-        child=serializers.CharField(),
-        help_text=(
-            "Reasons why the facts may not describe the machine, for example "
-            "because they were printed in a guest."
-        ),
-    )
-
-
-class ParseMachineView(ApiView):
-    """Facts of a machine, read from the output of its programs. Nothing is stored."""
-
-    parser_classes = [RawOutputJSONParser]
-    authentication_classes = []
-    permission_classes = []
-
-    @extend_schema(
-        summary="Extract the facts of a machine from the output of its programs",
-        request=MachineOutputInput,
-        responses=MachineFactsSerializer,
-        examples=[EXAMPLE_OUTPUT],
-    )
-    def post(self, request: Request) -> Response:
-        admit_preview(network_of(request.META.get("REMOTE_ADDR", "")))
-        output = validate_document(MachineOutputInput, request.data)["output"]
-        return Response(self.serialize(MachineFactsSerializer, read_machine(output)))
-
+from benchmarks.models import Run, System
+from benchmarks.studies.systems import register_system
 
 MAX_VCPUS = 100_000
 MAX_BYTES = 2**63 - 1

@@ -3,6 +3,7 @@
 from django.urls import path, re_path, register_converter
 
 from api import (
+    agents,
     archives,
     bundles,
     cells,
@@ -10,11 +11,14 @@ from api import (
     comparisons,
     custom_tools,
     data,
+    energy,
     events,
     evidence,
     factor_effects,
     flags,
+    hosts,
     labs,
+    parse_previews,
     plans,
     power,
     publications,
@@ -26,6 +30,7 @@ from api import (
     study_results,
     systems,
     uploads,
+    webhooks,
 )
 
 
@@ -45,14 +50,14 @@ register_converter(StudyPathConverter, "study")
 
 app_name = "api"
 ROUTES = (
-    ("agents/", labs.AgentsView, "agents"),
+    ("agents/", agents.AgentsView, "agents"),
     ("archives/", archives.ArchivesView, "archives"),
     ("studies/", studies.StudiesView, "studies"),
     ("studies/<study:slug>/", studies.StudyView, "study"),
     ("cases/", cells.CasesView, "cases"),
     ("cases/<int:pk>/", cells.CaseView, "case"),
-    ("hosts/", systems.HostsView, "hosts"),
-    ("hosts/<int:pk>/", systems.HostView, "host"),
+    ("hosts/", hosts.HostsView, "hosts"),
+    ("hosts/<int:pk>/", hosts.HostView, "host"),
     ("bundles/", bundles.BundlesView, "bundles"),
     ("labs/", labs.LabsView, "labs"),
     ("custom-tools/", custom_tools.CustomToolsView, "custom-tools"),
@@ -71,8 +76,8 @@ ROUTES = (
     ("saved-views/", saved_views.SavedViewsView, "saved-views"),
     ("saved-views/<int:pk>/", saved_views.SavedViewView, "saved-view"),
     ("sessions/", sessions.SessionsView, "sessions"),
-    ("parse/", runs.PreviewView, "parse"),
-    ("parse/machine/", systems.ParseMachineView, "parse-machine"),
+    ("parse/", parse_previews.PreviewView, "parse"),
+    ("parse/machine/", parse_previews.ParseMachineView, "parse-machine"),
     ("cells/", cells.CellsView, "cells"),
     ("comments/", comments.CommentsView, "comments"),
     ("comments/<int:pk>/", comments.CommentView, "comment"),
@@ -80,7 +85,7 @@ ROUTES = (
     ("coruns/", study_results.CoRunsView, "coruns"),
     ("events/", events.EventsView, "events"),
     ("evidence/", evidence.EvidenceView, "evidence"),
-    ("energy/", power.EnergyView, "energy"),
+    ("energy/", energy.EnergyView, "energy"),
     ("data/", data.DataTablesView, "data"),
     ("data/schema/", data.DataSchemaView, "data-schema"),
     ("data/<slug:table>/<slug:file_format>/", data.DataFileView, "data-file"),
@@ -99,10 +104,10 @@ ROUTES = (
         publications.VersionFileView,
         "version-file",
     ),
-    ("webhooks/", events.WebhooksView, "webhooks"),
-    ("webhooks/<int:pk>/", events.WebhookView, "webhook"),
-    ("webhooks/<int:pk>/test/", events.WebhookTestView, "webhook-test"),
-    ("webhooks/<int:pk>/deliveries/", events.DeliveriesView, "webhook-deliveries"),
+    ("webhooks/", webhooks.WebhooksView, "webhooks"),
+    ("webhooks/<int:pk>/", webhooks.WebhookView, "webhook"),
+    ("webhooks/<int:pk>/test/", webhooks.WebhookTestView, "webhook-test"),
+    ("webhooks/<int:pk>/deliveries/", webhooks.DeliveriesView, "webhook-deliveries"),
     ("reviews/", publications.ReviewsView, "reviews"),
     ("reviews/<int:pk>/", publications.ReviewView, "review"),
     ("reviews/<int:pk>/<str:name>/", publications.ReviewFileView, "review-file"),

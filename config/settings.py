@@ -171,7 +171,7 @@ STATICFILES_DIRS = [
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
-    "dashboard.kit.middleware.PlotlyFinder",
+    "dashboard.kit.plotly_finder.PlotlyFinder",
 ]
 # Unused files of installed packages.
 STATICFILES_EXCLUDED = [

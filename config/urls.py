@@ -44,7 +44,7 @@ def show_metrics(request: HttpRequest) -> HttpResponse:
     )
 
 
-handler500 = "dashboard.kit.middleware.server_error_page"
+handler500 = "dashboard.kit.error_pages.server_error_page"
 
 urlpatterns = [
     path("metrics", show_metrics, name="metrics"),

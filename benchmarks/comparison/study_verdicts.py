@@ -44,7 +44,7 @@ from benchmarks.models import (
     Study,
     System,
 )
-from benchmarks.studies.cell_sessions import (
+from benchmarks.studies.cell_session_statistics import (
     SessionColumns,
     cell_sessions,
     columns_sql,

@@ -32,7 +32,7 @@ from benchmarks.models import Case, Cell, Efficiency, RunEnergy, RunMean, Study,
 from benchmarks.models.run import RUNS_OF_CELLS_SQL, runs_of_cells_sql
 from benchmarks.power.meter_readings import meter_readings
 from benchmarks.sentences import Sentence
-from benchmarks.studies.cell_sessions import study_sessions
+from benchmarks.studies.cell_session_statistics import study_sessions
 
 METERED, UNMETERED, MISSING = "metered", "unmetered", "missing"
 METER_REASONS = {"unknown_accuracy", "within_meters"}

@@ -39,7 +39,7 @@ from benchmarks.power.meter_readings import (
     samples_by_run,
 )
 from benchmarks.sentences import Sentence, join_sentences, template
-from benchmarks.studies.cell_sessions import study_sessions
+from benchmarks.studies.cell_session_statistics import study_sessions
 from benchmarks.text_validation import natural_sort_key
 from benchmarks.tools.power_csv import read_tables
 from benchmarks.tools.watts_up import read_logs

@@ -17,7 +17,7 @@ from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.database import ids_subquery
 from benchmarks.fingerprints import canonical_parameters
 from benchmarks.models import Case, Cell, CellSession, Efficiency, Study, System
-from benchmarks.parsing.case_labels import RunRange
+from benchmarks.parsing.missing_ratios import RunRange
 from benchmarks.platforms import NATIVE
 
 COLUMNS = (

@@ -19,7 +19,8 @@ from benchmarks.custom_tools.sample_tables import read_sample_file
 from benchmarks.errors import BenchmarksError
 from benchmarks.models import Case, Run, Sample
 from benchmarks.parsing import run_extraction
-from benchmarks.parsing.case_labels import MeasuredSample, case_label, derive_costs
+from benchmarks.parsing.case_labels import case_label
+from benchmarks.parsing.cpu_costs import MeasuredSample, derive_costs
 from benchmarks.parsing.run_extraction import ExtractedRun
 from benchmarks.parsing.start_times import in_time_zone
 from benchmarks.parsing.tool import MAX_SAMPLE_VALUE, Metric, Tool, check_value

@@ -1,7 +1,6 @@
 """URL patterns, query strings and links that several pages use."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from django.urls import reverse
 from django.utils.http import urlencode
@@ -11,8 +10,6 @@ from benchmarks.models import Study
 STUDY_PATH = "studies/<slug:lab>/<slug:slug>/"
 LAB_PATH = "labs/<slug:lab>/"
 MEMBER_PATH = f"{LAB_PATH}members/<int:person_id>/"
-
-MAX_VISIBLE_CHIPS = 10
 
 
 def parse_id(text: str) -> int:
@@ -49,20 +46,3 @@ def ignored_parameters(
         for name, value in applied.items()
         if query.get(name) and query[name] != str(value)
     )
-
-
-@dataclass(frozen=True)
-class Chip:
-    label: str
-    query: str
-    is_chosen: bool
-
-
-@dataclass(frozen=True)
-class ChipRow:
-    label: str
-    chips: Sequence[Chip]
-
-    @property
-    def is_collapsed(self) -> bool:
-        return len(self.chips) > MAX_VISIBLE_CHIPS

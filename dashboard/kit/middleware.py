@@ -1,35 +1,20 @@
-"""Middleware, error pages, and the static files finder for Plotly."""
+"""Middleware of the pages."""
 
 import logging
-import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
-import plotly
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
-from django.contrib.staticfiles.finders import BaseFinder
-from django.core.files.storage import FileSystemStorage
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
-from django.views.defaults import page_not_found, server_error
+from django.views.defaults import page_not_found
 
-from benchmarks.database import is_connection_error, sqlstate
-from benchmarks.errors import (
-    TIMEOUT_SQLSTATES,
-    NotFoundError,
-    RateLimitError,
-    TooManyAttemptsError,
-)
+from benchmarks.errors import NotFoundError, RateLimitError, TooManyAttemptsError
 from benchmarks.labs.sign_in_methods import lab_requiring_second_factor
+from dashboard.kit.error_pages import database_unavailable_page
 
 logger = logging.getLogger(__name__)
-RETRY_AFTER_S = 5
-PLOTLY_STATIC_PATH = "vendor/plotly.min.js"
-PLOTLY_PACKAGE_DATA = Path(plotly.__file__).parent / "package_data"
 
 
 class MethodNotAllowedPageMiddleware:
@@ -96,43 +81,3 @@ class ErrorPageMiddleware:
             page["Cache-Control"] = "no-store"
             return page
         return database_unavailable_page(error)
-
-
-def server_error_page(request: HttpRequest) -> HttpResponse:
-    """Return the page for an error outside of views."""
-    # Django calls this view while it handles the exception.
-    return database_unavailable_page(sys.exc_info()[1]) or server_error(request)
-
-
-def database_unavailable_page(error: BaseException | None) -> HttpResponse | None:
-    """Return the page for a missing or busy database; None for other errors.
-
-    Rendering must not use the database, not even to load the user.
-    """
-    if not is_connection_error(error):
-        return None
-    logger.error("The database did not respond: %s", error)
-    busy = sqlstate(error) in TIMEOUT_SQLSTATES
-    page = render_to_string("503.html", {"is_busy": busy})
-    headers = {"Retry-After": str(RETRY_AFTER_S), "Cache-Control": "no-store"}
-    return HttpResponse(page, status=503, headers=headers)
-
-
-class PlotlyFinder(BaseFinder):
-    """Static files finder for ``vendor/plotly.min.js`` in Plotly's package."""
-
-    def __init__(self, app_names: Any = None, *args: Any, **kwargs: Any) -> None:
-        self.storage = FileSystemStorage(location=str(PLOTLY_PACKAGE_DATA))
-        self.storage.prefix = "vendor"  # type: ignore[attr-defined]  # Django's own way
-
-    def check(self, **kwargs: Any) -> list[Any]:
-        return []
-
-    def find(self, path: str, find_all: bool = False, **kwargs: Any) -> Any:
-        if path != PLOTLY_STATIC_PATH:
-            return []
-        file = str(PLOTLY_PACKAGE_DATA / Path(PLOTLY_STATIC_PATH).name)
-        return [file] if find_all else file
-
-    def list(self, ignore_patterns: Any) -> Iterator[tuple[str, FileSystemStorage]]:
-        yield Path(PLOTLY_STATIC_PATH).name, self.storage

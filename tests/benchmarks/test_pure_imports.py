@@ -15,6 +15,8 @@ PURE = [
     "benchmarks.tools",
     "benchmarks.parsing.run_extraction",
     "benchmarks.parsing.case_labels",
+    "benchmarks.parsing.cpu_costs",
+    "benchmarks.parsing.missing_ratios",
     "benchmarks.parsing.tool",
     "benchmarks.analysis.baselines",
     "benchmarks.analysis.cell_statistics",

@@ -25,9 +25,9 @@ from benchmarks.models import Membership
 from dashboard import wording
 from dashboard.kit.routes import route
 from dashboard.kit.viewers import required_user, sign_in_required
-from dashboard.pages.account import email, second_factors
+from dashboard.pages.account import email_addresses, password_reset, second_factors
 from dashboard.pages.account.adapters import configured_provider
-from dashboard.pages.account.email import EmailAddressForm
+from dashboard.pages.account.email_addresses import EmailAddressForm
 from dashboard.pages.account.sign_in import (
     ConfirmPasswordForm,
     SecondFactorView,
@@ -187,15 +187,20 @@ urlpatterns = [
         is_private=False,
     ),
     route("account/unlink/", unlink_provider, "unlink", kind="action"),
-    route("account/email/", email.set_email, "set-email", kind="action"),
+    route("account/email/", email_addresses.set_email, "set-email", kind="action"),
     route(
         "account/email/confirm/",
-        email.confirm_email,
+        email_addresses.confirm_email,
         "confirm-email",
         kind="part",
         anonymous_status=302,
     ),
-    route("account/email/remove/", email.remove_email, "remove-email", kind="action"),
+    route(
+        "account/email/remove/",
+        email_addresses.remove_email,
+        "remove-email",
+        kind="action",
+    ),
     route("login/", SignInView.as_view(), "login"),
     route(
         "login/second-factor/",
@@ -208,12 +213,20 @@ urlpatterns = [
     route("login/callback/", provider_callback, "provider-callback", kind="part"),
     # Exists only if email is configured: test_mail.py.
     route(
-        "login/forgot-password/", email.forgot_password, "forgot-password", kind="part"
+        "login/forgot-password/",
+        password_reset.forgot_password,
+        "forgot-password",
+        kind="part",
     ),
-    route("login/new-password/", email.set_new_password, "new-password", kind="part"),
+    route(
+        "login/new-password/",
+        password_reset.set_new_password,
+        "new-password",
+        kind="part",
+    ),
     route(
         "unsubscribe/<str:code>/",
-        email.unsubscribe,
+        email_addresses.unsubscribe,
         "unsubscribe",
         kind="part",
         is_private=False,

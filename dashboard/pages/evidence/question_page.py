@@ -31,7 +31,8 @@ from dashboard.charts.forest_plot import (
     forest_rows,
 )
 from dashboard.kit import formatting
-from dashboard.kit.links import Chip, query_string
+from dashboard.kit.chips import Chip
+from dashboard.kit.links import query_string
 from dashboard.kit.prefilled_links import PrefilledLinks
 from dashboard.kit.report_document import ChartWithTable
 from dashboard.wording import DASH, evidence

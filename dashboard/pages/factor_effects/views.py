@@ -21,7 +21,8 @@ from benchmarks.models import Study
 from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.charts.factor_effects import response_detail
-from dashboard.kit.links import STUDY_PATH, Chip, ChipRow, ignored_parameters
+from dashboard.kit.chips import Chip, ChipRow
+from dashboard.kit.links import STUDY_PATH, ignored_parameters
 from dashboard.kit.page_cache import cached_study_page, study_view
 from dashboard.kit.routes import ESXI_STUDY, Tab, page
 from dashboard.wording.factor_effects import effect_sentences, subject_name

@@ -1,7 +1,6 @@
-"""Agent tokens of a lab, and bundles of agents without a network."""
+"""Agent tokens of a lab."""
 
 from datetime import datetime, timedelta
-from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -12,22 +11,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 
-from benchmarks.errors import BenchmarksError
 from benchmarks.labs.lab_queries import lab_agents
 from benchmarks.labs.tokens import issue_agent_token, revoke_token
 from benchmarks.models import Token
-from benchmarks.uploads.bundles import import_bundle
-from dashboard import wording
 from dashboard.kit.forms import submit_form
 from dashboard.kit.viewers import required_user
 from dashboard.pages.labs.lab_access import editable_lab_or_404
 
 # The token is pasted to keep it out of process lists and shell histories.
 ENROLL_COMMAND = "python3 virtlab-agent.pyz enroll --server {server} --token -"
-OFFLINE_COMMANDS = """\
-virtlab-agent.pyz enroll --offline --server {server} --token -
-virtlab-agent.pyz push --later --study my-study --host athlon *.txt
-virtlab-agent.pyz bundle write /media/stick"""
 
 
 class TokenForm(forms.Form):
@@ -117,30 +109,3 @@ def revoke_token_view(request: HttpRequest, lab: str, prefix: str) -> HttpRespon
     revoke_token(token=token, person=required_user(request))
     messages.success(request, _("The token %(token)s was revoked.") % {"token": token})
     return redirect("dashboard:tokens", access.lab.slug)
-
-
-@never_cache
-def import_bundles(request: HttpRequest, lab: str) -> HttpResponse:
-    access = editable_lab_or_404(request, lab)
-    server = request.build_absolute_uri("/").rstrip("/")
-    context: dict[str, Any] = {
-        "access": access,
-        "commands": OFFLINE_COMMANDS.format(server=server),
-    }
-    if request.method != "POST":
-        return render(request, "labs/bundles.html", context)
-    files = request.FILES.getlist("bundles")
-    lines: list[dict[str, Any]] = []
-    for file in files:
-        try:
-            person = required_user(request)
-            done = import_bundle(content=file.read(), lab=access.lab, person=person)
-            lines.append({"name": file.name, "done": done})
-        except BenchmarksError as error:
-            # Nothing of the bundle was stored.
-            problem = wording.translate_text(error.sentence)
-            lines.append({"name": file.name, "problem": problem})
-    context["lines"] = lines
-    context["problem"] = "" if files else _("Choose at least one bundle.")
-    is_good = bool(lines) and all("done" in line for line in lines)
-    return render(request, "labs/bundles.html", context, status=201 if is_good else 422)

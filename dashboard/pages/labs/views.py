@@ -29,12 +29,8 @@ from dashboard.kit.routes import (
     page,
     route,
 )
-from dashboard.kit.viewers import (
-    required_user,
-    signed_in_user,
-    viewer_of,
-)
-from dashboard.pages.labs import custom_tools, hosts, members, tokens, webhooks
+from dashboard.kit.viewers import required_user, signed_in_user, viewer_of
+from dashboard.pages.labs import bundles, custom_tools, hosts, members, tokens, webhooks
 from dashboard.pages.labs.lab_access import editable_lab_or_404, lab_or_404
 
 HOST_PATH = f"{LAB_PATH}hosts/<slug:host>/"
@@ -108,7 +104,7 @@ urlpatterns = [
         "audit-log",
         member_statuses=EDITORS_ONLY,
     ),
-    form_page(f"{LAB_PATH}bundles/", tokens.import_bundles, "bundles"),
+    form_page(f"{LAB_PATH}bundles/", bundles.import_bundles, "bundles"),
     form_page(f"{LAB_PATH}new-host/", hosts.new_host, "new-host"),
     page(HOST_PATH, hosts.show_host, "host"),
     form_page(f"{HOST_PATH}edit/", hosts.edit_host, "edit-host"),

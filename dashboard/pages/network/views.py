@@ -24,7 +24,8 @@ from benchmarks.models import Study
 from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.kit import formatting
-from dashboard.kit.links import STUDY_PATH, Chip, ChipRow, ignored_parameters
+from dashboard.kit.chips import Chip, ChipRow
+from dashboard.kit.links import STUDY_PATH, ignored_parameters
 from dashboard.kit.page_cache import cached_study_page, study_view
 from dashboard.kit.routes import NETWORK_STUDY, Tab, page
 from dashboard.kit.table_cells import value_text

@@ -31,7 +31,8 @@ from dashboard import wording
 from dashboard.charts.bars_and_lines import curve_points, sweep_plot, trend_plot
 from dashboard.charts.chart import Chart
 from dashboard.kit import formatting
-from dashboard.kit.links import STUDY_PATH, Chip, ChipRow, ignored_parameters
+from dashboard.kit.chips import Chip, ChipRow
+from dashboard.kit.links import STUDY_PATH, ignored_parameters
 from dashboard.kit.page_cache import cached_page, study_view
 from dashboard.kit.routes import DISK_STUDY, Tab, page
 from dashboard.kit.table_cells import value_text

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.parsing.case_labels import MeasuredSample, derive_costs
+from benchmarks.parsing.cpu_costs import MeasuredSample, derive_costs
 from benchmarks.tools import TOOLS
 
 

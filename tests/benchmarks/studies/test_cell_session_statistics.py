@@ -9,10 +9,7 @@ from benchmarks.analysis.cell_statistics import summarize
 from benchmarks.analysis.sessions import UNKNOWN_TIME
 from benchmarks.models import Cell, CellSession, Run, Study
 from benchmarks.studies import checking
-from benchmarks.studies.cell_sessions import (
-    cell_sessions,
-    study_sessions,
-)
+from benchmarks.studies.cell_session_statistics import cell_sessions, study_sessions
 
 AT_ONCE = timedelta(0)
 MONDAY, TUESDAY = "2021-05-03T08:{:02}:00Z", "2021-05-04T08:{:02}:00Z"

@@ -1,0 +1,106 @@
+"""/hosts/: machines on which systems are measured."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+from rest_framework.response import Response
+
+from api.kit.composite_fields import JSONObject, StrictSerializer
+from api.kit.fields import Slug, Text
+from api.kit.views import (
+    ListView,
+    ReadView,
+    ResourceSerializer,
+    ValidatedData,
+    operation,
+)
+from benchmarks.errors import NotFoundError
+from benchmarks.models import Host
+from benchmarks.studies.systems import register_host, update_host
+
+EXAMPLE_HOST = (
+    "A machine",
+    {
+        "slug": "lmu-athlon64-x2-4800",
+        "title": "Athlon 64 X2 4800+",
+        "facts": {"cores": 2, "cpu": "AMD Athlon 64 X2 4800+, 2.4 GHz"},
+    },
+)
+
+EXAMPLE_CHANGE = (
+    "All facts, as they are now",
+    {"facts": {"cores": 2, "memory_bytes": 2147483648}},
+)
+
+
+class HostInput(StrictSerializer):
+    """A physical machine."""
+
+    slug = Slug()
+    title = Text(required=False, allow_blank=True, max_length=300)
+    facts = JSONObject(
+        required=False,
+        help_text="The facts of the machine, such as CPU, memory and disks.",
+    )
+
+
+class HostChanges(StrictSerializer):
+    """Changes of a host."""
+
+    title = Text(required=False, allow_blank=True, max_length=300)
+    facts = JSONObject(
+        required=False,
+        help_text="All facts of the machine; they replace the stored ones.",
+    )
+
+
+class HostSerializer(ResourceSerializer):
+    """A physical machine."""
+
+    url_name = "api:host"
+
+    row_type = Host
+    columns = "lab=lab.slug slug title facts created_at"
+    descriptions = {
+        "facts": "The facts of the machine.",
+    }
+
+
+class HostsView(ListView):
+    """Hosts of the lab and of visible studies."""
+
+    summary = "List hosts"
+    serializer_class = HostSerializer
+
+    def get_queryset(self) -> QuerySet[Any]:
+        return Host.objects.visible_to(self.viewer).select_related("lab")
+
+    @operation(
+        "Register a host",
+        HostInput,
+        EXAMPLE_HOST,
+        statuses=(201, 200),
+    )
+    def post(self, fields: ValidatedData) -> Response:
+        host, created = register_host(lab=self.lab, **fields)
+        return self.created_response(HostSerializer, host, created)
+
+
+class HostView(ReadView):
+    """One host."""
+
+    kind = "host"
+    summary = "Read a host"
+    serializer_class = HostSerializer
+
+    def get_queryset(self) -> QuerySet[Any]:
+        return Host.objects.visible_to(self.viewer).select_related("lab")
+
+    @operation("Change the title or facts of a host", HostChanges, EXAMPLE_CHANGE)
+    def patch(self, changes: ValidatedData, pk: int) -> Response:
+        host = Host.objects.filter(lab=self.lab, pk=pk).select_related("lab").first()
+        if host is None:
+            raise NotFoundError("host", pk)
+        return Response(
+            self.serialize(HostSerializer, update_host(host=host, **changes))
+        )

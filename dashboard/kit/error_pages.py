@@ -1,0 +1,34 @@
+"""Error pages."""
+
+import logging
+import sys
+
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.views.defaults import server_error
+
+from benchmarks.database import is_connection_error, sqlstate
+from benchmarks.errors import TIMEOUT_SQLSTATES
+
+logger = logging.getLogger(__name__)
+RETRY_AFTER_S = 5
+
+
+def server_error_page(request: HttpRequest) -> HttpResponse:
+    """Return the page for an error outside of views."""
+    # Django calls this view while it handles the exception.
+    return database_unavailable_page(sys.exc_info()[1]) or server_error(request)
+
+
+def database_unavailable_page(error: BaseException | None) -> HttpResponse | None:
+    """Return the page for a missing or busy database; None for other errors.
+
+    Rendering must not use the database, not even to load the user.
+    """
+    if not is_connection_error(error):
+        return None
+    logger.error("The database did not respond: %s", error)
+    busy = sqlstate(error) in TIMEOUT_SQLSTATES
+    page = render_to_string("503.html", {"is_busy": busy})
+    headers = {"Retry-After": str(RETRY_AFTER_S), "Cache-Control": "no-store"}
+    return HttpResponse(page, status=503, headers=headers)
