@@ -1,1 +1,1 @@
-"""Statistics: plain values in, frozen results out."""
+"""Pure statistics: functions of plain values that return frozen dataclasses."""

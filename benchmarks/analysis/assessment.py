@@ -1,4 +1,4 @@
-"""Assessment of one result in sentences, of its speed or of its energy per work."""
+"""Assessments of single results as sentences, of their speed or their energy."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -85,7 +85,7 @@ ENERGY_SEPARATION_SENTENCES: Final = {
         "Every run takes more energy (ratio {low:.3g} to {high:.3g})."
     ),
 }
-# Run order counts against a verdict by the largest shift of the mean it may cause.
+# For verdicts that hold for the largest shift of the mean by the order of the runs.
 ORDER_SENTENCES: Final = {
     Verdict.SLOWER: template(
         "The order of the runs changes the ratio by at most {percent:.2g}%. The "
@@ -128,12 +128,14 @@ ENERGY_WORDS: Final = {"slower": "less", "faster": "more"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellAssessment:
-    """The assessment of one cell for display; None if a number does not exist.
+    """The assessment of one cell for display; numbers that do not exist are None.
 
-    ``range`` has the ratios of the extreme runs if no single figure describes them.
-    ``design`` is a slug of `SessionDesign`, ``scope`` what the statement covers
-    ("across 5 sessions"); ``between_sd`` is relative. ``is_weak``: start times are
-    assumed.
+    ``range`` has the lowest and highest ratio between runs of the cell and its
+    baseline. ``design`` is a slug of `SessionDesign`, ``scope`` what the assessment
+    covers ("across 5 sessions"). ``sessions`` counts the cell's, the baseline's and
+    shared ones. ``between_sd`` is the standard deviation of the log ratio between
+    sessions. ``is_weak`` means that sessions are assumed because start times are
+    missing.
     """
 
     ratio: float | None
@@ -170,7 +172,10 @@ class CellAssessment:
 
 @dataclass(frozen=True, slots=True)
 class MeteredPair:
-    """Energies (J) of the runs of a cell and its baseline."""
+    """Energies (J) of the runs of a cell and of its baseline.
+
+    ``meters`` and ``sessions`` (an id per run) are of the cell and of the baseline.
+    """
 
     cell_joules: Sequence[float]
     baseline_joules: Sequence[float]
@@ -180,10 +185,10 @@ class MeteredPair:
 
 
 class TableRatio(NamedTuple):
-    """A ratio as tables show it.
+    """The numbers that a table shows instead of the ratio of a cell's two means.
 
-    ``ratio`` is None if it is the ratio of two means; ``range`` replaces it if no
-    single figure describes the runs.
+    Without ``ratio``, the table shows the ratio of the means. ``range`` replaces both
+    if no single figure describes the runs.
     """
 
     ratio: float | None
@@ -193,6 +198,7 @@ class TableRatio(NamedTuple):
 
 @NO_WARNINGS
 def table_ratios(assessments: AssessmentArrays) -> dict[int, TableRatio]:
+    """Return a `TableRatio` per row that has an interval, a range or its own ratio."""
     designed, ends = assessments.design_intervals, assessments.separation
     has_range = np.isfinite(ends.low) & np.isfinite(ends.high)
     is_range = (assessments.shape_gates != 0) & has_range
@@ -389,8 +395,8 @@ def _session_advice(assessments: AssessmentArrays, row: int) -> str:
             other=baseline_count,
         )
     between, within = designed.between_sd[row], designed.within_sd[row]
-    # More runs help unless they explain less than half of the variance between
-    # sessions.
+    # More runs per session would not help if the scatter of runs explains less than
+    # half of the variance between sessions.
     if not 2 * within**2 < between**2:
         return advice
     differ = Sentence(SESSIONS_DIFFER, sd=100 * float(between))
@@ -404,7 +410,10 @@ def energy_ratio(
     sessions: tuple[Sequence[int], Sequence[int]] = ((), ()),
     session_days: Mapping[int, str] | None = None,
 ) -> EnergyRatio | None:
-    """Return the energy ratio with its interval; None if they cannot be compared."""
+    """Return the ratio of two energies (J per run) with its interval.
+
+    Return None if they cannot be compared. ``reason`` says why an interval is missing.
+    """
     mean_ratio = mean_energy_ratio(cell_joules, baseline_joules, meters)
     if mean_ratio is None or mean_ratio.reason:
         return mean_ratio
@@ -438,9 +447,9 @@ def assess_energies(
     margin: float,
     session_days: Mapping[int, str] | None = None,
 ) -> list[CellAssessment]:
-    """Assess energies, corrected together for multiple tests.
+    """Return the assessments of pairs, corrected for testing all of them together.
 
-    Raise ValueError for two meters of unknown accuracy.
+    Raise ValueError if the accuracy of one of two meters is unknown.
     """
     if not pairs:
         return []

@@ -1,4 +1,4 @@
-"""Choice of a cell's native baseline (``docs/method.md``, baselines)."""
+"""Choice of a cell's native baseline (``docs/method.md``, "The baseline")."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -18,15 +18,20 @@ BaselineState = Literal[
 
 MAX_OS_WORDS: Final = 1_000
 ON_HOST_SCENARIOS: Final = frozenset({"inter-vm", "same-host"})
-"""Scenarios that measure memory, not the wire."""
+"""Network scenarios whose data never leave the host, so they measure its memory."""
 PATH_SCENARIOS: Final = ON_HOST_SCENARIOS | {"inter-host"}
+"""Network scenarios whose baseline must have the same scenario."""
 
 MATCH_SENTENCE: Final = Sentence("Native run of the same host, OS and benchmark.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellConditions:
-    """Conditions for comparing two cells; empty if not reported."""
+    """The facts of a cell that decide which native cell is its baseline.
+
+    Facts that are not reported are empty or None. ``sessions`` is empty if the time of
+    a run is unknown. ``common_facts`` are equal in all runs.
+    """
 
     id: Id
     study_id: Id
@@ -54,7 +59,10 @@ class CellConditions:
 
 @dataclass(frozen=True, slots=True)
 class BaselineChoice:
-    """The chosen native cell, its state and reason; ``rejected`` cells also matched."""
+    """The baseline chosen for a cell, if any, with a sentence that explains the choice.
+
+    ``rejected`` are other cells that matched.
+    """
 
     state: BaselineState
     baseline_id: Id | None
@@ -69,11 +77,14 @@ def choose_baseline(
     equivalence_margin_percent: float,
     max_age_days: float,
 ) -> BaselineChoice:
-    """Choose a cell's baseline among the native cells of its lab.
+    """Choose the baseline of a cell among the cells of its lab.
 
-    Preferred in order: same bit width, same OS, same study, most similar OS, equal
-    vCPUs, memory and options. If the remaining means differ by at most
-    ``equivalence_margin_percent``, the latest is chosen; else the choice is ambiguous.
+    Native cells match if host, case and scenario are equal. Preferred in order: same
+    bit width, same OS, same study, most similar OS name, equal vCPUs, memory and
+    options. If the means of the remaining cells differ by at most
+    ``equivalence_margin_percent``, the latest is chosen, otherwise the choice is
+    ambiguous. A baseline measured more than ``max_age_days`` before or after the cell
+    is stale.
     """
     if cell.is_native:
         return BaselineChoice("native", None, Sentence("This is the native result."))
@@ -104,7 +115,7 @@ def choose_baseline(
     preferred = sorted(_preferred(cell, partners), key=_recency)
     means = [candidate.mean for candidate in preferred]
     low, high = min(means), max(means)
-    # Means of 0 or less have no difference in percent.
+    # A difference in percent exists only for means above 0.
     difference = (high - low) / low * 100 if low > 0 else math.inf
     if low != high and difference > equivalence_margin_percent:
         disagreement = Sentence(
@@ -133,7 +144,7 @@ def native_key(native: CellConditions) -> tuple[object, ...]:
 
 
 def candidate_native_keys(cell: CellConditions) -> tuple[tuple[object, ...], ...]:
-    """Return the keys of matching native cells, best match first."""
+    """Return the `native_key` of native cells that match a cell, best match first."""
     other_bits = (32, 64) if cell.guest_bits is None else (None,)
     return tuple(
         (cell.host, bits, *_baseline_scenario_key(cell))

@@ -1,4 +1,7 @@
-"""Shapes of many small cells at once, bit-equal to `distribution_shape.find_shape`."""
+"""Distribution shapes of many small cells at once.
+
+The results are equal to those of `distribution_shape.find_shape`, bit by bit.
+"""
 
 import math
 from collections import defaultdict
@@ -25,6 +28,8 @@ MAX_FLOAT: Final = float(np.finfo(float).max)
 
 
 class CellReadings(NamedTuple):
+    """Arguments of `distribution_shape.find_shape` for one cell."""
+
     values: Sequence[float]
     sessions: Sequence[Hashable]
     resolution: float | None
@@ -32,6 +37,7 @@ class CellReadings(NamedTuple):
 
 
 def find_shapes(cells: Sequence[CellReadings], *, band: float) -> list[Shape]:
+    """Return the shapes, computed together for simple cells with equally many runs."""
     indices_by_count: dict[int, list[int]] = defaultdict(list)
     for index, (values, sessions, resolution, is_ordered) in enumerate(cells):
         n = len(values)
@@ -64,7 +70,7 @@ def _plain_shapes(
     is_ordered = [cell.is_ordered for cell in cells]
     n = values.shape[1]
     cutoff = bimodal_cutoff(n) or 0.0
-    # Values that are not finite are an error that `find_shape` raises.
+    # `find_shape` raises the error for values that are not finite.
     is_plain = np.isfinite(values).all(axis=1)
     values[~is_plain] = 0.0
     unit = np.abs(values).max(axis=1)
@@ -110,7 +116,7 @@ def _plain_shapes(
 def _best_cuts(parts: Floats, step: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     n = parts.shape[1]
     centered = parts - parts.mean(axis=1)[:, None]
-    # Sum in the order of `@` for a single row.
+    # Sum in the order in which `@` sums a single cell, to get the same bits.
     squares = np.matmul(centered[:, None, :], centered[:, :, None])[:, 0, 0]
     total = squares + n * step * step / 12
     order = np.argsort(parts, axis=1, kind="stable")

@@ -1,7 +1,8 @@
-"""Bimodality: whether runs fall into two groups of different speed.
+"""Detection of bimodal runs, which form two groups of different speed.
 
-The best cut of the sorted runs must explain more variance within sessions than a cutoff
-that unimodal runs rarely reach.
+The sorted runs are cut into the two groups that explain most of the variance within
+sessions. The runs are bimodal if this share of the variance exceeds a cutoff that
+unimodal runs rarely reach.
 """
 
 from __future__ import annotations
@@ -19,25 +20,28 @@ from benchmarks.analysis.intervals import Floats
 from benchmarks.analysis.run_order import Indices, session_means
 
 MIN_RUNS: Final = 5
-# 99 % quantiles of eta squared for a uniform distribution.
+# By number of runs: 99 % quantiles of eta squared, the share of the variance that the
+# best cut explains, for uniformly distributed runs.
 CUTOFFS: Final = {
     **{5: 0.990, 6: 0.981, 7: 0.972, 8: 0.961, 9: 0.952, 10: 0.943},
     **{11: 0.935, 12: 0.928, 15: 0.911, 20: 0.890, 30: 0.866, 50: 0.840},
 }
+# The cutoff for infinitely many runs.
 CUTOFF_LIMIT: Final = 0.75
 OUTLIER_Z: Final = 3.5
 # Smaller groups are outliers, not a mode.
 MIN_MODE_SHARE: Final = 0.15
 MIN_MODE_RUNS: Final = 3
-# Cut off at both ends to measure the width of the middle.
+# This share of the runs at each end is outside of the middle, whose width is measured.
 TAIL_SHARE: Final = 0.1
-# The cutoff moves towards 1 by this / m^2 for sessions of m runs (simulated).
+# For sessions of m runs, the distance of the cutoff from 1 is reduced by the share
+# 1.45 / m^2 (from simulations).
 CUTOFF_SESSION_FACTOR: Final = 1.45
 
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """One mode: its median, share (0 to 1) and number of runs."""
+    """A mode: its median, its share of the runs (0 to 1) and its number of runs."""
 
     median: float
     share: float
@@ -51,10 +55,12 @@ class Mode:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModeSplit:
-    """Modes of values ordered by session.
+    """One or two modes of a cell's values, which are ordered by session.
 
-    ``groups`` are the indices of each mode. ``eta_squared`` and ``cutoff`` are None
-    below 5 runs.
+    ``session_adjusted`` are the values without the differences between sessions.
+    ``groups`` has the indices of each mode, lower mode first. ``eta_squared`` is the
+    share of variance that two groups explain. With too few runs, it and ``cutoff`` do
+    not exist.
     """
 
     session_adjusted: Floats
@@ -84,7 +90,7 @@ def _median(values: Floats) -> float:
 def bimodal_cutoff(n: int) -> float | None:
     """Return the share of variance that two modes must explain; None below 5 runs.
 
-    Interpolated in 1/sqrt(n).
+    Cutoffs between those of `CUTOFFS` are interpolated linearly in 1/sqrt(n).
     """
     if n < MIN_RUNS:
         return None
@@ -99,7 +105,8 @@ def find_modes(
 ) -> ModeSplit:
     """Find two modes, each with at least 15 % of the runs and at least 3 runs.
 
-    If outliers hide the modes, the search is repeated without them.
+    ``step`` is the resolution of the values, whose rounding counts as variance. If
+    outliers hide the modes, the search is repeated without them.
     """
     all_runs = np.arange(values.size)
     labels = np.repeat(np.arange(len(session_sizes)), session_sizes)
@@ -136,7 +143,8 @@ def find_modes(
 def outliers_in(split: ModeSplit, groups: tuple[Indices, ...], step: float) -> set[int]:
     """Return indices of values with a modified z above 3.5 within their mode.
 
-    z = 0.6745 (x - median) / MAD (Iglewicz and Hoaglin, 1993).
+    z = 0.6745 |x - median| / MAD (Iglewicz and Hoaglin, 1993). MAD is at least half of
+    ``step``, the resolution.
     """
     outliers: set[int] = set()
     for group in groups:
@@ -150,7 +158,10 @@ def outliers_in(split: ModeSplit, groups: tuple[Indices, ...], step: float) -> s
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Split:
-    """The best cut; ``smaller`` counts only sessions with both groups."""
+    """The best cut into two groups.
+
+    ``smaller`` are the runs of the smaller group in sessions that have both groups.
+    """
 
     eta_squared: float
     cutoff: float | None

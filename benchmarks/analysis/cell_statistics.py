@@ -10,7 +10,7 @@ from decimal import Decimal
 class Summary:
     """Statistics of a cell's run means; ``m2`` is the sum of squared deviations.
 
-    Quartiles are Hyndman and Fan's type 7.
+    The quartiles are of type 7 of Hyndman and Fan.
     """
 
     n: int
@@ -24,9 +24,10 @@ class Summary:
 
 
 def summarize(run_means: Sequence[float]) -> Summary:
-    """Return the statistics; ValueError for no or non-finite values.
+    """Return the statistics of a cell's run means.
 
-    Mean and m2 are computed exactly and rounded once.
+    The mean and ``m2`` are computed exactly and rounded once. Raise ValueError without
+    values, or if one is not finite.
     """
     if not run_means:
         raise ValueError("a cell without runs has no statistics")
@@ -34,8 +35,8 @@ def summarize(run_means: Sequence[float]) -> Summary:
         raise ValueError("a run mean is not a finite number")
     values = sorted(run_means)
     n = len(values)
-    # Floats would lose the spread of readings far from 0; dividing two integers rounds
-    # once.
+    # Sums of floats would lose a spread that is small relative to the mean. Python
+    # rounds the quotient of two integers once.
     ratios = [float(value).as_integer_ratio() for value in values]
     step = max(denominator for _, denominator in ratios)
     integers = [above * (step // below) for above, below in ratios]
@@ -55,6 +56,6 @@ def summarize(run_means: Sequence[float]) -> Summary:
 
 
 def last_digit_step(value: float) -> float:
-    """Return the step of the last decimal place: 0.01 for 12.34, at most 1."""
+    """Return the value of a number's last decimal place: 0.01 for 12.34, at most 1."""
     exponent = Decimal(repr(float(value))).normalize().as_tuple().exponent
     return 10.0 ** min(0, int(exponent))

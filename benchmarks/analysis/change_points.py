@@ -19,14 +19,17 @@ MIN_SEGMENT_RUNS: Final = 10
 ALPHA: Final = 0.01
 PERMUTATIONS: Final = 999
 MIN_READING: Final = 1e-75
-"""Ratios of two levels stay finite."""
+"""Values from this to its reciprocal have finite ratios."""
 MAX_RUNS: Final = 2000
-"""The work grows with runs times permutations."""
+"""Only the latest runs are searched, because the time grows with their number."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangePoint:
-    """A new level from run ``run_index`` on; None for a level without one figure."""
+    """A change of the mean of a series, from the run at ``run_index`` on.
+
+    ``before`` and ``after`` exist only if a single figure describes the runs there.
+    """
 
     run_index: int
     before: float | None
@@ -41,7 +44,10 @@ class ChangePoint:
 
 
 def change_points(means: Sequence[float]) -> tuple[ChangePoint, ...] | None:
-    """Return change points; None below 20 runs or for readings out of range."""
+    """Return the change points of a series of run means, in order.
+
+    Return None for fewer than 20 runs, or if a value is outside 1e-75 to 1e75.
+    """
     values = np.asarray(means, dtype=float)[-MAX_RUNS:]
     if len(values) < 2 * MIN_SEGMENT_RUNS or not np.all(
         (values > MIN_READING) & (values < 1 / MIN_READING)
@@ -70,7 +76,7 @@ def _search(
     statistics = _statistics(logs[np.newaxis])[0]
     split = MIN_SEGMENT_RUNS + int(np.argmax(statistics))
     shuffled = random.permuted(np.tile(logs, (PERMUTATIONS, 1)), axis=1)
-    # Sums in another order differ in their last digits.
+    # Summing the same values in another order changes the last digits.
     largest = float(statistics.max()) * (1 - 1e-9)
     is_as_large = _statistics(shuffled).max(axis=1) >= largest
     p = float((1 + is_as_large.sum()) / (1 + PERMUTATIONS))

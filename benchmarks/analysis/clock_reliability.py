@@ -1,10 +1,11 @@
-"""Clocks that time runs, and how far to trust them (``docs/method.md``).
+"""Clocks that time runs, and how far they can be trusted (``docs/method.md``).
 
-A guest that counts timer ticks loses time when its host is busy, which only an external
-time server reveals. ``clock`` in a run's facts, in microseconds: the guest's offsets to
-the server (``offset_start_us``, ``offset_end_us``), the duration by each clock
-(``local_us``, ``external_us``) with its error ``interval_bound_us``, and the observed
-clock step ``resolution_us``.
+A guest that counts timer ticks loses time when its host is busy. Only a time server
+outside the host reveals this. The fact ``clock`` of a run contains, in microseconds:
+the guest's offsets to the server (``offset_start_us``, ``offset_end_us``), the duration
+by each clock (``local_us``, ``external_us``), the error of the latter
+(``interval_bound_us``), and the smallest observed step of the guest's clock
+(``resolution_us``).
 """
 
 import math
@@ -63,13 +64,16 @@ class TimedDuration:
 
 @dataclass(frozen=True, slots=True)
 class GuestClock:
-    """A guest's clock compared with the time server's; offsets are guest - server."""
+    """A guest's clock compared with the time server's.
+
+    Offsets are guest time minus server time.
+    """
 
     guest_s: float
     offset_start_s: float
     offset_end_s: float
     resolution_s: float = 0.0
-    """Infinite if unknown and too coarse."""
+    """Infinite if not reported although the clock did not advance during a request."""
 
     def is_too_coarse(self, margin: float = 0.02) -> bool:
         return self.resolution_s > margin / 2 * self.guest_s
@@ -84,6 +88,8 @@ class GuestClock:
 
 @dataclass(frozen=True, slots=True)
 class TimeTrust:
+    """How far a run's time can be trusted, and its (corrected) duration."""
+
     trust: Trust
     duration_s: float
     sentence: str
@@ -91,6 +97,8 @@ class TimeTrust:
 
 @dataclass(frozen=True, slots=True)
 class ClockReport:
+    """A reported clock comparison; the server's duration may be missing."""
+
     guest: GuestClock
     external: TimedDuration | None
 
@@ -129,10 +137,12 @@ def trust_guest(
     margin: float = 0.02,
     clock_phrase: Sentence = GUEST_CLOCK_PHRASE,
 ) -> TimeTrust:
-    """Return the trust in a run timed by its guest, corrected by the server's time.
+    """Return the trust in a run that the guest's clock timed.
 
-    Faults: an offset over 50 ms, a drift over 500 ppm beyond the error bound, a clock
-    step over half the margin. ValueError without a duration.
+    Faults are an offset over 50 ms, a drift over both 500 ppm and the server's error,
+    and a clock step over half of the margin. With a fault, the duration is corrected to
+    the server's if that is precise enough, and suspect otherwise. Raise ValueError for
+    a duration of 0.
     """
     if not 0 < clock.guest_s < math.inf:
         raise ValueError("a run has a duration above 0")
@@ -238,7 +248,9 @@ def _resolution_s(clock: Mapping[str, Any]) -> float:
     return math.inf if 0 in trips else 0.0
 
 
-def _unreported(facts: Mapping[str, Any], duration_s: float) -> GuestClock | None:
+def _clock_without_offsets(
+    facts: Mapping[str, Any], duration_s: float
+) -> GuestClock | None:
     clock, execution = facts.get("clock"), facts.get("execution")
     if not isinstance(clock, dict):
         return None
@@ -255,14 +267,16 @@ def run_trust(
     duration_s: float = 0.0,
     margin: float = 0.02,
 ) -> TimeTrust | None:
-    """Return the trust in a run's clock; None if the clock is not reported."""
+    """Return the trust in the time of a run; None if its clock is not reported."""
     report = read_clock_report(facts)
     clock_phrase = GUEST_CLOCK_PHRASE if is_virtual else MACHINE_CLOCK_PHRASE
     if report is None:
         if clock not in CLOCKS:
             return None
         unchecked = (
-            _unreported(facts, duration_s) if clock in ("guest", "local") else None
+            _clock_without_offsets(facts, duration_s)
+            if clock in ("guest", "local")
+            else None
         )
         if unchecked and unchecked.is_too_coarse(margin):
             return trust_guest(unchecked, margin=margin, clock_phrase=clock_phrase)
@@ -271,7 +285,7 @@ def run_trust(
         return trust_external(report.external, margin=margin)
     if clock == "external" and report.guest.is_too_coarse(margin):
         return trust_guest(report.guest, margin=margin, clock_phrase=clock_phrase)
-    # A report overrides the machine's own clock even on bare metal.
+    # Even on bare metal, a reported comparison says more than the kind of the clock.
     if clock in CLOCKS and is_external(clock, is_virtual=True):
         return trust_by_kind(clock, duration_s, is_virtual=is_virtual)
     return trust_guest(
@@ -282,7 +296,11 @@ def run_trust(
 def figures_trust(
     clock: str, facts: Mapping[str, Any], *, is_virtual: bool, margin: float = 0.02
 ) -> str:
-    """Return the trust in figures that a tool computed itself."""
+    """Return the trust in figures that a tool computed itself; empty if unknown.
+
+    They contain the uncorrected duration, so a correction by more than half of the
+    margin makes them suspect.
+    """
     trust = run_trust(clock, facts, is_virtual=is_virtual, margin=margin)
     report = read_clock_report(facts)
     if trust is None:

@@ -1,4 +1,4 @@
-"""Comparability of two systems by their facts, and the nearest case."""
+"""Comparability of two systems by their facts, and search for the most similar case."""
 
 import math
 import re
@@ -15,7 +15,7 @@ Facts = Mapping[str, str]
 MACHINE_FACTS: Final = {"host_kernel": "kernel", "host_firmware": "firmware"}
 NearCaseKind = Literal["other_parameters", "unit_mismatch"]
 
-# Parameters that define what was measured, not how.
+# Cases that differ in one of these parameters measure different things.
 SUBJECT_PARAMETERS: Final = frozenset(
     {
         *("access", "by", "container", "counter", "disk", "domain", "function"),
@@ -24,7 +24,7 @@ SUBJECT_PARAMETERS: Final = frozenset(
         *("stressor", "test", "type", "uri", "vcpu", "workload"),
     }
 )
-# With more differences it is another benchmark, not another setting.
+# Cases with more differences are different benchmarks, not different settings.
 MAX_LISTED_DIFFERENCES: Final = 3
 
 NATIVE_NEAR_CASE_SENTENCES: Final[Mapping[NearCaseKind, str]] = {
@@ -45,6 +45,8 @@ _NUMBER = re.compile(r"([+-]?[\d.]+(?:[eE][+-]?\d+)?)\b ?(\S*)")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
+    """A fact with two different values; empty means not reported."""
+
     name: str
     one: str
     other: str
@@ -66,10 +68,11 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Comparability:
-    """The comparability of two systems.
+    """Whether the results of two systems can be compared, and why.
 
-    Green: only studied facts differ. Amber: other facts or several studied ones differ.
-    Red: not comparable.
+    The rating is full if only studied facts differ. It is limited if other facts
+    (``unwanted``) or several studied facts differ, and none if the results cannot be
+    compared.
     """
 
     rating: ComparabilityRating
@@ -90,9 +93,9 @@ def other_os_sentence(guest: str, host: str) -> Sentence:
 def efficiency(
     value: float, baseline: float, better: Literal["higher", "lower", "neither"]
 ) -> float:
-    """Return VM / native if higher is better, native / VM if lower is.
+    """Return value / baseline if higher is better, baseline / value if lower is better.
 
-    Raise InvalidError without a finite ratio or a better direction.
+    Raise InvalidError if neither is better or the ratio is not a finite number above 0.
     """
     if better == "neither":
         raise InvalidError(
@@ -130,9 +133,10 @@ def efficiency(
 def compare_facts(
     one: Facts, other: Facts, *, studied_names: Collection[str]
 ) -> Comparability:
-    """Compare the canonical facts of two systems; ``studied_names`` are under study.
+    """Compare the facts (canonical values) of two systems.
 
-    A fact that only one side reports is a difference.
+    ``studied_names`` are the facts whose effect is studied. A fact that only one system
+    reports is a difference.
     """
     differing = differences(one, other)
     studied = tuple(fact for fact in differing if fact.name in studied_names)
@@ -153,9 +157,9 @@ def compare_facts(
 def warn_on_several_changes(
     comparability: Comparability, platform: Collection[str]
 ) -> Comparability:
-    """Return limited comparability if several studied dimensions differ at once.
+    """Return limited comparability if several studied facts differ at once.
 
-    The facts of the ``platform`` are one dimension.
+    The facts named in ``platform`` count as one.
     """
     names = {
         "" if fact.name in platform else fact.name for fact in comparability.studied
@@ -185,7 +189,11 @@ def _join_differences(differing: tuple[Difference, ...]) -> Sentence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredCase:
-    """A measured case; ``display_parameters`` are as entered."""
+    """A case: a metric of a tool with parameters.
+
+    ``display_parameters`` are the parameters as entered. ``equivalent_metrics`` are
+    metrics of the tool that measure the same in another unit.
+    """
 
     tool: str
     metric: str
@@ -235,7 +243,10 @@ class NearCase:
 def nearest_case(
     wanted: MeasuredCase, others: Iterable[MeasuredCase]
 ) -> NearCase | None:
-    """Return the nearest case: few and close differences first, then another unit."""
+    """Return the most similar case, or None if all are too different.
+
+    Cases with few and small differences are preferred. A different unit comes last.
+    """
     ranked_cases = (
         (_rank(near), near) for case in others if (near := _near(wanted, case))
     )
@@ -260,8 +271,8 @@ def _near(wanted: MeasuredCase, candidate: MeasuredCase) -> NearCase | None:
         return None
     is_same_work = not differing and candidate.metric in wanted.equivalent_metrics
     is_same_work &= candidate.better == wanted.better
-    # Convertible units (a latency in ms, a total time in s) belong to different
-    # figures.
+    # Figures in convertible units (a latency in ms, a total time in s) do not measure
+    # the same in different units.
     is_same_work &= not _is_convertible(wanted.unit, candidate.unit)
     if is_same_work and unit.one != unit.other:
         return NearCase("unit_mismatch", wanted, candidate, (unit,))
@@ -294,7 +305,7 @@ def _distance(difference: Difference) -> float:
     values = [abs(float(match[1])) for match in (first, second)]
     if not all(0 < value < math.inf for value in values):
         return math.inf
-    # The ratio of 1e-300 and 1e300 would underflow.
+    # Subtract logarithms because the ratio of 1e-300 to 1e300 would underflow.
     return abs(math.log(values[0]) - math.log(values[1]))
 
 

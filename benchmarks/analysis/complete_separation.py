@@ -1,8 +1,8 @@
-"""Complete separation: every run of one side is beyond every run of the other.
+"""Complete separation: all runs of a cell are faster, or slower, than the baseline's.
 
-If both sides are equal, chance separates them in 2 of all assignments of runs to sides
-(Fisher, "The design of experiments", 1935, section 21). The units exchanged are runs
-within a session, or whole sessions.
+If the cell and the baseline are equally fast, chance separates them in 2 of all
+assignments of runs to the cell and the baseline (Fisher, "The design of experiments",
+1935, section 21). By design, runs are exchanged within sessions, or whole sessions are.
 """
 
 from dataclasses import dataclass
@@ -20,16 +20,20 @@ from benchmarks.analysis.session_intervals import (
 )
 from benchmarks.analysis.sessions import Indices, SessionStatistics
 
+# A larger difference (as a factor) cannot be an effect of different days.
 MAX_DAY_FACTOR: Final = 1.25
 MAX_CHANCE: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class SeparationRange:
-    """The range of a log ratio, from the extreme runs of both sides.
+    """The range of the log ratio between runs of a cell and of its baseline.
 
-    The chances are probabilities of separation if the sides are equal; ``n`` is the
-    number of runs of the smaller side; ``rounding`` is the effect of last digits.
+    ``low`` and ``high`` are the log ratios of the extreme runs, and ``rounding`` is how
+    much their last digits may change them. The chances are the probabilities of a
+    separation of equally fast sides: ``design_chance`` if the units of the session
+    design are exchanged, ``run_chance`` if single runs are. ``n`` is the smaller number
+    of runs.
     """
 
     low: Floats
@@ -40,7 +44,8 @@ class SeparationRange:
     n: Floats
 
     def direction(self, margin: float) -> NDArray[np.int8]:
-        """Return -1 if every run is slower beyond the margin, 1 if faster, else 0."""
+        """Return -1 if all runs are slower by more than the margin, 1 if faster, else
+        0."""
         slower = self.high + self.rounding < np.log1p(-margin)
         faster = self.low - self.rounding > np.log1p(margin)
         return np.asarray(faster * 1 - slower * 1, dtype=np.int8)
@@ -59,6 +64,7 @@ class SeparationRange:
 
     @property
     def p_values(self) -> Floats:
+        """Return ``design_chance`` if it is small enough, otherwise ``run_chance``."""
         return np.where(
             self.design_chance <= MAX_CHANCE, self.design_chance, self.run_chance
         )

@@ -1,6 +1,6 @@
 """Throughput, fairness and consolidation of k co-running VMs (``docs/method.md``).
 
-Slots hold rates; pass the reciprocals of times.
+A slot is one of the VMs. Slots have rates: pass the reciprocals of times.
 """
 
 import math
@@ -17,9 +17,10 @@ from benchmarks.analysis.verdicts import DEFAULT_MARGIN
 from benchmarks.sentences import Sentence, template
 
 CoRunTable = Sequence[Sequence[float]]
+"""Rates: one row per repetition of a co-run, one column per slot."""
 
 MIN_OVERLAP: Final = 0.9
-# The square of a rate must be above 0.
+# The square of a smaller rate would underflow to 0.
 MIN_RATE: Final = 1e-75
 
 SUM_TOO_LARGE: Final = template(
@@ -34,6 +35,9 @@ SUM_TOO_SMALL: Final = template(
 
 @dataclass(frozen=True, slots=True)
 class Fairness:
+    """Jain's index (1: all slots are equal) with its 95 % interval over ``n``
+    co-runs."""
+
     jain: float
     low: float | None
     high: float | None
@@ -42,7 +46,7 @@ class Fairness:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A CPU-bound time relative to its target; ``ratio`` = measured / target."""
+    """Target times of a CPU-bound run; each ``ratio`` is measured / target."""
 
     ideal_s: float
     ideal_ratio: float
@@ -52,6 +56,9 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class SumCheck:
+    """A printed sum, checked; ``rounding`` is the largest difference due to
+    rounding."""
+
     printed: float
     recomputed: float
     rounding: float
@@ -83,6 +90,8 @@ class SumCheck:
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
+    """Co-runs of one number of VMs; ``scaling`` is the sum relative to a single VM."""
+
     vm_count: int
     sum: float
     relative_half_width: float | None
@@ -94,7 +103,10 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True)
 class Consolidation:
-    """Sum, mean and fairness per number of VMs; the sum grows up to ``knee``."""
+    """Sum, mean and fairness for each number of VMs.
+
+    ``knee`` is the number of VMs up to which the sum increases.
+    """
 
     points: tuple[CurvePoint, ...]
     knee: int
@@ -105,10 +117,10 @@ class Consolidation:
 
 
 def fairness(coruns: CoRunTable) -> Fairness:
-    """Return J = (sum x)^2 / (k sum x^2) with its jackknife interval over co-runs.
+    """Return Jain's index J = (sum x)^2 / (k sum x^2), with its interval over co-runs.
 
-    R. Jain, D. Chiu and W. Hawe (DEC-TR-301, 1984); jackknife (B. Efron, 1982) on
-    ln(1/J - 1), which covers 92 to 96 % in simulations.
+    R. Jain, D. Chiu and W. Hawe (DEC-TR-301, 1984). The interval is a jackknife (B.
+    Efron, 1982) on ln(1/J - 1), which covers 92 to 96 % in simulations.
     """
     values = _rates_array(coruns)
     n, k = values.shape
@@ -116,11 +128,11 @@ def fairness(coruns: CoRunTable) -> Fairness:
     jain = float(squared.sum() / (k * squares.sum()))
     if n == 1:
         return Fairness(jain, None, None, n)
-    # Sum again for each omission: subtracting would lose digits.
+    # Add up the remaining co-runs each time, because subtracting would lose digits.
     is_kept = 1 - np.eye(n)
     jain_without_one = (is_kept @ squared) / (k * (is_kept @ squares))
     unfairness = 1 / np.append(jain_without_one, jain) - 1
-    # Equal slots have no logarithm, and equal co-runs no spread.
+    # The logarithm does not exist for equal slots, the spread not for equal co-runs.
     if (unfairness < 1e-12).any() or np.ptp(unfairness) < 1e-12:
         return Fairness(jain, None, None, n)
     logs = np.log(unfairness)
@@ -150,9 +162,10 @@ def cpu_target(
     cores: int,
     full_s: float | None = None,
 ) -> Target:
-    """Return the target for a CPU-bound time with v virtual CPUs on c physical cores.
+    """Return the targets of a CPU-bound time with v virtual CPUs on c physical cores.
 
-    Ideal: ``single_s`` x max(1, v/c); full load (LMU): ``full_s`` x v/c.
+    The ideal target is ``single_s`` (one VM) x max(1, v/c). The target at full load
+    (LMU), from v = c on, is ``full_s`` (as many VMs as cores) x v/c.
     """
     if min(virtual, cores) < 1:
         raise ValueError("a target needs at least one virtual and one physical core")
@@ -206,7 +219,7 @@ def _positive(name: str, value: float) -> float:
 def consolidation(coruns_by_k: Mapping[int, CoRunTable]) -> Consolidation:
     """Return the curve over the number of VMs, and its knee.
 
-    ValueError without co-runs, or if a co-run of k VMs does not have k slots.
+    Raise ValueError without co-runs, or if a co-run of k VMs does not have k slots.
     """
     if not coruns_by_k:
         raise ValueError("a consolidation curve needs at least one co-run")

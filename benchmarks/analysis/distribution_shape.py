@@ -1,8 +1,9 @@
-"""The shape of a cell's runs: whether one figure can describe them.
+"""Distribution shape of a cell's runs: whether a single figure describes them.
 
-A finding rules out a single figure only if it matters: a second mode beyond the band; a
-drift, period or first run that moves the mean by more than a quarter of the band. Lag-1
-dependence is part of the interval instead.
+No single figure describes runs with two modes that differ by more than the band (the
+equivalence margin), or with a drift, a period or a different first run that shifts the
+mean by more than a quarter of the band. Dependence of each run on the previous one (lag
+1) does not count, because the confidence interval includes it.
 """
 
 import math
@@ -36,11 +37,11 @@ from benchmarks.analysis.sessions import REPEATED_SESSIONS, lag_one_autocorrelat
 from benchmarks.sentences import Sentence, join_sentences, pluralized
 
 DEFAULT_BAND: Final = 0.02
-# Relative to the band.
+# Smaller shifts of the mean, relative to the band, are ignored.
 MIN_SHIFT_PART: Final = 0.25
-# An infinite number cannot be stored.
+# Larger relative shifts are stored as this number, because infinity cannot be stored.
 MAX_SHIFT: Final = 1e6
-# Relative to the largest reading.
+# The coarsest resolution, relative to the largest value.
 MAX_STEP: Final = 1e3
 
 
@@ -48,9 +49,11 @@ MAX_STEP: Final = 1e3
 class Shape:
     """The shape of a cell's runs.
 
-    Bimodal runs have two ``modes``, lower first; ``close_modes`` are within the band.
-    ``mean_shifts`` has the relative shift by each finding, ``drift`` the relative
-    change over a session.
+    Bimodal runs have two ``modes``, lower first. ``close_modes`` differ by less than
+    the band and count as one mode. ``outliers`` are indices of runs. ``mean_shifts``
+    has the relative shift of the mean by each finding: ``periodic``, ``drift``,
+    ``first_run``. ``drift`` is the relative change over a session, negative if it
+    falls.
     """
 
     n: int
@@ -93,6 +96,7 @@ class Shape:
 
     @property
     def shape_codes(self) -> tuple[str, ...]:
+        """The findings that rule out a single figure."""
         counting = [code for code in self.mean_shifts if self.is_relevant(code)]
         return (*(() if self.is_unimodal else ("bimodal",)), *counting)
 
@@ -106,7 +110,7 @@ class Shape:
     def first_run_and_rho(
         self, run_means: Sequence[float]
     ) -> tuple[float | None, float | None]:
-        """Return a session's outlying first run and the others' autocorrelation."""
+        """Return a session's outlying first run, and the others' autocorrelation."""
         first = run_means[0] if self.is_relevant("first_run") else None
         slope = self.order.slope if self.order and self.is_relevant("drift") else None
         later = run_means if first is None else run_means[1:]
@@ -114,7 +118,7 @@ class Shape:
 
     @property
     def sentence(self) -> Sentence:
-        """Relevant findings: "59 (64 %) and 109 (36 %), alternating with period 3"."""
+        """Findings: "two speeds, 59 (64%) and 109 (36%), alternating with period 3"."""
         findings = [_describe_modes(self)]
         findings += [
             _describe_finding(self, code)
@@ -151,12 +155,13 @@ def find_shape(
     resolution: float | None = None,
     is_ordered: bool = True,
 ) -> Shape:
-    """Return the shape of one value per run, in order.
+    """Return the shape of a cell from the mean of each run, in order.
 
-    ``sessions`` has an entry per run (None: time unknown). ``resolution`` (default: the
-    last decimal place used, at most 1): its rounding, resolution^2 / 12, counts as
-    spread within a mode. Without ``is_ordered`` only modes and outliers are tested.
-    ValueError without runs or for values that are not finite.
+    ``sessions`` has the session of each run (None: time unknown), ``band`` is the
+    relative equivalence margin. Rounding to ``resolution`` (default: the last decimal
+    place used, at most 1) counts as spread within a mode, resolution^2 / 12. Without
+    ``is_ordered``, only modes and outliers are tested. Raise ValueError without runs,
+    or for values that are not finite.
     """
     values = np.asarray(run_means, dtype=float)
     if not values.size or not np.isfinite(values).all():
@@ -176,7 +181,7 @@ def find_shape(
     if is_ordered and not is_split:
         first_p, first_shift = _first_run(parts, sizes, step)
     is_first_outlying = first_p is not None and first_p <= FALSE_ALARM
-    # An outlying first run looks like a drift.
+    # Exclude outlying first runs from this test, because they look like a drift.
     later, lengths = (
         _without_first(parts, sizes) if is_first_outlying else (parts, sizes)
     )
@@ -249,14 +254,16 @@ def _mean_shifts(
         )
     shifts = []
     if order.slope is not None:
-        # A session of one run has no change; weigh the others as the mean does.
+        # Average the change from the first to the last run over sessions, weighted by
+        # their numbers of runs. A session of one run has no change.
         change = math.fsum(size * (size - 1) for size in sizes) / n
         shift = abs(order.slope) * change
         drift = math.copysign(_relative_shift(shift, parts), order.slope)
         shifts.append(shift / 2)
-    # A period also causes autocorrelation.
+    # A period causes autocorrelation at its multiples.
     is_periodic = order.lag and order.period and order.lag % order.period == 0
-    # The interval already covers dependence at lag 1, and three or more sessions.
+    # The confidence interval includes dependence at lag 1. With three or more sessions,
+    # it is over sessions and includes all dependence within them.
     is_counted = order.lag == 1 or len(sizes) >= REPEATED_SESSIONS
     if order.lag is not None and not is_periodic and not is_counted:
         freedom = n - len(sizes) + 1

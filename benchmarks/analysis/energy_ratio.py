@@ -1,6 +1,7 @@
-"""Energy per unit of work (``docs/method.md``, energy).
+"""Energy per unit of work (``docs/method.md``, "Energy").
 
-The gain error of one meter cancels in a ratio; the errors of two meters add up.
+If one meter measured both energies, its gain error cancels in their ratio. The errors
+of two meters add up.
 """
 
 import math
@@ -18,7 +19,7 @@ MAX_ENERGY_RATIO: Final = 1e75
 # Watts up? Pro: +-1.5 %, uniformly distributed.
 GAIN_ERROR: Final = 0.015
 EXTERNAL_METER_TOOLS: Final = frozenset({"watts-up", "power-csv", "ipmi-dcmi"})
-"""Tools that measure longer than the work."""
+"""Meters that may measure longer than the work."""
 RUN_TIME_METRICS: Final = frozenset({"total time", "test duration"})
 """Metrics of the duration of a whole run."""
 
@@ -46,6 +47,8 @@ class EnergyPerWork:
 
 @dataclass(frozen=True, slots=True)
 class MeterFacts:
+    """A power meter; ``gain_error`` is relative, None if unknown."""
+
     name: str
     gain_error: float | None
     is_cpu_only: bool = False
@@ -53,7 +56,10 @@ class MeterFacts:
 
 @dataclass(frozen=True, slots=True)
 class EnergyRatio:
-    """A ratio of energies per work: 1.2 means 20 % more than the reference."""
+    """A ratio of energies per unit of work: 1.2 means 20 % more than the reference.
+
+    ``reason`` says why an interval is missing.
+    """
 
     ratio: float
     low: float | None = None
@@ -76,9 +82,10 @@ class EnergyRatio:
 def per_work(
     energy_j: float, duration_s: float, operations: float | None = None
 ) -> EnergyPerWork:
-    """Return J per operation, operations per J, and the energy-delay product.
+    """Return J per operation, operations per J, and the energy-delay product (J s).
 
-    Energy x time: R. Gonzalez and M. Horowitz (1996).
+    The product is energy x time: R. Gonzalez and M. Horowitz (1996). Raise ValueError
+    for values that are not above 0.
     """
     _require_positive(energy=energy_j, duration=duration_s)
     if operations is None:
@@ -91,7 +98,7 @@ def per_work(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeterTotal:
-    """A meter's total. Stopped by hand, it runs longer than the work."""
+    """The total of a meter that may have run longer than the work."""
 
     total_j: float
     metered_s: float
@@ -109,7 +116,7 @@ class MeterTotal:
 
     @property
     def energy_j(self) -> float | None:
-        """Mean power x the work's time; too low if the meter also ran while idle."""
+        """Mean power x the work's time. Too low if the meter also ran while idle."""
         return None if self.work_s is None else self.mean_w * self.work_s
 
     def without_idle_j(self, idle_w: float | None) -> float | None:
@@ -126,17 +133,19 @@ class MeterTotal:
 
 
 def gain_log_variance(*gain_errors: float) -> float:
-    """Return the variance that meters' gain errors add to ln(energy ratio).
+    """Return the variance that the gain errors of meters add to ln(energy ratio).
 
-    a^2/3 for each (a uniform error of +-a: GUM, JCGM 100:2008, 4.3.7).
+    This is a^2/3 for each meter, the variance of a uniform error of +-a (GUM, JCGM
+    100:2008, 4.3.7).
     """
     return sum(error**2 for error in gain_errors) / 3
 
 
 def gain_margin(gain_error: float = GAIN_ERROR) -> float:
-    """Return the 95 % bound of the difference that two meters alone can cause.
+    """Return the difference that two meters alone cause in at most 5 % of cases.
 
-    The sum of two uniform errors of +-a stays within 2a (1 - sqrt(0.05)).
+    The sum of two uniform errors of +-a stays within 2a (1 - sqrt(0.05)) in 95 % of
+    cases.
     """
     return 2 * gain_error * (1 - math.sqrt(0.05))
 
@@ -158,10 +167,10 @@ def mean_energy_ratio(
     baseline_joules: Sequence[float],
     meters: tuple[MeterFacts, MeterFacts],
 ) -> EnergyRatio | None:
-    """Return the ratio of two means.
+    """Return the ratio of two mean energies.
 
-    None for an energy of 0 or out of bounds, and for a CPU counter against a wall
-    meter.
+    Return None for an energy of 0 or out of bounds, and for a CPU counter and a meter
+    of the whole machine.
     """
     if (
         not cell_joules
@@ -187,9 +196,9 @@ def mean_energy_ratio(
 
 
 def meters_log_variance(meters: tuple[MeterFacts, MeterFacts]) -> float:
-    """Return the variance of a log ratio due to two meters.
+    """Return the variance that two meters add to a log ratio; 0 if they are the same.
 
-    ValueError if an accuracy is unknown.
+    Raise ValueError if they differ and the accuracy of one is unknown.
     """
     first, second = meters
     if first.name == second.name:
@@ -202,7 +211,8 @@ def meters_log_variance(meters: tuple[MeterFacts, MeterFacts]) -> float:
 def cost_unit(metric: str, unit: str, better: str) -> str:
     """Return the unit of the energy cost of a case; empty if it does not count work.
 
-    A rate in 1/s counts what its metric is named after, else operations.
+    For a rate in 1/s, the unit of work is the word before "rate" in the metric's name,
+    otherwise "operation".
 
     >>> cost_unit("throughput", "MB/s", "higher"), cost_unit("total time", "s", "lower")
     ('J/MB', 'J')

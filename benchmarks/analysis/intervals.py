@@ -21,14 +21,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr, stdtrit
 
 Floats: TypeAlias = NDArray[np.float64]
-# A polynomial of this degree in 1/df equals the quantile to 14 digits.
+# A polynomial in 1/df for each of these ranges of 1/df equals the t quantile to 14
+# digits.
 QUANTILE_PIECES: Final = ((0.0, 1 / 3), (1 / 3, 1.0))
 POLYNOMIAL_DEGREE: Final = 16
 MAX_TABLED_DF: Final = 1000
 
-WELCH_RUNS: Final = 5  # both sides may share one t quantile
+WELCH_RUNS: Final = 5  # fewer runs on one side: MOVER
+# g is the square of half the width of a mean's interval, relative to the mean.
 NOISY_G: Final = 0.2
-MIN_G: Final = 1e-31  # below it readings differ by float rounding only
+MIN_G: Final = 1e-31  # smaller: the readings differ by float rounding only
 NO_WARNINGS: Final = np.errstate(all="ignore")
 
 MIN_HODGES_LEHMANN_RUNS: Final = 10
@@ -41,16 +43,16 @@ class Method(IntEnum):
     SESSIONS = 3
 
 
-MAX_LOG: Final = 700.0
+MAX_LOG: Final = 700.0  # the exponential of more overflows
 
 
 @dataclass(frozen=True, slots=True)
 class RunStatistics:
-    """Statistics of many cells, one entry per cell.
+    """Statistics of the run means of many cells, one entry per cell.
 
-    ``variance`` is the sample variance of the run means, ``resolution`` the value of
-    the last printed digit, ``effective_runs`` the number of independent runs (None:
-    all).
+    ``variance`` is the sample variance, ``resolution`` the value of the last printed
+    digit, ``effective_runs`` the number of independent runs that the runs are worth
+    (None: all).
     """
 
     n: NDArray[np.int64]
@@ -63,6 +65,7 @@ class RunStatistics:
     def from_sums(
         cls, n: ArrayLike, mean: ArrayLike, m2: ArrayLike, resolution: ArrayLike
     ) -> RunStatistics:
+        """Build from ``m2``, the sums of squared deviations from the mean."""
         runs, means, squares, digits = np.broadcast_arrays(
             np.asarray(n, dtype=np.int64),
             *(np.asarray(numbers, dtype=float) for numbers in (mean, m2, resolution)),
@@ -90,9 +93,9 @@ class RunStatistics:
 
     @NO_WARNINGS
     def log_variance(self, n: ArrayLike | None = None) -> Floats:
-        """Return the variance of ln(mean), s^2 / (n mean^2), for these or ``n`` runs.
+        """Return the variance of ln(mean), s^2 / (n mean^2); ``n`` replaces the runs.
 
-        At least the variance of rounding, resolution^2 / 12 (GUM, F.2.2.1).
+        It is at least the variance of rounding, resolution^2 / 12 (GUM, F.2.2.1).
         """
         runs = (
             self.effective_n
@@ -112,8 +115,8 @@ class Intervals:
     """Ratios with their intervals; NaN where a ratio or an interval does not exist.
 
     ``log_half_width`` and ``standard_error`` are of the log ratio. ``df`` is NaN for
-    MOVER. ``baseline_g`` and ``cell_g``: 1 if the side's own interval reaches 0
-    (Fieller, 1954).
+    MOVER. ``baseline_g`` and ``cell_g`` are g of the two means: the interval of a mean
+    with g = 1 reaches 0 (Fieller, 1954).
     """
 
     ratio: Floats
@@ -199,11 +202,13 @@ def log_ratio_intervals(
     extra_log_variance: ArrayLike = 0.0,
     confidence: float = 0.95,
 ) -> Intervals:
-    """Return cell / baseline (baseline / cell if lower is better) with intervals.
+    """Return the ratio of each cell to its baseline, with its interval.
 
-    ``extra_log_variance`` is variance that repetition does not show. An interval does
-    not exist for a single run, for readings of 0 or less, for identical readings of
-    unknown resolution, and if a side's own interval reaches 0.
+    The ratio is cell / baseline, or baseline / cell if lower is better.
+    ``extra_log_variance`` is variance of the log ratio that repeated runs do not show.
+    An interval does not exist for a single run, for readings of 0 or less, for
+    identical readings of unknown resolution, and if the interval of either mean reaches
+    0.
     """
     probability = (1 + confidence) / 2
     extra = np.asarray(extra_log_variance, dtype=float)
@@ -249,6 +254,7 @@ def welch_df(
     baseline_n: ArrayLike,
     extra: Floats,
 ) -> Floats:
+    """Return Satterthwaite's degrees of freedom; ``extra`` is a known variance."""
     cell_df, baseline_df = np.asarray(cell_n) - 1.0, np.asarray(baseline_n) - 1.0
     df = (cell_variance + baseline_variance + extra) ** 2 / (
         cell_variance**2 / cell_df + baseline_variance**2 / baseline_df
@@ -258,6 +264,7 @@ def welch_df(
 
 @NO_WARNINGS
 def mean_interval_ends(cells: RunStatistics) -> tuple[Floats, Floats]:
+    """Return the ends of the 95 % intervals of means, computed on the log scale."""
     g = t_quantiles_of_runs(cells.n, 0.975) ** 2 * cells.log_variance()
     exists = (cells.n > 1) & (cells.mean > 0) & (g < 1) & (g > MIN_G)
     factor = np.exp(np.sqrt(np.where(exists, g, np.nan)))
@@ -289,7 +296,10 @@ def _t_quantile_95(freedom: int) -> float:
 
 
 def hodges_lehmann(run_means: ArrayLike) -> float:
-    """Return the median mean of all pairs of runs, each with itself included."""
+    """Return the median of the means of all pairs of runs, also of a run and itself.
+
+    Raise ValueError for fewer than 10 runs.
+    """
     values = _values(run_means)
     first, second = np.triu_indices(len(values))
     # The sum of two large floats may overflow.
@@ -304,7 +314,7 @@ def hodges_lehmann_ratio(
 ) -> float:
     """Return the median ratio of all pairs of a run and a baseline run.
 
-    ValueError for readings of 0 or less, or fewer than 10 runs on a side.
+    Raise ValueError for readings of 0 or less, or fewer than 10 runs on either side.
     """
     values, baselines = _values(run_means), _values(baseline_means)
     if min(values.min(), baselines.min()) <= 0:

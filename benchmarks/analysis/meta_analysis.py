@@ -47,10 +47,10 @@ UNDECIDED: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class PooledArrays:
-    """Pooled effects on the log scale, one entry per pool.
+    """Pooled effects on the log scale, one entry per pool; NaN for missing numbers.
 
     ``predicted_*`` is the prediction interval of another study, ``weight`` each
-    effect's share of its pool.
+    effect's share of the weights of its pool.
     """
 
     study_count: Indices
@@ -67,10 +67,10 @@ class PooledArrays:
 
 @dataclass(frozen=True, slots=True)
 class Heterogeneity:
-    """The heterogeneity of a pool's effects beyond their noise.
+    """The differences between the effects of a pool beyond their noise.
 
-    ``tau2`` is by REML, ``q`` Cochran's, ``mean_dl`` by DerSimonian and Laird;
-    ``leave_one_out`` has the mean without each effect.
+    ``tau2`` is by REML, ``q`` is Cochran's statistic, ``mean_dl`` the mean by
+    DerSimonian and Laird. ``leave_one_out`` has the mean without each effect.
     """
 
     tau2: float
@@ -103,9 +103,9 @@ def pool_effects(
     *,
     confidence: float = CONFIDENCE,
 ) -> PooledArrays:
-    """Pool effects (ln ratios) into ``count`` pools; two studies have no mean.
+    """Pool effects (ln ratios) into ``count`` pools; a pool of two effects has no mean.
 
-    ValueError for effects that are not finite or have no variance.
+    Raise ValueError for effects that are not finite or have no variance above 0.
     """
     y, v = (np.asarray(values, dtype=float) for values in (effects, variances))
     pool = np.asarray(pool_index, dtype=np.int64)
@@ -199,7 +199,11 @@ def heterogeneity(
     left_out: Sequence[int] | None = None,
     confidence: float = CONFIDENCE,
 ) -> Heterogeneity | None:
-    """Return the heterogeneity of a pool's effects; None below three."""
+    """Return the heterogeneity of a pool; None for fewer than three effects.
+
+    Means without one effect are computed only for the indices ``left_out`` (default:
+    all).
+    """
     y, v = np.asarray(effects, dtype=float), np.asarray(variances, dtype=float)
     k = y.size
     if k < MIN_POOLED_LABS:
@@ -236,7 +240,11 @@ def _leave_one_out(
 
 
 def interval_direction(low: float, high: float, margin: float = DEFAULT_MARGIN) -> int:
-    """Return the direction of an interval: -1, 1, 0 (equivalent), 2 (none)."""
+    """Return the direction of the interval of a log ratio.
+
+    -1 is slower, 1 faster, 0 equivalent within ``margin``, and `UNDECIDED` none of
+    these.
+    """
     below, above = float(np.log1p(-margin)), float(np.log1p(margin))
     if high < below:
         return -1
@@ -254,6 +262,7 @@ def grade_evidence(
     directions: Sequence[int],
     margin: float = DEFAULT_MARGIN,
 ) -> EvidenceStrength:
+    """Return the strength of a pool's evidence; intervals are of log ratios."""
     if not labs:
         return EvidenceStrength.NONE
     if i2 > HETEROGENEOUS and {-1, 1} <= set(directions):
@@ -277,8 +286,9 @@ def _pool_sums(pool: Indices, count: int) -> Callable[[Floats], Floats]:
 def _tau2_reml(y: Floats, v: Floats, pool: Indices, count: int) -> Floats:
     """Return tau^2 of each pool by Fisher scoring.
 
-    With weights w = 1 / (v + tau^2) and P the projection off the weighted mean, tau^2
-    grows by (y'PPy - tr P) / tr PP until it converges; at least 0.
+    With weights w = 1 / (v + tau^2) and P the projection off the weighted mean, each
+    step adds (y'PPy - tr P) / tr PP to tau^2, which stays at least 0, until it
+    converges.
     """
     sums = _pool_sums(pool, count)
     k = np.bincount(pool, minlength=count)
@@ -331,7 +341,7 @@ def _tau2_where_q_is(y: Floats, v: Floats, target: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class OverallPerformance:
-    """A system across benchmarks; ``spread`` is the geometric standard deviation."""
+    """A system over several cases; ``spread`` is the geometric standard deviation."""
 
     mean: float
     low: float | None
@@ -351,10 +361,10 @@ def overall_performance(
 ) -> tuple[OverallPerformance, ...]:
     """Return each system's geometric mean over the cases that all systems have.
 
-    ``ratios`` are (system x case). The 95 % interval covers the mean over all cases of
-    this kind (Mashey, Computer Architecture News 32 (2004)): ln(mean) +- t sqrt(v / k),
-    k - 1 degrees, v the variance between cases but at least the mean variance of the
-    runs.
+    ``ratios`` and ``log_variances`` are (system x case). The 95 % interval covers the
+    mean over all cases of this kind (Mashey, Computer Architecture News 32 (2004)):
+    ln(mean) +- t sqrt(v / k) with k - 1 degrees of freedom, where v is the variance
+    between the k cases, but at least the mean variance of the runs.
     """
     table = np.atleast_2d(np.asarray(ratios, dtype=float))
     noise = np.atleast_2d(np.asarray(log_variances, dtype=float))
@@ -383,7 +393,7 @@ def _overall(
     if count > 1:
         between = float(np.var(logs, ddof=1))
         known_variances = log_variances[np.isfinite(log_variances)]
-        # A few cases may agree by chance.
+        # A few cases may differ by chance less than their runs vary.
         variance = max(
             between, float(known_variances.mean()) if known_variances.size else 0.0
         )

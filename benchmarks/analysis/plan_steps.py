@@ -1,6 +1,7 @@
-"""Steps of a plan in order: systems x scenarios x tools x repetitions.
+"""Steps of a measurement plan: systems x scenarios x tools x repetitions.
 
-A round contains every step once: a slow change of the machine affects all alike.
+Each round contains every treatment once, so a slow change of the machine affects all of
+them alike.
 """
 
 import re
@@ -34,7 +35,8 @@ MAX_STEPS: Final = 5_000
 MEASURED: Final = "measured"
 LOAD: Final = "load"
 
-# Programs that an agent starts per tool, in this order (a test compares them).
+# The programs that an agent runs for each tool, in this order (a test compares them
+# with the agent's).
 PROGRAMS: Final[Mapping[str, tuple[str, ...]]] = {
     "fio": tuple(
         f"{pattern} {block}"
@@ -56,7 +58,7 @@ PROGRAMS: Final[Mapping[str, tuple[str, ...]]] = {
     "virtlab-system": ("all",),
 }
 
-# They become arguments of programs on other people's machines, so each has one narrow
+# Options become arguments of programs on the labs' machines, so each one has a narrow
 # format.
 NUMBER_OPTIONS: Final[Mapping[str, range]] = {
     "seconds": range(1, 86_401),
@@ -82,6 +84,8 @@ OPTION_NAMES: Final = (*NUMBER_OPTIONS, *TEXT_OPTIONS)
 
 @dataclass(frozen=True)
 class PlannedWork:
+    """A tool with options, and which of its programs to run (empty: all)."""
+
     tool: str
     options: Mapping[str, Option] = field(default_factory=dict)
     programs: tuple[str, ...] = ()
@@ -104,6 +108,8 @@ class PlannedWork:
 
 @dataclass(frozen=True)
 class Scenario:
+    """How many VMs run together; those of a combined scenario run ``slot_works``."""
+
     kind: StepKind = "single"
     vms: int = 1
     load: PlannedWork | None = None
@@ -139,7 +145,7 @@ NumberedTreatment = tuple[int, Treatment]
 
 @dataclass(frozen=True)
 class PlannedStep:
-    """A treatment in the order; ``repetition`` <= 0 is a warm-up."""
+    """A treatment in one of the rounds; ``repetition`` is 0 or less for warm-up."""
 
     repetition: int
     number: int
@@ -158,7 +164,10 @@ class PlanDesign:
 
 
 def expand_design(design: PlanDesign) -> tuple[PlannedStep, ...]:
-    """Return all steps in order, warm-up first; InvalidError for none or too many."""
+    """Return all steps in order, warm-up rounds first.
+
+    Raise InvalidError without steps or for too many.
+    """
     treatments = tuple(enumerate(_list_treatments(design)))
     rounds = design.warm_up + design.repetitions
     if len(treatments) * rounds > MAX_STEPS:
@@ -181,6 +190,7 @@ def expand_design(design: PlanDesign) -> tuple[PlannedStep, ...]:
 def further_round(
     design: PlanDesign, numbers: Sequence[int], repetition: int
 ) -> tuple[PlannedStep, ...]:
+    """Return one more round with the treatments that have these numbers."""
     numbered = tuple(enumerate(_list_treatments(design)))
     chosen = [numbered[number] for number in numbers]
     random = Random(f"{design.seed}/{repetition}")
@@ -278,7 +288,7 @@ def start_spread_us(began_us: Sequence[int | None]) -> int | None:
 def overlap_fraction(
     windows_us: Sequence[tuple[int | None, int | None]],
 ) -> float | None:
-    """Return the common window of all slots relative to the longest window."""
+    """Return the window that all slots share, relative to the longest window."""
     windows = [
         (a, b) for a, b in windows_us if a is not None and b is not None and a < b
     ]
@@ -293,7 +303,7 @@ def fits_budget(needed_s: float | None, left_s: float) -> bool:
 
 
 def validate_options(options: Mapping[str, Any]) -> dict[str, Option]:
-    """Return options that are safe to pass to an agent; InvalidError for others."""
+    """Return options that are safe to pass to an agent; else raise InvalidError."""
     for name, value in options.items():
         if name in NUMBER_OPTIONS:
             _check_number(name, value)

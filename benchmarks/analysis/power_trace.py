@@ -1,7 +1,7 @@
 """Power over time from a meter's log, and its integral over a time window.
 
-Power is linear between two samples of a wattmeter; a counter (RAPL) gives the mean
-power of each step.
+Between two samples of a power meter, power is taken as linear. An energy counter (RAPL)
+gives the mean power of each step.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from benchmarks.analysis.energy_ratio import MAX_ENERGY_RATIO, MIN_COVERAGE
 from benchmarks.analysis.intervals import Floats
 from benchmarks.sentences import Sentence
 
-# Longer steps, in median steps, are gaps without measurements.
+# Steps longer than this number of median steps are gaps without measurements.
 GAP_STEPS: Final = 3.0
 BLOCK_SAMPLES: Final = 10
 MIN_STEP_S: Final = 1e-9
@@ -27,7 +27,10 @@ MIN_STEP_S: Final = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class PowerTrace:
-    """Power steps in order."""
+    """The power of one meter in steps, ordered by time (s).
+
+    Power changes linearly from ``first_w`` to ``last_w`` during a step.
+    """
 
     starts_s: Floats
     ends_s: Floats
@@ -71,9 +74,9 @@ def trace_of_power(times_s: Sequence[float], watts: Sequence[float]) -> PowerTra
 
 
 def trace_of_counter(times_s: Sequence[float], joules: Sequence[float]) -> PowerTrace:
-    """Return counter readings as steps of mean power, without those where it decreased.
+    """Return the trace of an energy counter, without steps in which it decreased.
 
-    ValueError if no step remains.
+    Raise ValueError if no step remains.
     """
     times, counts = _readings(times_s, joules)
     rose = np.diff(counts) >= 0
@@ -85,6 +88,7 @@ def trace_of_counter(times_s: Sequence[float], joules: Sequence[float]) -> Power
 
 
 def corrected_traces(traces: Sequence[PowerTrace]) -> list[PowerTrace]:
+    """Return traces of which later ones in the list replace earlier ones in time."""
     result: list[PowerTrace] = []
     for trace in traces:
         first_s, last_s = float(trace.starts_s[0]), float(trace.ends_s[-1])
@@ -102,7 +106,8 @@ def corrected_traces(traces: Sequence[PowerTrace]) -> list[PowerTrace]:
 
 
 def joined_traces(traces: Iterable[PowerTrace]) -> PowerTrace | None:
-    """Join one meter's traces in time; the earlier one of two has priority."""
+    """Join the traces of one meter; in overlaps, the one that starts earlier is
+    used."""
     parts: list[PowerTrace] = []
     for trace in sorted(traces, key=lambda trace: float(trace.starts_s[0])):
         end_s = float(parts[-1].ends_s[-1]) if parts else -np.inf
@@ -126,7 +131,7 @@ def idle_power_w(
     free = ~trace.is_gap
     for start_s, end_s in busy_s:
         free &= (trace.ends_s <= start_s) | (trace.starts_s >= end_s)
-    # NaN propagates: finite sums belong to ten consecutive free steps.
+    # A sum over ten consecutive steps is NaN if one of them is not free.
     length_s = np.where(free, trace.ends_s - trace.starts_s, np.nan)
     if length_s.size < BLOCK_SAMPLES:
         return None
@@ -159,7 +164,8 @@ def _readings(
 class WorkEnergy:
     """The energy of one window of work.
 
-    Gaps count with the mean power; ``edge_error_j`` bounds the error at the ends.
+    Gaps count with the mean power. ``edge_error_j`` bounds the error from steps that
+    the ends of the window cut.
     """
 
     duration_s: float
@@ -192,7 +198,7 @@ def work_energy(
 
 
 def energy_within(trace: PowerTrace, window_s: tuple[float, float]) -> WorkEnergy:
-    """Integrate a trace over a window; ValueError if nothing in it was measured."""
+    """Integrate a trace over a window (s); raise ValueError without measurements."""
     start, end = window_s
     if not -MAX_ENERGY_RATIO < start < end < MAX_ENERGY_RATIO:
         raise ValueError(
@@ -232,7 +238,7 @@ def _edge_error_j(trace: PowerTrace, edge: float) -> float:
 Span = tuple[float, float]
 MIN_WINDOW_OVERLAP: Final = 0.01
 MAX_TIMESTAMP_S: Final = 253_000_000_000.0
-"""The year 9987; datetimes end in 9999."""
+"""A time in the year 9987, because datetimes end in 9999."""
 
 Axis = Literal["monotonic", "wall"]
 _MICROSECONDS: Final = 1e6
@@ -247,7 +253,7 @@ STAMP_FIELDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """One instant by the clocks of a time server and of a machine."""
+    """One instant by the clocks of a time server and of a machine (us)."""
 
     clock: str
     server_wall_us: int
@@ -262,6 +268,8 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class ServerClock:
+    """Conversion of a machine's clock to the time server's, by stamps of both."""
+
     axis: Axis
     stamps: tuple[Stamp, ...]
     server_s: tuple[float, ...]
@@ -274,7 +282,7 @@ class ServerClock:
         return cls(axis, ordered, tuple(_server_times(ordered))) if ordered else None
 
     def to_server_seconds(self, times_us: Sequence[int]) -> NDArray[np.float64]:
-        """Convert the log clock's moments to the server's seconds since 1970."""
+        """Convert times of the machine's clock to the server's seconds since 1970."""
         anchor = self.stamps[0].local_us(self.axis)
         local = [(s.local_us(self.axis) - anchor) / _MICROSECONDS for s in self.stamps]
         since = (np.asarray(times_us, dtype=np.int64) - anchor) / _MICROSECONDS
@@ -289,7 +297,8 @@ class ServerClock:
         """Half of the longest round trip."""
         return max(stamp.round_trip_us for stamp in self.stamps) / 2 / _MICROSECONDS
 
-    def local_seconds(self, begin: Stamp) -> float:
+    def server_seconds_of(self, begin: Stamp) -> float:
+        """Return the server's time (s since 1970) of a run's first stamp."""
         elapsed = [
             (begin.server_monotonic_us - stamp.server_monotonic_us, server_s)
             for stamp, server_s in zip(self.stamps, self.server_s, strict=True)
@@ -303,7 +312,7 @@ class ServerClock:
 
 @dataclass(frozen=True, slots=True)
 class TimeWindow:
-    """A run's time window, by a time server's stamps or as its uploader stated."""
+    """The time of a run, by a time server (``stamp``) or as its uploader reported."""
 
     begin_s: float
     duration_s: float
@@ -314,7 +323,7 @@ class TimeWindow:
         return self.stamp is not None
 
     def span(self, clock: ServerClock) -> Span:
-        begin_s = clock.local_seconds(self.stamp) if self.stamp else self.begin_s
+        begin_s = clock.server_seconds_of(self.stamp) if self.stamp else self.begin_s
         return (begin_s, begin_s + self.duration_s)
 
 
@@ -394,7 +403,7 @@ def _server_times(stamps: Sequence[Stamp]) -> Iterable[float]:
         if stamp.clock == before.clock:
             time_us += stamp.server_monotonic_us - before.server_monotonic_us
         else:
-            # After a reboot or on another server use wall clocks, but never go back in
-            # time.
+            # Monotonic clocks of different servers or boots cannot be compared. Use
+            # wall clocks, but never go back in time.
             time_us = max(float(stamp.server_wall_us), time_us)
         yield time_us / _MICROSECONDS

@@ -1,4 +1,4 @@
-"""Publication levels of a study and their requirements (`docs/method.md`)."""
+"""Publication levels of a study and their requirements (``docs/method.md``)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.analysis.verdicts import RULE_SET
 from benchmarks.sentences import Sentence
 
 MIN_PUBLISHED_RUNS: Final = 5
-# The largest coefficient of variation between runs.
+# The largest standard deviation between runs, relative to the mean.
 MAX_DISPERSION: Final[Mapping[str, float]] = {
     "CPU": 0.02,
     "memory": 0.03,
@@ -40,6 +40,8 @@ class CellPrecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelAssessment:
+    """The publication level of a study, and what prevents a higher one."""
+
     level: PublicationLevel
     cells: int
     cells_with_few_runs: tuple[CellPrecision, ...]
@@ -57,7 +59,7 @@ class LevelAssessment:
 
 @dataclass(frozen=True, slots=True)
 class RequiredFact:
-    """A required fact with its alternative names."""
+    """A required fact; the other fields are the facts of a run that state it."""
 
     name: Sentence
     agent_facts: tuple[str, ...] = ()
@@ -118,13 +120,16 @@ def assess_publication_level(
     cells: Sequence[CellPrecision],
     stated: Mapping[str, frozenset[str]],
 ) -> LevelAssessment:
-    """Assess a study by rule set 1; ``stated`` are facts that all its parts report."""
+    """Return the level of a study: draft or lab.
+
+    ``stated`` has, for each group, the facts that all members of the group report.
+    """
     few = tuple(cell for cell in cells if cell.n < MIN_PUBLISHED_RUNS)
     dispersed = tuple(
         cell
         for cell in cells
         if (dispersion := cell.dispersion) is not None
-        # Rule set 1 has no limit for applications.
+        # Components that are not listed, such as applications, have no limit.
         and dispersion > MAX_DISPERSION.get(cell.component, math.inf)
     )
     missing = missing_facts(stated)

@@ -1,10 +1,11 @@
 """Patterns in the order of a cell's runs: periods, a trend, dependence.
 
-Ten statistics within sessions are tested together: the variance explained by the
-position modulo 2..5, the autocorrelations at lags 1..5, and a line. Each becomes an
-approximately normal score (E. B. Wilson and M. M. Hilferty, 1931). The largest is
-compared with its distribution over permutations (maxT: P. H. Westfall and S. S. Young,
-Resampling-Based Multiple Testing, 1993): 1 % false alarms.
+Ten statistics are tested together, all computed within sessions: the variance explained
+by the position modulo 2, 3, 4 and 5, the autocorrelations at lags 1 to 5, and the
+variance explained by a line. Each becomes an approximately normal score (E. B. Wilson
+and M. M. Hilferty, 1931). Each score is compared with the largest of the ten in
+permutations of the runs (maxT: P. H. Westfall and S. S. Young, Resampling-Based
+Multiple Testing, 1993), which gives 1 % false alarms for all together.
 """
 
 import math
@@ -26,25 +27,27 @@ LAGS: Final = (1, 2, 3, 4, 5)
 TREND_INDEX: Final = len(PERIODS) + len(LAGS)
 MIN_ORDER_RUNS: Final = 8
 FALSE_ALARM: Final = 0.01
-# 1 % two-sided.
+# Normal quantile for 1 %, two-sided.
 Z_THRESHOLD: Final = 2.576
 PERMUTATIONS: Final = 999
-# Ten of 99 permutations as extreme rule out a pattern in most cells.
+# If the first 99 permutations have ten or more scores as large as the measured one, it
+# is not significant, and the other permutations are skipped.
 EARLY_PERMUTATIONS, EARLY_EXCEEDING = 99, 10
+# More runs are compared with the normal distribution instead of permutations.
 MIN_NORMAL_RUNS: Final = 500
 DEGREES: Final = np.array([*(k - 1.0 for k in PERIODS), *(1.0 for _ in LAGS), 1.0])
 MIN_UNEXPLAINED: Final = 1e-12
 SCORE_VARIANCE: Final = 2 / (9 * DEGREES)
-# Smaller relative distances from a mean are rounding.
+# Relative distances from a mean up to this are rounding errors.
 ROUNDING: Final = 8 * float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True, slots=True)
 class RunOrder:
-    """Patterns in the order of runs; None unless beyond chance.
+    """The significant patterns in the order of a cell's runs.
 
-    ``slope`` is the change per run, ``period_bias`` what an unfinished period adds to a
-    session's sum.
+    ``autocorrelation`` is at ``lag``. ``slope`` is the change per run. ``period_bias``
+    is the largest amount that an incomplete period adds to the sum of a session.
     """
 
     p: float
@@ -58,10 +61,10 @@ class RunOrder:
 def find_run_order(
     values: Floats, session_sizes: tuple[int, ...] | None = None
 ) -> RunOrder | None:
-    """Test for periods, autocorrelation and a trend.
+    """Test for a period, autocorrelation and a trend.
 
-    ``values`` are in order, session by session. None below 8 runs, not counting one per
-    further session, or without spread.
+    ``values`` are in order, session by session. Return None for fewer than 8 runs, not
+    counting one run of each further session, or if all values are equal.
     """
     session_sizes = session_sizes or (values.size,)
     n = values.size - len(session_sizes) + 1
@@ -75,7 +78,8 @@ def find_run_order(
     period = int(scores[: len(PERIODS)].argmax())
     two, four = PERIODS.index(2), PERIODS.index(4)
     unexplained = np.maximum(1 - explained, MIN_UNEXPLAINED)
-    # Period 2 is also a period 4: choose 4 only if it explains half of what 2 leaves.
+    # A period of 2 is also one of 4. Choose 4 only if it explains at least half of the
+    # variance that 2 leaves.
     if period == four and unexplained[four] > 0.5 * unexplained[two]:
         period = two
     lag = len(PERIODS) + int(scores[len(PERIODS) : TREND_INDEX].argmax())
@@ -104,6 +108,7 @@ def find_run_order(
 
 
 def session_means(values: Floats, session_sizes: tuple[int, ...]) -> Floats:
+    """Return, for each value, the mean of its session."""
     if len(session_sizes) == 1:
         return np.full(values.size, values.mean())
     begins = np.cumsum((0, *session_sizes[:-1]))
@@ -130,9 +135,9 @@ def _standardize(values: Floats, sizes: tuple[int, ...]) -> Floats | None:
 class _Layout:
     positions: Indices
     line: Floats
-    """Relative to the session's middle, with sum of squares 1."""
+    """Positions from the middle of their session, scaled to a sum of squares of 1."""
     pairs: tuple[NDArray[np.bool_], ...]
-    """For each lag, whether a value and the one at this lag are in the same session."""
+    """For each lag, whether a value and the one ``lag`` later share a session."""
     orders: Indices
     """Permutations within sessions, one in each column."""
 
@@ -148,8 +153,8 @@ def _layout(sizes: tuple[int, ...]) -> _Layout:
         begins = np.cumsum((0, *sizes[:-1]))
         for index, (begin, n) in enumerate(zip(begins, sizes, strict=True)):
             identity = np.tile(np.arange(n)[:, None], (1, PERMUTATIONS))
-            # The same result in every process. Sessions of the same size get different
-            # permutations.
+            # Seed by size for the same results in every process. Sessions of the same
+            # size get different permutations.
             earlier = sizes[:index].count(n)
             random = np.random.default_rng((n, earlier) if earlier else n)
             parts.append(begin + random.permuted(identity, axis=0))
@@ -177,7 +182,8 @@ def _explained_variances(columns: Floats, sizes: tuple[int, ...]) -> Floats:
         group_squares = [part.sum(axis=0) ** 2 / max(len(part), 1) for part in parts]
         explained[row] = np.sum(group_squares, axis=0)
     for row, lag in enumerate(LAGS, start=len(PERIODS)):
-        # The expected value without dependence: values of a session have a fixed sum.
+        # The expected value without dependence. It is negative because the centered
+        # values of a session have the sum 0.
         pairs = [max(size - lag, 0) for size in sizes]
         count = sum(pairs)
         if not count:
@@ -206,7 +212,7 @@ def _sums(values: Floats, sizes: tuple[int, ...]) -> list[float]:
 
 
 def _factors(n: int) -> Floats:
-    """Bartlett's factors, with which -ln(1 - R^2) is nearly chi squared."""
+    """Return Bartlett's factors: times -ln(1 - R^2) they are nearly chi squared."""
     return n - 1 - np.array([*(k / 2 for k in PERIODS), *(1.0 for _ in LAGS), 1.0])
 
 
@@ -223,11 +229,12 @@ def _permutation_p_values(
 ) -> list[float]:
     if standardized.size > MIN_NORMAL_RUNS:
         return [float(p) for p in -np.expm1(DEGREES.size * np.log(ndtr(scores)))]
-    # Avoids a cube root per permutation.
+    # Turn the scores into explained variances, which avoids a cube root for each
+    # permutation.
     roots = np.maximum(
         1 - SCORE_VARIANCE + scores[:, None] * np.sqrt(SCORE_VARIANCE), 0
     )
-    # Another order of the same values has other last digits.
+    # Summing the same values in another order changes the last digits.
     levels = -np.expm1(-DEGREES * roots**3 / _factors(n)) * (1 - 1e-9)
     orders = _layout(sizes).orders
     count, exceeding = (
@@ -272,7 +279,7 @@ def _autocorrelation(
 def unbiased_autocorrelation(r: float, n: int, fitted: int = 1) -> float:
     """Return a lag-1 autocorrelation without its bias (Marriott and Pope, 1954), >= 0.
 
-    ``fitted``: 1 for a mean, 2 for a line.
+    ``fitted`` is 1 if a mean was removed from the runs, 2 for a line.
     """
     return min(max((n * r + fitted) / (n - 4), 0.0), MAX_RHO)
 
@@ -301,6 +308,10 @@ def _trend(values: Floats, sizes: tuple[int, ...]) -> float | None:
 
 
 def sessions_agree(distances: Floats, weights: Floats) -> bool:
+    """Return whether a mean distance is significant (1 %) over sessions.
+
+    Fewer than three sessions always agree.
+    """
     has_weight = weights > 0
     distances, weights = distances[has_weight], weights[has_weight]
     count = distances.size

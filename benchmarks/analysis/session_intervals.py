@@ -1,11 +1,13 @@
-"""Intervals that follow what was repeated: runs of one session, or whole sessions.
+"""Confidence intervals chosen by what was repeated: runs, or whole sessions.
+
+S and S' are the numbers of sessions of the two sides, the cell and its baseline.
 
 - shared sessions: Student's t over one ln ratio per session;
-- three or more sessions on each side, not shared: Welch's interval of the sessions' ln
-  means;
-- three or more on one side only: their variance is used for both, s^2 (1/S + 1/S'),
-  with S - 1 degrees of freedom;
-- otherwise runs only (``intervals``): not sufficient for a verdict on different days.
+- three or more on each side, not shared: Welch's interval of the sessions' ln means;
+- three or more on one side only: their variance is used for both sides,
+  s^2 (1/S + 1/S'), with S - 1 degrees of freedom;
+- otherwise the interval of the runs (``intervals``): not sufficient for a verdict on
+  different days.
 
 Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013.
 """
@@ -41,7 +43,7 @@ from benchmarks.sentences import Sentence
 
 
 class SessionDesign(IntEnum):
-    """The repetition on which an interval is based."""
+    """The repetition on which an interval is based (``docs/method.md``)."""
 
     NONE = 0
     SINGLE_RUN = 1
@@ -49,9 +51,9 @@ class SessionDesign(IntEnum):
     TWO_SHARED = 3
     SHARED = 4  # three or more
     SEPARATE_SESSIONS = 5  # three or more on each side
-    ASSUMED_SPREAD = 6
-    UNREPEATED = 7
-    ASSUMED_ONE_SESSION = 8
+    ASSUMED_SPREAD = 6  # three or more on one side only
+    UNREPEATED = 7  # different sessions, too few
+    ASSUMED_ONE_SESSION = 8  # start times are not reported
 
     @property
     def slug(self) -> str:
@@ -91,6 +93,11 @@ SCOPE_SENTENCES: Final[Mapping[SessionDesign, Sentence]] = {
 
 @dataclass(frozen=True, slots=True)
 class SharedSessions:
+    """Sessions that a cell (``row``) and its baseline share.
+
+    ``own`` and ``other`` are indices in the statistics of the sessions of both.
+    """
+
     row: Indices
     own: Indices
     other: Indices
@@ -106,12 +113,13 @@ class TwoSessionRatios:
 
 @dataclass(frozen=True, slots=True)
 class DesignIntervals:
-    """Intervals of many cells by their designs: one entry per cell.
+    """Intervals of many cells by their designs, one entry per cell.
 
-    ``deciding_low`` to ``deciding_high`` (log scale) decide: with two shared sessions
-    they cover both intervals. ``session`` is the one shared session, else -1.
-    ``between_sd`` is the standard deviation of ln between sessions, ``within_sd`` the
-    part explained by runs. ``is_weak``: start times are assumed.
+    ``deciding_low`` to ``deciding_high`` (log scale) decides the verdict: with two
+    shared sessions it covers both intervals. ``session`` is the one shared session,
+    else -1. ``between_sd`` is the standard deviation between sessions on the log scale,
+    ``within_sd`` the part that the scatter of runs explains. ``is_weak`` means that
+    sessions are assumed because start times are missing.
     """
 
     design: NDArray[np.int8]
@@ -171,7 +179,8 @@ def design_intervals(
 ) -> DesignIntervals:
     """Return the interval that the design of each cell allows.
 
-    ``sessions`` have a pooled ``rho`` (`sessions.with_pooled_rho`).
+    ``sessions``, of the cells and of the baselines, have a pooled ``rho``
+    (`sessions.with_pooled_rho`).
     """
     cell_sessions, baseline_sessions = sessions
     size = cell.n.size
@@ -304,6 +313,7 @@ def session_ratios(
     extra_log_variance: float = 0.0,
     confidence: float = 0.95,
 ) -> tuple[SessionRatio, ...]:
+    """Return the ratio of one cell to its baseline in each shared session."""
     own, other = with_pooled_rho(own, other, 1)
     pairs = _find_shared_sessions(own, other)
     intervals = log_ratio_intervals(
@@ -342,11 +352,11 @@ def _two_session_ratios(
         other_runs.effective_n,
         extra,
     )
-    # Few runs have MOVER's interval: that of the smaller side's degrees of freedom is
-    # at least as wide and has a p value.
+    # Few runs have MOVER's interval, which has no p value. Student's interval with the
+    # degrees of freedom of the side with fewer runs is at least as wide and has one.
     n = np.minimum(own_runs.n, other_runs.n)
     df = np.where(n < WELCH_RUNS, np.maximum(n - 1.0, 1.0), df)
-    # Single or identical runs do not determine the error of a session.
+    # The error of a session is unknown if runs are single or identical.
     has_spread = (n > 1) & (np.minimum(own_variance, other_variance) > MIN_G)
     return TwoSessionRatios(
         row,
@@ -483,7 +493,10 @@ class SessionUnits:
 
 
 def _units(side: SessionStatistics, session_counts: Indices, size: int) -> SessionUnits:
-    """Use only the known sessions if there are three, else all."""
+    """Return the spread of one side's sessions.
+
+    Sessions of unknown time count only if there are fewer than three known ones.
+    """
     is_unit = (side.session != UNKNOWN_TIME) | (
         session_counts[side.row] < REPEATED_SESSIONS
     )
@@ -520,8 +533,8 @@ def _session_log_ratios(
     parts = cell.spread.mean_variance, baseline.spread.mean_variance
     counts = cell.spread.count, baseline.spread.count
     welch = welch_df(parts[0], counts[0], parts[1], counts[1], extra)
-    # Use one side's spread between sessions for both sides, plus the excess of the
-    # other side's runs.
+    # Use the spread between the sessions of one side for both sides. If the runs of the
+    # other side scatter more, add the difference.
     repeated_count, other_count = (
         np.where(is_cell_repeated, *counts),
         np.where(is_cell_repeated, *counts[::-1]),

@@ -1,8 +1,8 @@
-"""Sessions: runs grouped by start time and machine state, and their statistics.
+"""Sessions (runs grouped by start time and state of the machine), and their statistics.
 
-A session begins after more than six hours between two starts, on another calendar day
-(UTC) if the host was booted in between, and when the host runs another kernel, firmware
-or microcode.
+A new session begins after more than six hours between two starts, on another calendar
+day (UTC) if the host was booted in between, and when the host runs another kernel,
+firmware or microcode.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ MACHINE_STATES: Final = {
     "host_microcode": Sentence("microcode"),
 }
 BOOT_FACT: Final = "host_boot"
-# Generated per agent start: the runs of one afternoon would be separate sessions.
+# An agent generates such a name at each start. It does not count as a declared session,
+# because the runs of one afternoon would become separate sessions.
 AGENT_SESSION_NAME: Final = re.compile(r"agent-[0-9a-f]{12}")
 
 MIN_LAG_RUNS: Final = 5
@@ -57,7 +58,7 @@ class DerivedSession:
     reason: Sentence
 
     def session_name(self, run: int) -> str:
-        """Return the name of the session from this run on: 2021-05-03 14:10 (UTC)."""
+        """Return a name for a session from this run on: 2021-05-03 14:10 (UTC)."""
         return f"{self.starts[self.runs.index(run)]:%Y-%m-%d %H:%M}"
 
 
@@ -140,7 +141,10 @@ def _session_reason(
 def nearest_sessions(
     session: DerivedSession, known_sessions: Mapping[int, int]
 ) -> dict[int, int]:
-    """Return the session of the nearest placed run for each unplaced run."""
+    """Return, for each run without a known session, that of the run nearest in time.
+
+    Both maps have session ids by run id.
+    """
     pairs = zip(session.starts, session.runs, strict=True)
     placed = [
         (start, known_sessions[run]) for start, run in pairs if run in known_sessions
@@ -163,7 +167,7 @@ def match_stored_sessions(
 ) -> list[int | None]:
     """Return the stored session that each group of runs continues, or None.
 
-    A session continues in the group that shares most runs with it.
+    A stored session continues in the group that shares most runs with it.
     """
     shared = Counter(
         (index, session)
@@ -188,13 +192,13 @@ def lag_one_autocorrelation(
     """Return the lag-1 autocorrelation of runs without its bias; None below 5 runs.
 
     The bias is -(1 + 4 rho) / n (F. H. C. Marriott and J. A. Pope, Biometrika 41,
-    1954). The result is at most 0.99. ``slope`` is a drift per run, removed first.
+    1954). The result is at most 0.99. ``slope``, the drift per run, is removed first.
     """
     n = len(values)
     if n < MIN_LAG_RUNS:
         return None
     largest = max(map(abs, values)) or 1.0
-    # Avoids overflowing squares.
+    # Scaled, because squares of large values overflow.
     parts = [value / largest - slope / largest * k for k, value in enumerate(values)]
     mean = math.fsum(parts) / n
     residuals = [part - mean for part in parts]
@@ -211,23 +215,25 @@ Indices = NDArray[np.int64]
 
 UNKNOWN_TIME: Final = -1  # runs without a start time
 MIN_EFFECTIVE_RUNS: Final = 3.0
-# Dependence divides the number of runs by this power of its inflation of the variance.
+# n dependent runs, whose mean varies w times as much as that of independent ones, count
+# as n / w^0.75 independent runs.
 EFFECTIVE_EXPONENT: Final = 0.75
-# Added to an autocorrelation, divided by the number of its runs.
+# 3.5 / n is added to the autocorrelation of n runs, because an estimate that is too low
+# costs more than one that is too high.
 RHO_ALLOWANCE: Final = 3.5
-# An autocorrelation is clear beyond (first / n - second) standard errors.
+# The autocorrelation of n runs counts if it exceeds 13 / n - 1.5 standard errors.
 RHO_CLEAR_FACTOR: Final = 13.0
 RHO_CLEAR_OFFSET: Final = 1.5
-# The autocorrelation of n runs is limited to 1 - this / n.
+# The autocorrelation of n runs is limited to 1 - 1.5 / n.
 MAX_MEMORY_FACTOR: Final = 1.5
 
 
 @dataclass(frozen=True, slots=True)
 class SessionStatistics:
-    """Statistics of one side's cells by session, ordered by row and session.
+    """Statistics of the sessions of many cells, ordered by ``row`` (cell) and session.
 
-    ``rho`` is the autocorrelation (NaN: too few runs), ``first_mean`` an outlying first
-    run, else NaN.
+    ``rho`` is the lag-1 autocorrelation (NaN: too few runs), ``first_mean`` an outlying
+    first run, else NaN.
     """
 
     row: Indices
@@ -325,7 +331,8 @@ class SessionStatistics:
 
     @NO_WARNINGS
     def exclude_first_runs(self) -> SessionStatistics:
-        """Exclude outlying first runs if at least five others remain."""
+        """Return the statistics without outlying first runs if five other runs
+        remain."""
         is_excluded = np.isfinite(self.first_mean) & (self.n > WELCH_RUNS)
         n = np.where(is_excluded, self.n - 1, self.n)
         distance = np.where(is_excluded, self.first_mean - self.mean, 0.0)
@@ -347,9 +354,10 @@ class SessionStatistics:
     @property
     @NO_WARNINGS
     def effective_runs(self) -> Floats:
-        """The equivalent numbers of independent runs, at least three.
+        """The numbers of independent runs that the runs are worth, at least three.
 
-        Between n / w for the mean and n (1 - rho^2) / (1 + rho^2) for the variance.
+        Between n / w for the mean (w: inflation of its variance) and n (1 - rho^2) / (1
+        + rho^2) for the variance.
         """
         effective = np.where(
             self.rho > 0, self.n / self._inflation**EFFECTIVE_EXPONENT, self.n
@@ -360,7 +368,10 @@ class SessionStatistics:
     @property
     @NO_WARNINGS
     def effective_variance(self) -> Floats:
-        """Dependent runs show (n - w) / (n - 1) of these variances."""
+        """Variances that give the variance of the mean if divided by `effective_runs`.
+
+        Dependent runs show only (n - w) / (n - 1) of their variance.
+        """
         inflation = self._inflation
         mean_variance = (
             self.variance * (self.n - 1) / (self.n - inflation) * inflation / self.n
@@ -386,7 +397,8 @@ def with_pooled_rho(
 ) -> tuple[SessionStatistics, SessionStatistics]:
     """Return both sides with the ``rho`` that the intervals of ``size`` cells use.
 
-    The mean weighted by the part in the ratio's variance, plus `RHO_ALLOWANCE` / runs.
+    This is the mean over all sessions of a cell and its baseline, weighted by their
+    parts in the variance of the ratio, plus `RHO_ALLOWANCE` / runs.
     """
     sides = (own, other)
     weight_sum, excess_sum, error_variance, run_sum, weight_squares = np.zeros(

@@ -1,7 +1,8 @@
-"""Gates: reasons to withhold a verdict, and how many runs or sessions are needed.
+"""Gates (reasons to withhold a verdict), and how many runs or sessions would be needed.
 
-The needed number solves the interval's formula for the same mean and spread. Stop by
-width: stopping at the first significant difference finds one in 19 % of equal systems.
+The needed number solves the interval's formula for the same mean and spread. Stop
+measuring when the interval is narrow enough, not at the first significant difference,
+which would be found in 19 % of equal systems.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +32,7 @@ from benchmarks.sentences import Sentence, pluralized, template
 class Gate(IntFlag):
     """A reason to withhold a verdict."""
 
-    # New gates go to the end.
+    # Add new gates at the end, because a gate's bit depends on its position.
     NO_RUNS = auto()
     SINGLE_RUN = auto()
     TWO_RUNS = auto()
@@ -69,6 +70,7 @@ class Gate(IntFlag):
         return (self.name or "").lower()
 
 
+# More runs can remove these gates.
 SOLVED_BY_RUNS: Final = (
     Gate.SINGLE_RUN
     | Gate.TWO_RUNS
@@ -79,6 +81,7 @@ SOLVED_BY_RUNS: Final = (
 
 SHAPE_GATES: Final = Gate.BIMODAL | Gate.PERIODIC | Gate.DRIFT | Gate.FIRST_RUN
 
+# Complete separation decides in spite of these gates.
 LIFTED_BY_SEPARATION: Final = (
     SHAPE_GATES
     | Gate.NOISY_BASELINE
@@ -86,10 +89,12 @@ LIFTED_BY_SEPARATION: Final = (
     | Gate.NO_SPREAD
     | Gate.FEW_INDEPENDENT
 )
+# Complete separation by more than days can cause decides in spite of these gates.
 LIFTED_BY_LARGE_SEPARATION: Final = (
     LIFTED_BY_SEPARATION | Gate.UNREPEATED | Gate.OTHER_SESSION | Gate.STALE_BASELINE
 )
 
+# These gates explain why a value to compare with is missing.
 NO_COUNTERPART: Final = (
     Gate.NATIVE
     | Gate.NO_BASELINE
@@ -232,7 +237,7 @@ def statistical_gates(
 
 
 def gates_from_states(states: Sequence[str]) -> NDArray[np.int64]:
-    # Raise KeyError for an unknown state: without a gate it would allow a verdict.
+    """Return the gate of each state; KeyError if unknown: no gate allows a verdict."""
     bits = {state: int(gate) for state, gate in GATES_BY_STATE.items()}
     return np.array([bits[state] for state in states], dtype=np.int64)
 
@@ -269,7 +274,7 @@ def runs_for_width(
 ) -> NDArray[np.int64]:
     """Return how many runs per side narrow the interval to a relative ``half_width``.
 
-    0 if `MAX_RUNS` are not enough or the spread is unknown.
+    Return 0 if `MAX_RUNS` are not enough or the spread is unknown.
     """
     max_log_width = np.broadcast_to(np.arcsinh(half_width), cell.n.shape)
     extra = np.broadcast_to(np.asarray(extra_log_variance, dtype=float), cell.n.shape)
@@ -319,9 +324,10 @@ def runs_for_mean(cell: RunStatistics, half_width: ArrayLike) -> NDArray[np.int6
 def sessions_for_width(
     between_sd: Floats, is_shared: NDArray[np.bool_], log_half_width: Floats
 ) -> NDArray[np.int64]:
-    """Return how many sessions narrow the interval; ``between_sd`` is on the log scale.
+    """Return how many sessions narrow the interval to ``log_half_width``.
 
-    0 if `MAX_SESSIONS` are not enough or the spread is unknown.
+    ``between_sd`` is the standard deviation between sessions on the log scale. Return 0
+    if `MAX_SESSIONS` are not enough or the spread is unknown.
     """
     counts = np.arange(REPEATED_SESSIONS, MAX_SESSIONS + 1)
     shared_widths = t_quantiles_of_runs(counts, 0.975) / np.sqrt(counts)

@@ -1,14 +1,14 @@
 """Verdicts on ratios: slower, faster, equivalent, undetermined, or not assessed.
 
-Two one-sided tests (Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15,
-1987), each at half the level. Gates withhold the verdict. Complete separation by more
-than the margin also decides if its chance is at most 1 %, if it exceeds a quarter, or
-if sessions agree. If the order of the runs moves a mean, the interval is stretched by
-as much.
+The verdict follows from the confidence interval by two one-sided tests (Schuirmann,
+Journal of Pharmacokinetics and Biopharmaceutics 15, 1987), each at half the level.
+Gates withhold the verdict. Complete separation by more than the margin decides if it is
+significant or if the interval over sessions agrees (``docs/method.md``). If the order
+of the runs may have shifted a mean, the interval is stretched by as much.
 
-Many cells are corrected by Benjamini and Hochberg, Journal of the Royal Statistical
-Society B 57 (1995); as with directions in Benjamini and Yekutieli, JASA 100 (2005), the
-rate bounds the share of wrong verdicts.
+The verdicts on many cells are corrected by Benjamini and Hochberg, Journal of the Royal
+Statistical Society B 57 (1995). The rate bounds the share of wrong verdicts, because
+verdicts are directions (Benjamini and Yekutieli, JASA 100 (2005)).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ from benchmarks.analysis.verdict_gates import (
 )
 
 RULE_SET: Final = 2
-"""docs/method.md lists the changes."""
+"""The version of the rules; docs/method.md lists the changes."""
 
 DEFAULT_MARGIN: Final = 0.02
 CONFIDENCE: Final = 0.95
@@ -72,7 +72,7 @@ FALSE_DISCOVERY_RATE: Final = 0.05
 class Verdict(IntEnum):
     """The verdict on a cell, or the direction of its interval without a verdict."""
 
-    # Values below NOT_ASSESSED were tested and are directions.
+    # Values below NOT_ASSESSED are results of a test, and also directions.
     UNDETERMINED = 0
     SLOWER = 1
     FASTER = 2
@@ -96,7 +96,7 @@ class EvidenceLevel(IntEnum):
 class IntervalStyle(IntEnum):
     FIRM = 0
     FAINT = 1  # two runs, or two sessions
-    HOLLOW = 2  # days differ by an unknown amount
+    HOLLOW = 2  # the variation between days is unknown
 
     @classmethod
     def for_design(cls, design: SessionDesign, level: EvidenceLevel) -> IntervalStyle:
@@ -121,11 +121,12 @@ INTERVAL_STYLES: Final = np.array(
 
 @dataclass(frozen=True, slots=True)
 class AssessmentArrays:
-    """Verdicts on many cells, one entry per cell.
+    """Assessments of many cells, one entry per cell.
 
     ``direction`` is that of the interval, even without a verdict. ``gates`` are bits of
-    Gate. ``runs_needed`` per side and ``sessions_needed`` are totals (0: unknown).
-    ``log_stretch`` (ln) is how far a deciding interval was stretched.
+    `Gate`. ``runs_needed`` (per side) and ``sessions_needed`` are totals, 0 if unknown.
+    ``log_stretch`` is how far an interval was stretched on the log scale for effects of
+    the order of runs.
     """
 
     intervals: Intervals
@@ -156,7 +157,7 @@ class AssessmentArrays:
 
     @NO_WARNINGS
     def p_values(self) -> Floats:
-        """Return each cell's p; NaN without a verdict."""
+        """Return the p value of each verdict; NaN without one."""
         allowed = self.verdict < Verdict.NOT_ASSESSED
         log_ratio = np.log(self.intervals.ratio)
         distance = _distance(log_ratio, self.margin) - self.log_stretch
@@ -168,12 +169,13 @@ class AssessmentArrays:
         p[two_sessions.row] = np.where(
             allowed[two_sessions.row], self._two_session_p_values(two_sessions), np.nan
         )
-        # If chance may explain the separation, the interval of the sessions decided.
+        # A separation that is not significant decided only because the interval over
+        # sessions agrees, so the p value is that of the interval.
         by_separation = allowed & self.is_separated & self.separation.is_significant
         return np.where(by_separation, self.separation.p_values, p)
 
     def _two_session_p_values(self, two_sessions: TwoSessionRatios) -> Floats:
-        """Return the larger p of two sessions; 1 if their claims differ."""
+        """Return the larger p value of two sessions; 1 if their directions differ."""
         nearest = _distance(two_sessions.log_ratio, self.margin)
         nearest = nearest - self.log_stretch[two_sessions.row][:, None]
         p = 2 * t_tail(nearest / two_sessions.error, two_sessions.df)
@@ -203,10 +205,12 @@ def assess_cells(
     sessions: tuple[SessionStatistics, SessionStatistics] | None = None,
     order_shifts: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> AssessmentArrays:
-    """Assess cells against their baselines, all at once.
+    """Assess many cells against their baselines.
 
-    ``gates`` are bits that the statistics cannot show. ``order_shifts`` are the
-    relative shifts of each side's means by the order of the runs, NaN if unknown.
+    ``gates`` are bits of `Gate` that do not follow from the statistics.
+    ``order_shifts`` are the relative shifts of the means of cells and baselines by the
+    order of their runs, NaN if unknown. Without ``sessions``, all runs of a cell are
+    one session.
     """
     options: dict[str, Any] = {
         "extra_log_variance": extra_log_variance,
@@ -337,9 +341,9 @@ def _apply_separation(
     margin: float,
     is_of_sessions: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.bool_]]:
-    """Return gates and directions where complete separation decides, and where.
+    """Return gates and directions after complete separation, and where it decided.
 
-    It lifts all gates or none; few runs remain a gate.
+    It decides only if it removes all gates except those of few runs.
     """
     sign = separation.direction(margin)
     lifted = np.where(
@@ -352,7 +356,8 @@ def _apply_separation(
     is_needed = ((bits & lifted) != 0) | (direction == Verdict.UNDETERMINED)
     is_few = (bits & few) != 0
     separated = np.where(sign < 0, Verdict.SLOWER, Verdict.FASTER)
-    # Agreeing sessions rule out effects of days, separation rules out effects of shape.
+    # The interval over sessions rules out effects of days, the separation effects of
+    # the shape.
     agrees = is_of_sessions & (direction == separated)
     decides = (
         (sign != 0)
@@ -373,14 +378,14 @@ def _apply_stretching(
     lifted: NDArray[np.int64],
     margin: float,
 ) -> tuple[NDArray[np.int64], NDArray[np.int8], Floats]:
-    """Return gates, directions and stretches where stretched intervals decide.
+    """Return gates and directions after stretching, and the stretches.
 
-    ``shifts`` move log ratios down and up.
+    ``shifts`` are how far the ends move down and up.
     """
     below, above = shifts
     stretched = _direction(ends[0] - below, ends[1] + above, margin)
     few = int(Gate.TWO_RUNS | Gate.FEW_RUNS)
-    # Few independent runs matter only if the interval does not decide.
+    # The gate of few independent runs applies only if the interval does not decide.
     removed = lifted | int(Gate.FEW_INDEPENDENT)
     decides = ((bits & lifted) != 0) & ((bits & ~removed & ~few) == 0)
     decides &= stretched != Verdict.UNDETERMINED
@@ -433,7 +438,7 @@ def _log_order_shifts(
     shifts = (
         np.minimum(np.asarray(shift, dtype=float), 1.0) for shift in (cell, baseline)
     )
-    # The mean may be off in both directions; downwards is the larger change of a log.
+    # A mean may be shifted in both directions. Downwards changes its logarithm more.
     log_shift = sum(-np.log1p(-shift) for shift in shifts)
     return np.where((bits & int(Gate.DRIFT)) != 0, np.nan_to_num(log_shift), 0.0)
 
@@ -500,7 +505,7 @@ def _sessions_needed(
 
 
 def benjamini_hochberg(p_values: ArrayLike) -> Correction:
-    """Correct p values of any shape; NaN values do not count as tests."""
+    """Correct p values of any shape; NaN is not counted as a test."""
     p = np.asarray(p_values, dtype=float)
     is_test = ~np.isnan(p)
     tested = p[is_test]
@@ -508,7 +513,7 @@ def benjamini_hochberg(p_values: ArrayLike) -> Correction:
     steps = tested[order] * tested.size / np.arange(1, tested.size + 1)
     adjusted = np.full(p.shape, np.nan)
     corrected = np.empty_like(tested)
-    # An adjusted p must not exceed that of a larger p.
+    # The adjusted p values must have the same order as the p values.
     corrected[order] = np.minimum.accumulate(steps[::-1])[::-1]
     adjusted[is_test] = corrected
     return Correction(adjusted, adjusted <= FALSE_DISCOVERY_RATE, tested.size)
@@ -517,11 +522,11 @@ def benjamini_hochberg(p_values: ArrayLike) -> Correction:
 def correct_for_multiple_tests(
     assessments: AssessmentArrays, is_primary: ArrayLike | None = None
 ) -> AssessmentArrays:
-    """Return the assessments of cells that are tested together.
+    """Return the assessments after correction for testing all cells together.
 
-    A verdict that does not survive becomes undetermined. Only assessed ``is_primary``
-    cells count as tests; the others are held to the same p, or count as tests
-    themselves without a primary one.
+    A verdict that does not remain significant becomes undetermined. Only ``is_primary``
+    cells count as tests, or all cells if no primary cell has a verdict. The verdicts on
+    other cells must reach the same p value.
     """
     p = assessments.p_values()
     primary = np.full(p.shape, True) if is_primary is None else np.asarray(is_primary)

@@ -1,8 +1,9 @@
 """Effects of parameters on the response of a set of systems.
 
-The error estimate is the first possible: the pooled scatter of repeated runs; Lenth's
-margins in a regular two-level design; the residuals of main effects and two-factor
-interactions. Without an estimate, effects have no margins.
+The error of the effects is estimated by the first of these methods that is possible:
+the pooled scatter of repeated runs; Lenth's margins in a regular two-level design; the
+residuals of a model with main effects and two-factor interactions. If none is, effects
+have no margins.
 """
 
 import math
@@ -60,10 +61,12 @@ ChanceSource = Literal[
 
 @dataclass(frozen=True, slots=True)
 class FactorEffect:
-    """The effect of a factor on the logarithm of the response.
+    """The effect of a factor or interaction on the logarithm of the response.
 
-    ``margin`` is half its 95 % interval, or Lenth's ME; ``wide_margin`` Bonferroni's,
-    or Lenth's SME; ``p_value`` is adjusted (Benjamini and Hochberg).
+    ``levels`` has the compared levels of each factor. ``margin`` is half of the 95 %
+    interval, or Lenth's margin of error; ``wide_margin`` is Bonferroni's, or Lenth's
+    simultaneous margin. ``p_value`` is adjusted (Benjamini and Hochberg).
+    ``baseline_share`` is the share of variance from the native cells.
     """
 
     term: Term
@@ -99,7 +102,11 @@ class ContrastPoint:
 
 @dataclass(frozen=True, slots=True)
 class FactorAnalysis:
-    """The effects of one design; ``pooled_interactions`` were used as error."""
+    """The effects of the factors of a set of systems.
+
+    ``pooled_interactions`` were left out of the model to estimate the error.
+    ``are_sessions_different`` means that possible effects of days are not called clear.
+    """
 
     error_source: ChanceSource
     factors: tuple[Factor, ...]
@@ -155,7 +162,11 @@ class InteractionMeans:
 def estimate_factor_effects(
     observations: Sequence[Observation], *, are_days_apart: bool = False
 ) -> FactorAnalysis:
-    """Analyze natural logarithms of one response."""
+    """Estimate the effects of all factors on one response.
+
+    If the systems ran on different days (``are_days_apart``), an effect is clear only
+    if it exceeds what days can change.
+    """
     systems = [observation.levels for observation in observations]
     factors = find_factors(systems)
     design = FactorAnalysis(
@@ -306,9 +317,10 @@ def _assess_effects(
     observations: Sequence[Observation],
     scatter: PooledScatter | None,
 ) -> list[FactorEffect]:
-    """Assess effects; those that pass Benjamini-Hochberg are clear.
+    """Return the effects with margins, p values and strengths.
 
-    Effects beyond ``wide_margin`` (Bonferroni's) always are.
+    Effects are clear if they are significant after the correction of Benjamini and
+    Hochberg. All effects beyond ``wide_margin`` (Bonferroni's) are.
     """
     if not estimated:
         return []

@@ -1,8 +1,9 @@
-"""Factors of a set of systems, their responses and the scatter of these.
+"""Factors of a set of systems, and the covariance of the systems' responses.
 
-Cells with the same native cell share its error. In units of the variance of one run's
-logarithm, responses have the covariance V = diag(1 / n) + Z diag(1 / n_native) Z',
-where Z assigns each observation to its native cell.
+A response is the logarithm of a system's relative performance or value. Responses with
+the same native cell share its error. In units of the variance of one run's logarithm,
+their covariance is V = diag(1 / n) + Z diag(1 / n_native) Z', where Z assigns each
+observation to its native cell.
 """
 
 import math
@@ -17,13 +18,12 @@ import numpy as np
 from benchmarks.analysis.intervals import Floats
 
 Levels = Mapping[str, str]
+"""The parameters of a system with their values."""
 
 MIN_ERROR_DF: Final = 3
 ROUNDING: Final = 1e-9
 OFF_LEVELS: Final = frozenset({"absent", "no", "none", "off"})
 LEVEL_SEPARATOR: Final = " · "
-
-
 MAX_SCATTER: Final = 1e75
 
 
@@ -44,10 +44,13 @@ class Factor:
         return LEVEL_SEPARATOR.join(stated) if all(stated) else ""
 
     def coding(self) -> Floats:
+        """Return the sum-to-zero coding, one row per level; the reference is -1."""
         identity = np.eye(len(self.levels) - 1)
         return np.vstack([-np.ones(len(identity)), identity])
 
     def columns(self, systems: Sequence[Levels]) -> Floats:
+        """Return one row of the coding per system, zeros if the level is not
+        reported."""
         codes = dict(zip(self.levels, self.coding(), strict=True))
         unreported = np.zeros(len(self.levels) - 1)
         levels = [self.level(system) for system in systems]
@@ -66,15 +69,17 @@ class Combination:
 
 @dataclass(frozen=True, slots=True)
 class RunScatter:
+    """The number of runs, and the sum of squared deviations of their logarithms."""
+
     n: int = 1
     log_m2: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """The logarithm of one system's relative performance or value.
+    """The response of one system: the logarithm of its relative performance or value.
 
-    ``baseline_id`` is None for a plain value.
+    A plain value has the ``baseline_id`` None.
     """
 
     levels: Levels
@@ -93,7 +98,7 @@ class PooledScatter:
 def find_factors(systems: Sequence[Levels]) -> tuple[Factor, ...]:
     """Return the parameters in which systems differ.
 
-    A parameter that follows from another one is merged into its factor.
+    If the level of one parameter determines that of another one, both are one factor.
     """
     factors: list[Factor] = []
     for name in dict.fromkeys(name for system in systems for name in system):
@@ -169,9 +174,10 @@ def log_responses(observations: Sequence[Observation]) -> Floats:
 
 
 def pool_scatter(observations: Sequence[Observation]) -> PooledScatter | None:
-    """Pool the scatter of repeated runs over cells.
+    """Pool the scatter of repeated runs over all cells and their baselines.
 
-    None below `MIN_ERROR_DF` degrees of freedom, and if the scatter is only rounding.
+    Return None below `MIN_ERROR_DF` degrees of freedom, or if the scatter is only
+    rounding.
     """
     sides = [observation.scatter for observation in observations]
     sides += _baselines(observations).values()
@@ -200,12 +206,14 @@ def response_covariance(observations: Sequence[Observation]) -> Floats:
 
 
 def relative_variances(weights: Floats, observations: Sequence[Observation]) -> Floats:
+    """Return the variances of ``weights @ responses``, relative to that of one run."""
     return _quadratic(weights, response_covariance(observations))
 
 
 def baseline_variance_shares(
     weights: Floats, observations: Sequence[Observation]
 ) -> Floats:
+    """Return the share of these variances (0 to 1) that comes from the native cells."""
     own = np.diag([1 / observation.scatter.n for observation in observations])
     total = relative_variances(weights, observations)
     return np.maximum(0.0, 1 - _quadratic(weights, own) / total)

@@ -1,7 +1,8 @@
 """Least-squares models over a set of systems, and aliased effects.
 
-An effect g'b is estimable if and only if g is in the row space of the model matrix X
-(Searle, Linear Models, 1971, chapter 5); its estimate is g'X+ y.
+b are the model's coefficients and y the responses. An effect g'b can be estimated if
+and only if g is in the row space of the model matrix X (Searle, Linear Models, 1971,
+chapter 5). Its estimate is g'X+ y.
 """
 
 from __future__ import annotations
@@ -26,11 +27,15 @@ from benchmarks.analysis.intervals import Floats
 TOLERANCE: Final = 1e-8
 
 LevelChanges = tuple[tuple[str, str], ...]
+"""For each factor of a term, a level and its reference level."""
 
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """A term that cannot be separated from its partners; empty ``levels``: all."""
+    """A term whose effect cannot be separated from the effects of its partners.
+
+    ``levels`` are the affected levels, empty if all are.
+    """
 
     term: Term
     partners: tuple[Term, ...]
@@ -39,6 +44,8 @@ class Alias:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
+    """An effect that can be estimated as ``weights @ responses``."""
+
     term: Term
     levels: LevelChanges
     weights: Floats
@@ -46,10 +53,10 @@ class Estimate:
 
 @dataclass(frozen=True)
 class LinearModel:
-    """A design matrix with one row per system.
+    """A model matrix with one row per system.
 
-    ``columns`` are those of each term, one per level except the reference; ``unstated``
-    belong to systems that do not report it.
+    ``columns`` are those of each term, one per level except the reference. ``unstated``
+    are additional columns for systems that do not report it.
     """
 
     terms: tuple[Term, ...]
@@ -73,7 +80,7 @@ class LinearModel:
             columns = _unstated_columns(term, systems)
             columns = columns[:, columns.any(axis=0)]
             if columns.size:
-                # Columns that other main effects determine belong to them.
+                # Leave out columns that the columns of other terms determine.
                 base_blocks = [
                     block
                     for other, block in blocks.items()
@@ -128,10 +135,10 @@ def pseudo_inverse(matrix: Floats) -> Floats:
 
 
 def estimable_effects(model: LinearModel) -> Iterator[Estimate]:
-    """Yield every effect that the systems can estimate.
+    """Yield every effect that can be estimated from the systems.
 
-    Main effects are level minus reference; an interaction is half the difference of
-    such differences (Box, Hunter and Hunter).
+    A main effect is a level minus the reference level. An interaction is half of the
+    difference between two such differences (Box, Hunter and Hunter).
     """
     solver = pseudo_inverse(model.matrix)
     for term in model.terms:
@@ -174,6 +181,7 @@ def aliased_main_effects(mains: LinearModel) -> tuple[Alias, ...]:
 
 
 def find_interactions(mains: LinearModel) -> tuple[tuple[Term, ...], tuple[Alias, ...]]:
+    """Return the two-factor interactions that can be estimated, and the others."""
     pairs: list[Term] = []
     for first, second in combinations([term[0] for term in mains.terms], 2):
         levels = [
@@ -255,13 +263,16 @@ def _null_space(matrix: Floats) -> Floats:
 
 MAX_FACTORS: Final = 8
 MIN_CONTRASTS: Final = 7
-"""3 contrasts would have one degree of freedom."""
+"""For Lenth's method, 3 contrasts would have one degree of freedom (m / 3)."""
 CONFIDENCE: Final = 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """A column of -1 and 1, and all terms with this column or its negative."""
+    """A column of -1 and 1, and all terms that have this column or its negative.
+
+    Terms with fewer factors come first.
+    """
 
     terms: tuple[Term, ...]
     column: tuple[float, ...]
@@ -274,6 +285,8 @@ class Contrast:
 
 @dataclass(frozen=True, slots=True)
 class Lenth:
+    """Lenth's pseudo standard error, margin of error and simultaneous margin."""
+
     contrasts: int
     pse: float
     me: float
@@ -283,7 +296,7 @@ class Lenth:
 def regular_contrasts(
     factors: Sequence[Factor], systems: Sequence[Levels]
 ) -> tuple[Contrast, ...]:
-    """Return all contrasts of a regular two-level design, else none."""
+    """Return all contrasts of a regular two-level design; empty for other designs."""
     has_two_levels = all(len(factor.levels) == 2 for factor in factors)
     if not 0 < len(factors) <= MAX_FACTORS or not has_two_levels:
         return ()
@@ -311,7 +324,7 @@ def regular_contrasts(
 
 
 def lenth(contrasts: Floats) -> Lenth | None:
-    """Return Lenth's margins of contrasts with equal variance."""
+    """Return Lenth's margins for contrasts of equal variance; None for too few."""
     sizes = np.abs(contrasts)
     m = len(sizes)
     if m < MIN_CONTRASTS:
@@ -330,7 +343,11 @@ def lenth(contrasts: Floats) -> Lenth | None:
 
 
 def half_normal_quantiles(contrasts: Floats) -> Floats:
-    """Return quantiles 0.5 + 0.5 (i - 0.5) / m of the i-th smallest (Daniel 1959)."""
+    """Return the half-normal quantile of the absolute value of each contrast.
+
+    For the i-th smallest of m, this is the normal quantile of 0.5 + 0.5 (i - 0.5) / m
+    (Daniel 1959).
+    """
     m = len(contrasts)
     ranks = np.argsort(size_order(np.abs(contrasts)))
     quantiles: Floats = ndtri(0.5 + 0.5 * (ranks + 0.5) / m)
@@ -338,7 +355,7 @@ def half_normal_quantiles(contrasts: Floats) -> Floats:
 
 
 def size_order(sizes: Floats) -> NDArray[np.intp]:
-    """Sort sizes; equal ones, up to rounding, keep their order."""
+    """Return the indices that sort sizes, stable for sizes equal up to rounding."""
     order = np.argsort(sizes, kind="stable")
     is_larger = np.diff(sizes[order], prepend=-np.inf) > ROUNDING
     tiers = np.empty(len(sizes))
