@@ -1,4 +1,4 @@
-"""Comments on studies, cells and runs, visible to viewers of these.
+"""Comments on studies, cells and runs, which viewers of the study can see.
 
 Members of any lab can comment. Authors and admins of the study's lab can remove
 comments and see earlier texts. The row of a removed comment is kept until its study,
@@ -33,7 +33,7 @@ MAX_COMMENT_LENGTH: Final = 10_000
 
 @dataclass(frozen=True)
 class Author:
-    """A person or an agent, with the labs that they moderate."""
+    """A person or an agent, their labs, and the labs of which they are an admin."""
 
     person: User | None = None
     agent: Agent | None = None
@@ -46,7 +46,7 @@ class Author:
 
     @property
     def may_write(self) -> bool:
-        """Members of any lab may write."""
+        """Whether the author is a member of any lab."""
         return bool(self.lab_ids)
 
     def is_author_of(self, comment: Comment) -> bool:
@@ -57,7 +57,7 @@ class Author:
     def may_remove(self, comment: Comment) -> bool:
         return self.is_author_of(comment) or comment.lab_id in self.admin_of
 
-    # Moderators can see earlier texts.
+    # Earlier texts are visible to those who may remove a comment.
     may_see_revisions = may_remove
 
 
@@ -78,7 +78,7 @@ class CommentTarget:
 
 
 def find_cell_target(viewer: Viewer, cell_id: int) -> CommentTarget:
-    """Raise NotFoundError for an invisible cell."""
+    """Return a cell as the subject of comments; raise NotFoundError if not visible."""
     cells = Cell.objects.visible_to(viewer).select_related("study__lab")
     cell = cells.filter(pk=cell_id).first()
     if cell is None:
@@ -114,7 +114,7 @@ def find_comment(viewer: Viewer, pk: int) -> Comment:
 def revisions_of_comments(
     author: Author, comments: Iterable[Comment]
 ) -> dict[int, list[CommentRevision]]:
-    """Return earlier texts by comment, as far as the author may see them."""
+    """Return the earlier texts of comments, as far as ``author`` may see them."""
     may = [comment.pk for comment in comments if author.may_see_revisions(comment)]
     revisions: dict[int, list[CommentRevision]] = {}
     if may:
@@ -142,7 +142,7 @@ def write_comment(*, author: Author, target: CommentTarget, text: str) -> Commen
 
 @transaction.atomic
 def edit_comment(*, comment: Comment, author: Author, text: str) -> Comment:
-    """Change a comment; store the old text as a revision."""
+    """Change a comment; store the old text as a revision. Raises InvalidError."""
     text = _clean_comment(text)
     locked = Comment.objects.select_for_update().get(pk=comment.pk)
     if locked.removed_at:
@@ -161,7 +161,7 @@ def edit_comment(*, comment: Comment, author: Author, text: str) -> Comment:
 
 @transaction.atomic
 def remove_comment(*, comment: Comment, author: Author) -> Comment:
-    """Remove the text but keep the row; repeating is safe."""
+    """Remove the text but keep the row; raise InvalidError if not allowed."""
     locked = Comment.objects.select_for_update().get(pk=comment.pk)
     if not author.may_remove(locked):
         raise InvalidError(

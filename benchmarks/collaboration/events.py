@@ -1,7 +1,7 @@
-"""News of studies for feeds, lists, webhooks and digests.
+"""Events of studies, for feeds, lists, webhooks and digests.
 
-Publications create events at once. New runs, flags and verdicts are detected after each
-check, by comparison with the state at the last event.
+Publications create events at once. New runs, flags and verdicts are detected after a
+check, by comparison with the state that was stored after the previous check.
 """
 
 from collections import defaultdict
@@ -23,7 +23,7 @@ from benchmarks.viewer import Viewer
 
 MAX_NAMED: Final = 20
 MAX_EVENT_DELAY: Final = timedelta(minutes=5)
-"""Maximum delay during continuous uploads."""
+"""Events are not delayed longer than this, even if uploads arrive all the time."""
 
 
 def visible_events(viewer: Viewer, **filters: Any) -> QuerySet[Event]:
@@ -34,6 +34,7 @@ def visible_events(viewer: Viewer, **filters: Any) -> QuerySet[Event]:
 
 
 def queue_events(study: Study) -> None:
+    """Queue a job that creates a study's events, unless one is waiting."""
     untried = Job.objects.filter(
         kind=JobKind.EVENTS, subject_id=study.pk, attempted_at=None
     )
@@ -45,7 +46,7 @@ def queue_events(study: Study) -> None:
 
 
 def publish_due_events() -> int:
-    """Create the events of checked studies; return their number."""
+    """Create events of studies that wait for no check; return how many studies."""
     checks = Job.objects.filter(kind=JobKind.CHECK)
     checked_soon = set(checks.values_list("subject_id", flat=True))
     published = 0
@@ -95,7 +96,7 @@ def _publish_events(jobs: Jobs) -> None:
 def _publish_flag_events(study: Study, published_flags: set[int]) -> list[int]:
     """Create events for new flags; return the ids of all current flags.
 
-    Flags with the same quoted studies have the same viewers, and share an event.
+    Flags that quote the same studies have the same viewers, so they share an event.
     """
     current = {flag.pk: flag for flag in Flag.objects.filter(study=study).current()}
     quoted: dict[int, set[int]] = defaultdict(set)
@@ -122,13 +123,13 @@ def _publish_flag_events(study: Study, published_flags: set[int]) -> list[int]:
 
 
 def notify_version_published(study: Study, number: int, version: int) -> None:
-    """Call in the transaction that stores the version."""
+    """Store an event, in the transaction that stores the version."""
     sentence = Sentence("Version {number} was published", number=number)
     _store_event(study, Event.Kind.PUBLISHED, sentence, {"version": version})
 
 
 def notify_version_withdrawn(study: Study, number: int, version: int) -> None:
-    """Call in the transaction that withdraws."""
+    """Store an event, in the transaction that withdraws the version."""
     sentence = Sentence("Version {number} was withdrawn", number=number)
     _store_event(study, Event.Kind.WITHDRAWN, sentence, {"version": version})
 

@@ -1,7 +1,7 @@
 """Outgoing plain-text email, sent one by one by a worker, with retries.
 
-Emails are rendered when sent: the database stores no secret links. Without EMAIL_HOST
-no email is sent.
+Emails are rendered when they are sent, so the database stores no links with secrets.
+Without EMAIL_HOST no email is sent.
 """
 
 import logging
@@ -34,7 +34,7 @@ from benchmarks.text_validation import normalize_whitespace
 logger = logging.getLogger(__name__)
 
 MAX_ATTEMPTS: Final = 24
-"""About twenty hours, longer than a night's outage."""
+"""The attempts take about twenty hours, longer than a night's outage."""
 REQUEST_INTERVAL: Final = timedelta(minutes=5)
 CONFIRMATION_LIFETIME_S: Final = 24 * 3600
 ADDRESS_SALT: Final = "virtlab.address"
@@ -44,7 +44,10 @@ EmailText = tuple[str, str]
 
 
 def mail_invitation(invitation: Invitation, code: str) -> bool:
-    """Queue an email if the name is an address and email is configured."""
+    """Queue an email with the invitation's code; return whether it was possible.
+
+    The name of the invited person must be an address, and email must be configured.
+    """
     if settings.MAIL_SERVER is None or not is_email_address(invitation.name):
         return False
     queue_email(
@@ -61,14 +64,14 @@ def mail_invitation(invitation: Invitation, code: str) -> bool:
 @transaction.atomic
 def queue_email(email: OutgoingEmail) -> None:
     email.save(force_insert=True)
-    # A server that is down affects all emails.
+    # One partition for all emails, because a mail server that is down affects all.
     queue.enqueue([Job(kind=JobKind.EMAIL, subject_id=email.pk, partition=0)])
 
 
 def mail_password_reset(name_or_address: str) -> None:
-    """Send a reset link to a verified address, once in five minutes.
+    """Send a person a link to set a password, at most once in five minutes.
 
-    Does not reveal whether the person exists.
+    Only to a verified address. Does not reveal whether the person exists.
     """
     identifier = name_or_address.strip()
     person = person_for_address(identifier) if "@" in identifier else None
@@ -116,7 +119,7 @@ def _deliver(jobs: Jobs) -> bool:
         return False
     if settings.MAIL_SERVER is None:
         raise RetryLater(timezone.now() + retry_delay(99), skips_partition=True)
-    # Sending may kill the worker.
+    # Counted first: sending may kill the worker.
     email.attempts += 1
     email.save(update_fields=["attempts"])
     try:
@@ -134,8 +137,8 @@ def _deliver(jobs: Jobs) -> bool:
 
 
 def _send(email: OutgoingEmail) -> bool:
-    """Return False if there is nothing to send."""
-    # Later events are in the next digest.
+    """Render and send an email; return False if there is nothing to send."""
+    # Later events will be in the next digest.
     until = subscriptions.last_settled_event_id()
     text = RENDERERS[OutgoingEmail.Kind(email.kind)](email)
     if text is not None:
@@ -229,7 +232,7 @@ def _write_invitation(email: OutgoingEmail) -> EmailText | None:
 
 def _write_new_password(email: OutgoingEmail) -> EmailText | None:
     person = email.person
-    # The account or its address changed.
+    # The person or the address may have changed since the request.
     if person is None or verified_address(person) != email.address:
         return None
     token = default_token_generator.make_token(person)
@@ -265,7 +268,7 @@ RENDERERS: Final[
 
 
 def person_for_reset_code(code: str) -> User | None:
-    """Return the person of a valid, unused code."""
+    """Return the person of a password reset code; None if it is invalid or used."""
     try:
         pk, token = signing.loads(
             code, salt=RESET_SALT, max_age=settings.PASSWORD_RESET_TIMEOUT
@@ -278,7 +281,7 @@ def person_for_reset_code(code: str) -> User | None:
 
 
 def address_from_code(code: str, person: User) -> str:
-    """Return the confirmed address; empty if not valid."""
+    """Return the address that a code confirms; "" if the code is not valid."""
     try:
         pk, address = signing.loads(
             code, salt=ADDRESS_SALT, max_age=CONFIRMATION_LIFETIME_S

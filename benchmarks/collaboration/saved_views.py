@@ -1,7 +1,7 @@
-"""Named paths of comparisons, studies and evidence.
+"""Saved views: named paths of comparisons, studies and evidence.
 
-A view belongs to a person or is shared with one of their labs, with a unique name:
-saving it again replaces the path.
+A view belongs to a person or to a lab, where its name is unique. Saving a view with the
+same name replaces its path.
 """
 
 import re
@@ -18,7 +18,7 @@ from benchmarks.text_validation import clean_text, normalize_whitespace
 from benchmarks.viewer import Viewer
 
 MAX_SAVED_VIEWS: Final = 200
-"""Per person and per lab."""
+"""The limit for each person and each lab."""
 MAX_PATH_LENGTH: Final = 4_000
 SAVABLE_PATHS: Final = re.compile(
     r"/(?:compare|evidence|studies)/(?:[-\w]+/)*(?:\?[^\s#]*)?\Z"
@@ -30,7 +30,7 @@ def can_be_saved(path: str) -> bool:
 
 
 def visible_views(viewer: Viewer, person: User | None = None) -> QuerySet[SavedView]:
-    """Return the views of a person and of the viewer's labs, by name."""
+    """Return the views of a person and of the viewer's labs, ordered by name."""
     condition = Q(lab__in=viewer.lab_ids)
     if person is not None:
         condition |= Q(lab=None, person=person)
@@ -48,7 +48,11 @@ def find_view(viewer: Viewer, pk: int, person: User | None = None) -> SavedView:
 def save_view(
     *, name: str, path: str, person: User | None, lab: Lab | None, agent: str = ""
 ) -> SavedView:
-    """Save a path for a person or a lab; ``agent`` saves it if no person does."""
+    """Save a path for a lab, or else for a person.
+
+    ``agent`` is the name of the agent if it saves the view instead of a person. Raises
+    InvalidError.
+    """
     name, path = _checked_name(name), _checked_path(path)
     scope = Q(lab=lab) if lab else Q(lab=None, person=person)
     existing = SavedView.objects.filter(scope)
@@ -77,7 +81,10 @@ def update_view(
     person: User | None = None,
     agent: str = "",
 ) -> SavedView:
-    """Change name or path, not the owner."""
+    """Change the name or path of a view; raise InvalidError.
+
+    It still belongs to the same person or lab.
+    """
     if name is not None:
         view.name = _checked_name(name)
         other_views = SavedView.objects.exclude(pk=view.pk).filter(name=view.name)
@@ -113,7 +120,7 @@ def _checked_path(path: str) -> str:
 
 
 def may_change_view(view: SavedView, person: User) -> bool:
-    """Owners and editors of the lab may change it."""
+    """Return whether the person owns the view or can edit the lab that owns it."""
     if view.person_id == person.pk or view.lab_id is None:
         return view.person_id == person.pk
     memberships = Membership.objects.filter(lab=view.lab_id, user=person)

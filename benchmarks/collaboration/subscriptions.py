@@ -68,7 +68,10 @@ def start_digest(person: User, every: str, labs: bool) -> None:
 
 
 def end_digest(person_id: int) -> bool:
-    """End digests; keep followed studies."""
+    """End a person's digests, and return whether there were any.
+
+    Followed studies are kept.
+    """
     return bool(Digest.objects.filter(person=person_id).delete()[0])
 
 
@@ -83,13 +86,17 @@ def follow(person: User, study: Study) -> None:
 
 
 def followed_studies(person: User) -> QuerySet[Follow]:
-    """Return followed studies that are still visible."""
+    """Return the followed studies that the person can still see."""
     visible = Study.objects.visible_to(digest_viewer(person))
     rows = Follow.objects.filter(person=person, study__in=visible)
     return rows.select_related("study__lab").order_by("study__title", "pk")
 
 
 def digest_viewer(person: User) -> Viewer:
+    """Return the viewer of a person's digests.
+
+    It can see only public studies while a required second factor is missing.
+    """
     if lab_requiring_second_factor(person):
         return ANYONE
     labs = Membership.objects.filter(user=person).values_list("lab_id", flat=True)
@@ -122,7 +129,7 @@ def due_digest_emails() -> Iterator[OutgoingEmail]:
 
 
 def digest_text(person: User) -> tuple[str, str] | None:
-    """Return subject and body; None without new events."""
+    """Return subject and body of a person's digest; None without new events."""
     digest = Digest.objects.filter(person=person).first()
     if digest is None:
         return None
@@ -159,13 +166,13 @@ def digest_text(person: User) -> tuple[str, str] | None:
 
 
 def last_settled_event_id() -> int:
-    """Return the id up to which no more events will be committed."""
+    """Return the newest event id for which all earlier events are committed."""
     settled = Event.objects.filter(occurred_at__lt=timezone.now() - COMMIT_GRACE)
     return settled.aggregate(newest=Max("pk"))["newest"] or 0
 
 
 def record_digest_sent(person: User | None, last_event_id: int) -> None:
-    """Store the last event covered, even if no digest was sent."""
+    """Store the last event that a digest covered, even if it was empty and not sent."""
     Digest.objects.filter(person=person).update(last_event_id=last_event_id)
 
 
@@ -190,7 +197,7 @@ def issue_feed_token(person: User) -> str:
 
 
 def revoke_feed_tokens(person: User) -> None:
-    """Revoke from the next request on."""
+    """Revoke a person's feed secrets from the next request on."""
     valid = FeedToken.objects.filter(person=person, revoked_at=None)
     valid.update(revoked_at=timezone.now())
 
@@ -201,7 +208,10 @@ def has_feed_token(person: User) -> bool:
 
 @from_primary()  # to see revocations and store the use
 def person_for_feed_token(secret: str) -> User:
-    """Return the person, or raise NotFoundError."""
+    """Return the person of a feed secret and grant access to their labs.
+
+    Raises NotFoundError if the secret is not valid.
+    """
     tokens = FeedToken.objects.select_related("person")
     token = find_by_secret(
         secret.removeprefix(FEED_PREFIX),
@@ -211,7 +221,7 @@ def person_for_feed_token(secret: str) -> User:
         token is None
         or token.revoked_at is not None
         or not token.person.is_active
-        # They have not set up the required second factor.
+        # A required second factor is missing.
         or lab_requiring_second_factor(token.person)
     ):
         raise NotFoundError(Sentence("feed"), "…")

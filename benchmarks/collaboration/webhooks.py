@@ -1,4 +1,4 @@
-"""Signed delivery of events to URLs of labs, with retries and a log.
+"""Signed delivery of events to URLs that labs choose, with retries and a log.
 
 A failed delivery is retried after a minute, then after twice as long each time, eight
 attempts in all.
@@ -39,7 +39,7 @@ from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
 
 MAX_WEBHOOKS: Final = 20
-"""Per lab."""
+"""The limit for each lab."""
 MAX_DELIVERY_ATTEMPTS: Final = 8
 
 
@@ -53,9 +53,10 @@ def create_webhook(
     person: User | None = None,
     agent: str = "",
 ) -> Webhook:
-    """Create a webhook; ``agent`` creates it if no person does.
+    """Create a webhook for one study, or for all studies of the lab.
 
-    The caller checks that the lab can see ``study``.
+    ``agent`` is the name of the agent if it creates the webhook instead of a person.
+    The caller checks that the lab can see ``study``. Raises InvalidError.
     """
     parts = _checked(target_url, kinds)
     with transaction.atomic():
@@ -103,7 +104,7 @@ def update_webhook(
     study: Study | None,
     agent: str = "",
 ) -> Webhook:
-    """Change URL, kinds or study; keep the secret."""
+    """Change URL, kinds or study, but not the secret; raise InvalidError."""
     parts = _checked(target_url, kinds)
     webhook.target_url, webhook.kinds, webhook.study = target_url, sorted(kinds), study
     webhook.save(update_fields=["target_url", "kinds", "study"])
@@ -157,7 +158,7 @@ def send_test(webhook: Webhook) -> Delivery:
 
 
 def queue_deliveries(event: Event) -> None:
-    """Call in the transaction that stores the event."""
+    """Queue the deliveries of an event, in the transaction that stores it."""
     matching = Q(study=event.study_id) | Q(study=None, lab=event.lab_id)
     deliveries = Delivery.objects.bulk_create(
         Delivery(lab_id=webhook.lab_id, webhook=webhook, event=event)
@@ -168,7 +169,7 @@ def queue_deliveries(event: Event) -> None:
 
 
 def _job_of(delivery: Delivery) -> Job:
-    # Deliveries are sent one by one.
+    # With one partition, a webhook's deliveries are sent one by one.
     return Job(
         kind=JobKind.WEBHOOK,
         subject_id=delivery.pk,
@@ -228,7 +229,7 @@ def _deliver(jobs: Jobs) -> None:
 
 
 def signature(secret: str, stamp: str, body: bytes) -> str:
-    """Sign timestamp and body; the timestamp prevents replays."""
+    """Return the signature of timestamp and body; the timestamp prevents replays."""
     digest = hmac.new(secret.encode(), f"{stamp}.".encode() + body, sha256)
     return f"sha256={digest.hexdigest()}"
 
@@ -262,7 +263,7 @@ DEADLINE_S: Final = 10.0
 MAX_WEBHOOK_RESPONSE_BYTES: Final = 64 * 1024
 MAX_TARGET_URL_LENGTH: Final = 1_000
 DEFAULT_PORTS: Final = {"https": 443, "http": 80}
-# Python considers these public.
+# Networks whose addresses contain IPv4 addresses; Python considers them public.
 IPV4_IN_IPV6_NETWORKS: Final = tuple(
     ipaddress.ip_network(network)
     for network in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16")
@@ -273,6 +274,8 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 @dataclass(frozen=True)
 class WebhookResponse:
+    """The HTTP status, None without a response; ``problem`` is empty without one."""
+
     status: int | None
     problem: str
     duration_ms: int
@@ -293,7 +296,7 @@ def is_public_address(address: Address) -> bool:
 
 
 def validate_url(url: str) -> SplitResult:
-    """Raise InvalidError for URLs that deliveries may not use."""
+    """Return the parts of a URL; raise InvalidError if deliveries may not use it."""
     problem = InvalidError(
         "invalid_webhook",
         "Send a URL such as https://example.org/hook, without a password.",
@@ -330,7 +333,7 @@ def _check_addresses_are_public(addresses: list[Address]) -> None:
 
 
 def post_once(url: str, body: bytes, headers: Mapping[str, str]) -> WebhookResponse:
-    """Send a request once; return network errors as a problem."""
+    """Send a POST request once; return errors as the ``problem`` of the response."""
     began = time.monotonic()
     status, problem = None, ""
     try:
@@ -352,7 +355,7 @@ def post_once(url: str, body: bytes, headers: Mapping[str, str]) -> WebhookRespo
 def _send_request(parts: SplitResult, body: bytes, headers: Mapping[str, str]) -> int:
     host, port = str(parts.hostname), parts.port or DEFAULT_PORTS[parts.scheme]
     address_infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    # Drop the interface: fe80::1%eth0.
+    # Without the interface, as in fe80::1%eth0.
     numbers = [str(path[0]).partition("%")[0] for *_, path in address_infos]
     _check_addresses_are_public([ipaddress.ip_address(number) for number in numbers])
     sock = socket.create_connection((numbers[0], port), timeout=DEADLINE_S)

@@ -23,8 +23,11 @@ _TRY_LOCK_SQL = f"""
 
 @contextmanager
 def advisory_lock(name: str, *, wait: bool = False) -> Iterator[bool]:
-    """Yield False if another session holds the lock."""
-    # A session lock: the block may commit.
+    """Hold the lock in the block; yield False if another session has it.
+
+    With ``wait``, wait until the lock is free.
+    """
+    # A lock of the session, not of a transaction: the block may commit.
     if wait:
         _query_value(f"SELECT pg_advisory_lock({_KEY})", name)
         is_acquired = True

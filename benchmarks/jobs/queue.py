@@ -1,10 +1,13 @@
 """A durable job queue; each kind of job has a registered handler.
 
-A job is a row, stored in the transaction that makes it necessary. A worker claims a
-subject's jobs under an advisory lock of its session, and commits the claim first, so
-that its death is detected. A failed job is retried after a minute, then after twice as
-long each time, up to an hour. After five failures it is quarantined until a person, a
-change or another version retries it. Unavailability of PostgreSQL is not a failure.
+A job is a row, stored in the transaction that makes it necessary. Its subject is the
+row that it concerns, such as a study. Jobs of one kind and partition never run at the
+same time: a worker takes an advisory lock on the partition. It commits a claim on the
+jobs before it runs them, so that others notice if it dies.
+
+A failed job is retried after a minute, then after twice as long each time, up to an
+hour. After five failures it is quarantined until a person, a change or another version
+of the product retries it. Unavailability of PostgreSQL is not a failure.
 """
 
 import logging
@@ -38,10 +41,10 @@ FIRST_DELAY: Final = timedelta(minutes=1)
 MAX_DELAY: Final = timedelta(hours=1)
 QUARANTINE_AFTER: Final = 5
 OTHERS_CHANGED: Final = {"beside": True}
-"""Detail of a check because of changed baselines only."""
+"""``detail`` of a check that is needed only because other studies changed."""
 MAX_ERROR_LENGTH: Final = 2_000
 JOBS_PER_CLAIM: Final = 50
-"""Maximum subjects of a partition per call of `run_due_jobs`."""
+"""The most subjects of a partition that one call of `run_due_jobs` processes."""
 DISPATCH_TIMEOUT: Final = timedelta(seconds=10)
 WORKER_KINDS: Final = (
     *(JobKind.PUBLISHING, JobKind.REVIEW, JobKind.REPORT, JobKind.CHART),
@@ -49,7 +52,7 @@ WORKER_KINDS: Final = (
 )
 """Kinds of jobs for workers; the sweeper runs the others."""
 KILLED_WORKER: Final = template("The worker stopped while processing it.")
-# The job's faults: statement timeout, out of memory, program limit exceeded.
+# Errors that the job causes: statement timeout, out of memory, program limit exceeded.
 JOB_FAULT_SQLSTATES: Final = ("57014", "53200", "54")
 
 
@@ -57,10 +60,11 @@ JOB_FAULT_SQLSTATES: Final = ("57014", "53200", "54")
 class JobHandler:
     """The handler of a kind of jobs.
 
-    ``handle`` receives all claimed jobs of a subject, or of many if ``is_divisible``; a
-    failed batch is then halved. It calls `finish` in the transaction that stores its
-    results. ``on_failure`` receives the error and whether it is final, ``on_retry`` the
-    ids of the subjects to retry.
+    ``handle`` receives all claimed jobs of a subject. If ``is_divisible``, it receives
+    jobs of many subjects, and a failed batch is halved and tried again. It calls
+    `finish` in the transaction that stores its results, and returns False if there was
+    nothing to do. ``on_failure`` receives the jobs, the error and whether it is final,
+    ``on_retry`` the ids of the subjects to retry.
     """
 
     handle: Callable[[Jobs], object]
@@ -77,6 +81,8 @@ HANDLERS: Final[dict[str, JobHandler]] = {}
 def job_handler(
     kind: JobKind, **options: Any
 ) -> Callable[[Callable[[Jobs], object]], Any]:
+    """Register a function as a `JobHandler` with these options."""
+
     def register(handle: Callable[[Jobs], object]) -> Callable[[Jobs], object]:
         HANDLERS[kind] = JobHandler(handle, **options)
         return handle
@@ -87,7 +93,7 @@ def job_handler(
 class RetryLater(Exception):  # noqa: N818  # not an error: a request to retry
     """Raised by handlers to run again at ``retry_at``.
 
-    ``skips_partition`` ends the partition's current run.
+    ``skips_partition`` also ends the current run of the partition's other jobs.
     """
 
     def __init__(self, retry_at: datetime, *, skips_partition: bool = False) -> None:
@@ -97,7 +103,10 @@ class RetryLater(Exception):  # noqa: N818  # not an error: a request to retry
 
 @rls.allow_all()  # jobs may concern hidden studies
 def enqueue(jobs: Iterable[Job]) -> list[Job]:
-    """Store jobs, in the transaction that makes them necessary."""
+    """Store jobs, in the transaction that makes them necessary.
+
+    The default partition of a job is its subject.
+    """
     rows = list(jobs)
     for row in rows:
         if row.partition is None:
@@ -112,7 +121,7 @@ def enqueue_checks(
     others_changed: bool = False,
     created_at: datetime | None = None,
 ) -> list[Job]:
-    """Queue checks; ``others_changed``: only other studies changed."""
+    """Queue checks of studies; with ``others_changed``, only other studies changed."""
     studies = Study.objects.filter(pk__in=set(study_ids)).order_by("pk")
     return enqueue(
         Job(
@@ -131,7 +140,7 @@ def enqueue_checks(
 def enqueue_energy(
     spans: Iterable[tuple[int, datetime | None, datetime | None]],
 ) -> None:
-    """Queue hosts' energy computation for time spans; None: any time."""
+    """Queue the computation of energy for (host, begin, end); None means any time."""
     host_spans = list(spans)
     hosts = Host.objects.filter(pk__in={host for host, *_ in host_spans})
     labs = dict(hosts.values_list("pk", "lab_id"))
@@ -150,6 +159,8 @@ def enqueue_energy(
 
 @dataclass(frozen=True)
 class JobGroup:
+    """All jobs of a subject."""
+
     subject_id: int
     first_created_at: datetime
     last_created_at: datetime
@@ -160,7 +171,7 @@ class JobGroup:
 
     @property
     def is_due(self) -> bool:
-        """Whether to run now; new jobs of a failed subject wait a minute."""
+        """Whether to run now; a new job of a failed subject waits at most a minute."""
         now = timezone.now()
         if self.failures and self.tried_at and self.last_created_at > self.tried_at:
             return now >= min(self.tried_at + FIRST_DELAY, self.due_at)
@@ -182,9 +193,9 @@ def due_job_groups(kind: str, **filters: Any) -> list[JobGroup]:
 
 
 def run_due_jobs(kind: str, partition: int) -> int:
-    """Run the due jobs of a partition; return the number done.
+    """Run the due jobs of a partition; return the number of successful ones.
 
-    Errors are stored; only transient database errors are raised.
+    Errors are stored; only transient errors of the database are raised.
     """
     done = 0
     with advisory_locks.advisory_lock(
@@ -207,9 +218,10 @@ def _partition_lock_name(kind: str, partition: int) -> str:
 
 @transaction.atomic
 def _claim(kind: str, subject_id: int) -> list[Job]:
-    """Claim a subject's jobs if due; the caller holds the lock.
+    """Claim a subject's jobs if they are due; the caller holds the partition's lock.
 
-    Jobs with an old claim killed their worker, unless PostgreSQL was restarted.
+    An old claim means that the jobs killed their worker, unless PostgreSQL was
+    restarted.
     """
     subject = Job.objects.filter(kind=kind, subject_id=subject_id).order_by("pk")
     rows = list(subject.select_for_update())
@@ -223,9 +235,10 @@ def _claim(kind: str, subject_id: int) -> list[Job]:
 
 
 def claim_jobs(kind: str, rows: Jobs, *, lease: timedelta) -> list[Job]:
-    """Claim locked jobs together.
+    """Claim jobs together; the caller has locked their rows.
 
-    After the death of a worker, only half are claimed, to find the job that killed it.
+    After the death of a worker, only half of its jobs are claimed, to find the one that
+    killed it.
     """
     started_at = server_started_at()
     abandoned = [row for row in rows if row.claimed_server_started_at == started_at]
@@ -237,16 +250,17 @@ def claim_jobs(kind: str, rows: Jobs, *, lease: timedelta) -> list[Job]:
 
 
 def _count_killed_worker(kind: str, jobs: Jobs) -> None:
-    """Count a failure; the first retry is immediate."""
+    """Count a failure of jobs whose worker died; the first retry is immediate."""
     failures = max(row.failures for row in jobs)
     wait = retry_delay(failures) if failures else timedelta(0)
     _store_failure(kind, jobs, Sentence(KILLED_WORKER), wait, QUARANTINE_AFTER)
 
 
 def _store_claim(rows: Jobs, lease: timedelta = timedelta(0)) -> list[Job]:
-    """Store a common claim; return the jobs.
+    """Store a common claim and return the jobs.
 
-    Must be committed before the work begins, to detect the worker's death.
+    It must be committed before the work begins, so that others notice if the worker
+    dies. They may not claim the jobs again during the ``lease``.
     """
     now, claim_id = timezone.now(), uuid4()
     fields = {
@@ -265,6 +279,11 @@ def _store_claim(rows: Jobs, lease: timedelta = timedelta(0)) -> list[Job]:
 
 
 def run_claimed(kind: str, jobs: Jobs) -> int:
+    """Handle claimed jobs and store errors; return the number of successful jobs.
+
+    The jobs of one subject count as one. Raises RetryLater if the rest of the partition
+    must wait, and transient errors of the database.
+    """
     handler = HANDLERS[kind]
     try:
         is_done = handler.handle(jobs) is not False
@@ -276,14 +295,14 @@ def run_claimed(kind: str, jobs: Jobs) -> int:
     except Exception as error:
         if is_transient_error(error):
             connection.close_if_unusable_or_obsolete()
-            # Claims become invalid if PostgreSQL restarts.
+            # Without success, the claims become invalid when PostgreSQL restarts.
             with suppress(DatabaseError):
                 _release(jobs)
             raise
         if not handler.is_divisible or len(jobs) == 1:
             record_error(kind, jobs, error)
             return 0
-        # Bisect: one in a hundred is found in seven steps.
+        # Halving finds one bad job in a hundred in seven steps.
         logger.error("Failed together: %s", [str(job) for job in jobs], exc_info=error)
         middle = len(jobs) // 2
         return sum(
@@ -324,18 +343,19 @@ def are_claimed(jobs: Jobs) -> bool:
 
 
 def is_transient_error(error: Exception) -> bool:
+    """Return whether PostgreSQL was unavailable, through no fault of the job."""
     if not is_connection_error(error):
         return False
     return not (sqlstate(error) or "").startswith(JOB_FAULT_SQLSTATES)
 
 
 def retry_delay(failures: int, first: timedelta = FIRST_DELAY) -> timedelta:
-    """Return the delay after ``failures``, at least one."""
+    """Return the delay before the next try, after one or more failures."""
     return min(first * (1 << min(failures - 1, 10)), MAX_DELAY)
 
 
 def record_error(kind: str, jobs: Jobs, error: Exception) -> None:
-    """Log the exception being handled, and count a failure."""
+    """Log the exception that is being handled, and count a failure of the jobs."""
     logger.exception("The %s failed", jobs[0])
     # PostgreSQL rejects NUL characters.
     problem = f"{type(error).__name__}: {error}".replace("\0", "\ufffd")
@@ -378,7 +398,7 @@ def server_started_at() -> datetime:
 
 
 def retry_failed(rows: QuerySet[Job]) -> int:
-    """Retry jobs as if new; return the number of subjects."""
+    """Let failed jobs run again as if they were new; return the number of subjects."""
     tried = Q(failures__gt=0) | ~Q(quarantined_at=None)
     failed = rows.filter(tried, claimed_server_started_at=None).order_by()
     subjects = list(failed.values_list("kind", "subject_id").distinct())
@@ -404,7 +424,10 @@ def retry_plans_of(study_ids: Iterable[int]) -> None:
 
 
 def partitions_to_dispatch() -> list[tuple[str, int]]:
-    """Return partitions with a lost task or killed worker."""
+    """Return partitions with due jobs for which no task was sent, or it was lost.
+
+    Partitions that a worker has locked are left out.
+    """
     now = timezone.now()
     unsent = Q(dispatched_at=None) | Q(dispatched_at__lt=now - DISPATCH_TIMEOUT)
     due = Job.objects.filter(

@@ -15,7 +15,7 @@ JobKind = Job.Kind
 
 @dataclass(frozen=True)
 class JobFailure:
-    """A failed job. For lab members only: errors may contain private data."""
+    """A failed job, for lab members only: errors may contain private data."""
 
     message: str
     consequence: str
@@ -30,7 +30,7 @@ STATE_CONDITIONS: Final = {
     "running": _RUNNING,
     "failed": ~_RUNNING & FAILED_CONDITION,
 }
-"""Conditions of states. Asking for a retry is not a failure."""
+"""The condition of each state. A job that raised `RetryLater` has not failed."""
 
 CONSEQUENCES: Final[dict[str, Sentence]] = {
     JobKind.CHECK: Sentence(
@@ -61,7 +61,7 @@ def subject_text(job: Job) -> str:
 
 
 def state_text(job: Job) -> Sentence:
-    """Return whether a job waits, runs or failed, and why."""
+    """Return whether a job waits, runs or has failed, with its time and error."""
     if job.claimed_server_started_at and job.attempted_at:
         at = f"{job.attempted_at:%Y-%m-%d %H:%M:%S}"
         return Sentence("running since {at} UTC on {worker}", at=at, worker=job.worker)
@@ -85,7 +85,7 @@ def state_text(job: Job) -> Sentence:
 
 
 def failed_jobs() -> QuerySet[Job]:
-    """Exclude jobs that only asked for a retry."""
+    """Return failed jobs, without those that only raised `RetryLater`."""
     return Job.objects.filter(FAILED_CONDITION)
 
 
@@ -98,18 +98,20 @@ def counts_by_kind(jobs: QuerySet[Job]) -> list[dict[str, Any]]:
 
 
 def most_failed_job_per_subject(rows: QuerySet[Job]) -> QuerySet[Job]:
+    """Return one job of each subject: the one with the most failures."""
     worst = rows.order_by("kind", "subject_id", "-failures", "created_at")
     ids = worst.distinct("kind", "subject_id").values("pk")
     return Job.objects.filter(pk__in=ids).select_related("study__lab", "lab")
 
 
 def jobs_by_subject(rows: QuerySet[Job]) -> list[Job]:
+    """Return one job of each subject, the longest waiting first."""
     tried_at = Coalesce("attempted_at", "created_at")
     return list(most_failed_job_per_subject(rows).order_by(tried_at, "pk"))
 
 
 def failed_jobs_of_study(study: Study) -> QuerySet[Job]:
-    """Return failed jobs of a study and its machines' energy, without uploads."""
+    """Return failed jobs of a study and of its machines' energy, but no uploads."""
     hosts = System.objects.filter(cells__study=study, host__lab=study.lab_id)
     of_host = Q(kind=JobKind.ENERGY, subject_id__in=hosts.values("host"))
     failed = failed_jobs().exclude(kind=JobKind.UPLOAD)
@@ -117,7 +119,7 @@ def failed_jobs_of_study(study: Study) -> QuerySet[Job]:
 
 
 def study_failures(study: Study) -> tuple[JobFailure, ...]:
-    """Return a study's failures, for members of its lab only."""
+    """Return the failed jobs of a study, for members of its lab only."""
     return tuple(
         JobFailure(
             message=failure_text(row),

@@ -30,7 +30,7 @@ def may_create_labs(person: User) -> bool:
 
 @transaction.atomic
 def create_lab(*, person: User, name: str, slug: str = "") -> Lab:
-    """Create a lab with its first admin.
+    """Create a lab; the person becomes its first admin.
 
     Raises ForbiddenError, ConflictError and InvalidError.
     """
@@ -51,9 +51,10 @@ def create_lab(*, person: User, name: str, slug: str = "") -> Lab:
 def create_lab_by_agent(
     *, agent: Agent, name: str, slug: str = "", admin: str
 ) -> tuple[Lab, str]:
-    """Create a lab; return it with its admin's invitation code, shown once.
+    """Create a lab; return it and the invitation code of its admin, shown once.
 
-    Raises ForbiddenError unless everyone may create labs.
+    ``admin`` is the name of the person to invite. Raises ForbiddenError unless everyone
+    may create labs, ConflictError and InvalidError.
     """
     if settings.LAB_CREATION != "everybody":
         raise ForbiddenError(
@@ -71,7 +72,10 @@ def create_lab_by_agent(
 
 
 def store_lab(*, name: str, slug: str = "") -> Lab:
-    """Store a lab; the slug is derived from the name if not given."""
+    """Store a lab; without a slug, derive it from the name.
+
+    Raises ConflictError if the slug is taken, and InvalidError.
+    """
     name = clean_text(normalize_whitespace(name), label=Sentence("name"))
     slug = slug or slugify(name)[:SLUG_LENGTH].strip("-")
     if not name or not slug:
@@ -94,7 +98,7 @@ FIRST_READER = "first-reader"
 
 @dataclass(frozen=True)
 class FirstSecrets:
-    """Returned once; the caller stores them in protected files."""
+    """The secrets of the first lab, which the caller stores in protected files."""
 
     username: str
     password: str
@@ -104,7 +108,7 @@ class FirstSecrets:
 
 @transaction.atomic
 def create_first_lab() -> FirstSecrets | None:
-    """Create the first lab with people and tokens, unless a lab exists."""
+    """Create the first lab with an admin and two tokens; None if a lab exists."""
     if Lab.objects.exists():
         return None
     lab = Lab.objects.create(slug=FIRST_LAB[0], name=FIRST_LAB[1])

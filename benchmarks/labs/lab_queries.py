@@ -59,15 +59,15 @@ class AuditLine:
 
 
 def _visible_labs(viewer: Viewer) -> QuerySet[Lab]:
-    """Return labs with a visible study, and the viewer's own."""
+    """Return the viewer's labs, and labs with a study that the viewer can see."""
     studies = Study.objects.visible_to(viewer).filter(lab=OuterRef("pk"))
     visible = Lab.objects.filter(Exists(studies) | Q(pk__in=viewer.lab_ids))
     return visible.order_by("name")
 
 
 def labs_with_counts(viewer: Viewer) -> QuerySet[Lab]:
-    """Return visible labs with numbers of visible studies."""
-    # Django would add the ordering to GROUP BY.
+    """Return visible labs with their numbers of visible studies."""
+    # order_by(): Django would add the ordering to GROUP BY.
     visible = list_studies(viewer).filter(lab=OuterRef("pk")).order_by().values("lab")
     count = Subquery(visible.annotate(count=Count("pk")).values("count"))
     return _visible_labs(viewer).annotate(studies_count=Coalesce(count, 0))
@@ -81,7 +81,7 @@ def find_lab(viewer: Viewer, slug: str) -> Lab:
 
 
 def lab_hosts(lab: Lab) -> QuerySet[Host]:
-    """Return machines with numbers of measured systems."""
+    """Return a lab's machines with their numbers of systems."""
     return lab.hosts.annotate(systems_count=Count("systems")).order_by("slug")
 
 
@@ -98,7 +98,7 @@ def open_invitations(lab: Lab, now: datetime) -> QuerySet[Invitation]:
 
 
 def agents_of(lab_ids: frozenset[int]) -> QuerySet[Agent]:
-    """Return agents with tokens and last use, without personal ones."""
+    """Return agents with tokens and last use, without agents of people."""
     return (
         Agent.objects.filter(lab__in=lab_ids)
         .exclude(name__startswith=Agent.PERSONAL_PREFIX)
@@ -116,7 +116,7 @@ def lab_agents(lab: Lab) -> list[tuple[Agent, LastRun | None]]:
 
 
 def last_runs(agents: list[Agent]) -> dict[int, LastRun]:
-    """Return last runs by agent id, with one query."""
+    """Return the last run of each agent by agent id, with one query."""
     last = Run.objects.filter(agent=OuterRef("pk")).order_by("-pk").values("pk")[:1]
     annotated = Agent.objects.filter(pk__in=[agent.pk for agent in agents])
     numbers = annotated.annotate(last=Subquery(last)).values("last")
@@ -137,7 +137,7 @@ def last_runs(agents: list[Agent]) -> dict[int, LastRun]:
 
 
 def lab_audit_log(lab: Lab) -> list[AuditLine]:
-    """Return audit log, decisions and reparses, newest first."""
+    """Return audit entries, decisions about flags and reparses, newest first."""
     entries = AuditEntry.objects.filter(lab=lab).order_by("-pk")
     decisions = FlagDecision.objects.filter(flag__lab=lab).order_by("-pk")
     decisions = decisions.select_related("flag__study__lab")

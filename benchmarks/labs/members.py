@@ -27,7 +27,7 @@ INVALID_INVITATION = Sentence(
 
 
 def person_agent(*, lab: Lab, user: AbstractBaseUser) -> Agent:
-    """Return the agent for browser uploads, named after the account's id."""
+    """Return a person's agent for browser uploads, named after the account's id."""
     agent, _ = Agent.objects.get_or_create(
         lab=lab, name=f"{Agent.PERSONAL_PREFIX}{user.pk}"
     )
@@ -36,7 +36,7 @@ def person_agent(*, lab: Lab, user: AbstractBaseUser) -> Agent:
 
 @transaction.atomic
 def set_role(*, lab: Lab, username: str, role: str) -> str:
-    """Set a role; return the password of a new account, else ""."""
+    """Set a person's role; return the password if the account is new, else ""."""
     people = get_user_model().objects
     user = people.filter(username=username).first()
     password = ""
@@ -54,24 +54,24 @@ def set_role(*, lab: Lab, username: str, role: str) -> str:
 def _log_role(
     lab: Lab, actor: User | None, member: User, before: str, role: str
 ) -> None:
-    """``actor`` is None for the command line."""
+    """Store an audit entry; ``actor`` is None for the command line."""
     about = f"{member.get_username()}: {before} → {role}"
     kind = AuditEntry.Kind.CHANGED_ROLE
     AuditEntry.log(lab, kind, about, person=actor, agent="manage.py")
 
 
 def end_sessions(*, person: User, password: str = "") -> None:
-    """A new password hash ends all sessions."""
+    """Set a new password, or an unusable one; the new hash ends all sessions."""
     if password:
         person.set_password(password)
-    else:  # set an unusable password
+    else:
         person.set_unusable_password()
     person.save(update_fields=["password"])
 
 
 @transaction.atomic
 def change_role(*, lab: Lab, actor: User, member: User, role: str) -> Membership:
-    """Change a role; raise InvalidError if not allowed."""
+    """Change a member's role; raise InvalidError if the actor may not do so."""
     membership = _lock_membership(lab, member)
     _check_authority(lab=lab, actor=actor, roles=(membership.role, role))
     if membership.role == role:
@@ -85,7 +85,10 @@ def change_role(*, lab: Lab, actor: User, member: User, role: str) -> Membership
 
 @transaction.atomic
 def remove_member(*, lab: Lab, actor: User, member: User) -> None:
-    """Remove a member, or leave; uploads are kept."""
+    """Remove a member, or leave the lab (if actor and member are the same).
+
+    The uploads of the member are kept.
+    """
     membership = _lock_membership(lab, member)
     if actor != member:
         _check_authority(lab=lab, actor=actor, roles=(membership.role,))
@@ -99,7 +102,10 @@ def remove_member(*, lab: Lab, actor: User, member: User) -> None:
 
 @transaction.atomic
 def leave_all_labs(person: User) -> list[Lab]:
-    """Leave and return all labs; raise InvalidError for their last admin or editor."""
+    """Leave all labs and return them.
+
+    Raises InvalidError if the person is the last admin or editor of one.
+    """
     labs = [membership.lab for membership in person.memberships.select_related("lab")]
     for lab in labs:
         membership = _lock_membership(lab, person)
@@ -109,7 +115,7 @@ def leave_all_labs(person: User) -> list[Lab]:
 
 
 def _check_authority(*, lab: Lab, actor: User, roles: tuple[str, ...]) -> None:
-    """Raise InvalidError unless the actor's role includes these."""
+    """Raise InvalidError unless the actor may assign and take away these roles."""
     memberships = Membership.objects.filter(lab=lab, user=actor).values_list(
         "role", flat=True
     )
@@ -129,7 +135,7 @@ def _check_authority(*, lab: Lab, actor: User, roles: tuple[str, ...]) -> None:
 
 
 def _lock_membership(lab: Lab, member: User) -> Membership:
-    """Lock all memberships, so that one admin always remains."""
+    """Return a membership; lock all of the lab, so that one admin always remains."""
     # A fixed order avoids deadlocks.
     list(Membership.objects.select_for_update().filter(lab=lab).order_by("pk"))
     membership = Membership.objects.filter(lab=lab, user=member).first()
@@ -152,7 +158,7 @@ def _check_an_admin_remains(lab: Lab, membership: Membership, *, new_role: str) 
             name=name,
             lab=str(lab),
         )
-    # A lab without admins keeps its last maintainer.
+    # Also in a lab without admins, the last maintainer must remain.
     loses_editor = membership.role in editors and new_role not in editors
     if loses_editor and not other_members.filter(role__in=editors).exists():
         raise InvalidError(
@@ -239,7 +245,7 @@ def accept_invitation(*, invitation: Invitation, person: User) -> Membership:
 
 @transaction.atomic
 def withdraw_invitation(*, invitation: Invitation, actor: User) -> None:
-    """Invalidate an invitation link; repeating is safe."""
+    """Invalidate an open invitation; a closed one stays as it is."""
     lab, role = invitation.lab, invitation.role
     _check_authority(lab=lab, actor=actor, roles=(role,))
     pending = Invitation.objects.filter(pk=invitation.pk, withdrawn_at=None)

@@ -23,16 +23,16 @@ from benchmarks.sentences import Sentence
 MINUTE_S: Final = 60
 DAY_S: Final = 24 * 3600
 STORAGE_FULL_RETRY_S: Final = 3600
-"""Retry-After if the storage is full."""
+"""Value of Retry-After if the lab's storage is full."""
 
 LOCAL_COUNT_FRACTION: Final = 1000
-"""A process counts up to this fraction (1/n) of a quota locally."""
+"""A process counts up to 1/1000 of a quota locally before it tells Redis."""
 
 _lock = Lock()
 _local_counts: Counter[str] = Counter()
 _exceeded_keys: set[str] = set()
 
-# Adds a number to each key, with a TTL for new keys; returns counts and TTLs.
+# Adds a number to each key and gives new keys a TTL. Returns counts and remaining TTLs.
 COUNT_SCRIPT: Final = """
     local replies = {}
     for i, key in ipairs(KEYS) do
@@ -50,7 +50,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """A requested amount, and the limit per window; limit 0: unlimited."""
+    """A requested amount and its limit per time window; 0 means unlimited."""
 
     name: str
     requested: int
@@ -63,12 +63,15 @@ class Quota:
         return f"quota:{self.name}"
 
     def is_exceeded(self, count: int) -> bool:
-        """The first request of a window is always accepted."""
+        """Return whether ``count``, with this request, is above the limit.
+
+        The first request of a window is always accepted.
+        """
         before = count - self.requested
         return count > self.limit and before > 0
 
     def is_far_from_limit(self, unreported: int) -> bool:
-        """Return whether the count can stay local."""
+        """Return whether a process may keep counting locally."""
         return (
             unreported < self.limit // LOCAL_COUNT_FRACTION
             and self.key not in _exceeded_keys
@@ -76,7 +79,10 @@ class Quota:
 
 
 def admit_uploads(lab_id: int, *, runs: int, size: int) -> None:
-    """Count uploads; raise RateLimitError, but not for a window's first upload."""
+    """Count uploads of ``size`` bytes; raise RateLimitError above a limit.
+
+    The first upload of a time window is always accepted.
+    """
     most_runs = settings.LAB_RUNS_PER_MINUTE
     too_many_runs = Sentence(
         "The lab exceeds the limit of {most:,} uploaded runs per minute.",
@@ -91,7 +97,7 @@ def admit_uploads(lab_id: int, *, runs: int, size: int) -> None:
 
 
 def admit_preview(network: str) -> None:
-    """Count a preview; raise RateLimitError."""
+    """Count a preview from a network; raise RateLimitError above the limit."""
     limit = settings.PREVIEWS_PER_MINUTE
     too_many = Sentence(
         "The limit of {most:,} previews per minute is exceeded.", most=limit
@@ -101,7 +107,7 @@ def admit_preview(network: str) -> None:
 
 
 def admit_lab_previews(lab_id: int, *, files: int, size: int) -> None:
-    """Count previewed files; their bytes count as uploads."""
+    """Count previewed files; raise RateLimitError. Their bytes count as uploaded."""
     most_files = settings.LAB_PREVIEWS_PER_MINUTE
     too_many_files = Sentence(
         "The lab exceeds the limit of {most:,} previewed files per minute.",
@@ -116,7 +122,7 @@ def admit_lab_previews(lab_id: int, *, files: int, size: int) -> None:
 
 
 def stored_bytes(lab_id: int) -> int:
-    """Return the uncompressed size of uploads and power logs."""
+    """Return the uncompressed size of a lab's uploads and power logs."""
     tables = (RunOutput._meta.db_table, PowerChunk._meta.db_table)
     sums = " + ".join(
         f"(SELECT coalesce(sum(octet_length(text)), 0) FROM {table}"
@@ -130,7 +136,7 @@ def stored_bytes(lab_id: int) -> int:
 
 @contextmanager
 def _counted(label: str) -> Iterator[None]:
-    """Log a warning if Redis does not answer."""
+    """Log a warning, and accept the request, if Redis does not answer."""
     try:
         yield
     except redis.RedisError as error:
@@ -150,7 +156,7 @@ def _check_stored(lab_id: int, size: int) -> None:
         return
     key = f"quota:stored:{lab_id}"
     if connection().get(key) is None:
-        # Once a day; later uploads are added.
+        # Computed once a day; the sizes of later uploads are added.
         connection().set(key, stored_bytes(lab_id), ex=DAY_S, nx=True)
     if int(connection().incrby(key, size)) > limit:
         connection().decrby(key, size)

@@ -28,7 +28,7 @@ from benchmarks.models import AuditEntry, Lab, Membership
 
 
 def person_for_address(email: str) -> User | None:
-    """Return the only person with this verified address."""
+    """Return the active person with this verified address, if there is only one."""
     rows = EmailAddress.objects.filter(email__iexact=email, verified=True)
     people = {row.user for row in rows.select_related("user") if row.user.is_active}
     return people.pop() if len(people) == 1 else None
@@ -62,7 +62,10 @@ def remove_verified_address(person: User) -> None:
 
 
 def add_provider_account(person: User, lab_slug: str, provider: str) -> None:
-    """Make a provider's account a viewer of one lab, or of none."""
+    """Make the account of a sign-in provider a viewer of a lab.
+
+    Does nothing for an empty slug. Raises InvalidError if the lab does not exist.
+    """
     if not lab_slug:
         return
     lab = Lab.objects.filter(slug=lab_slug).first()
@@ -88,7 +91,7 @@ def log_account_link(person: User, provider: str) -> None:
 
 @transaction.atomic
 def unlink_account(person: User, provider: str) -> None:
-    """Raises unless a password remains."""
+    """Unlink the provider's account; raise InvalidError if no password remains."""
     if not person.has_usable_password():
         raise InvalidError(
             "invalid_membership",
@@ -102,6 +105,7 @@ def unlink_account(person: User, provider: str) -> None:
 def log_in_labs(
     person: User, kind: AuditEntry.Kind, subject: str, by_command: bool = False
 ) -> None:
+    """Store an audit entry in each lab of a person."""
     for membership in Membership.objects.filter(user=person).select_related("lab"):
         AuditEntry.log(
             membership.lab,
@@ -115,12 +119,12 @@ def log_in_labs(
 FactorType = Authenticator.Type
 TOTP_PERIOD_S: Final = 30
 TOTP_TOLERANCE: Final = 1
-"""Accepted periods before and after the current one: clocks differ."""
+"""The number of periods accepted before and after the current one: clocks differ."""
 FEW_RECOVERY_CODES: Final = 3
 
 
 def list_second_factors(person: User) -> list[Authenticator]:
-    """Return factors without recovery codes, oldest first."""
+    """Return the apps and passkeys of a person, oldest first."""
     rows = Authenticator.objects.filter(user=person).exclude(
         type=FactorType.RECOVERY_CODES
     )
@@ -134,7 +138,10 @@ def has_second_factor(person: User) -> bool:
 
 @transaction.atomic
 def set_authenticator_app(person: User, secret: str, code: str) -> bool:
-    """Replace the app if the code matches; this uses up the code."""
+    """Replace the authenticator app; return False if the code does not match.
+
+    The code cannot be used again.
+    """
     counter = _counter_of(secret, code)
     if counter is None:
         return False
@@ -147,7 +154,7 @@ def set_authenticator_app(person: User, secret: str, code: str) -> bool:
 
 @transaction.atomic
 def use_code(person: User, code: str) -> Authenticator | None:
-    """Use up an app or recovery code; return its factor, if valid."""
+    """Use up an app's or a recovery code; return its factor, None if it is invalid."""
     code = "".join(code.split())
     if not (code.isascii() and code.isdigit()):
         return None
@@ -168,7 +175,7 @@ def use_code(person: User, code: str) -> Authenticator | None:
 
 
 def _counter_of(secret: str, code: str) -> int | None:
-    """Return a current code's period, within `TOTP_TOLERANCE`."""
+    """Return the period of a code, None if it is not current."""
     now = int(time.time()) // TOTP_PERIOD_S
     matching = None
     for counter in range(now - TOTP_TOLERANCE, now + TOTP_TOLERANCE + 1):
@@ -183,7 +190,7 @@ def new_totp_secret() -> str:
 
 
 def totp_code(secret: str, counter: int) -> str:
-    """Return the code of a period of 30 seconds (RFC 4226)."""
+    """Return the code of the 30-second period with this number (RFC 4226)."""
     return HOTP(b32decode(secret), 6, SHA1()).generate(counter).decode()
 
 
@@ -200,7 +207,10 @@ def add_passkey(person: User, name: str, credential: dict[str, Any]) -> Authenti
 
 @transaction.atomic
 def record_passkey_use(row: Authenticator, count: int) -> bool:
-    """Store a signature counter; return False if a copy may be in use."""
+    """Store a passkey's signature counter; return False if it did not grow.
+
+    Then a copy of the passkey may be in use.
+    """
     row = Authenticator.objects.select_for_update().get(pk=row.pk)
     previous = row.data.get("count", 0)
     # Most passkeys always send 0.
@@ -213,7 +223,10 @@ def record_passkey_use(row: Authenticator, count: int) -> bool:
 
 @transaction.atomic
 def remove_factor(person: User, pk: int) -> bool:
-    """Remove a factor; with the last one, also the recovery codes."""
+    """Remove a factor, and the recovery codes with the last one.
+
+    Return False if there is no such factor.
+    """
     row = Authenticator.objects.filter(user=person, pk=pk).first()
     if row is None or row.type == FactorType.RECOVERY_CODES:
         return False
@@ -235,7 +248,7 @@ def new_recovery_codes(person: User) -> list[str]:
 
 
 def recovery_codes_left(person: User) -> int | None:
-    """Return the number of unused codes; None if never created."""
+    """Return the number of unused recovery codes, None without any codes."""
     row = Authenticator.objects.filter(
         user=person, type=FactorType.RECOVERY_CODES
     ).first()
@@ -244,7 +257,7 @@ def recovery_codes_left(person: User) -> int | None:
 
 @transaction.atomic
 def reset_factors(person: User) -> int:
-    """Remove all factors; return how many.
+    """Remove all factors; return their number, without the recovery codes.
 
     The caller must have verified the person's identity.
     """
@@ -258,7 +271,7 @@ def reset_factors(person: User) -> int:
 
 @transaction.atomic
 def require_second_factor(*, lab: Lab, actor: User, is_required: bool) -> None:
-    """Set whether members need a second factor."""
+    """Set whether members need a second factor; raise InvalidError if not allowed."""
     memberships = Membership.objects.filter(lab=lab, user=actor)
     if not memberships.filter(role=Membership.Role.ADMIN).exists():
         raise InvalidError(
@@ -283,7 +296,7 @@ def require_second_factor(*, lab: Lab, actor: User, is_required: bool) -> None:
 
 
 def lab_requiring_second_factor(person: User) -> Lab | None:
-    """Return a lab that requires a missing second factor."""
+    """Return a lab that requires a second factor which the person does not have."""
     factors = Authenticator.objects.filter(user=OuterRef("user"))
     membership = (
         Membership.objects.filter(user=person, lab__requires_second_factor=True)

@@ -1,9 +1,9 @@
 """Rate limits for sign-in attempts, in Redis, that do not lock out the owner.
 
-An attempt is counted before the check, so that parallel attempts have no advantage, and
-given back if correct or rejected. Limits are per name and network, and lower while a
-name is under attack. The owner's known browsers have their own limits. Without Redis
-there are no limits, and a warning is logged.
+An attempt is counted before the check, so that parallel attempts have no advantage. It
+is subtracted again if it was correct or over a limit. Limits are per name and network,
+and lower while a name is under attack. Browsers in which the owner has signed in have
+their own limits. Without Redis there are no limits, and a warning is logged.
 """
 
 import ipaddress
@@ -19,11 +19,12 @@ from benchmarks.errors import TooManyAttemptsError
 from benchmarks.redis_connection import connection
 
 WINDOW_S = 15 * 60
-# Wrong attempts per window: per name and network (or known browser); the same under
-# attack; per name from anywhere, which counts as an attack; per network.
+# Wrong attempts per window: for a name from one network (or known browser), the same
+# while the name is under attack, for a name from anywhere (more are an attack), and for
+# a network.
 TRIES_PER_NAME, TRIES_UNDER_ATTACK, ATTACK_TRIES, TRIES_PER_NETWORK = 10, 3, 100, 1_000
-# From all networks together: the attacker has the password, and a code only six digits.
-# Known browsers are counted separately.
+# For second factors, from all networks together: the attacker already has the password,
+# and a code has only six digits. Known browsers are counted separately.
 FACTOR_TRIES: Final = 10
 KNOWN_BROWSER_S: Final = 365 * 24 * 3600
 KNOWN_BROWSER_SALT: Final = "virtlab.known-browser"
@@ -75,7 +76,7 @@ class SignInAttempt:
             raise TooManyAttemptsError(max(full))
 
     def give_back(self) -> None:
-        """Only wrong attempts count."""
+        """Subtract a correct attempt: only wrong ones count."""
         try:
             self._give_back()
         except redis.RedisError as error:
@@ -86,7 +87,7 @@ class SignInAttempt:
         return (*self.limits, self.attacked) if self.attacked else tuple(self.limits)
 
     def _full(self, counted: dict[str, tuple[int, int]]) -> list[int]:
-        """Return the remaining seconds of full counters."""
+        """Return the remaining seconds of the counters that are above their limit."""
         limits = dict(self.limits)
         if self.attacked and counted[self.attacked][0] > ATTACK_TRIES:
             first_key = next(iter(limits))
@@ -101,12 +102,12 @@ class SignInAttempt:
 
 
 def known_browser_cookie(name: str) -> str:
-    """Return the signed cookie of a browser that has signed in."""
+    """Return a signed cookie for a browser in which this person has signed in."""
     return signing.dumps(name.casefold(), salt=KNOWN_BROWSER_SALT)
 
 
 def network_of(address: str) -> str:
-    """Return the address, or the /64 of IPv6."""
+    """Return an IPv4 address unchanged, and the /64 network of an IPv6 address."""
     try:
         ip = ipaddress.ip_address(address)
     except ValueError:
@@ -130,5 +131,5 @@ def _added(key: str, number: int) -> tuple[int, int]:
 
 
 def _key(*parts: str) -> str:
-    # Redis contains no names and addresses.
+    # Hashed, so that Redis contains no names and addresses.
     return f"attempts:{sha256(chr(0).join(parts).encode()).hexdigest()}"

@@ -45,7 +45,7 @@ FIND_TOKEN_SQL = f"""
 
 R = TypeVar("R", Token, FeedToken, Invitation)
 
-# Validity of a cached token.
+# Condition for a token from the cache that is still valid for uploads.
 VALID_TOKEN_SQL = f"""
     {TOKEN_TABLE}.id = %(token)s::bigint AND {TOKEN_TABLE}.digest = %(token_digest)s
     AND {TOKEN_TABLE}.agent_id = %(agent)s::bigint AND {TOKEN_TABLE}.can_upload
@@ -56,7 +56,7 @@ _token_cache: dict[str, Token] = {}
 
 
 def new_prefix() -> str:
-    """Return the public part of a token."""
+    """Return the public part of a new token, by which its row is found."""
     return secrets.token_hex(PREFIX_BYTES)
 
 
@@ -74,12 +74,12 @@ def matches_digest(secret: str, stored: str) -> bool:
 
 
 def find_by_secret(full_secret: str, find: Callable[[str], R | None]) -> R | None:
-    """Return the row of a full secret; ``find`` takes a prefix."""
+    """Return the row of "PREFIX_SECRET", or None; ``find`` looks up a prefix."""
     # The secret may contain underscores; the prefix is hexadecimal.
     prefix, _, secret = full_secret.partition("_")
     # PostgreSQL rejects NUL characters.
     row = find(prefix) if prefix.isascii() and prefix.isalnum() else None
-    # Unknown prefixes must take as long.
+    # Compare in any case, so that the time does not reveal whether the prefix exists.
     matches = matches_digest(secret, row.digest if row else secret_digest(""))
     return row if matches else None
 
@@ -105,9 +105,9 @@ def issue_token(
     return token, f"vl_{prefix}_{secret}"
 
 
-@rls.deny_all()  # these tables have no policy
+@rls.deny_all()  # the tables of tokens have no policy
 def authenticate(secret: str) -> Token:
-    """Return the valid token, or raise UnauthenticatedError without the reason."""
+    """Return the valid token of a secret, or raise UnauthenticatedError."""
     brand, _, remainder = secret.partition("_")
     token = find_by_secret(remainder, _find)
     if brand != "vl" or token is None or not token.is_valid():
@@ -120,13 +120,13 @@ def authenticate(secret: str) -> Token:
 
 
 def cached_token(secret: str) -> Token | None:
-    """Return an earlier token; check it with `VALID_TOKEN_SQL`."""
+    """Return a token authenticated earlier; check it with `VALID_TOKEN_SQL`."""
     return _token_cache.get(secret_digest(secret))
 
 
 @rls.deny_all()
 def revalidate(token: Token) -> Token:
-    """Return the current row, or raise UnauthenticatedError."""
+    """Return a token's current row; raise UnauthenticatedError if it may not upload."""
     now = _find(token.prefix)
     is_same = now is not None and now.digest == token.digest
     if now is None or not (is_same and now.is_valid() and now.can_upload):
@@ -137,8 +137,7 @@ def revalidate(token: Token) -> Token:
 
 
 def _find(prefix: str) -> Token | None:
-    """Include agent and lab."""
-    # Needed for every upload.
+    """Return the token with its agent and lab, in one prepared query."""
     for row in fetch_prepared(FIND_TOKEN_SQL, {"prefix": prefix}):
         values = iter(row)
         instances: list[Any] = [
@@ -169,7 +168,7 @@ def issue_agent_token(
 ) -> tuple[Token, str]:
     """Issue a token with an audit entry.
 
-    Raises InvalidError without a scope, or for a personal agent.
+    Raises InvalidError without a scope, or for the name of a person's agent.
     """
     if not scopes & SCOPES:
         raise InvalidError(
@@ -197,7 +196,7 @@ def issue_agent_token(
 
 @transaction.atomic
 def revoke_token(*, token: Token, person: User | None = None) -> None:
-    """Revoke from the next request on; repeating is safe."""
+    """Revoke a token from the next request on; a revoked token stays revoked."""
     valid = Token.objects.filter(pk=token.pk, revoked_at=None)
     if valid.update(revoked_at=timezone.now()) and person is not None:
         about = f"{token} ({token.agent})"
