@@ -1,4 +1,4 @@
-/* Clock, time server, and the head and end of the output.
+/* Clock, time server, and the first and last lines of the output.
  *
  * Portable C99 for POSIX and Windows; needs only the C library. Each program includes
  * this file once.
@@ -52,7 +52,7 @@ typedef int socket_t;
 #define TEXT_OF(x) TEXT_OF_(x)
 #define TEXT_OF_(x) #x
 
-#define EXCHANGES 8 /* per stamp, which is the best of them */
+#define EXCHANGES 8 /* a stamp is the best of this many */
 #define SOCKET_TIMEOUT_S 10
 
 /* A connection to a time server, with the shortest round trip so far. */
@@ -177,11 +177,12 @@ static stamp_t stamp(server_t *server)
     return best;
 }
 
-/* Return the duration of the work between two stamps. The server's difference includes
- * the reply of the first exchange and the request of the second. Together they are taken
- * for one round trip, the shortest known. The bound is what both round trips exceed it
- * by, plus the steps of the clocks: six of ours (four in the round trips, two in the
- * gaps between stamp and work) and two of the server's, which are microseconds. */
+/* Return the duration of the work between two stamps. The difference of the server's
+ * times includes the reply of the first exchange and the request of the second. Together
+ * they are assumed to take one round trip, the shortest known. The error is at most the
+ * sum of what each of both round trips exceeds the shortest by, plus the steps of the
+ * clocks: six of ours (four in the round trips, two in the gaps between stamp and work)
+ * and two of the server's, which are microseconds. */
 static duration_t between(
     const server_t *server, stamp_t first, double began_s, double ended_s, stamp_t last)
 {
@@ -236,8 +237,8 @@ static socket_t connect_to(const char *host, const char *port)
     return sock;
 }
 
-/* Connect to HOST:PORT or [::1]:PORT as the studies' client does, and take a stamp to
- * measure the round trip. */
+/* Connect to HOST:PORT or [::1]:PORT, send `start` like the LINPACK of the LMU studies,
+ * and take a stamp to measure the round trip. */
 static server_t open_server(const char *address)
 {
     server_t server = NO_SERVER;
@@ -262,7 +263,7 @@ static server_t open_server(const char *address)
     return server;
 }
 
-/* Print the common head of the output and connect to the time server. */
+/* Print the first lines of the output, and connect to the time server. */
 static server_t print_header(const char *title, const char *address)
 {
     server_t server = NO_SERVER;
@@ -282,7 +283,7 @@ static server_t print_header(const char *title, const char *address)
     return server;
 }
 
-/* Print the end; an output without this line was truncated. */
+/* Print the last line; an output without it was truncated. */
 static void print_footer(server_t *server, const char *address)
 {
     char reply[16];

@@ -5,10 +5,10 @@
  *             [--width 0]
  *             [--most-bytes N] [--time-server HOST:PORT]
  *
- * A solution counts as 2/3 n^3 + 2 n^2 operations. In each precision the first size is
- * also solved without output until the processor has worked for half a second. --width
- * is the number of columns eliminated at once: 0 (all) is the original LINPACK, 32 needs
- * less memory bandwidth.
+ * A solution counts as 2/3 n^3 + 2 n^2 operations. As a warm-up, the first size of each
+ * precision is also solved without output until half a second has passed. --width is the
+ * number of columns eliminated at once: 0 (all) is the original LINPACK, 32 needs less
+ * memory bandwidth.
  */
 #include "clock.h"
 #include "options.h"
@@ -16,10 +16,10 @@
 
 #define SEED UINT64_C(20100729)
 #define TILE 256
-/* Random matrices give a few hundredths; HPL accepts 16. */
+/* Limit of the residual. Random matrices give a few hundredths; HPL accepts 16. */
 #define LIMIT 1.0
 #define ABS(x) ((x) < 0 ? -(x) : (x))
-/* Keep NaN, so that the check fails. */
+/* The larger one of two residuals; NaN if one is NaN, so that the check fails. */
 #define LARGER(x, y) ((x) <= (y) || (y) != (y) ? (y) : (x))
 
 typedef struct {
@@ -137,8 +137,8 @@ static void print_row(
     printf(" %12.6f\n", result->residual);
 }
 
-/* Solve without output until the processor has reached its speed, which takes longer
- * than one small system. */
+/* Solve without output until the processor has reached its full speed, which takes longer
+ * than solving one small system. */
 static int warm_up(
     precision_t *precision, work_t *work, double until_s, double ends_s)
 {
@@ -205,7 +205,7 @@ static void run_size(
     }
     if (!allocate(&work, n, options->width, precision->bytes)) {
         release(&work);
-        print_skipped(precision, n, 0, "there is not so much memory");
+        print_skipped(precision, n, 0, "there is not enough memory");
         return;
     }
     done = repeat(precision, options, &work, server, warm_ups, ends_s, &worst);

@@ -1,8 +1,8 @@
 /* The other end of the network tests, with this protocol:
  *
- *     echo\n     from now on, each byte is answered by the byte plus one
- *     take N\n   N numbered blocks follow; answered by "took\n" if all are in order
- *     give N\n   answered by N numbered blocks
+ *     echo\n     from now on, the server answers each byte with the byte plus one
+ *     take N\n   N numbered blocks follow; the answer is "took\n" if all are in order
+ *     give N\n   the answer is N numbered blocks
  *
  * Anything else, or ten seconds without data, ends the connection.
  */
@@ -56,7 +56,7 @@ static int send_all(socket_t sock, const void *bytes, size_t count)
 static int send_numbered_blocks(socket_t sock, uint64_t count)
 {
     static unsigned char zeros[NET_BLOCK];
-    /* Not static: several clients may be served at once. */
+    /* Allocated, not static, because several clients may be served at once. */
     unsigned char *block = malloc(NET_BLOCK);
     uint64_t number;
     int is_sent = block != NULL;

@@ -23,7 +23,7 @@ typedef int end_t;
 extern char **environ;
 #endif
 
-/* The probe contains several kernels: its child needs the name of this one. */
+/* The probe contains several kernels, so a child needs the name of this kernel. */
 #ifdef VIRTLAB_PROBE
 #define KERNEL_WORD " system"
 #define KERNEL_ARGUMENT "system",
@@ -217,7 +217,7 @@ static int can_pin(void)
     return can;
 }
 
-/* Call a function in a second process, which ends with this one. */
+/* Call a function in a second process, which is killed when this process ends. */
 static int start_second_process(
     second_process_t *second, void (*function)(void *), void *argument)
 {

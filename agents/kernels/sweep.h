@@ -1,8 +1,8 @@
 /* The loops for one number type; included once per type with REAL and NAME(x).
  *
  * All values are small whole numbers, so sums are exact in both types. Each pass reads
- * its pointer from a volatile variable: the compiler cannot know that the memory is the
- * same, and so cannot omit a pass.
+ * its pointer from a volatile variable, so the compiler cannot know that all passes use
+ * the same memory, and cannot omit any.
  */
 
 static void NAME(fill)(void *memory, size_t count)

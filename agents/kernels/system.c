@@ -203,7 +203,7 @@ static int fault_pages(work_t *work, uint64_t count)
 
 static int open_folder(work_t *work, const char **reason)
 {
-    *reason = "no file can be made in the folder";
+    *reason = "no file can be created in the folder";
     return create_and_delete(work->options->folder);
 }
 
@@ -217,7 +217,7 @@ static int create_files(work_t *work, uint64_t count)
 
 static int open_blocks(work_t *work, const char **reason)
 {
-    *reason = "the file cannot be written: the folder's disk is full, or not to be written";
+    *reason = "the file cannot be written: the disk is full or read-only";
     return open_file(&work->file, work->options->folder, work->options->file_mib);
 }
 
@@ -248,7 +248,7 @@ static int write_blocks_at_random(work_t *work, uint64_t count)
         if (!write_block(&work->file, block))
             return 0;
     }
-    /* Check the last block: one read among hundreds of writes. */
+    /* Check only the last block: one read does not matter among hundreds of writes. */
     return read_block(&work->file, block) && read_number(work->file.block) == block
         && read_number(work->file.block + 8) == work->turn;
 }
@@ -406,7 +406,7 @@ static uint64_t measure(
                 (double)turns, repetition);
             print_times(elapsed, (double)turns * test->units_per_turn);
             printf(" %s\n", is_right ? "right" : "WRONG");
-            if (ferror(stdout)) /* the reader is gone: do not go on measuring */
+            if (ferror(stdout)) /* nobody reads the output any more */
                 exit(1);
             return is_right ? turns : 0;
         }

@@ -23,8 +23,8 @@ from agents.timing.clocks import Clocks, own_clocks
 
 PORT = 8037
 MAX_REQUEST_BYTES = 256
-UNKNOWN_REQUEST = b"error: say start, time, quit or stamp NONCE\n"
-NOT_STARTED = b"error: say start first\n"
+UNKNOWN_REQUEST = b"error: send start, time, quit or stamp NONCE\n"
+NOT_STARTED = b"error: send start first\n"
 _STAMP = re.compile(r"stamp ([A-Za-z0-9-]{1,64})")
 _STAMPED = re.compile(
     r"stamp ([A-Za-z0-9-]{1,64}) (\w{1,64}) (\d{1,18}) (\d{1,18})(?: (\d{1,12}))?\n?"

@@ -5,16 +5,16 @@
 
 Public data need only the server's URL, in ``$VIRTLAB_SERVER`` or as ``server=``.
 Private data and uploads also need a token, in ``$VIRTLAB_TOKEN`` or as ``token=``.
-Tables are pandas DataFrames if pandas is installed (faster with pyarrow), else lists of
-dictionaries. Each is checked against the SHA-256 from the server. ``Client`` is the
-agent's client, which retries temporary failures.
+Tables are pandas DataFrames if pandas is installed (faster with pyarrow), otherwise
+lists of dictionaries. Each downloaded file is checked against the SHA-256 that the
+server states. ``Client`` is the agent's client, which retries temporary failures.
 
 ``filters`` are those of /api/v1/data/: ``study``, ``host``, ``hypervisor``, ``tool``,
 ``metric``, ``case``, ``scenario``, and the days ``since`` and ``until``.
-/api/v1/data/schema/ describes the columns; each parameter, option and fact is one, for
-example ``parameters.block_size``.
+/api/v1/data/schema/ describes the columns. Each parameter, option and fact has its own
+column, for example ``parameters.block_size``.
 
-Errors are RefusedError and UnreachableError.
+If a request fails, functions raise RefusedError or UnreachableError.
 """
 
 import hashlib
@@ -53,7 +53,7 @@ JSON_COLUMNS = ("factors", "options", "parameters", "facts", "host_facts")
 
 
 def connect(server="", token="", retry_for_s=60):
-    """Return a client; the environment is the default."""
+    """Return a client of a server; the environment has the default values."""
     server = server or os.environ.get(SERVER_VARIABLE, "")
     if not server:
         raise ValueError(f"Name the server: server=..., or set ${SERVER_VARIABLE}.")
@@ -65,7 +65,7 @@ def read_studies(server="", token="", **filters):
 
 
 def read_systems(study=None, server="", token="", **filters):
-    """Return the systems of one study or all."""
+    """Return the systems of one study, or of all visible studies."""
     return _read("systems", server, token, dict(filters, study=study))
 
 
@@ -84,16 +84,16 @@ def read_samples(study=None, server="", token="", **filters):
 
 
 def read_comparisons(study, server="", token="", **filters):
-    """Return each cell's ratio, 95 % interval, verdict and reasons."""
+    """Return the ratio, 95 % interval, verdict and reasons of each result."""
     rows = connect(server, token).get_all("comparisons/", study=study, **filters)
     return _table(map(_flatten, rows))
 
 
 def upload(runs, server="", token=""):
-    """Store runs (format: docs/api.md); return their number.
+    """Store runs (docs/api.md describes the format); return their number.
 
-    Each run needs a ``key``, a UUID. Known keys are not stored again, so an interrupted
-    upload can be repeated.
+    Each run needs a ``key``, a UUID. The server stores each key only once, so an
+    interrupted upload can be repeated.
     """
     stored = 0
     for stored in connect(server, token).upload(runs):  # noqa: B007 - needs the last
@@ -102,7 +102,10 @@ def upload(runs, server="", token=""):
 
 
 def wait(study, server="", token="", timeout_s=300):
-    """Wait until all runs are processed; return counts or raise TimeoutError."""
+    """Wait until all runs of a study are processed and checked.
+
+    Return the study's counts, or raise TimeoutError.
+    """
     client, deadline = connect(server, token), time.monotonic() + timeout_s
     while True:
         counts = client.get(f"studies/{study}/")["counts"]
@@ -165,21 +168,21 @@ def _download(client, path, file):
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Send the token only to this server."""
+    """Refuses redirects, so that the token is sent only to this server."""
 
     def redirect_request(self, *_):
         return None
 
 
 def _retry_pause_s(error):
-    """Return the pause; raise RefusedError for permanent errors."""
+    """Return the pause before the next attempt; raise RefusedError if it is useless."""
     with error:
         try:
             answer = json.loads(error.read(1 << 20).decode())
         except ValueError:
             answer = {}
     answer = answer if isinstance(answer, dict) else {}
-    # Another attempt would take as long.
+    # After a query time-out, another attempt would take as long.
     if error.code not in TEMPORARY_STATUSES or answer.get("code") == "query_timeout":
         raise RefusedError(error.code, answer) from None
     try:
@@ -189,11 +192,11 @@ def _retry_pause_s(error):
 
 
 def _expand_objects(frame):
-    """Replace columns of JSON objects by a column per key."""
+    """Replace each column of JSON objects by one column per key."""
     for name in JSON_COLUMNS:
         if name not in frame:
             continue
-        # Many rows have equal objects.
+        # Parse each text once, because many rows have equal objects.
         objects = {text: json.loads(text) for text in frame[name].dropna().unique()}
         keys = dict.fromkeys(key for item in objects.values() for key in item)
         for key in keys:
@@ -211,7 +214,7 @@ def _import(name):
 
 
 def _flatten(row):
-    """Replace objects by their values, as in ``parameters.block_size``."""
+    """Replace objects by their values, named like ``parameters.block_size``."""
     flat = {}
     for name, value in row.items():
         if isinstance(value, dict):

@@ -39,7 +39,7 @@ def test_python_notebook_runs(product, tmp_path, monkeypatch):
         for output in cell.get("outputs", [])
         if output["output_type"] == "stream"
     ]
-    assert "cells worked out again" in "".join(texts)
+    assert "cells recomputed" in "".join(texts)
 
 
 def test_r_notebook_runs_or_is_reported(product, capsys):
@@ -64,4 +64,4 @@ def test_r_notebook_runs_or_is_reported(product, capsys):
     )
 
     assert done.returncode == 0, done.stderr
-    assert "cells worked out again" in done.stdout
+    assert "cells recomputed" in done.stdout

@@ -104,7 +104,9 @@ def test_time_server_times_every_row(kernel, time_server):
 def test_insufficient_memory_is_reported_before_measuring(kernel):
     output = kernel("memory", "--most-bytes", 1000, code=1)
 
-    assert re.search(r"There are no \d+ bytes: say --array-mib", output)
+    assert re.search(
+        r"There is not enough memory for \d+ bytes: lower --array-mib", output
+    )
 
 
 def test_output_is_parsed_unless_truncated(kernel):

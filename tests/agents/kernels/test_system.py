@@ -98,7 +98,7 @@ def test_silent_peer_times_out(kernel, silent):
 def test_unwritable_folder_is_reported(kernel, tmp_path):
     output = kernel("system", "--folder", tmp_path / "none", *SHORT)
 
-    assert "skipped file-create: no file can be made in the folder" in output
+    assert "skipped file-create: no file can be created in the folder" in output
     assert "skipped random-read: the file cannot be written" in output
 
 
