@@ -4,6 +4,4 @@ from django.apps import AppConfig
 
 
 class BenchmarksConfig(AppConfig):
-    """Registers models and commands."""
-
     name = "benchmarks"

@@ -18,7 +18,7 @@ from django.db.backends.signals import connection_created
 from django.db.models.expressions import RawSQL
 
 NEVER_PREPARE: Final = 1_000_000_000
-"""Disables automatic preparation in psycopg."""
+"""A ``prepare_threshold`` so high that psycopg never prepares by itself."""
 MAX_TRIES: Final = 3
 
 T = TypeVar("T")
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 @contextmanager
 def consistent_snapshot() -> Iterator[None]:
-    """Read from one snapshot; no effect inside another transaction."""
+    """Read from one snapshot in this block; no effect inside another transaction."""
     if connection.in_atomic_block:
         yield
         return
@@ -36,7 +36,7 @@ def consistent_snapshot() -> Iterator[None]:
         yield
 
 
-# Determined for each new connection.
+# Determined again for each new connection.
 _distributed_by_alias: dict[str, bool] = {}
 
 
@@ -68,13 +68,13 @@ def is_connection_error(error: BaseException | None) -> bool:
     """Return whether PostgreSQL was unavailable."""
     if isinstance(error, OperationalError | InterfaceError):
         return True
-    # A lost connection has no SQLSTATE.
+    # These errors of a lost connection have no SQLSTATE.
     is_general = type(error) in {DatabaseError, InternalError}
     return is_general and sqlstate(error) is None
 
 
 def sqlstate(error: BaseException | None) -> str | None:
-    """Return PostgreSQL's code, if any."""
+    """Return the error code of PostgreSQL, None without one."""
     code: str | None = getattr(getattr(error, "__cause__", None), "sqlstate", None)
     return code
 
@@ -87,10 +87,10 @@ def ids_subquery(ids: Iterable[int]) -> RawSQL:
 def fetch_prepared(
     statement: str, parameters: Mapping[str, Any]
 ) -> list[tuple[Any, ...]]:
-    """Return rows of a statement planned once per connection."""
+    """Return the rows of a statement, which is planned once per connection."""
     connection.ensure_connection()
     raw = connection.connection
-    # Django's default never prepares.
+    # Django sets a threshold that forbids any preparation.
     raw.prepare_threshold = NEVER_PREPARE
     with connection.wrap_database_errors, psycopg.Cursor(raw) as cursor:
         cursor.execute(statement, parameters, prepare=True)

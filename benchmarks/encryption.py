@@ -21,7 +21,7 @@ def encrypt(text: str) -> str:
 
 
 def decrypt(encrypted: str) -> str:
-    """Decrypt; raise InvalidError for damaged texts."""
+    """Return the text; raise InvalidError if it is damaged or has another key."""
     try:
         return _fernet(settings.SECRET_KEY).decrypt(encrypted.encode()).decode()
     except InvalidToken:

@@ -18,7 +18,7 @@ from benchmarks.sentences import (
     to_sentence,
 )
 
-# Statement cancelled, lock not available.
+# SQLSTATEs: statement canceled, lock not available.
 TIMEOUT_SQLSTATES = ("57014", "55P03")
 
 
@@ -30,7 +30,7 @@ class BenchmarksError(Exception):
 
     status = 422
     code = "benchmarks_error"
-    field = ""  # invalid part, as "samples[3]"
+    field = ""  # the invalid part of the request, such as "samples[3]"
     fields: Mapping[str, Any] | None = None  # errors by part of the request
     retry_after_s: int | None = None
 
@@ -51,10 +51,12 @@ class BenchmarksError(Exception):
 
 
 class InvalidError(BenchmarksError):
-    """An unacceptable value or action."""
+    """A value or action that is not acceptable."""
 
 
 class ParseError(BenchmarksError):
+    """Output that a parser cannot read."""
+
     def __init__(self, text: str, /, **values: Any) -> None:
         super().__init__("unreadable_output", text, **values)
 
@@ -66,7 +68,7 @@ class MalformedError(BenchmarksError):
 
 
 class UnauthenticatedError(BenchmarksError):
-    """An unknown, wrong, expired or revoked token, with the same message."""
+    """An unknown, wrong, expired or revoked token; the message does not say which."""
 
     status = 401
 
@@ -81,13 +83,13 @@ class UnauthenticatedError(BenchmarksError):
 
 
 class ForbiddenError(BenchmarksError):
-    """An action that this installation does not allow to the client."""
+    """An action for which the client has no permission in this installation."""
 
     status = 403
 
 
 class ConflictError(BenchmarksError):
-    """A taken name or key, or a state that forbids the action."""
+    """A name or key that is already in use, or a state that forbids the action."""
 
     status = 409
 
@@ -105,9 +107,10 @@ class StorageFullError(UnavailableError):
 
 
 class UnknownNameError(BenchmarksError):
-    """An unknown name; the message suggests close ones.
+    """An unknown name; the message suggests similar names.
 
-    ``kind`` is a key of ``NAME_KINDS``, or a noun with ``remedy`` and ``code``.
+    ``kind`` is a key of ``NAME_KINDS``. With ``code``, it is any noun, and ``remedy``
+    says what to do.
     """
 
     def __init__(
@@ -128,7 +131,7 @@ class UnknownNameError(BenchmarksError):
 
 
 class NotFoundError(UnknownNameError):
-    """An object that is missing or invisible to the viewer."""
+    """An object that does not exist or that the viewer may not see."""
 
     status = 404
 
@@ -150,7 +153,7 @@ class TooManyAttemptsError(BenchmarksError):
 
 
 class RateLimitError(BenchmarksError):
-    """An exceeded quota; nothing was done."""
+    """An exceeded quota; nothing was stored."""
 
     status = 429
 
@@ -163,12 +166,15 @@ class RateLimitError(BenchmarksError):
 
 
 class BatchRefusedError(BenchmarksError):
-    """Rejected uploads by index; nothing was stored."""
+    """Rejected uploads of a batch; nothing was stored.
+
+    ``problems`` has the error of each rejected upload by its index.
+    """
 
     def __init__(self, problems: dict[int, BenchmarksError]) -> None:
         self.problems = problems
         statuses = {problem.status for problem in problems.values()}
-        # The common status, if any: 409 for reused keys.
+        # The status that all problems have in common, such as 409 for reused keys.
         self.status = statuses.pop() if len(statuses) == 1 else self.status
         super().__init__(
             "batch_refused",
@@ -212,7 +218,7 @@ NAME_KINDS: Final = {
 
 
 def key_reused_error(key: object) -> ConflictError:
-    """Return an error: the key was used with another body."""
+    """Return the error for a key that was already used with another body."""
     return ConflictError(
         "key_reused",
         "The upload key {key} was already used for a run with different content. "
@@ -224,7 +230,7 @@ def key_reused_error(key: object) -> ConflictError:
 def already_exists_error(
     code: str, kind: str, name: str, differing: Iterable[str], remedy: str
 ) -> ConflictError:
-    """Return an error: the name exists with other properties."""
+    """Return the error for an object that exists with other properties."""
     return ConflictError(
         code,
         'The {kind} "{name}" already exists and differs in {fields}. {remedy}',
@@ -236,7 +242,7 @@ def already_exists_error(
 
 
 def closest_names(name: str, known_names: Iterable[str]) -> list[str]:
-    """Return up to three similar names."""
+    """Return up to three known names that are similar to ``name``."""
     spellings = {name.casefold(): name for name in known_names}
     # difflib takes quadratic time, and the name is untrusted.
     matches = get_close_matches(name.casefold()[:100], spellings, n=3, cutoff=0.6)
@@ -248,7 +254,8 @@ def did_you_mean(names: Sequence[str]) -> str:
 
 
 def shorten(text: str, limit: int = 60) -> str:
-    # One more character reveals a longer text.
+    """Return a printable text of at most ``limit`` characters."""
+    # One more character shows whether the text is too long.
     printable = "".join(
         character
         if character.isprintable()

@@ -1,7 +1,7 @@
 """Canonical parameters, options and systems, and their fingerprints.
 
 Order, unit prefix and spelling do not matter: ``100MiB`` equals ``102400 KiB``, but not
-``100MB``. Ambiguous values stay: ``4k``.
+``100MB``. Ambiguous values such as ``4k`` are kept as they are.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ WORD_SYNONYMS: Final = {
     **dict.fromkeys(("false", "no", "off"), "off"),
 }
 
-# Names or commands: 4.10 is not 4.1, and -T is not -t.
+# Parameters whose values are names or commands: 4.10 is not 4.1, and -T is not -t.
 _VERBATIM_KEY = re.compile(
     r"(?:.*_)?(?:version|release|build|kernel|args|arguments|flags|command|path|file)"
 )
@@ -47,13 +47,13 @@ _QUANTITY = re.compile(rf"({_NUMBER.pattern}) ?([^\d\s.,;+-][^\s,;]*)", re.ASCII
 _WORD = re.compile(r"[^\W\d_](?:[\w -]*\w)?")
 _EXACT = Context(prec=4 * MAX_VALUE)
 
-# Canonical units; counts and ratios without unit are plain numbers.
+# Canonical units by dimension. Numbers without a unit stay plain numbers.
 _SPELLED_IN: Final = {**units.BASE_UNITS, "ratio": "%", "frequency": "Hz"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemDescription:
-    """Identifies a system under test; empty or None: not stated."""
+    """The properties that identify a system; empty or None if not stated."""
 
     host: str
     hypervisor: str
@@ -67,10 +67,10 @@ class SystemDescription:
 
 
 def canonical_parameters(parameters: Mapping[str, object]) -> dict[str, str]:
-    """Return canonical spelling, sorted by key."""
+    """Return parameters in canonical spelling, sorted by key; raise InvalidError."""
     canonical = {}
     for key, value in _by_normalized_key(parameters):
-        # True, 1 and 1.0 are the same cache key; long texts need memory.
+        # Only short texts are cached: True, 1 and 1.0 would be the same cache key.
         is_usual = isinstance(value, str) and len(value) <= MAX_VALUE
         canonical[key] = (_cached_canonical_text if is_usual else _canonical_text)(
             key, value
@@ -79,6 +79,7 @@ def canonical_parameters(parameters: Mapping[str, object]) -> dict[str, str]:
 
 
 def display_parameters(parameters: Mapping[str, object]) -> dict[str, str]:
+    """Return parameters as texts in the given spelling; raise InvalidError."""
     return {key: _text_of(key, value) for key, value in _by_normalized_key(parameters)}
 
 
@@ -87,7 +88,7 @@ def case_fingerprint(tool: str, metric: str, parameters: Mapping[str, object]) -
 
 
 def system_fingerprint(system: SystemDescription) -> str:
-    """Return a system's digest, regardless of spelling."""
+    """Return a digest that does not depend on spelling, or raise InvalidError."""
     if system.guest_bits not in (None, 32, 64):
         raise InvalidError(
             "invalid_parameter",
@@ -159,12 +160,12 @@ def _text_of(key: str, value: object) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, int | float):
-        # The range of float; repr() of 4,300 digits raises a ValueError.
+        # Not beyond the range of float; repr() of 4,300 digits raises a ValueError.
         if isinstance(value, int) and value.bit_length() > 1024:
             raise InvalidError(
                 "invalid_parameter", "The {named} has too many digits.", named=label
             )
-        # A float's exact binary value has dozens of digits.
+        # repr(): the exact binary value of a float has dozens of digits.
         number = Decimal(repr(value))
         if not number.is_finite():
             raise InvalidError(
@@ -213,13 +214,13 @@ def _canonical_text(key: str, value: object) -> str:
     quantity = _QUANTITY.fullmatch(text)
     unit = units.find_unit(quantity[2]) if quantity else None
     if quantity and unit and unit.dimension in _SPELLED_IN:
-        # 102400 KiB is 104857600 B.
+        # For example, 102400 KiB becomes 104857600 B.
         base = _SPELLED_IN[unit.dimension]
         ratio = unit.factor / units.get_unit(base).factor
         number = _EXACT.multiply(Decimal(quantity[1]), Decimal(ratio.numerator))
         number = _EXACT.divide(number, Decimal(ratio.denominator))
         return f"{_format_number(number)} {base}"
-    # Case matters with digits or signs (4k, 4K).
+    # Case is ignored only in words: 4k is not 4K.
     if _WORD.fullmatch(text):
         word = text.casefold()
         return WORD_SYNONYMS.get(word, word)
@@ -254,6 +255,6 @@ def _checked_size(value: int | None, *, what: str) -> int | None:
 
 
 def _digest(kind: str, content: object) -> str:
-    # Cases and systems must differ.
+    # With ``kind``, cases and systems never have the same digest.
     text = json.dumps([kind, content], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

@@ -21,6 +21,8 @@ from benchmarks.models import Job, Reparse
 
 @dataclass(frozen=True)
 class Outbox:
+    """Numbers of waiting and quarantined uploads, and the age of the oldest."""
+
     waiting: int = 0
     oldest_age_s: float = 0.0
     quarantined: int = 0
@@ -28,7 +30,7 @@ class Outbox:
 
 @dataclass(frozen=True)
 class FailedJobs:
-    """Retrying and quarantined jobs of a kind, and the age of the oldest."""
+    """Failed jobs of a kind, and the time since the earliest of their last attempts."""
 
     kind: str
     retrying: int
@@ -38,7 +40,7 @@ class FailedJobs:
 
 @dataclass(frozen=True)
 class WaitingJobs:
-    """Waiting jobs of a kind; ``is_late``: longer than `LATE_AFTER_S`."""
+    """Waiting jobs of a kind; ``is_late`` if the oldest is above `LATE_AFTER_S`."""
 
     kind: str
     waiting: int
@@ -48,7 +50,7 @@ class WaitingJobs:
 
 @dataclass(frozen=True)
 class ReplicaStatus:
-    """Whether the standby is used, and its lag."""
+    """Whether the standby is in use, and its lag (None if unknown)."""
 
     is_in_use: bool
     lag_s: float | None
@@ -156,7 +158,7 @@ def check_health() -> Health:
 
 @dataclass(frozen=True)
 class Readiness:
-    """Whether this process can answer; ``problem`` is why not."""
+    """Whether this process can answer requests, and if not, the ``problem``."""
 
     ready: bool
     problem: str = ""
@@ -176,7 +178,7 @@ def check_readiness() -> Readiness:
 
 @cache
 def _migrations() -> frozenset[tuple[str, str]]:
-    """Cached: reading the files is slow."""
+    """Return the migrations of this version; cached, because reading files is slow."""
     return frozenset(MigrationLoader(None).disk_migrations)
 
 

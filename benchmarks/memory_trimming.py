@@ -17,7 +17,7 @@ _trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
 
 
 class MemoryTrimmer:
-    """Trims memory after growth."""
+    """Returns freed memory to the system whenever a process has grown."""
 
     def __init__(self) -> None:
         self.held_bytes = 0
@@ -25,11 +25,14 @@ class MemoryTrimmer:
 
     @property
     def has_grown_too_much(self) -> bool:
-        """Whether memory stays so large that a new process is better."""
+        """Whether memory stays so large after trimming that a new process is better."""
         return self.held_bytes > self.first_bytes + MAX_GROWTH_BYTES
 
     def trim(self) -> bool:
-        """Trim memory after large growth; call when idle: it takes time."""
+        """Trim memory after large growth; return whether it was done.
+
+        Call this when idle, because it takes time.
+        """
         process = psutil.Process()
         if process.memory_info().rss < self.held_bytes + TRIM_GROWTH_BYTES:
             return False

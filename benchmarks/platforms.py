@@ -1,7 +1,7 @@
 """Names of hypervisors and virtualization types, and facts of hosts.
 
-Unknown names are kept, and only unambiguous spellings listed: "VMware" could be
-Workstation, "QEMU" may or may not use KVM.
+Unknown names are kept. Only unambiguous spellings are listed: "VMware" could mean
+Workstation, and "QEMU" may or may not use KVM.
 
 QEMU without acceleration emulates the processor (TCG), 3 to 1000 times slower. It is
 recognized in any field by any spelling.
@@ -20,7 +20,7 @@ from benchmarks.sentences import Sentence
 from benchmarks.text_validation import clean_text, normalize_whitespace
 
 NATIVE: Final = "native"
-# Also its name in the layers that agents detect.
+# QEMU without acceleration, and its name in the layers that agents detect.
 EMULATOR: Final = "QEMU TCG"
 EMULATED_LAYER: Final = "qemu-tcg"
 EMULATION: Final = "emulation"
@@ -75,7 +75,7 @@ PLATFORMS: Final[Mapping[str, tuple[str, ...]]] = {
     "gVisor": ("runsc",),
     "FreeBSD jail": ("jail",),
 }
-"""Other spellings by canonical name."""
+"""Other spellings of each canonical name."""
 
 MAIN_HYPERVISORS: Final = ("KVM", "Xen", "VMware ESXi", "Hyper-V")
 VIRTUALIZATION_TYPES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -95,10 +95,10 @@ VIRTUALIZATION_TYPES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-# Checks look up few names for each cell.
+# Cached: checks look up the same few names for each cell.
 @lru_cache(4096)
 def _fold_name(name: str) -> str:
-    """Ignore case, brackets, hyphens and slashes."""
+    """Return the name without case, brackets, hyphens and slashes."""
     return " ".join(
         part for part in re.split(r"[\s_/()+,:;=-]+", name.casefold()) if part
     )
@@ -117,12 +117,12 @@ VIRTUALIZATION_BY_SPELLING: Final = _spellings(VIRTUALIZATION_TYPES)
 
 _LONGEST_VERSION: Final = 100
 _EMULATORS: Final = frozenset({EMULATOR, "Bochs"})
-# "Xen 4.17", "ESXi 8.0 U2", "QEMU 8.2 (TCG)".
+# The version in names such as "Xen 4.17", "ESXi 8.0 U2" and "QEMU 8.2 (TCG)".
 _VERSION: Final = re.compile(
     r"(?<![\w.])v?(\d[\w.+~]{0,40}(?: (?:u|update |sp)\d{1,2})?)(?![\w.])",
     re.ASCII | re.IGNORECASE,
 )
-# QEMU's accelerators, and words for their presence and absence.
+# Accelerators of QEMU, and words that state their presence or absence.
 _ACCELERATORS: Final = frozenset({"kvm", "hvf", "whpx", "haxm", "nvmm", "xen"})
 _ACCELERATION_WORDS: Final = (
     _ACCELERATORS | {"accel", "accelerator", "acceleration"} | {*("hardware", "hw")}
@@ -143,8 +143,8 @@ LINK_SPEED: Final = re.compile(
     r"(gigabit|fast) ?ethernet|\bgbe\b",
     re.IGNORECASE,
 )
-# The first match counts, so generations precede the plain name. iSCSI is first: its
-# network is the limit.
+# The first match counts, so generations precede the plain name. iSCSI comes first,
+# because its network is the limit.
 DISK_BUS_RATES: Final[tuple[tuple[str, float], ...]] = (
     (r"iscsi.*gigabit|gigabit.*iscsi", 125e6),
     (r"sata ?(iii|6)", 600e6),
@@ -170,7 +170,8 @@ def canonical_platform(
 ) -> Platform:
     """Return canonical names; unknown ones are kept.
 
-    A version in the name moves to the version.
+    A version in the name of the hypervisor moves to the version. Raises InvalidError
+    for forbidden characters.
     """
     name = normalize_whitespace(clean_text(hypervisor, label=Sentence("hypervisor")))
     kind = canonical_virtualization(virtualization)
@@ -184,7 +185,7 @@ def canonical_platform(
             number[1],
         )
     words = _words(name)
-    # Lack of acceleration in name, version or type.
+    # Name, version or type may state that QEMU is not accelerated.
     is_qemu = canonical is None and bool(_QEMU & set(words))
     if is_qemu and (kind == EMULATION or _states_emulation(words, _words(version))):
         canonical = EMULATOR
@@ -216,7 +217,7 @@ def canonical_virtualization(name: str) -> str:
 
 
 def unknown_hypervisor_reason(hypervisor: str) -> str:
-    """Return a warning about an unknown name, else ""."""
+    """Return a warning if the hypervisor is unknown, else ""."""
     if hypervisor in PLATFORMS:
         return ""
     words = set(_words(hypervisor))
@@ -260,7 +261,7 @@ def is_emulation(
     return _is_emulation(hypervisor, version, virtualization, stated)
 
 
-# Many rules call this for every cell of few systems.
+# Cached: many rules call this for every cell, but there are few systems.
 @lru_cache(4096)
 def _is_emulation(
     hypervisor: str,
@@ -292,7 +293,7 @@ def reports_emulation(facts: Mapping[str, object]) -> bool:
     return isinstance(layers, list) and EMULATED_LAYER in layers
 
 
-# Whether Windows itself ran on Hyper-V (docs/agents.md).
+# The fact that says whether Windows itself ran on Hyper-V (docs/agents.md).
 VBS_FACT: Final = "virtualization-based security"
 VBS_RUNNING: Final = "running"
 
@@ -339,7 +340,10 @@ def core_count(facts: Mapping[str, object]) -> int | None:
 
 
 def line_rate_bit_per_s(facts: Mapping[str, object]) -> float | None:
-    """Return the stated network rate, else the fastest in ``network`` and ``nic``."""
+    """Return the stated network rate, or else the fastest that facts describe.
+
+    Only facts with "net" or "nic" in their names are read.
+    """
     stated = facts.get("line_rate_bit_per_s")
     if isinstance(stated, int | float) and not isinstance(stated, bool):
         return float(stated)
@@ -357,7 +361,10 @@ def line_rate_bit_per_s(facts: Mapping[str, object]) -> float | None:
 
 
 def disk_bus_byte_per_s(facts: Mapping[str, object]) -> float | None:
-    """Return the stated rate, or that of the bus named in ``disk``."""
+    """Return the stated rate of the disk bus, or that of the bus that facts name.
+
+    Only facts with "disk" in their names are read.
+    """
     stated = facts.get("disk_bus_byte_per_s")
     if isinstance(stated, int | float) and not isinstance(stated, bool):
         return float(stated)

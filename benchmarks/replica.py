@@ -1,8 +1,8 @@
-"""Reads of pages and exports from a standby of the database.
+"""Reading of pages and exports from a standby of the database.
 
-All queries of the thread use the standby in `from_replica`, the primary in
-`from_primary`. After a write, a client reads from the primary until the standby has
-replayed its LSN.
+In a `from_replica` block, all queries of the thread use the standby; in a
+`from_primary` block, the primary. After a write, a client reads from the primary until
+the standby has replayed the LSN of the write.
 """
 
 import logging
@@ -19,7 +19,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 PRIMARY: Final = "default"
 REPLICA: Final = "replica"
-# Until a failed standby is checked again; validity of a check.
+# Times after which a standby is checked again: after a failure, and after a success.
 FAILURE_RETRY_S: Final = 5.0
 CHECK_INTERVAL_S: Final = 1.0
 logger = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ _REPLICA_STATE_SQL: Final = """
 
 @dataclass(frozen=True)
 class Lag:
-    """Lag of the standby; None: unknown. ``problem`` is why it is not used."""
+    """The lag of the standby, None if unknown; ``problem`` says why it is not used."""
 
     seconds: float | None = None
     bytes: int | None = None
@@ -50,7 +50,7 @@ def is_configured() -> bool:
 
 
 def lag() -> Lag:
-    """Return the lag; raise the errors of an unavailable primary."""
+    """Return the lag of the standby; raise DatabaseError if the primary fails."""
     identity, lsn = _fetch_row(PRIMARY, _PRIMARY_STATE_SQL)
     try:
         replica_identity, is_standby, lag_bytes, age_s = _fetch_row(
@@ -75,7 +75,7 @@ def replica_setting(name: str) -> str:
 
 
 class _ReplicaCheck:
-    """The last check, shared by threads."""
+    """The result of the last check of the standby, shared by all threads."""
 
     valid_until = 0.0
     is_usable = False
@@ -135,7 +135,7 @@ def current_lsn() -> str:
 
 @contextmanager
 def from_replica() -> Iterator[list[Exception]]:
-    """Yield a list that collects the standby's errors."""
+    """Let the thread read from the standby; yield a list that collects its errors."""
     failures: list[Exception] = []
 
     def record_errors(execute: Callable[..., Any], *statement: Any) -> Any:
@@ -152,6 +152,7 @@ def from_replica() -> Iterator[list[Exception]]:
 
 @contextmanager
 def from_primary() -> Iterator[None]:
+    """Let the thread read from the primary, even inside `from_replica`."""
     if _thread.primary is None:
         yield
         return

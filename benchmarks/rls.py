@@ -1,9 +1,9 @@
 """Per-thread context for row-level security (policies: `rls_policies`).
 
-Settings of the database session list the visible labs, studies, systems and hosts.
-Requests start with public data until authentication; workers and commands see all rows.
-Settings are sent before the first statement that needs them (`config/postgresql`). See
-`docs/decisions/row-level-security.md`.
+Settings of the database session list the visible labs, studies, systems and hosts. A
+request sees public data until it is authenticated; workers and commands see all rows.
+The settings are sent before the first statement that needs them (`config/postgresql`).
+See `docs/decisions/row-level-security.md`.
 """
 
 import threading
@@ -15,18 +15,21 @@ from typing import Any, Final
 from django.core.signals import request_finished, request_started
 
 BYPASS_ROLE: Final = "virtlab_all"
-"""Without tables; bypasses all policies, for workers and commands."""
+"""A database role that bypasses all policies, for workers and commands."""
 
 
 @dataclass(frozen=True, eq=False)
 class RlsContext:
-    """A statement that makes rows visible. Compared by identity: one per request."""
+    """A statement that decides which rows are visible.
+
+    Contexts are compared by identity: a new one makes the statement run again.
+    """
 
     statement: str
     parameters: Mapping[str, Any]
 
 
-# No change without this role or policies (Citus).
+# Changes nothing if the role or the policies do not exist (Citus).
 _ALL_ROWS_SQL = """
     SELECT set_config('role', rolname, false) FROM pg_roles
     WHERE rolname = %(role)s AND pg_has_role(session_user, oid, 'MEMBER')
@@ -45,13 +48,13 @@ _SET_CONTEXT_SQL = """
            virtlab_set_rls_context(%(labs)s::bigint[], %(person)s::bigint)
 """
 RESET_ROLE: Final = "SELECT set_config('role', 'none', false)"
-"""Undo `ALL_ROWS`."""
+"""A statement that ends the effect of `ALL_ROWS`."""
 ALL_ROWS: Final = RlsContext(_ALL_ROWS_SQL, {"role": BYPASS_ROLE})
 NO_ROWS: Final = RlsContext(_NO_ROWS_SQL, {})
 
 
 class _ThreadContext(threading.local):
-    """The thread's context; None: `_default_context`."""
+    """The context of the thread; None means `_default_context`."""
 
     context: RlsContext | None = None
 
@@ -61,6 +64,7 @@ _default_context = ALL_ROWS
 
 
 def deny_by_default() -> None:
+    """Show no rows to threads without a context, such as those of web processes."""
     global _default_context
     _default_context = NO_ROWS
 
@@ -70,19 +74,19 @@ def current_context() -> RlsContext:
 
 
 def allow_labs(*lab_ids: int) -> None:
-    """Add the labs' rows to public ones."""
+    """Let this thread see public rows and those of these labs."""
     _thread.context = RlsContext(
         _SET_CONTEXT_SQL, {"labs": list(lab_ids), "person": None}
     )
 
 
 def allow_viewer(person_id: int) -> None:
-    """Add the rows of a person's labs to public ones."""
+    """Let this thread see public rows and those of a person's labs."""
     _thread.context = RlsContext(_SET_CONTEXT_SQL, {"labs": [], "person": person_id})
 
 
 def refresh() -> None:
-    """Show rows that this request has created."""
+    """Look up the visible rows again, after the request has created or shared some."""
     if (
         context := _thread.context
     ) is not None and context.statement is _SET_CONTEXT_SQL:

@@ -1,8 +1,8 @@
 """Row-level security: policies for each table, derived from the models.
 
-A row is visible to its lab and with its study; a row without both is visible with its
-parent. `prepare` creates the policies as the tables' owner, for the application's role
-(`rls`).
+A row is visible to members of its lab and to all who can see its study. A row that has
+neither lab nor study is visible to all who can see its parent. `prepare` creates the
+policies as the owner of the tables; they apply to the application's role (`rls`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -80,7 +80,7 @@ PARENT_FIELDS: Final = (
     *("run", "cell", "flag", "version", "plan", "step", "review", "tool", "meter"),
     "comment",
 )
-"""Parents that decide about rows without a study; the first one present counts."""
+"""Names of parents that decide about rows without a study; the first one counts."""
 
 
 _LABS = "(SELECT nullif(current_setting('virtlab.labs', true), '')::bigint[])"
@@ -88,7 +88,7 @@ _LAB_IS_VISIBLE_SQL = f"lab_id = ANY ({_LABS}::bigint[])"
 _LAB_IS_FULLY_VISIBLE_SQL = (
     f"lab_id = ANY ({_LABS.replace('labs', 'fully_visible_labs')}::bigint[])"
 )
-"""All rows of these labs are visible, without looking up parents."""
+"""A condition for labs whose rows are all visible, without looking up parents."""
 
 
 _IS_OWN_SQL = (
@@ -97,7 +97,10 @@ _IS_OWN_SQL = (
 
 
 def _is_in_bitmap_sql(column: str, bitmap: str) -> str:
-    """Test an id's byte for "1"; faster than a list."""
+    """Return the condition that the id's byte in a bitmap is "1".
+
+    A bitmap is faster than a list of ids.
+    """
     byte = f"substring(({bitmap}), {column}::integer, 1)"
     return f"coalesce(nullif({byte}, ''), '0') <> '0'"
 
@@ -128,7 +131,7 @@ def _bitmap_sql(ids: str) -> str:
     """
 
 
-# Owner's functions: nested policies plan slowly.
+# A function with the owner's rights, because nested policies are planned slowly.
 _SEES_TOOL: Final = f"""
     CREATE OR REPLACE FUNCTION public.virtlab_can_see_tool(text) RETURNS boolean
     LANGUAGE sql STABLE SECURITY DEFINER COST 500 SET search_path = pg_catalog
@@ -158,7 +161,7 @@ _HOSTS_OF_SYSTEMS_SQL = f"""
     SELECT DISTINCT host_id AS id FROM {_table(System)}
     WHERE {_is_in_bitmap_sql("id", "systems")}
 """
-# Other labs' machines in visible studies; computed on first use.
+# Systems and machines of other labs in visible studies, computed when first needed.
 _SYSTEMS: Final = f"""
     CREATE OR REPLACE FUNCTION public.virtlab_visible_systems() RETURNS bytea
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $systems$
@@ -187,7 +190,7 @@ _SYSTEMS: Final = f"""
     END $hosts$
 """
 _SPECIAL_POLICIES: Final[Mapping[type[models.Model], str]] = {
-    # The bitmap lacks studies created in this request.
+    # The lab is tested, too: the bitmap lacks studies created in this request.
     Study: f"{_LAB_IS_VISIBLE_SQL} OR {_study_is_visible_sql('id')}",
     System: (
         f"{_LAB_IS_VISIBLE_SQL} OR "
@@ -216,13 +219,13 @@ _SPECIAL_POLICIES: Final[Mapping[type[models.Model], str]] = {
         "NOT "
         + _quotes_hidden_study_sql(ReviewedStudy, "review_id", "benchmarks_review")
     ),
-    # Viewers of the study must not see other labs' webhooks.
+    # Not with the study: its viewers must not see webhooks of other labs.
     Webhook: _LAB_IS_VISIBLE_SQL,
     SavedView: f"{_LAB_IS_VISIBLE_SQL} OR {_IS_OWN_SQL}",
     Follow: _IS_OWN_SQL,
 }
 _CHECKED_LIKE_READS: Final = {Comment, CommentRevision, SavedView}
-"""Every viewer may write these; only their lab writes others."""
+"""Models that everyone who sees a row may write; only their lab writes the others."""
 _VISIBLE_STUDIES_SQL = f"""
     SELECT id FROM {_table(Study)} AS study
     WHERE visibility = '{Study.Visibility.PUBLIC.value}' OR lab_id = ANY (labs)
@@ -230,7 +233,8 @@ _VISIBLE_STUDIES_SQL = f"""
            SELECT FROM {_table(Study.shared_with.through)} AS share
            WHERE share.study_id = study.id AND share.lab_id = ANY (labs)))
 """
-# Once per request: labs of a person and visible studies.
+# Called once per request: sets the labs of a person and the visible studies. Its
+# comment stores a digest of all statements.
 _DIGEST_FUNCTION: Final = "public.virtlab_set_rls_context(bigint[], bigint)"
 _SET_CONTEXT_FUNCTION_SQL: Final = f"""
     CREATE OR REPLACE FUNCTION public.virtlab_set_rls_context(
@@ -299,6 +303,7 @@ def policy_condition(model: type[models.Model]) -> str:
 
 
 def policy_sql(*, with_policies: bool = True) -> str:
+    """Return the statements that create all functions and policies."""
     version = STUDY_VERSION_SQL % {"study": "of_study", "lab": "of_lab"}
     function_bodies = {
         "study_version(of_study bigint, of_lab bigint)": ("text", version)
@@ -306,7 +311,7 @@ def policy_sql(*, with_policies: bool = True) -> str:
         f"has_{page}(of_study bigint)": ("boolean", question)
         for page, question in PAGE_CONDITIONS.items()
     }
-    # SECURITY DEFINER: equal for all viewers of a study.
+    # SECURITY DEFINER, so that the results are equal for all viewers of a study.
     functions = [
         f"""
         CREATE OR REPLACE FUNCTION public.virtlab_{call} RETURNS {kind}
@@ -341,13 +346,13 @@ def is_enforced() -> bool:
 
 @contextmanager
 def as_owner() -> Iterator[None]:
-    """Connect as the tables' owner, by OWNER_DATABASE_URL."""
+    """Connect as the owner of the tables (OWNER_DATABASE_URL, if set) in this block."""
     if not settings.OWNER_DATABASE_URL:
         yield
         return
     current = connection.settings_dict
     parsed = dj_database_url.parse(settings.OWNER_DATABASE_URL)
-    # Without a query string there are no OPTIONS.
+    # A URL without a query string has no OPTIONS.
     owner: dict[str, Any] = {"OPTIONS": {}, **parsed}
     names = ("USER", "PASSWORD", "HOST", "PORT", "OPTIONS")
     connection.close()
@@ -360,9 +365,10 @@ def as_owner() -> Iterator[None]:
 
 
 def install_policies() -> None:
-    """Create policies (none on Citus), and grant privileges.
+    """Create functions and policies (no policies on Citus), and grant privileges.
 
-    Unchanged policies stay: replacing one waits for all readers of its table.
+    Unchanged policies are not created again, because that waits for all readers of
+    their tables.
     """
     statements = policy_sql(with_policies=not _has_citus())
     digest = sha256(statements.encode()).hexdigest()

@@ -1,7 +1,7 @@
-"""Search over visible studies, systems, hosts, benchmarks and labs.
+"""Search in visible studies, systems, hosts, benchmarks and labs.
 
-Uses PostgreSQL's text search with word prefixes. Suggestions do not use pg_trgm, which
-`make run` lacks.
+It uses PostgreSQL's text search with prefixes of words. Corrections of misspelled words
+do not use pg_trgm, which the PostgreSQL of `make run` lacks.
 """
 
 import re
@@ -23,7 +23,10 @@ MAX_WORDS: Final = 8
 MAX_WORD_LENGTH: Final = 60
 MAX_VOCABULARY: Final = 20_000
 MIN_SIMILARITY: Final = 0.75
-"""Minimum similarity (`difflib`), as of "bandwidht" and "bandwidth"."""
+"""The similarity (`difflib`) from which a known word corrects an unknown one.
+
+"bandwidht" and "bandwidth" are similar enough.
+"""
 _WORD = re.compile(r"[^\W_]+")
 STUDY_COLUMNS: Final = (
     "title",
@@ -44,7 +47,10 @@ LAB_COLUMNS: Final = ("name", "slug")
 
 @dataclass(frozen=True)
 class SearchResults:
-    """By kind, best first; ``has_more``: truncated kinds."""
+    """Matching objects by kind, best first.
+
+    ``has_more`` contains the kinds with more matches than are listed.
+    """
 
     studies: list[Study]
     systems: list[tuple[System, Study]]
@@ -65,7 +71,10 @@ class SearchResults:
 
 
 def search_results(viewer: Viewer, text: str) -> SearchResults | None:
-    """Return objects with all words or prefixes; None without words."""
+    """Return objects that match all words of a text; None without words.
+
+    A word matches every word that it begins.
+    """
     words = [word[:MAX_WORD_LENGTH] for word in _WORD.findall(text.casefold())]
     if not words:
         return None
@@ -101,7 +110,11 @@ def search_query(words: Sequence[str]) -> SearchQuery:
 
 
 def _benchmarks(viewer: Viewer, words: Sequence[str]) -> list[Any]:
-    """Return benchmarks with all words, or with some on systems with the others."""
+    """Return benchmarks that match all words.
+
+    If there are none, return those that match some words and were measured on systems
+    that match the others.
+    """
     cases = Case.objects.all()
     matches = ranked_matches(
         newest_studies_of(cases, "case", viewer), search_query(words), *CASE_COLUMNS
@@ -130,7 +143,10 @@ def _benchmarks(viewer: Viewer, words: Sequence[str]) -> list[Any]:
 
 
 def corrected_query(viewer: Viewer, text: str) -> str:
-    """Replace unknown words by similar visible ones; "" without any."""
+    """Return the text with unknown words replaced by similar words of visible objects.
+
+    Return "" if nothing was replaced, or a word has no replacement.
+    """
     entered = [word[:MAX_WORD_LENGTH] for word in _WORD.findall(text.casefold())]
     entered = entered[:MAX_WORDS]
     measured = Cell.objects.visible_to(viewer).filter(n__gt=0)
@@ -163,7 +179,7 @@ def corrected_query(viewer: Viewer, text: str) -> str:
 def newest_studies_of(
     rows: QuerySet[Any], name: str, viewer: Viewer, **filters: Any
 ) -> QuerySet[Any]:
-    """Return rows with visible cells, and the newest cell's study."""
+    """Return rows with visible cells, with the newest study of these (``study_id``)."""
     filters[name] = OuterRef("pk")
     cells = Cell.objects.visible_to(viewer).filter(n__gt=0, **filters)
     newest = cells.order_by("-study_id").values("study_id")[:1]
@@ -173,7 +189,7 @@ def newest_studies_of(
 
 def ranked_matches(rows: QuerySet[Any], query: SearchQuery, *names: str) -> list[Any]:
     text = Func(Value(" "), *names, function="concat_ws", output_field=TextField())
-    # PostgreSQL would see a negative number in "lmu-2010-xen".
+    # Without punctuation: PostgreSQL would see a negative number in "lmu-2010-xen".
     words = Func(
         *(text, Value("[^[:alnum:]]+"), Value(" "), Value("g")),
         function="regexp_replace",

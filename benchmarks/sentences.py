@@ -1,4 +1,4 @@
-"""Sentences that keep template and parameters.
+"""Sentences that keep their template and parameters, so that they can be translated.
 
 A Sentence is a str in English; pages render it in the reader's language.
 """
@@ -13,18 +13,18 @@ from typing import Any, Final, NewType, Protocol
 
 Parameter = str | int | float
 Template = NewType("Template", str)
-"""Marked by `template()` for extraction of messages."""
+"""The result of `template()`, by which messages for translation are found."""
 
-# Start of serialized sentences; json.dumps keeps the key order.
+# Serialized sentences begin like this; json.dumps keeps the order of keys.
 _MARK: Final = '{"template": '
-_MAX_PLAIN_NUMBER: Final = 1e15  # larger ones have an exponent
+_MAX_PLAIN_NUMBER: Final = 1e15  # from here on, numbers have an exponent
 _DESERIALIZE_CACHE_SIZE: Final = 8_192  # reasons of cells are read repeatedly
 
 
 class Sentence(str):
-    """A text from ``template`` and ``parameters``, which may be sentences.
+    """A text made from ``template`` and ``parameters``, which may be sentences, too.
 
-    ``plural`` is the template unless the parameter ``n`` is 1.
+    If there is a ``plural``, it replaces the template unless the parameter ``n`` is 1.
     """
 
     template: str
@@ -34,7 +34,7 @@ class Sentence(str):
     def __new__(cls, template: str, /, **parameters: Parameter) -> Sentence:
         return _build(template, "", parameters)
 
-    # pickle would pass the rendered text as template.
+    # By default, pickle would pass the rendered text as the template.
     def __reduce__(self) -> tuple[Any, ...]:
         return (_build, (self.template, self.plural, dict(self.parameters)))
 
@@ -49,7 +49,7 @@ def to_sentence(text: str, values: Mapping[str, Parameter]) -> Sentence:
 
 
 def template(text: str) -> Template:
-    """Mark a translatable template outside a Sentence call."""
+    """Mark a text for translation that is not an argument of Sentence itself."""
     return Template(text)
 
 
@@ -58,8 +58,8 @@ def pluralized(singular: str, plural: str, /, **parameters: Parameter) -> Senten
 
 
 def join_sentences(parts: Sequence[str], separator: str = " ") -> Sentence:
-    """Join non-empty texts; keep the parts."""
-    # Parts are translated, and braces not special.
+    """Join the texts that are not empty to a Sentence that still contains them."""
+    # As parameters, parts are translated, and their braces are not special.
     parameters = {
         f"part{index}": part for index, part in enumerate(filter(None, parts))
     }
@@ -87,10 +87,10 @@ def _build(template: str, plural: str, parameters: Mapping[str, Parameter]) -> S
 
 
 def with_unit(text: str, unit: str) -> str:
-    """Add a unit to speeds in sentences about modes: "59 MB/s (64 %)"."""
+    """Add a unit to the values in a sentence about modes: "59 MB/s (64 %)"."""
     if not unit or not isinstance(text, Sentence):
         return text
-    # Only sentences about modes have it (`analysis.shape`).
+    # Only sentences about modes have this parameter (`analysis.distribution_shape`).
     if "centre" in text.parameters:
         template = text.template.replace("} (", "} {unit} (")
         return _build(template, text.plural, {**text.parameters, "unit": unit})
@@ -120,20 +120,21 @@ def translate(text: str, translator: Translator) -> str:
 
 class _TranslatingFormatter(Formatter):
     def __init__(self, translator: Translator) -> None:
-        self._teller = translator
+        self._translator = translator
 
     def format_field(self, value: Any, format_spec: str) -> str:
         if isinstance(value, str):
-            return translate(value, self._teller)
+            return translate(value, self._translator)
         written = format(value, format_spec)
         # "g" uses exponents from a million on.
         if "e+" in written and abs(value) < _MAX_PLAIN_NUMBER:
             written = format(value, ",.0f")
-        return self._teller.number(written)
+        return self._translator.number(written)
 
 
 def serialize(text: str) -> str:
-    if text.startswith(_MARK):  # a user's text that looks serialized
+    """Return a Sentence as JSON, and any other text unchanged."""
+    if text.startswith(_MARK):  # a user's text that looks like a serialized sentence
         text = Sentence("{text}", text=text)
     return json.dumps(_to_json(text)) if isinstance(text, Sentence) else text
 
@@ -151,7 +152,7 @@ def deserialize(text: str) -> str:
 
 
 def sentence_from_json(stored: Mapping[str, str]) -> str:
-    """Return the sentence serialized under the key ``words``."""
+    """Return the sentence that is stored under ``words``, or the text ``sentence``."""
     return deserialize(stored.get("words") or stored.get("sentence", ""))
 
 

@@ -1,4 +1,4 @@
-"""Celery tasks, which only wake workers: jobs are in the database."""
+"""Celery tasks. They only wake workers, because the jobs are in the database."""
 
 import logging
 import time
@@ -19,15 +19,15 @@ from benchmarks.worker_wakeup import BATCH_WAIT_S, WAKEUP_KEYS, extend_wakeup
 
 logger = logging.getLogger(__name__)
 
-# A hundred runs cost little more than one: wait for a pause in uploads, at most this
-# long.
+# A hundred runs cost little more than one. Therefore workers wait for a pause in
+# uploads, at most this long.
 MAX_BATCH_WAIT_S = 2.0
 INTERACTIVE_KINDS = (JobKind.REPORT, JobKind.CHART, JobKind.EMAIL)
 
 
 @shared_task
 def process_uploads(waits_for_more: bool = True) -> int:
-    """Process small uploads, including those that arrive meanwhile."""
+    """Process single uploads, including those that arrive meanwhile."""
     return _drain_lane(is_bulk=False, waits_for_more=waits_for_more)
 
 
@@ -43,6 +43,7 @@ def process_bulk_uploads(waits_for_more: bool = True) -> int:
 
 
 def _drain_lane(*, is_bulk: bool, waits_for_more: bool) -> int:
+    """Process all single or all bulk uploads; return the number of finished runs."""
     if waits_for_more:
         _wait_for_more(is_bulk)
     redis_connection.connection().delete(WAKEUP_KEYS[is_bulk])
@@ -71,7 +72,10 @@ def run_jobs(kind: str, partition: int) -> int:
 
 
 def dispatch_jobs(kind: str, partition: int) -> None:
-    """Send a partition's task; without Redis, the sweeper tries again."""
+    """Send a task that runs the jobs of a partition.
+
+    If Redis is not available, the sweeper tries again later.
+    """
     expires_s = queue.DISPATCH_TIMEOUT.total_seconds()
     try:
         run_jobs.apply_async(
@@ -85,7 +89,10 @@ def dispatch_jobs(kind: str, partition: int) -> None:
 
 
 def dispatch_due_jobs() -> None:
-    """Send tasks again after lost tasks or workers, and for due retries."""
+    """Send tasks for due retries, and for jobs whose task or worker was lost.
+
+    Also queue due digests.
+    """
     outgoing_mail.queue_due_digests()
     for kind, partition in queue.partitions_to_dispatch():
         dispatch_jobs(kind, partition)

@@ -40,7 +40,7 @@ def clean_text(
 
 
 def normalize_whitespace(text: str) -> str:
-    """Return NFC with single inner spaces."""
+    """Return the text in Unicode form NFC, with single spaces between words."""
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 

@@ -1,4 +1,4 @@
-"""The closed table of units, and conversion.
+"""The table of all known units, and conversion between them.
 
 Decimal and binary prefixes differ: 1 MB is 10^6 B, 1 MiB is 2^20 B. Ambiguous spellings
 (``KB``, ``Mb``, ``MBps``) are rejected, except netperf's ``us/KB``, whose KB is
@@ -26,6 +26,8 @@ _QUANTITY = re.compile(r"([+-]?[\d.]+(?:E[+-]?\d+)?)(?: (\S+))?", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Unit:
+    """A unit; ``factor`` converts to the base unit of its dimension."""
+
     symbol: str
     dimension: str
     factor: Fraction
@@ -33,7 +35,7 @@ class Unit:
 
 @dataclass(frozen=True, order=True)
 class Quantity:
-    """A number with base unit; empty for a plain number."""
+    """A number with its unit, which is "" for a plain number."""
 
     amount: float
     unit: str = ""
@@ -66,7 +68,7 @@ BASE_UNITS: Final = {
     "power": "W",
     "rate": "1/s",
 }
-# Sentences mark names for translation; as keys they equal strings.
+# Sentences mark names for translation; as keys they are equal to strings.
 _SINGLE: Final[dict[str, dict[str, int | Fraction]]] = {
     Sentence("time"): {
         "s": 1,
@@ -92,7 +94,7 @@ UNITS: Final[Mapping[str, Unit]] = MappingProxyType(
     {unit.symbol: unit for unit in _table()}
 )
 
-# Unambiguous spellings.
+# Other spellings, if they are unambiguous.
 ALIASES: Final[Mapping[str, str]] = MappingProxyType(
     {
         **dict.fromkeys(("sec", "secs", "second", "seconds"), "s"),
@@ -132,7 +134,7 @@ ALIASES: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 
-# Spellings of two units, with the alternatives.
+# Spellings with several meanings, and the units that they may mean.
 AMBIGUOUS: Final[Mapping[str, str]] = MappingProxyType(
     {
         **dict.fromkeys(("KB", "kb", "Kb", "K", "k"), "kB (1000 B) or KiB (1024 B)"),
@@ -148,12 +150,12 @@ AMBIGUOUS: Final[Mapping[str, str]] = MappingProxyType(
 
 
 def find_unit(symbol: str) -> Unit | None:
-    """Look up a symbol or alias. Case matters: mW is not MW."""
+    """Return the unit of a symbol or alias. Case matters: mW is not MW."""
     return UNITS.get(symbol) or UNITS.get(ALIASES.get(symbol, symbol))
 
 
 def get_unit(symbol: str) -> Unit:
-    """Look up a unit; raise if unknown or ambiguous."""
+    """Return a unit; raise InvalidError if it is unknown or ambiguous."""
     if unit := find_unit(symbol):
         return unit
     if meanings := AMBIGUOUS.get(symbol):
@@ -172,10 +174,11 @@ def get_unit(symbol: str) -> Unit:
 
 
 def convert(value: float, from_unit: str, to_unit: str) -> float:
-    """Convert within a dimension, rounded once.
+    """Convert a value to another unit of the same dimension.
 
-    Exact for the printed decimal number. Raises InvalidError for other dimensions, or
-    if the result is not finite or too large.
+    The shortest decimal form of ``value`` is converted exactly and rounded once. Raises
+    InvalidError for different dimensions, and if the value is not finite or becomes too
+    large.
     """
     source, target = get_unit(from_unit), get_unit(to_unit)
     if source.dimension != target.dimension:
@@ -208,6 +211,7 @@ def convert(value: float, from_unit: str, to_unit: str) -> float:
 
 
 def format_whole_size(size: int, prefixes: str = "GMK") -> str:
+    """Return bytes in the largest binary unit that gives a whole number: "4 KiB"."""
     for prefix in prefixes:
         factor = _BINARY[f"{prefix}i"]
         if size >= factor and size % factor == 0:
@@ -221,7 +225,7 @@ def _described(unit: Unit) -> str:
 
 
 def parse_quantity(canonical: str) -> Quantity | None:
-    """Parse a canonical parameter; None for a name, such as ``4k``.
+    """Parse a parameter in canonical spelling; None if it is a name, such as ``4k``.
 
     In canonical spelling (`fingerprints`), ``4 KiB`` and ``4096 B`` are the same.
     """

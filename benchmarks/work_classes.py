@@ -1,7 +1,7 @@
 """Classes of work, independent of tools: an area ("disk") and a kind ("random write").
 
-Tools are pooled only within a class; metrics without one are never pooled (rule set 2,
-section 11).
+Evidence pools results of different tools only within a class. Metrics without a class
+are never pooled (rule set 2, section 11).
 """
 
 from collections.abc import Iterator, Mapping
@@ -33,7 +33,8 @@ class WorkClass:
         return f"{self.area_title}: {self.kind_title}"
 
 
-# By area. A slug is the title in lower case with hyphens, without "energy ": per-work.
+# Titles of kinds by title of the area. Slugs are titles in lower case with hyphens; the
+# kind "energy per work" has the slug "per-work".
 _VOCABULARY: Final = {
     template("CPU"): (template("floating point"), template("integer")),
     template("memory"): (
@@ -75,7 +76,7 @@ WORK_CLASSES: Final[Mapping[str, WorkClass]] = MappingProxyType(
 
 
 def find_work_class(name: str) -> WorkClass:
-    """Look up slug or title; ValueError lists the known ones."""
+    """Return the class of this slug or title, or raise ValueError with all slugs."""
     folded_name = normalize_whitespace(name).casefold()
     for work_class in WORK_CLASSES.values():
         if folded_name in (work_class.slug, work_class.title.casefold()):

@@ -30,7 +30,7 @@ FILE_FORMATS: Final = {
     "ndjson": "application/x-ndjson",
     "parquet": "application/vnd.apache.parquet",
 }
-# For PostgreSQL, which uses the same disk.
+# Left free for PostgreSQL, which uses the same disk.
 MIN_FREE_DISK_BYTES: Final = 2 * 1024**3
 # A spreadsheet would evaluate texts with these first characters.
 _FORMULAS: Final = "('=', '+', '-', '@', '|', E'\\t', E'\\r', E'\\n')"
@@ -42,7 +42,7 @@ _LINES: Final = "FORMAT csv, QUOTE E'\\x01', DELIMITER E'\\x02'"
 
 @dataclass(frozen=True)
 class DataFile:
-    """A file at its beginning, deleted when closed; ``digest`` is its SHA-256."""
+    """A temporary file, deleted when it is closed; ``digest`` is its SHA-256."""
 
     file: IO[bytes]
     digest: bytes
@@ -58,7 +58,7 @@ def write_table(
     *,
     is_cancelled: Callable[[], bool] = bool,
 ) -> DataFile:
-    """Write the rows that a viewer may see.
+    """Write the selected rows that a viewer may see to a temporary file.
 
     Raise UnavailableError if ``is_cancelled()`` or the time limit is exceeded, and
     StorageFullError if there is no space.
@@ -77,11 +77,11 @@ def write_table(
 
 
 class _LimitedFile:
-    """A file with limits of space and time, and a digest."""
+    """A temporary file with a digest and limits of space and time."""
 
     def __init__(self, folder: Path, is_cancelled: Callable[[], bool]) -> None:
         self.folder, self.is_cancelled = folder, is_cancelled
-        # Stays open until it is sent.
+        # No `with`: the file stays open until it has been sent.
         self.file: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
         self.digest = hashlib.sha256()
         self.end = time.monotonic() + settings.EXPORT_TIMEOUT_S
@@ -116,7 +116,7 @@ class _LimitedFile:
 
 @contextmanager
 def _snapshot() -> Iterator[None]:
-    """Read from one snapshot: that of an outer transaction, if there is one."""
+    """Read from one snapshot; inside a transaction, from that one's."""
     is_outermost = not connection.in_atomic_block
     with transaction.atomic():
         if is_outermost:

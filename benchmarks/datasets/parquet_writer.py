@@ -1,8 +1,8 @@
 """`python -m benchmarks.datasets.parquet_writer COLUMNS`: CSV on stdin to Parquet on
 stdout.
 
-A separate process, so that web processes never import pyarrow. COLUMNS is JSON: name,
-kind and meaning.
+It runs in a separate process, so that web processes never import pyarrow. COLUMNS is a
+JSON list of name, type and description.
 """
 
 import io
@@ -11,7 +11,7 @@ import os
 import sys
 from typing import Any, Final
 
-# Readers load a group into memory at once.
+# Programs that read the file load each group of rows into memory at once.
 ROW_GROUP_ROWS: Final = 100_000
 BLOCK_BYTES: Final = 4 * 1024**2
 
@@ -19,7 +19,7 @@ BLOCK_BYTES: Final = 4 * 1024**2
 def write_parquet(
     source: Any, target: Any, columns: list[tuple[str, str, str]]
 ) -> None:
-    """Read the output of PostgreSQL's COPY."""
+    """Convert the output of PostgreSQL's COPY (without header) to Parquet."""
     import pyarrow as arrow
     from pyarrow import csv, parquet
 
@@ -53,7 +53,7 @@ def write_parquet(
                 true_values=["t"],
                 false_values=["f"],
                 strings_can_be_null=True,
-                # COPY quotes an empty text, and omits null.
+                # COPY writes an empty text as "", and null as nothing.
                 quoted_strings_can_be_null=False,
             ),
         )
@@ -69,8 +69,8 @@ def write_parquet(
 
 
 if __name__ == "__main__":
-    # Open stdout before anything is printed there by mistake.
+    # Write to file descriptor 1 directly, not through sys.stdout.
     with io.FileIO(1, "w", closefd=False) as output:
         write_parquet(sys.stdin.buffer, output, json.loads(sys.argv[1]))
-    # Arrow's reader threads end a normal exit with SIGABRT.
+    # With a normal exit, Arrow's reader threads may end the process with SIGABRT.
     os._exit(0)

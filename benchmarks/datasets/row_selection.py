@@ -1,4 +1,4 @@
-"""Selection of rows of tables."""
+"""Selection of the rows of dataset tables, by viewer and filters."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,9 +18,10 @@ MAX_BATCH_ROWS: Final = 50_000
 
 @dataclass(frozen=True)
 class RowSelection:
-    """Filters of rows; empty means all. Days are in UTC, ``until`` is the last one.
+    """Filters of rows; an empty filter selects all.
 
-    With ``since`` or ``until``, rows without a time are omitted.
+    ``since`` and ``until`` are the first and the last day, in UTC. With one of them,
+    rows without a time are omitted.
     """
 
     study: Study | None = None
@@ -62,12 +63,12 @@ class RowSelection:
 
 
 def selected_rows(name: str, viewer: Viewer, selection: RowSelection) -> QuerySet[Any]:
-    """For samples, return the runs that have any."""
+    """Return the selected rows of a table; for samples, the runs that have any."""
     return _ROWS[name](viewer, selection)
 
 
 def count_selected_rows(name: str, viewer: Viewer, selection: RowSelection) -> int:
-    """Count samples regardless of their metric."""
+    """Count the selected rows; samples of selected runs count whatever their metric."""
     rows = selected_rows(name, viewer, selection)
     if name != "samples":
         return rows.count()
@@ -77,7 +78,7 @@ def count_selected_rows(name: str, viewer: Viewer, selection: RowSelection) -> i
 def row_batches(
     name: str, viewer: Viewer, selection: RowSelection
 ) -> Iterator[QuerySet[Any]]:
-    """Yield rows in order of their keys, in batches that fit into memory."""
+    """Yield the selected rows ordered by key, in batches that fit into memory."""
     is_samples = name == "samples"
     rows = selected_rows(name, viewer, selection)
     weight = F("sample_count") if is_samples else Value(1, IntegerField())
@@ -95,6 +96,7 @@ def row_batches(
 
 
 def _pages(rows: QuerySet[Any], weight: Any) -> Iterator[list[int]]:
+    """Yield lists of ids whose weights add up to at most `MAX_BATCH_ROWS`."""
     last, page, total = 0, list[int](), 0
     while True:
         keys = rows.filter(pk__gt=last).order_by("pk").values_list("pk", weight)

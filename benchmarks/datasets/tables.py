@@ -14,14 +14,15 @@ from benchmarks.viewer import Viewer
 
 ColumnType = Literal["string", "integer", "number", "boolean", "datetime", "object"]
 VIEWER_DEPENDENT = "viewer"
-"""The value depends on the viewer (`expression_for`)."""
+"""``source`` of a column whose value depends on the viewer."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """``source`` is a Django path from the row, or an expression.
+    """A column of a table.
 
-    ``unit`` is that of a number; ``unit_column`` is the column with the unit.
+    ``source`` is a Django lookup path or an expression; by default, ``name``. A number
+    has a ``unit``, or ``unit_column`` names the column that contains its unit.
     """
 
     name: str
@@ -41,7 +42,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """``key`` identifies a row; ``links`` are columns that reference other rows."""
+    """A table; ``key`` lists the columns that identify a row.
+
+    ``links`` lists columns that refer to rows of a table, with that table's key.
+    """
 
     name: str
     description: str
@@ -74,7 +78,7 @@ def _boolean(name: str, description: str, claim: Q | str) -> Column:
 
 
 def _baseline(viewer: Viewer, path: str, **more: str) -> Combinable:
-    """Return a baseline's value if the viewer may see its study."""
+    """Return an expression of a baseline's value, null if its study is hidden."""
     visible = visible_studies(viewer, "efficiency__baseline__study__")
     return Choice(When(visible & Q(**more), then=F(path)), default=Value(None))
 
@@ -393,8 +397,8 @@ TABLES: Final = MappingProxyType(
 def table_schema(table: Table) -> dict[str, Any]:
     """Return a Frictionless Table Schema.
 
-    https://specs.frictionlessdata.io/table-schema/; ``unit`` and ``unitField`` (the
-    column with the unit) are our own fields.
+    See https://specs.frictionlessdata.io/table-schema/. It does not define ``unit`` and
+    ``unitField`` (the name of the column with the unit), which we add.
     """
     fields = []
     for column in table.columns:

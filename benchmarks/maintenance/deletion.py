@@ -1,7 +1,7 @@
 """Permanent, audited deletion of uploads, studies and accounts.
 
-Published versions and reviews stay, withdrawn with the reason; their study stays as an
-empty tombstone.
+If a study has published versions or reviews, they are withdrawn with the reason but not
+deleted, and the study stays without data (a tombstone).
 """
 
 from collections.abc import Iterable
@@ -51,7 +51,7 @@ AuditKind = AuditEntry.Kind
 
 @dataclass(frozen=True)
 class DeletionCounts:
-    """``withdrawn`` versions and reviews are kept."""
+    """Numbers of deleted rows; ``withdrawn`` versions and reviews are kept."""
 
     runs: int
     samples: int
@@ -82,9 +82,9 @@ def count_study_deletion(study: Study) -> DeletionCounts:
 def delete_uploads(
     *, lab: Lab, runs: Iterable[Run], actor: str, reason: str
 ) -> DeletionCounts:
-    """Delete uploads with all their runs, and update cells.
+    """Delete uploads with all their runs, and update cells; raise InvalidError.
 
-    An agent may send an upload again that is still in its spool.
+    An agent that still has an upload in its spool may send it again.
     """
     reason = _checked_reason(reason)
     loss = _remove(_runs_of_same_uploads(runs))
@@ -98,7 +98,7 @@ def delete_uploads(
 @rls.allow_all()
 @transaction.atomic
 def delete_study(*, study: Study, actor: str, reason: str) -> DeletionCounts:
-    """Delete a study's data; a published study becomes a tombstone."""
+    """Delete a study; a published one becomes a tombstone. Raises InvalidError."""
     reason = _checked_reason(reason)
     locked = Study.objects.select_for_update().get(pk=study.pk)
     if locked.deleted_at:
@@ -142,7 +142,7 @@ def delete_study(*, study: Study, actor: str, reason: str) -> DeletionCounts:
 @rls.allow_all()
 @transaction.atomic
 def delete_account(*, person: User, actor: str) -> list[Lab]:
-    """Delete an account; return its labs.
+    """Delete an account; return the labs of which it was a member.
 
     Raises InvalidError for the last admin or editor of a lab.
     """
@@ -157,7 +157,7 @@ def delete_account(*, person: User, actor: str) -> list[Lab]:
 
 
 def versions_quoting(runs: Iterable[Run]) -> QuerySet[Version]:
-    """Return versions that are not withdrawn."""
+    """Return the published versions of these runs' studies that are not withdrawn."""
     studies = {run.study_id for run in runs}
     return Version.objects.filter(study__in=studies, withdrawn_at=None)
 
@@ -180,7 +180,7 @@ def _remove(runs: QuerySet[Run]) -> DeletionCounts:
     deleted = list(runs)
     ids = [run.pk for run in deleted]
     samples = sum(run.sample_count for run in deleted)
-    # Duplicates of deleted runs count now.
+    # Duplicates of the deleted runs are no longer duplicates, so their cells change.
     duplicates = list(Run.objects.filter(duplicate_of__in=ids).exclude(pk__in=ids))
     keys = affected_cells([*deleted, *duplicates])
     lock_cases({(key.lab_id, key.case_id) for key in keys})

@@ -20,7 +20,8 @@ MIN_CITUS_VERSION: Final = 14
 # Change several labs' rows shard by shard: after a parallel change, Citus allows no
 # further one in the same transaction.
 SHARD_MODE_SETTING, SHARD_MODE = "citus.multi_shard_modify_mode", "sequential"
-# Pages of uncounted tables are not cached (`studies/data_versions`).
+# Distributed tables have no counting triggers, so their pages are not cached
+# (`studies/data_versions`).
 COUNTER_TRIGGER_PATTERN: Final = "^[a-z]+_are_counted$"
 DROP_COUNTERS_SQL: Final = f"""
     DO $$ DECLARE name text; BEGIN
@@ -33,15 +34,16 @@ DROP_COUNTERS_SQL: Final = f"""
 
 
 class DistributionError(Exception):
-    """Why a database cannot be distributed, and a remedy."""
+    """A reason why the database cannot be distributed, with a remedy."""
 
 
 def distribute(
     *, shards: int = SHARDS, dry_run: bool = False, report: Callable[[str], object]
 ) -> int:
-    """Distribute in one transaction per step; return the number of steps.
+    """Distribute the tables that are not distributed yet; return the number of steps.
 
-    Resumes after an interruption. Raises DistributionError before changing anything.
+    Each step is a transaction, so an interrupted distribution can be continued. Raises
+    DistributionError before changing anything.
     """
     _check_preconditions()
     steps = list(_steps(shards))
@@ -110,7 +112,7 @@ def _refuse_table(table: str) -> None:
 
 
 def _check_no_processes_run() -> None:
-    """Raise if processes run: they have cached how tables are stored."""
+    """Raise DistributionError if processes run: they cache how tables are stored."""
     sessions = _one(
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
         " AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
@@ -124,7 +126,7 @@ def _check_no_processes_run() -> None:
 
 
 def _steps(shards: int) -> Iterator[tuple[str, str]]:
-    """Yield description and SQL of remaining steps."""
+    """Yield description and SQL of each remaining step."""
     colocated = "none"
     for model in DISTRIBUTED_MODELS:
         table = model._meta.db_table

@@ -17,11 +17,11 @@ from benchmarks.health import check_health, check_readiness
 from benchmarks.rls_policies import is_enforced
 
 BACKUP_STAMP: Final = "last-backup"
-"""A file in VAR that a complete `make backup` touches."""
+"""The name of a file in VAR_DIR that each complete `make backup` touches."""
 MAX_BACKUP_AGE_DAYS: Final = 2.0
 MAX_CLOCK_DIFFERENCE_S: Final = 2.0
 MIN_FREE_FRACTION, MIN_FREE_SPACE_BYTES = 0.1, 2e9
-# At two billion PostgreSQL stops: transaction id wraparound.
+# At two billion, PostgreSQL stops, because transaction ids would wrap around.
 MAX_TRANSACTION_AGE: Final = 1_000_000_000
 MIN_SECRET_LENGTH: Final = 32
 DURABILITY_SETTINGS: Final = {
@@ -33,9 +33,9 @@ DURABILITY_SETTINGS: Final = {
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """A check; ``problem`` is "" if it passed.
+    """The result of a check; ``problem`` is "" if it passed.
 
-    ``is_critical``: data or service are at risk.
+    ``is_critical``: the problem puts data or the service at risk.
     """
 
     check: str
@@ -50,7 +50,7 @@ def _diagnosis(
 
 
 def diagnose() -> list[Diagnosis]:
-    """A check that raises is a problem."""
+    """Run all checks; a check that raises an error counts as a critical problem."""
     findings: list[Diagnosis] = []
     checks = _settings, _servers, _replica, _clocks, _disk, _indexes, _work, _backups
     for check in checks:
@@ -259,7 +259,7 @@ def _backups() -> Iterator[Diagnosis]:
 
 
 def backup_age_days() -> float | None:
-    """Return the age of the newest dump or archived log, if any."""
+    """Return the age of the newest dump or archived WAL file; None without any."""
     timestamps: list[datetime] = []
     stamp = settings.VAR_DIR / BACKUP_STAMP
     if stamp.exists():

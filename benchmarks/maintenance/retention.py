@@ -34,10 +34,10 @@ INTERVAL_S: Final = 3600.0
 
 @dataclass(frozen=True)
 class RetentionRule:
-    """Rows deleted some days after an event.
+    """Rows to delete some days after an event, such as their creation.
 
-    ``expired`` is the column with the event's time, or a function that returns the
-    condition for an event before a time.
+    ``expired`` is the column with the time of the event, or a function that returns the
+    condition for events before a given time.
     """
 
     label: str
@@ -88,7 +88,7 @@ def _any_of(*columns: str) -> Callable[[datetime], Q]:
 
 RETENTION_RULES: Final = (
     RetentionRule("expired sessions", 0, SignIn, "expire_date"),
-    # Generated again on request.
+    # Reports and charts are generated again on request.
     RetentionRule("reports", 30, Report, _finished),
     RetentionRule("chart files", 30, ChartFile, _finished),
     RetentionRule(
@@ -103,7 +103,7 @@ RETENTION_RULES: Final = (
     RetentionRule("email", 30, OutgoingEmail, "created_at"),
     RetentionRule("events", 365, Event, "occurred_at"),
     RetentionRule("finished reparses", 365, Reparse, "finished_at"),
-    # Runs refer to agents.
+    # Tokens can be deleted, because runs refer to agents.
     RetentionRule(
         "revoked and expired tokens", 365, Token, _any_of("revoked_at", "expires_at")
     ),
@@ -115,7 +115,7 @@ def count_expired() -> dict[str, int]:
 
 
 def clean_up() -> dict[str, int]:
-    """Return how many rows each rule deleted."""
+    """Delete expired rows; return their number by the label of the rule."""
     deleted = {}
     for rule in RETENTION_RULES:
         rows = rule.rows()
@@ -125,6 +125,8 @@ def clean_up() -> dict[str, int]:
 
 
 class HourlyCleanup:
+    """Calls `clean_up` at most once an hour."""
+
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
         self.next = 0.0

@@ -10,7 +10,7 @@ from benchmarks.models import Lab, Study
 
 
 class GeneratingCommand(BaseCommand, ABC):
-    """Writes or compares files generated from code."""
+    """A command that writes files generated from code, or compares them (--check)."""
 
     requires_system_checks = ()
 
@@ -32,7 +32,7 @@ class GeneratingCommand(BaseCommand, ABC):
 
 
 def lab_argument(slug: str) -> Lab:
-    """Raise CommandError with the known labs."""
+    """Return the lab of this slug; raise CommandError that lists the known labs."""
     lab = Lab.objects.filter(slug=slug).first()
     if lab is None:
         lab_slugs = ", ".join(Lab.objects.values_list("slug", flat=True)) or "none yet"
@@ -41,7 +41,7 @@ def lab_argument(slug: str) -> Lab:
 
 
 def study_argument(name: str) -> Study:
-    """``name`` is LAB/STUDY."""
+    """Return the study "LAB/STUDY", or raise CommandError."""
     lab, _, slug = name.partition("/")
     study = Study.objects.select_related("lab").filter(lab__slug=lab, slug=slug).first()
     if study is None:

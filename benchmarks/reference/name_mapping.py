@@ -1,4 +1,4 @@
-"""Our names of the studies' tools, metrics and parameters. PURE."""
+"""Mapping of names that the reference studies print to our names. PURE."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ Parameter = str | int | bool
 
 @dataclass(frozen=True, slots=True)
 class MetricMapping:
-    """Our tool and metric for a printed one, and the mapping of its parameters.
+    """Our tool and metric for printed ones, and the mapping of the parameters.
 
-    ``fixed`` are parameters that the printed name contains. ``names`` maps printed
-    names to ours, or to None for a fact. ``units`` replaces units with another meaning
-    in the study.
+    ``fixed`` are parameters that the printed name of the metric implies. ``names`` maps
+    printed names of parameters to ours, or to None if they become facts of the run.
+    ``units`` replaces printed units that have another meaning in the study.
     """
 
     tool: str
@@ -39,11 +39,11 @@ PARAMETER_READERS: Final[Mapping[str, Callable[[str], Parameter]]] = MappingProx
         "direct": lambda text: text == "1",
     }
 )
-"""Other values are texts."""
+"""Functions that read values of parameters; other values stay texts."""
 
 _LENGTH: Final = {"seconds": None}
 _FIO: Final = {**_LENGTH, "bs": "block"}
-# One stream is the default of iperf3.
+# streams is always 1, the default of iperf3.
 _IPERF: Final = {**_LENGTH, "proto": "protocol", "streams": None, "rate": "bitrate"}
 _FILES: Final = {**_LENGTH, "bs": "block"}
 _STRESS: Final = {**_LENGTH, "workers": "instances", "time": None}
@@ -124,11 +124,14 @@ METRIC_MAPPINGS: Final[Mapping[tuple[str, str, str], MetricMapping]] = MappingPr
         ),
     }
 )
-"""By printed tool and metric, and what distinguishes metrics of the same name."""
+"""Mappings by printed tool, printed metric and a third text.
+
+The third text (time or operation) distinguishes metrics of the same name.
+"""
 
 
 def find_mapping(tool: str, metric: str, *distinctions: str) -> MetricMapping | None:
-    """Return None if the metric has our names."""
+    """Return the mapping of a printed metric; None if it already has our names."""
     for distinction in (*distinctions, ""):
         if mapping := METRIC_MAPPINGS.get((tool, metric, distinction)):
             return mapping

@@ -1,7 +1,7 @@
 """The reference studies as documents for the REST API.
 
-Rows of one execution of a tool become one run: they differ only in parameters that a
-tool varies within an execution (``VARIED_PARAMETERS``). Each ``repetition`` is a run.
+Rows that differ only in parameters which a tool varies within one execution
+(``VARIED_PARAMETERS``) become one run. Each ``repetition`` is a run of its own.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ HOST_TITLES: Final = {
     "inqbus-wan": "inqbus: two data centres",
 }
 
-# Another value would upload every run again.
+# Never change it: every run would get another key and be stored again.
 NAMESPACE: Final = UUID("6a1f6c2e-6d0c-5c0b-9a53-2f0c5b7e4d11")
 
 VARIED_PARAMETERS: Final = {"ramspeed": {"level"}, "tiotest": {"size"}}
@@ -57,10 +57,10 @@ SYSTEM_OPTIONS: Final = (
     *("topology", "pinning", "scheduling"),
 )
 RUN_FIELDS: Final = ("elapsed_s", "load", "repetition", "iteration", "vcpus")
-# According to the study, its ten trials are of one execution.
+# According to the study, the ten trials belong to one execution.
 TRIAL_TABLE: Final = "Intel LINPACK"
 START_PATTERN: Final = re.compile(r"started ([^;]+)")
-# In the raw logs, with zones of those without one.
+# Formats of times in the raw logs, and time zones of studies that print none.
 TIME_FORMATS: Final = (
     "%Y-%m-%dT%H:%M:%S%z",
     "%Y-%m-%dT%H:%M:%S",
@@ -78,7 +78,8 @@ KERNEL_STUDIES: Final = (
 )
 KERNEL_PATTERN: Final = re.compile(r"(?P<os>.+) \((?P<kernel>\d[\w.-]+)\)")
 
-# Runs that ran together. A meter belongs to the tool that it names.
+# Scenarios of runs that ran together, and names of workloads by tool. The reading of a
+# meter belongs to the workload that it names.
 CONCURRENT: Final = ("parallel", "disk and network combined")
 WORKLOADS: Final = {
     "watts-up": "{workload}",
@@ -156,9 +157,10 @@ def published_studies() -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceStudy:
-    """One study: send ``document``, ``own_tools``, ``hosts``, ``runs``, in this order.
+    """A study as documents for the API.
 
-    ``reference_system`` replaces a native baseline.
+    They are sent in this order: ``document``, ``own_tools``, ``hosts``, ``runs``.
+    ``reference_system`` replaces a native baseline, None without one.
     """
 
     document: dict[str, Any]
@@ -169,7 +171,7 @@ class ReferenceStudy:
 
 
 def reference_studies() -> Iterator[ReferenceStudy]:
-    """Follow the order of ``studies.json``."""
+    """Return the published studies in the order of ``studies.json``."""
     return map(reference_study, published_studies()["studies"])
 
 
@@ -200,7 +202,7 @@ def study_document(slug: str) -> dict[str, Any]:
 
 
 def host_document(slug: str) -> dict[str, Any]:
-    """Without published facts, return only the title."""
+    """Return a machine; its facts are empty if the study published none."""
     facts = published_studies()["machines"].get(slug, {})
     return {"slug": slug, "title": HOST_TITLES[slug], "facts": facts}
 
@@ -219,7 +221,7 @@ def reference_system(slug: str, rows: list[ReferenceRow]) -> dict[str, Any] | No
 
 
 def run_documents(study: str, rows: list[ReferenceRow]) -> Iterator[dict[str, Any]]:
-    """Yield uploads with keys that never change."""
+    """Yield the uploads of a study; the key of each run never changes."""
     executions: dict[str, list[ReferenceRow]] = {}
     cloned = {row.hypervisor for row in rows if _is_clone(row)}
     for row in rows:
@@ -279,16 +281,16 @@ def _own_tools(rows: Iterable[ReferenceRow]) -> Iterator[dict[str, Any]]:
 
 
 def _is_clone(row: ReferenceRow) -> bool:
-    """Return whether the row is of a cloned machine, measured separately."""
+    """Return whether the row was measured alone on a clone of a virtual machine."""
     is_further = row.vm.isdecimal() and int(row.vm) > 1
     return row.scenario == "single" and row.vms == "1" and is_further
 
 
 def _started_at(study: str, row: ReferenceRow) -> str | None:
-    """Return the start of a run or of its series."""
+    """Return the start of a run, or of its series of runs, in ISO format."""
     if not (match := START_PATTERN.match(row.note)):
         return None
-    # strptime does not read names of zones.
+    # strptime cannot read names of time zones such as CDT.
     text = re.sub(r" [A-Z]{3,4} (?=\d{4}$)", " ", match[1].strip())
     for time_format in TIME_FORMATS:
         with suppress(ValueError):
@@ -300,7 +302,7 @@ def _started_at(study: str, row: ReferenceRow) -> str | None:
 
 
 def _facts(row: ReferenceRow) -> dict[str, Any]:
-    """Return facts that are not part of the case."""
+    """Return printed values that are not parameters of the case."""
     mapping = _mapping(row)
     printed = dict(row.parameters)
     facts: dict[str, Any] = {}
@@ -340,7 +342,7 @@ def _sample(row: ReferenceRow) -> dict[str, Any]:
 
 
 def system_document(study: str, row: ReferenceRow) -> dict[str, Any]:
-    """Omit values that the study does not state."""
+    """Return a system, without values that the study does not state."""
     sizes: Mapping[str, int] = {}
     if row.hypervisor != "native":
         by_hypervisor = SIZES_BY_HYPERVISOR.get((study, row.hypervisor), {})
@@ -402,12 +404,12 @@ def _without_empty(**fields: Any) -> dict[str, Any]:
 
 
 def recorded_studies() -> Iterator[ReferenceStudy]:
-    """Follow the order of the file names."""
+    """Return the studies that were recorded with agents, ordered by file name."""
     return map(recorded_study, sorted(DATA.glob("*.json.xz")))
 
 
 def recorded_study(path: Path) -> ReferenceStudy:
-    """Keep the keys of the agents."""
+    """Return a recorded study; its runs keep the keys of the agents."""
     content = json.loads(lzma.decompress(path.read_bytes()))
     return ReferenceStudy(
         document=content["study"],

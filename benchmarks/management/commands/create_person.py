@@ -18,7 +18,7 @@ from benchmarks.models import Membership
 
 
 def checked_name(name: str) -> str:
-    """Raise CommandError for invalid usernames."""
+    """Return the username; raise CommandError if it is not valid."""
     try:
         User.username_validator(name)
     except ValidationError as error:

@@ -10,7 +10,7 @@ from benchmarks.uploads.bundles import import_bundle
 
 
 class Command(BaseCommand):
-    """Bundles belong to the lab of the signing token; repeatable."""
+    """The runs go to the lab of the token that signed a bundle."""
 
     help = __doc__
 

@@ -25,7 +25,7 @@ class Command(BaseCommand):
     help = __doc__
 
     def handle(self, *args: Any, **options: Any) -> None:
-        # One machine at a time. Each database role has its own locks.
+        # Only one machine at a time. Connecting as another role ends the first lock.
         with as_owner(), advisory_lock("prepare", wait=True):
             self._migrate()
             install_policies()
@@ -41,7 +41,7 @@ class Command(BaseCommand):
                     self._write("upload-token", secrets.upload_token + "\n")
                     self._write("read-token", secrets.read_token + "\n")
             recompute_outdated()
-            # This version may be able to process them.
+            # This version may be able to process jobs that failed before.
             queue.retry_after_upgrade()
 
     def _migrate(self) -> None:
@@ -62,7 +62,7 @@ class Command(BaseCommand):
             call_command("migrate", interactive=False, verbosity=0)
 
     def _collect_static(self) -> None:
-        """Collect only after changes: compressing Plotly takes seconds."""
+        """Collect static files after changes only: compressing Plotly takes seconds."""
         files = sorted(
             (path, os.stat(storage.path(path)))
             for finder in get_finders()
@@ -78,10 +78,10 @@ class Command(BaseCommand):
             interactive=False,
             clear=True,
             verbosity=0,
-            # Django appends to the list.
+            # A copy, because Django appends to the list.
             ignore_patterns=[*settings.STATICFILES_EXCLUDED],
         )
-        # Repeat an interrupted collection.
+        # Written last, so that an interrupted collection is repeated.
         stamp.write_text(digest)
 
     def _write(self, name: str, text: str) -> None:

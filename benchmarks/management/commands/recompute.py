@@ -28,12 +28,15 @@ CELLS_PER_STEP = 500
 CELL_FIELDS = tuple(dict.fromkeys((*STATISTICS, *SUMMARY_FIELDS)))
 
 Results = Mapping[tuple[str, Any], tuple[Any, ...]]
-"""Run means by run and case, cells by key, efficiencies by cell."""
+"""Stored values by kind (mean, cell or efficiency) and key."""
 
 
 @transaction.atomic
 def recompute(study: Study, *, repair: bool = False) -> list[str]:
-    """Return a line per result that differs from its samples."""
+    """Recompute a study; return a line for each result that differs from its samples.
+
+    The recomputed results are stored only with ``repair``.
+    """
     pairs = study.cells.order_by().values_list("lab_id", "case_id").distinct()
     lock_cases(pairs)
     before = _results(study)

@@ -33,11 +33,11 @@ from benchmarks.worker_wakeup import is_wakeup_pending
 
 logger = logging.getLogger(__name__)
 SCHEDULER_LOCK = "sweeper"
-# Like workers, who cannot take claimed jobs.
+# The same as that of workers, which wait for jobs that the sweeper has claimed.
 NICENESS = 5
-# Newer uploads are left to the woken worker.
+# While a wake-up is pending, newer uploads are left to the worker.
 WAKEUP_WAIT_S = 10.0
-# Flags must be current soon.
+# The pause if a check is due soon, so that flags are soon current.
 SHORT_WAIT_S = 0.2
 
 
@@ -95,7 +95,7 @@ class Command(BaseCommand):
         return is_leader
 
     def _run_cycle(self, min_age_s: float, every_s: float) -> float:
-        """Return the pause until the next cycle in seconds."""
+        """Do all due work once; return the pause until the next cycle in seconds."""
         finished = reparsed = 0
         is_soon_due = False
         try:
@@ -135,12 +135,15 @@ class Command(BaseCommand):
 
 @contextmanager
 def _logged(task: str) -> Iterator[None]:
-    """Log exceptions, and continue with other tasks."""
+    """Log exceptions so that the other tasks run, and measure the time.
+
+    Errors of the connection to the database are raised.
+    """
     try:
         with SCHEDULER_SECONDS.labels(task).time():
             yield
     except (OperationalError, InterfaceError):
-        raise  # would fail all tasks
+        raise  # the other tasks would fail, too
     except Exception:
         logger.exception("%s failed", task)
 
@@ -157,7 +160,7 @@ def stop_signals() -> Iterator[socket.socket]:
         wakes.setblocking(False)
         signal.set_wakeup_fd(wakes.fileno())
         numbers = (signal.SIGTERM, signal.SIGINT)
-        # The default would end the process.
+        # The default handlers would end the process.
         previous = [signal.signal(number, lambda *_: None) for number in numbers]
         try:
             yield stopped

@@ -1,8 +1,9 @@
 """`manage.py upgrade_tables`: upgrade the tables of a version without releases.
 
-For installations made before 28 November 2026; `prepare` refuses these. All data stay:
-tables, columns and stored codes get their present names, and the first six queues of
-background work become the table of jobs. Deleted with the first release.
+This is for installations made before 28 November 2026, which `prepare` refuses. All
+data stay: tables, columns and stored codes get their present names. The six old queues
+of background work must be empty; the table of jobs replaces them. This command will be
+deleted with the first release.
 """
 
 from collections.abc import Iterator, Mapping
@@ -192,7 +193,7 @@ KEYS = {
     "version.custom_tools": METRIC_KEYS,
     "plan.design": "warm_up warm_up_rounds",
 }
-# Generated again.
+# Deleted charts and evidence are generated again.
 OTHERS = """
     ALTER TABLE benchmarks_token
         RENAME CONSTRAINT token_is_good_for_something TO token_has_a_scope;
@@ -222,7 +223,7 @@ def name_pairs(text: str) -> list[tuple[str, str]]:
 
 
 def rename_statements(columns: Mapping[str, str]) -> Iterator[str]:
-    """Rename tables, columns and indexes."""
+    """Yield SQL that renames tables, columns and indexes."""
     for old, new in name_pairs(TABLES):
         yield f"ALTER TABLE IF EXISTS benchmarks_{old} RENAME TO benchmarks_{new}"
     for table, text in columns.items():
@@ -233,7 +234,7 @@ def rename_statements(columns: Mapping[str, str]) -> Iterator[str]:
 
 
 def value_statements() -> Iterator[str]:
-    """Replace stored codes and JSON keys."""
+    """Yield SQL that replaces stored codes and JSON keys."""
     for column_name, text in CODES.items():
         table, column = column_name.split(".")
         for old, new in name_pairs(text):

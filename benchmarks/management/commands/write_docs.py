@@ -36,7 +36,7 @@ class Command(GeneratingCommand):
 
 
 def _kind(metric: Metric) -> str:
-    """Return kind and fixing options."""
+    """Return the kind of a metric, and the options that fix its value."""
     if metric.fixed_by_parameters:
         amount = metric.amount_options[0] if metric.amount_options else ""
         unless = f", unless `{amount}` is given" if amount else ""
