@@ -23,7 +23,7 @@ class TokenSerializer(OutputSerializer):
     descriptions = {
         "prefix": "The first part of the token, which identifies it.",
         "can_upload": "Whether the token may upload.",
-        "can_read": "Whether the token may read what its lab keeps private.",
+        "can_read": "Whether the token may read the private data of its lab.",
         "is_valid": "Whether the token is neither expired nor revoked.",
         "expires_at": "When the token expires; null if never.",
         "revoked_at": "When the token was revoked; null if it was not.",
@@ -50,6 +50,7 @@ class AgentSerializer(OutputSerializer):
 
     row_type = Agent
     columns = "id lab=lab.slug name created_at"
+    descriptions = {"name": "The name of the agent."}
 
     last_seen_at = serializers.DateTimeField(
         allow_null=True,
@@ -74,7 +75,7 @@ class AgentSerializer(OutputSerializer):
 
 
 class AgentsView(ListView):
-    """Agents of the token's lab, or of the labs of the signed-in person."""
+    """Lists the agents of the token's lab, or of the labs of the signed-in person."""
 
     summary = "List agents"
     serializer_class = AgentSerializer

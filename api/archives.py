@@ -63,7 +63,7 @@ EXAMPLE = OpenApiExample(
 
 
 class ArchiveFormParser(BaseParser):
-    """Parser of a form with `metadata` (JSON) and the file `archive`."""
+    """Parser of a multipart form with `metadata` (JSON) and the file `archive`."""
 
     media_type = "multipart/form-data"
 
@@ -87,10 +87,12 @@ class ArchiveFormParser(BaseParser):
             raise too_large_error("The text of the form is too long.") from None
         except SuspiciousOperation as error:
             raise malformed_error(f"The form cannot be read: {error}") from None
-        odd = [name for name in (*texts, *files) if name not in ("metadata", "archive")]
-        if odd:
+        known = ("metadata", "archive")
+        unknown = [name for name in (*texts, *files) if name not in known]
+        if unknown:
             wrong = {
-                name[:100]: ["This is not a known field. Leave it out."] for name in odd
+                name[:100]: ["This is not a known field. Leave it out."]
+                for name in unknown
             }
             problem = "The form has an unknown part."
             raise MalformedError("invalid", problem).with_fields(wrong)
@@ -215,7 +217,7 @@ class ArchiveMetadataInput(StrictSerializer):
 
 
 class ArchiveFormInput(StrictSerializer):
-    """A multipart form: ``metadata`` (how to read the archive) and ``archive``."""
+    """A multipart form with an archive and the description of how to read it."""
 
     metadata = ArchiveMetadataInput(help_text="How to read the archive, as JSON.")
     archive = serializers.FileField(help_text="The archive: zip, tar or tar.gz.")
@@ -294,7 +296,7 @@ class ArchiveFileSerializer(OutputSerializer):
         return str(file.problem or "")
 
     def get_runs(self, file: ArchiveFile) -> list[int]:
-        return [each.run_id for each in file.submissions]
+        return [submission.run_id for submission in file.submissions]
 
 
 class ArchiveSerializer(serializers.Serializer[ArchiveContent]):
@@ -306,11 +308,11 @@ class ArchiveSerializer(serializers.Serializer[ArchiveContent]):
     folders = ArchiveFolderSerializer(
         many=True, help_text="The folders of the archive with their systems."
     )
-    files = ArchiveFileSerializer(many=True)
+    files = ArchiveFileSerializer(many=True, help_text="The files of the archive.")
 
 
 class ArchivesView(ApiView):
-    """Archives with a folder per system."""
+    """Previews or imports an archive with a folder per system."""
 
     parser_classes = [ArchiveFormParser]
 

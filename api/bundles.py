@@ -1,4 +1,4 @@
-"""/bundles/: results of a machine without a network, in one signed file."""
+"""/bundles/: uploads of a machine without a network, in one signed file."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -52,7 +52,7 @@ class BundleSerializer(serializers.Serializer[Any]):
 
 
 class BundlesView(UploadView):
-    """Bundles of results of machines without a network."""
+    """Imports bundles: files with the uploads of machines without a network."""
 
     media_type = "application/gzip"
 
@@ -75,12 +75,13 @@ class BundlesView(UploadView):
 
 
 def store_documents(agent: Agent, documents: Sequence[BundleDocument]) -> ImportCounts:
-    """Store the documents of a bundle as single uploads.
+    """Store the documents of a bundle as if they had been uploaded separately.
 
-    Validates all before storing any.
+    Nothing is stored if one of them is invalid. Raises InvalidError, which names the
+    line of the invalid document.
     """
     by_kind = {
-        kind: [each for each in documents if each.kind == kind]
+        kind: [document for document in documents if document.kind == kind]
         for kind in ("host", "run", "power")
     }
     try:
@@ -92,7 +93,7 @@ def store_documents(agent: Agent, documents: Sequence[BundleDocument]) -> Import
         runs = read_lines((run.line, run.raw) for run in by_kind["run"])
         registered = 0
         for line, host in hosts:
-            # The stored facts of a registered machine stay.
+            # A host that is registered with other facts keeps them.
             with failing_line_context(line), suppress(ConflictError):
                 registered += register_host(
                     lab=agent.lab, **validate_document(HostInput, host)
@@ -108,21 +109,21 @@ def store_documents(agent: Agent, documents: Sequence[BundleDocument]) -> Import
 
 
 def _read_documents(
-    documents: Iterable[BundleDocument], shape: type[StrictSerializer]
+    documents: Iterable[BundleDocument], serializer_class: type[StrictSerializer]
 ) -> list[tuple[int, dict[str, Any]]]:
-    """Return the line and the content of each document."""
+    """Return the line number and the validated content of each document."""
     read = []
     for document in documents:
         with failing_line_context(document.line):
             content = parse_json_object(document.raw, raw_text_fields=("output",))
-            validate_document(shape, content)
+            validate_document(serializer_class, content)
             read.append((document.line, content))
     return read
 
 
 @contextmanager
 def failing_line_context(line: int) -> Iterator[None]:
-    """Add the line number to errors."""
+    """Convert errors to InvalidError, whose message names the line."""
     try:
         yield
     except (BenchmarksError, serializers.ValidationError) as error:

@@ -49,9 +49,9 @@ class CaseSerializer(ResourceSerializer):
     )
     role = serializers.SerializerMethodField(
         help_text=(
-            "`test`: a primary metric; `implied`: follows from other metrics and "
-            "replaces them if none of them was measured; `detail`: any other "
-            "metric."
+            "`test`: the metric is a primary metric of the tool; `implied`: it "
+            "follows from the primary metrics and replaces them if none of them was "
+            "measured; `detail`: it is neither."
         )
     )
     work_class = serializers.SerializerMethodField(
@@ -80,12 +80,16 @@ class CaseQuery(ListQuery):
         required=False,
         help_text="The slug or title of a tool; a custom tool has the form `lab:slug`.",
     )
-    metric = Text(required=False, max_length=100)
-    component = Text(required=False, max_length=20)
+    metric = Text(required=False, max_length=100, help_text="The name of a metric.")
+    component = Text(
+        required=False,
+        max_length=20,
+        help_text="The component that the metric measures.",
+    )
 
 
 class CasesView(ListView):
-    """Benchmarks that visible studies have measured."""
+    """Lists the benchmarks that visible studies have measured."""
 
     query_class = CaseQuery
     summary = "List benchmarks"
@@ -99,7 +103,7 @@ class CasesView(ListView):
 
 
 class CaseView(ReadView):
-    """One benchmark."""
+    """Returns a benchmark that a visible study has measured."""
 
     kind = "case"
     summary = "Read a benchmark"
@@ -202,12 +206,19 @@ class CellQuery(ListQuery):
         source="case__tool",
         help_text="The slug or title of a tool; a custom tool has the form `lab:slug`.",
     )
-    metric = Text(required=False, source="case__metric", max_length=100)
-    scenario = Choice(choices=SCENARIOS, required=False)
+    metric = Text(
+        required=False,
+        source="case__metric",
+        max_length=100,
+        help_text="The name of a metric.",
+    )
+    scenario = Choice(
+        choices=SCENARIOS, required=False, help_text="What ran at the same time."
+    )
 
 
 class CellsView(ListView):
-    """Results: statistics over run means."""
+    """Lists the results of visible studies: statistics over the means of runs."""
 
     query_class = CellQuery
     summary = "List results and their statistics"

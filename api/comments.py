@@ -42,8 +42,8 @@ EXAMPLE = (
     "About a run",
     {"run": 17, "text": "The room was at 31 °C: https://example.org/log"},
 )
-EXAMPLE_EDIT = ("Said otherwise", {"text": "The room was at 30 °C."})
-EXAMPLE_REMOVAL = ("Removed", {"removed": True})
+EXAMPLE_EDIT = ("Replace the text", {"text": "The room was at 30 °C."})
+EXAMPLE_REMOVAL = ("Remove the comment", {"removed": True})
 
 
 class CommentInput(StrictSerializer):
@@ -60,19 +60,26 @@ class CommentInput(StrictSerializer):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if sum(name in attrs for name in SUBJECTS) != 1:
-            raise serializers.ValidationError("Send one of study, cell and run.")
+            raise serializers.ValidationError(
+                "Send exactly one of study, cell and run."
+            )
         return attrs
 
 
 class CommentChange(StrictSerializer):
     """A new text, or the removal of the comment."""
 
-    text = Text(multiline=True, max_length=MAX_COMMENT_LENGTH, required=False)
+    text = Text(
+        multiline=True,
+        max_length=MAX_COMMENT_LENGTH,
+        required=False,
+        help_text="The new text of the comment.",
+    )
     removed = Boolean(required=False, help_text="True removes the comment permanently.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if len(attrs) != 1 or attrs.get("removed") is False:
-            raise serializers.ValidationError('Send "text", or "removed": true.')
+            raise serializers.ValidationError('Send either "text" or "removed": true.')
         return attrs
 
 
@@ -139,11 +146,11 @@ class CommentQuery(ListQuery):
 
 
 class CommentAuthorView(ApiView):
-    """Base of views that need the client as the author of comments."""
+    """Base of views that read or write comments on behalf of an author."""
 
     @property
     def author(self) -> Author:
-        """The client as the author of comments."""
+        """The agent of the token, or the signed-in person, as an author."""
         token = self.request.auth
         if isinstance(token, Token):
             return Author(agent=token.agent, lab_ids=frozenset({token.lab_id}))
@@ -156,7 +163,7 @@ class CommentAuthorView(ApiView):
 
 
 class CommentView(CommentAuthorView):
-    """One comment; only its author can edit or remove it."""
+    """Returns a comment on a visible study, result or run."""
 
     summary = "Read a comment"
     serializer_class = CommentSerializer
@@ -171,6 +178,10 @@ class CommentView(CommentAuthorView):
         EXAMPLE_REMOVAL,
     )
     def patch(self, body: ValidatedData, pk: int) -> Response:
+        """Replace the text of a comment, or remove the comment permanently.
+
+        Only a token of the author can do this.
+        """
         comment = find_comment(self.lab_viewer, pk)
         if "text" in body:
             edit_comment(comment=comment, author=self.author, text=body["text"])
@@ -180,7 +191,7 @@ class CommentView(CommentAuthorView):
 
 
 class CommentsView(CommentAuthorView, ListView):
-    """Comments on visible studies, results and runs."""
+    """Lists the comments on visible studies, results and runs."""
 
     query_class = CommentQuery
     summary = "List comments"
@@ -199,6 +210,7 @@ class CommentsView(CommentAuthorView, ListView):
         response_serializers={201: CommentSerializer, 404: ErrorSerializer},
     )
     def post(self, body: ValidatedData) -> Response:
+        """Comment on a study, a result or a run that the lab of the token can see."""
         if "study" in body:
             about = CommentTarget(find_study(self.lab_viewer, body["study"]))
         elif "cell" in body:

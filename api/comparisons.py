@@ -1,4 +1,4 @@
-"""/comparisons/: each result with its baseline, one flat row each."""
+"""/comparisons/: results compared with their baselines, one row per result."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -44,7 +44,7 @@ STATES = (*Efficiency.State.values, NOT_COMPARED_YET)
 SHAPE_CODES = ("bimodal", "periodic", "drift", "first_run")
 COMPARABILITY_LEVELS = get_args(ComparabilityRating)
 VERDICTS = [verdict.slug for verdict in Verdict]
-# The verdicts before NOT_ASSESSED are directions.
+# A direction is a verdict other than NOT_ASSESSED, which is the last one.
 DIRECTIONS = VERDICTS[: Verdict.NOT_ASSESSED]
 EVIDENCE_LEVELS = [evidence_level.name.lower() for evidence_level in EvidenceLevel]
 DESIGNS = [design.slug for design in SessionDesign if design]
@@ -52,7 +52,7 @@ NULL_UNTIL_PROCESSED: Final[dict[str, Any]] = {"default": None, "allow_null": Tr
 
 
 class ShapeSerializer(OutputSerializer):
-    """Why no single figure describes the runs."""
+    """Whether a single figure describes the runs of a result, and why not."""
 
     shape_codes = serializers.ListField(
         child=serializers.ChoiceField(choices=SHAPE_CODES),
@@ -83,7 +83,7 @@ class ShapeSerializer(OutputSerializer):
 
 
 class RatioOfKindField(serializers.FloatField):
-    """The ratio of a row, if it is of this kind."""
+    """The ratio of a row if it is of one kind; otherwise None."""
 
     def __init__(self, ratio_kind: str, **options: Any) -> None:
         self.ratio_kind = ratio_kind
@@ -97,11 +97,11 @@ class RatioOfKindField(serializers.FloatField):
 class ComparisonSerializer(OutputSerializer):
     """A result compared with its baseline.
 
-    A benchmark without speed (`no_speed`: a fixed duration, a count, a share, an
-    amount) has no ratio. The `comparability` is `full` if only factors of the study
-    differ, `limited` if other properties differ as well, and `none` if the host, the
-    parameters or the unit differ; such results have no verdict. Results that others
-    are compared with have the verdict `baseline`.
+    A benchmark that does not measure a speed (state `no_speed`: a fixed duration, a
+    count, a share, an amount) has no ratio. The `comparability` is `full` if only
+    factors of the study differ, and `limited` if other properties differ as well. It is
+    `none` if the host, the parameters or the unit differ; such results have no verdict.
+    Results with which others are compared have the verdict `baseline`.
     """
 
     row_type = ComparisonRow
@@ -126,6 +126,7 @@ class ComparisonSerializer(OutputSerializer):
         state_message=result.reason document table
     """
     descriptions = {
+        "tool_title": "The title of the tool.",
         "operation": (
             "The operation, such as read or write; empty if the benchmark has none."
         ),
@@ -143,7 +144,7 @@ class ComparisonSerializer(OutputSerializer):
         "baseline_n": "The number of runs of the baseline.",
         "baseline_system_id": "The id of the baseline's system.",
         "comparability_reason": "What differs between the result and its baseline.",
-        "state_message": "The pairing state in words.",
+        "state_message": "The meaning of `state` in words.",
     }
 
     component = serializers.ChoiceField(
@@ -186,30 +187,33 @@ class ComparisonSerializer(OutputSerializer):
     baseline_shape_codes = serializers.ListField(
         child=serializers.ChoiceField(choices=SHAPE_CODES),
         source="result.baseline_shape_codes",
-        help_text="The same codes for the runs of the baseline.",
+        help_text=(
+            "Codes of the reasons why no single figure describes the runs of the "
+            "baseline; empty if one does."
+        ),
     )
     relative_performance = RatioOfKindField(
         "efficiency",
         allow_null=True,
         help_text=(
             "The performance relative to the machine without a hypervisor (native = "
-            "1, higher is better); null if there is nothing to compare with."
+            "1, higher is better); null without a native result to compare with."
         ),
     )
     relative_to_reference = RatioOfKindField(
         "relative",
         allow_null=True,
         help_text=(
-            "The performance relative to a reference system (reference = 1, higher "
-            "is better); null otherwise."
+            "The performance relative to the reference system (reference = 1, higher "
+            "is better); null if the result is not compared with such a system."
         ),
     )
     scaling = RatioOfKindField(
         "scaling",
         allow_null=True,
         help_text=(
-            "The ratio of the sum over several VMs to one machine alone; null "
-            "otherwise."
+            "The ratio of the sum over several VMs to one machine alone; null if the "
+            "result is not such a sum."
         ),
     )
     slowdown = RatioOfKindField(
@@ -217,7 +221,7 @@ class ComparisonSerializer(OutputSerializer):
         allow_null=True,
         help_text=(
             "The ratio of one of several VMs to the same system with one VM alone; "
-            "null otherwise."
+            "null if the result is not that of one of several VMs."
         ),
     )
     low = serializers.FloatField(
@@ -241,8 +245,8 @@ class ComparisonSerializer(OutputSerializer):
         source="result.assessment.verdict",
         **NULL_UNTIL_PROCESSED,
         help_text=(
-            "The verdict, corrected for all results of the study; null before the "
-            "result is processed."
+            "The verdict, corrected for multiple tests over all results of the study; "
+            "null before the result is processed."
         ),
     )
     direction = serializers.ChoiceField(
@@ -250,15 +254,15 @@ class ComparisonSerializer(OutputSerializer):
         source="result.assessment.direction",
         **NULL_UNTIL_PROCESSED,
         help_text=(
-            "Where the interval lies relative to the equivalence margin, even if no "
-            "verdict is given."
+            "The verdict that the confidence interval and the equivalence margin "
+            "alone would give, also if there is a reason to give no verdict."
         ),
     )
     evidence_level = serializers.ChoiceField(
         EVIDENCE_LEVELS,
         source="result.assessment.evidence_level",
         **NULL_UNTIL_PROCESSED,
-        help_text="What the number of runs allows.",
+        help_text="The level of evidence that the number of runs allows.",
     )
     reason_codes = serializers.ListField(
         child=serializers.CharField(),
@@ -270,7 +274,7 @@ class ComparisonSerializer(OutputSerializer):
         child=serializers.CharField(),
         source="result.assessment.sentences",
         default=[],
-        help_text="The reasons in words.",
+        help_text="The reasons why there is no verdict, in words.",
     )
     advice = serializers.CharField(
         source="result.assessment.advice",
@@ -286,8 +290,8 @@ class ComparisonSerializer(OutputSerializer):
         default="",
         allow_blank=True,
         help_text=(
-            'Which runs and sessions were repeated (`docs/method.md`, "What was '
-            'repeated").'
+            "Whether runs or sessions were repeated, and in which way "
+            '(`docs/method.md`, "What was repeated").'
         ),
     )
     scope = serializers.CharField(
@@ -313,7 +317,9 @@ class ComparisonSerializer(OutputSerializer):
         child=serializers.FloatField(),
         source="result.assessment.range",
         **NULL_UNTIL_PROCESSED,
-        help_text="The lowest and the highest ratio of single runs.",
+        help_text=(
+            "The lowest and the highest ratio of one run to one run of the baseline."
+        ),
     )
     is_weak = serializers.BooleanField(
         source="result.assessment.is_weak",
@@ -389,40 +395,67 @@ class ComparisonQuery(ListQuery):
             "that represent their test have one."
         ),
     )
-    scenario = Choice(choices=SCENARIOS, required=False)
-    component = Choice(choices=COMPONENTS, source="case__component", required=False)
+    scenario = Choice(
+        choices=SCENARIOS, required=False, help_text="What ran at the same time."
+    )
+    component = Choice(
+        choices=COMPONENTS,
+        source="case__component",
+        required=False,
+        help_text="The component that the metric measures.",
+    )
     guest_os = Text(
-        source="system__guest_os", required=False, allow_blank=True, max_length=200
+        source="system__guest_os",
+        required=False,
+        allow_blank=True,
+        max_length=200,
+        help_text="A guest operating system, spelled as in the results.",
     )
     guest_bits = IntegerParameter(
         source="system__guest_bits",
         required=False,
-        help_text="The guest OS in bits: 32 or 64.",
+        help_text="The width of the guest operating system in bits: 32 or 64.",
     )
     hypervisor = HypervisorParameter(
-        source="system__hypervisor", required=False, max_length=100
+        source="system__hypervisor",
+        required=False,
+        max_length=100,
+        help_text="A hypervisor in any spelling, or `native`.",
     )
     tool = ToolParameter(
         source="case__tool",
         required=False,
         help_text="The slug or title of a tool; a custom tool has the form `lab:slug`.",
     )
-    metric = Text(source="case__metric", required=False, max_length=100)
-    state = Choice(choices=STATES, source="efficiency__state", required=False)
+    metric = Text(
+        source="case__metric",
+        required=False,
+        max_length=100,
+        help_text="The name of a metric.",
+    )
+    state = Choice(
+        choices=STATES,
+        source="efficiency__state",
+        required=False,
+        help_text=(
+            "How results were paired with their baseline; not allowed together with "
+            "the id of a system as `baseline`."
+        ),
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if attrs.get("baseline", "native") == "native":
             return attrs
-        # Stored states refer to the result's own baseline.
+        # The stored state describes the pairing with the native baseline.
         if "efficiency__state" in attrs:
             raise serializers.ValidationError(
-                {"state": ["Leave it out, or compare with baseline=native."]}
+                {"state": ["Leave this out, or send baseline=native."]}
             )
         return attrs
 
 
 class ComparisonsView(ApiView):
-    """Results compared with their baselines."""
+    """Lists the results of visible studies, each compared with its baseline."""
 
     query_class = ComparisonQuery
     non_filter_parameters = ("study", "baseline", "host")
@@ -439,43 +472,47 @@ class ComparisonsView(ApiView):
             lab, _, slug = self.query["host"].rpartition("/")
             filters |= {"system__host__slug": slug}
             filters |= {"system__host__lab__slug": lab} if lab else {}
-        # An unprocessed result has no stored state.
+        # A result that was not compared yet has no stored state.
         if filters.get("efficiency__state") == NOT_COMPARED_YET:
             del filters["efficiency__state"]
             filters["efficiency__isnull"] = True
-        chosen = self._reference_side(study)
+        reference = self._requested_reference(study)
         page = self.paginate(compared_cells(self.viewer, study=study, filters=filters))
         # Verdicts are corrected for all results of a study, not only of the page.
         studies = {cell.study_id: cell.study for cell in page}
-        # A page may end between a result and its baseline.
-        others = {cell.baseline_system_id for cell in page}
-        if chosen is not None:
-            others = {chosen.system.pk}
-        systems = systems_by_id((cell.system for cell in page), others)
-        judged = {
-            pk: StudyAssessments.of(study, systems, chosen)
+        # The baseline of a result may be on another page.
+        baseline_ids = {cell.baseline_system_id for cell in page}
+        if reference is not None:
+            baseline_ids = {reference.system.pk}
+        systems = systems_by_id((cell.system for cell in page), baseline_ids)
+        assessments = {
+            pk: StudyAssessments.of(study, systems, reference)
             for pk, study in studies.items()
         }
-        rows = [judged[cell.study_id].comparison_row(cell) for cell in page]
+        rows = [assessments[cell.study_id].comparison_row(cell) for cell in page]
         return self.page_response(rows, ComparisonSerializer)
 
-    def _reference_side(self, study: Study | None) -> SystemInStudy | None:
-        """Return the system to compare with, as measured by the requested study.
+    def _requested_reference(self, study: Study | None) -> SystemInStudy | None:
+        """Return the system with which to compare; None for native baselines.
 
-        Otherwise as measured by the study with most of its results.
+        Its results are those of the requested study, or of the study that has most
+        results of this system. Raise NotFoundError if there are none.
         """
         baseline = self.query.get("baseline", "native")
         if baseline == "native":
             return None
-        side = largest_measurement(self.viewer, int(baseline), study)
-        if side is None:
+        reference = largest_measurement(self.viewer, int(baseline), study)
+        if reference is None:
             raise NotFoundError("system", baseline)
-        return side
+        return reference
 
 
 @dataclass(frozen=True)
 class StudyAssessments:
-    """The assessed results of several studies, each study read separately."""
+    """What is needed to compare and assess the results of one study.
+
+    ``reference`` is None if they are compared with their native baselines.
+    """
 
     verdicts: StudyVerdicts
     comparability: ComparabilityCache
@@ -483,27 +520,31 @@ class StudyAssessments:
 
     @classmethod
     def of(
-        cls, study: Study, systems: Mapping[int, System], chosen: SystemInStudy | None
+        cls,
+        study: Study,
+        systems: Mapping[int, System],
+        reference: SystemInStudy | None,
     ) -> "StudyAssessments":
-        if chosen is None:
+        if reference is None:
             return cls(study_verdicts(study), ComparabilityCache(study, systems), None)
-        there = chosen.study
-        reference = ReferenceCells.load(there, chosen.system, other_study=study)
+        cells = ReferenceCells.load(
+            reference.study, reference.system, other_study=study
+        )
         return cls(
-            study_verdicts(study, chosen.system, reference_study=there),
-            ComparabilityCache(study, systems, reference),
-            reference,
+            study_verdicts(study, reference.system, reference_study=reference.study),
+            ComparabilityCache(study, systems, cells),
+            cells,
         )
 
     def comparison_row(self, cell: Cell) -> ComparisonRow:
-        judgement = self.verdicts.assessment(cell.pk)
-        is_elsewhere = (
+        assessment = self.verdicts.assessment(cell.pk)
+        is_other_host = (
             self.reference is not None
             and self.reference.is_host_incomparable(cell.system.host_id)
         )
-        if judgement and is_elsewhere:
-            # Without a ratio there is no interval.
-            judgement = replace(
-                judgement, ratio=None, low=None, high=None, half_width=None, range=None
+        if assessment and is_other_host:
+            # Results of different machines have no ratio, and so no interval.
+            assessment = replace(
+                assessment, ratio=None, low=None, high=None, half_width=None, range=None
             )
-        return comparison_row(cell, self.reference, judgement, self.comparability)
+        return comparison_row(cell, self.reference, assessment, self.comparability)

@@ -51,19 +51,19 @@ EXAMPLE_DECLARATION = {
     ],
 }
 EXAMPLE = ("A stopwatch", {"slug": "boot-time", **EXAMPLE_DECLARATION})
-EXAMPLE_VERSION = ("What it is now", EXAMPLE_DECLARATION)
-EXAMPLE_RETIRED = ("Take no more uploads", {"is_retired": True})
+EXAMPLE_VERSION = ("A new version", EXAMPLE_DECLARATION)
+EXAMPLE_RETIRED = ("Accept no more uploads", {"is_retired": True})
 
 
 class MetricInput(StrictSerializer):
     """A metric of a custom tool."""
 
-    name = Text(max_length=MAX_NAME, help_text="The name in uploads.")
+    name = Text(max_length=MAX_NAME, help_text="The name of the metric in uploads.")
     title = Text(
         required=False,
         allow_blank=True,
         max_length=MAX_NAME,
-        help_text="The name in tables; the default is `name`.",
+        help_text="The name of the metric in tables; the default is `name`.",
     )
     unit = Text(
         max_length=20,
@@ -89,9 +89,9 @@ class MetricInput(StrictSerializer):
         choices=["", *METRIC_KINDS],
         required=False,
         help_text=(
-            "What the number is; if left out, its unit and direction decide. "
-            "Speeds, energies and CPU time per amount of work have a relative "
-            "performance."
+            "What kind of number the metric is; if left out, it is derived from "
+            "`unit` and `better`. Only speeds, energies and CPU time per amount of "
+            "work have a relative performance."
         ),
     )
     fixed_by_parameter = Text(
@@ -120,7 +120,7 @@ class CustomToolDeclarationInput(StrictSerializer):
     empty.
     """
 
-    title = Text(max_length=MAX_NAME)
+    title = Text(max_length=MAX_NAME, help_text="The title of the tool.")
     homepage = Text(
         required=False,
         allow_blank=True,
@@ -134,7 +134,12 @@ class CustomToolDeclarationInput(StrictSerializer):
         max_length=MAX_DESCRIPTION,
         help_text="What the tool measures.",
     )
-    metrics = ListOf(child=MetricInput(), min_length=1, max_length=MAX_METRICS)
+    metrics = ListOf(
+        child=MetricInput(),
+        min_length=1,
+        max_length=MAX_METRICS,
+        help_text="The metrics that the tool measures.",
+    )
 
 
 class CustomToolInput(CustomToolDeclarationInput):
@@ -165,7 +170,8 @@ class MetricSerializer(OutputSerializer):
         allows_zero is_primary
     """
     descriptions = {
-        "title": "The name in tables.",
+        "name": "The name of the metric in uploads.",
+        "title": "The name of the metric in tables.",
         "unit": "The unit; empty for a plain number.",
         "fixed_by_parameter": (
             "The parameter that fixes the value, such as the length of a timed "
@@ -186,7 +192,10 @@ class MetricSerializer(OutputSerializer):
     )
     kind = serializers.CharField(
         default="",
-        help_text="What the number is; empty if its unit and direction decide.",
+        help_text=(
+            "What kind of number the metric is; empty if it is derived from `unit` "
+            "and `better`."
+        ),
     )
 
 
@@ -197,13 +206,14 @@ class CustomToolVersionSerializer(OutputSerializer):
     columns = "number title homepage description metrics declared_by declared_at"
     descriptions = {
         "number": "The number of the version, counted from 1.",
+        "title": "The title of the tool in this version.",
         "homepage": "The URL of the tool's homepage.",
         "description": "What the tool measures.",
         "declared_by": "The name of the person or agent that declared the version.",
         "declared_at": "When the version was declared.",
     }
 
-    metrics = MetricSerializer(many=True)
+    metrics = MetricSerializer(many=True, help_text="The metrics of this version.")
 
 
 class CustomToolSerializer(ResourceSerializer):
@@ -241,11 +251,11 @@ class CustomToolSerializer(ResourceSerializer):
 
 class CustomToolQuery(ListQuery):
     lab = Slug(required=False, source="lab__slug", help_text="The slug of a lab.")
-    slug = Slug(required=False)
+    slug = Slug(required=False, help_text="The slug of a custom tool.")
 
 
 class CustomToolsView(ListView):
-    """Custom tools of the client's labs and of public studies."""
+    """Lists the custom tools of the client's labs and of public studies."""
 
     query_class = CustomToolQuery
     summary = "List custom tools"
@@ -261,6 +271,10 @@ class CustomToolsView(ListView):
         statuses=(201, 200),
     )
     def post(self, document: ValidatedData) -> Response:
+        """Declare a custom tool with its first version.
+
+        If the lab has declared an identical tool, it is returned with status 200.
+        """
         tool, created = declare_tool(
             lab=self.lab,
             slug=document["slug"],
@@ -272,7 +286,7 @@ class CustomToolsView(ListView):
 
 
 class CustomToolView(ReadView):
-    """One custom tool; its lab can retire or reactivate it."""
+    """Returns a custom tool with all its versions."""
 
     summary = "Read a custom tool"
     serializer_class = CustomToolSerializer
@@ -286,6 +300,7 @@ class CustomToolView(ReadView):
         EXAMPLE_RETIRED,
     )
     def patch(self, change: ValidatedData, pk: int) -> Response:
+        """Retire a custom tool, or reactivate it, with a token of its lab."""
         tool = find_visible_tool(self.lab_viewer, pk=pk)
         self.require_same_lab(tool, "tool", pk)
         retire_tool(tool=tool, actor=self.agent, is_retired=change["is_retired"])
@@ -294,7 +309,7 @@ class CustomToolView(ReadView):
 
 
 class CustomToolVersionsView(ApiView):
-    """A new declaration of a custom tool. It replaces all earlier ones."""
+    """Declares new versions of a custom tool."""
 
     @operation(
         "Declare a new version of a custom tool",
@@ -304,6 +319,11 @@ class CustomToolVersionsView(ApiView):
         statuses=(201, 200),
     )
     def post(self, document: ValidatedData, pk: int) -> Response:
+        """Declare a new version of a custom tool, which replaces all earlier ones.
+
+        Fields that are left out become empty. If the declaration is identical with the
+        newest version, it is returned with status 200.
+        """
         tool = find_visible_tool(self.lab_viewer, pk=pk)
         self.require_same_lab(tool, "tool", pk)
         _, created = change_tool(

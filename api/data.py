@@ -1,4 +1,4 @@
-"""/data/: the visible data as files of whole tables."""
+"""/data/: tables of all visible data as files."""
 
 import base64
 import re
@@ -33,9 +33,10 @@ from benchmarks.datasets.tables import TABLES, table_schema
 from benchmarks.errors import NotFoundError, UnavailableError
 from benchmarks.models.run import SCENARIOS
 
-# Half of a process's threads (config/gunicorn.py) stay free for other requests.
+# Files that a process writes at the same time. Half of its threads (config/gunicorn.py)
+# stay free for other requests.
 MAX_CONCURRENT_FILES: Final = 2
-# Files that a process is sending; each occupies its size on the disk.
+# Files that a process sends at the same time; each occupies its size on the disk.
 MAX_CONCURRENT_DOWNLOADS: Final = 8
 RETRY_AFTER_S: Final = 5
 DAY: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
@@ -49,10 +50,11 @@ FORMAT_PARAMETER = OpenApiParameter(
 
 @extend_schema_field(OpenApiTypes.DATE)
 class DateParameter(serializers.CharField):
-    """A day such as 2026-03-14."""
+    """A day in the form 2026-03-14."""
 
     def to_internal_value(self, data: Any) -> date:  # type: ignore[override]  # a day
-        # Python also parses other formats; and the next day has to exist.
+        # Python also parses other formats. The last day is refused, because filters use
+        # the day after it.
         if DAY.fullmatch(data) and data != date.max.isoformat():
             with suppress(ValueError):
                 return date.fromisoformat(data)
@@ -71,11 +73,13 @@ class DataQuery(Query):
         required=False,
         help_text="The slug or title of a tool; a custom tool has the form `lab:slug`.",
     )
-    metric = Text(required=False, max_length=100)
+    metric = Text(required=False, max_length=100, help_text="The name of a metric.")
     case = IntegerParameter(
         required=False, help_text="The id of a benchmark (`/cases/`)."
     )
-    scenario = Choice(choices=SCENARIOS, required=False)
+    scenario = Choice(
+        choices=SCENARIOS, required=False, help_text="What ran at the same time."
+    )
     since = DateParameter(
         required=False,
         help_text=(
@@ -89,12 +93,13 @@ class DataQuery(Query):
 
 
 class DataView(ApiView):
-    """Base of the views of exported tables: reads the filters."""
+    """Base of the views of exported tables."""
 
     query_class = DataQuery
 
     @property
     def selection(self) -> RowSelection:
+        """The rows that the query parameters select."""
         query = {name: value for name, value in self.query.items() if name != "study"}
         return RowSelection(study=self.requested_study, **query)
 
@@ -102,12 +107,16 @@ class DataView(ApiView):
 class DataTableSerializer(serializers.Serializer[Any]):
     """An exported table."""
 
-    name = serializers.ChoiceField(choices=list(TABLES))
-    description = serializers.CharField(help_text="What a row of the table is.")
+    name = serializers.ChoiceField(
+        choices=list(TABLES), help_text="The name of the table."
+    )
+    description = serializers.CharField(
+        help_text="What each row of the table describes."
+    )
     row_count = serializers.IntegerField(
         help_text=(
-            "The number of selected rows. For samples, `metric` and `case` are not "
-            "taken into account."
+            "The number of selected rows. For the table of samples, the filters "
+            "`metric` and `case` are ignored in this count."
         )
     )
     files = serializers.DictField(
@@ -119,11 +128,11 @@ class DataTablesSerializer(serializers.Serializer[Any]):
     """The exported tables."""
 
     schema = serializers.URLField(help_text="The URL of the tables' schema.")
-    results = DataTableSerializer(many=True)
+    results = DataTableSerializer(many=True, help_text="The exported tables.")
 
 
 class DataTablesView(DataView):
-    """The exported tables, with their numbers of rows and URLs."""
+    """Lists the exported tables with their numbers of rows and their URLs."""
 
     @extend_schema(
         summary="List the exported tables",
@@ -137,12 +146,12 @@ class DataTablesView(DataView):
         def address(**url_kwargs: str) -> str:
             return reverse("api:data-file", kwargs=url_kwargs, request=request) + tail
 
-        wanted = self.selection
+        selection = self.selection
         tables = [
             {
                 "name": name,
                 "description": str(table.description),
-                "row_count": count_selected_rows(name, self.viewer, wanted),
+                "row_count": count_selected_rows(name, self.viewer, selection),
                 "files": {
                     form: address(table=name, file_format=form) for form in FILE_FORMATS
                 },
@@ -154,7 +163,7 @@ class DataTablesView(DataView):
 
 
 class DataSchemaView(ApiView):
-    """Names, types, units and descriptions of the columns."""
+    """Returns the names, types, units and descriptions of the columns of each table."""
 
     authentication_classes = []
     permission_classes = []
@@ -173,7 +182,10 @@ class DataSchemaView(ApiView):
 
 
 class DataFileView(DataView):
-    """One table as a file. A response header has its SHA-256."""
+    """Returns a table as a file.
+
+    The header `X-SHA256` of the response contains the SHA-256 of the file.
+    """
 
     @extend_schema(
         summary="Download a table",
@@ -185,28 +197,28 @@ class DataFileView(DataView):
         if table not in TABLES:
             raise NotFoundError("table", table)
         if file_format not in FILE_FORMATS:
-            raise NotFoundError("form", file_format)
-        wanted = self.selection
+            raise NotFoundError("file format", file_format)
+        selection = self.selection
         if request.method == "HEAD":
             # The length and digest are unknown until the file is complete.
             return HttpResponse(content_type=FILE_FORMATS[file_format])
-        with _reserved_slot(_FILE_SLOTS, "made"):
-            _acquire_slot(_DOWNLOAD_SLOTS, "sent")
+        with _reserved_slot(_FILE_SLOTS, "writes"):
+            _acquire_slot(_DOWNLOAD_SLOTS, "sends")
             try:
-                made = write_table(
+                file = write_table(
                     table,
                     file_format,
                     self.viewer,
-                    wanted,
+                    selection,
                     settings.EXPORT_FOLDER,
-                    # Only waitress reports clients that have disconnected.
+                    # Only the web server waitress reports that a client disconnected.
                     is_cancelled=request.META.get("waitress.client_disconnected", bool),
                 )
             except BaseException:
                 _DOWNLOAD_SLOTS.release()
                 raise
         return _file_response(
-            made, f"virtlab-{table}.{file_format}", FILE_FORMATS[file_format]
+            file, f"virtlab-{table}.{file_format}", FILE_FORMATS[file_format]
         )
 
 
@@ -214,42 +226,39 @@ _FILE_SLOTS = threading.BoundedSemaphore(MAX_CONCURRENT_FILES)
 _DOWNLOAD_SLOTS = threading.BoundedSemaphore(MAX_CONCURRENT_DOWNLOADS)
 
 
-def _acquire_slot(turns: threading.BoundedSemaphore, what: str) -> None:
-    if not turns.acquire(blocking=False):
+def _acquire_slot(slots: threading.BoundedSemaphore, verb: str) -> None:
+    if not slots.acquire(blocking=False):
         busy = UnavailableError(
             "busy",
-            f"As many files are being {what} as this server takes at once. Ask again "
-            f"in {RETRY_AFTER_S} s.",
+            f"The server already {verb} as many files as it can at the same time. Try "
+            f"again in {RETRY_AFTER_S} s.",
         )
         busy.retry_after_s = RETRY_AFTER_S
         raise busy
 
 
 @contextmanager
-def _reserved_slot(turns: threading.BoundedSemaphore, what: str) -> Iterator[None]:
-    _acquire_slot(turns, what)
+def _reserved_slot(slots: threading.BoundedSemaphore, verb: str) -> Iterator[None]:
+    _acquire_slot(slots, verb)
     try:
         yield
     finally:
-        turns.release()
+        slots.release()
 
 
-def _file_response(made: DataFile, name: str, kind: str) -> FileResponse:
-    """Return a file that the web server's event loop sends; the thread is free
-    meanwhile.
-    """
-    digest = base64.b64encode(made.digest).decode()
+def _file_response(file: DataFile, name: str, content_type: str) -> FileResponse:
+    """Return a response that the web server sends without occupying a thread."""
+    digest = base64.b64encode(file.digest).decode()
     response = FileResponse(
-        made.file,
+        file.file,
         as_attachment=True,
         filename=name,
-        content_type=kind,
+        content_type=content_type,
         headers={
-            # Like RFC 9530, but in hexadecimal for `sha256sum --check`.
-            "Repr-Digest": f"sha-256=:{digest}:",
-            "X-SHA256": made.digest.hex(),
-            "ETag": f'"{made.digest.hex()}"',
-            "Content-Length": str(made.size),
+            "Repr-Digest": f"sha-256=:{digest}:",  # RFC 9530
+            "X-SHA256": file.digest.hex(),  # for `sha256sum --check`
+            "ETag": f'"{file.digest.hex()}"',
+            "Content-Length": str(file.size),
             "Cache-Control": "private, no-store",
         },
     )
@@ -258,12 +267,12 @@ def _file_response(made: DataFile, name: str, kind: str) -> FileResponse:
     return response
 
 
-def _call_once(act: Callable[[], None]) -> Callable[[], None]:
-    """Return a function that calls ``function`` at its first call only."""
-    acts = [act]
+def _call_once(function: Callable[[], None]) -> Callable[[], None]:
+    """Return a function whose first call calls ``function``; later calls do nothing."""
+    remaining = [function]
 
-    def called() -> None:
-        if acts:
-            acts.pop()()
+    def wrapper() -> None:
+        if remaining:
+            remaining.pop()()
 
-    return called
+    return wrapper

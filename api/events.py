@@ -31,11 +31,13 @@ class EventSerializer(OutputSerializer):
 
 class EventQuery(ListQuery):
     study = study_parameter()
-    kind = Choice(choices=Event.Kind.values, required=False)
+    kind = Choice(
+        choices=Event.Kind.values, required=False, help_text="The kind of event."
+    )
 
 
 class EventsView(ListView):
-    """Events of visible studies, oldest first."""
+    """Lists the events of visible studies, oldest first."""
 
     query_class = EventQuery
     summary = "List events of studies"

@@ -1,4 +1,4 @@
-"""/evidence/: pooled results of all visible studies by hypervisor and kind of work."""
+"""/evidence/: results of all visible studies, pooled by hypervisor and kind of work."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ STRENGTHS = [strength.slug for strength in EvidenceStrength]
 
 
 class IntervalField(serializers.ListField):
-    """Both ends of an interval of ratios; null if there is none."""
+    """An interval of ratios as a list of its two ends."""
 
     child = serializers.FloatField()
 
@@ -43,12 +43,12 @@ class PoolSerializer(OutputSerializer):
             "machines."
         ),
         "tau2": (
-            "The variance of the natural logarithm between machines; null below "
-            "three machines."
+            "The variance between machines of the natural logarithm of the "
+            "performance; null with fewer than three machines."
         ),
         "i2": (
-            "The share of the differences between machines that is not noise; null "
-            "below three machines."
+            "The share of the variation between machines that is not due to chance; "
+            "null with fewer than three machines."
         ),
     }
 
@@ -56,15 +56,16 @@ class PoolSerializer(OutputSerializer):
         source="interval",
         allow_null=True,
         help_text=(
-            "The 95 % confidence interval of the mean; null below three machines, "
-            "except for one machine alone."
+            "The 95 % confidence interval of the mean; null with two machines, and "
+            "for a single machine without an interval."
         ),
     )
     prediction_interval = IntervalField(
         source="predicted",
         allow_null=True,
         help_text=(
-            "The 95 % prediction interval for another lab; null below three machines."
+            "The 95 % prediction interval for another lab; null with fewer than three "
+            "machines."
         ),
     )
 
@@ -80,7 +81,7 @@ class MachineEffectSerializer(OutputSerializer):
     descriptions = {
         "ratio": "The mean performance relative to native (native = 1).",
         "is_single_run": "Whether the machine has single runs only.",
-        "weight": "The machine's share of the pooled mean.",
+        "weight": "The weight of the machine in the pooled mean; all add up to 1.",
         "mean_without": "The pooled mean without this machine.",
         "cell_count": "The number of results.",
     }
@@ -117,9 +118,12 @@ class HeterogeneitySerializer(OutputSerializer):
         tau:float tau_low:float tau_high:float dersimonian_laird_mean:float=mean_dl
     """
     descriptions = {
-        "tau": "The standard deviation of the natural logarithm between machines.",
-        "tau_low": "The lower end of its 95 % Q-profile interval.",
-        "tau_high": "The upper end of its 95 % Q-profile interval.",
+        "tau": (
+            "The standard deviation between machines of the natural logarithm of the "
+            "performance."
+        ),
+        "tau_low": "The lower end of the 95 % Q-profile interval of `tau`.",
+        "tau_high": "The upper end of the 95 % Q-profile interval of `tau`.",
         "dersimonian_laird_mean": (
             "The pooled ratio by DerSimonian and Laird, for comparison with REML."
         ),
@@ -146,7 +150,7 @@ class SubgroupSerializer(serializers.Serializer[Any]):
     """The pooled estimates of a part of the results.
 
     Results are grouped by `benchmark` (tool and metric), decade, virtualization type
-    or `path` (how a guest reaches disk or network).
+    or `path` (how a guest reaches the disk or the network).
     """
 
     grouped_by = serializers.ChoiceField(
@@ -184,7 +188,9 @@ class EvidenceItemSerializer(serializers.Serializer[Any]):
         choices=list(WORK_CLASSES),
         help_text="The slug of the kind of work; empty if the metric has none.",
     )
-    strength = serializers.ChoiceField(choices=STRENGTHS)
+    strength = serializers.ChoiceField(
+        choices=STRENGTHS, help_text="The strength of the evidence."
+    )
     lab_count = serializers.IntegerField(
         source="labs", help_text="The number of independent labs."
     )
@@ -243,8 +249,16 @@ class EvidenceSerializer(serializers.Serializer[Any]):
 
 
 class EvidenceQuery(Query):
-    hypervisor = HypervisorParameter(required=False, max_length=100)
-    work_class = Choice(choices=list(WORK_CLASSES), required=False)
+    hypervisor = HypervisorParameter(
+        required=False,
+        max_length=100,
+        help_text="A hypervisor in any spelling.",
+    )
+    work_class = Choice(
+        choices=list(WORK_CLASSES),
+        required=False,
+        help_text="The slug of a kind of work.",
+    )
     flagged = Choice(
         choices=("exclude", "include"),
         required=False,
@@ -256,7 +270,10 @@ class EvidenceQuery(Query):
 
 
 class EvidenceView(ApiView):
-    """Pooled relative performance by hypervisor and kind of work."""
+    """Returns the relative performance by hypervisor and kind of work.
+
+    It is pooled over all visible studies.
+    """
 
     query_class = EvidenceQuery
 

@@ -39,7 +39,7 @@ Numbers = list[float | None]
 
 
 class FactorSerializer(OutputSerializer):
-    """A parameter whose values differ between systems."""
+    """A parameter whose values differ between the systems of the study."""
 
     row_type = Factor
     columns = "names levels"
@@ -65,8 +65,9 @@ class CombinationSerializer(OutputSerializer):
 class EffectSerializer(OutputSerializer):
     """The effect of changing one factor, or the interaction of two.
 
-    An interaction is half the difference of the differences of logarithms.
-    Simultaneous bounds use the simultaneous margin of Lenth, or Bonferroni's.
+    An interaction is half of the difference between the effects of one factor, as
+    logarithms, at two levels of the other. The simultaneous bounds use Lenth's
+    simultaneous margin of error or the Bonferroni correction.
     """
 
     row_type = FactorEffect
@@ -108,18 +109,18 @@ class EffectSerializer(OutputSerializer):
     )
     simultaneous_low = serializers.SerializerMethodField(
         help_text=(
-            "The lower bound that holds for all effects simultaneously; null if the "
-            "error is unknown."
+            "The lower bound of the ratio from an interval that is valid for all "
+            "effects simultaneously; null if the error is unknown."
         )
     )
     simultaneous_high = serializers.SerializerMethodField(
         help_text=(
-            "The upper bound that holds for all effects simultaneously; null if the "
-            "error is unknown."
+            "The upper bound of the ratio from an interval that is valid for all "
+            "effects simultaneously; null if the error is unknown."
         )
     )
     strength = serializers.ChoiceField(
-        choices=STRENGTHS, help_text="How clearly the effect differs from none."
+        choices=STRENGTHS, help_text="How clearly the effect differs from zero."
     )
 
     def get_factors(self, row: FactorEffect) -> list[list[str]]:
@@ -180,11 +181,15 @@ class HalfNormalPointSerializer(serializers.Serializer[ContrastPoint]):
     ratio = serializers.SerializerMethodField(help_text="The contrast as a ratio.")
     size = serializers.FloatField(
         help_text=(
-            "The absolute value of its logarithm, in units of an ordinary contrast."
+            "The absolute value of the contrast's logarithm, scaled so that all "
+            "contrasts have the same standard error."
         )
     )
     quantile = serializers.FloatField(
-        help_text="The half-normal quantile at which chance alone would place it."
+        help_text=(
+            "The half-normal quantile that is expected for a contrast of this rank if "
+            "no factor has an effect."
+        )
     )
 
     def get_terms(self, row: ContrastPoint) -> list[list[list[str]]]:
@@ -202,8 +207,8 @@ class LenthSerializer(OutputSerializer):
     descriptions = {
         "contrasts": "The number of contrasts.",
         "pse": "The pseudo standard error of a contrast (natural logarithm).",
-        "me": "The margin of error.",
-        "sme": "The simultaneous margin of error.",
+        "me": "The margin of error of one contrast (natural logarithm).",
+        "sme": "The margin of error for all contrasts together (natural logarithm).",
     }
 
 
@@ -228,9 +233,9 @@ class InteractionMeansSerializer(OutputSerializer):
     """
     descriptions = {
         "factor": "The names of the first factor.",
-        "levels": "Its levels (rows).",
+        "levels": "The levels of the first factor, which are the rows.",
         "other_factor": "The names of the second factor.",
-        "other_levels": "Its levels (columns).",
+        "other_levels": "The levels of the second factor, which are the columns.",
     }
 
     means = serializers.SerializerMethodField(
@@ -268,14 +273,17 @@ class FactorEffectsSerializer(serializers.Serializer[FactorAnalysis]):
     error_source = serializers.ChoiceField(
         choices=ERROR_SOURCES,
         help_text=(
-            "The source of the error estimate: repeated runs, other contrasts "
-            "(Lenth), residuals of the model, none, or no factor at all."
+            "The source of the error estimate: `replicated` (repeated runs), "
+            "`contrasts` (Lenth's method), `residual` (residuals of the model), "
+            "`not_assessed` (none), or `constant` (no factor changes)."
         ),
     )
     cell_count = serializers.IntegerField(
         help_text="The number of results in the analysis."
     )
-    factors = FactorSerializer(many=True)
+    factors = FactorSerializer(
+        many=True, help_text="The parameters that differ between the systems."
+    )
     combinations = CombinationSerializer(
         many=True, help_text="The combinations of levels that were measured."
     )
@@ -313,9 +321,9 @@ class FactorEffectsSerializer(serializers.Serializer[FactorAnalysis]):
 class AnalysisSerializer(serializers.Serializer[Any]):
     """The factor effects on one response: a component as a whole, or one benchmark.
 
-    Results are `excluded` without a ratio (`no_ratio`), without speed (`no_speed`: a
-    fixed duration, a share, an amount), with a value that is `not_positive`, or with
-    an `implausible` relative performance (above 100 or below 1/100).
+    A result is `excluded` if it has no ratio (`no_ratio`), if its metric is not a speed
+    (`no_speed`: a fixed duration, a share, an amount), if its value is `not_positive`,
+    or if its relative performance is `implausible` (above 100 or below 1/100).
     """
 
     component = serializers.ChoiceField(
@@ -347,8 +355,9 @@ class AnalysisSerializer(serializers.Serializer[Any]):
     )
 
     def get_is_component(self, row: ResponseAnalysis) -> bool:
-        # Compared by identity: a component with one case may be equal to that case.
-        return any(row is whole for whole in self.context["wholes"])
+        # Compare identities: the analysis of a component with a single case may be
+        # equal to the analysis of that case.
+        return any(row is overall for overall in self.context["overall_analyses"])
 
 
 class StudyEffectsSerializer(OutputSerializer):
@@ -366,19 +375,19 @@ class StudyEffectsSerializer(OutputSerializer):
 
     @extend_schema_field(AnalysisSerializer(many=True))
     def get_results(self, row: StudyFactorEffects) -> Any:
-        wholes = [part.overall for part in row.components if part.overall]
+        overall_analyses = [part.overall for part in row.components if part.overall]
         analyses = [
             analysis
             for part in row.components
             for analysis in (part.overall, *part.per_case)
             if analysis
         ]
-        context = {**self.context, "wholes": wholes}
+        context = {**self.context, "overall_analyses": overall_analyses}
         return AnalysisSerializer(analyses, many=True, context=context).data
 
 
 def factor_names(term: Term) -> list[list[str]]:
-    """Return the names of a term's factors."""
+    """Return the names of each factor of a term."""
     return [list(factor.names) for factor in term]
 
 
@@ -393,7 +402,11 @@ class FactorEffectsQuery(StudyQuery):
         required=False,
         help_text="The scenario to analyze; the default is the first one of the study.",
     )
-    component = Choice(choices=COMPONENTS, required=False)
+    component = Choice(
+        choices=COMPONENTS,
+        required=False,
+        help_text="The component that the metric measures.",
+    )
     response = Choice(
         choices=RESPONSES,
         required=False,
@@ -405,7 +418,7 @@ class FactorEffectsQuery(StudyQuery):
 
 
 class FactorEffectsView(StudyQueryView):
-    """Which parameters of the systems changed the results, and by how much."""
+    """Returns which parameters of the systems changed the results, and by how much."""
 
     query_class = FactorEffectsQuery
     summary = "Estimate factor effects of a study"

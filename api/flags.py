@@ -24,7 +24,7 @@ from benchmarks.plausibility.rules import RULES
 from benchmarks.studies import flags
 
 EXAMPLE = (
-    "It is a mistake",
+    "Confirm a flag",
     {"status": "confirmed", "note": "The authors read the wrong column."},
 )
 
@@ -35,7 +35,7 @@ class FlagSubjectSerializer(serializers.Serializer[Any]):
     kind = serializers.ChoiceField(
         choices=["cell", "run", "system", "study"], help_text="The type of object."
     )
-    id = serializers.CharField()
+    id = serializers.CharField(help_text="The id of the object, or a study's slug.")
 
 
 class DecisionSerializer(OutputSerializer):
@@ -55,8 +55,10 @@ class DecisionSerializer(OutputSerializer):
 
 
 class FlagSerializer(ResourceSerializer):
-    """A data-quality finding with its evidence. Open and confirmed flags withhold
-    verdicts unless their severity is `check`.
+    """A data-quality finding with its evidence.
+
+    An open or confirmed flag withholds the verdicts of its results unless its severity
+    is `check`.
     """
 
     url_name = "api:flag"
@@ -102,15 +104,21 @@ class FlagSerializer(ResourceSerializer):
 class FlagQuery(ListQuery):
     study = study_parameter()
     rule = Slug(required=False, help_text="The id of a rule (`docs/flags.md`).")
-    severity = Choice(choices=SEVERITIES, required=False)
-    status = Choice(choices=Flag.Status.values, required=False)
+    severity = Choice(
+        choices=SEVERITIES, required=False, help_text="The severity of the finding."
+    )
+    status = Choice(
+        choices=Flag.Status.values,
+        required=False,
+        help_text="Whether flags are open, confirmed or dismissed.",
+    )
     cell = IntegerParameter(
         required=False, source="cells", help_text="The id of a result."
     )
 
 
 class FlagsView(ListView):
-    """Findings of the latest checks."""
+    """Lists the flags that the latest checks of visible studies found."""
 
     query_class = FlagQuery
     summary = "List flags with their evidence"
@@ -123,7 +131,10 @@ class FlagsView(ListView):
 class DecisionInput(StrictSerializer):
     """A decision about a flag."""
 
-    status = Choice(choices=Flag.Status.values)
+    status = Choice(
+        choices=Flag.Status.values,
+        help_text="The decision; `open` withdraws an earlier one.",
+    )
     note = Text(
         multiline=True,
         max_length=10_000,
@@ -132,7 +143,7 @@ class DecisionInput(StrictSerializer):
 
 
 class FlagView(ReadView):
-    """One flag; only its lab can decide about it."""
+    """Returns a flag with its evidence and the decisions about it."""
 
     summary = "Read a flag"
     serializer_class = FlagSerializer
@@ -142,9 +153,10 @@ class FlagView(ReadView):
 
     @operation("Confirm, dismiss or reopen a flag", DecisionInput, EXAMPLE)
     def patch(self, body: ValidatedData, pk: int) -> Response:
+        """Confirm, dismiss or reopen a flag, with a token of the study's lab."""
         flag = flags.find_flag(self.lab_viewer, pk)
         self.require_same_lab(flag, "flag", pk)
         flags.decide_flag(flag=flag, actor=self.agent.name, **body)
-        # Read again: the prefetched decisions lack the new one.
+        # Read the flag again, because its prefetched decisions lack the new one.
         decided = flags.find_flag(self.lab_viewer, pk)
         return Response(self.serialize(FlagSerializer, decided))

@@ -22,7 +22,7 @@ class LabInput(StrictSerializer):
     """A new lab."""
 
     slug = Slug(help_text="The slug of the lab; it cannot be changed.")
-    name = Text(max_length=200)
+    name = Text(max_length=200, help_text="The name of the lab.")
     admin_name = Text(
         max_length=200,
         help_text="The name of the person who is invited as the first admin.",
@@ -39,6 +39,10 @@ class LabSerializer(OutputSerializer):
 
     row_type = Lab
     columns = "id slug name study_count created_at"
+    descriptions = {
+        "slug": "The slug of the lab.",
+        "name": "The name of the lab.",
+    }
 
     study_count = serializers.IntegerField(
         source="studies_count",
@@ -51,6 +55,10 @@ class NewLabSerializer(OutputSerializer):
 
     row_type = Lab
     columns = "id slug name created_at"
+    descriptions = {
+        "slug": "The slug of the lab.",
+        "name": "The name of the lab.",
+    }
 
     invitation = serializers.SerializerMethodField(
         help_text=(
@@ -64,7 +72,7 @@ class NewLabSerializer(OutputSerializer):
 
 
 class LabsView(ListView):
-    """Labs of the client, and labs with a visible study."""
+    """Lists the labs of the client and the labs with a visible study."""
 
     summary = "List labs"
     serializer_class = LabSerializer
@@ -80,6 +88,10 @@ class LabsView(ListView):
         statuses=(201,),
     )
     def post(self, fields: ValidatedData) -> Response:
+        """Create a lab and an invitation for its first admin.
+
+        This is forbidden unless the installation lets everybody create labs.
+        """
         lab, code = create_lab_by_agent(
             agent=self.agent, admin=fields.pop("admin_name"), **fields
         )

@@ -41,10 +41,10 @@ from benchmarks.studies.lookup import find_study
 
 MAX_URL_LENGTH = 1_000
 EXAMPLE = (
-    "Verdicts that change",
+    "Changed verdicts and new flags",
     {"target_url": "https://example.org/hook", "kinds": ["verdicts", "flags"]},
 )
-EXAMPLE_CHANGE = ("Another address", {"target_url": "https://example.org/other"})
+EXAMPLE_CHANGE = ("Another URL", {"target_url": "https://example.org/other"})
 
 
 class WebhookInput(StrictSerializer):
@@ -66,7 +66,11 @@ class WebhookInput(StrictSerializer):
 class WebhookChange(StrictSerializer):
     """Changes of a webhook."""
 
-    target_url = Text(max_length=MAX_URL_LENGTH, required=False)
+    target_url = Text(
+        max_length=MAX_URL_LENGTH,
+        required=False,
+        help_text="The new URL to which events are sent; it must be a public address.",
+    )
     kinds = ListOf(
         child=Choice(Event.Kind.values),
         min_length=1,
@@ -83,7 +87,9 @@ class WebhookChange(StrictSerializer):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if not attrs:
-            raise serializers.ValidationError("Send target_url, kinds or study.")
+            raise serializers.ValidationError(
+                "Send at least one of target_url, kinds and study."
+            )
         return attrs
 
 
@@ -153,16 +159,19 @@ class DeliverySerializer(OutputSerializer):
 
 
 class EditableLabsView(ApiView):
-    """Base of views of webhooks of the labs that the client may edit."""
+    """Base of views of webhooks, which only editors of a lab and its agents see."""
 
     @property
     def editable_labs(self) -> list[int]:
-        """Labs whose webhooks the client may see: some target URLs contain a secret."""
+        """The ids of the labs whose webhooks the client may see.
+
+        Others must not see them, because some target URLs contain a secret.
+        """
         token, user = self.request.auth, self.request.user
         if isinstance(token, Token):
             if not token.can_upload:
                 return []
-            # A token that can only upload sees nothing else of its lab.
+            # Tokens without read permission see webhooks, but no other private rows.
             rls.allow_labs(token.lab_id)
             return [token.lab_id]
         if not user.is_authenticated:
@@ -171,13 +180,16 @@ class EditableLabsView(ApiView):
         return list(memberships.values_list("lab_id", flat=True))
 
     def study_from_body(self, body: dict[str, Any]) -> Study | None:
-        """Return the study of the request if the token's lab can see it."""
+        """Return the study that the request names, if any.
+
+        Raise NotFoundError if the lab of the token cannot see it.
+        """
         name = body.get("study")
         return find_study(self.lab_viewer, name) if name else None
 
 
 class WebhookView(EditableLabsView):
-    """One webhook."""
+    """Returns a webhook of a lab that the client may edit."""
 
     http_method_names = ["get", "patch", "delete", "head"]
     summary = "Read a webhook"
@@ -189,6 +201,10 @@ class WebhookView(EditableLabsView):
 
     @operation("Change a webhook", WebhookChange, EXAMPLE_CHANGE)
     def patch(self, body: ValidatedData, pk: int) -> Response:
+        """Change the URL, the kinds of events or the study of a webhook.
+
+        Its secret remains the same.
+        """
         webhook = find_webhook([self.lab.pk], pk)
         study = self.study_from_body(body) if "study" in body else webhook.study
         changed = update_webhook(
@@ -204,13 +220,14 @@ class WebhookView(EditableLabsView):
         summary="Delete a webhook and its delivery log", responses={204: None}
     )
     def delete(self, request: Request, pk: int) -> Response:
+        """Delete a webhook of the token's lab, with the log of its deliveries."""
         webhook = find_webhook([self.lab.pk], pk)
         delete_webhook(webhook=webhook, agent=self.agent.name)
         return Response(status=HTTP_204_NO_CONTENT)
 
 
 class WebhooksView(ListView, EditableLabsView):
-    """Webhooks of the labs that the client may edit."""
+    """Lists the webhooks of the labs that the client may edit."""
 
     http_method_names = ["get", "post", "head"]
     summary = "List webhooks"
@@ -226,6 +243,7 @@ class WebhooksView(ListView, EditableLabsView):
         response_serializers={201: NewWebhookSerializer, 404: ErrorSerializer},
     )
     def post(self, body: ValidatedData) -> Response:
+        """Create a webhook of the token's lab; only this response has its secret."""
         webhook = create_webhook(
             lab=self.lab,
             agent=self.agent.name,
@@ -240,7 +258,7 @@ class WebhooksView(ListView, EditableLabsView):
 
 
 class WebhookTestView(ApiView):
-    """A test delivery."""
+    """Queues test deliveries."""
 
     http_method_names = ["post"]
 
@@ -251,13 +269,14 @@ class WebhookTestView(ApiView):
         responses={202: DeliverySerializer},
     )
     def post(self, request: Request, pk: int) -> Response:
+        """Queue a delivery of a test message to a webhook of the token's lab."""
         delivery = send_test(find_webhook([self.lab.pk], pk))
         content = self.serialize(DeliverySerializer, delivery)
         return Response(content, status=HTTP_202_ACCEPTED)
 
 
 class DeliveriesView(ListView, EditableLabsView):
-    """Deliveries of a webhook, newest first."""
+    """Lists the deliveries of a webhook, oldest first."""
 
     http_method_names = ["get", "head"]
     summary = "List the deliveries of a webhook"
