@@ -1,6 +1,6 @@
 """Adapters for allauth.
 
-All sign-ins use `AccountAdapter`: allauth requires the second factor before it signs a
+All sign-ins go through allauth, which asks for the second factor before it signs a
 person in.
 """
 
@@ -48,7 +48,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return False
 
     def is_reauthentication_required(self, **options: Any) -> bool:
-        """Return False: `sign_in.reauthentication_required` checks it."""
+        """Return False, because `sign_in.reauthentication_required` checks this."""
         return False
 
     def respond_user_inactive(self, request: HttpRequest, user: Any) -> HttpResponse:
@@ -57,11 +57,11 @@ class AccountAdapter(DefaultAccountAdapter):
     def post_login(
         self, request: HttpRequest, user: Any, **options: Any
     ) -> HttpResponse:
-        """Redirect, and set the cookie of known browsers."""
+        """Redirect, and set a cookie that marks the browser as known to this user."""
         url = get_login_redirect_url(request, options["redirect_url"])
-        answer = HttpResponseRedirect(url)
-        # Failed attempts of others do not lock out a known browser.
-        answer.set_cookie(
+        response = HttpResponseRedirect(url)
+        # A known browser is not locked out by failed attempts of others.
+        response.set_cookie(
             KNOWN_BROWSER_COOKIE,
             known_browser_cookie(user.get_username()),
             max_age=KNOWN_BROWSER_S,
@@ -70,28 +70,28 @@ class AccountAdapter(DefaultAccountAdapter):
             httponly=True,
             samesite="Lax",
         )
-        return answer
+        return response
 
     def add_message(self, *args: Any, **options: Any) -> None:
-        """Send no messages: the pages have their own."""
+        """Add no message, because the pages have their own."""
 
     def send_mail(self, *args: Any, **options: Any) -> None:
-        """Send nothing: `collaboration/outgoing_mail` sends emails."""
+        """Send nothing, because `collaboration/outgoing_mail` sends all emails."""
 
     def send_notification_mail(self, *args: Any, **options: Any) -> None:
-        """Send nothing: the audit log has an entry."""
+        """Send nothing, because the audit log has an entry."""
 
 
 class SocialAccountAdapter(DefaultSocialAccountAdapter):
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
-        """Verify the claims; link or refuse accounts."""
+        """Verify the provider's claims, then link, accept or refuse the account."""
         provider_data = sociallogin.account.extra_data
         token, claims = (
             provider_data.get("id_token"),
             provider_data.get("userinfo") or {},
         )
         if not token or token.get("sub") != claims.get("sub", token.get("sub")):
-            # OpenID Connect Core 5.3.2: the response is about another subject.
+            # The two responses are about different people (OpenID Connect Core 5.3.2).
             refusal = refuse_sign_in(
                 request,
                 _("The response of the provider refers to two different people."),
@@ -156,7 +156,7 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):
     def populate_user(
         self, request: HttpRequest, sociallogin: SocialLogin, data: Any
     ) -> Any:
-        """Suggest a user name; only verified addresses are stored, and elsewhere."""
+        """Suggest a user name. The email address is not stored in the user."""
         user = cast(User, sociallogin.user)
         name = data.get("username") or (data.get("email") or "").partition("@")[0]
         user.username = self._free_name(str(name or ""))
@@ -169,7 +169,7 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):
     def save_user(
         self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None
     ) -> Any:
-        """Create the account and accept the invitation in one transaction."""
+        """Create the account and accept the invitation, if any, in one transaction."""
         try:
             with transaction.atomic():
                 person = super().save_user(request, sociallogin, form)
@@ -230,11 +230,11 @@ def _link_account(request: HttpRequest, sociallogin: SocialLogin) -> HttpRespons
 def _verified_addresses(claims: dict[str, Any]) -> list[EmailAddress]:
     """Return the email address if the provider has verified it.
 
-    Some providers send "true" as text.
+    Some providers send ``email_verified`` as the text "true".
     """
     email = claims.get("email")
     claim = claims.get("email_verified")
-    # 1 equals True but is not a confirmation.
+    # The number 1 equals True, but it does not confirm the address.
     is_verified = claim is True or claim == "true"
     if not is_verified or not isinstance(email, str) or "@" not in email:
         return []
@@ -242,7 +242,7 @@ def _verified_addresses(claims: dict[str, Any]) -> list[EmailAddress]:
 
 
 def _invitation(request: HttpRequest) -> Invitation | None:
-    """Return the open invitation whose code was entered in this session."""
+    """Return the invitation whose code was entered in this session, if it is open."""
     shown = Invitation.objects.filter(pk=request.session.get(INVITATION_SESSION_KEY, 0))
     invitation = shown.select_related("lab").first()
     return invitation if invitation and invitation.is_open() else None

@@ -1,7 +1,7 @@
 """Email addresses of a user, and unsubscribing.
 
-Secret codes are in the fragment (#) of an emailed link and are sent in a form, so that
-no log has them.
+The secret code of an emailed link is in its fragment (#), which browsers do not send.
+The page sends the code in a form, so that no log contains it.
 """
 
 from django import forms
@@ -39,7 +39,7 @@ class EmailAddressForm(forms.Form):
     )
 
     def clean_email(self) -> str:
-        """Reject addresses that mail servers interpret differently."""
+        """Reject addresses that not all mail servers interpret in the same way."""
         email = str(self.cleaned_data["email"])
         if not is_email_address(email):
             raise forms.ValidationError(
@@ -117,7 +117,7 @@ def remove_email(request: HttpRequest) -> HttpResponse:
     return redirect("dashboard:account")
 
 
-@csrf_exempt  # mail programs send the form without our page
+@csrf_exempt  # mail programs send this POST without opening our page
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def unsubscribe(request: HttpRequest, code: str) -> HttpResponse:

@@ -25,7 +25,7 @@ from benchmarks.labs.sign_in_throttle import SignInAttempt
 from benchmarks.models import AuditEntry
 from dashboard.pages.account.email_addresses import EmailLinkForm, require_mail
 
-# Verified code of a password reset.
+# Session key for the verified code of a password reset.
 RESET_SESSION_KEY: Final = "new-password"
 
 
@@ -40,7 +40,10 @@ class ForgotPasswordForm(forms.Form):
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def forgot_password(request: HttpRequest) -> HttpResponse:
-    """Email a password reset link; do not reveal whether the account exists."""
+    """Email a link to reset the password.
+
+    The response does not reveal whether the account exists.
+    """
     require_mail()
     form = ForgotPasswordForm(request.POST or None)
     if request.method != "POST" or not form.is_valid():
@@ -49,7 +52,7 @@ def forgot_password(request: HttpRequest) -> HttpResponse:
             request, "account/forgot_password.html", {"form": form}, status=status
         )
     name_or_email = form.cleaned_data["name_or_email"]
-    # This attempt always counts: no correct password resets the count.
+    # This attempt stays counted, because no correct password follows.
     remote_address = request.META.get("REMOTE_ADDR", "")
     SignInAttempt(f"forgotten {name_or_email}", remote_address).count()
     mail_password_reset(name_or_email)
@@ -60,10 +63,10 @@ def forgot_password(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def set_new_password(request: HttpRequest) -> HttpResponse:
-    """Set a new password; the second factor stays."""
+    """Set a new password. The second factor is still required to sign in."""
     require_mail()
-    is_sent = request.method == "POST"
-    if is_sent and "code" in request.POST:
+    is_post = request.method == "POST"
+    if is_post and "code" in request.POST:
         link = EmailLinkForm(request.POST)
         if (
             link.is_valid()
@@ -73,15 +76,15 @@ def set_new_password(request: HttpRequest) -> HttpResponse:
             return redirect("dashboard:new-password")
         return _expired_link_page(request)
     person = person_for_reset_code(request.session.get(RESET_SESSION_KEY, ""))
-    if person is None and is_sent:
+    if person is None and is_post:
         return _expired_link_page(request)
     if person is None:
         context = {"form": EmailLinkForm(), "title": _("Set a new password")}
         return render(request, "account/email_link.html", context)
-    form: Any = SetPasswordForm(person, request.POST if is_sent else None)
+    form: Any = SetPasswordForm(person, request.POST if is_post else None)
     if not form.is_valid():
         context = {"form": form, "name": person.get_username()}
-        status = 422 if is_sent else 200
+        status = 422 if is_post else 200
         return render(request, "account/new_password.html", context, status=status)
     form.save()  # ends every session and invalidates this link
     request.session.pop(RESET_SESSION_KEY, None)

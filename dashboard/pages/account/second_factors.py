@@ -43,7 +43,7 @@ from dashboard.pages.account.sign_in import (
     record_reauthentication,
 )
 
-# Secret of an app that is being set up.
+# Session key for the secret of an authenticator app that is being set up.
 APP_SECRET_SESSION_KEY: Final = "app-secret"
 
 
@@ -103,17 +103,17 @@ def _page(request: HttpRequest, **context: Any) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @reauthentication_required
 def add_authenticator_app(request: HttpRequest) -> HttpResponse:
-    """Show a secret, and store it once the app's code is correct."""
+    """Show a secret, and store it after the user has entered the app's code."""
     person = required_user(request)
     form = AuthenticatorAppForm(request.POST or None)
     secret = request.session.setdefault(APP_SECRET_SESSION_KEY, new_totp_secret())
     status = 200
     if request.method == "POST":
-        trial = count_attempt(request, person.get_username(), is_factor=True)
+        attempt = count_attempt(request, person.get_username(), is_factor=True)
         if form.is_valid():
             code = "".join(form.cleaned_data["code"].split())
             if set_authenticator_app(person, secret, code):
-                trial.give_back()
+                attempt.give_back()
                 del request.session[APP_SECRET_SESSION_KEY]
                 return _confirm_added(request, _("The authenticator app is set up."))
             form.add_error(
@@ -124,9 +124,11 @@ def add_authenticator_app(request: HttpRequest) -> HttpResponse:
     address = adapter.build_totp_url(person, secret)
     context = {
         "form": form,
-        "secret": " ".join(secret[at : at + 4] for at in range(0, len(secret), 4)),
+        "secret": " ".join(
+            secret[start : start + 4] for start in range(0, len(secret), 4)
+        ),
         "address": address,
-        # Our own SVG of a URL with quoted parameters.
+        # The adapter creates this SVG itself, from a URL with quoted parameters.
         "qr_code": mark_safe(adapter.build_totp_svg(address).split("?>", 1)[-1]),
     }
     return render(request, "account/add_app.html", context, status=status)
@@ -140,8 +142,8 @@ class AddPasskeyView(AddWebAuthnView):
     template_name = "account/add_passkey.html"
 
     def form_valid(self, form: Any) -> HttpResponse:
-        made = form.cleaned_data
-        add_passkey(required_user(self.request), made["name"], made["credential"])
+        data = form.cleaned_data
+        add_passkey(required_user(self.request), data["name"], data["credential"])
         return _confirm_added(self.request, _("The passkey is set up."))
 
     def form_invalid(self, form: Any) -> HttpResponse:
@@ -150,7 +152,7 @@ class AddPasskeyView(AddWebAuthnView):
 
 
 def _confirm_added(request: HttpRequest, text: str) -> HttpResponse:
-    """Confirm; show recovery codes to users who have none yet."""
+    """Confirm a new second factor; show recovery codes to users who have none yet."""
     messages.success(request, text)
     person = required_user(request)
     # Setting up the new factor proved who the user is.
@@ -164,7 +166,7 @@ def _confirm_added(request: HttpRequest, text: str) -> HttpResponse:
 @require_POST
 @reauthentication_required
 def create_recovery_codes(request: HttpRequest) -> HttpResponse:
-    """Create recovery codes and show them once; the old ones become invalid."""
+    """Create recovery codes and show them once; older codes become invalid."""
     person = required_user(request)
     if not has_second_factor(person):
         raise Http404("There is nothing to recover.")

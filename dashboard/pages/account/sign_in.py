@@ -99,7 +99,7 @@ class OneTimeCodeForm(AuthenticateForm):
     )
 
     def clean_code(self) -> str:
-        """Mark the code as used: allauth would let other processes accept it again."""
+        """Mark the code as used, because allauth lets other processes accept it."""
         code = str(self.cleaned_data["code"])
         self.authenticator = use_code(self.user, code)
         if self.authenticator is None:
@@ -110,30 +110,30 @@ class OneTimeCodeForm(AuthenticateForm):
 
 
 class PasskeyResponseForm(AuthenticateWebAuthnForm):
-    """A passkey's response. Responses of a copied passkey are rejected."""
+    """Form for a passkey's response. It rejects responses of copied passkeys."""
 
     def clean_credential(self) -> Authenticator:
         credential = self.cleaned_data["credential"]
         try:
             row = super().clean_credential()
-            answer = AuthenticationResponse.from_dict(credential).response
+            response = AuthenticationResponse.from_dict(credential).response
         except (ValueError, TypeError, KeyError) as error:
             raise forms.ValidationError(
                 _("This is not a valid passkey response.")
             ) from error
-        if not record_passkey_use(row, answer.authenticator_data.counter):
+        if not record_passkey_use(row, response.authenticator_data.counter):
             raise forms.ValidationError(_("This is not a valid passkey response."))
         return row
 
 
 class SignInForm(LoginForm):
-    """allauth's sign-in form; its field for the name is called username."""
+    """allauth's sign-in form, in which the field for the user name is "username"."""
 
     def add_prefix(self, field_name: str) -> str:
         return "username" if field_name == "login" else super().add_prefix(field_name)
 
     def clean_login(self) -> str:
-        # User names are stored in NFKC; keyboards may send others.
+        # User names are stored in the form NFKC, but keyboards may send other forms.
         return User.normalize_username(super().clean_login())
 
 
@@ -156,11 +156,11 @@ class SignInView(LoginView):
 
     def form_valid(self, form: Any) -> HttpResponse:
         self.attempt.give_back()
-        # Requires the second factor, if there is one, before signing in.
+        # allauth asks for the second factor, if there is one, before signing in.
         return cast(HttpResponse, super().form_valid(form))
 
     def _redirect_to_pending_stage(self, *args: Any) -> None:
-        """Show the form to everyone, so that another user can sign in instead."""
+        """Do not redirect to a pending sign-in, so that another user can sign in."""
 
 
 @method_decorator(sensitive_post_parameters(), name="dispatch")
@@ -171,9 +171,9 @@ class SecondFactorView(AuthenticateView):
 
     def post(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
         name = self.stage.login.user.get_username()
-        trial = count_attempt(request, name, is_factor=True)
+        attempt = count_attempt(request, name, is_factor=True)
         if self.form.is_valid():
-            trial.give_back()
+            attempt.give_back()
         return cast(HttpResponse, super().post(request, *args, **options))
 
     def form_invalid(self, form: Any) -> HttpResponse:
@@ -197,7 +197,7 @@ class ConfirmSecondFactorView(SecondFactorView):
     target = ""
 
     def dispatch(self, request: HttpRequest, *args: Any, **options: Any) -> Any:
-        # allauth's view expects a sign-in in progress.
+        # allauth's view expects a sign-in in progress, so this imitates one.
         self.stage = SimpleNamespace(
             login=SimpleNamespace(user=request.user),
             exit=lambda: HttpResponseRedirect(self.target),
@@ -215,7 +215,7 @@ class ConfirmSecondFactorView(SecondFactorView):
 @require_http_methods(["GET", "HEAD", "POST"])
 @sign_in_required
 def reauthenticate(request: HttpRequest) -> HttpResponse:
-    """Reauthenticate a user before changes to sign-in methods."""
+    """Ask a user for the password or second factor before sensitive changes."""
     person = required_user(request)
     target = request.POST.get("next") or request.GET.get("next") or ""
     if not url_has_allowed_host_and_scheme(target, {request.get_host()}):
@@ -226,11 +226,11 @@ def reauthenticate(request: HttpRequest) -> HttpResponse:
         )
     form = ConfirmPasswordForm(person, request.POST or None)
     if request.method == "POST" and person.has_usable_password():
-        trial = count_attempt(request, person.get_username())
-        with refund_attempt_if_busy(trial):
-            is_right = form.is_valid()
-        if is_right:
-            trial.give_back()
+        attempt = count_attempt(request, person.get_username())
+        with refund_attempt_if_busy(attempt):
+            is_valid = form.is_valid()
+        if is_valid:
+            attempt.give_back()
             record_reauthentication(request, "password")
             return HttpResponseRedirect(target)
     context = {"form": form, "oidc": settings.OIDC_PROVIDER, "next": target}
@@ -243,7 +243,7 @@ def record_reauthentication(request: HttpRequest, method: str) -> None:
 
 
 def reauthentication_required(view: ViewFunction) -> ViewFunction:
-    """Require authentication within the last five minutes."""
+    """Wrap a view so that it requires authentication in the last five minutes."""
 
     @wraps(view)
     @sign_in_required
@@ -256,9 +256,9 @@ def reauthentication_required(view: ViewFunction) -> ViewFunction:
 
 
 def is_recently_authenticated(request: HttpRequest) -> bool:
-    """Return whether the user was authenticated recently.
+    """Return whether the user was authenticated within `REAUTHENTICATION_S`.
 
-    Users with a second factor must have used it.
+    For users with a second factor, only its use counts.
     """
     if not request.user.is_authenticated:
         return False
@@ -278,7 +278,7 @@ def _confirm_first(page: str) -> HttpResponse:
 
 
 class CachedOpenIDAdapter(OpenIDConnectOAuth2Adapter):
-    """The provider's endpoints, cached for ten minutes."""
+    """OpenID adapter that caches the provider's configuration for ten minutes."""
 
     @property
     def openid_config(self) -> Any:
@@ -292,7 +292,7 @@ class CachedOpenIDAdapter(OpenIDConnectOAuth2Adapter):
 
     @property
     def basic_auth(self) -> bool:
-        # The default of OpenID Connect Discovery.
+        # The default according to OpenID Connect Discovery.
         default = ["client_secret_basic"]
         methods = self.openid_config.get(
             "token_endpoint_auth_methods_supported", default
@@ -305,10 +305,10 @@ class CachedOpenIDAdapter(OpenIDConnectOAuth2Adapter):
 
 @require_POST
 def redirect_to_provider(request: HttpRequest) -> HttpResponse:
-    """Redirect to the provider, to sign in or to link its account.
+    """Return a page that redirects to the provider, to sign in or link an account.
 
-    From an HTML page: our content security policy forbids a form to redirect to another
-    site.
+    An HTTP redirect is not possible, because our content security policy does not allow
+    forms to redirect to other sites.
     """
     provider_settings = configured_provider()
     target = request.POST.get("next", "")
@@ -322,12 +322,12 @@ def redirect_to_provider(request: HttpRequest) -> HttpResponse:
     provider.oauth2_adapter_class = CachedOpenIDAdapter
     process = "connect" if is_linking else "login"
     try:
-        answer = provider.redirect(request, process, next_url=target or None)
+        response = provider.redirect(request, process, next_url=target or None)
     except (requests.RequestException, OAuth2Error, ValueError, KeyError) as error:
         return _provider_failed(request, error)
-    if not answer.has_header("Location"):
+    if not response.has_header("Location"):
         return _provider_failed(request, None)
-    context = {"provider_url": answer["Location"], "oidc": settings.OIDC_PROVIDER}
+    context = {"provider_url": response["Location"], "oidc": settings.OIDC_PROVIDER}
     return render(request, "account/redirect_to_provider.html", context)
 
 
@@ -335,17 +335,17 @@ def redirect_to_provider(request: HttpRequest) -> HttpResponse:
 @require_safe
 def provider_callback(request: HttpRequest) -> HttpResponse:
     provider_id = configured_provider().app["provider_id"]
-    trial = SignInAttempt(provider_id, request.META.get("REMOTE_ADDR", ""))
-    trial.count()
+    attempt = SignInAttempt(provider_id, request.META.get("REMOTE_ADDR", ""))
+    attempt.count()
     view = OAuth2CallbackView.adapter_view(CachedOpenIDAdapter(request, provider_id))
     try:
-        answer = cast(HttpResponse, view(request))
+        response = cast(HttpResponse, view(request))
     except (requests.RequestException, OAuth2Error, ValueError, KeyError) as error:
         return _provider_failed(request, error)
-    waits = LoginStageController.enter(request, AuthenticateStage.key)
-    if request.user.is_authenticated or waits:
-        trial.give_back()
-    return answer
+    needs_second_factor = LoginStageController.enter(request, AuthenticateStage.key)
+    if request.user.is_authenticated or needs_second_factor:
+        attempt.give_back()
+    return response
 
 
 def _provider_failed(request: HttpRequest, error: Exception | None) -> HttpResponse:
@@ -355,7 +355,7 @@ def _provider_failed(request: HttpRequest, error: Exception | None) -> HttpRespo
 
 
 class SignOutView(LogoutView):
-    """Django's sign-out, with a link to end the provider's session."""
+    """Django's sign-out, followed by a link to end the session at the provider."""
 
     def post(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
         person = request.user if request.user.is_authenticated else None
@@ -363,10 +363,9 @@ class SignOutView(LogoutView):
         used_provider = any(
             record.get("method") == "socialaccount" for record in records
         )
-        answer = super().post(request, *args, **options)
+        response = super().post(request, *args, **options)
         if not used_provider or settings.OIDC_PROVIDER is None:
-            return answer
-        # URL that ends the provider's own session.
+            return response
         configuration, logout_url = (
             _discovered.get(configured_provider().issuer, {}),
             "",
@@ -388,20 +387,20 @@ class SignOutView(LogoutView):
 def count_attempt(
     request: HttpRequest, name: str, is_factor: bool = False
 ) -> SignInAttempt:
-    """Count an attempt at a password or second factor before it is checked."""
+    """Count an attempt to sign in, before the password or second factor is checked."""
     address = request.META.get("REMOTE_ADDR", "")
-    trial = SignInAttempt(
+    attempt = SignInAttempt(
         name, address, request.COOKIES.get(KNOWN_BROWSER_COOKIE, ""), is_factor
     )
-    trial.count()
-    return trial
+    attempt.count()
+    return attempt
 
 
 @contextmanager
-def refund_attempt_if_busy(trial: SignInAttempt) -> Iterator[None]:
-    """Do not count an attempt whose password was not checked because of the load."""
+def refund_attempt_if_busy(attempt: SignInAttempt) -> Iterator[None]:
+    """Uncount an attempt if the server was too busy to check the password."""
     try:
         yield
     except RateLimitError:
-        trial.give_back()
+        attempt.give_back()
         raise

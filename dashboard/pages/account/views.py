@@ -44,7 +44,7 @@ from dashboard.pages.account.sign_in import (
 
 
 class ChangePasswordView(PasswordChangeView):
-    """Django's view. It ends all other sessions of the user."""
+    """Django's view, which also ends all other sessions of the user."""
 
     template_name = "account/password.html"
     success_url = reverse_lazy("dashboard:account")
@@ -56,13 +56,13 @@ class ChangePasswordView(PasswordChangeView):
         return form
 
     def post(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
-        # A stolen session could otherwise try any number of passwords.
-        self.trial = count_attempt(request, required_user(request).get_username())
-        with refund_attempt_if_busy(self.trial):
+        # Otherwise somebody with a stolen session could try any number of passwords.
+        self.attempt = count_attempt(request, required_user(request).get_username())
+        with refund_attempt_if_busy(self.attempt):
             return super().post(request, *args, **options)
 
     def form_valid(self, form: Any) -> HttpResponse:
-        self.trial.give_back()
+        self.attempt.give_back()
         done = _("Your password was changed. All your other sessions were signed out.")
         messages.success(self.request, done)
         return super().form_valid(form)
@@ -87,14 +87,14 @@ def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
         end_sessions(person=person)
         messages.success(request, _("You are signed out everywhere."))
         return redirect("dashboard:login")
-    # A stolen session could otherwise try any number of passwords.
-    trial = count_attempt(request, person.get_username())
+    # Otherwise somebody with a stolen session could try any number of passwords.
+    attempt = count_attempt(request, person.get_username())
     form = ConfirmPasswordForm(person, request.POST)
-    with refund_attempt_if_busy(trial):
-        is_right = form.is_valid()
-    if not is_right:
+    with refund_attempt_if_busy(attempt):
+        is_valid = form.is_valid()
+    if not is_valid:
         return _account(request, form, 422)
-    trial.give_back()
+    attempt.give_back()
     end_sessions(person=person, password=form.cleaned_data["password"])
     messages.success(request, _("You are signed out everywhere."))
     return redirect("dashboard:login")
@@ -158,7 +158,7 @@ urlpatterns = [
         "second-factors",
         anonymous_status=302,
     ),
-    # Shown after a password: test_second_factor_browser.py.
+    # Requires recent authentication; test_second_factor_browser.py tests these pages.
     route(
         "account/second-factor/app/",
         second_factors.add_authenticator_app,
@@ -211,7 +211,7 @@ urlpatterns = [
     ),
     route("login/provider/", redirect_to_provider, "provider-login", kind="action"),
     route("login/callback/", provider_callback, "provider-callback", kind="part"),
-    # Exists only if email is configured: test_mail.py.
+    # These pages exist only if email is configured; test_mail.py tests them.
     route(
         "login/forgot-password/",
         password_reset.forgot_password,

@@ -1,4 +1,4 @@
-"""The card of one cell of the compare page."""
+"""The card that the compare page shows for one cell."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -37,18 +37,18 @@ def cell_card(viewer: Viewer, study: Study, query: Mapping[str, str]) -> dict[st
         raise Http404("Result not found.")
     systems = measured_systems(study).in_bulk()
     system = systems[cell.system_id]
-    chosen = systems.get(parse_id(query.get("baseline", "")))
-    row = _row(study, systems.values(), cell_id, chosen, show)
-    baseline = chosen
+    chosen_baseline = systems.get(parse_id(query.get("baseline", "")))
+    row = _row(study, systems.values(), cell_id, chosen_baseline, show)
+    baseline = chosen_baseline
     if baseline is None and (baseline_id := row.result.baseline_system_id):
         # The machine may have been measured natively in another study of the lab.
         hosted = System.objects.select_related("host")
         baseline = systems.get(baseline_id) or hosted.get(pk=baseline_id)
 
-    judged, ratio = row.result.assessment, verdicts.ratio_text(row, show)
+    assessment, ratio = row.result.assessment, verdicts.ratio_text(row, show)
     interval = verdicts.displayed_interval(row, show)
-    sides = filter(None, (system, baseline))
-    names = wording.system_names([*systems.values(), *sides])
+    shown_systems = filter(None, (system, baseline))
+    names = wording.system_names([*systems.values(), *shown_systems])
     lines = _sides(row, names[system.pk], names[baseline.pk] if baseline else "")
     main, meaning = ratio, _meaning(row, show) if ratio else ""
     if show == MEASURED_VALUE and full_value_text(row):
@@ -61,33 +61,37 @@ def cell_card(viewer: Viewer, study: Study, query: Mapping[str, str]) -> dict[st
     summary = ratio or extremes
     if extremes and show != MEASURED_VALUE:
         main, meaning = extremes, _meaning(row, show)
-    lack = ""
+    missing_reason = ""
     if not ratio:
         state = row.result.display_state
         why = wording.translate_text(row.result.reason) or state_names.state_meaning(
             state
         )
-        lack = f"{state_names.state_name(state)}: {why}".rstrip(": ")
+        missing_reason = f"{state_names.state_name(state)}: {why}".rstrip(": ")
     bar, margin = None, study.equivalence_margin_percent / 100
-    if drawn := verdicts.charted_assessment(row):
-        is_lost = verdicts.is_overhead(row, show)
-        # This bar has its own axis because no other cell's bar is next to it.
+    if charted := verdicts.charted_assessment(row):
+        is_overhead = verdicts.is_overhead(row, show)
+        # The bar has an axis of its own, because there are no other bars next to it.
         bar = interval_bar(
-            drawn, margin, bar_axis_limit([drawn], margin), is_overhead=is_lost
+            charted, margin, bar_axis_limit([charted], margin), is_overhead=is_overhead
         )
-    doubted = [cell_id, *_baseline_cells(study, row, chosen)]
+    flagged_cell_ids = [cell_id, *_baseline_cells(study, row, chosen_baseline)]
     return {
         "row": row,
         "lines": tuple(lines.items()),
         "main": main,
         "meaning": meaning,
         "interval": interval,
-        "sign": verdicts.verdict_sign(judged.verdict) if judged and summary else "",
-        "verdict": verdicts.verdict_with_scope(judged) if judged and summary else "",
+        "sign": verdicts.verdict_sign(assessment.verdict)
+        if assessment and summary
+        else "",
+        "verdict": verdicts.verdict_with_scope(assessment)
+        if assessment and summary
+        else "",
         "reasons": _reasons(row) if summary else (),
-        "missing_reason": lack,
+        "missing_reason": missing_reason,
         "bar": bar,
-        "flags": tuple(visible_flags(viewer, cells__in=doubted).distinct()),
+        "flags": tuple(visible_flags(viewer, cells__in=flagged_cell_ids).distinct()),
     }
 
 
@@ -95,7 +99,7 @@ def _row(
     study: Study,
     systems: Iterable[System],
     cell_id: int,
-    chosen: System | None,
+    chosen_baseline: System | None,
     show: str,
 ) -> ComparisonRow:
     is_energy = show == ENERGY
@@ -103,26 +107,28 @@ def _row(
         study,
         systems=systems,
         filters={"pk": cell_id},
-        reference=ReferenceCells.load(study, chosen) if chosen else None,
-        verdicts=None if is_energy else study_verdicts(study, chosen),
+        reference=ReferenceCells.load(study, chosen_baseline)
+        if chosen_baseline
+        else None,
+        verdicts=None if is_energy else study_verdicts(study, chosen_baseline),
     )
     if not is_energy:
         return row
-    return energy_row(row, cell_energies(study, chosen).get(cell_id))
+    return energy_row(row, cell_energies(study, chosen_baseline).get(cell_id))
 
 
 def _sides(row: ComparisonRow, system_name: str, baseline_name: str) -> dict[str, str]:
-    sides = {}
+    lines = {}
     if figure := full_value_text(row):
         runs = wording.runs_text(row.result.n)
-        sides[system_name] = f"{figure}, {runs}"
+        lines[system_name] = f"{figure}, {runs}"
     if baseline_name and row.result.baseline_value is not None:
         name = _("Baseline: %(name)s") % {"name": baseline_name}
         runs = wording.runs_text(row.result.baseline_n or 0)
-        sides[name] = f"{baseline_value_text(row)}, {runs}"
+        lines[name] = f"{baseline_value_text(row)}, {runs}"
     if meter := verdicts.meter_text(row):
-        sides[_("Meter covers")] = meter
-    return sides
+        lines[_("Meter covers")] = meter
+    return lines
 
 
 def _meaning(row: ComparisonRow, show: str) -> str:
@@ -136,33 +142,33 @@ def _meaning(row: ComparisonRow, show: str) -> str:
 
 
 def _reasons(row: ComparisonRow) -> tuple[str, ...]:
-    judged, shown = row.result.assessment, row.result
-    # The table's columns already show how comparable systems differ.
+    assessment, result = row.result.assessment, row.result
+    # If the systems are comparable, the table's columns already show the differences.
     caution = (
-        [wording.translate_text(shown.comparability_reason)]
-        if shown.comparability in CAUTION_RATINGS
+        [wording.translate_text(result.comparability_reason)]
+        if result.comparability in CAUTION_RATINGS
         else []
     )
-    if judged is None:
-        reason = shown.reason if shown.energy else ""
+    if assessment is None:
+        reason = result.reason if result.energy else ""
         return tuple(filter(None, [wording.translate_text(reason), *caution]))
-    advice = [wording.translate_text(judged.advice)] if judged.advice else []
+    advice = [wording.translate_text(assessment.advice)] if assessment.advice else []
     return (*verdicts.verdict_reasons(row), *caution, *advice)
 
 
 def _baseline_cells(
-    study: Study, row: ComparisonRow, chosen: System | None
+    study: Study, row: ComparisonRow, chosen_baseline: System | None
 ) -> list[int]:
-    """Return the baseline cell's ID, if any. Its flags count as well."""
-    if chosen is None:
+    """Return the ID of the baseline cell, if any. The card shows its flags, too."""
+    if chosen_baseline is None:
         paired = Efficiency.objects.filter(cell=row.id, baseline__isnull=False)
         return list(paired.values_list("baseline_id", flat=True))
-    same = {
+    circumstances = {
         "case_id": row.case.id,
         "scenario": row.scenario,
         "vms": row.vms,
         "slot": row.slot,
         "load": row.load,
     }
-    cells = Cell.objects.filter(study=study, system=chosen, **same)
+    cells = Cell.objects.filter(study=study, system=chosen_baseline, **circumstances)
     return list(cells.values_list("pk", flat=True))

@@ -37,7 +37,8 @@ from dashboard.wording import DASH, value_with_unit
 
 ROWS_SHOWN = 500
 MAX_RUNS_PAIRED = 1_000  # 500,000 pairs
-# With this many runs, the interval is faint and there is no verdict (docs/method.md).
+# A result with this number of runs has a faint interval and no verdict
+# (docs/method.md).
 FAINT_RUN_COUNT = 2
 SIDE_COLORS = ("series-2", "series-1")
 
@@ -47,7 +48,7 @@ def has_single_figure(cell: Cell) -> bool:
 
 
 def speed_modes(cell: Cell) -> list[SpeedMode]:
-    """Return a cell's two modes; empty if it has one mode."""
+    """Return the two modes of a bimodal cell, or an empty list for other cells."""
     modes: list[dict[str, Any]] = (cell.shape or {}).get("modes", [])
     if len(modes) < 2:
         return []
@@ -71,8 +72,8 @@ def cell_charts(
 ) -> tuple[ChartWithTable, ...]:
     names = (_("this result"), _("baseline"))
     sides = [
-        _side(cell, own_samples, name, color)
-        for cell, own_samples, name, color in zip(
+        _side(cell, samples_of_cell, name, color)
+        for cell, samples_of_cell, name, color in zip(
             cells, samples, names, SIDE_COLORS, strict=False
         )
     ]
@@ -90,12 +91,12 @@ def cell_charts(
 
 def _side(cell: Cell, samples: CellSamples, name: str, color: str) -> SampleSeries:
     stored = cell.shape or {}
-    # Indexes in the stored shape are valid only for the samples it was computed from.
+    # Indexes in the stored shape are valid only if it was computed from these samples.
     shape = stored if stored.get("n") == len(samples.series) else {}
     speeds = speed_modes(cell)
     quartiles = (cell.minimum, cell.q1, cell.median, cell.q3, cell.maximum)
     box = None
-    # With two modes, the middle of a box would be where nothing was measured.
+    # With two modes, the middle of a box would be at values that were never measured.
     if cell.n >= MIN_RUNS and not speeds and None not in quartiles:
         low, q1, median, q3, high = (value or 0.0 for value in quartiles)
         box = (low, q1, median, q3, high)
@@ -126,7 +127,7 @@ def _side(cell: Cell, samples: CellSamples, name: str, color: str) -> SampleSeri
 def _strip(
     sides: Sequence[SampleSeries], cells: Sequence[Cell], unit: str
 ) -> ChartWithTable:
-    ringed = [side for side in sides if side.outliers]
+    with_outliers = [side for side in sides if side.outliers]
     note = [
         _(
             "Each dot is a sample and each row of dots is a run, with the first "
@@ -140,9 +141,9 @@ def _strip(
             _("The order of the runs is unknown for: %(names)s.")
             % {"names": ", ".join(unordered)},
         ]
-    if ringed:
+    if with_outliers:
         note.append(_("Rings mark outliers. Outliers are labeled but never removed."))
-    if any(side.is_of_run_means and side.has_iterations for side in ringed):
+    if any(side.is_of_run_means and side.has_iterations for side in with_outliers):
         note.append(_("If a run has several samples, its ring is at their mean."))
     if any(side.speeds for side in sides):
         note.append(_("Tall lines mark the two speeds."))
@@ -166,11 +167,11 @@ def _strip(
 def _summary(side: SampleSeries, cell: Cell) -> dict[str, str]:
     ends = (cell.minimum, None, None, None, cell.maximum)
     low, q1, median, q3, high = side.box or ends
-    mean, texts, paired = side.mean, side.hover_texts(), None
+    mean, texts, estimate = side.mean, side.hover_texts(), None
     is_whole = side.is_of_run_means and len(side.values) == cell.n
-    # A truncated list would give another estimate than the cell's.
+    # From a truncated list of runs, the estimate would be wrong.
     if side.box and is_whole and MIN_HODGES_LEHMANN_RUNS <= cell.n <= MAX_RUNS_PAIRED:
-        paired = hodges_lehmann(side.values)
+        estimate = hodges_lehmann(side.values)
     return {
         _("Runs"): str(cell.n),
         _("Samples"): str(cell.sample_count),
@@ -184,7 +185,7 @@ def _summary(side: SampleSeries, cell: Cell) -> dict[str, str]:
         if mean
         else DASH,
         _("Hodges-Lehmann estimate (10 or more runs)"): value_with_unit(
-            paired, side.unit
+            estimate, side.unit
         ),
         _("Bimodal (two speeds)"): ", ".join(speed.label for speed in side.speeds)
         or DASH,
@@ -196,22 +197,22 @@ def _summary(side: SampleSeries, cell: Cell) -> dict[str, str]:
 
 
 def _order(sides: Sequence[SampleSeries], unit: str) -> ChartWithTable:
-    drawn = [side for side in sides if side.has_order]
-    has_iterations = any(side.has_iterations for side in drawn)
+    shown_sides = [side for side in sides if side.has_order]
+    has_iterations = any(side.has_iterations for side in shown_sides)
     note = [_("Shown from left to right in the order of execution.")]
     note += [
         _("Points with the same marker are %(period)s runs apart (%(side)s).")
         % {"period": side.period, "side": side.name}
-        for side in drawn
+        for side in shown_sides
         if side.period
     ]
     if has_iterations:
         note.append(_("Thin lines separate the runs."))
-    if any(len({strand.session for strand in side.runs}) > 1 for side in drawn):
+    if any(len({strand.session for strand in side.runs}) > 1 for side in shown_sides):
         note.append(_("Dashed lines separate the sessions."))
 
     rows = []
-    for side in drawn:
+    for side in shown_sides:
         sessions = [strand.session for strand in side.runs]
         if not side.is_of_run_means:
             sessions = [run.session for run in side.runs for _value in run.values]
@@ -228,7 +229,7 @@ def _order(sides: Sequence[SampleSeries], unit: str) -> ChartWithTable:
         slug="order",
         title=_("Run order"),
         note=" ".join(note),
-        chart=run_order_plot(drawn, unit, title, _("first run")) or EMPTY_CHART,
+        chart=run_order_plot(shown_sides, unit, title, _("first run")) or EMPTY_CHART,
         header=("", _("Position"), _("Value"), _("Session"), _("Speed")),
         rows=tuple(rows[:ROWS_SHOWN]),
         is_truncated=len(rows) > ROWS_SHOWN,
@@ -236,37 +237,37 @@ def _order(sides: Sequence[SampleSeries], unit: str) -> ChartWithTable:
 
 
 def _histogram(sides: Sequence[SampleSeries], unit: str) -> ChartWithTable:
-    drawn = with_distribution(sides)
-    counted = [
+    shown_sides = with_distribution(sides)
+    count_notes = [
         _("Each count is one run.")
         if side.is_of_run_means
         else _("Each count is one sample, because there are too few runs.")
-        for side in drawn
+        for side in shown_sides
     ]
-    if len(set(counted)) == 1:
-        note = counted[:1]
+    if len(set(count_notes)) == 1:
+        note = count_notes[:1]
     else:
-        parts = zip(drawn, counted, strict=True)
+        parts = zip(shown_sides, count_notes, strict=True)
         note = [f"{side.name}: {text}" for side, text in parts]
-    if any(side.speeds for side in drawn):
+    if any(side.speeds for side in shown_sides):
         note.append(
             _(
                 "Each of the two speeds has its own color. The dashed lines are "
                 "their medians."
             )
         )
-    if missing := [side.name for side in sides if side not in drawn]:
+    if missing := [side.name for side in sides if side not in shown_sides]:
         names = ", ".join(missing)
         note.append(_("Too few runs for a chart: %(names)s.") % {"names": names})
 
-    bins = shared_bins(drawn)
+    bins = shared_bins(shown_sides)
     counts = zip(pairwise(bins.edges), *bins.counts, strict=True)
     return ChartWithTable(
         slug="histogram",
         title=_("Histogram"),
         note=" ".join(note),
-        chart=histogram_chart(drawn, unit, _("count")) or EMPTY_CHART,
-        header=(_("Bin"), *(side.name for side in drawn)),
+        chart=histogram_chart(shown_sides, unit, _("count")) or EMPTY_CHART,
+        header=(_("Bin"), *(side.name for side in shown_sides)),
         rows=tuple(
             (bin_range_text(*ends), *map(str, numbers)) for ends, *numbers in counts
         ),
@@ -274,20 +275,20 @@ def _histogram(sides: Sequence[SampleSeries], unit: str) -> ChartWithTable:
 
 
 def _ecdf(sides: Sequence[SampleSeries], unit: str) -> ChartWithTable:
-    drawn = with_distribution(sides)
+    shown_sides = with_distribution(sides)
     columns = [
         [value_with_unit(value, side.unit) for value in quantiles(side)]
-        for side in drawn
+        for side in shown_sides
     ]
     note = [_("Percentage of values that are less than or equal to each value.")]
-    if len(drawn) > 1:
+    if len(shown_sides) > 1:
         note.append(_("The two sides differ where the lines are apart."))
     return ChartWithTable(
         slug="ecdf",
         title=_("Cumulative distribution (ECDF)"),
         note=" ".join(note),
-        chart=ecdf_chart(drawn, unit, _("share")) or EMPTY_CHART,
-        header=(_("Share"), *(side.name for side in drawn)),
+        chart=ecdf_chart(shown_sides, unit, _("share")) or EMPTY_CHART,
+        header=(_("Share"), *(side.name for side in shown_sides)),
         rows=tuple(
             (f"{fraction} %", *values)
             for fraction, *values in zip(QUANTILES, *columns, strict=True)

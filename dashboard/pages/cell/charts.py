@@ -29,8 +29,10 @@ from dashboard.kit.formatting import measurement, number
 MODE_COLORS: Final = ("series-4", "series-3")
 MARKER_PX, MEAN_MARKER_PX, SMALL_MARKER_PX, OUTLIER_RING_PX = 9, 6, 4, 17
 SMALL_MARKERS_FROM: Final = 40
-MAX_HOVER_TEXTS: Final = 1_000  # more samples have no texts of their own
-MAX_PARTING_LINES: Final = 60  # between runs: more would hide the points
+MAX_HOVER_TEXTS: Final = 1_000
+"""If there are more samples, all have the same hover template."""
+MAX_PARTING_LINES: Final = 60
+"""More lines between runs would hide the points."""
 
 STRIP_PX, STRIP_FRAME_PX = 130, 90
 ROW_SPREAD: Final = 0.5  # fraction of a row's height
@@ -40,8 +42,8 @@ ORDER_PX, ORDER_FRAME_PX, ORDER_GAP = 230, 90, 0.14
 
 HISTOGRAM_PX, HISTOGRAM_FRAME_PX, HISTOGRAM_GAP = 170, 100, 0.08
 MIN_BINS, MAX_BINS = 8, 40
-# If two labels are closer than this, one is drawn beside its line.
 NEAR_LABELS_SHARE: Final = 0.35
+"""If two labels are closer (as a fraction of the axis), one is next to its line."""
 
 ECDF_PX: Final = 340
 QUANTILES: Final = (0, 10, 25, 50, 75, 90, 100)
@@ -56,19 +58,20 @@ class ChartRun:
 
 @dataclass(frozen=True)
 class SpeedMode:
-    """One of two modes: label ("59 MB/s (64 %)"), center and number of points."""
+    """One of two modes: its label ("59 MB/s (64%)"), center and number of values."""
 
     label: str
-    centre: float
+    center: float
     count: int
 
 
 @dataclass(frozen=True)
 class SampleSeries:
-    """The samples of a cell or its baseline.
+    """The samples of a cell or of its baseline.
 
-    ``values`` are samples or run means, ``outliers`` are indexes in them. ``box`` is
-    None for few runs or two modes.
+    ``values`` are run means or, for few runs, samples. ``outliers`` are indexes in
+    ``values``. ``period`` is the length of a repeating pattern in the order of runs.
+    ``box`` (minimum, quartiles, maximum) is None for few runs and for two modes.
     """
 
     name: str
@@ -96,18 +99,21 @@ class SampleSeries:
 
     @property
     def has_iterations(self) -> bool:
-        return any(len(strand.values) > 1 for strand in self.runs)
+        return any(len(run.values) > 1 for run in self.runs)
 
     def run_end_positions(self) -> list[int]:
-        """Return the cumulative number of samples at the end of each run."""
+        """Return the number of samples up to the end of each run."""
         total, ends = 0, []
-        for strand in self.runs:
-            total += len(strand.values)
+        for run in self.runs:
+            total += len(run.values)
             ends.append(total)
         return ends
 
     def sample_positions(self) -> list[float]:
-        """Return the position of each point, from 1."""
+        """Return the x position of each value; samples are counted from 1.
+
+        A run mean is in the middle of the run's samples.
+        """
         if not self.is_of_run_means:
             return [float(position) for position in range(1, len(self.values) + 1)]
         ends = self.run_end_positions()
@@ -119,7 +125,7 @@ class SampleSeries:
     def mode_indexes(self) -> list[int]:
         if len(self.speeds) < 2:
             return [0] * len(self.values)
-        # Modes do not overlap: the lower mode has the lowest points.
+        # Modes do not overlap, so the lowest values belong to the lower mode.
         ranked = sorted(range(len(self.values)), key=self.values.__getitem__)
         lower = set(ranked[: self.speeds[0].count])
         return [0 if index in lower else 1 for index in range(len(self.values))]
@@ -131,18 +137,16 @@ class SampleSeries:
         if not self.is_of_run_means:
             return self.sample_texts()
         points = zip(self.runs, self.values, strict=True)
-        return [self.text(strand.label, value) for strand, value in points]
+        return [self.text(run.label, value) for run, value in points]
 
     def sample_texts(self) -> list[str]:
         return [
             self.text(
-                f"{strand.label}, {position}"
-                if len(strand.values) > 1
-                else strand.label,
+                f"{run.label}, {position}" if len(run.values) > 1 else run.label,
                 value,
             )
-            for strand in self.runs
-            for position, value in enumerate(strand.values, start=1)
+            for run in self.runs
+            for position, value in enumerate(run.values, start=1)
         ]
 
     def text(self, name: str, value: float) -> str:
@@ -156,7 +160,7 @@ class Bins:
 
 
 def strip_plot(sides: Sequence[SampleSeries], axis_title: str) -> Chart | None:
-    """Return samples as dots, a line per run, a box and mean per side."""
+    """Return samples as dots, a line of dots per run, with a box and mean per side."""
     series = tuple(
         marks
         for row, side in enumerate(sides)
@@ -178,7 +182,7 @@ def _strip_points(side: SampleSeries, row: int) -> Iterator[Points | Box]:
         yield Box(row, *side.box)
     if len(side.speeds) > 1:
         yield Points(
-            x=[speed.centre for speed in side.speeds],
+            x=[speed.center for speed in side.speeds],
             y=[row for _speed in side.speeds],
             color=side.mode_colors(),
             symbol=VERTICAL_STROKE,
@@ -186,30 +190,31 @@ def _strip_points(side: SampleSeries, row: int) -> Iterator[Points | Box]:
             hover_texts=[speed.label for speed in side.speeds],
         )
 
-    most = len(side.runs) - 1
-    lanes = [  # heights of the runs' lines, first run on top
-        row + (ROW_SPREAD * (run / most - 0.5) if most else 0.0)
-        for run in range(most + 1)
+    last = len(side.runs) - 1
+    # Heights of the runs' lines; the first run is at the top.
+    lanes = [
+        row + (ROW_SPREAD * (index / last - 0.5) if last else 0.0)
+        for index in range(last + 1)
     ]
     heights = [
         lane
-        for strand, lane in zip(side.runs, lanes, strict=True)
-        for _value in strand.values
+        for run, lane in zip(side.runs, lanes, strict=True)
+        for _value in run.values
     ]
-    texts, reading = _sample_hover(side, "x")
+    texts, hover_value = _sample_hover(side, "x")
     yield Points(
-        x=[value for strand in side.runs for value in strand.values],
+        x=[value for run in side.runs for value in run.values],
         y=heights,
         color=side.color,
         symbol=tuple(
-            series_symbol(run if side.has_iterations else 0)
-            for run, strand in enumerate(side.runs)
-            for _value in strand.values
+            series_symbol(index if side.has_iterations else 0)
+            for index, run in enumerate(side.runs)
+            for _value in run.values
         ),
         size=_size(len(heights)),
         opacity=0.8,
         hover_texts=texts,
-        hover_value=reading,
+        hover_value=hover_value,
     )
     if side.outliers:
         points = lanes if side.is_of_run_means else heights
@@ -234,12 +239,15 @@ def _strip_points(side: SampleSeries, row: int) -> Iterator[Points | Box]:
 
 
 def run_order_plot(
-    sides: Sequence[SampleSeries], axis_title: str, place_title: str, first_run: str
+    sides: Sequence[SampleSeries], axis_title: str, position_title: str, first_run: str
 ) -> Chart | None:
-    """Return the values in order of measurement."""
+    """Return the values in the order of measurement, one panel per side.
+
+    ``first_run`` is the label of a first run that differs from the others.
+    """
     panels = [
         Panel(
-            x=ChartAxis(title=f"{side.name}: {place_title}", has_grid=False),
+            x=ChartAxis(title=f"{side.name}: {position_title}", has_grid=False),
             y=ChartAxis(title=axis_title),
             series=tuple(_order_points(side)),
             reference_lines=tuple(_parting_lines(side)),
@@ -252,11 +260,11 @@ def run_order_plot(
 
 
 def _order_points(side: SampleSeries) -> Iterator[Points]:
-    """Yield samples behind run means, the path, its points and rings of outliers."""
-    places, all_texts = side.sample_positions(), side.hover_texts()
+    """Yield a side's samples, a line through its values, points, and outlier rings."""
+    positions, all_texts = side.sample_positions(), side.hover_texts()
     if side.is_of_run_means and side.has_iterations:
-        values = [value for strand in side.runs for value in strand.values]
-        texts, reading = _sample_hover(side, "y")
+        values = [value for run in side.runs for value in run.values]
+        texts, hover_value = _sample_hover(side, "y")
         yield Points(
             x=range(1, len(values) + 1),
             y=values,
@@ -265,17 +273,17 @@ def _order_points(side: SampleSeries) -> Iterator[Points]:
             size=SMALL_MARKER_PX,
             opacity=0.5,
             hover_texts=texts,
-            hover_value=reading,
+            hover_value=hover_value,
             is_in_legend=False,
         )
     path = LineStyle(width=1.5, color="line-strong")
-    yield Points(x=places, y=side.values, line=path, is_in_legend=False)
+    yield Points(x=positions, y=side.values, line=path, is_in_legend=False)
     has_speeds, speeds = len(side.speeds) > 1, side.mode_indexes()
     for speed, color in enumerate(side.mode_colors()):
         points = [point for point, own in enumerate(speeds) if own == speed]
         yield Points(
             name=side.speeds[speed].label if has_speeds else side.name,
-            x=[places[point] for point in points],
+            x=[positions[point] for point in points],
             y=[side.values[point] for point in points],
             color=color,
             symbol=tuple(series_symbol(point % (side.period or 1)) for point in points),
@@ -286,7 +294,7 @@ def _order_points(side: SampleSeries) -> Iterator[Points]:
     if side.outliers:
         yield _rings(
             side,
-            x=[places[point] for point in side.outliers],
+            x=[positions[point] for point in side.outliers],
             y=[side.values[point] for point in side.outliers],
         )
 
@@ -297,21 +305,21 @@ def _parting_lines(side: SampleSeries) -> Iterator[ReferenceLine]:
     shows_runs = side.has_iterations and len(parts) < MAX_PARTING_LINES
     for (before, after), end in parts:
         if before.session != after.session:
-            look = LineStyle(width=1, color="ink-2", dash="dash")
+            style = LineStyle(width=1, color="ink-2", dash="dash")
         elif shows_runs:
-            look = LineStyle(width=1, color="line")
+            style = LineStyle(width=1, color="line")
         else:
             continue
-        yield ReferenceLine(value=end + 0.5, axis="x", stroke=look)
+        yield ReferenceLine(value=end + 0.5, axis="x", stroke=style)
 
 
 def _order_notes(side: SampleSeries, first_run: str) -> list[ChartNote]:
     starts = [0, *side.run_end_positions()[:-1]]
-    before: list[str | None] = [None, *(strand.session for strand in side.runs)]
+    before: list[str | None] = [None, *(run.session for run in side.runs)]
     notes = [
-        ChartNote(text=strand.session, x=start + 0.5, anchor="left")
-        for strand, start, previous in zip(side.runs, starts, before, strict=False)
-        if strand.session != previous
+        ChartNote(text=run.session, x=start + 0.5, anchor="left")
+        for run, start, previous in zip(side.runs, starts, before, strict=False)
+        if run.session != previous
     ]
     if len(notes) == 1:
         notes = []
@@ -325,12 +333,12 @@ def _order_notes(side: SampleSeries, first_run: str) -> list[ChartNote]:
 def histogram_chart(
     sides: Sequence[SampleSeries], axis_title: str, count_title: str
 ) -> Chart | None:
-    drawn = with_distribution(sides)
-    if not drawn:
+    shown_sides = with_distribution(sides)
+    if not shown_sides:
         return None
-    edges = shared_bins(drawn).edges
+    edges = shared_bins(shown_sides).edges
     ticks = tuple((tick, "") for tick in round_numbers(edges[0], edges[-1]))
-    centre = LineStyle(width=1, color="ink", dash="dash")
+    median_style = LineStyle(width=1, color="ink", dash="dash")
     panels = [
         Panel(
             x=ChartAxis(title=axis_title, ticks=ticks),
@@ -338,15 +346,15 @@ def histogram_chart(
             series=tuple(_bars(side, edges)),
             reference_lines=tuple(
                 ReferenceLine(
-                    value=speed.centre, axis="x", stroke=centre, is_above=True
+                    value=speed.center, axis="x", stroke=median_style, is_above=True
                 )
                 for speed in side.speeds
             ),
             notes=tuple(_speed_labels(side, edges[0], edges[-1])),
         )
-        for side in drawn
+        for side in shown_sides
     ]
-    height = HISTOGRAM_FRAME_PX + HISTOGRAM_PX * len(drawn)
+    height = HISTOGRAM_FRAME_PX + HISTOGRAM_PX * len(shown_sides)
     return _chart(panels, height, gap=HISTOGRAM_GAP, bars="stack", shares_x=True)
 
 
@@ -358,9 +366,9 @@ def with_distribution(sides: Sequence[SampleSeries]) -> list[SampleSeries]:
 
 
 def shared_bins(sides: Sequence[SampleSeries]) -> Bins:
-    """Return equal bins over all sides; the narrowest side determines their width.
+    """Return bins of equal width for all sides.
 
-    The width is 2 IQR / n^(1/3) (Freedman and Diaconis, 1981).
+    Their width is the smallest 2 IQR / n^(1/3) of a side (Freedman and Diaconis, 1981).
     """
     values = np.concatenate([side.values for side in sides])
     quartiles = (np.percentile(side.values, [25, 75]) for side in sides)
@@ -368,7 +376,7 @@ def shared_bins(sides: Sequence[SampleSeries]) -> Bins:
         2 * (q3 - q1) / np.cbrt(len(side.values))
         for side, (q1, q3) in zip(sides, quartiles, strict=True)
     )
-    # The rule gives no width for a side with equal quartiles.
+    # A side with equal quartiles has a width of 0, which is ignored.
     finest = min(filter(None, widths), default=np.inf)
     bin_count = np.clip(np.ptp(values) / finest, MIN_BINS, MAX_BINS)
     edges = np.histogram_bin_edges(values, bins=int(np.ceil(bin_count)))
@@ -379,12 +387,12 @@ def shared_bins(sides: Sequence[SampleSeries]) -> Bins:
 
 
 def round_numbers(low: float, high: float) -> list[float]:
-    """Return about 5 round numbers; Plotly would label each bar."""
+    """Return about 5 round numbers as ticks, because Plotly would label each bar."""
     rough = (high - low) / 5
     power = 10.0 ** np.floor(np.log10(rough))
     step = power * next(factor for factor in (1, 2, 5, 10) if factor * power >= rough)
     first, last = np.ceil(low / step), np.floor(high / step)
-    # Remove the floating-point noise.
+    # Rounding to 12 digits removes floating-point noise.
     return [float(f"{count * step:.12g}") for count in np.arange(first, last + 1)]
 
 
@@ -413,15 +421,18 @@ def bin_range_text(low: float, high: float) -> str:
 
 
 def _speed_labels(side: SampleSeries, low: float, high: float) -> list[ChartNote]:
-    """Return each mode's label: above its bars, or beside them if modes are close."""
+    """Return a label for each mode, above its bars.
+
+    If two labels would overlap, one is next to its line instead.
+    """
     line_sides: list[Literal["", "left", "right"]] = ["" for _speed in side.speeds]
     if len(side.speeds) > 1:
-        lower, upper = ((speed.centre - low) / (high - low) for speed in side.speeds)
+        lower, upper = ((speed.center - low) / (high - low) for speed in side.speeds)
         if upper - lower < NEAR_LABELS_SHARE:
             is_right = upper < 1 - NEAR_LABELS_SHARE
             line_sides = ["", "right"] if is_right else ["left", ""]
     return [
-        ChartNote(text=speed.label, x=speed.centre, line_side=line_side)
+        ChartNote(text=speed.label, x=speed.center, line_side=line_side)
         for speed, line_side in zip(side.speeds, line_sides, strict=True)
     ]
 
@@ -482,7 +493,7 @@ def _size(count: int) -> int:
 def _sample_hover(
     side: SampleSeries, axis: Literal["x", "y"]
 ) -> tuple[list[str], HoverValue | None]:
-    """Return each sample's hover text; one template for all if there are many."""
+    """Return the hover text of each sample, or one template if there are many."""
     if side.run_end_positions()[-1] > MAX_HOVER_TEXTS:
         return [], HoverValue(axis, unit=side.unit)
     return side.sample_texts(), None

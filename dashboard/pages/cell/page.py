@@ -1,4 +1,4 @@
-"""Context of the page of a cell."""
+"""Template context for the page of a cell."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -50,9 +50,9 @@ from dashboard.wording import state_names, verdicts
 from dashboard.wording.comparability import comparability_details
 
 MAX_RUNS_PER_SIDE = 300  # 90,000 pairs
-# These cells have no verdict of their own.
+# Cells in these states are baselines themselves, so they have no verdict.
 BASELINE_STATES = ("native", "reference")
-# Designs with one session: more runs make the interval narrower.
+# Designs with one session, in which more runs make the interval narrower.
 RUN_DESIGNS = (
     "",
     *(
@@ -72,7 +72,7 @@ def cell_page(
     reference, show = baseline_id(query), read_quantity(query)
     evidence = cell_evidence_or_404(viewer, study, cell_id, query)
     row, cell, baseline = evidence.row, evidence.cell, evidence.baseline
-    # The lab of this object is loaded already.
+    # This study object has its lab loaded, which saves queries.
     cell.study = study
 
     cells, samples = [cell], [evidence.samples]
@@ -85,7 +85,7 @@ def cell_page(
     compared = evidence.comparability
     is_single = all(map(has_single_figure, cells))
     sessions = session_section(evidence, is_figure=is_single)
-    drawn = [sessions["chart"]] if sessions["chart"] else []
+    session_charts = [sessions["chart"]] if sessions["chart"] else []
 
     back_query = {
         "scenario": row.scenario,
@@ -99,7 +99,7 @@ def cell_page(
         terms = terms[: len(sides)]
     elif row.result.better == "lower":
         terms.reverse()
-    lab, between, slug = cell.case.tool.partition(LAB_SEPARATOR)
+    lab, separator, slug = cell.case.tool.partition(LAB_SEPARATOR)
     is_side = row.result.state in BASELINE_STATES and is_single
     systems = [side.system for side in cells]
     return {
@@ -113,23 +113,22 @@ def cell_page(
         "reasons": verdicts.verdict_reasons(row),
         "is_judged": row.result.assessment is not None and not is_side,
         # Lab and slug of a custom tool; None for a built-in tool.
-        "declared_by": (lab, slug) if between else None,
+        "declared_by": (lab, slug) if separator else None,
         "is_emulated": any(system.is_emulated for system in systems),
         "is_native_above_hypervisor": any(
             system.is_native_nested for system in systems
         ),
         "baseline": _baseline_text(row, cell, baseline),
         "comparability": comparability_details(study, compared) if compared else None,
-        # Runs needed for an interval as narrow as the margin.
+        # How many runs would make the interval as narrow as the margin.
         "width_advice": _width_advice(evidence),
-        # From 10 runs per side.
         "robust_ratio_sentence": _robust_ratio_text(evidence),
         "sides": sides,
         "sessions": sessions,
-        "charts": (*drawn, *cell_charts(cells, samples)),
+        "charts": (*session_charts, *cell_charts(cells, samples)),
         "single_run": _single_run([side.n == 1 for side in cells]),
         "is_cut": any(side.is_truncated for side in samples),
-        # For readers who come from the table of energies.
+        # Readers who come from the table of energies see the energy, too.
         "energy": _energy(study, row, reference) if show == ENERGY else "",
         "chosen": query_string({"baseline": str(reference)}) if reference else "",
         "back_query": query_string(back_query),
@@ -171,11 +170,11 @@ def _side(
             shape = _("across samples: %(shape)s") % {"shape": shape}
         shape = f"{_capital(shape)}."
         if not samples.is_ordered:
-            untold = _(
+            note = _(
                 "The start times are unknown, so the order of the runs was "
                 "not analyzed."
             )
-            shape = f"{shape} {untold}"
+            shape = f"{shape} {note}"
     elif samples.sample_count < 2:
         shape = _("Not enough runs to show a distribution.")
     else:
@@ -208,54 +207,57 @@ def _host_name(cell: Cell) -> str:
 def _headline(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
     label = row.case.label
     is_acronym = label[1:2].isupper()  # "CPU load, read", but "block read"
-    words = {
+    values = {
         "platform": _host_name(cell) if cell.system.is_native else cell.system.platform,
         "case": (label[:1] if is_acronym else label[:1].lower())
         + label[1:].replace(" · ", ", "),
     }
-    # A cell with two modes may have a verdict: every run slower than all others.
-    words["verdict"] = _verdict_text(row.result.assessment)
+    # Even a cell with two modes has a verdict if all its runs are slower, or faster,
+    # than all runs of the baseline.
+    values["verdict"] = _verdict_text(row.result.assessment)
     if not has_single_figure(cell):
         sentence = _("%(verdict)s. No single value describes the runs: %(shape)s")
-        words["said"] = sentence % {**words, "shape": _shape_text(cell)}
+        values["said"] = sentence % {**values, "shape": _shape_text(cell)}
     elif baseline is not None and not has_single_figure(baseline):
         sentence = _("%(verdict)s. No single value describes the baseline: %(shape)s")
-        words["said"] = sentence % {**words, "shape": _shape_text(baseline)}
-    if "said" in words:
-        return _capital(_("%(case)s on %(platform)s: %(said)s.") % words)
+        values["said"] = sentence % {**values, "shape": _shape_text(baseline)}
+    if "said" in values:
+        return _capital(_("%(case)s on %(platform)s: %(said)s.") % values)
 
     result = row.result
     if result.ratio_kind == "scaling":
-        answer = _(
+        template = _(
             "All VMs on %(platform)s together reach %(percent)s of one "
             "machine alone in %(case)s"
         )
     elif result.ratio_kind == "slowdown":
-        words["slot"] = _capital(wording.slot_of_total(row.slot, row.vms))
-        answer = _(
+        values["slot"] = _capital(wording.slot_of_total(row.slot, row.vms))
+        template = _(
             "%(slot)s on %(platform)s reaches %(percent)s of one VM alone in %(case)s"
         )
     elif result.ratio_kind == "relative":
-        answer = _(
+        template = _(
             "%(platform)s reaches %(percent)s of the reference system's "
             "performance in %(case)s"
         )
     elif result.ratio_kind == "efficiency":
-        answer = _("%(platform)s reaches %(percent)s of native performance in %(case)s")
+        template = _(
+            "%(platform)s reaches %(percent)s of native performance in %(case)s"
+        )
     else:
-        words["value"] = wording.quantity(
+        values["value"] = wording.quantity(
             result.value, result.unit, interval=result.value_interval
         )
-        words["why"] = state_names.state_meaning(
+        values["why"] = state_names.state_meaning(
             result.state
         ) or wording.translate_text(result.reason)
         if result.state == "no_speed":  # the reason names the kind of metric
-            words["why"] = _lower_first(wording.translate_text(result.reason)).rstrip(
+            values["why"] = _lower_first(wording.translate_text(result.reason)).rstrip(
                 "."
             )
-        return _capital(_("%(case)s on %(platform)s: %(value)s; %(why)s.") % words)
-    words["percent"] = formatting.ratio_percent(result.ratio or 0.0, result.interval)
-    return f"{answer % words}{_verdict_clause(result.assessment)}."
+        return _capital(_("%(case)s on %(platform)s: %(value)s; %(why)s.") % values)
+    values["percent"] = formatting.ratio_percent(result.ratio or 0.0, result.interval)
+    return f"{template % values}{_verdict_clause(result.assessment)}."
 
 
 def _lower_first(text: str) -> str:
@@ -266,21 +268,21 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _verdict_text(judgement: CellAssessment | None) -> str:
-    if judgement is None or not judgement.is_assessed:
+def _verdict_text(assessment: CellAssessment | None) -> str:
+    if assessment is None or not assessment.is_assessed:
         return verdicts.verdict_name("not_assessed")
-    return verdicts.verdict_text(judgement)
+    return verdicts.verdict_text(assessment)
 
 
-def _verdict_clause(judgement: CellAssessment | None) -> str:
-    if judgement is None:
+def _verdict_clause(assessment: CellAssessment | None) -> str:
+    if assessment is None:
         return ""
-    if judgement.is_assessed or judgement.label.startswith("indicative"):
-        return f" ({verdicts.verdict_text(judgement)})"
-    if judgement.label == "single run":
+    if assessment.is_assessed or assessment.label.startswith("indicative"):
+        return f" ({verdicts.verdict_text(assessment)})"
+    if assessment.label == "single run":
         return _(" (single run, no verdict)")
     reason = (
-        wording.translate_text(judgement.sentences[0]) if judgement.sentences else ""
+        wording.translate_text(assessment.sentences[0]) if assessment.sentences else ""
     )
     why = reason[:1].lower() + reason[1:].rstrip(".")
     return _(" (no verdict: %(why)s)") % {"why": why}
@@ -294,7 +296,7 @@ def _baseline_text(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str
         parts.append(
             _("The baseline is from the study “%(title)s”.") % {"title": title}
         )
-    # The value is stored with the ratio; the runs may be private to another lab.
+    # The baseline's value is stored with the ratio, but its runs may be private.
     if baseline is None and row.result.baseline_value is not None:
         parts.append(_("You don't have permission to view its runs."))
     if row.result.reason != MATCH_SENTENCE:  # the headline already describes the pair
@@ -303,7 +305,7 @@ def _baseline_text(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str
 
 
 def _clock_text(cell: Cell, runs: Iterable[Run]) -> str:
-    """Return which clock timed a side and how trustworthy it is."""
+    """Return which clock timed a cell's runs and how far it can be trusted."""
     is_virtual = not cell.system.is_native
     facts: dict[str, Any] = {
         "is_virtual": is_virtual,
@@ -343,15 +345,15 @@ def _single_run(is_once: Sequence[bool]) -> str:
 
 
 def _width_advice(evidence: CellDetails) -> str:
-    judged = evidence.row.result.assessment
-    if evidence.baseline is None or judged is None:
+    assessment = evidence.row.result.assessment
+    if evidence.baseline is None or assessment is None:
         return ""
-    if judged.design not in RUN_DESIGNS:
-        return ""  # between-session variation dominates: the advice is about sessions
+    if assessment.design not in RUN_DESIGNS:
+        return ""  # more runs do not help: sessions vary more, and have other advice
     margin = evidence.cell.study.equivalence_margin_percent / 100
     is_few = min(evidence.cell.n, evidence.baseline.n) < WELCH_RUNS
-    if is_few and judged.half_width is not None and judged.half_width < margin:
-        return ""  # narrow enough: the reasons name the runs that a verdict needs
+    if is_few and assessment.half_width is not None and assessment.half_width < margin:
+        return ""  # narrow enough; the reasons state how many runs a verdict needs
     return width_advice(evidence.cell, evidence.baseline, margin)
 
 

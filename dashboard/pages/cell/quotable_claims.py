@@ -1,6 +1,6 @@
-"""A sentence that may be quoted, or the reason why there is none.
+"""Sentences about a result that authors can quote, with a link to the result.
 
-Its link carries the numbers, so that the page can compare them with the current ones.
+The link contains the quoted numbers, so that the page can show if they have changed.
 """
 
 import re
@@ -46,14 +46,14 @@ class QuotableClaim:
 
 @dataclass(frozen=True)
 class NoClaim:
-    """Why there is no claim, and how many runs would help, if any."""
+    """Reasons why there is no claim, and advice on how to get one."""
 
     reasons: tuple[str, ...]
     advice: str
 
 
 class QuotedNumbers(NamedTuple):
-    """The numbers of a claim, formatted as in its sentence."""
+    """The numbers and the verdict of a claim, as its sentence states them."""
 
     ratio: str
     low: str
@@ -90,18 +90,18 @@ def cell_claim(
                 "apply to real machines."
             )
         )
-    listed = "; ".join(
+    differences = "; ".join(
         _("%(name)s (%(one)s vs. %(other)s)")
         % {
-            "name": wording.property_name(differing.name),
-            "one": wording.property_value(differing.name, differing.one),
-            "other": wording.property_value(differing.name, differing.other),
+            "name": wording.property_name(difference.name),
+            "one": wording.property_value(difference.name, difference.one),
+            "other": wording.property_value(difference.name, difference.other),
         }
-        for differing in fact_differences(evidence)
+        for difference in fact_differences(evidence)
     )
-    if listed:
-        more = _("The two sides also differ in: %(listed)s.")
-        provisos.append(more % {"listed": listed})
+    if differences:
+        text = _("The two sides also differ in: %(listed)s.")
+        provisos.append(text % {"listed": differences})
     return build_claim(
         evidence.row,
         equivalence_margin_percent=evidence.cell.study.equivalence_margin_percent,
@@ -121,23 +121,24 @@ def build_claim(
 ) -> QuotableClaim | NoClaim:
     """Return the claim about a row.
 
-    ``against`` names a reference system; ``provisos`` are required sentences.
+    ``against`` is the name of the reference system, if the row is not compared with
+    native. ``provisos`` are sentences that have to be quoted as well.
     """
-    judged, ratio = row.result.assessment, row.result.ratio
-    if judged is None or ratio is None:
+    assessment, ratio = row.result.assessment, row.result.ratio
+    if assessment is None or ratio is None:
         reason = wording.translate_text(row.result.reason) or state_names.state_meaning(
             row.result.state
         )
         return NoClaim(
-            (reason,), wording.translate_text(judged.advice) if judged else ""
+            (reason,), wording.translate_text(assessment.advice) if assessment else ""
         )
     if (
-        judged.verdict not in VERDICT_PHRASES
-        or judged.low is None
-        or judged.high is None
+        assessment.verdict not in VERDICT_PHRASES
+        or assessment.low is None
+        or assessment.high is None
     ):
-        reasons = tuple(map(wording.translate_text, judged.sentences))
-        return NoClaim(reasons, wording.translate_text(judged.advice))
+        reasons = tuple(map(wording.translate_text, assessment.sentences))
+        return NoClaim(reasons, wording.translate_text(assessment.advice))
 
     if row.result.ratio_kind == "efficiency":
         sentence = _(
@@ -154,23 +155,24 @@ def build_claim(
     facts = row_facts(row, ROW_FACTS)
     if row.scenario == "single":
         del facts["scenario"]
-    stated = (wording.fact_text(Fact(*item)) for item in facts.items() if item[1])
+    fact_texts = (wording.fact_text(Fact(*item)) for item in facts.items() if item[1])
     margin = formatting.number(equivalence_margin_percent)
-    verdict = str(VERDICT_PHRASES[judged.verdict]) % {"margin": margin}
-    # The correction for multiple tests may remove a verdict despite a clear interval.
-    if judged.verdict != judged.direction and judged.sentences:
-        why = wording.translate_text(judged.sentences[0]).rstrip(".")
+    verdict = str(VERDICT_PHRASES[assessment.verdict]) % {"margin": margin}
+    # The correction for multiple tests may make the verdict undetermined although the
+    # interval is clear.
+    if assessment.verdict != assessment.direction and assessment.sentences:
+        why = wording.translate_text(assessment.sentences[0]).rstrip(".")
         verdict = f"{verdict} ({why[:1].lower()}{why[1:]})"
-    if judged.scope:
-        words = {"verdict": verdict, "scope": wording.translate_text(judged.scope)}
-        verdict = _("%(verdict)s, %(scope)s") % words
+    if assessment.scope:
+        values = {"verdict": verdict, "scope": wording.translate_text(assessment.scope)}
+        verdict = _("%(verdict)s, %(scope)s") % values
     sentence %= {
         "host": row.system.host.slug,
         "system": row.system.label,
         "ratio": formatting.quoted_ratio(ratio),
-        "low": formatting.quoted_ratio(judged.low),
-        "high": formatting.quoted_ratio(judged.high),
-        "what": f"{row.tool_title} ({' · '.join([row.case.label, *stated])})",
+        "low": formatting.quoted_ratio(assessment.low),
+        "high": formatting.quoted_ratio(assessment.high),
+        "what": f"{row.tool_title} ({' · '.join([row.case.label, *fact_texts])})",
         "runs": wording.runs_text(row.result.n),
         "baseline_runs": wording.runs_text(row.result.baseline_n or 0),
         "verdict": verdict,
@@ -180,23 +182,28 @@ def build_claim(
 
 
 def current_quote(row: ComparisonRow) -> QuotedNumbers | None:
-    """Return the numbers of the current claim; None without a claim."""
-    judged, ratio = row.result.assessment, row.result.ratio
-    if judged is None or ratio is None or judged.low is None or judged.high is None:
+    """Return the numbers of a claim about the row as it is now, if there is one."""
+    assessment, ratio = row.result.assessment, row.result.ratio
+    if (
+        assessment is None
+        or ratio is None
+        or assessment.low is None
+        or assessment.high is None
+    ):
         return None
     with formatting.number_format_for_files():
-        written, low, high = (
-            # `QUOTE_PATTERN` requires numbers without digit grouping in any language.
+        ratio_text, low, high = (
+            # `QUOTE_PATTERN` does not allow thousands separators.
             formatting.quoted_ratio(value).replace(",", "")
-            for value in (ratio, judged.low, judged.high)
+            for value in (ratio, assessment.low, assessment.high)
         )
     counts = (row.result.n, row.result.baseline_n or 0)
-    return QuotedNumbers(written, low, high, *counts, judged.verdict)
+    return QuotedNumbers(ratio_text, low, high, *counts, assessment.verdict)
 
 
 def parse_quote(text: str) -> QuotedNumbers | None:
-    """Parse the numbers in a link; return None for any other text."""
-    # The page shows the text and anybody can write a link: accept only numbers.
+    """Return the numbers in a link; return None for any other text."""
+    # Anybody can write a link, and the page shows these texts: accept only numbers.
     match = QUOTE_PATTERN.fullmatch(text)
     if match is None:
         return None

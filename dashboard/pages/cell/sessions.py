@@ -69,7 +69,7 @@ def session_ratio_chart(
 
 
 def _points(row: int, mark: SessionRatioRow) -> Points:
-    # No diamonds: hollow markers have a meaning in this chart.
+    # The static SVG draws diamonds with a hole, but hollow markers have a meaning here.
     symbol, opacity = symbol_style(
         "square" if mark.is_overall else "circle", mark.strength
     )
@@ -88,17 +88,20 @@ def _points(row: int, mark: SessionRatioRow) -> Points:
     )
 
 
-MIN_LISTED_SESSIONS = 2  # a single session is the whole result
+MIN_LISTED_SESSIONS = 2  # with one session, its ratio is the ratio of the result
 MAX_LISTED_SESSIONS = 60
 
 
 def session_section(evidence: CellDetails, *, is_figure: bool) -> dict[str, Any]:
-    """Return the sessions of both sides; empty if they were not computed yet."""
+    """Return the sessions of both sides, without lines if they are not computed yet.
+
+    ``is_figure`` is whether both sides have a single value.
+    """
     comparisons = session_comparisons(evidence.cell, evidence.baseline)
-    judged = evidence.row.result.assessment
-    if not is_figure or judged is None or judged.ratio is None:
-        judged = None
-    has_ratio = judged is not None
+    charted_assessment = evidence.row.result.assessment
+    if not is_figure or charted_assessment is None or charted_assessment.ratio is None:
+        charted_assessment = None
+    has_ratio = charted_assessment is not None
     note = ""
     if has_ratio and any(
         comparison.ratio and comparison.is_across_sessions for comparison in comparisons
@@ -122,7 +125,9 @@ def session_section(evidence: CellDetails, *, is_figure: bool) -> dict[str, Any]
     return {
         "lines": lines,
         "more_count": max(len(comparisons) - MAX_LISTED_SESSIONS, 0),
-        "chart": _ratio_chart(evidence, comparisons, judged, note) if judged else None,
+        "chart": _ratio_chart(evidence, comparisons, charted_assessment, note)
+        if charted_assessment
+        else None,
         "design": verdicts.design_text(assessment) if assessment else "",
         "spread": verdicts.session_spread_text(assessment) if assessment else "",
         "note": note,
@@ -147,11 +152,11 @@ def _line(
         for side in (comparison.cell_session, comparison.baseline_session)
     )
     ratio = comparison.ratio if has_ratio else None
-    # A baseline of another study has its sessions on that study's page.
-    is_ours = session is not None and session.study_id == own_study
+    # Sessions of a baseline from another study are not on this study's page.
+    is_of_study = session is not None and session.study_id == own_study
     return {
         "name": _name(comparison),
-        "query": f"?session={session.pk}" if session and is_ours else "",
+        "query": f"?session={session.pk}" if session and is_of_study else "",
         "own": own,
         "other": other,
         "ratio": ratio_or_dash(ratio.ratio) if ratio else DASH,
@@ -177,17 +182,17 @@ def _interval(comparison: SessionComparison, ratio: SessionRatio | None) -> str:
 def _ratio_chart(
     evidence: CellDetails,
     comparisons: Sequence[SessionComparison],
-    judged: CellAssessment,
+    assessment: CellAssessment,
     note: str,
 ) -> ChartWithTable | None:
     ratios = ((comparison, comparison.ratio) for comparison in comparisons)
-    drawn = [(comparison, ratio) for comparison, ratio in ratios if ratio is not None][
+    shown = [(comparison, ratio) for comparison, ratio in ratios if ratio is not None][
         :MAX_LISTED_SESSIONS
     ]
-    if len(drawn) < MIN_LISTED_SESSIONS or judged.ratio is None:
+    if len(shown) < MIN_LISTED_SESSIONS or assessment.ratio is None:
         return None
     marks, rows = [], []
-    for comparison, ratio in drawn:
+    for comparison, ratio in shown:
         has_interval = comparison.has_interval
         n = _run_counts_text(ratio.n, ratio.baseline_n)
         text = f"{_name(comparison)}: {ratio_or_dash(ratio.ratio)}"
@@ -206,24 +211,24 @@ def _ratio_chart(
         )
         rows.append((_name(comparison), ratio_or_dash(ratio.ratio), interval, n))
     n = _run_counts_text(evidence.row.result.n, evidence.row.result.baseline_n)
-    whole, has_interval = _("all sessions"), judged.low is not None
-    interval = verdicts.interval_text(judged) or DASH
-    scope = wording.translate_text(judged.scope)
-    ratio_text = formatting.ratio(judged.ratio, judged.interval)
+    overall_name, has_interval = _("all sessions"), assessment.low is not None
+    interval = verdicts.interval_text(assessment) or DASH
+    scope = wording.translate_text(assessment.scope)
+    ratio_text = formatting.ratio(assessment.ratio, assessment.interval)
     marks.append(
         SessionRatioRow(
-            whole,
-            judged.ratio,
-            judged.low,
-            judged.high,
+            overall_name,
+            assessment.ratio,
+            assessment.low,
+            assessment.high,
             f"{ratio_text} ({interval}), {scope}" if has_interval else ratio_text,
             is_overall=True,
             strength="hollow"
-            if judged.design == SessionDesign.SINGLE_RUN.slug
-            else judged.interval_style,
+            if assessment.design == SessionDesign.SINGLE_RUN.slug
+            else assessment.interval_style,
         )
     )
-    rows.append((whole, ratio_text, interval, n))
+    rows.append((overall_name, ratio_text, interval, n))
     texts = [
         _(
             "Each dot is the ratio of one session. The square is the ratio of "

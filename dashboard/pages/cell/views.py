@@ -49,14 +49,15 @@ from dashboard.wording.state_names import state_name
 SAMPLES_SHOWN: Final = 100
 LINES_SHOWN: Final = 120
 LINES_BEFORE: Final = 10
-# Factors of unit prefixes (decimal or binary) and between bits and bytes.
+# Factors between units: decimal and binary prefixes, bits and bytes.
 UNIT_FACTORS: Final = [
     1000.0**power * 1.024**binary * bits
     for power in range(-3, 4)
     for binary in range(-3, 4)
     for bits in (1, 8, 0.125)
 ]
-# Shorter numbers would match anywhere in a text in some unit.
+# Numbers with fewer digits are searched only in their own unit: with all factors, they
+# would match unrelated numbers.
 MIN_DIGITS: Final = 3
 NUMBER_IN_TEXT: Final = re.compile(
     r"(?<![\w.])[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
@@ -65,7 +66,7 @@ NUMBER_IN_TEXT: Final = re.compile(
 
 @dataclass(frozen=True)
 class OutputLine:
-    """A line, its number (from 1), and whether it has a parsed sample."""
+    """A line of output with its number, counted from 1 in the upload."""
 
     number: int
     text: str
@@ -75,7 +76,10 @@ class OutputLine:
 def output_lines(
     text: str, first: int, values: Collection[float]
 ) -> tuple[tuple[OutputLine, ...], bool]:
-    """Return lines around the first parsed number, and whether there are more."""
+    """Return lines around the first number in ``values``, and whether there are more.
+
+    ``first`` is the number of the first line of ``text``.
+    """
     rows = text.split("\n")
     if rows and not rows[-1]:
         rows.pop()
@@ -92,9 +96,9 @@ def output_lines(
         lines.append(
             OutputLine(number, row, is_read=not value_texts.isdisjoint(spellings))
         )
-    read = next((index for index, line in enumerate(lines) if line.is_read), 0)
-    # Start at the top if the number is visible from there.
-    start = 0 if read < LINES_SHOWN else read - LINES_BEFORE
+    first_match = next((index for index, line in enumerate(lines) if line.is_read), 0)
+    # If the first line with a value is near the top, show the top.
+    start = 0 if first_match < LINES_SHOWN else first_match - LINES_BEFORE
     shown = tuple(lines[start : start + LINES_SHOWN])
     return shown, len(shown) < len(lines)
 
@@ -104,8 +108,8 @@ def _digits(value: float) -> int:
 
 
 def _number_text(value: float) -> str:
-    """Return a number for comparing numbers in texts with stored numbers."""
-    # Unit conversion spoils the last digits of a float.
+    """Return a number in a form that equals the form of the same number in a text."""
+    # The last digits of a float may be wrong after a unit conversion.
     return f"{value:.9g}"
 
 
@@ -161,13 +165,13 @@ def _snippets(
 @embeddable
 def embed_cell(request: HttpRequest, lab: str, slug: str, cell_id: int) -> PageContent:
     page = _public_page(request, lab, slug, cell_id)
-    drawing = page["charts"][0] if page["charts"] else None
+    chart_section = page["charts"][0] if page["charts"] else None
     source = reverse("dashboard:cell", args=[lab, slug, cell_id]) + page["chosen"]
     return embedded_chart(
         request,
-        drawing.chart if drawing else None,
+        chart_section.chart if chart_section else None,
         page["headline"],
-        drawing.title if drawing else "",
+        chart_section.title if chart_section else "",
         source,
     )
 
@@ -179,15 +183,15 @@ def cell_badge(request: HttpRequest, lab: str, slug: str, cell_id: int) -> PageC
     name, ratio = system_name(page["evidence"].cell.system), row.result.ratio
     if not page["has_ratio"] or ratio is None:
         return badge(name, state_name(row.result.state))
-    text, judged = formatting.ratio(ratio), row.result.assessment
-    if judged and judged.low is not None and judged.high is not None:
-        text = percent_range(judged.low, judged.high)
-    of = (
+    text, assessment = formatting.ratio(ratio), row.result.assessment
+    if assessment and assessment.low is not None and assessment.high is not None:
+        text = percent_range(assessment.low, assessment.high)
+    reference_text = (
         _("of native performance")
         if row.result.ratio_kind == "efficiency"
         else _("of the reference system's performance")
     )
-    return badge(name, f"{text} {of}")
+    return badge(name, f"{text} {reference_text}")
 
 
 def _public_page(
@@ -200,7 +204,7 @@ def _public_page(
 def show_run_output(
     request: HttpRequest, lab: str, slug: str, cell_id: int, run_id: int
 ) -> HttpResponse:
-    """Show an excerpt with the parsed numbers highlighted."""
+    """Show an excerpt of a run's output with the parsed numbers highlighted."""
     viewer = viewer_of(request)
     study = study_or_404(viewer, lab, slug)
     cells = Cell.objects.visible_to(viewer).filter(study=study, pk=cell_id)
@@ -214,7 +218,7 @@ def show_run_output(
         raise Http404("This cell has no such run.")
     upload = readable_upload(run.upload.text, run.first_line, run.last_line)
     lines, is_cut = output_lines(upload.lines, run.first_line or 1, values)
-    reading = {
+    run_output = {
         "run": run,
         "cell": cell,
         "samples": tuple(values[:SAMPLES_SHOWN]),
@@ -223,7 +227,7 @@ def show_run_output(
         "lines": lines,
         "is_cut": is_cut or upload.is_truncated,
     }
-    return render(request, "cell/_run_output.html", {"run_output": reading})
+    return render(request, "cell/_run_output.html", {"run_output": run_output})
 
 
 @cached_study_page
@@ -254,7 +258,7 @@ def export_samples(
         _sample_records(cell, {"role": role, **source}) for role, cell in cells if cell
     )
     name = f'attachment; filename="{study.slug}-cell-{cell_id}.csv"'
-    # A cell may have more samples than fit in memory.
+    # The response is streamed, because a cell may have very many samples.
     return StreamingHttpResponse(
         csv_lines(SAMPLE_FILE_COLUMNS, lines),
         content_type=MEDIA_TYPES["csv"],
@@ -262,11 +266,16 @@ def export_samples(
     )
 
 
-def _sample_records(cell: Cell, stated: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield a record per sample, ordered by the start of the run."""
+def _sample_records(
+    cell: Cell, common_fields: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Yield a record for each sample of a cell, by the start of the run.
+
+    ``stated`` are fields that all records get.
+    """
     case, system = cell.case, cell.system
-    stated = {
-        **stated,
+    common_fields = {
+        **common_fields,
         "host": system.host.slug,
         "system_id": system.pk,
         "system": system.label,
@@ -284,7 +293,7 @@ def _sample_records(cell: Cell, stated: Mapping[str, Any]) -> Iterator[dict[str,
         sample = dict(zip(SAMPLE_LINE_COLUMNS, line, strict=True))
         if sample["started_at"] is not None:
             sample["started_at"] = sample["started_at"].isoformat()
-        yield {**stated, **sample}
+        yield {**common_fields, **sample}
 
 
 urlpatterns = [

@@ -79,7 +79,7 @@ def _act_and_redirect(
 
 
 urlpatterns = [
-    # Every member who sees the page may post.
+    # All signed-in users who can see the page may comment on it.
     action(
         f"{STUDY_PATH}comments/",
         add_comment_view,

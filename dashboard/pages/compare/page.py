@@ -1,4 +1,4 @@
-"""Content of the compare page."""
+"""Template context for the compare page."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -50,7 +50,7 @@ from dashboard.wording.verdicts import MEASURED_VALUE, OVERHEAD
 
 NO_BASELINE_STATES = {"missing", "other_parameters", "unit_mismatch"}
 REFERENCE_STATES = {"relative", "reference"}
-"""Compared with a chosen system instead of the native machine."""
+"""States of cells that are compared with a reference system instead of native."""
 MAX_CHART_CELLS = 2_000
 
 
@@ -64,17 +64,17 @@ class ComparisonPage:
 
     @property
     def column_actions(self) -> Iterator[dict[str, Any]]:
-        query, chosen = self.form.query, self.form.selection
+        query, selection = self.form.query, self.form.selection
         label, other_label = _("baseline"), _("compare")
         use, unuse = _("Use as baseline"), _("Compare with native again")
         pin, unpin = _("Compare directly"), _("Remove from direct comparison")
         for column in self.table.head.columns:
             key, name = str(column.system_id), wording.column_name(column)
-            is_baseline, is_pinned = key == chosen.baseline, key in chosen.pins
+            is_baseline, is_pinned = key == selection.baseline, key in selection.pins
             baseline = query_string(
                 query, baseline=NATIVE_BASELINE if is_baseline else key
             )
-            pinned = query_string(query, pin=toggle_pin(chosen.pins, key))
+            pinned = query_string(query, pin=toggle_pin(selection.pins, key))
             title = f"{unuse if is_baseline else use}: {name}"
             other_title = f"{unpin if is_pinned else pin}: {name}"
             yield {
@@ -144,24 +144,29 @@ class ComparisonPage:
         return comparability_legend(cell.result for cell in self.table.cells)
 
     @cached_property
-    def _shown_marks(self) -> list[CellVerdict]:
-        drawn = (cell.id for cell in self.table.cells if cell.result.is_chartable)
-        return [self.cell_verdicts[pk] for pk in drawn if pk in self.cell_verdicts]
+    def _charted_verdicts(self) -> list[CellVerdict]:
+        charted_ids = (cell.id for cell in self.table.cells if cell.result.is_chartable)
+        return [
+            self.cell_verdicts[pk] for pk in charted_ids if pk in self.cell_verdicts
+        ]
 
     @property
     def weak_count(self) -> int:
         signs = verdicts.VERDICT_SIGNS
-        return sum(mark.is_weak and mark.verdict in signs for mark in self._shown_marks)
+        return sum(
+            verdict.is_weak and verdict.verdict in signs
+            for verdict in self._charted_verdicts
+        )
 
     @property
     def interval_style_notes(self) -> str:
         return verdicts.interval_style_notes(
-            {mark.interval_style for mark in self._shown_marks}
+            {verdict.interval_style for verdict in self._charted_verdicts}
         )
 
     @property
     def chart(self) -> Chart | None:
-        """The chart without hover texts; None for too many cells."""
+        """The chart without hover texts; None if there are too many cells."""
         if not 0 < self.table.ratio_count <= MAX_CHART_CELLS:
             return None
         table = search_rows(self.table, self.form.selection.search)
@@ -169,7 +174,7 @@ class ComparisonPage:
             table,
             self.form.selection.quantity,
             has_hover_texts=False,
-            marks=self.cell_verdicts,
+            cell_verdicts=self.cell_verdicts,
         )
 
     @property
@@ -179,59 +184,59 @@ class ComparisonPage:
         return "../cells/", f"/{query}"
 
 
-def comparison_page(study: Study, choice: ComparisonForm) -> ComparisonPage:
-    system, chosen = choice.baseline, choice.selection
-    is_energy = chosen.quantity == ENERGY
-    judged = None if is_energy else study_verdicts(study, system)
-    # The table shows symbols, the cards show the rest.
+def comparison_page(study: Study, form: ComparisonForm) -> ComparisonPage:
+    system, selection = form.baseline, form.selection
+    is_energy = selection.quantity == ENERGY
+    assessed = None if is_energy else study_verdicts(study, system)
+    # The table shows only ratios and verdict symbols; cards show full assessments.
     rows = comparison_rows(
         study,
-        systems=choice.facets.systems,
-        filters=chosen.cell_lookups(),
+        systems=form.facets.systems,
+        filters=selection.cell_lookups(),
         reference=ReferenceCells.load(study, system) if system else None,
-        table_ratios=judged.table_ratios() if judged else None,
+        table_ratios=assessed.table_ratios() if assessed else None,
     )
     if is_energy:
         rows = energy_rows(rows, cell_energies(study, system))
-    if judged:
-        marks = judged.cell_verdicts()
+    if assessed:
+        cell_verdicts = assessed.cell_verdicts()
     else:
-        # The table's symbols are about performance, not energy.
-        marks = {
+        # Verdict symbols mean slower or faster, so energies have no symbols.
+        cell_verdicts = {
             row.id: CellVerdict(
                 "", is_flagged=False, interval_style=assessment.interval_style
             )
             for row in rows
             if (assessment := row.result.assessment)
         }
-    table = selected_table(rows, chosen, marks)
-    if judged:
-        scopes = judged.count_scopes(cell.id for cell in table.cells)
+    table = selected_table(rows, selection, cell_verdicts)
+    if assessed:
+        scopes = assessed.count_scopes(cell.id for cell in table.cells)
     else:
         scopes = verdicts.count_verdict_scopes(
             cell.result.assessment for cell in table.cells
         )
     return ComparisonPage(
-        form=choice,
+        form=form,
         reference=system or study.reference_system,
         table=table,
-        cell_verdicts=marks,
+        cell_verdicts=cell_verdicts,
         verdict_scopes=verdicts.verdict_scopes_text(scopes),
     )
 
 
-# Widths in the style sheet, in rem.
+# Column widths for which the style sheet has a class.
 COLUMN_WIDTHS_REM: Final = (5, 6, 7, 8, 9, 10)
 CELL_PADDING_REM: Final = 1.0
 LARGE_CHARACTER_REM: Final = 0.52
 SMALL_CHARACTER_REM: Final = 0.385
-# Rows that a window shows; these are sent first.
 INITIAL_ROWS: Final = 12
-# Larger tables first send only cells for a few windows.
+"""Rows that fit in a window. A script adds the others after the page is shown."""
 MAX_INITIAL_TABLE: Final = 5_000
+"""Of tables with more cells, only `INITIAL_CELLS` are sent at first."""
 INITIAL_CELLS: Final = 1_200
-# Columns that fit on a sheet at a readable size.
 MAX_PRINT_COLUMNS: Final = 20
+"""Columns that fit on a sheet of paper at a readable size."""
 
 
 @dataclass(frozen=True)
@@ -244,7 +249,7 @@ class GroupRows:
 
 @dataclass(frozen=True)
 class GridRows:
-    """All rows, and the CSS class of the column width."""
+    """Rows of the table by group; ``width`` is the CSS class of the columns."""
 
     groups: tuple[GroupRows, ...]
     width: str
@@ -258,27 +263,30 @@ class GridRows:
 
 @formatting.cached_number_format()
 def grid_rows(page: ComparisonPage, *, includes_all: bool = True) -> GridRows:
-    """Return the rows; without ``includes_all``, limit large tables."""
-    chosen, table = page.form.selection, page.table
-    is_n_told = table.run_count is None
-    sent, left_out = list(table.groups), 0
+    """Return the rows of a table.
+
+    Without ``includes_all``, return only the first rows of a large table.
+    """
+    selection, table = page.form.selection, page.table
+    shows_n = table.run_count is None
+    sent_groups, omitted_count = list(table.groups), 0
     if not includes_all and table.cell_count > MAX_INITIAL_TABLE:
-        sent, left_out = _first_rows(page)
+        sent_groups, omitted_count = _first_rows(page)
     edges = [" edge" if column.is_edge else "" for column in table.head.columns]
     before, after = page.cell_url_parts
-    groups, left, longest = [], INITIAL_ROWS, 0.0
-    for group in map(with_readable_units, sent):
-        are_found = [matches_search(chosen.search, group, row) for row in group.rows]
+    groups, remaining, longest = [], INITIAL_ROWS, 0.0
+    for group in map(with_readable_units, sent_groups):
+        matches = [matches_search(selection.search, group, row) for row in group.rows]
         rows = []
-        for row, is_shown in zip(group.rows, are_found, strict=True):
+        for row, is_shown in zip(group.rows, matches, strict=True):
             decimals = row_decimals(row.cells)
             views = [
                 cell
                 and cell_view(
                     cell,
                     page.cell_verdicts.get(cell.id),
-                    chosen.quantity,
-                    shows_n=is_n_told,
+                    selection.quantity,
+                    shows_n=shows_n,
                     decimals=decimals,
                 )
                 for cell in row.cells
@@ -297,10 +305,12 @@ def grid_rows(page: ComparisonPage, *, includes_all: bool = True) -> GridRows:
                     ],
                 }
             )
-        ends = (end for end, is_shown in enumerate(are_found, start=1) if is_shown)
-        first = max(islice(ends, max(left, 0)), default=0)
-        left -= sum(are_found)
-        groups.append(GroupRows(group, rows[:first], rows[first:], any(are_found)))
+        ends = (end for end, is_shown in enumerate(matches, start=1) if is_shown)
+        initial_count = max(islice(ends, max(remaining, 0)), default=0)
+        remaining -= sum(matches)
+        groups.append(
+            GroupRows(group, rows[:initial_count], rows[initial_count:], any(matches))
+        )
     # All columns have the same width.
     needed_width = longest + CELL_PADDING_REM
     width = next(
@@ -310,26 +320,26 @@ def grid_rows(page: ComparisonPage, *, includes_all: bool = True) -> GridRows:
         tuple(groups),
         width=f"cells-{width}",
         is_too_wide_for_paper=len(table.head.columns) > MAX_PRINT_COLUMNS,
-        hidden_count=left_out,
+        hidden_count=omitted_count,
     )
 
 
 def _first_rows(page: ComparisonPage) -> tuple[list[CaseGroup], int]:
     q, table = page.form.selection.search, page.table
-    most = max(INITIAL_ROWS, INITIAL_CELLS // len(table.head.columns))
-    groups, left_out = [], 0
+    remaining = max(INITIAL_ROWS, INITIAL_CELLS // len(table.head.columns))
+    groups, omitted_count = [], 0
     for group in table.groups:
         rows = [row for row in group.rows if matches_search(q, group, row)]
-        if first := rows[:most]:
+        if first := rows[:remaining]:
             groups.append(replace(group, rows=tuple(first)))
-        most -= len(first)
-        left_out += len(rows) - len(first)
-    return groups, left_out
+        remaining -= len(first)
+        omitted_count += len(rows) - len(first)
+    return groups, omitted_count
 
 
 def _wanted_rem(view: CellView) -> float:
     small_characters = len(view.n) + 1 + 2 * len(view.verdict_sign)
-    # The values of two modes or a range may take two lines.
+    # The values of two modes, or of a range, may be on two lines.
     parts = view.main.split() if view.kind == "plain" else [view.main]
     large = (
         LARGE_CHARACTER_REM * max(map(len, parts), default=0)
@@ -344,25 +354,26 @@ def comparison_chart(
     show: str,
     *,
     has_hover_texts: bool = True,
-    marks: Mapping[int, CellVerdict] | None = None,
+    cell_verdicts: Mapping[int, CellVerdict] | None = None,
 ) -> Chart | None:
-    """Return a dot plot; None if there are no ratios or too many.
+    """Return a dot plot of a table's ratios; None if there are none or too many.
 
-    ``marks`` are the verdicts of cells without an assessment.
+    ``cell_verdicts`` are the verdicts, by cell ID, of cells without an assessment.
     """
     if table.ratio_count > MAX_CHART_CELLS:
         return None
     columns = table.head.columns
-    rows, places = charted_rows(table)
-    # Use as few facts as needed for two colors.
-    drawn = [columns[index] for index in places]
-    most = len(drawn[0].facts) if drawn else 0
+    rows, column_indexes = charted_rows(table)
+    # Each platform has a color. If there is only one platform, more facts distinguish
+    # the colors, as few as necessary.
+    charted_columns = [columns[index] for index in column_indexes]
+    max_depth = len(charted_columns[0].facts) if charted_columns else 0
     depths = (
         depth
-        for depth in range(most)
-        if len({_color_group(column, depth) for column in drawn}) > 1
+        for depth in range(max_depth)
+        if len({_color_group(column, depth) for column in charted_columns}) > 1
     )
-    depth = next(depths, most)
+    depth = next(depths, max_depth)
     series = [
         DotSeries(
             ", ".join(_fact_texts(column.facts[depth:])) or _color_group(column, depth),
@@ -379,7 +390,9 @@ def comparison_chart(
             ratio,
             names[index],
             cell_sentence(cell) if has_hover_texts else "",
-            mark.interval_style if (mark := cell_verdict(cell, marks or {})) else "",
+            verdict.interval_style
+            if (verdict := cell_verdict(cell, cell_verdicts or {}))
+            else "",
             cell.result.interval,
         )
         for line, (_group, row) in enumerate(rows)

@@ -28,22 +28,22 @@ from dashboard.kit.viewers import query_params, study_or_404, viewer_of
 from dashboard.pages.compare.page import comparison_chart, comparison_page, grid_rows
 
 
-# Browsers cache the page and its fragment separately.
+# The headers make browsers cache the page and its fragments separately.
 @vary_on_headers("HX-Request", "HX-Target")
 @cached_study_page
 def show_comparison(request: HttpRequest, lab: str, slug: str) -> ViewResult:
     study = study_or_404(viewer_of(request), lab, slug)
-    choice = comparison_form(study, query_params(request))
-    if choice.is_pair:
+    form = comparison_form(study, query_params(request))
+    if form.is_pair:
         pair_url = reverse("dashboard:system-pair", args=[lab, slug])
         return redirect(f"{pair_url}?{request.GET.urlencode()}")
     target = request.headers.get("HX-Target")
     if target == "medians":
-        medians = comparison_page(study, choice).medians
+        medians = comparison_page(study, form).medians
         return PageContent("compare/_medians.html", {"medians": medians})
 
     def content() -> dict[str, Any]:
-        page, query = comparison_page(study, choice), query_params(request)
+        page, query = comparison_page(study, form), query_params(request)
         return {
             "study": study,
             "page": page,
@@ -58,7 +58,7 @@ def show_comparison(request: HttpRequest, lab: str, slug: str) -> ViewResult:
     comparison = cached_fragment(request, version, "compare/_comparison.html", content)
     if target == "comparison":
         return HttpResponse(comparison)
-    context = {"study": study, "chooser": choice, "comparison": comparison}
+    context = {"study": study, "chooser": form, "comparison": comparison}
     return PageContent("compare/compare.html", context)
 
 
@@ -73,18 +73,18 @@ def _snippets(request: HttpRequest, study: Study) -> list[tuple[str, str, str]]:
 
 
 def draw_comparison(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
-    """Return the chart of the same query with hover texts."""
+    """Return the chart for the same query as the page, but with hover texts."""
     study = study_or_404(viewer_of(request), lab, slug)
-    judged = assessed_table(study, query_params(request))
-    chart = comparison_chart(judged.table, judged.quantity)
+    assessed = assessed_table(study, query_params(request))
+    chart = comparison_chart(assessed.table, assessed.quantity)
     return JsonResponse(plotly_figure(chart) if chart else {})
 
 
 @embeddable
 def embed_comparison(request: HttpRequest, lab: str, slug: str) -> PageContent:
     study = study_or_404(ANYONE, lab, slug)
-    judged = assessed_table(study, query_params(request))
-    chart = comparison_chart(judged.table, judged.quantity, has_hover_texts=False)
+    assessed = assessed_table(study, query_params(request))
+    chart = comparison_chart(assessed.table, assessed.quantity, has_hover_texts=False)
     return embedded_chart(
         request,
         chart,

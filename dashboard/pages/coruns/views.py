@@ -1,4 +1,4 @@
-"""Context of the page of a study's co-runs."""
+"""Template context for the page of a study's co-runs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
@@ -25,32 +25,32 @@ from dashboard.wording.coruns import corun_remarks, corun_summary
 def corun_page(
     _viewer: Viewer, study: Study, query: Mapping[str, str]
 ) -> dict[str, Any]:
-    compared, withheld = study_coruns(study), study.flags.cells_without_verdict()
-    cases = {corun.slots.case.pk: corun.slots.case for corun in compared.coruns}
-    directed = (case for case in cases.values() if case.better != "neither")
-    first = next(directed, None) or next(iter(cases.values()), None)
+    study_result, withheld = study_coruns(study), study.flags.cells_without_verdict()
+    cases = {corun.slots.case.pk: corun.slots.case for corun in study_result.coruns}
+    with_direction = (case for case in cases.values() if case.better != "neither")
+    first = next(with_direction, None) or next(iter(cases.values()), None)
     chosen = cases.get(parse_id(query.get("case", "")), first)
     parts = []
     # `study_coruns` sorts by component, then by case.
     for component, members in groupby(
-        compared.coruns, key=lambda corun: corun.slots.case.component
+        study_result.coruns, key=lambda corun: corun.slots.case.component
     ):
         coruns = list(members)
         rows = tuple(_case_rows(coruns, chosen))
-        answer = corun_summary(coruns, withheld)
-        parts.append({"component": component, "summary": answer, "cases": rows})
-    drawn: tuple[ChartWithTable, ...] = ()
+        summary = corun_summary(coruns, withheld)
+        parts.append({"component": component, "summary": summary, "cases": rows})
+    charts: tuple[ChartWithTable, ...] = ()
     if chosen:
         coruns = [
-            corun for corun in compared.coruns if corun.slots.case.pk == chosen.pk
+            corun for corun in study_result.coruns if corun.slots.case.pk == chosen.pk
         ]
-        curves = [curve for curve in compared.curves if curve.case.pk == chosen.pk]
-        drawn = corun_charts(coruns, curves)
+        curves = [curve for curve in study_result.curves if curve.case.pk == chosen.pk]
+        charts = corun_charts(coruns, curves)
     return {
         "parts": tuple(parts),
         "chosen": chosen,
         "tool": require_tool(chosen.tool).title if chosen else "",
-        "charts": drawn,
+        "charts": charts,
         "ignored_parameters": ignored_parameters(query, {"case": chosen.pk})
         if chosen
         else (),
@@ -61,23 +61,24 @@ def _case_rows(
     coruns: Sequence[CoRunResult], chosen: Case | None
 ) -> Iterator[dict[str, Any]]:
     for case_id, members in groupby(coruns, key=lambda corun: corun.slots.case.pk):
-        of_case = list(members)
-        case = of_case[0].slots.case
-        # The mean of times, the sum of rates.
+        case_coruns = list(members)
+        case = case_coruns[0].slots.case
+        # Times of several VMs are combined by their mean, rates by their sum.
         is_time = case.better == "lower"
-        together = [
-            corun.figures.mean if is_time else corun.figures.sum for corun in of_case
+        combined_values = [
+            corun.figures.mean if is_time else corun.figures.sum
+            for corun in case_coruns
         ]
         single_values = [
             slot.value
-            for corun in of_case
+            for corun in case_coruns
             for slot in corun.slots.slots
             if slot.figure.value_interval is None
         ]
-        decimals = formatting.shared_decimals([*together, *single_values])
+        decimals = formatting.shared_decimals([*combined_values, *single_values])
         rows = []
         for name, corun, value in zip(
-            corun_row_names(of_case), of_case, together, strict=True
+            corun_row_names(case_coruns), case_coruns, combined_values, strict=True
         ):
             figures = corun.figures
             slots = [

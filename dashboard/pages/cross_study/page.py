@@ -1,4 +1,4 @@
-"""Context of the page of systems side by side."""
+"""Template context for the page that compares systems of several studies."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -54,18 +54,18 @@ class CrossStudyPage:
 
     @cached_property
     def query(self) -> Mapping[str, list[str]]:
-        chosen = self.table.filters
-        parts: dict[str, list[str]] = {"host": [chosen.host]}
-        if chosen.work_class:
-            parts["work"] = [chosen.work_class]
-        if chosen.case_id:
-            parts["benchmark"] = [str(chosen.case_id)]
-        if chosen.hypervisors:
-            parts["hypervisor"] = sorted(chosen.hypervisors)
-        if chosen.guest:
-            parts["guest"] = [chosen.guest]
-        if chosen.reference:
-            parts["reference"] = [str(chosen.reference)]
+        filters = self.table.filters
+        parts: dict[str, list[str]] = {"host": [filters.host]}
+        if filters.work_class:
+            parts["work"] = [filters.work_class]
+        if filters.case_id:
+            parts["benchmark"] = [str(filters.case_id)]
+        if filters.hypervisors:
+            parts["hypervisor"] = sorted(filters.hypervisors)
+        if filters.guest:
+            parts["guest"] = [filters.guest]
+        if filters.reference:
+            parts["reference"] = [str(filters.reference)]
         return parts
 
     def query_string(self, **changes: str) -> str:
@@ -77,14 +77,14 @@ class CrossStudyPage:
 
     @property
     def menus(self) -> list[FilterMenu]:
-        chosen, facets = self.table.filters, self.table.facets
+        filters, facets = self.table.filters, self.table.facets
         hosts = {ALL_HOSTS: _("All machines")}
         for facet in facets.hosts:
             systems = ngettext("%(n)s system", "%(n)s systems", facet.systems)
             studies = ngettext("%(n)s study", "%(n)s studies", facet.studies)
             counts = (systems % {"n": facet.systems}, studies % {"n": facet.studies})
             hosts[facet.name] = f"{facet.host.slug} ({', '.join(counts)})"
-        menu = {"": _("All")}
+        all_option = {"": _("All")}
         works = {
             work: evidence.work_name(work)
             for work in WORK_CLASSES
@@ -96,14 +96,18 @@ class CrossStudyPage:
         }
         guests = {guest: guest for guest in facets.guests}
         host = FilterMenu.from_texts(
-            "host", _("Machine"), hosts, chosen.host, is_wide=True
+            "host", _("Machine"), hosts, filters.host, is_wide=True
         )
-        work, case = pgettext("class of work", "Work class"), str(chosen.case_id or "")
+        work, case = pgettext("class of work", "Work class"), str(filters.case_id or "")
         return [
-            replace(host, is_changed=False),  # a machine is always selected
-            FilterMenu.from_texts("work", work, menu | works, chosen.work_class),
-            FilterMenu.from_texts("benchmark", _("Benchmark"), menu | cases, case),
-            FilterMenu.from_texts("guest", _("Guest"), menu | guests, chosen.guest),
+            replace(host, is_changed=False),  # some choice of machine is always active
+            FilterMenu.from_texts("work", work, all_option | works, filters.work_class),
+            FilterMenu.from_texts(
+                "benchmark", _("Benchmark"), all_option | cases, case
+            ),
+            FilterMenu.from_texts(
+                "guest", _("Guest"), all_option | guests, filters.guest
+            ),
         ]
 
     @property
@@ -115,9 +119,9 @@ class CrossStudyPage:
     @cached_property
     def platforms(self) -> list[str]:
         counts: Counter[str] = Counter()
-        for answer in self.table.summaries.values():
-            for answer_range in answer.ranges:
-                counts[answer_range.name] += answer_range.systems
+        for summary in self.table.summaries.values():
+            for platform_range in summary.ranges:
+                counts[platform_range.name] += platform_range.systems
         return sorted(counts, key=lambda name: (-counts[name], name))
 
     @cached_property
@@ -125,9 +129,9 @@ class CrossStudyPage:
         table, platforms = self.table, self.platforms
         work_class = table.summary.work_class if table.summary else ""
         hypervisors = {
-            answer_range.name: answer_range.hypervisor
-            for answer in table.summaries.values()
-            for answer_range in answer.ranges
+            platform_range.name: platform_range.hypervisor
+            for summary in table.summaries.values()
+            for platform_range in summary.ranges
         }
         return [
             {
@@ -145,18 +149,20 @@ class CrossStudyPage:
 
     @property
     def host_spans(self) -> list[dict[str, Any]]:
-        def place(side: SystemInStudy) -> tuple[str, str]:
+        def host_and_guest(side: SystemInStudy) -> tuple[str, str]:
             return side.system.host.slug, side.guest_label
 
         return [
             {"host": host, "guest": guest, "width": len(list(members))}
-            for (host, guest), members in groupby(self.table.columns, key=place)
+            for (host, guest), members in groupby(
+                self.table.columns, key=host_and_guest
+            )
         ]
 
     @cached_property
     def column_heads(self) -> list[dict[str, Any]]:
-        chosen = self.table.filters.reference
-        places = [
+        reference = self.table.filters.reference
+        groups = [
             (side.system.host_id, side.guest_label) for side in self.table.columns
         ]
         return [
@@ -164,16 +170,16 @@ class CrossStudyPage:
                 "side": side,
                 "comparability": _pair_comparability(side, pair),
                 "reference_url": self.query_string(
-                    reference="" if side.key == chosen else str(side.key)
+                    reference="" if side.key == reference else str(side.key)
                 ),
-                "is_chosen": side.key == chosen,
-                "is_edge": index != before,
+                "is_chosen": side.key == reference,
+                "is_edge": group != previous_group,
             }
-            for side, pair, index, before in zip(
+            for side, pair, group, previous_group in zip(
                 self.table.columns,
                 self.table.pairs,
-                places,
-                [*places[:1], *places],
+                groups,
+                [*groups[:1], *groups],
                 strict=False,
             )
         ]
@@ -246,7 +252,11 @@ class CrossStudyPage:
         return {"label": row.case.label, "more": more, "cells": cells}
 
     def _missing_result_url(self, case: Case, side: SystemInStudy, what: str) -> str:
-        """Return the URL of a new plan, else of an upload."""
+        """Return the URL of the form to add a missing result.
+
+        It is a plan if the user may create one and agents can run the tool, else an
+        upload.
+        """
         if side.study.lab_id not in self.prefilled_links.editable_lab_ids:
             return self.prefilled_links.upload_url(
                 hypervisor=side.system.hypervisor,
@@ -308,13 +318,17 @@ class CrossStudyPage:
 
     @cached_property
     def plan_url(self) -> str:
-        """URL of a prefilled plan, for editors."""
-        here = reverse("dashboard:cross-study") + self.query_string()
+        """URL of a plan for missing results, or of the sign-in page."""
+        this_url = reverse("dashboard:cross-study") + self.query_string()
         if self.person is None:
-            return f"{reverse('dashboard:login')}?{urlencode({'next': here})}"
+            return f"{reverse('dashboard:login')}?{urlencode({'next': this_url})}"
         labs = self.prefilled_links.editable_lab_ids
-        own = [side for side in self.table.columns if side.study.lab_id in labs]
-        study = own[0].study if own else self.prefilled_links.newest_editable_study
+        own_columns = [side for side in self.table.columns if side.study.lab_id in labs]
+        study = (
+            own_columns[0].study
+            if own_columns
+            else self.prefilled_links.newest_editable_study
+        )
         work = self.table.filters.work_class
         return self.prefilled_links.plan_url(
             study,
@@ -324,7 +338,7 @@ class CrossStudyPage:
         )
 
     def _systems_with_few_runs(self, study: Study) -> set[int]:
-        """Return the IDs of systems with too few runs."""
+        """Return the IDs of the lab's systems that have results with too few runs."""
         return {
             side.system.pk
             for index, side in enumerate(self.table.columns)
@@ -338,39 +352,41 @@ def _has_too_few_runs(cell: CrossStudyCell | None) -> bool:
 
 
 def _work_cell(
-    answer: WorkClassSummary, platform: str, hypervisor: str
+    summary: WorkClassSummary, platform: str, hypervisor: str
 ) -> dict[str, Any]:
-    left_out = answer.impossible_by_platform.get(platform, 0)
-    without = (
+    excluded_count = summary.impossible_by_platform.get(platform, 0)
+    excluded_text = (
         ngettext(
-            "%(n)s invalid result excluded", "%(n)s invalid results excluded", left_out
+            "%(n)s invalid result excluded",
+            "%(n)s invalid results excluded",
+            excluded_count,
         )
-        % {"n": left_out}
-        if left_out
+        % {"n": excluded_count}
+        if excluded_count
         else ""
     )
     cell = {
-        "label": f"{platform}, {evidence.work_name(answer.work_class)}",
-        "add_url": question_url(Question(hypervisor, answer.work_class)) + "#add-data",
-        "detail": without,
+        "label": f"{platform}, {evidence.work_name(summary.work_class)}",
+        "add_url": question_url(Question(hypervisor, summary.work_class)) + "#add-data",
+        "detail": excluded_text,
     }
-    for answer_range in answer.ranges:
-        if answer_range.name == platform:
+    for platform_range in summary.ranges:
+        if platform_range.name == platform:
             n = ngettext(
-                "%(n)s configuration", "%(n)s configurations", answer_range.systems
+                "%(n)s configuration", "%(n)s configurations", platform_range.systems
             )
             flagged = (
-                _("%(n)s flagged") % {"n": answer_range.flagged}
-                if answer_range.flagged
+                _("%(n)s flagged") % {"n": platform_range.flagged}
+                if platform_range.flagged
                 else ""
             )
-            notes = ", ".join(filter(None, (flagged, without)))
-            configurations = n % {"n": answer_range.systems}
+            notes = ", ".join(filter(None, (flagged, excluded_text)))
+            configurations = n % {"n": platform_range.systems}
             return cell | {
-                "performance": platform_range_text(answer_range),
+                "performance": platform_range_text(platform_range),
                 "detail": f"{configurations} ({notes})" if notes else configurations,
-                "shade": formatting.ratio_shade(exp(answer_range.log_mean)),
-                "is_hollow": answer_range.is_single_run,
+                "shade": formatting.ratio_shade(exp(platform_range.log_mean)),
+                "is_hollow": platform_range.is_single_run,
             }
     return cell
 

@@ -1,4 +1,4 @@
-"""Systems of different studies side by side."""
+"""Pages that compare systems of different studies."""
 
 from collections import Counter
 from typing import Any
@@ -53,7 +53,7 @@ def cross_study_pair(pair: SystemPair) -> dict[str, Any]:
         (group.group, [_line(pair, row, axis) for row in group.rows])
         for group in pair.groups
     ]
-    judged = (line["judgement"] for _group, lines in groups for line in lines)
+    assessments = (line["assessment"] for _group, lines in groups for line in lines)
     return {
         "pair": pair,
         "comparability": comparability_details(pair.one.study, pair.comparability),
@@ -61,12 +61,12 @@ def cross_study_pair(pair: SystemPair) -> dict[str, Any]:
         "names": [wording.system_name(side.system) for side in sides],
         "is_emulated": any(side.system.is_emulated for side in sides),
         "swapped": f"?{urlencode(keys)}",
-        # The second system among all others of its machine.
+        # All systems of the second system's machine, compared with it.
         "whole": f"{reverse('dashboard:cross-study')}?{urlencode(table_query)}",
         "margin_percent": formatting.number(100 * pair.margin),
         "verdicts": dict(
             Counter(
-                assessment.verdict for assessment in judged if assessment
+                assessment.verdict for assessment in assessments if assessment
             ).most_common()
         ),
         "groups": groups,
@@ -74,28 +74,30 @@ def cross_study_pair(pair: SystemPair) -> dict[str, Any]:
 
 
 def _line(pair: SystemPair, row: PairRow, axis: float) -> dict[str, Any]:
-    direct, judgement, bar = row.direct, None, None
+    direct, assessment, bar = row.direct, None, None
     ratio = shade = interval = state = natives = ""
     if direct:
-        judgement = charted_assessment(direct)
+        assessment = charted_assessment(direct)
         ratio = ratio_text(direct, "") or ratio_range_text(direct, "")
         if direct.result.ratio is not None:
             shade = formatting.ratio_shade(direct.result.ratio)
         interval = displayed_interval(direct, "")
-        if judgement:
-            bar = interval_bar(judgement, pair.margin, axis)
+        if assessment:
+            bar = interval_bar(assessment, pair.margin, axis)
         if not ratio:
             state = wording.translate_text(direct.result.reason)
     elif row.indirect:
         ratio = formatting.ratio(row.indirect.ratio)
         if row.indirect.interval is not None:
             interval = wording.range_text(*map(formatting.ratio, row.indirect.interval))
-    apart = max(row.native_means) / min(row.native_means) if row.native_means else 1.0
+    native_ratio = (
+        max(row.native_means) / min(row.native_means) if row.native_means else 1.0
+    )
     if (
         row.native_means
         and row.one
         and not pair.is_incomparable
-        and apart > 1 + pair.margin
+        and native_ratio > 1 + pair.margin
     ):
         unit = row.one.result.unit
         value, other_value = (wording.quantity(mean, unit) for mean in row.native_means)
@@ -110,7 +112,7 @@ def _line(pair: SystemPair, row: PairRow, axis: float) -> dict[str, Any]:
         "shade": shade,
         "interval": interval,
         "bar": bar,
-        "judgement": judgement,
+        "assessment": assessment,
         "state": state,
         "natives": natives,
     }
@@ -132,10 +134,10 @@ def _side(side: SystemInStudy, row: ComparisonRow | None) -> dict[str, Any] | No
 
 @cached_page
 def show_cross_study(request: HttpRequest) -> PageContent:
-    """Show all results for a machine or a class of work."""
+    """Show the results of a machine, or of all machines, in all visible studies."""
     query = query_params(request)
     reference = query.get("reference", "")
-    choice = CrossStudyFilters(
+    filters = CrossStudyFilters(
         host=query.get("host", ""),
         work_class=query.get("work", ""),
         case_id=parse_id(query.get("benchmark", "")) or None,
@@ -148,19 +150,22 @@ def show_cross_study(request: HttpRequest) -> PageContent:
         reference=SystemInStudyKey.parse(reference),
         page=parse_id(query.get("page", "")) or 1,
     )
-    if choice.work_class and choice.work_class not in WORK_CLASSES:
+    if filters.work_class and filters.work_class not in WORK_CLASSES:
         raise Http404(_("Work class not found."))
-    if reference and choice.reference is None:
+    if reference and filters.reference is None:
         raise Http404(_("System not found."))
     viewer = viewer_of(request)
-    table = cross_study_table(viewer, choice)
+    table = cross_study_table(viewer, filters)
     page = CrossStudyPage(table, signed_in_user(request))
     return PageContent("cross_study/cross_study.html", {"page": page})
 
 
 @cached_page
 def show_cross_study_pair(request: HttpRequest) -> PageContent:
-    """Show two systems case by case; on two machines, relative to native."""
+    """Compare two systems benchmark by benchmark.
+
+    On different machines, compare their performance relative to native.
+    """
     viewer, query = viewer_of(request), query_params(request)
     keys = (SystemInStudyKey.parse(query.get(name, "")) for name in ("first", "second"))
     system, other_system = (find_system_in_study(viewer, key) for key in keys)

@@ -1,4 +1,4 @@
-"""All data as files."""
+"""Download of all data as files."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -27,7 +27,7 @@ FORM_NAMES = {"csv": "CSV", "ndjson": "NDJSON", "parquet": "Parquet"}
 
 
 class IsoDateInput(forms.DateInput):
-    """A date input. Browsers reject other formats."""
+    """Date input with dates in ISO 8601, the only format that browsers accept."""
 
     input_type = "date"
 
@@ -82,7 +82,7 @@ class DataFilterForm(forms.Form):
 
     def clean_until(self) -> date | None:
         day: date | None = self.cleaned_data["until"]
-        # The next day must exist, too.
+        # The selection ends at the next day, which must exist, too.
         if day == date.max:
             raise forms.ValidationError(_("Choose an earlier date."))
         return day

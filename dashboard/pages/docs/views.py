@@ -59,13 +59,13 @@ DOC_SECTIONS: Final[dict[Text, dict[str, Text]]] = {
         "pythons": _("Python versions that were tested."),
     },
 }
-"""Documents by section. All others are decisions or figures."""
+"""Documents by section of the list. The others are design decisions and figures."""
 FIGURES_FOLDER: Final = "figures/"
 DOCS_FOLDER: Final = Path(settings.BASE_DIR) / "docs"
 IMAGE_SUFFIX: Final = ".png"
 MAX_HITS: Final = 20
 MAX_HEADING_LEVEL: Final = 4
-"""Headings up to this level have an anchor."""
+"""Headings of this level and above have an anchor."""
 TITLE_TOKENS: Final = 3
 HEADING = re.compile(rf"(#{{1,{MAX_HEADING_LEVEL}}}) +(.+)")
 FENCE = re.compile(r"\s*```")
@@ -91,27 +91,29 @@ select place, ts_headline('english', body, asked.words,
   'StartSel=\x02, StopSel=\x03, MaxWords=32, MinWords=16')
 from best, asked order by rank desc, place
 """
-"""Sections that contain all words (stemmed); headings count more."""
+"""Find the sections that contain all words in any form; headings weigh more."""
 
 
 def show_docs(request: HttpRequest) -> HttpResponse:
     words = query_params(request).get("q", "").strip()
-    books = doc_pages()
-    shelves = {
-        title: [(books[name], purpose) for name, purpose in shelf.items()]
-        for title, shelf in DOC_SECTIONS.items()
+    documents = doc_pages()
+    doc_sections = {
+        title: [(documents[name], purpose) for name, purpose in purposes.items()]
+        for title, purposes in DOC_SECTIONS.items()
     }
-    placed = {name for shelf in DOC_SECTIONS.values() for name in shelf}
-    further_docs = [(book, "") for name, book in books.items() if name not in placed]
-    shelves[_("Design decisions")] = [
-        row for row in further_docs if not row[0].name.startswith(FIGURES_FOLDER)
+    listed_names = {name for purposes in DOC_SECTIONS.values() for name in purposes}
+    other_documents = [
+        (book, "") for name, book in documents.items() if name not in listed_names
     ]
-    shelves[_("Measured figures")] = [
-        row for row in further_docs if row[0].name.startswith(FIGURES_FOLDER)
+    doc_sections[_("Design decisions")] = [
+        row for row in other_documents if not row[0].name.startswith(FIGURES_FOLDER)
+    ]
+    doc_sections[_("Measured figures")] = [
+        row for row in other_documents if row[0].name.startswith(FIGURES_FOLDER)
     ]
     context = {
         "query": words,
-        "doc_sections": shelves,
+        "doc_sections": doc_sections,
         "found": search_docs(words) if words else [],
     }
     return render(request, "docs/docs.html", context)
@@ -142,33 +144,36 @@ class DocSection:
 
 @dataclass(frozen=True, slots=True)
 class DocPage:
-    """A document; ``name`` is its path without ``.md``."""
+    """A document; ``name`` is its path in `docs/` without ``.md``."""
 
     name: str
     source: str
-    parts: tuple[DocSection, ...]
+    sections: tuple[DocSection, ...]
 
     @property
     def title(self) -> str:
-        return self.parts[0].heading
+        return self.sections[0].heading
 
     @property
     def contents(self) -> list[DocSection]:
-        return [part for part in self.parts if part.level == 2]
+        return [part for part in self.sections if part.level == 2]
 
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """Matching section; ``excerpt`` alternates plain and matching texts."""
+    """A section that matches a search.
 
-    manual: DocPage
-    part: DocSection
+    The texts of ``excerpt`` are, in turn, before a match and the match itself.
+    """
+
+    document: DocPage
+    section: DocSection
     excerpt: tuple[str, ...]
 
 
 @lru_cache(maxsize=1)
 def doc_pages() -> Mapping[str, DocPage]:
-    """Return documents by name, read once per process."""
+    """Return all documents by name. They are read once per process."""
     sources = {
         path.relative_to(DOCS_FOLDER).with_suffix("").as_posix(): path.read_text()
         for path in sorted(DOCS_FOLDER.rglob("*.md"))
@@ -181,28 +186,28 @@ def doc_pages() -> Mapping[str, DocPage]:
 
 @lru_cache(maxsize=64)
 def doc_html(name: str) -> str:
-    """Return a document's HTML, rendered once per process."""
-    books = doc_pages()
-    return render_markdown(books[name].source, posixpath.dirname(name), books)
+    """Return a document as HTML. It is rendered once per process."""
+    documents = doc_pages()
+    return render_markdown(documents[name].source, posixpath.dirname(name), documents)
 
 
 def render_markdown(
     source: str, folder: str = "", doc_names: Collection[str] = ()
 ) -> str:
-    """Return HTML without the title; links lead to our pages."""
-    reader = MarkdownIt("commonmark", {"html": False}).enable("table")
-    reader.use(anchors_plugin, max_level=MAX_HEADING_LEVEL)
-    reader.add_render_rule("table_open", _table_begins)
-    reader.add_render_rule("table_close", lambda *_: "</table></div>\n")
-    tokens = reader.parse(source)
+    """Return Markdown as HTML, without the title and with links to our pages."""
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    parser.use(anchors_plugin, max_level=MAX_HEADING_LEVEL)
+    parser.add_render_rule("table_open", _table_begins)
+    parser.add_render_rule("table_close", lambda *_: "</table></div>\n")
+    tokens = parser.parse(source)
     for token in tokens:
         _adapt_token(token, folder, doc_names)
     _label_tables(tokens)
-    return str(reader.renderer.render(tokens[TITLE_TOKENS:], reader.options, {}))
+    return str(parser.renderer.render(tokens[TITLE_TOKENS:], parser.options, {}))
 
 
 def doc_sections(source: str) -> Iterator[DocSection]:
-    """Yield each heading with its text; raise ValueError without a title."""
+    """Yield the sections of a document; raise ValueError if it has no title."""
     if not HEADING.match(source):
         raise ValueError("A document begins with its title.")
     heading, anchor, level, lines = "", "", 0, list[str]()
@@ -210,24 +215,30 @@ def doc_sections(source: str) -> Iterator[DocSection]:
     is_code = False
     for line in source.splitlines():
         is_code ^= bool(FENCE.match(line))
-        if is_code or not (begins := HEADING.fullmatch(line)):
+        if is_code or not (heading_match := HEADING.fullmatch(line)):
             lines.append("" if FENCE.match(line) else line)
             continue
         if heading:
             yield DocSection(anchor, heading, level, _plain_text(lines))
-        level, heading, lines = len(begins[1]), _plain_text([begins[2]]), []
+        level, heading, lines = (
+            len(heading_match[1]),
+            _plain_text([heading_match[2]]),
+            [],
+        )
         anchor = unique_slug(slugify(heading), anchors)
     yield DocSection(anchor, heading, level, _plain_text(lines))
 
 
 def search_docs(words: str) -> list[SearchHit]:
     """Return the matching sections, best match first."""
-    places = [
-        (document, part) for document in doc_pages().values() for part in document.parts
+    sections = [
+        (document, part)
+        for document in doc_pages().values()
+        for part in document.sections
     ]
     parameters: dict[str, Any] = {
-        "headings": [f"{document.title} {part.heading}" for document, part in places],
-        "bodies": [part.text for _, part in places],
+        "headings": [f"{document.title} {part.heading}" for document, part in sections],
+        "bodies": [part.text for _, part in sections],
         "words": words.replace("\0", ""),
         "most": MAX_HITS,
     }
@@ -236,7 +247,7 @@ def search_docs(words: str) -> list[SearchHit]:
         rows = cursor.fetchall()
     hits = []
     for number, excerpt in rows:
-        document, part = places[number - 1]
+        document, part = sections[number - 1]
         hits.append(SearchHit(document, part, tuple(re.split("[\x02\x03]", excerpt))))
     return hits
 
@@ -246,7 +257,7 @@ def _plain_text(lines: list[str]) -> str:
 
 
 def _adapt_token(token: Token, folder: str, doc_names: Collection[str]) -> None:
-    """Adapt links, images and styles to our pages."""
+    """Change the links, images and styles of a token so that they fit our pages."""
     if token.attrs.pop("style", None) == "text-align:right":
         token.attrSet("class", "num")
     if token.type == "link_open":
@@ -295,7 +306,7 @@ def _address(target: str, folder: str, doc_names: Collection[str]) -> str:
 def _table_begins(
     _reader: object, tokens: Sequence[Token], index: int, *_: object
 ) -> str:
-    # Wide tables scroll horizontally, also by keyboard.
+    # Wide tables scroll horizontally. The tab index allows scrolling by keyboard.
     name = f'aria-labelledby="{tokens[index].attrGet("aria-labelledby")}"'
     return (
         f'<div class="scroll" tabindex="0" role="group" {name}>'

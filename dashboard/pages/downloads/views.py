@@ -18,21 +18,21 @@ from dashboard.kit.routes import page
 from dashboard.kit.viewers import query_params, study_or_404, viewer_of
 
 
-def _csv(judged: AssessedTable, source: ExportSource) -> str:
-    return table_csv(judged.table, asdict(source))
+def _csv(assessed: AssessedTable, source: ExportSource) -> str:
+    return table_csv(assessed.table, asdict(source))
 
 
-def _json(judged: AssessedTable, source: ExportSource) -> str:
+def _json(assessed: AssessedTable, source: ExportSource) -> str:
     document = {
         "title": source.title,
         "url": source.url,
-        "filters": judged.active_filters,
+        "filters": assessed.active_filters,
         "view": source.quantity,
         "compared_with": source.compared_with,
         "created_on": source.created_on,
         "equivalence_margin_percent": source.equivalence_margin_percent,
         "tested_cells": source.tested_count,
-        "cells": list(comparison_records(judged.table)),
+        "cells": list(comparison_records(assessed.table)),
     }
     # NaN is not valid JSON.
     return json.dumps(document, ensure_ascii=False, allow_nan=False)
@@ -55,11 +55,13 @@ def export_comparison(
     if form not in COMPARISON_FORMATS:
         raise Http404("Unknown file format.")
     study = study_or_404(viewer_of(request), lab, slug)
-    judged = assessed_table(study, query_params(request))
-    source = export_source(request, study, judged)
-    of_what = "" if judged.quantity == RELATIVE_PERFORMANCE else f"-{judged.quantity}"
-    text = COMPARISON_FORMATS[form](judged, source)
-    return _file(text, f"{study.slug}{of_what}", form)
+    assessed = assessed_table(study, query_params(request))
+    source = export_source(request, study, assessed)
+    suffix = (
+        "" if assessed.quantity == RELATIVE_PERFORMANCE else f"-{assessed.quantity}"
+    )
+    text = COMPARISON_FORMATS[form](assessed, source)
+    return _file(text, f"{study.slug}{suffix}", form)
 
 
 def export_citation(
@@ -73,8 +75,8 @@ def export_citation(
 
 
 def _file(text: str, name: str, form: str) -> HttpResponse:
-    attached = {"Content-Disposition": f'attachment; filename="{name}.{form}"'}
-    return HttpResponse(text, content_type=MEDIA_TYPES[form], headers=attached)
+    headers = {"Content-Disposition": f'attachment; filename="{name}.{form}"'}
+    return HttpResponse(text, content_type=MEDIA_TYPES[form], headers=headers)
 
 
 urlpatterns = [

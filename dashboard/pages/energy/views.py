@@ -1,4 +1,4 @@
-"""Context of a study's energy page."""
+"""Template context for a study's energy page."""
 
 from collections.abc import Mapping
 from itertools import starmap
@@ -46,12 +46,12 @@ def power_log_context(study: Study, query: Mapping[str, str]) -> dict[str, Any]:
     matching = (work for work in works if (work.lead_run.pk, work.meter.pk) == key)
     measured = (work for work in works if work.energy.energy_j is not None)
     chosen = next(matching, None) or next(measured, None) or next(iter(works), None)
-    drawn = work_power(chosen) if chosen else None
+    metered = work_power(chosen) if chosen else None
     rows = tuple(_row(work, names, work is chosen) for work in works)
     return {
         "workloads": list(starmap(_metered_workload, enumerate(tables))),
         "rows": rows,
-        "power": power_log_chart(drawn) if drawn else None,
+        "power": power_log_chart(metered) if metered else None,
         "chosen": next((row for row in rows if row["is_chosen"]), None),
         "together": sum(work.energy.is_shared for work in works),
     }
@@ -158,17 +158,17 @@ def _work_chart(workload: LoggedTable, names: Mapping[int, str]) -> ChartWithTab
     systems = workload.systems
     is_counted = all(system.joules_per_operation is not None for system in systems)
     if is_counted:
-        above: list[float | None] = []
+        above_idle: list[float | None] = []
         for system in systems:
             above_j, whole_j = system.above_idle_j, system.energy_j
-            # Idle power was measured at another time: light work may use less.
-            above.append(
+            # Idle power is measured at another time, so light work may use less.
+            above_idle.append(
                 (system.joules_per_operation or 0.0) * max(above_j, 0.0) / whole_j
                 if above_j is not None and whole_j
                 else None
             )
         costs = [system.joules_per_operation for system in systems]
-        bars = [(_("J per operation"), costs), (_("above idle"), above)]
+        bars = [(_("J per operation"), costs), (_("above idle"), above_idle)]
     else:
         bars = [
             (_("energy of the work"), [system.energy_j for system in systems]),
@@ -217,11 +217,11 @@ def energy_page(
     _viewer: Viewer, study: Study, query: Mapping[str, str]
 ) -> dict[str, Any]:
     text, waiting_w = query.get("idle_w", ""), None
-    # int() raises for thousands of digits.
+    # int() raises an error for thousands of digits.
     if text.isascii() and text.isdigit() and len(text) < 8:
         waiting_w = min(int(text), MAX_IDLE_W)
     energy = study_energy(study, waiting_w)
-    # Raw output that can be parsed again.
+    # Only logs that were uploaded as raw output can be parsed again for the chart.
     readable = [
         reading
         for reading in energy.readings

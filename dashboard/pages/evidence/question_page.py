@@ -1,4 +1,4 @@
-"""Context of the page of one question."""
+"""Template context for the page of one question: a hypervisor and a work class."""
 
 from __future__ import annotations
 
@@ -47,25 +47,29 @@ def question_page(
     query: Mapping[str, str],
     person: User | None = None,
 ) -> dict[str, Any]:
-    filling = PrefilledLinks(person)
+    links = PrefilledLinks(person)
     with_flagged = query.get("flagged") == "include"
-    by = query.get("by", "")
-    by = by if by in evidence.SUBGROUP_NAMES else "benchmark"
+    grouping = query.get("by", "")
+    grouping = grouping if grouping in evidence.SUBGROUP_NAMES else "benchmark"
     parts = [study_average.average for study_average in averages]
     pooled = synthesis(parts, with_flagged=with_flagged)
     alternative = pooled
     if any(part.exclusion == FLAGGED for part in parts):
         alternative = synthesis(parts, with_flagged=not with_flagged)
-    heaviest = _heaviest(pooled.pool.weights)
-    spread = machine_heterogeneity(pooled.machines, heaviest)
-    heaviest += [
+    shown_indexes = _heaviest(pooled.pool.weights)
+    spread = machine_heterogeneity(pooled.machines, shown_indexes)
+    shown_indexes += [
         len(pooled.machines) + index
         for index in _heaviest(pooled.single_run_pool.weights)
     ]
-    everybody = weighted_machines(pooled, spread)
-    machines = [everybody[index] for index in heaviest]
+    all_machines = weighted_machines(pooled, spread)
+    machines = [all_machines[index] for index in shown_indexes]
     record = pooled_record(question, averages, pooled, spread, machines)
-    chosen = {"hypervisor": question.hypervisor, "work": question.work_class, **query}
+    link_query = {
+        "hypervisor": question.hypervisor,
+        "work": question.work_class,
+        **query,
+    }
     return {
         "question": question,
         "work": evidence.work_name(question.work_class),
@@ -81,12 +85,12 @@ def question_page(
         "flagged": (
             Chip(
                 _("Without flagged results"),
-                query_string(chosen, flagged=""),
+                query_string(link_query, flagged=""),
                 not with_flagged,
             ),
             Chip(
                 _("With flagged results"),
-                query_string(chosen, flagged="include"),
+                query_string(link_query, flagged="include"),
                 with_flagged,
             ),
         ),
@@ -99,21 +103,21 @@ def question_page(
         "by": tuple(
             Chip(
                 str(evidence.SUBGROUP_NAMES[name]),
-                query_string(chosen, by=name),
-                name == by,
+                query_string(link_query, by=name),
+                name == grouping,
             )
             for name in evidence.SUBGROUP_NAMES
         ),
-        "by_name": str(evidence.SUBGROUP_NAMES[by]),
-        "subgroups": tuple(_subgroups(averages, by, with_flagged=with_flagged)),
+        "by_name": str(evidence.SUBGROUP_NAMES[grouping]),
+        "subgroups": tuple(_subgroups(averages, grouping, with_flagged=with_flagged)),
         "left_out": tuple(_exclusion_lines(pooled, averages)),
         "tools": _tools(question.work_class),
         "is_pooled": any(
             pool.mean is not None and pool.machine_count > 1
             for pool in (pooled.pool, pooled.single_run_pool)
         ),
-        "plan": filling.hypervisor_plan_url(*question),
-        "upload": filling.upload_url(hypervisor=question.hypervisor),
+        "plan": links.hypervisor_plan_url(*question),
+        "upload": links.upload_url(hypervisor=question.hypervisor),
     }
 
 
@@ -122,20 +126,20 @@ def _lines(
     machines: Iterable[WeightedMachine],
     averages: Sequence[StudyAverage],
 ) -> Iterable[dict[str, Any]]:
-    by_unit: dict[Hashable, list[StudyAverage]] = defaultdict(list)
+    averages_by_machine: dict[Hashable, list[StudyAverage]] = defaultdict(list)
     for study_average in averages:
         if study_average.average.exclusion not in pooled.excluded_counts:
-            by_unit[study_average.average.machine].append(study_average)
+            averages_by_machine[study_average.average.machine].append(study_average)
     for machine in machines:
-        unit = machine.machine
+        effect = machine.machine
         members = [
             study_average
-            for study_average in by_unit[unit.key]
-            if unit.includes(study_average.average)
+            for study_average in averages_by_machine[effect.key]
+            if effect.includes(study_average.average)
         ]
         yield {
             "name": members[0].host.title or members[0].host.slug,
-            "lab": unit.lab,
+            "lab": effect.lab,
             "studies": tuple(dict.fromkeys(map(_study_link, members))),
             "benchmarks": ", ".join(
                 dict.fromkeys(
@@ -143,16 +147,16 @@ def _lines(
                     for member in members
                 )
             ),
-            "ratio": evidence.log_ratio_text(unit.log_ratio, unit.interval),
-            "interval": evidence.log_interval_text(unit.interval) or DASH,
+            "ratio": evidence.log_ratio_text(effect.log_ratio, effect.interval),
+            "interval": evidence.log_interval_text(effect.interval) or DASH,
             "ratios": _range_text(members),
             "weight": formatting.percent(machine.weight) if machine.is_pooled else DASH,
             "without": DASH
             if machine.mean_without is None
             else evidence.log_ratio_text(machine.mean_without),
             "cells": _cell_links(members),
-            "cell_count": unit.cell_count,
-            "is_hollow": unit.variance is None,
+            "cell_count": effect.cell_count,
+            "is_hollow": effect.variance is None,
         }
 
 
@@ -187,7 +191,7 @@ def _study_link(study_average: StudyAverage) -> CellLink:
 def _cell_links(members: Iterable[StudyAverage]) -> tuple[CellLink, ...]:
     links = [
         (
-            # A bare number is meaningless in a list of links.
+            # In a screen reader's list of links, a number alone would be meaningless.
             _("Result %(number)s") % {"number": pk},
             reverse(
                 "dashboard:cell",
@@ -229,7 +233,7 @@ def _figures(
     )
     yield (
         _("Pooled mean (DerSimonian and Laird)"),
-        # Show the same number of digits as the other estimate.
+        # The interval of the REML mean sets the digits, so that both can be compared.
         evidence.log_ratio_text(spread.mean_dl, pool.interval),
     )
 
@@ -244,8 +248,8 @@ def _subgroups(
         for study_average in own
     )
     for name, pooled in syntheses_by_question(parts, with_flagged=with_flagged).items():
-        figure, _beside = evidence.matrix_entry(pooled)
-        if not figure:
+        ratio, _detail = evidence.matrix_entry(pooled)
+        if not ratio:
             continue
         pool = pooled.main_pool
         own = pooled.machines[0].interval if len(pooled.machines) == 1 else None
@@ -253,7 +257,7 @@ def _subgroups(
             "name": evidence.metric_title(*groups[name][0].average.benchmark)
             if by == "benchmark"
             else name or _("not reported"),
-            "ratio": figure,
+            "ratio": ratio,
             "interval": evidence.log_interval_text(pool.interval or own) or DASH,
             "predicted": evidence.log_interval_text(pool.predicted) or DASH,
             "machines": evidence.machine_counts_text(pooled),
@@ -266,17 +270,17 @@ def _exclusion_lines(
     lines: dict[tuple[int, str, str], list[StudyAverage]] = defaultdict(list)
     for study_average in averages:
         if study_average.average.exclusion in pooled.excluded_counts:
-            place = (
+            key = (
                 study_average.study.pk,
                 evidence.metric_title(*study_average.average.benchmark),
                 study_average.average.exclusion,
             )
-            lines[place].append(study_average)
-    for (_study, benchmark, obstacle), members in lines.items():
+            lines[key].append(study_average)
+    for (_study, benchmark, exclusion), members in lines.items():
         yield {
             "study": _study_link(members[0]),
             "benchmark": benchmark,
-            "why": str(evidence.EXCLUSION_TEXTS[obstacle]),
+            "why": str(evidence.EXCLUSION_TEXTS[exclusion]),
             "ratios": _range_text(members),
             "cells": _cell_links(members),
             "cell_count": sum(
@@ -291,8 +295,7 @@ def _tools(work: str) -> tuple[str, ...]:
             tool.title
             for tool in tools.TOOLS.values()
             if any(
-                work in classes.work_classes
-                for classes in tool.primary_metrics.values()
+                work in metric.work_classes for metric in tool.primary_metrics.values()
             )
         )
     )
@@ -300,14 +303,14 @@ def _tools(work: str) -> tuple[str, ...]:
 
 def _note(kinds: Collection[ForestKind]) -> str:
     single = _("Hollow markers are single runs, which have no confidence interval.")
-    words = [single] if "single" in kinds else []
+    notes = [single] if "single" in kinds else []
     if "pooled" not in kinds:
-        return " ".join([*words, _("A pooled mean requires at least three machines.")])
+        return " ".join([*notes, _("A pooled mean requires at least three machines.")])
     mean = _(
         "The diamond is the pooled mean. The bar below it is the range to "
         "expect in another lab."
     )
-    return " ".join([*words, _("Marker size shows the weight."), mean])
+    return " ".join([*notes, _("Marker size shows the weight."), mean])
 
 
 def _drawing(record: Record) -> ChartWithTable | None:

@@ -1,4 +1,4 @@
-"""The matrix of evidence, and the evidence for one question."""
+"""The evidence matrix, and the evidence for one question."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -66,8 +66,8 @@ def show_evidence(request: HttpRequest) -> PageContent:
 def show_question(request: HttpRequest) -> PageContent:
     query = query_params(request)
     question = _question(query)
-    parts = study_averages(viewer_of(request), question)
-    page = question_page(question, parts, query, signed_in_user(request))
+    averages = study_averages(viewer_of(request), question)
+    page = question_page(question, averages, query, signed_in_user(request))
     context = {
         "page": page,
         "files": _files("evidence-question-file", EVIDENCE_FORMATS),
@@ -99,12 +99,12 @@ def embed_question(request: HttpRequest) -> PageContent:
     query = query_params(request)
     question = _question(query)
     page = question_page(question, study_averages(ANYONE, question), query)
-    drawing = page["chart"]
+    chart_section = page["chart"]
     return embedded_chart(
         request,
-        drawing.chart if drawing else None,
+        chart_section.chart if chart_section else None,
         f"{question.hypervisor}, {page['work']}",
-        drawing.title if drawing else "",
+        chart_section.title if chart_section else "",
         reverse("dashboard:evidence-question") + query_string(query, theme=""),
     )
 
@@ -135,8 +135,8 @@ def export_question(request: HttpRequest, form: str) -> HttpResponse:
         return _evidence_file(request, form, question)
     if form not in CHART_FILE_FORMATS:
         raise Http404(_("Unknown file format."))
-    parts = study_averages(viewer, question)
-    record = question_record(question, parts, with_flagged=with_flagged)
+    averages = study_averages(viewer, question)
+    record = question_record(question, averages, with_flagged=with_flagged)
     if not record["units"]:
         raise Http404(
             _("There is nothing to plot, because none of these results can be pooled.")
@@ -159,9 +159,9 @@ def _question(query: Mapping[str, str]) -> Question:
     return Question(canonical_hypervisor(hypervisor), work)
 
 
-def _files(address: str, forms: Iterable[str]) -> list[tuple[str, str, str]]:
+def _files(route_name: str, forms: Iterable[str]) -> list[tuple[str, str, str]]:
     return [
-        (reverse(f"dashboard:{address}", args=[form]), form, FORMAT_NAMES[form])
+        (reverse(f"dashboard:{route_name}", args=[form]), form, FORMAT_NAMES[form])
         for form in forms
     ]
 

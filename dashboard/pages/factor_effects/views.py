@@ -1,4 +1,4 @@
-"""Context of the factor effects page."""
+"""Template context for the page of factor effects."""
 
 from collections.abc import Mapping
 from itertools import chain
@@ -39,7 +39,7 @@ def effects_page(
     effects = study_factor_effects(
         viewer, study, scenario=query.get("scenario", ""), response=response
     )
-    # Default: the first component with a clear effect.
+    # By default, show the first component with a clear effect.
     components = effects.components
     matching = (
         component
@@ -62,7 +62,7 @@ def effects_page(
         )
         overall = [component.overall] if component.overall else []
         analysis = next(chain(cases, overall, component.per_case), None)
-        # Without any observations, the page shows another text.
+        # An analysis without observations has no subjects.
         case = analysis and analysis.subjects and effects_case_key(analysis.subjects[0])
         shown = {
             "response": response,
@@ -99,7 +99,7 @@ def _query(query: Mapping[str, str], **changes: str) -> str:
 
 
 def _choices(effects: StudyFactorEffects, query: Mapping[str, str]) -> list[ChipRow]:
-    # Another scenario may not have this component or case.
+    # Links to other scenarios drop component and case, which may not exist there.
     scenarios = tuple(
         Chip(
             wording.scenario_name(name),

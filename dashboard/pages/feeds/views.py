@@ -52,14 +52,16 @@ def show_feed(request: HttpRequest) -> HttpResponse:
         events = events.filter(study=study)
     elif query.get("lab"):
         events = events.filter(study__lab__slug=query["lab"])
-    own = urlencode({key: query[key] for key in ("lab", "study") if query.get(key)})
-    page = f"{reverse('dashboard:feed')}{'?' if own else ''}{own}"
+    feed_query = urlencode(
+        {key: query[key] for key in ("lab", "study") if query.get(key)}
+    )
+    page = f"{reverse('dashboard:feed')}{'?' if feed_query else ''}{feed_query}"
     subject = study.title if study else query.get("lab") or _("all studies")
     feed = Atom1Feed(
         title=f"Virtlab: {subject}",
         link=request.build_absolute_uri("/"),
         description="",
-        # Without the secret: feed readers display the source of a feed.
+        # The URL must not contain the secret, because feed readers display it.
         feed_url=request.build_absolute_uri(page),
         language=request.LANGUAGE_CODE,
     )
@@ -97,11 +99,11 @@ def show_subscriptions(request: HttpRequest) -> HttpResponse:
 
 
 def create_feed_url(request: HttpRequest) -> HttpResponse:
-    """Create the secret URL of a user's feeds, and show it once."""
+    """Create the secret URL of a user's feed and show it once."""
     secret = issue_feed_token(required_user(request))
-    answer = _page(request, secret)
-    answer["Cache-Control"] = "no-store"
-    return answer
+    response = _page(request, secret)
+    response["Cache-Control"] = "no-store"
+    return response
 
 
 def revoke_feed_url(request: HttpRequest) -> HttpResponse:

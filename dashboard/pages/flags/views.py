@@ -41,9 +41,9 @@ from dashboard.wording.state_names import evidence_items
 
 ALL_STATUSES = "all"
 FLAGS_SHOWN = 300
-"""Limit if only one rule is shown."""
+"""Maximum number of flags if one rule is selected."""
 FLAGS_PER_RULE = 3
-"""Limit if all rules are shown."""
+"""Maximum number of flags per rule if no rule is selected."""
 SUBJECTS_SHOWN = 12
 CELL_CIRCUMSTANCES = ("scenario", "vms", "slot", "load")
 
@@ -54,25 +54,29 @@ def list_flags(request: HttpRequest, lab: str, slug: str) -> PageContent:
     study = study_or_404(viewer, lab, slug)
     status = query.get("status", Flag.Status.OPEN)
     status = status if status in Flag.Status.values else ALL_STATUSES
-    everything = Flag.objects.visible_to(viewer).current().filter(study=study)
-    counts = Counter(everything.order_by().values_list("status", flat=True))
-    chosen = everything if status == ALL_STATUSES else everything.filter(status=status)
+    all_flags = Flag.objects.visible_to(viewer).current().filter(study=study)
+    counts = Counter(all_flags.order_by().values_list("status", flat=True))
+    selected = all_flags if status == ALL_STATUSES else all_flags.filter(status=status)
     flags = sorted(
-        chosen, key=lambda flag: (SEVERITIES.index(flag.severity), flag.rule, flag.pk)
+        selected, key=lambda flag: (SEVERITIES.index(flag.severity), flag.rule, flag.pk)
     )
     by_rule = {
         key: list(members)
         for key, members in groupby(flags, key=lambda flag: (flag.severity, flag.rule))
     }
     chosen_rule = query.get("rule", "")
-    only = chosen_rule if any(rule == chosen_rule for _, rule in by_rule) else ""
-    if only:
+    selected_rule = (
+        chosen_rule if any(rule == chosen_rule for _, rule in by_rule) else ""
+    )
+    if selected_rule:
         by_rule = {
-            key: rule_flags for key, rule_flags in by_rule.items() if key[1] == only
+            key: rule_flags
+            for key, rule_flags in by_rule.items()
+            if key[1] == selected_rule
         }
-    most = FLAGS_SHOWN if only else FLAGS_PER_RULE
-    first = [flag for members in by_rule.values() for flag in members[:most]]
-    shown = {entry["flag"].pk: entry for entry in _shown(study, first)}
+    limit = FLAGS_SHOWN if selected_rule else FLAGS_PER_RULE
+    first = [flag for members in by_rule.values() for flag in members[:limit]]
+    entries = {entry["flag"].pk: entry for entry in _shown(study, first)}
     groups = []
     for (severity, name), members in by_rule.items():
         rule = RULES.get(name)
@@ -82,14 +86,16 @@ def list_flags(request: HttpRequest, lab: str, slug: str) -> PageContent:
             "documentation": split_paragraphs(_(rule.documentation)) if rule else (),
             "severity": severity,
             "count": len(members),
-            "flags": [shown[flag.pk] for flag in members[:most]],
-            # Findings of checks may be legitimate.
-            "is_folded": not only and len(by_rule) > 1 and severity == SEVERITIES[-1],
+            "flags": [entries[flag.pk] for flag in members[:limit]],
+            # Flags of the lowest severity are folded: such results may be correct.
+            "is_folded": not selected_rule
+            and len(by_rule) > 1
+            and severity == SEVERITIES[-1],
         }
         groups.append(group)
     page = {
         "status": status,
-        "rule": only,
+        "rule": selected_rule,
         "choices": [
             *((name, counts[name]) for name in Flag.Status.values),
             (ALL_STATUSES, counts.total()),
@@ -97,7 +103,7 @@ def list_flags(request: HttpRequest, lab: str, slug: str) -> PageContent:
         "groups": groups,
         "is_unchecked": Job.objects.filter(kind=Job.Kind.CHECK, study=study).exists(),
         "ignored_parameters": ignored_parameters(
-            query, {"status": status, "rule": only}
+            query, {"status": status, "rule": selected_rule}
         ),
     }
     may_decide = is_editor(request, study.lab_id)
@@ -113,30 +119,34 @@ def decide_on_flag(request: HttpRequest, flag_id: int) -> HttpResponse:
         raise Http404("Decision not found.")
     person, note = required_user(request), request.POST.get("note", "")
     with outcome_message(request, _("Your decision and note were saved.")):
-        who = person.get_username()
-        decide_flag(flag=flag, status=status, note=note, actor=who, person=person)
+        username = person.get_username()
+        decide_flag(flag=flag, status=status, note=note, actor=username, person=person)
     study = flag.study
     address = reverse("dashboard:flags", args=[study.lab.slug, study.slug])
-    # Once decided, the flag is no longer among the open ones.
+    # The list of all flags, because the flag is no longer among the open ones.
     return redirect(f"{address}?status=all&rule={flag.rule}#flag-{flag.pk}")
 
 
 def _shown(study: Study, flags: Sequence[Flag]) -> Iterator[dict[str, Any]]:
-    """Yield flags with links, in five queries for all flags."""
+    """Yield flags with links to their cells and runs, in five queries for all."""
     cells = cells_of_flags(flags, SUBJECTS_SHOWN)
     runs = runs_of_flags(flags, SUBJECTS_SHOWN)
-    links = _cell_links(study, {pk for about in cells.values() for pk in about.ids})
+    links = _cell_links(
+        study, {pk for subject_ids in cells.values() for pk in subject_ids.ids}
+    )
     decisions: dict[int, list[FlagDecision]] = defaultdict(list)
     for decision in FlagDecision.objects.filter(flag__in=flags).order_by("pk"):
         decisions[decision.flag_id].append(decision)
-    address, name = _address("dashboard:run-detail"), _("run %(n)s")
+    run_url_prefix, run_name = _address("dashboard:run-detail"), _("run %(n)s")
     for flag in flags:
-        of_cells = cells.get(flag.pk, NO_SUBJECTS)
-        of_runs = runs.get(flag.pk, NO_SUBJECTS)
-        subjects = [links[pk] for pk in of_cells.ids if pk in links]
-        subjects += [(f"{address}{pk}/", name % {"n": pk}) for pk in of_runs.ids]
+        cell_subjects = cells.get(flag.pk, NO_SUBJECTS)
+        run_subjects = runs.get(flag.pk, NO_SUBJECTS)
+        subjects = [links[pk] for pk in cell_subjects.ids if pk in links]
+        subjects += [
+            (f"{run_url_prefix}{pk}/", run_name % {"n": pk}) for pk in run_subjects.ids
+        ]
         hidden_count = sum(
-            links.count - len(links.ids) for links in (of_cells, of_runs)
+            links.count - len(links.ids) for links in (cell_subjects, run_subjects)
         )
         yield {
             "flag": flag,
@@ -152,7 +162,7 @@ def _cell_links(study: Study, ids: Iterable[int]) -> dict[int, tuple[str, str]]:
     cells = Cell.objects.filter(pk__in=ids)
     rows = list(cells.values_list("pk", "case__label", "system", *CELL_CIRCUMSTANCES))
     names = wording.system_names(measured_systems(study))
-    address = _address("dashboard:cell", study.lab.slug, study.slug)
+    url_prefix = _address("dashboard:cell", study.lab.slug, study.slug)
     links = {}
     for pk, label, system, *values in rows:
         circumstances = [
@@ -161,12 +171,12 @@ def _cell_links(study: Study, ids: Iterable[int]) -> dict[int, tuple[str, str]]:
             if value and value != "single"
         ]
         text = ", ".join([label, names[system], *circumstances])
-        links[pk] = (f"{address}{pk}/", text)
+        links[pk] = (f"{url_prefix}{pk}/", text)
     return links
 
 
 def _address(name: str, *url_args: str) -> str:
-    """Return the common prefix of many URLs: resolving each one is slow."""
+    """Return the common prefix of many URLs, because `reverse` is slow."""
     return reverse(name, args=[*url_args, 0]).removesuffix("0/")
 
 

@@ -1,6 +1,7 @@
 """The guided tour.
 
-The query (`?tour=3`) names the step. Steps of missing studies are left out.
+The query (`?tour=3`) contains the number of the step. Steps whose example study does
+not exist are omitted.
 """
 
 from collections.abc import Sequence
@@ -109,10 +110,10 @@ class TourStep:
     path: str
     query: str = ""
     anchor: str = ""
-    """Anchor of the answer, if not at the top."""
+    """Anchor of the answer on the page, if it is not at the top."""
 
     def url(self, number: int) -> str:
-        """Return the step's URL; the fragment moves the keyboard focus to the strip."""
+        """Return the URL of the step; its fragment moves the focus to the strip."""
         prefix = f"{self.query}&" if self.query else ""
         return f"{self.path}?{prefix}{TOUR_PARAMETER}={number}#{TOUR_ANCHOR}"
 
@@ -131,7 +132,7 @@ def tour_links(examples: TourExamples) -> list[tuple[str, str]]:
 def tour_strip(
     steps: Sequence[TourStep], *, path: str, query: str
 ) -> dict[str, Any] | None:
-    """Return the strip; None if the step is of another page."""
+    """Return the tour strip for a page; None if ``query`` is a step of another page."""
     number = int(query) if query.isascii() and query.isdigit() else 0
     if not 0 < number <= len(steps) or steps[number - 1].path != path:
         return None
@@ -146,7 +147,7 @@ def tour_strip(
 
 
 def tour_context(request: HttpRequest) -> dict[str, Any]:
-    """Add the strip to the context of every page."""
+    """Return the context of the tour strip (a template context processor)."""
     query = request.GET.get(TOUR_PARAMETER, "")[:3]
     if not query:
         return {}
@@ -155,7 +156,7 @@ def tour_context(request: HttpRequest) -> dict[str, Any]:
         steps = tour_steps(visible_tour_examples(viewer_of(request)))
         return tour_strip(steps, path=request.path, query=query)
 
-    # Lazy: only the base template makes this query.
+    # The strip is lazy, because fragments without the base template do not need it.
     return {"tour": SimpleLazyObject(find)}
 
 

@@ -18,7 +18,8 @@ from dashboard.kit.routes import page
 from dashboard.kit.viewers import edits_any_lab, signed_in_user, viewer_of
 from dashboard.pages.home.tour import tour_links
 
-# A unit error (0.001) would squeeze all other lines into one.
+# Limits of the axis: with an outlier such as a unit error (0.001), all other lines
+# would be in the same place.
 LOWEST, HIGHEST = 0.1, 4.0
 TICKS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
 LABELED_TICKS = (0.25, 1.0, 4.0)
@@ -26,46 +27,46 @@ NEUTRAL_DISTANCE = 0.02
 
 
 def ratio_strips(bands: Sequence[SpectrumBand]) -> dict[str, Any] | None:
-    """Place every ratio on one logarithmic axis; None without bands.
+    """Return the positions of all ratios on a logarithmic axis; None without bands.
 
-    Positions are text, because CSS needs a decimal point in every language.
+    Positions are texts, because CSS needs a decimal point in every language.
     """
     if not bands:
         return None
     low = max(min(0.25, *(band.lowest for band in bands)) * 0.85, LOWEST)
     high = min(max(1.25, *(band.highest for band in bands)) * 1.15, HIGHEST)
 
-    def place(ratio: float) -> str:
+    def position(ratio: float) -> str:
         return f"{100 * formatting.axis_position(ratio, low, high):.2f}%"
 
     groups = []
     for component, members in groupby(bands, key=lambda band: band.component):
-        own = []
+        strips = []
         for band in members:
             lines = []
             for ratio in band.lines:
                 side = "below" if ratio < 1 else "above"
                 if abs(ratio - 1) <= NEUTRAL_DISTANCE:
                     side = "near"
-                # The strip shows the number of ratios beyond the ends.
+                # An arrow at the end of the strip stands for ratios outside the axis.
                 if low <= ratio <= high:
-                    lines.append({"x": place(ratio), "side": side})
+                    lines.append({"x": position(ratio), "side": side})
             strip = {
                 "band": band,
                 "lines": lines,
                 "goes_below": band.lowest < low,
                 "goes_above": band.highest > high,
             }
-            own.append(strip)
-        groups.append({"component": component, "strips": own})
+            strips.append(strip)
+        groups.append({"component": component, "strips": strips})
     return {
         "groups": groups,
         "ticks": [
-            (place(tick), formatting.number(tick, ".3g"), tick in LABELED_TICKS)
+            (position(tick), formatting.number(tick, ".3g"), tick in LABELED_TICKS)
             for tick in TICKS
             if low <= tick <= high
         ],
-        "native": place(1.0),
+        "native": position(1.0),
         "pairs": sum(band.pairs for band in bands),
         "has_doubts": any(
             band.is_lowest_flagged or band.is_highest_flagged for band in bands
@@ -85,7 +86,7 @@ def show_home(request: HttpRequest) -> PageContent:
     ]
     context = {
         "cards": cards,
-        # A system measured in two studies counts twice.
+        # A system that was measured in two studies counts twice.
         "totals": {
             name: f"{sum(getattr(card.counts, name) for card in cards):,}"
             for name in ("systems", "runs", "compared_cells")

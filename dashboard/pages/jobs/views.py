@@ -16,7 +16,7 @@ from benchmarks.jobs.status import (
     subject_text,
 )
 from benchmarks.models import Job
-from benchmarks.uploads import processing  # noqa: F401  # registers uploads
+from benchmarks.uploads import processing  # noqa: F401  # registers job handlers
 from dashboard import wording
 from dashboard.kit.links import query_string
 from dashboard.kit.routes import REDIRECTED, action, member_page

@@ -34,13 +34,15 @@ def import_bundles(request: HttpRequest, lab: str) -> HttpResponse:
     for file in files:
         try:
             person = required_user(request)
-            done = import_bundle(content=file.read(), lab=access.lab, person=person)
-            lines.append({"name": file.name, "done": done})
+            imported = import_bundle(content=file.read(), lab=access.lab, person=person)
+            lines.append({"name": file.name, "done": imported})
         except BenchmarksError as error:
-            # Nothing of the bundle was stored.
+            # An error means that nothing of this bundle was stored.
             problem = wording.translate_text(error.sentence)
             lines.append({"name": file.name, "problem": problem})
     context["lines"] = lines
     context["problem"] = "" if files else _("Choose at least one bundle.")
-    is_good = bool(lines) and all("done" in line for line in lines)
-    return render(request, "labs/bundles.html", context, status=201 if is_good else 422)
+    is_success = bool(lines) and all("done" in line for line in lines)
+    return render(
+        request, "labs/bundles.html", context, status=201 if is_success else 422
+    )

@@ -45,7 +45,7 @@ from dashboard.kit.viewers import required_user, viewer_of
 from dashboard.pages.labs.lab_access import LabAccess, editable_lab_or_404, lab_or_404
 from dashboard.wording.state_names import NUMBER_KINDS, work_class_name
 
-# As in docs/api.md; not translated because programs read it.
+# The example in docs/api.md. Programs read such tables, so it is not translated.
 EXAMPLE_TABLE = "run,metric,value,unit\n1,{name},1.5,{unit}\n2,{name},1.6,{unit}"
 PUSH_COMMAND = "python3 virtlab-agent.pyz push --tool {tool} results.csv"
 
@@ -80,7 +80,7 @@ def declare_custom_tool(request: HttpRequest, lab: str) -> HttpResponse:
 
 
 def new_custom_tool_version(request: HttpRequest, lab: str, tool: str) -> HttpResponse:
-    """Show the newest version in a form; declare a new one."""
+    """Show a form with the newest version; declare a new version on POST."""
     access = editable_lab_or_404(request, lab)
     return _edit(request, access, custom_tool_or_404(request, access, tool))
 
@@ -121,16 +121,19 @@ def _save(
     tool: CustomTool | None,
     form: "DeclarationForm",
 ) -> str:
-    declaration, by = read_declaration(form.to_declaration()), required_user(request)
+    declaration, person = (
+        read_declaration(form.to_declaration()),
+        required_user(request),
+    )
     if tool is None:
         slug = str(form.tool.cleaned_data["slug"])
-        made, _is_new = declare_tool(
-            lab=access.lab, slug=slug, declaration=declaration, actor=by
+        created, _is_new = declare_tool(
+            lab=access.lab, slug=slug, declaration=declaration, actor=person
         )
         text = _("The tool %(tool)s was created.")
-        messages.success(request, text % {"tool": made.slug})
-        return made.slug
-    version, is_new = change_tool(tool=tool, declaration=declaration, actor=by)
+        messages.success(request, text % {"tool": created.slug})
+        return created.slug
+    version, is_new = change_tool(tool=tool, declaration=declaration, actor=person)
     number = {"number": version.number}
     if is_new:
         messages.success(request, _("Version %(number)s was created.") % number)
@@ -158,7 +161,7 @@ def retire_custom_tool(request: HttpRequest, lab: str, tool: str) -> HttpRespons
 
 
 def delete_custom_tool(request: HttpRequest, lab: str, tool: str) -> HttpResponse:
-    """Delete a tool without measurements."""
+    """Delete a tool that has no results."""
     access = editable_lab_or_404(request, lab)
     custom_tool = custom_tool_or_404(request, access, tool)
     try:
@@ -171,7 +174,7 @@ def delete_custom_tool(request: HttpRequest, lab: str, tool: str) -> HttpRespons
 
 
 def newest_version(tool: CustomTool) -> CustomToolVersion:
-    """Return the current version of a tool with prefetched versions."""
+    """Return the newest version of a tool, from its prefetched versions."""
     return tool.versions.all()[0]
 
 
@@ -224,7 +227,7 @@ class CustomToolForm(forms.Form):
 
 
 class MetricForm(forms.Form):
-    """A metric of the tool. Forms without a name are ignored."""
+    """Form for a metric of the tool. Forms without a name are ignored."""
 
     name = SingleLineField(
         label=gettext_lazy("Name"),
@@ -290,10 +293,10 @@ class MetricForm(forms.Form):
                 ("allows_zero", _("0 is a valid reading")),
             ],
         }
-        for name, offered in choices.items():
+        for name, options_of_field in choices.items():
             field = self.fields[name]
             assert isinstance(field, forms.ChoiceField)
-            field.choices = offered
+            field.choices = options_of_field
 
     def to_declaration(self) -> dict[str, Any]:
         values = dict(self.cleaned_data)
@@ -317,41 +320,43 @@ class DeclarationForm:
         stored = {name: getattr(version, name) for name in names}
         declaration = declaration_from_row(stored)
         metrics = []
-        for at, metric in enumerate(map(asdict, declaration.metrics)):
+        for index, metric in enumerate(map(asdict, declaration.metrics)):
             traits = [name for name in METRIC_TRAITS if metric[name]]
-            metrics.append(_metric_form(at, {**metric, "traits": traits}))
+            metrics.append(_metric_form(index, {**metric, "traits": traits}))
         return cls(
             CustomToolForm(initial=declaration.row_fields, is_new=False), metrics
         )
 
     @classmethod
-    def from_post(cls, sent: QueryDict, *, is_new: bool) -> "DeclarationForm":
+    def from_post(cls, data: QueryDict, *, is_new: bool) -> "DeclarationForm":
         """Return the submitted form without metrics that have no name."""
-        prefixes = [_prefix(at) for at in range(_metric_count(sent))]
+        prefixes = [_prefix(index) for index in range(_metric_count(data))]
         named_prefixes = [
-            prefix for prefix in prefixes if sent.get(f"{prefix}-name", "").strip()
+            prefix for prefix in prefixes if data.get(f"{prefix}-name", "").strip()
         ]
-        # Renumbered, because errors name a metric by its position.
+        # Metrics are renumbered, because errors name a metric by its position.
         metrics = []
-        for at, prefix in enumerate(named_prefixes or prefixes[:1]):
-            part = QueryDict(mutable=True)
+        for index, prefix in enumerate(named_prefixes or prefixes[:1]):
+            metric_data = QueryDict(mutable=True)
             for name in MetricForm.base_fields:
-                part.setlist(f"{_prefix(at)}-{name}", sent.getlist(f"{prefix}-{name}"))
-            metrics.append(MetricForm(part, prefix=_prefix(at)))
-        return cls(CustomToolForm(sent, is_new=is_new), metrics)
+                metric_data.setlist(
+                    f"{_prefix(index)}-{name}", data.getlist(f"{prefix}-{name}")
+                )
+            metrics.append(MetricForm(metric_data, prefix=_prefix(index)))
+        return cls(CustomToolForm(data, is_new=is_new), metrics)
 
     @classmethod
-    def with_extra_metric(cls, sent: QueryDict, *, is_new: bool) -> "DeclarationForm":
-        """Return the submitted form, not validated, with one more metric."""
-        texts = {name: sent.get(name, "") for name in CustomToolForm.base_fields}
+    def with_extra_metric(cls, data: QueryDict, *, is_new: bool) -> "DeclarationForm":
+        """Return the submitted form with one more metric, without validating it."""
+        texts = {name: data.get(name, "") for name in CustomToolForm.base_fields}
         metrics = []
-        for at in range(min(_metric_count(sent) + 1, MAX_METRICS)):
+        for index in range(min(_metric_count(data) + 1, MAX_METRICS)):
             values: dict[str, Any] = {
-                name: sent.get(f"{_prefix(at)}-{name}", "")
+                name: data.get(f"{_prefix(index)}-{name}", "")
                 for name in MetricForm.base_fields
             }
-            values["traits"] = sent.getlist(f"{_prefix(at)}-traits")
-            metrics.append(_metric_form(at, values))
+            values["traits"] = data.getlist(f"{_prefix(index)}-traits")
+            metrics.append(_metric_form(index, values))
         return cls(CustomToolForm(initial=texts, is_new=is_new), metrics)
 
     @property
@@ -359,7 +364,7 @@ class DeclarationForm:
         return any(part.errors for part in (self.tool, *self.metrics))
 
     def is_valid(self) -> bool:
-        """Show all errors at once."""
+        """Validate all parts, so that the page shows all errors at once."""
         parts = (self.tool, *self.metrics)
         return not [part for part in parts if not part.is_valid()]
 
@@ -368,7 +373,7 @@ class DeclarationForm:
         return {**self.tool.cleaned_data, "metrics": metrics}
 
     def add_error(self, error: BenchmarksError) -> None:
-        """Add an error to its field, or to the whole form."""
+        """Add a service's error to its field, or to the whole form."""
         match = ERROR_PATH.fullmatch(error.field)
         part: forms.Form = self.tool
         field: str | None = error.field
@@ -378,15 +383,15 @@ class DeclarationForm:
         part.add_error(field_name, wording.translate_text(error.sentence))
 
 
-def _prefix(at: int) -> str:
-    return f"metric-{at}"
+def _prefix(index: int) -> str:
+    return f"metric-{index}"
 
 
-def _metric_count(sent: QueryDict) -> int:
-    text = sent.get(METRIC_COUNT_FIELD, "")
+def _metric_count(data: QueryDict) -> int:
+    text = data.get(METRIC_COUNT_FIELD, "")
     is_number = text.isascii() and text.isdigit() and len(text) < 4
     return max(1, min(int(text) if is_number else 1, MAX_METRICS))
 
 
-def _metric_form(at: int, initial: Mapping[str, Any]) -> MetricForm:
-    return MetricForm(initial=dict(initial), prefix=_prefix(at))
+def _metric_form(index: int, initial: Mapping[str, Any]) -> MetricForm:
+    return MetricForm(initial=dict(initial), prefix=_prefix(index))

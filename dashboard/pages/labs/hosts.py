@@ -1,6 +1,6 @@
 """The machines of a lab and their facts.
 
-Parsing pasted output stores nothing.
+Facts parsed from pasted output fill the form; they are stored when the user saves it.
 """
 
 import re
@@ -87,24 +87,24 @@ def edit_host(request: HttpRequest, lab: str, host: str) -> HttpResponse:
 
 
 def _edit(request: HttpRequest, access: LabAccess, host: Host | None) -> HttpResponse:
-    stated = host.facts if host else {}
-    facts, read, status = stated, None, 200
+    stored_facts = host.facts if host else {}
+    facts, parsed, status = stored_facts, None, 200
     if request.method != "POST":
         initial = {"title": host.title, "slug": host.slug} if host else {}
         form = HostForm(initial=initial)
     elif request.POST.get("do") == "read":
-        form, facts, read, status = _read(request)
+        form, facts, parsed, status = _read(request)
     else:
         form, status = HostForm(request.POST), UNPROCESSABLE
         try:
-            facts = posted_facts(request.POST) | _structured_facts(stated)
+            facts = posted_facts(request.POST) | _structured_facts(stored_facts)
             if form.is_valid():
                 slug = _save(request, access, host, form.cleaned_data, facts)
                 return redirect("dashboard:host", access.lab.slug, slug)
         except BenchmarksError as error:
             add_error(form, error)
             status = error.status
-    nested = _structured_facts(stated)
+    nested = _structured_facts(stored_facts)
     flat = [(name, text) for name, text in facts.items() if name not in nested]
     if host:
         del form.fields["slug"]
@@ -114,7 +114,7 @@ def _edit(request: HttpRequest, access: LabAccess, host: Host | None) -> HttpRes
         "host": host,
         "rows": [*flat, *[("", "")] * SPARE_ROWS],
         "nested": sorted(nested),
-        "read": read,
+        "read": parsed,
     }
     return render(request, "labs/host_form.html", context, status=status)
 
@@ -135,12 +135,16 @@ def _save(
     if not slug:
         error = InvalidError("choice_required", _("Enter a name for the machine."))
         raise error.for_field("title")
-    made, is_new = register_host(lab=access.lab, slug=slug, title=title, facts=stated)
+    created, is_new = register_host(
+        lab=access.lab, slug=slug, title=title, facts=stated
+    )
     if is_new:
-        messages.success(request, _("%(host)s was registered.") % {"host": made})
+        messages.success(request, _("%(host)s was registered.") % {"host": created})
     else:
-        messages.info(request, _("%(host)s was already registered.") % {"host": made})
-    return made.slug
+        messages.info(
+            request, _("%(host)s was already registered.") % {"host": created}
+        )
+    return created.slug
 
 
 def _host_or_404(request: HttpRequest, access: LabAccess, slug: str) -> Host:
@@ -149,13 +153,13 @@ def _host_or_404(request: HttpRequest, access: LabAccess, slug: str) -> Host:
 
 
 def _read(request: HttpRequest) -> tuple[HostForm, HostFacts, MachineFacts | None, int]:
-    """Return form, entered and parsed facts, and status.
+    """Parse pasted output; return form, all facts, parsed facts, and HTTP status.
 
-    Entered facts replace parsed ones.
+    Facts that the user entered replace parsed ones.
     """
     parsed = read_machine(request.POST.get("output", ""))
     try:
-        typed = posted_facts(request.POST)
+        entered = posted_facts(request.POST)
     except BenchmarksError as error:
         form = HostForm(request.POST)
         add_error(form, error)
@@ -166,20 +170,22 @@ def _read(request: HttpRequest) -> tuple[HostForm, HostFacts, MachineFacts | Non
         "title": title,
         "slug": request.POST.get("slug", "").strip() or slugify(title)[:100],
     }
-    return HostForm(initial=texts), {**parsed.facts, **typed}, parsed, 200
+    return HostForm(initial=texts), {**parsed.facts, **entered}, parsed, 200
 
 
 def suggested_host_name(facts: Mapping[str, Any]) -> str:
-    """Return the machine's model, else its processor."""
+    """Return the model of the machine or, if unknown, of its processor."""
     names = [str(facts.get(name, "")) for name in ("machine vendor", "machine")]
     return (" ".join(filter(None, names)) or str(facts.get("cpu model", "")))[:300]
 
 
-def posted_facts(sent: QueryDict) -> HostFacts:
-    names, texts = sent.getlist("fact-name"), sent.getlist("fact-value")
+def posted_facts(data: QueryDict) -> HostFacts:
+    names, texts = data.getlist("fact-name"), data.getlist("fact-value")
     facts: HostFacts = {}
-    for raw, text in list(zip(names, texts, strict=False))[:MAX_FACTS]:
-        name, value = (clean_text(normalize_whitespace(part)) for part in (raw, text))
+    for raw_name, text in list(zip(names, texts, strict=False))[:MAX_FACTS]:
+        name, value = (
+            clean_text(normalize_whitespace(part)) for part in (raw_name, text)
+        )
         if not value:
             continue
         if not name:
@@ -212,5 +218,5 @@ def posted_facts(sent: QueryDict) -> HostFacts:
 
 
 def _structured_facts(facts: HostFacts) -> HostFacts:
-    """Return an agent's facts per disk or interface; forms cannot change them."""
+    """Return an agent's nested facts, such as disks, which the form cannot change."""
     return {name: fact for name, fact in facts.items() if isinstance(fact, dict | list)}

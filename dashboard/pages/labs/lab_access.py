@@ -23,7 +23,7 @@ class LabAccess:
 
     @property
     def assignable_roles(self) -> tuple[str, ...]:
-        """Roles that the reader may assign or revoke: up to the reader's own."""
+        """Roles that the reader may assign or revoke: none above the reader's own."""
         if not self.is_editor:
             return ()
         return tuple(

@@ -1,7 +1,8 @@
 """The members of a lab, their roles, and invitations.
 
-The code of an invitation is in the fragment (#) of its link and is sent in a form, so
-that no log has the code. The session stores the invitation's ID.
+The code of an invitation is in the fragment (#) of its link, which browsers do not
+send. The page sends the code in a form, so that no log contains it. Then the session
+stores the ID of the invitation.
 """
 
 from collections.abc import Callable
@@ -102,11 +103,11 @@ def show_members(request: HttpRequest, lab: str) -> HttpResponse:
         editable_lab_or_404(request, lab)
         form = InvitationForm(access.assignable_roles, request.POST)
         person = required_user(request)
-        made, status = submit_form(form, invite_person, lab=access.lab, actor=person)
-        if made:
-            invitation, code = made
+        created, status = submit_form(form, invite_person, lab=access.lab, actor=person)
+        if created:
+            invitation, code = created
             form, status = InvitationForm(access.assignable_roles), 201
-            # Fragments are not sent to any server, so the code is not logged.
+            # Browsers do not send fragments, so the code is not logged.
             link = request.build_absolute_uri(reverse("dashboard:invitation"))
             context = {
                 "invitation": invitation,
@@ -131,19 +132,22 @@ def show_members(request: HttpRequest, lab: str) -> HttpResponse:
 
 
 def _changes_members(change: MemberChange) -> Callable[..., HttpResponse]:
-    """Wrap a change of members: show its message and redirect."""
+    """Return a view that changes members, shows the message and redirects.
+
+    ``change`` returns the message about its success.
+    """
 
     @wraps(change)
-    def view(request: HttpRequest, lab: str, **which: int) -> HttpResponse:
+    def view(request: HttpRequest, lab: str, **ids: int) -> HttpResponse:
         access = member_lab_or_404(request, lab)
         try:
-            messages.success(request, change(request, access, **which))
+            messages.success(request, change(request, access, **ids))
         except BenchmarksError as error:
             messages.error(request, wording.translate_text(error.sentence))
         membership = Membership.objects.filter(
             lab=access.lab, user=required_user(request)
         )
-        # A person who has left may no longer see the members.
+        # A person who has left the lab may no longer see its members.
         if not membership.exists():
             return redirect("dashboard:home")
         return redirect("dashboard:members", access.lab.slug)
@@ -156,16 +160,16 @@ def change_role_view(request: HttpRequest, access: LabAccess, person_id: int) ->
     member, role = _member(access, person_id), request.POST.get("role", "")
     if role not in Membership.Role.values:
         raise Http404("Role not found.")
-    by = required_user(request)
-    change_role(lab=access.lab, actor=by, member=member, role=role)
+    actor = required_user(request)
+    change_role(lab=access.lab, actor=actor, member=member, role=role)
     return _("%(name)s is now %(role)s.") % {"name": member, "role": ROLE_NAMES[role]}
 
 
 @_changes_members
 def remove_member_view(request: HttpRequest, access: LabAccess, person_id: int) -> str:
-    member, by = _member(access, person_id), required_user(request)
-    remove_member(lab=access.lab, actor=by, member=member)
-    if member == by:
+    member, actor = _member(access, person_id), required_user(request)
+    remove_member(lab=access.lab, actor=actor, member=member)
+    if member == actor:
         return _("You have left %(lab)s.") % {"lab": access.lab}
     return _("%(name)s was removed from this lab.") % {"name": member}
 
@@ -198,7 +202,7 @@ def _member(access: LabAccess, person_id: int) -> User:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def accept_invitation_view(request: HttpRequest) -> HttpResponse:
-    """Ask for the code, then for confirmation, then redirect to the lab."""
+    """Ask for the invitation's code, then for confirmation; redirect to the lab."""
     if request.method == "POST" and "code" in request.POST:
         return _check_code(request)
     invitations = Invitation.objects.select_related("lab")
@@ -231,12 +235,12 @@ def _join(request: HttpRequest, invitation: Invitation) -> HttpResponse:
     if is_new and not form.is_valid():
         return _invitation_page(request, invitation, form, 422)
     try:
-        # The invitation may have been withdrawn meanwhile.
+        # If the invitation was withdrawn meanwhile, no account is created.
         with transaction.atomic():
             person: User = form.save() if is_new else required_user(request)
             accept_invitation(invitation=invitation, person=person)
     except IntegrityError:
-        # The name was taken after validation.
+        # Another request created an account with this name after validation.
         name = form.cleaned_data.get("username", "") if is_new else ""
         if not User.objects.filter(username=name).exists():
             raise

@@ -18,7 +18,8 @@ from dashboard.kit.forms import submit_form
 from dashboard.kit.viewers import required_user
 from dashboard.pages.labs.lab_access import editable_lab_or_404
 
-# The token is pasted to keep it out of process lists and shell histories.
+# With "-" the agent asks for the token, which keeps it out of process lists and shell
+# histories.
 ENROLL_COMMAND = "python3 virtlab-agent.pyz enroll --server {server} --token -"
 
 
@@ -70,9 +71,9 @@ class TokenForm(forms.Form):
 @never_cache
 def manage_tokens(request: HttpRequest, lab: str) -> HttpResponse:
     access = editable_lab_or_404(request, lab)
-    form, status, made = TokenForm(), 200, None
+    form, status, issued = TokenForm(), 200, None
 
-    def make(agent: str, scopes: list[str], days: str) -> tuple[Token, str]:
+    def issue(agent: str, scopes: list[str], days: str) -> tuple[Token, str]:
         expires_at: datetime | None = None
         if days:
             expires_at = timezone.now() + timedelta(days=int(days))
@@ -86,8 +87,8 @@ def manage_tokens(request: HttpRequest, lab: str) -> HttpResponse:
 
     if request.method == "POST":
         form = TokenForm(request.POST)
-        made, status = submit_form(form, make)
-        if made:
+        issued, status = submit_form(form, issue)
+        if issued:
             form, status = TokenForm(), 201
     context = {
         "access": access,
@@ -97,8 +98,8 @@ def manage_tokens(request: HttpRequest, lab: str) -> HttpResponse:
             server=request.build_absolute_uri("/").rstrip("/")
         ),
     }
-    if made:
-        context["token"], context["secret"] = made
+    if issued:
+        context["token"], context["secret"] = issued
     return render(request, "labs/tokens.html", context, status=status)
 
 

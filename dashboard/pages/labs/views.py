@@ -38,16 +38,16 @@ CUSTOM_TOOL_PATH = f"{LAB_PATH}custom-tools/<slug:tool>/"
 
 
 def list_labs(request: HttpRequest) -> HttpResponse:
-    """List the labs; redirect members of a single lab who cannot create labs."""
+    """List the labs, or redirect to the only lab of users who cannot create labs."""
     viewer = viewer_of(request)
     labs = list(labs_with_counts(viewer))
-    own = [lab for lab in labs if lab.pk in viewer.lab_ids]
+    own_labs = [lab for lab in labs if lab.pk in viewer.lab_ids]
     person = signed_in_user(request)
-    is_maker = person is not None and may_create_labs(person)
-    if len(own) == 1 and not is_maker:
-        return redirect("dashboard:lab", own[0].slug)
-    other_labs = [lab for lab in labs if lab not in own]
-    context = {"own_labs": own, "labs": other_labs, "can_create": is_maker}
+    may_create = person is not None and may_create_labs(person)
+    if len(own_labs) == 1 and not may_create:
+        return redirect("dashboard:lab", own_labs[0].slug)
+    other_labs = [lab for lab in labs if lab not in own_labs]
+    context = {"own_labs": own_labs, "labs": other_labs, "can_create": may_create}
     return render(request, "labs/labs.html", context)
 
 
@@ -82,7 +82,7 @@ def show_lab(request: HttpRequest, lab: str) -> HttpResponse:
             "agents": lab_agents(access.lab),
             "members": lab_members(access.lab),
         }
-    else:  # members have the tab instead
+    else:  # members have a tab for custom tools instead
         tools = CustomTool.objects.visible_to(viewer_of(request))
         context["has_tools"] = tools.filter(lab=access.lab).exists()
     return render(request, "labs/lab.html", context)

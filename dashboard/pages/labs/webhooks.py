@@ -64,9 +64,9 @@ class WebhookForm(forms.Form):
 @never_cache
 def manage_webhooks(request: HttpRequest, lab: str) -> HttpResponse:
     access = editable_lab_or_404(request, lab)
-    form, status, made = WebhookForm(), 200, None
+    form, status, created = WebhookForm(), 200, None
 
-    def make(url: str, kinds: list[str], study: str) -> Webhook:
+    def create(url: str, kinds: list[str], study: str) -> Webhook:
         # A webhook sees what the lab sees, not what this user sees in other labs.
         viewer = Viewer(frozenset({access.lab.pk}))
         return create_webhook(
@@ -80,8 +80,8 @@ def manage_webhooks(request: HttpRequest, lab: str) -> HttpResponse:
 
     if request.method == "POST":
         form = WebhookForm(request.POST)
-        made, status = submit_form(form, make)
-        if made:
+        created, status = submit_form(form, create)
+        if created:
             form, status = WebhookForm(), 201
         else:
             status = UNPROCESSABLE
@@ -101,8 +101,8 @@ def manage_webhooks(request: HttpRequest, lab: str) -> HttpResponse:
             :MAX_LOG_ENTRIES
         ],
     }
-    if made:
-        context |= {"made": made, "secret": webhook_secret(made)}
+    if created:
+        context |= {"made": created, "secret": webhook_secret(created)}
     return render(request, "labs/webhooks.html", context, status=status)
 
 

@@ -1,4 +1,4 @@
-"""Context of the network page for one metric."""
+"""Template context for the network page, which shows one metric."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import log
@@ -35,7 +35,7 @@ MULTIPLICATION_SIGN = "\N{MULTIPLICATION SIGN}"
 VALUE_SHADES = ("even", "fast-1", "fast-2", "fast-3", "fast-4", "fast-5")
 
 PathCell = dict[str, Any]
-"""A matrix cell. Changes have neither marker nor flags."""
+"""A matrix cell. Cells of changes have no asymmetry mark and no flags."""
 MatrixRows = tuple[tuple[str, str, tuple["PathCell | None", ...]], ...]
 
 
@@ -46,12 +46,12 @@ def network_page(
     if not metrics:
         return None
     text = query.get("metric", "")
-    # int() raises for thousands of digits.
+    # int() raises an error for thousands of digits.
     index = int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
     index = index if index < len(metrics) else 0
     metric = metrics[index]
     paths = all_paths(metric)
-    # Shades are on a log scale, so 0 has none. All matrices share the scale.
+    # All matrices share a log scale of shades, on which 0 has no place.
     shaded = [path.value for path in paths if path.value and path.value > 0]
     ends = (min(shaded), max(shaded)) if shaded else (1.0, 1.0)
     lowest, highest = (float(f"{end:.3g}") for end in ends)
@@ -79,13 +79,13 @@ def _choices(metrics: Sequence[NetworkMetric], metric: NetworkMetric) -> list[Ch
     chips = []
     for number, option in enumerate(metrics):
         name = network_metric_name(option)
-        alike = [
+        parameter_sets = [
             same.parameters for same in metrics if network_metric_name(same) == name
         ]
         facts = [
             wording.fact_text(Fact(parameter, text))
             for parameter, text in option.parameters.items()
-            if any(parameters.get(parameter) != text for parameters in alike)
+            if any(parameters.get(parameter) != text for parameters in parameter_sets)
         ]
         label = ", ".join([name, *facts])
         query = urlencode({"metric": number})
@@ -96,7 +96,7 @@ def _choices(metrics: Sequence[NetworkMetric], metric: NetworkMetric) -> list[Ch
 def _grids(
     metric: NetworkMetric, ends: tuple[float, float]
 ) -> list[tuple[str, str, MatrixRows]]:
-    """Return matrices; ``ends`` are the limits of the shades."""
+    """Return (title, kind, rows) of each matrix; ``ends`` limit the shades."""
     matrices = metric.matrices
     grids = [
         (setting_name(matrix), "value", _values(matrix, *ends)) for matrix in matrices
@@ -122,38 +122,37 @@ def _grids(
 def _values(
     matrix: NetworkMatrix, lowest: float, highest: float
 ) -> dict[Endpoints, PathCell]:
-    # An asymmetry is marked in both directions of its pair.
-    marked = {
+    # An asymmetry is marked in both directions of its pair of endpoints.
+    asymmetry_by_pair = {
         frozenset(asymmetry.larger): asymmetry for asymmetry in matrix.asymmetries
     }
     views = {}
     for pair, path in matrix.paths.items():
-        asymmetry = marked.get(frozenset(pair))
-        under, shade = "", ""
+        asymmetry = asymmetry_by_pair.get(frozenset(pair))
+        subtext, shade = "", ""
         if path.value is None:
-            under = state_names.state_name(NO_SINGLE_FIGURE)
+            subtext = state_names.state_name(NO_SINGLE_FIGURE)
         else:
-            # One of six shades on a log scale.
             step = 0
             if path.value > 0 and lowest < highest:
                 fraction = log(path.value / lowest) / log(highest / lowest)
-                # The highest value has a fraction of 1, one shade too many.
+                # For the highest value, the fraction is 1, beyond the last shade.
                 step = min(int(fraction * len(VALUE_SHADES)), len(VALUE_SHADES) - 1)
             shade = VALUE_SHADES[step]
         if path.line_rate_share is not None:
-            under = _("%(share)d%% of link") % {
+            subtext = _("%(share)d%% of link") % {
                 "share": round(100 * path.line_rate_share)
             }
-        heard = _path_text(path, asymmetry)
+        spoken_text = _path_text(path, asymmetry)
         if path.flags:
-            heard += " " + _("Flagged.")
+            spoken_text += " " + _("Flagged.")
         views[pair] = {
             "main": _value(path),
-            "sub": under,
+            "sub": subtext,
             "shade": shade,
             "medium": path.medium,
             "sentence": path_sentence(path, asymmetry),
-            "aria_label": heard,
+            "aria_label": spoken_text,
             "is_asymmetric": asymmetry is not None,
             "flags": len(path.flags),
         }
@@ -163,9 +162,9 @@ def _values(
 def _changes(
     before: NetworkMatrix, after: NetworkMatrix, *, better: str
 ) -> dict[Endpoints, PathCell]:
-    """Return the second matrix as multiples of the first.
+    """Return the values of the second matrix as multiples of the first.
 
-    Shades are missing for metrics without a better direction.
+    Metrics for which neither higher nor lower is better have no shades.
     """
     views = {}
     for pair, path in after.paths.items():
@@ -175,7 +174,7 @@ def _changes(
             continue
         shade = ""
         if better in ("higher", "lower"):
-            # Inverted if lower is better, so that one color always means better.
+            # The factor is inverted if lower is better, so that colors mean the same.
             gain = efficiency(factor, 1.0, "higher" if better == "higher" else "lower")
             shade = formatting.ratio_shade(gain)
         views[pair] = {
@@ -203,10 +202,13 @@ def metric_sentences(metric: NetworkMetric) -> Iterator[str]:
     if len(metric.matrices) == 2 and metric.better in ("higher", "lower"):
         yield from _change(metric, *metric.matrices)
     if metric.better == "higher":
-        uneven = [matrix for matrix in metric.matrices if matrix.asymmetries]
-        if uneven:
-            yield _asymmetry(uneven[-1])
-        # Highest fraction of the line rate, with the last setting.
+        asymmetric_matrices = [
+            matrix for matrix in metric.matrices if matrix.asymmetries
+        ]
+        if asymmetric_matrices:
+            yield _asymmetry(asymmetric_matrices[-1])
+        # Name the paths with the highest and lowest fraction of the line rate, in the
+        # matrix of the last setting.
         paths = metric.matrices[-1].paths
         shares = {
             ends: path.line_rate_share
@@ -256,7 +258,7 @@ def _change(
     is_best_gain, is_worst_gain = (
         changes[ends] >= 1 if is_rate else changes[ends] <= 1 for ends in (best, worst)
     )
-    words = {
+    values = {
         "setting": setting_name(after),
         "n": len(changes),
         "best": scale_ends_text(best),
@@ -266,11 +268,14 @@ def _change(
     }
     paths = [*before.paths.values(), *after.paths.values()]
     template = gain_template(is_best_gain, is_worst_gain, len(changes))
-    yield _sentence(template % words, paths)
+    yield _sentence(template % values, paths)
 
 
 def gain_template(is_best_gain: bool, is_worst_gain: bool, path_count: int) -> str:
-    """Return the sentence's template; "gained least" needs a gain."""
+    """Return the template for a sentence about changes.
+
+    It depends on whether the best and the worst path improved.
+    """
     if not is_best_gain:
         return ngettext(
             "%(setting)s: %(n)s path was measured before and after. %(worst)s worsened "
@@ -312,7 +317,7 @@ def _asymmetry(matrix: NetworkMatrix) -> str:
     }
     end = "."
     if others:
-        # A quarter is `MIN_ASYMMETRY` of benchmarks/comparison/network_matrices.py.
+        # 25% is `MIN_ASYMMETRY` in benchmarks/comparison/network_matrices.py.
         end = ngettext(
             "; %(n)s other pair differs by more than 25%%.",
             "; %(n)s other pairs differ by more than 25%%.",
@@ -322,14 +327,14 @@ def _asymmetry(matrix: NetworkMatrix) -> str:
 
 
 def _sentence(text: str, paths: Sequence[NetworkPath]) -> str:
-    """Capitalize, and add a note if every path has a single run."""
+    """Capitalize a text, and add a note if every path has a single run."""
     capital = text[:1].upper() + text[1:]
     is_single = all(path.cell.n == 1 for path in paths)
     return " ".join([capital, _("Single runs.")]) if is_single else capital
 
 
 def path_change(before: NetworkPath | None, after: NetworkPath) -> float | None:
-    """Return the ratio to the earlier value; None if one is missing."""
+    """Return the ratio of the later to the earlier value; None if one is missing."""
     old, new = before.value if before else None, after.value
     return new / old if old and new and min(old, new) > 0 else None
 
@@ -349,8 +354,8 @@ def _path_text(path: NetworkPath, asymmetry: Asymmetry | None) -> str:
     if reason := wording.translate_text(path.figure.reason):
         parts.append(reason)
     if asymmetry:
-        words = (scale_ends_text(asymmetry.larger), _times(asymmetry.factor))
-        parts.append(_("%s is %s times as fast as the reverse direction.") % words)
+        values = (scale_ends_text(asymmetry.larger), _times(asymmetry.factor))
+        parts.append(_("%s is %s times as fast as the reverse direction.") % values)
     return " ".join(parts)
 
 

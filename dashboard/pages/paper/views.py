@@ -1,4 +1,4 @@
-"""A study for a paper."""
+"""Files of a study for a paper."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -56,7 +56,7 @@ from dashboard.wording.verdicts import (
 PAGE_WIDTH = "page"
 DIGIT_CHOICES: Final = ("2", "3", "4", "5")
 MAX_ROW_CHOICES: Final = 300
-"""Maximum number of rows; the compare page can filter them."""
+"""Maximum number of rows to choose from; filters can reduce the number of rows."""
 PAPER_PARAMETERS: Final = ("case", "system", "digits", "width")
 """Query parameters of this page; all others are those of the compare page."""
 DIGIT_TEXTS: Final[Mapping[str, Text]] = {
@@ -80,7 +80,10 @@ ARCHIVE = "paper.zip"
 
 @dataclass(frozen=True)
 class PaperSelection:
-    """Selected part and layout; the study may lack some IDs."""
+    """Selected rows, systems and layout.
+
+    ``cases`` and ``systems`` are the IDs in the query, which may not exist.
+    """
 
     study: Study
     all_rows: AssessedTable
@@ -107,8 +110,8 @@ class PaperSelection:
 
     @cached_property
     def paragraphs(self) -> tuple[str, ...]:
-        behind = count_runs([cell.id for cell in self.table.cells])
-        return methods_paragraphs(self.study, self.table, self.source, behind)
+        run_counts = count_runs([cell.id for cell in self.table.cells])
+        return methods_paragraphs(self.study, self.table, self.source, run_counts)
 
     def text_files(self, citation: Citation) -> dict[str, str]:
         with significant_digits(self.digits):
@@ -129,13 +132,13 @@ def read_paper_selection(request: HttpRequest, study: Study) -> PaperSelection:
         frozenset(map(parse_id, request.GET.getlist(name)))
         for name in ("case", "system")
     )
-    here = {cell.case.id for cell in table.table.cells}
-    columns = {column.system_id for column in table.table.head.columns}
-    judged = table_subset(table, cases & here, systems & columns)
-    source = export_source(request, study, judged, "paper")
+    case_ids = {cell.case.id for cell in table.table.cells}
+    system_ids = {column.system_id for column in table.table.head.columns}
+    subset = table_subset(table, cases & case_ids, systems & system_ids)
+    source = export_source(request, study, subset, "paper")
     digits = int(query["digits"]) if query.get("digits") in DIGIT_CHOICES else None
     is_wide = query.get("width") == PAGE_WIDTH
-    return PaperSelection(study, table, judged, source, cases, systems, digits, is_wide)
+    return PaperSelection(study, table, subset, source, cases, systems, digits, is_wide)
 
 
 def paper_page(paper: PaperSelection, query: Mapping[str, str]) -> dict[str, Any]:
@@ -143,9 +146,9 @@ def paper_page(paper: PaperSelection, query: Mapping[str, str]) -> dict[str, Any
         lines = list(_lines(paper))
     groups = list(_groups(paper))
     columns = paper.all_rows.table.head.columns
-    here = {cell.case.id for cell in paper.all_rows.table.cells}
+    case_ids = {cell.case.id for cell in paper.all_rows.table.cells}
     missing = {
-        "case": paper.cases - here,
+        "case": paper.cases - case_ids,
         "system": paper.systems - {column.system_id for column in columns},
     }
     digits, width = query.get("digits", ""), query.get("width", "")
@@ -171,7 +174,7 @@ def paper_page(paper: PaperSelection, query: Mapping[str, str]) -> dict[str, Any
         "ignored_parameters": [
             f"{name}={pk}" for name, ids in missing.items() for pk in sorted(ids)
         ],
-        "is_cut": sum(len(group["ticks"]) for group in groups) < len(here),
+        "is_cut": sum(len(group["ticks"]) for group in groups) < len(case_ids),
         "heads": [wording.column_name(column) for column in paper.table.head.columns],
         "lines": lines,
         "paragraphs": paper.paragraphs if lines else (),
@@ -184,7 +187,7 @@ def _tick(pk: int, name: str, chosen: Collection[int]) -> dict[str, Any]:
 
 
 def _groups(paper: PaperSelection) -> Iterator[dict[str, Any]]:
-    """Yield the rows to choose from; a benchmark once, whatever the number of VMs."""
+    """Yield the benchmarks to choose from; each is listed once, for all scenarios."""
     shown_ids: set[int] = set()
     for group in paper.all_rows.table.groups:
         ticks = []
@@ -219,8 +222,8 @@ def _texts(row: ComparisonRow | None, show: str, decimals: int) -> tuple[str, st
     if show != MEASURED_VALUE:
         if ratio := ratio_text(row, show):
             return ratio, displayed_interval(row, show)
-        if between := ratio_range_text(row, show):
-            return between, ""
+        if range_of_ratios := ratio_range_text(row, show):
+            return range_of_ratios, ""
     return value_text(row.result, decimals=decimals) or wording.DASH, ""
 
 
@@ -241,30 +244,30 @@ def show_paper(request: HttpRequest, lab: str, slug: str) -> PageContent:
 
 
 def export_paper(request: HttpRequest, lab: str, slug: str, form: str) -> HttpResponse:
-    """Return one file; workers draw charts and pack the archive."""
+    """Return one of the files; workers draw charts and pack the archive."""
     study = study_or_404(viewer_of(request), lab, slug)
     if form not in (*TEXT_FILES, *CHART_FILES, ARCHIVE):
         raise Http404(_("File not found."))
     paper = read_paper_selection(request, study)
-    name, ending = form.rsplit(".", 1)
+    name, extension = form.rsplit(".", 1)
     if form in TEXT_FILES:
         text = paper.text_files(citation_of(request, study))[form]
-        return attachment_response(f"{slug}-{name}", ending, text)
+        return attachment_response(f"{slug}-{name}", extension, text)
     chart = None if paper.chart_problem else paper.chart
     if form in CHART_FILES:
         if chart is None:
             raise Http404(paper.chart_problem)
-        drawn = {**chart, "inches": CHART_FILES[form][0]}
+        chart_data = {**chart, "inches": CHART_FILES[form][0]}
         title = _("Drawing the chart")
     else:
         texts = paper.text_files(citation_of(request, study))
-        drawn = {"kind": "archive", "texts": texts, "chart": chart}
+        chart_data = {"kind": "archive", "texts": texts, "chart": chart}
         title = _("Packing the files for a paper")
     paper_url = reverse("dashboard:paper", args=[lab, slug])
     return chart_file_response(
         request,
-        chart_data=drawn,
-        file_format=ending,
+        chart_data=chart_data,
+        file_format=extension,
         name=f"{slug}-{name}",
         title=title,
         about=study.title,

@@ -57,10 +57,11 @@ PLANS_PER_PAGE = 50
 STEPS_PER_PAGE = 50
 MAX_MAPPED_STEPS = 1_000
 SHORT_ROUND = 4
-# Ten missed requests; agents request work every 1.5 s (docs/agents.md).
+# An agent is silent after ten missed requests: it requests work every 1.5 s
+# (docs/agents.md).
 AGENT_SILENT_S = 15
 START_SPREAD_LIMIT_MS = 100.0
-# Ends of the strip of starts, in percent of its width.
+# Ends of the axis that shows the spread of starts, in percent of the strip's width.
 STRIP_LEFT_PERCENT, STRIP_RIGHT_PERCENT = 1.0, 99.0
 DEFAULT_LOAD = "virtlab-linpack"
 
@@ -69,12 +70,14 @@ def list_plans(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     viewer = viewer_of(request)
     study = study_or_404(viewer, lab, slug)
     plans = visible_plans(viewer).filter(study=study)
-    shown = Paginator(plans, PLANS_PER_PAGE).get_page(query_params(request).get("page"))
-    counts = step_counts(list(shown.object_list))
+    current_page = Paginator(plans, PLANS_PER_PAGE).get_page(
+        query_params(request).get("page")
+    )
+    counts = step_counts(list(current_page.object_list))
     context = {
         "study": study,
-        "page": shown,
-        "plans": [(plan, counts[plan.pk]) for plan in shown.object_list],
+        "page": current_page,
+        "plans": [(plan, counts[plan.pk]) for plan in current_page.object_list],
         "can_edit": is_editor(request, study.lab_id),
     }
     return render(request, "plans/plans.html", context)
@@ -85,15 +88,17 @@ def show_plan(request: HttpRequest, plan_id: int) -> HttpResponse:
     viewer, query = viewer_of(request), query_params(request)
     plan = find_plan(viewer, plan_id)
     state, now = plan_state(plan), timezone.now()
-    chosen = query.get("state", "")
-    chosen = chosen if chosen in PlanStep.Status.values else ""
+    status_filter = query.get("state", "")
+    status_filter = status_filter if status_filter in PlanStep.Status.values else ""
     rows = plan_steps(plan)
-    steps = Paginator(rows.filter(status=chosen) if chosen else rows, STEPS_PER_PAGE)
-    shown = steps.get_page(query.get("page"))
+    steps = Paginator(
+        rows.filter(status=status_filter) if status_filter else rows, STEPS_PER_PAGE
+    )
+    current_page = steps.get_page(query.get("page"))
     rounds = _rounds(plan)
     page = {
         "state": state,
-        # Running steps finish after a plan was stopped.
+        # Steps that run when a plan is stopped still finish.
         "is_live": plan.status == Plan.Status.OPEN or bool(state.active_steps),
         "left_s": max(0.0, (plan.ends_at - now).total_seconds())
         if plan.ends_at
@@ -101,16 +106,16 @@ def show_plan(request: HttpRequest, plan_id: int) -> HttpResponse:
         "failures": state.counts["failed"] + state.counts["skipped"],
         "slots": _slots(state, now),
         "rounds": rounds,
-        # Several short rounds fit side by side.
+        # If all rounds are short, several fit side by side.
         "has_short_rounds": all(
             len(shown_round["squares"]) <= SHORT_ROUND for shown_round in rounds
         ),
         "starts": start_spread_strip(state.spreads_us, state.overlaps),
         "names": wording.system_names(slot.system for slot in state.slots),
         "has_several_systems": len({slot.system_id for slot in state.slots}) > 1,
-        "chosen": chosen,
-        "page": shown,
-        "steps": _shown_steps(plan, shown.object_list),
+        "chosen": status_filter,
+        "page": current_page,
+        "steps": _shown_steps(plan, current_page.object_list),
     }
     context = {
         "plan": plan,
@@ -123,36 +128,36 @@ def show_plan(request: HttpRequest, plan_id: int) -> HttpResponse:
 
 def create_plan_view(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     study = editable_study_or_404(request, lab, slug)
-    problem = wrong = ""
-    is_sent = request.method == "POST"
-    if is_sent:
+    problem = error_field = ""
+    is_post = request.method == "POST"
+    if is_post:
         try:
             fields = read_plan_form(study, request.POST)
-            who = request.user.get_username()
-            plan = create_plan(study=study, actor=who, **fields)
+            username = request.user.get_username()
+            plan = create_plan(study=study, actor=username, **fields)
             return redirect("dashboard:plan", plan.pk)
         except BenchmarksError as error:
-            problem, wrong = wording.translate_text(error.sentence), error.field
-    # The first form is prefilled from the query (`kit.prefill`).
-    chosen = request.POST if is_sent else request.GET
-    filled = chosen.dict() if is_sent else {**INITIAL_VALUES, **query_params(request)}
+            problem, error_field = wording.translate_text(error.sentence), error.field
+    # A new form is prefilled from the query (`kit.prefilled_links`).
+    chosen = request.POST if is_post else request.GET
+    values = chosen.dict() if is_post else {**INITIAL_VALUES, **query_params(request)}
     tools, options = FORM_CHOICES["tools"], FORM_CHOICES["options"]
     context = {
         "study": study,
         "problem": problem,
-        "wrong": wrong,
-        "values": filled,
+        "wrong": error_field,
+        "values": values,
         "choices": FORM_CHOICES,
         "tools": [(name, name in chosen.getlist("tool")) for name in tools],
-        "options": [(name, filled.get(f"option-{name}", "")) for name in options],
-        **plan_system_choices(study, chosen.getlist("system"), filled),
+        "options": [(name, values.get(f"option-{name}", "")) for name in options],
+        **plan_system_choices(study, chosen.getlist("system"), values),
     }
     status = UNPROCESSABLE if problem else 200
     return render(request, "plans/new.html", context, status=status)
 
 
 def stop_plan_view(request: HttpRequest, plan_id: int) -> HttpResponse:
-    """Stop a plan: waiting steps are skipped."""
+    """Stop a plan; steps that wait are skipped."""
     plan = find_plan(viewer_of(request), plan_id)
     editor_or_404(request, plan.lab_id)
     with outcome_message(request, _("Plan stopped. Running steps will finish.")):
@@ -161,8 +166,8 @@ def stop_plan_view(request: HttpRequest, plan_id: int) -> HttpResponse:
 
 
 def _slots(state: PlanState, now: datetime) -> list[dict[str, Any]]:
-    """Return the slots, and whether their agents are silent."""
-    at_work = {
+    """Return each slot, its current part of a step, and whether its agent is silent."""
+    current_parts = {
         part.slot_id: part
         for step in state.active_steps
         for part in step.parts.all()
@@ -170,8 +175,8 @@ def _slots(state: PlanState, now: datetime) -> list[dict[str, Any]]:
     }
     slots = []
     for slot in state.slots:
-        part, is_silent = at_work.get(slot.pk), False
-        # Guests that run a program or have not joined need not request work.
+        part, is_silent = current_parts.get(slot.pk), False
+        # Agents request no work while they run a program and before they join.
         if part is None and slot.last_seen_at is not None:
             is_silent = (now - slot.last_seen_at).total_seconds() > AGENT_SILENT_S
         slots.append({"slot": slot, "part": part, "is_silent": is_silent})
@@ -186,9 +191,7 @@ def _rounds(plan: Plan) -> list[dict[str, Any]]:
         {
             "name": round_name(repetition),
             "squares": [
-                # The style sheet has a class for each status.
-                {"status": step.status, "title": step_title(step)}
-                for step in members
+                {"status": step.status, "title": step_title(step)} for step in members
             ],
         }
         for repetition, members in groupby(steps, key=lambda step: step.repetition)
@@ -196,30 +199,33 @@ def _rounds(plan: Plan) -> list[dict[str, Any]]:
 
 
 def _shown_steps(plan: Plan, steps: Iterable[PlanStep]) -> list[dict[str, Any]]:
-    keys_of = [
+    keys_by_step = [
         (step, [key for part in step.parts.all() for key in part.run_keys])
         for step in steps
     ]
-    # All runs of an upload share its key: use the first one.
-    run_keys = {key for _step, keys in keys_of for key in keys}
+    # All runs of an upload have its key; link to the first of them.
+    run_keys = {key for _step, keys in keys_by_step for key in keys}
     runs = Run.objects.filter(lab=plan.lab_id, key__in=run_keys, upload_position=1)
     ids = {str(key): pk for key, pk in runs.values_list("key", "pk")}
     return [
         {"step": step, "runs": [ids[key] for key in keys if key in ids]}
-        for step, keys in keys_of
+        for step, keys in keys_by_step
     ]
 
 
 def start_spread_strip(
     spreads_us: Sequence[int], overlaps: Sequence[float]
 ) -> dict[str, Any] | None:
-    """Return the spreads of starts on a strip from 0 to ``end`` ms."""
+    """Return how far the starts of co-runs were apart, on an axis from 0 ms.
+
+    Positions are in percent, times in ms. Return None without spreads.
+    """
     spreads = sorted(microseconds / 1000 for microseconds in spreads_us)
     if not spreads:
         return None
     end = max(START_SPREAD_LIMIT_MS * 1.25, spreads[-1] * 1.05)
 
-    def place(value: float) -> str:
+    def position(value: float) -> str:
         width = STRIP_RIGHT_PERCENT - STRIP_LEFT_PERCENT
         return f"{STRIP_LEFT_PERCENT + width * value / end:.2f}"
 
@@ -227,9 +233,9 @@ def start_spread_strip(
         return f"{value:.1f}" if value < 10 else f"{value:.0f}"
 
     return {
-        "dots": [place(spread) for spread in spreads],
-        "median_at": place(median(spreads)),
-        "limit_at": place(START_SPREAD_LIMIT_MS),
+        "dots": [position(spread) for spread in spreads],
+        "median_at": position(median(spreads)),
+        "limit_at": position(START_SPREAD_LIMIT_MS),
         "end": f"{end:.0f}",
         "median": ms(median(spreads)),
         "most": ms(spreads[-1]),
@@ -292,12 +298,12 @@ FORM_CHOICES = {
 
 
 def read_plan_form(study: Study, chosen: QueryDict) -> dict[str, Any]:
-    stated = cleaned_data_or_error(PlanForm(chosen))
-    budget_s = stated.pop("budget_min") * 60
+    fields = cleaned_data_or_error(PlanForm(chosen))
+    budget_s = fields.pop("budget_min") * 60
     names = ("repetitions", "order", "warm_up_rounds")
-    design = {name: stated.pop(name) for name in names}
+    design = {name: fields.pop(name) for name in names}
 
-    # Systems of other labs are ignored.
+    # IDs of other labs' systems are ignored.
     own_ids = {str(system.pk): system.pk for system in plan_systems(study)}
     systems = [own_ids[pk] for pk in chosen.getlist("system") if pk in own_ids]
     if not systems:
@@ -309,20 +315,20 @@ def read_plan_form(study: Study, chosen: QueryDict) -> dict[str, Any]:
     ]
 
     options = _options(chosen)
-    # A tool that is sent twice counts once.
+    # A tool that was sent twice counts once.
     tools = dict.fromkeys(chosen.getlist("tool"))
     works = [{"tool": tool, "options": options} for tool in tools if tool in PROGRAMS]
     design["tools"] = works
     design["scenarios"] = _scenarios(chosen, works)
-    return {"design": design, "budget_s": budget_s, **stated}
+    return {"design": design, "budget_s": budget_s, **fields}
 
 
 def _options(chosen: QueryDict) -> dict[str, Any]:
-    given = {name: chosen.get(f"option-{name}", "").strip() for name in PLAN_OPTIONS}
-    # -1 is invalid for every option: the plan rejects it and names the option.
+    texts = {name: chosen.get(f"option-{name}", "").strip() for name in PLAN_OPTIONS}
+    # -1 is invalid for every option, so the error of the plan names the option.
     return {
         name: _number(text, -1) if name in NUMBER_OPTIONS else text
-        for name, text in given.items()
+        for name, text in texts.items()
         if text
     }
 
@@ -346,22 +352,22 @@ def _scenarios(chosen: QueryDict, works: list[dict[str, Any]]) -> list[dict[str,
     return scenarios
 
 
-def _number(text: str | None, otherwise: int) -> int:
-    """Return a whole number, else ``otherwise``; the plan rejects invalid numbers."""
-    plain = (text or "").strip()
-    is_whole = plain.isascii() and plain.isdigit() and len(plain) < 10
-    return int(plain) if is_whole else otherwise
+def _number(text: str | None, default: int) -> int:
+    """Return the whole number in a text, or ``default`` for any other text."""
+    digits = (text or "").strip()
+    is_whole = digits.isascii() and digits.isdigit() and len(digits) < 10
+    return int(digits) if is_whole else default
 
 
 def plan_system_choices(
-    study: Study, ticked: Collection[str], filled: Mapping[str, Any]
+    study: Study, selected_ids: Collection[str], values: Mapping[str, Any]
 ) -> dict[str, Any]:
     measured = set(study.runs.values_list("system", flat=True).distinct())
     choices = [
         {
             "system": system,
-            "is_ticked": str(system.pk) in ticked,
-            "slots": filled.get(f"slots-{system.pk}", 1),
+            "is_ticked": str(system.pk) in selected_ids,
+            "slots": values.get(f"slots-{system.pk}", 1),
         }
         for system in plan_systems(study)
     ]
@@ -374,7 +380,7 @@ def plan_system_choices(
 
 
 def plan_systems(study: Study) -> list[System]:
-    """Return the systems that may take part."""
+    """Return the systems that may take part: all systems of the study's lab."""
     systems = System.objects.filter(lab=study.lab_id).select_related("host")
     return sorted(
         systems, key=lambda system: (system.host.slug, system.label.casefold())

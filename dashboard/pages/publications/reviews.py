@@ -127,17 +127,17 @@ def show_review(request: HttpRequest, review_id: int) -> HttpResponse:
     review = find_publication(Review, viewer_of(request), review_id)
     studies = []
     for study in review.content["studies"]:
-        version, address = study["version"], ""
+        version, version_url = study["version"], ""
         if version:
-            address = reverse("dashboard:version", args=[version["id"]])
-        by = (study["author"], study["institution"], study["published"])
+            version_url = reverse("dashboard:version", args=[version["id"]])
+        byline = (study["author"], study["institution"], study["published"])
         studies.append(
             {
                 "title": study["title"],
                 "address": reverse("dashboard:study", args=study["study"].split("/")),
-                "by": ", ".join(filter(None, by)),
+                "by": ", ".join(filter(None, byline)),
                 "version": _("Version %(number)s") % version if version else "",
-                "version_address": address,
+                "version_address": version_url,
             }
         )
     context = {
@@ -163,7 +163,7 @@ def show_review(request: HttpRequest, review_id: int) -> HttpResponse:
 def question_choices(
     questions: Collection[Question], chosen: Collection[Question] | None
 ) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Return the questions by hypervisor; with ``chosen=None``, all are chosen."""
+    """Return the questions by hypervisor; if ``chosen`` is None, all are chosen."""
     return [
         (
             hypervisor,
@@ -227,30 +227,31 @@ def change_sentences(review: Review, differences: ReviewChanges) -> list[str]:
     titles = {study["study"]: study["title"] for study in review.content["studies"]}
     lines = []
     if differences.added:
-        words = ngettext(
+        template = ngettext(
             "One study was added to the evidence: %(names)s.",
             "%(n)s studies were added to the evidence: %(names)s.",
             len(differences.added),
         )
         lines.append(
-            words % {"n": len(differences.added), "names": ", ".join(differences.added)}
+            template
+            % {"n": len(differences.added), "names": ", ".join(differences.added)}
         )
     if differences.removed:
-        words = ngettext(
+        template = ngettext(
             "One study no longer contributes evidence: %(names)s.",
             "%(n)s studies no longer contribute evidence: %(names)s.",
             len(differences.removed),
         )
         names = ", ".join(titles.get(name, name) for name in differences.removed)
-        lines.append(words % {"n": len(differences.removed), "names": names})
+        lines.append(template % {"n": len(differences.removed), "names": names})
     if differences.changed:
-        words = ngettext(
+        template = ngettext(
             "One study has different results: %(names)s.",
             "%(n)s studies have different results: %(names)s.",
             len(differences.changed),
         )
         names = ", ".join(titles.get(name, name) for name in differences.changed)
-        lines.append(words % {"n": len(differences.changed), "names": names})
+        lines.append(template % {"n": len(differences.changed), "names": names})
     for answer in differences.changed_answers:
         lines.append(
             _("%(question)s: was %(then)s, now %(now)s.")
@@ -267,13 +268,12 @@ def _pool_text(record: Record) -> str:
     pool = record["pool"] if record["pool"]["machines"] else record["single_runs"]
     if not pool["machines"]:
         return _("no results to pool")
-    words = evidence.machines_text(pool["machines"])
+    machines = evidence.machines_text(pool["machines"])
     if pool["mean"] is None:
-        return words
+        return machines
     interval = evidence.pooled_interval(pool["predicted"] or pool["interval"])
-    return (
-        f"{evidence.pooled_ratio(pool['mean'], pool['interval'])} ({interval}), {words}"
-    )
+    ratio = evidence.pooled_ratio(pool["mean"], pool["interval"])
+    return f"{ratio} ({interval}), {machines}"
 
 
 def _exclusions_text(record: Record) -> str:

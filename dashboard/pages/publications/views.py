@@ -1,4 +1,4 @@
-"""Versions, and withdrawal of publications."""
+"""Versions of studies, and withdrawal of versions and reviews."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -69,8 +69,8 @@ def create_version(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     study = editable_study_or_404(request, lab, slug)
     if request.method == "POST":
         return _request_version(request, study)
-    if begun := unfinished_publishing_job(study):
-        return redirect("dashboard:publishing-progress", begun.pk)
+    if job := unfinished_publishing_job(study):
+        return redirect("dashboard:publishing-progress", job.pk)
     try:
         check_is_processed(study)
     except InvalidError as error:
@@ -81,12 +81,12 @@ def create_version(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
 
 
 def show_publishing(request: HttpRequest, job_id: int) -> HttpResponse:
-    """Show the progress; the page refreshes itself."""
+    """Show the progress of publishing; the page refreshes itself."""
     publishing_jobs = PublishingJob.objects.select_related("study__lab", "person")
     job = get_object_or_404(publishing_jobs, pk=job_id)
     editor_or_404(request, job.study.lab_id)
     if job.version_id:
-        return _lead_to_version(request, job)
+        return _redirect_to_version(request, job)
     context = {"study": job.study, "job": job, "progress": progress_context(job)}
     return render(request, "publications/publishing.html", context)
 
@@ -107,25 +107,27 @@ def _request_version(request: HttpRequest, study: Study) -> HttpResponse:
         transaction.on_commit(partial(dispatch_jobs, JobKind.PUBLISHING, job.pk))
     wait_briefly(job, "version")
     if job.version_id:
-        return _lead_to_version(request, job)
+        return _redirect_to_version(request, job)
     return redirect("dashboard:publishing-progress", job.pk)
 
 
-def _lead_to_version(request: HttpRequest, job: PublishingJob) -> HttpResponse:
+def _redirect_to_version(request: HttpRequest, job: PublishingJob) -> HttpResponse:
     url = reverse("dashboard:version", args=[job.version_id])
-    is_part = "HX-Request" in request.headers
-    if is_part or request.method == "POST":
+    is_fragment = "HX-Request" in request.headers
+    if is_fragment or request.method == "POST":
         messages.success(request, _("Version published. Its URL is permanent."))
-    return HttpResponseClientRedirect(url) if is_part else redirect(url)
+    return HttpResponseClientRedirect(url) if is_fragment else redirect(url)
 
 
 def _version_form(
     request: HttpRequest, study: Study, problem: str = "", status: int = 200
 ) -> HttpResponse:
     jobs = PublishingJob.objects.filter(study=study, person=required_user(request))
-    last = jobs.order_by("pk").last()
-    # Prefill after a failed request.
-    failed = last if last and last.stage == PublishingJob.Stage.FAILED else None
+    last_job = jobs.order_by("pk").last()
+    # After a failed attempt, the form contains the answers given then.
+    failed = (
+        last_job if last_job and last_job.stage == PublishingJob.Stage.FAILED else None
+    )
     answers: Mapping[str, Any] = request.POST
     if failed and not answers:
         answers = {
@@ -146,8 +148,8 @@ def _version_form(
 
 def show_version(request: HttpRequest, version_id: int) -> HttpResponse:
     version = find_publication(Version, viewer_of(request), version_id)
-    signed = {version.lab_id}
-    signed |= {signature.lab_id for signature in version.signatures.all()}
+    signing_lab_ids = {version.lab_id}
+    signing_lab_ids |= {signature.lab_id for signature in version.signatures.all()}
     viewer = viewer_of(request)
     is_own = version.lab_id in viewer.lab_ids
     labs = (
@@ -173,7 +175,7 @@ def show_version(request: HttpRequest, version_id: int) -> HttpResponse:
         else "",
         "can_enter_doi": _is_admin(request, version.lab_id),
         "can_withdraw": not version.withdrawn_at and is_editor(request, version.lab_id),
-        "reviewing": [lab for lab in labs if lab.pk not in signed],
+        "reviewing": [lab for lab in labs if lab.pk not in signing_lab_ids],
     }
     return render(request, "publications/version.html", context)
 
@@ -227,8 +229,8 @@ def _download(
         "Cache-Control": "private, no-cache",
         "ETag": f'"{file.digest}"',
     }
-    kind = MEDIA_TYPES[name.rpartition(".")[2]]
-    return HttpResponse(bytes(file.content), content_type=kind, headers=headers)
+    content_type = MEDIA_TYPES[name.rpartition(".")[2]]
+    return HttpResponse(bytes(file.content), content_type=content_type, headers=headers)
 
 
 def withdraw_version(request: HttpRequest, version_id: int) -> HttpResponse:
@@ -240,13 +242,13 @@ def withdraw_review(request: HttpRequest, review_id: int) -> HttpResponse:
 
 
 def _withdraw(
-    request: HttpRequest, model: type[Publication], pk: int, done: str
+    request: HttpRequest, model: type[Publication], pk: int, success: str
 ) -> HttpResponse:
     publication = find_publication(model, viewer_of(request), pk)
     editor_or_404(request, publication.lab_id)
-    who, reason = request.user.get_username(), request.POST.get("reason", "")
-    with outcome_message(request, done):
-        withdraw(publication, actor=who, reason=reason)
+    username, reason = request.user.get_username(), request.POST.get("reason", "")
+    with outcome_message(request, success):
+        withdraw(publication, actor=username, reason=reason)
     return redirect(f"dashboard:{model.KIND_LABEL}", pk)
 
 
@@ -268,7 +270,7 @@ urlpatterns = [
     ),
     action("versions/<int:version_id>/withdraw/", withdraw_version, "withdraw-version"),
     action("versions/<int:version_id>/doi/", save_doi, "enter-doi"),
-    # The signer belongs to another lab and names it.
+    # The form contains the lab that signs. Without a lab, the response is 404.
     action(
         "versions/<int:version_id>/sign/",
         add_signature,

@@ -32,7 +32,7 @@ from dashboard.kit.report_document import ReportDocument
 from dashboard.kit.routes import EMPTY_STUDY, REDIRECTED, page
 from dashboard.kit.viewers import signed_in_user, study_or_404, viewer_of
 
-# Reader and time are added when the document is shown.
+# Cached reports have no reader and no time; the view adds them to each response.
 ANONYMOUS_IMPRINT = ReportImprint(
     created_at=datetime.min.replace(tzinfo=UTC), version="", created_for=""
 )
@@ -40,7 +40,7 @@ ANONYMOUS_IMPRINT = ReportImprint(
 
 @cached_by_version
 def cached_report(viewer: Viewer, study: Study, citation: Citation) -> ReportDocument:
-    """Return a study's report, cached by the study's data version."""
+    """Return a study's report, cached by data version (the first argument)."""
     return build_report(viewer, study, citation, ANONYMOUS_IMPRINT)
 
 
@@ -48,9 +48,9 @@ def show_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     viewer = viewer_of(request)
     study = study_or_404(viewer, lab, slug)
     version, citation = study_version(study), citation_of(request, study)
-    who = request.user.get_username() if request.user.is_authenticated else ""
+    username = request.user.get_username() if request.user.is_authenticated else ""
     imprint = ReportImprint(
-        created_at=timezone.now(), version=settings.VERSION, created_for=who
+        created_at=timezone.now(), version=settings.VERSION, created_for=username
     )
     document = cached_report(version, viewer, study, citation)
     context = {
@@ -63,15 +63,15 @@ def show_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
 
 @from_primary()
 def download_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
-    """Return the PDF, or the page of its progress."""
+    """Return the PDF, or redirect to the page with its progress."""
     study = study_or_404(viewer_of(request), lab, slug)
-    job, is_to_make = request_report(
+    job, must_generate = request_report(
         study=study,
         person=signed_in_user(request),
         site_url=site_url(request),
         content_digest=report_version(),
     )
-    if is_to_make:
+    if must_generate:
         transaction.on_commit(partial(dispatch_jobs, JobKind.REPORT, job.pk))
     wait_briefly(job, "content")
     if job.stage != Report.Stage.DONE:
@@ -81,7 +81,7 @@ def download_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
 
 @from_primary()
 def show_report_progress(request: HttpRequest, report_id: int) -> HttpResponse:
-    """Show the progress; the page refreshes itself."""
+    """Show the progress of a PDF; the page refreshes itself."""
     job = _own_or_404(request, report_id)
     context = {"study": job.study, "job": job, "progress": progress_context(job)}
     return render(request, "report/report_progress.html", context)
@@ -96,10 +96,10 @@ def download_finished_report(request: HttpRequest, report_id: int) -> HttpRespon
 
 
 def _own_or_404(request: HttpRequest, report_id: int) -> Report:
-    """Return a report of this reader, or of anonymous readers."""
+    """Return a report that this user or an anonymous user requested."""
     reports = Report.objects.select_related("study__lab")
-    whose = Q(person=signed_in_user(request)) | Q(person=None)
-    job = get_object_or_404(reports.filter(whose), pk=report_id)
+    readable = Q(person=signed_in_user(request)) | Q(person=None)
+    job = get_object_or_404(reports.filter(readable), pk=report_id)
     study = job.study
     study_or_404(viewer_of(request), study.lab.slug, study.slug)
     return job
@@ -107,7 +107,7 @@ def _own_or_404(request: HttpRequest, report_id: int) -> Report:
 
 def _file(job: Report) -> HttpResponse:
     name = f'inline; filename="{job.study.slug}.pdf"'
-    # The URL has another file once the study has changed.
+    # After a change of the study, the same URL returns another file.
     headers = {"Content-Disposition": name, "Cache-Control": "private, no-cache"}
     content = bytes(job.content)
     return HttpResponse(content, content_type="application/pdf", headers=headers)

@@ -48,7 +48,7 @@ RAW_OUTPUT_TYPE = ("text/plain; charset=utf-8", "txt")
 
 @cached_study_page
 def list_runs(request: HttpRequest, lab: str, slug: str) -> ViewResult:
-    """Show a study's runs; redirect old URLs of a cell's runs to the cell."""
+    """Show a study's runs; redirect old URLs with a cell to the page of the cell."""
     viewer = viewer_of(request)
     study = study_or_404(viewer, lab, slug)
     query = query_params(request)
@@ -65,7 +65,7 @@ def run_list(viewer: Viewer, study: Study, query: Mapping[str, str]) -> dict[str
     if query.get("system"):
         filters["system"] = parse_id(query["system"])
     runs = listed_runs(viewer, study=study, **filters)
-    # Pages by ID, not by offset: the last page is as fast as the first.
+    # Pages start at an ID instead of an offset, so that the last page is fast, too.
     if query.get("after"):
         later = runs.filter(pk__gt=parse_id(query["after"])).order_by("pk")
         rows = list(later[: RUNS_PER_PAGE + 1])
@@ -80,7 +80,7 @@ def run_list(viewer: Viewer, study: Study, query: Mapping[str, str]) -> dict[str
         older = shown[-1].pk if len(rows) > RUNS_PER_PAGE else None
         newer = shown[0].pk if shown and query.get("before") else None
     measured = study_facets(study)
-    # A run that was not parsed yet may be the first of its system.
+    # The facets do not include systems whose first run was not parsed yet.
     names = wording.system_names((*measured.systems, *(run.system for run in shown)))
     return {
         "runs": shown,
@@ -96,11 +96,13 @@ def show_run(request: HttpRequest, run_id: int) -> HttpResponse:
     run = find_run(viewer_of(request), run_id)
     samples = list(samples_of(run)[: SAMPLES_SHOWN + 1])
     circumstances = ("study_id", "system_id", "scenario", "vms", "slot", "load")
-    same: dict[str, Any] = {name: getattr(run, name) for name in circumstances}
-    of_cases = {sample.case_id for sample in samples}
-    # A case has one cell in one set of circumstances.
+    cell_filters: dict[str, Any] = {name: getattr(run, name) for name in circumstances}
+    case_ids = {sample.case_id for sample in samples}
+    # In the circumstances of this run, each case has one cell.
     cells = dict(
-        Cell.objects.filter(case__in=of_cases, **same).values_list("case_id", "pk")
+        Cell.objects.filter(case__in=case_ids, **cell_filters).values_list(
+            "case_id", "pk"
+        )
     )
     margin = run.study.equivalence_margin_percent / 100
     is_virtual = not run.system.is_native
@@ -113,17 +115,17 @@ def show_run(request: HttpRequest, run_id: int) -> HttpResponse:
         ],
         "has_more_samples": len(samples) > SAMPLES_SHOWN,
         "upload": readable_upload(run.upload.text, run.first_line, run.last_line),
-        # Only runs parsed from raw output have lines and sibling runs.
+        # Only runs that were parsed from raw output have line numbers and siblings.
         "others": list(runs_of_upload(run)) if run.first_line else [],
         "duplicates": run.duplicates.order_by("pk")[:DUPLICATES_SHOWN],
         "trust": trust,
-        # The time could be corrected, but the printed values could not.
+        # The run's duration could be corrected, but not the values that it printed.
         "is_uncorrected": trust is not None and trust.trust != printed,
     }
     context = {
         "run": run,
         "page": page,
-        "is_keeper": is_editor(request, run.lab_id),
+        "can_edit": is_editor(request, run.lab_id),
         "thread": comment_thread(request, CommentTarget(run.study, run=run)),
     }
     return render(request, "runs/run.html", context)
@@ -134,11 +136,13 @@ def download_upload(request: HttpRequest, run_id: int) -> HttpResponse:
     run = find_run(viewer_of(request), run_id)
     stored = run.upload.text
     output = stored_output(stored)
-    kind, ending = ("application/json", "json") if output is None else RAW_OUTPUT_TYPE
-    name = f'attachment; filename="virtlab-run-{run.pk}.{ending}"'
+    content_type, extension = (
+        ("application/json", "json") if output is None else RAW_OUTPUT_TYPE
+    )
+    name = f'attachment; filename="virtlab-run-{run.pk}.{extension}"'
     return HttpResponse(
         stored if output is None else output,
-        content_type=kind,
+        content_type=content_type,
         headers={"Content-Disposition": name},
     )
 

@@ -71,7 +71,10 @@ def show_saved_views(request: HttpRequest) -> HttpResponse:
 
 
 def _page_to_save(request: HttpRequest) -> str:
-    """Return the referring page's URL, because scripts change it."""
+    """Return the URL of the page to save, or "".
+
+    Use the referrer if possible, because scripts may have changed the page's URL.
+    """
     origin = urlsplit(request.headers.get("Referer", ""))
     if origin.netloc == request.get_host():
         address = origin._replace(scheme="", netloc="", fragment="").geturl()

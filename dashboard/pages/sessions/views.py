@@ -48,10 +48,10 @@ def list_sessions(request: HttpRequest, lab: str, slug: str) -> PageContent:
     if session_id and session_id != WITHOUT_START:
         opened = rows.filter(pk=parse_id(session_id)).first()
         runs = listed_runs(viewer, study=study, session=opened)
-    listed: Sequence[Run] = ()
+    shown_runs: Sequence[Run] = ()
     if opened is not None or session_id == WITHOUT_START:
-        listed = list(runs.order_by("started_at", "pk")[: RUNS_SHOWN + 1])
-    systems = [*measured_systems(study), *(run.system for run in listed)]
+        shown_runs = list(runs.order_by("started_at", "pk")[: RUNS_SHOWN + 1])
+    systems = [*measured_systems(study), *(run.system for run in shown_runs)]
     is_missing = bool(session_id) and session_id != WITHOUT_START and opened is None
     page = {
         "sessions": sessions[:SESSIONS_SHOWN],
@@ -60,8 +60,8 @@ def list_sessions(request: HttpRequest, lab: str, slug: str) -> PageContent:
         "opened": opened,
         "is_unknown_opened": session_id == WITHOUT_START,
         "is_opened": opened is not None or session_id == WITHOUT_START,
-        "runs": listed[:RUNS_SHOWN],
-        "has_more_runs": len(listed) > RUNS_SHOWN,
+        "runs": shown_runs[:RUNS_SHOWN],
+        "has_more_runs": len(shown_runs) > RUNS_SHOWN,
         "names": wording.system_names(systems),
         "ignored_parameters": [f"session={session_id}"] if is_missing else [],
     }
@@ -71,17 +71,17 @@ def list_sessions(request: HttpRequest, lab: str, slug: str) -> PageContent:
 
 
 def save_correction(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
-    """Move runs and sessions into one session, or undo a correction."""
+    """Move runs and whole sessions into one session, or undo such corrections."""
     study = editable_study_or_404(request, lab, slug)
-    sent, person = request.POST, required_user(request)
-    is_put = sent.get("do") != "undo"
-    name = sent.get("name", "").strip() if is_put else ""
+    data, person = request.POST, required_user(request)
+    is_correction = data.get("do") != "undo"
+    name = data.get("name", "").strip() if is_correction else ""
     runs, sessions = (
-        list(map(parse_id, sent.getlist(name))) for name in ("run", "sessions")
+        list(map(parse_id, data.getlist(name))) for name in ("run", "sessions")
     )
     url = reverse("dashboard:sessions", args=[study.lab.slug, study.slug])
     try:
-        if is_put and not name:
+        if is_correction and not name:
             raise InvalidError("invalid_session", "Enter a session name.")
         session = correct_sessions(
             study=study,
@@ -89,12 +89,12 @@ def save_correction(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
             actor=person.get_username(),
             runs=runs,
             sessions=sessions,
-            note=sent.get("note", ""),
+            note=data.get("note", ""),
             person=person,
         )
     except InvalidError as error:
         messages.error(request, wording.translate_text(error.sentence))
-        opened = sent.get("opened", "")
+        opened = data.get("opened", "")
         is_known = opened == WITHOUT_START or parse_id(opened)
         return redirect(f"{url}?session={opened}" if is_known else url)
     messages.success(

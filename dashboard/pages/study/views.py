@@ -68,13 +68,14 @@ def study_summary(
 def show_study(request: HttpRequest, lab: str, slug: str) -> PageContent:
     viewer = viewer_of(request)
     study = study_or_404(viewer, lab, slug)
-    # Cached separately: it needs all cells, and the page depends on other studies.
+    # The summary needs all cells of the study. It is cached separately, because the
+    # page also changes with other studies.
     profile, assessment = study_summary(study_version(study), viewer, study)
-    may_keep = is_editor(request, study.lab_id)
+    can_edit = is_editor(request, study.lab_id)
     detail = study_detail(study)
-    # A run that was not parsed yet may be the first of its system.
+    # The detail does not include systems whose first run failed.
     systems = (*detail.systems, *(run.system for run in detail.failed_runs))
-    # Error messages may quote private output.
+    # Only members see error messages, which may quote private output.
     is_member = study.lab_id in viewer.lab_ids
     citation = citation_of(request, study)
     context = {
@@ -88,23 +89,23 @@ def show_study(request: HttpRequest, lab: str, slug: str) -> PageContent:
         "versions": visible_publications(Version, viewer).filter(study=study),
         "citation": bibtex(citation),
         "address": citation.url,
-        # Search engines get no metadata of private studies.
+        # The metadata for search engines is only for public studies.
         "dataset": dataset_script(citation, study) if study.is_public else "",
         "thread": comment_thread(request, CommentTarget(study)),
-        "can_edit": may_keep,
-        "job": unfinished_publishing_job(study) if may_keep else None,
+        "can_edit": can_edit,
+        "job": unfinished_publishing_job(study) if can_edit else None,
     }
     return PageContent("study/study.html", context)
 
 
 def show_processing(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
-    """Show the progress; pages poll until all uploads are processed."""
+    """Show the progress of uploads; pages poll it until all are processed."""
     study = study_or_404(viewer_of(request), lab, slug)
     context = {
         "study": study,
         "counts": processing_counts(study),
         "is_left": is_stalled(study),
-        "is_asked_again": True,
+        "is_polling": True,
     }
     return render(request, "study/_processing_live.html", context)
 

@@ -32,7 +32,7 @@ from dashboard.kit.viewers import (
     viewer_of,
 )
 
-# SPDX identifiers; other texts are accepted as well.
+# Suggested licenses (SPDX identifiers). Other texts are accepted as well.
 DATA_LICENSES = (
     "CC-BY-4.0",
     "CC-BY-SA-4.0",
@@ -62,18 +62,18 @@ def new_study(request: HttpRequest) -> HttpResponse:
     if not labs or (lab_slug and not matching):
         return render(request, "study_settings/no_lab.html", status=403)
     lab, person = (matching or labs)[0], required_user(request)
-    sent = request.POST if request.method == "POST" else None
+    data = request.POST if request.method == "POST" else None
     known_labs, author = labs_with_counts(viewer_of(request)), person.get_full_name()
-    form, status = StudyForm(lab, known_labs, sent, author=author), 200
+    form, status = StudyForm(lab, known_labs, data, author=author), 200
 
-    def make(title: str, slug: str, **stated: Any) -> tuple[Study, bool]:
+    def create(title: str, slug: str, **fields: Any) -> tuple[Study, bool]:
         slug = slug or slugify(title)[:100].strip("-") or "study"
-        return save_study(lab=lab, slug=slug, title=title, **stated)
+        return save_study(lab=lab, slug=slug, title=title, **fields)
 
-    if sent is not None:
-        made, status = submit_form(form, make)
-        if made:
-            study, is_new = made
+    if data is not None:
+        result, status = submit_form(form, create)
+        if result:
+            study, is_new = result
             if is_new:
                 text = _("Study created. You can now upload results.")
                 messages.success(request, text)
@@ -86,23 +86,26 @@ def new_study(request: HttpRequest) -> HttpResponse:
 
 def change_settings(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     study = editable_study_or_404(request, lab, slug)
-    sent = request.POST if request.method == "POST" else None
+    data = request.POST if request.method == "POST" else None
     known_labs = labs_with_counts(viewer_of(request))
-    form, status = StudyForm(study.lab, known_labs, sent, study), 200
-    if sent is not None:
-        who = request.user.get_username()
-        stored, status = submit_form(form, update_study, study=study, actor=who)
-        if stored:
+    form, status = StudyForm(study.lab, known_labs, data, study), 200
+    if data is not None:
+        username = request.user.get_username()
+        updated, status = submit_form(form, update_study, study=study, actor=username)
+        if updated:
             messages.success(request, _("Settings saved."))
             return redirect("dashboard:study", lab, slug)
-        # The page shows the stored study next to the submitted form.
+        # The page shows the stored study around the submitted form.
         study.refresh_from_db()
     context = {"study": study, "form": form, "licenses": DATA_LICENSES}
     return render(request, "study_settings/settings.html", context, status=status)
 
 
 class StudyForm(forms.Form):
-    """A study; ``known`` are the labs with which the user may share it."""
+    """Form for a study.
+
+    ``visible_labs`` are the labs that are listed for sharing the study.
+    """
 
     field_aliases = {"shared_with": "other_labs"}
 
@@ -208,28 +211,30 @@ class StudyForm(forms.Form):
     def __init__(
         self,
         lab: Lab,
-        known: Iterable[Lab],
-        sent: QueryDict | None,
+        visible_labs: Iterable[Lab],
+        data: QueryDict | None,
         study: Study | None = None,
         author: str = "",
     ) -> None:
         initial: dict[str, Any] = {"author": author, "institution": lab.name}
         labs = [
             (other_lab.slug, other_lab.name)
-            for other_lab in known
+            for other_lab in visible_labs
             if other_lab.pk != lab.pk
         ]
         if study:
-            listed = {slug for slug, _name in labs}
+            listed_slugs = {slug for slug, _name in labs}
             shared = study.shared_with.values_list("slug", flat=True)
             initial = {
                 **model_to_dict(study),
                 "factors": format_factors(study.factors),
-                "labs": [slug for slug in shared if slug in listed],
-                "other_labs": ", ".join(slug for slug in shared if slug not in listed),
+                "labs": [slug for slug in shared if slug in listed_slugs],
+                "other_labs": ", ".join(
+                    slug for slug in shared if slug not in listed_slugs
+                ),
                 "archived": study.archived_at is not None,
             }
-        super().__init__(sent, initial=initial)
+        super().__init__(data, initial=initial)
         choices = {"labs": labs}
         if study:
             systems = measured_systems(study)
@@ -237,13 +242,15 @@ class StudyForm(forms.Form):
                 (str(system.pk), wording.system_name(system)) for system in systems
             ]
             choices["reference_system"] = [("", _("none")), *names]
-        for name, offered in choices.items():
+        for name, options in choices.items():
             field = self.fields[name]
             assert isinstance(field, forms.ChoiceField)
-            field.choices = offered
-        # The slug is permanent; other fields do not apply.
-        left_out = ["slug"] if study else ["published", "reference_system", "archived"]
-        for name in left_out if labs else [*left_out, "labs"]:
+            field.choices = options
+        # The slug of a study cannot be changed. New studies have fewer fields.
+        unused_fields = (
+            ["slug"] if study else ["published", "reference_system", "archived"]
+        )
+        for name in unused_fields if labs else [*unused_fields, "labs"]:
             del self.fields[name]
 
     @property
@@ -288,11 +295,13 @@ class StudyForm(forms.Form):
         return parse_factors(self.cleaned_data["factors"])
 
     def clean(self) -> dict[str, Any]:
-        stated = dict(self.cleaned_data)
-        chosen, typed = stated.pop("labs", []), stated.pop("other_labs", "")
-        if stated.get("visibility") == Study.Visibility.SHARED:
-            stated["shared_with"] = sorted({*chosen, *typed.replace(",", " ").split()})
-        return stated
+        fields = dict(self.cleaned_data)
+        chosen, entered = fields.pop("labs", []), fields.pop("other_labs", "")
+        if fields.get("visibility") == Study.Visibility.SHARED:
+            fields["shared_with"] = sorted(
+                {*chosen, *entered.replace(",", " ").split()}
+            )
+        return fields
 
 
 def parse_factors(text: str) -> dict[str, list[Any]]:

@@ -1,4 +1,4 @@
-"""Context of the sweep page."""
+"""Template context for the sweep page."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -43,17 +43,17 @@ def sweep_page(
     viewer: Viewer, study: Study, query: Mapping[str, str]
 ) -> dict[str, Any] | None:
     families = sweep_families(viewer, study)
-    # Default: the family with the most lines, then the most levels.
-    richest = max(
+    # By default, show the family with the most lines, then the most levels.
+    default_family = max(
         families,
         key=lambda family: (family.line_count, len(family.levels)),
         default=None,
     )
     matching = (family for family in families if family.key == query.get("family"))
-    chosen = next(matching, richest)
+    chosen = next(matching, default_family)
     if chosen is None:
         return None
-    # Load only the chosen family: a study has dozens.
+    # Load only the chosen family, because a study may have dozens.
     (family,) = load_lines(viewer, study, [chosen])
     ids = query.get("systems", "").split(",")
     chosen_lines = [line for line in family.lines if str(line.column.system_id) in ids]
@@ -84,7 +84,7 @@ def sweep_page(
 
 
 def _family_names(families: Sequence[SweepFamily]) -> list[tuple[str, str]]:
-    """Return each family's title, and the facts that distinguish equal titles."""
+    """Return (title, facts) of each family; facts distinguish equal titles."""
     titles = []
     for family in families:
         tool = require_tool(family.tool)
@@ -93,22 +93,22 @@ def _family_names(families: Sequence[SweepFamily]) -> list[tuple[str, str]]:
             filter(None, (family.parameters.get(parameter) for parameter in names))
         )
         title = f"{tool.title}: {tool.metric(family.metric).title}"
-        words = {
+        values = {
             "family": f"{title}, {work}" if work else title,
             "axis": _axis_name(family),
         }
-        titles.append(_("%(family)s over %(axis)s") % words)
+        titles.append(_("%(family)s over %(axis)s") % values)
     stated = [{**member.parameters, **member.circumstances} for member in families]
-    alike: dict[str, list[dict[str, str]]] = defaultdict(list)
+    facts_by_title: dict[str, list[dict[str, str]]] = defaultdict(list)
     for title, facts in zip(titles, stated, strict=True):
-        alike[title].append(facts)
+        facts_by_title[title].append(facts)
     varying = {
         title: {
             name
             for name in set().union(*same)
             if len({facts.get(name) for facts in same}) > 1
         }
-        for title, same in alike.items()
+        for title, same in facts_by_title.items()
     }
     return [
         (
@@ -130,12 +130,18 @@ def _choices(
     lines: Sequence[SweepLine],
     query: Mapping[str, str],
 ) -> list[ChipRow]:
-    """Return the choices; ``keys`` maps names to keys of all families."""
+    """Return the links to other families, quantities and systems.
+
+    ``keys`` maps the names of all families to their keys; ``name`` is the current one.
+    """
     is_ratio = query.get("response") == "relative_performance"
     parameters = {name: query[name] for name in QUERY_PARAMETERS if query.get(name)}
-    of_all = {name: text for name, text in parameters.items() if name != "systems"}
+    without_systems = {
+        name: text for name, text in parameters.items() if name != "systems"
+    }
     own_title, own_facts = name
-    # Prefer another benchmark with the current facts; else its first family.
+    # A link to another benchmark leads to its family with the current facts, or else to
+    # its first family.
     titles = {title: keys[title, more] for title, more in reversed(keys)}
     titles |= {title: keys[title, more] for title, more in keys if more == own_facts}
     other_facts = {
@@ -146,9 +152,13 @@ def _choices(
         choices.append((_("Conditions"), other_facts, own_facts))
     in_order = dict.fromkeys(part for pair in keys for part in pair)
     rows = []
-    for label, family_keys, now in choices:
+    for label, family_keys, current in choices:
         chips = [
-            Chip(part, urlencode({**of_all, "family": family_keys[part]}), part == now)
+            Chip(
+                part,
+                urlencode({**without_systems, "family": family_keys[part]}),
+                part == current,
+            )
             for part in in_order
             if part in family_keys
         ]
@@ -156,10 +166,10 @@ def _choices(
     parameters["family"] = family.key
 
     responses = {"value": _("Measured value")}
-    shown = [point.row.result for line in family.lines for point in line.points]
-    # The active choice must be revertible.
-    if is_ratio or any(point.ratio is not None for point in shown):
-        is_relative = any(point.ratio_kind == "relative" for point in shown)
+    results = [point.row.result for line in family.lines for point in line.points]
+    # The active choice is always shown, so that users can revert it.
+    if is_ratio or any(point.ratio is not None for point in results):
+        is_relative = any(point.ratio_kind == "relative" for point in results)
         responses["relative_performance"] = (
             _("Relative to the reference") if is_relative else _("Relative performance")
         )
@@ -177,35 +187,40 @@ def _choices(
     chosen = {line.column.system_id for line in lines}
     chips = []
     for line in family.lines:
-        own = line.column.system_id
-        # Keep the order of the family.
+        system_id = line.column.system_id
+        # IDs are in the order of the family's lines.
         ids = (member.column.system_id for member in family.lines)
-        system_ids = ",".join(str(pk) for pk in ids if (pk in chosen) != (pk == own))
+        system_ids = ",".join(
+            str(pk) for pk in ids if (pk in chosen) != (pk == system_id)
+        )
         address = urlencode({**parameters, "systems": system_ids})
-        chips.append(Chip(sweep_line_name(line, family), address, own in chosen))
+        chips.append(Chip(sweep_line_name(line, family), address, system_id in chosen))
     if len(chips) > 1:
         rows.append(ChipRow(_("Systems"), chips))
     return rows
 
 
 def _sentences(family: SweepFamily, lines: Sequence[SweepLine]) -> tuple[str, ...]:
-    """Return sentences on where systems diverge, largest loss first."""
-    parted = [
-        (min(_ratios(line)), divergence_sentence(family, line, parting))
+    """Return sentences on where systems become slower, the largest loss first.
+
+    If no such level is known, return a sentence with the reason.
+    """
+    ranked = [
+        (min(_ratios(line)), divergence_sentence(family, line, change))
         for line in lines
-        if (parting := line.verdict_change) is not None
+        if (change := line.verdict_change) is not None
     ]
-    if parted:
+    if ranked:
         return tuple(
-            text for _least, text in sorted(parted, key=lambda entry: entry[0])
+            text for _least, text in sorted(ranked, key=lambda entry: entry[0])
         )
-    shown = [point.row.result for line in lines for point in line.points]
-    if all(figure.n == 1 for figure in shown):
+    results = [point.row.result for line in lines for point in line.points]
+    if all(figure.n == 1 for figure in results):
         why = _(
             "Single runs: differences between the lines may be noise. A verdict "
             "needs five runs per level."
         )
-    elif all(figure.ratio is None for figure in shown):
+    elif all(figure.ratio is None for figure in results):
         why = _("No measurements exist to compare these systems with.")
     else:
         why = _(
@@ -220,25 +235,27 @@ def _figure(
 ) -> Chart | None:
     curves = []
     for line in lines:
-        name, marks = sweep_line_name(line, family), []
+        name, points_with_text = sweep_line_name(line, family), []
         for point in line.points:
-            shown = point.row.result
-            height = shown.ratio if is_ratio else shown.value
+            result = point.row.result
+            height = result.ratio if is_ratio else result.value
             if height is None:
                 continue
-            written = (
+            height_text = (
                 formatting.ratio(height)
                 if is_ratio
-                else wording.quantity(height, shown.unit)
+                else wording.quantity(height, result.unit)
             )
-            text = f"{name}, {sweep_level_text(point.level)}: {written}"
+            text = f"{name}, {sweep_level_text(point.level)}: {height_text}"
             low, high = _interval(point, is_ratio=is_ratio)
-            marks.append((point.level.amount, height, low, high, text))
-        if marks:
-            # A system keeps its color regardless of the shown systems.
+            points_with_text.append((point.level.amount, height, low, high, text))
+        if points_with_text:
+            # A system has the same color, whichever systems are shown.
             color = family.lines.index(line)
             is_native = line.column.is_native
-            curves.append(curve_points(name, color, marks, is_native=is_native))
+            curves.append(
+                curve_points(name, color, points_with_text, is_native=is_native)
+            )
     if not curves:
         return None
     heights = [y for curve in curves for y in curve.y if y is not None]
@@ -271,28 +288,28 @@ def _cells(
 
 
 def _cell(point: SweepPoint, *, is_ratio: bool) -> dict[str, str] | None:
-    shown = point.row.result
-    if shown.value is None:
-        name, reason = state_names.state_name(shown.display_state), shown.reason
-        number = value_text(shown, shown.unit)
+    result = point.row.result
+    if result.value is None:
+        name, reason = state_names.state_name(result.display_state), result.reason
+        number = value_text(result, result.unit)
         return {"main": number, "sub": name, "sentence": wording.translate_text(reason)}
-    value, ratio = shown.value, shown.ratio
+    value, ratio = result.value, result.ratio
     if is_ratio and ratio is None:
         return None
     low, high = _interval(point, is_ratio=is_ratio)
     within = None
-    under = wording.runs_text(shown.n)
+    subtext = wording.runs_text(result.n)
     if low is not None and high is not None:
         within = low, high
         write = formatting.ratio if is_ratio else formatting.measurement
-        under = wording.range_text(write(low, within), write(high, within))
+        subtext = wording.range_text(write(low, within), write(high, within))
     return {
         "main": formatting.ratio(ratio, within)
         if is_ratio and ratio is not None
-        else wording.quantity(value, shown.unit, interval=within),
-        "sub": under,
+        else wording.quantity(value, result.unit, interval=within),
+        "sub": subtext,
         "shade": formatting.ratio_shade(ratio) if ratio is not None else "",
-        "sentence": verdicts.assessment_sentence(shown.assessment),
+        "sentence": verdicts.assessment_sentence(result.assessment),
     }
 
 
@@ -301,19 +318,19 @@ def _interval(
 ) -> tuple[float | None, float | None]:
     if not is_ratio:
         return point.low, point.high
-    judged = point.row.result.assessment
-    return (judged.low, judged.high) if judged else (None, None)
+    assessment = point.row.result.assessment
+    return (assessment.low, assessment.high) if assessment else (None, None)
 
 
 def sweep_level_text(level: Quantity) -> str:
-    """Return a level as people write it: ``4 KiB``, ``2,000``, ``0.5 s``."""
+    """Return a level as text: ``4 KiB``, ``2,000``, ``0.5 s``."""
     if level.unit == "B" and level.amount.is_integer() and level.amount >= 0:
         return formatting.memory_size(int(level.amount))
     return wording.quantity(level.amount, level.unit, exact=True)
 
 
 def sweep_line_name(line: SweepLine, family: SweepFamily) -> str:
-    """Return the facts that distinguish a system in its family."""
+    """Return the facts that distinguish a system from others of its family."""
     column = line.column
     platform = _("Native") if column.is_native else column.platform
     is_shared = len({member.column.platform for member in family.lines}) == 1
@@ -326,18 +343,18 @@ def sweep_line_name(line: SweepLine, family: SweepFamily) -> str:
 
 
 def divergence_sentence(
-    family: SweepFamily, line: SweepLine, parting: VerdictChange
+    family: SweepFamily, line: SweepLine, change: VerdictChange
 ) -> str:
-    """Return a sentence on up to which level a system keeps up."""
-    points, at, ratios = line.points, parting.level_index, _ratios(line)
+    """Return a sentence on the level at which a system becomes slower."""
+    points, index, ratios = line.points, change.level_index, _ratios(line)
     is_relative = _is_relative(line)
-    words = {
+    values = {
         "system": sweep_line_name(line, family),
         "other": _("the reference system") if is_relative else _("native"),
         "axis": _axis_name(family),
-        # Lines that keep up or are slower throughout have level index 0.
-        "before": sweep_level_text(points[max(at - 1, 0)].level),
-        "from": sweep_level_text(points[at].level),
+        # Lines that are never slower, or always slower, have level index 0.
+        "before": sweep_level_text(points[max(index - 1, 0)].level),
+        "from": sweep_level_text(points[index].level),
         "worst": formatting.ratio_percent(min(ratios)),
         "best": formatting.ratio_percent(max(ratios)),
         "where": sweep_level_text(points[ratios.index(min(ratios))].level),
@@ -359,11 +376,11 @@ def divergence_sentence(
             "%(best)s)."
         ),
     }
-    return templates[parting.pattern] % words
+    return templates[change.pattern] % values
 
 
 def _ratios(line: SweepLine) -> list[float]:
-    # Every level has a deciding verdict, and so a ratio.
+    # Lines with a verdict change have a verdict, and so a ratio, at every level.
     return [point.row.result.ratio or 0.0 for point in line.points]
 
 

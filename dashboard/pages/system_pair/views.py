@@ -43,20 +43,20 @@ VerdictReasons = tuple[str, ...]
 COMMON_REASON_FROM = 3
 
 
-def assessment_reasons(judgement: CellAssessment) -> VerdictReasons:
-    return tuple(filter(None, (*judgement.sentences, judgement.advice)))
+def assessment_reasons(assessment: CellAssessment) -> VerdictReasons:
+    return tuple(filter(None, (*assessment.sentences, assessment.advice)))
 
 
-def system_pair_page(study: Study, choice: ComparisonForm) -> dict[str, Any]:
-    """Compare two systems by the runs of both."""
-    chosen, (first_system, second_system) = choice.selection, choice.pinned
-    rows, tested = assessed_rows(
+def system_pair_page(study: Study, form: ComparisonForm) -> dict[str, Any]:
+    """Return the context of the page that compares two systems by their runs."""
+    selection, (first_system, second_system) = form.selection, form.pinned
+    rows, tested_count = assessed_rows(
         study,
         second_system,
-        chosen.quantity,
-        systems=choice.pinned,
+        selection.quantity,
+        systems=form.pinned,
         filters={
-            **chosen.cell_lookups(),
+            **selection.cell_lookups(),
             "system_id__in": [first_system.pk, second_system.pk],
         },
     )
@@ -66,16 +66,16 @@ def system_pair_page(study: Study, choice: ComparisonForm) -> dict[str, Any]:
             first_system.host_id
         )
     margin = study.equivalence_margin_percent / 100
-    judged = [judgement for row in rows if (judgement := charted_assessment(row))]
-    # One axis for all rows, so that their bars can be compared.
-    axis = bar_axis_limit(judged, margin)
+    assessments = [judgement for row in rows if (judgement := charted_assessment(row))]
+    # All rows have the same axis, so that their bars can be compared.
+    axis = bar_axis_limit(assessments, margin)
     groups: list[dict[str, Any]] = []
     for group in selected_table(
-        rows, replace(chosen, ratio_filter="", order=""), {}
+        rows, replace(selection, ratio_filter="", order=""), {}
     ).groups:
         lines = [
-            _line(row, choice, margin, axis)
-            | {"has_matches": matches_search(chosen.search, group, row)}
+            _line(row, form, margin, axis)
+            | {"has_matches": matches_search(selection.search, group, row)}
             for row in group.rows
         ]
         is_any_found = any(line["has_matches"] for line in lines)
@@ -83,19 +83,19 @@ def system_pair_page(study: Study, choice: ComparisonForm) -> dict[str, Any]:
     bars = [line["bar"] for group in groups for line in group["rows"] if line["bar"]]
     withheld = Counter(
         assessment_reasons(assessment)
-        for assessment in judged
+        for assessment in assessments
         if not assessment.is_assessed
     )
-    often, count = next(iter(withheld.most_common(1)), ((), 0))
+    common_reasons, count = next(iter(withheld.most_common(1)), ((), 0))
     return {
-        "chooser": choice,
+        "chooser": form,
         "one": first_system,
         "other": second_system,
         "groups": groups,
         "verdicts": dict(
-            Counter(assessment.verdict for assessment in judged).most_common()
+            Counter(assessment.verdict for assessment in assessments).most_common()
         ),
-        "tested": tested,
+        "tested": tested_count,
         "equivalence_margin_percent": formatting.number(
             study.equivalence_margin_percent
         ),
@@ -106,52 +106,52 @@ def system_pair_page(study: Study, choice: ComparisonForm) -> dict[str, Any]:
         "has_intervals": bool(bars),
         "strengths": interval_style_notes({bar.interval_style for bar in bars}),
         "columns": 5 if bars else 4,
-        "often": often if count >= COMMON_REASON_FROM else (),
-        "unpinned": query_string(choice.query, pin=""),
+        "often": common_reasons if count >= COMMON_REASON_FROM else (),
+        "unpinned": query_string(form.query, pin=""),
         "swapped": query_string(
-            choice.query, pin=f"{second_system.pk},{first_system.pk}"
+            form.query, pin=f"{second_system.pk},{first_system.pk}"
         ),
-        "cell_query": choice.cell_query(str(second_system.pk)),
-        "is_energy": chosen.quantity == ENERGY,
-        "is_overhead": chosen.quantity == OVERHEAD,
+        "cell_query": form.cell_query(str(second_system.pk)),
+        "is_energy": selection.quantity == ENERGY,
+        "is_overhead": selection.quantity == OVERHEAD,
     }
 
 
 def _line(
-    row: CaseRow, choice: ComparisonForm, margin: float, axis: float
+    row: CaseRow, form: ComparisonForm, margin: float, axis: float
 ) -> dict[str, Any]:
     cells = {cell.system.id: cell for cell in row.cells if cell}
-    first_cell, second_cell = (cells.get(system.pk) for system in choice.pinned)
-    judgement, show = (
+    first_cell, second_cell = (cells.get(system.pk) for system in form.pinned)
+    assessment, show = (
         charted_assessment(first_cell) if first_cell else None,
-        choice.selection.quantity,
+        form.selection.quantity,
     )
     return {
         "row": row,
         "one": first_cell,
         "sides": (first_cell, second_cell),
-        "bar": interval_bar(judgement, margin, axis) if judgement else None,
-        "judgement": judgement,
-        "reasons": assessment_reasons(judgement) if judgement else (),
+        "bar": interval_bar(assessment, margin, axis) if assessment else None,
+        "assessment": assessment,
+        "reasons": assessment_reasons(assessment) if assessment else (),
         "ratio": ratio_text(first_cell, show) if first_cell else "",
         "ratio_range": ratio_range_text(first_cell, show) if first_cell else "",
         "interval": displayed_interval(first_cell, show) if first_cell else "",
     }
 
 
-# Browsers cache the page and its fragment separately.
+# The headers make browsers cache the page and its fragment separately.
 @vary_on_headers("HX-Request", "HX-Target")
 @cached_study_page
 def show_system_pair(request: HttpRequest, lab: str, slug: str) -> ViewResult:
-    """Show two systems; redirect unless two are pinned."""
+    """Compare two pinned systems; redirect to the compare page for another number."""
     study = study_or_404(viewer_of(request), lab, slug)
-    choice = comparison_form(study, query_params(request))
-    if not choice.is_pair:
+    form = comparison_form(study, query_params(request))
+    if not form.is_pair:
         compare_url = reverse("dashboard:compare", args=[lab, slug])
         return redirect(f"{compare_url}?{request.GET.urlencode()}")
-    is_part = request.headers.get("HX-Target") == "comparison"
-    template = "_pair_table.html" if is_part else "system_pair.html"
-    context = {"study": study, "page": system_pair_page(study, choice)}
+    is_fragment = request.headers.get("HX-Target") == "comparison"
+    template = "_pair_table.html" if is_fragment else "system_pair.html"
+    context = {"study": study, "page": system_pair_page(study, form)}
     return PageContent(f"system_pair/{template}", context)
 
 
@@ -165,7 +165,7 @@ urlpatterns = [
             f"{MULTI_DAY_STUDY}pair/?pin={{guest}},{{machine}}",
         ),
         query_count_urls=("pair/?pin={one},{other}",),
-        # With one system it redirects to the comparison.
+        # Tests open the page with one system, for which it redirects.
         member_statuses=REDIRECTED,
         id_queries=("pin={system}",),
     )

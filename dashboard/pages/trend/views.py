@@ -1,4 +1,4 @@
-"""Context of the trend page."""
+"""Template context for the trend page."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
@@ -70,7 +70,7 @@ def trend_page(
         "undated": sum(
             len(series.runs) - len(series.dated_runs) for series in trend.series
         ),
-        # Only a point without a mean has a reason.
+        # Only points without a mean, which are not drawn, have a reason.
         "undrawn": sum(bool(row["reason"]) for row in table),
         "ignored_parameters": ignored_parameters(
             query, {"subject": subject_key(subject)}
@@ -81,7 +81,7 @@ def trend_page(
 def _choices(
     subjects: Sequence[TrendSubject], subject: TrendSubject, *, is_over_time: bool
 ) -> list[ChipRow]:
-    # The chosen subject is always among the choices.
+    # The current subject is always among the choices.
     shown = list(dict.fromkeys([*subjects[:MAX_SUBJECTS], subject]))
     axis = "time" if is_over_time else "version"
     has_several_hosts = len({option.host_id for option in subjects}) > 1
@@ -90,7 +90,7 @@ def _choices(
         label = [f"{require_tool(option.tool).title}: {option.label}"]
         if has_several_hosts:
             label.append(option.host)
-        # Cases that ran alone need no circumstances to be distinguished.
+        # Circumstances are shown only for cases with other VMs or load.
         if option.circumstances[0] != "single":
             label += [
                 wording.fact_text(Fact(name, str(value)))
@@ -113,26 +113,28 @@ def _choices(
 
 
 def _figure(trend: Trend, *, is_over_time: bool) -> Chart | None:
-    places = _places(trend)
+    positions = _places(trend)
     curves = []
     for color, series in enumerate(trend.series):
-        marks = []
-        # The table shows the points without a mean.
+        points_with_text = []
+        # Points without a mean are only in the table.
         for point in _points(series, is_over_time=is_over_time):
             if point.value is None:
                 continue
-            x = float(places.get((series.system.hypervisor, point.version), 0))
+            x = float(positions.get((series.system.hypervisor, point.version), 0))
             if is_over_time and point.at:
                 x = _chart_time(point.at)
             value = value_text(point.figure, trend.case.unit)
             runs = wording.runs_text(point.n)
             facts = (point.version, _day_text(point.at), value, runs)
             text = ", ".join(filter(None, facts))
-            marks.append((x, point.value, point.low, point.high, text))
-        if marks:
+            points_with_text.append((x, point.value, point.low, point.high, text))
+        if points_with_text:
             name = trend_line_name(series, trend)
             is_native = series.system.is_native
-            curves.append(curve_points(name, color, marks, is_native=is_native))
+            curves.append(
+                curve_points(name, color, points_with_text, is_native=is_native)
+            )
     if not curves:
         return None
     unit = f"{trend.case.unit} ({wording.DIRECTION_NAMES.get(trend.case.better, '')})"
@@ -140,7 +142,7 @@ def _figure(trend: Trend, *, is_over_time: bool) -> Chart | None:
         return trend_plot(curves, list(_changes(trend)), unit)
     ticks = [
         (float(position), " ".join(filter(None, version)))
-        for version, position in places.items()
+        for version, position in positions.items()
     ]
     titles = (_("version"), unit)
     return sweep_plot(curves, ticks, titles=titles, is_log=(False, False))
@@ -152,15 +154,15 @@ def _places(trend: Trend) -> dict[tuple[str, str], int]:
         for series in trend.series
         for point in series.version_points
     }
-    native = [version for version in versions if version[0] == NATIVE]
+    native = [version_key for version_key in versions if version_key[0] == NATIVE]
     non_native = versions.difference(native)
-    # Natural order: 3.10 comes after 3.9. Native systems come first.
+    # Native systems come first. In natural order, 3.10 comes after 3.9.
     ordered = sorted(
-        non_native, key=lambda version: natural_sort_key(" ".join(version))
+        non_native, key=lambda version_key: natural_sort_key(" ".join(version_key))
     )
     return {
-        version: position
-        for position, version in enumerate([*sorted(native), *ordered])
+        version_key: position
+        for position, version_key in enumerate([*sorted(native), *ordered])
     }
 
 
@@ -195,7 +197,7 @@ def subject_key(subject: TrendSubject) -> str:
 
 
 def time_sentences(trend: Trend) -> Iterator[str]:
-    """Yield a sentence for each series with a change, then one for all others."""
+    """Yield a sentence for each change, then one for each reason without a change."""
     if trend.no_figure_reason:
         yield wording.translate_text(trend.no_figure_reason)
         return
@@ -218,21 +220,21 @@ def time_sentences(trend: Trend) -> Iterator[str]:
             )
         unchanged.setdefault(reason, []).append(series)
 
-    for reason, alike in unchanged.items():
-        if len(alike) == len(trend.series) > 1:
-            runs = sorted({len(series.dated_runs) for series in alike})
+    for reason, same_reason in unchanged.items():
+        if len(same_reason) == len(trend.series) > 1:
+            runs = sorted({len(series.dated_runs) for series in same_reason})
             text = _dated_runs(runs[-1])
             if runs[1:]:
                 text = _("%(least)s to %(runs)s") % {"least": runs[0], "runs": text}
             systems = _("All %(n)s systems (%(runs)s)") % {
-                "n": len(alike),
+                "n": len(same_reason),
                 "runs": text,
             }
         else:
             systems = "; ".join(
                 f"{trend_line_name(series, trend)} "
                 f"({_dated_runs(len(series.dated_runs))})"
-                for series in alike
+                for series in same_reason
             )
         yield reason % {"systems": systems, "least": MIN_SEGMENT_RUNS}
 
@@ -242,7 +244,7 @@ def change_sentence(series: TrendSeries, name: str, change: ChangePoint) -> str:
         series.dated_runs[change.run_index - 1],
         series.dated_runs[change.run_index],
     )
-    words = {
+    values = {
         "system": name,
         "day": _day_text(after.started_at),
         "p": formatting.number(change.p_value, ".3f"),
@@ -266,7 +268,7 @@ def change_sentence(series: TrendSeries, name: str, change: ChangePoint) -> str:
             )
         )
     else:
-        words["change"] = formatting.percent_change(change.factor)
+        values["change"] = formatting.percent_change(change.factor)
         text = (
             _(
                 "%(system)s: changed by %(change)s on %(day)s, when the version "
@@ -278,7 +280,7 @@ def change_sentence(series: TrendSeries, name: str, change: ChangePoint) -> str:
                 "%(p)s)."
             )
         )
-    return text % words
+    return text % values
 
 
 def _dated_runs(n: int) -> str:
@@ -291,25 +293,25 @@ def version_sentences(trend: Trend) -> Iterator[str]:
         return
     for series in trend.series:
         for old, new in pairwise(series.version_points):
-            words: dict[str, object] = {
+            values: dict[str, object] = {
                 "system": trend_line_name(series, trend),
                 "old": old.version or "?",
                 "new": new.version or "?",
                 "least": MIN_SEGMENT_RUNS,
             }
-            doubted = [point for point in (old, new) if point.value is None]
-            if doubted:
-                words["version"] = doubted[0].version or "?"
+            without_value = [point for point in (old, new) if point.value is None]
+            if without_value:
+                values["version"] = without_value[0].version or "?"
                 text = _(
                     "%(system)s, %(old)s to %(new)s: change not assessed because "
                     "the runs of %(version)s have no single value."
                 )
-                if len(doubted) > 1:
+                if len(without_value) > 1:
                     text = _(
                         "%(system)s, %(old)s to %(new)s: change not assessed "
                         "because the runs of both versions have no single value."
                     )
-                yield text % words
+                yield text % values
                 continue
             ratio, low, high = series.version_ratio(
                 new.version, reference_version=old.version
@@ -331,13 +333,13 @@ def version_sentences(trend: Trend) -> Iterator[str]:
                     "confidence interval %(low)s to %(high)s)."
                 )
             for name, number in (("ratio", ratio), ("low", low), ("high", high)):
-                words[name] = formatting.percent_change(number)
-            yield text % words
+                values[name] = formatting.percent_change(number)
+            yield text % values
 
 
 def trend_line_name(series: TrendSeries, trend: Trend) -> str:
-    """Return a system's name without its version and common properties."""
-    # Copies, because clearing shared objects would affect the next line.
+    """Return a system's name without its version and without a common guest."""
+    # The fields are cleared in copies, because other lines need them.
     systems = [copy(series.system) for series in trend.series]
     has_one_guest = (
         len({(system.guest_os, system.guest_bits) for system in systems}) == 1

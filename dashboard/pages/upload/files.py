@@ -1,6 +1,6 @@
-"""Files sent to the upload page: previewing and storing them.
+"""Previews and storage of the files that are sent to the upload page.
 
-One file is in memory at a time.
+Only one file is in memory at a time.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -43,14 +43,14 @@ RESULTS_SHOWN = 20
 SAMPLES_SHOWN = 20
 MAX_LINE_CHARACTERS = 300
 MAX_FOLDED_SAMPLES = 500
-"""Samples of a result that "show all" reveals."""
+"""Maximum number of samples of a result that "show all" reveals."""
 MAX_ANSWER_SAMPLES = 4_000
-"""Further samples are only counted."""
+"""Maximum number of samples in a response; further samples are only counted."""
 READ_TIME_LIMIT_S = 10
-"""Remaining files are left to further requests."""
+"""After this time, the browser requests the previews of the remaining files."""
 MAX_NAME_CHARACTERS = 500
 
-# Locales with a decimal comma parse alike; these are offered because users know them.
+# All locales with a decimal comma are parsed alike. Users choose one that they know.
 LOCALES = {
     "cs_CZ": "čeština",
     "da_DK": "dansk",
@@ -66,14 +66,14 @@ LOCALES = {
     "tr_TR": "Türkçe",
 }
 
-# Built-in tools without a parser accept samples only as numbers; custom tools accept a
-# table.
+# Built-in tools with a parser. Others accept only numbers through the API. Custom tools
+# are not listed here; their files are tables.
 READABLE_TOOLS = {slug: tool.title for slug, tool in tools.TOOLS.items() if tool.parse}
 
 
 @dataclass(frozen=True)
 class FileHints:
-    """The user's statements; empty fields are detected in the file."""
+    """What the user states about a file; empty fields are detected in the file."""
 
     tool: str = ""
     locale: str = ""
@@ -81,7 +81,7 @@ class FileHints:
 
 @dataclass(frozen=True)
 class ReadProblem:
-    """Why a file or run was not parsed, and the line's number (from 1)."""
+    """Why a file or run was not parsed, and the line (its number counts from 1)."""
 
     reason: str
     line: int | None = None
@@ -89,7 +89,7 @@ class ReadProblem:
 
     @classmethod
     def from_error(cls, error: BenchmarksError) -> "ReadProblem":
-        # A LineError's own message repeats the line's number and text.
+        # The sentence of a LineError would repeat the number and text of the line.
         if not isinstance(error, LineError):
             return cls(wording.translate_text(error.sentence))
         line = shorten(error.text.strip(), MAX_LINE_CHARACTERS)
@@ -102,67 +102,67 @@ class ReadProblem:
 
 @dataclass
 class SampleBudget:
-    """The number of samples that still fit into a response."""
+    """Number of samples that still fit into a response."""
 
     remaining: int
 
-    def take(self, samples: Iterator[dict[str, Any]], most: int) -> list[Any]:
-        """Return at most ``most`` samples, as far as the budget allows."""
-        taken = list(islice(samples, min(most, self.remaining)))
+    def take(self, samples: Iterator[dict[str, Any]], limit: int) -> list[Any]:
+        """Return at most ``limit`` samples, as far as the budget allows."""
+        taken = list(islice(samples, min(limit, self.remaining)))
         self.remaining -= len(taken)
         return taken
 
 
 def readable_tools(lab: Lab) -> dict[str, str]:
-    own = declared_tools(lab.slug).values()
-    in_use = {tool.name: tool.tool.title for tool in own if not tool.is_retired}
+    lab_tools = declared_tools(lab.slug).values()
+    in_use = {tool.name: tool.tool.title for tool in lab_tools if not tool.is_retired}
     return in_use | READABLE_TOOLS
 
 
 def preview_files(request: HttpRequest, lab: Lab) -> Iterator[dict[str, Any]]:
-    """Yield a preview of each file, with one file in memory at a time."""
-    own = declared_tools(lab.slug)
-    room, end = SampleBudget(MAX_ANSWER_SAMPLES), monotonic() + READ_TIME_LIMIT_S
+    """Yield the preview of each file."""
+    custom_tools = declared_tools(lab.slug)
+    budget, end = SampleBudget(MAX_ANSWER_SAMPLES), monotonic() + READ_TIME_LIMIT_S
     for member, hints in _members(request):
-        # The browser requests late files again, one by one.
+        # The browser requests the previews of these files again, one by one.
         if monotonic() > end:
             yield _preview(member, hints, state="later", is_later=True)
         else:
-            yield preview_file(member, hints, room, own)
+            yield preview_file(member, hints, budget, custom_tools)
 
 
 def preview_file(
     member: ArchiveMember,
     hints: FileHints,
-    room: SampleBudget,
+    budget: SampleBudget,
     custom_tools: Mapping[str, DeclaredTool],
 ) -> dict[str, Any]:
-    """Return a file's preview."""
-    shown: dict[str, Any] = {"modified": member.modified}
+    """Return the preview of a file: its results, or the problem with it."""
+    common: dict[str, Any] = {"modified": member.modified}
     if refusal := member.refusal:
         problem = ReadProblem.from_error(refusal)
-        return _preview(member, hints, **shown, problem=problem, status=refusal.status)
+        return _preview(member, hints, **common, problem=problem, status=refusal.status)
     try:
-        # Only problems with the whole file are raised.
+        # This raises only problems with the whole file; a run has its own problem.
         runs = read_member(member, hints.tool, hints.locale, custom_tools)
     except BenchmarksError as error:
-        # Not a result, but perhaps a description of the system (``lscpu``).
-        is_told = bool(read_system_description(member.data))
+        # The file may describe the system (such as the output of ``lscpu``).
+        describes_system = bool(read_system_description(member.data))
         problem = ReadProblem.from_error(error)
         return _preview(
-            member, hints, **shown, problem=problem, describes_system=is_told
+            member, hints, **common, problem=problem, describes_system=describes_system
         )
     printed = [run.printed_start for run in runs if run.printed_start]
-    results = list(_results(runs[:RESULTS_SHOWN], room))
+    results = list(_results(runs[:RESULTS_SHOWN], budget))
     count = sum(len(run.readings) for run in runs)
     is_partly = any(result["problem"] for result in results)
     return _preview(
         member,
         hints,
-        **shown,
+        **common,
         state=("partly" if is_partly else "read") if count else "unread",
         is_read=count > 0,
-        # Numbers of printed starts, and of those without a time zone.
+        # How many runs print their start, and how many of these lack a time zone.
         starts=len(printed),
         clocks=sum(moment.tzinfo is None for moment in printed),
         results=results,
@@ -178,7 +178,7 @@ def _preview(
     *,
     status: int = HTTPStatus.OK,
     state: str = "unread",
-    **shown: Any,
+    **values: Any,
 ) -> dict[str, Any]:
     size = len(member.data)
     return {
@@ -186,7 +186,7 @@ def _preview(
         "name": member.name,
         "folder": system_folder(member.name),
         "size_bytes": size,
-        # A later version of a parser may read these files.
+        # Files that were not parsed can be stored, too: later parsers may read them.
         "is_storable": status == HTTPStatus.OK and size > 0,
         "hints": hints,
         "status": status,
@@ -194,7 +194,7 @@ def _preview(
         "starts": 0,
         "clocks": 0,
         "result_count": 0,
-        **shown,
+        **values,
     }
 
 
@@ -207,18 +207,21 @@ def guess_system(request: HttpRequest, folder: str) -> SystemGuess:
 
 
 def _results(
-    runs: Iterable[ExtractedRun], room: SampleBudget
+    runs: Iterable[ExtractedRun], budget: SampleBudget
 ) -> Iterator[dict[str, Any]]:
-    """Yield the runs of a file; ``folded`` samples are shown on demand."""
+    """Yield the runs of a file for the page.
+
+    ``shared`` are parameters that all samples have; ``folded`` are samples that the
+    page shows on demand.
+    """
     for run in runs:
         tool, readings = require_tool(run.tool), run.readings
         shared: dict[str, Parameter] = dict(readings[0].parameters) if readings else {}
         for sample in readings[1:]:
-            own = sample.parameters
-            shared = {k: v for k, v in shared.items() if own.get(k) == v}
-        # One lazy iterator for both: a long run costs no more than its rows on the
-        # page.
-        shown = (
+            parameters = sample.parameters
+            shared = {k: v for k, v in shared.items() if parameters.get(k) == v}
+        # Rows are created only for the samples that the page shows.
+        rows = (
             {
                 "metric": tool.metric(sample.metric).title,
                 "parameters": display_parameters(
@@ -230,13 +233,13 @@ def _results(
             }
             for sample in readings
         )
-        samples = room.take(shown, SAMPLES_SHOWN)
-        folded = room.take(shown, MAX_FOLDED_SAMPLES)
+        samples = budget.take(rows, SAMPLES_SHOWN)
+        folded = budget.take(rows, MAX_FOLDED_SAMPLES)
         yield {
             "run": run,
             "title": tool.title,
             "count": len(readings),
-            # Removed from the start of each line.
+            # This prefix was removed from the start of each line.
             "prefix": str(run.facts.get(run_extraction.PREFIX, "")),
             "shared": display_parameters(shared),
             "is_repeated": any(sample.repetition > 1 for sample in readings),
@@ -250,13 +253,13 @@ def _results(
 def store_files(
     request: HttpRequest, agent: Agent, target: dict[str, Any], times: FileTimes
 ) -> Iterator[dict[str, Any]]:
-    """Store each file; yield its runs or the problem."""
-    stated, written = request.POST.get("modified", ""), None
+    """Store each file and yield its runs, or the problem with it."""
+    modified_text, modified = request.POST.get("modified", ""), None
     with suppress(OverflowError, OSError, ValueError):
-        if stated.isascii() and stated.isdigit():
-            written = datetime.fromtimestamp(int(stated[:16]) / 1000, UTC)
+        if modified_text.isascii() and modified_text.isdigit():
+            modified = datetime.fromtimestamp(int(modified_text[:16]) / 1000, UTC)
     for member, hints in _members(request):
-        file = replace(member, modified=member.modified or written)
+        file = replace(member, modified=member.modified or modified)
         archive_request = ArchiveRequest(
             "", times=times, tool=hints.tool, locale=hints.locale
         )
@@ -273,20 +276,22 @@ def store_files(
 
 
 def _members(request: HttpRequest) -> Iterator[tuple[ArchiveMember, FileHints]]:
-    sent = request.POST
-    # A zip is always sent whole, even for one of its files.
-    picked = set(sent.getlist("include"))
+    data = request.POST
+    # The indexes of the files in a zip to use. The browser always sends the whole zip.
+    included = set(data.getlist("include"))
     for file in request.FILES.getlist("file"):
-        # A script can also send the folder.
-        name = (sent.get("name") or file.name or "")[:MAX_NAME_CHARACTERS]
+        # The page's script sends the name with its folder.
+        name = (data.get("name") or file.name or "")[:MAX_NAME_CHARACTERS]
         for member in read_members(
             name,
             file,
             settings.UPLOAD_LIMIT_BYTES,
-            lambda index: not picked or str(index) in picked,
+            lambda index: not included or str(index) in included,
         ):
             tool, locale = (
-                sent.get(f"{what}-{member.index}", sent.get(what, "")).replace("\0", "")
-                for what in ("tool", "locale")
+                data.get(f"{field}-{member.index}", data.get(field, "")).replace(
+                    "\0", ""
+                )
+                for field in ("tool", "locale")
             )
             yield member, FileHints(tool=tool, locale=locale)

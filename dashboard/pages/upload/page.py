@@ -36,14 +36,14 @@ MAX_VCPUS = 100_000
 MAX_MEMORY_GIB = 2**20
 HYPERVISOR_NAMES = sorted({*HYPERVISOR_BY_SPELLING.values()}, key=str.casefold)
 
-# Native systems have the empty type.
+# The type of native systems is empty, so it is not a choice.
 VIRTUALIZATION_CHOICES = sorted({*VIRTUALIZATION_BY_SPELLING.values(), "dom0"} - {""})
 
 User = AbstractBaseUser | AnonymousUser
 
 
 class CircumstancesForm(forms.Form):
-    """The circumstances of a measurement. Empty fields are not stated."""
+    """Form for the circumstances of a measurement. Empty fields are not reported."""
 
     scenario = forms.ChoiceField(
         label=gettext_lazy("Scenario"), choices=list(wording.SCENARIO_NAMES.items())
@@ -78,7 +78,7 @@ class FileTimesForm(forms.Form):
     )
 
     def clean_zone(self) -> str:
-        """Return the time zone; reject unknown ones."""
+        """Reject unknown time zones."""
         zone: str = self.cleaned_data["zone"]
         if zone and time_zone(zone) is None:
             raise forms.ValidationError(
@@ -88,7 +88,7 @@ class FileTimesForm(forms.Form):
 
 
 class NewHostForm(forms.Form):
-    """A machine's name."""
+    """Form for the name of a new machine."""
 
     new_host = SingleLineField(
         label=gettext_lazy("Machine name"),
@@ -132,34 +132,39 @@ class UploadLab:
     labs: tuple[Lab, ...]
 
     def upload_url(self, **chosen: str) -> str:
-        """Return the page's URL for this lab with preselected values."""
+        """Return the URL of the upload page for this lab, with preselected values."""
         query = urlencode({"lab": self.lab.slug, **chosen})
         return f"{reverse('dashboard:upload')}?{query}"
 
 
 SystemChoices = list[tuple[Host, list[dict[str, str]]]]
-"""Hosts, each with the IDs, names and studies of its systems."""
+"""Hosts, each with its systems as dicts of ID, label and studies."""
 
 
 def find_upload_lab(user: User, slug: str) -> UploadLab | None:
-    """Return the lab with this slug, else another of the user's."""
-    own = Membership.objects.filter(user=user.pk).select_related("lab")
-    members = list(own.order_by("lab"))
+    """Return the user's lab with this slug; without a slug, any lab of the user.
+
+    Prefer labs to which the user may upload. Return None for users without a lab.
+    """
+    memberships = Membership.objects.filter(user=user.pk).select_related("lab")
+    members = list(memberships.order_by("lab"))
     matching = [member for member in members if member.lab.slug == slug]
     if slug and not matching:
         raise Http404("Lab not found.")
     if not members:
         return None
-    keepers = [member for member in members if member.role in Membership.EDITORS]
-    here = (matching or keepers or members)[0]
-    return UploadLab(here.lab, here in keepers, tuple(member.lab for member in members))
+    editors = [member for member in members if member.role in Membership.EDITORS]
+    membership = (matching or editors or members)[0]
+    return UploadLab(
+        membership.lab, membership in editors, tuple(member.lab for member in members)
+    )
 
 
 def upload_page(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:
     open_studies = Study.objects.filter(lab=lab, archived_at=None, deleted_at=None)
     studies = list(open_studies.order_by("-pk"))
-    only = studies[0].slug if len(studies) == 1 else ""
-    study = chosen.get("study") or only
+    only_study = studies[0].slug if len(studies) == 1 else ""
+    study = chosen.get("study") or only_study
     hosts, systems = upload_hosts(lab), upload_system_choices(lab)
     return {
         "studies": studies,
@@ -216,7 +221,7 @@ def upload_hosts(lab: Lab) -> tuple[Host, ...]:
 
 
 def only_host(study: str, hosts: Sequence[Host], systems: SystemChoices) -> str:
-    """Return the slug of the study's or the lab's only host, else ""."""
+    """Return the slug of the only host of the study, or else of the lab, or ""."""
     measured = [
         host.slug
         for host, choices in systems
@@ -227,20 +232,23 @@ def only_host(study: str, hosts: Sequence[Host], systems: SystemChoices) -> str:
 
 
 def upload_target(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:
-    """Return the target of an upload; raise InvalidError for missing values."""
+    """Return study, system and circumstances of an upload.
+
+    Raise InvalidError for missing or invalid values, Http404 for unknown objects.
+    """
     if not chosen.get("study") or not chosen.get("system"):
         raise InvalidError("choice_required", _("Choose a study and a system first."))
-    stated = cleaned_data_or_error(CircumstancesForm(chosen))
+    fields = cleaned_data_or_error(CircumstancesForm(chosen))
     return {
         "study": _lab_object_or_404(Study, lab, slug=chosen["study"]).slug,
         "system": _lab_object_or_404(System, lab, pk=parse_id(chosen["system"])).pk,
-        **{name: value for name, value in stated.items() if value not in ("", None)},
+        **{name: value for name, value in fields.items() if value not in ("", None)},
     }
 
 
 def read_file_times(chosen: Mapping[str, str]) -> FileTimes:
-    stated = cleaned_data_or_error(FileTimesForm(chosen))
-    return FileTimes(zone=stated["zone"], use_file_dates=stated["dates"])
+    fields = cleaned_data_or_error(FileTimesForm(chosen))
+    return FileTimes(zone=fields["zone"], use_file_dates=fields["dates"])
 
 
 def folder_form(
@@ -248,7 +256,8 @@ def folder_form(
 ) -> dict[str, Any]:
     """Return the form that maps a folder to a system.
 
-    ``host`` is preselected if it is the only one, ``system`` if it is the only match.
+    ``host`` is preselected if there is only one, ``system`` if only one matches the
+    facts that were guessed from the folder's name and files.
     """
     facts = {
         field: value
@@ -258,11 +267,11 @@ def folder_form(
     hosts, systems = upload_hosts(lab), upload_system_choices(lab)
     host = only_host(study, hosts, systems)
     ids: list[str] = []
-    # Without a hypervisor, every system would match; without a host, those of other
-    # hosts.
+    # Without a hypervisor, every system would match, and without a host, systems of
+    # other hosts.
     if host and "hypervisor" in facts:
-        fitting = System.objects.filter(lab=lab, host__slug=host, **facts)
-        ids = [str(system.pk) for system in fitting[:2]]
+        matching = System.objects.filter(lab=lab, host__slug=host, **facts)
+        ids = [str(system.pk) for system in matching[:2]]
     memory = guess.memory_bytes
     return {
         "name": name,
@@ -277,9 +286,9 @@ def folder_form(
 
 
 def read_system_form(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:
-    """Return a new system; raise Http404 for another lab's host.
+    """Return the description of a new system; raise Http404 for another lab's host.
 
-    A host that is not listed is registered by its name.
+    If the host is new, register it by its name.
     """
     if not chosen.get("host"):
         raise InvalidError(
@@ -293,20 +302,20 @@ def read_system_form(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:
         host, _is_new = register_host(lab=lab, slug=slug, title=title)
     else:
         host = _lab_object_or_404(Host, lab, slug=chosen["host"])
-    stated = cleaned_data_or_error(SystemForm(chosen))
-    gib = stated.pop("memory_gib")
-    # Django's typed choice is an empty string if nothing was chosen.
-    stated["guest_bits"] = stated["guest_bits"] or None
+    fields = cleaned_data_or_error(SystemForm(chosen))
+    gib = fields.pop("memory_gib")
+    # Django's typed choice field returns "" if nothing was chosen.
+    fields["guest_bits"] = fields["guest_bits"] or None
     return {
         "host": host.slug,
-        **stated,
+        **fields,
         "memory_bytes": int(gib * GIB) if gib else None,
     }
 
 
 def _lab_object_or_404(model: Any, lab: Lab, **values: Any) -> Any:
     """Return the lab's object with these values; raise Http404 if there is none."""
-    owned = model.objects.filter(lab=lab, **values).first()
-    if owned is None:
+    instance = model.objects.filter(lab=lab, **values).first()
+    if instance is None:
         raise Http404(f"{model._meta.verbose_name.capitalize()} not found.")
-    return owned
+    return instance

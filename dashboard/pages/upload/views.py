@@ -1,4 +1,4 @@
-"""The upload page: files are previewed, and sent again to be stored."""
+"""The upload page, to which files are sent for a preview and again to be stored."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -54,14 +54,17 @@ MAX_PROGRESS_SYSTEMS = 50
 
 
 def limit_request_size(view: View) -> View:
-    """Respond with 413 to large requests before their body is read."""
+    """Wrap a view so that it responds with 413 to requests that are too large.
+
+    If their Content-Length is too large, their body is not read.
+    """
 
     @wraps(view)
     def checked(request: HttpRequest) -> HttpResponse:
         # Django reads no more than Content-Length, and nothing without the header.
         text = request.META.get("CONTENT_LENGTH") or "0"
         is_number = text.isascii() and text.isdigit()
-        # int() is slow for texts of thousands of digits.
+        # int() is slow for thousands of digits.
         if is_number and (
             len(text) > 18 or int(text) > MAX_TOTAL_BYTES + FORM_OVERHEAD_BYTES
         ):
@@ -87,12 +90,15 @@ def _too_large(request: HttpRequest) -> HttpResponse:
 
 
 def is_from_script(request: HttpRequest) -> bool:
-    """Return whether the page's script sent the request and needs only a fragment."""
+    """Return whether the page's script sent the request, which needs a fragment."""
     return request.headers.get("X-Requested-With") == "XMLHttpRequest"
 
 
 def answer_401_to_scripts(view: View) -> View:
-    """Respond with 401 to scripts: the page keeps its files."""
+    """Wrap a view so that it responds with 401 to scripts of signed-out users.
+
+    A redirect would lose the files that the user has chosen.
+    """
 
     @wraps(view)
     def checked(request: HttpRequest) -> HttpResponse:
@@ -110,12 +116,12 @@ def answer_401_to_scripts(view: View) -> View:
 def fragment_response(
     request: HttpRequest, status: int, **context: Any
 ) -> HttpResponse:
-    """Return the result of an upload as a fragment."""
+    """Return the result of an upload as an HTML fragment."""
     return render(request, "upload/_response.html", context, status=status)
 
 
 def uploader_required(view: UploadLabView) -> Callable[[HttpRequest], HttpResponse]:
-    """Require permission to upload to the URL's lab."""
+    """Wrap a view so that it requires permission to upload to the lab in the URL."""
 
     @wraps(view)
     def checked(request: HttpRequest) -> HttpResponse:
@@ -131,14 +137,14 @@ def uploader_required(view: UploadLabView) -> Callable[[HttpRequest], HttpRespon
 @csrf_exempt
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-# Before `sign_in_required`, which would redirect the page's script.
+# This decorator is before `sign_in_required`, which would redirect scripts.
 @answer_401_to_scripts
 @sign_in_required
 @limit_request_size
 @csrf_protect
 @uploader_required
 def upload_view(request: HttpRequest, upload_lab: UploadLab) -> HttpResponse:
-    """Show the form; preview or store uploaded files."""
+    """Show the upload form; on POST, preview or store the files."""
     if request.method != "POST":
         return _upload_response(request, upload_lab, 200)
     if request.POST.get("do") == "progress":
@@ -152,18 +158,19 @@ def upload_view(request: HttpRequest, upload_lab: UploadLab) -> HttpResponse:
             return _rate_limited_response(request, upload_lab, error)
         if request.POST.get("do") == "folder":
             return _folder(request, upload_lab)
-        read = list(preview_files(request, upload_lab.lab))
-        # One readable file is a success; the page shows each file's result.
-        status = min((preview["status"] for preview in read), default=200)
-        return _upload_response(request, upload_lab, status, previews=read)
+        previews = list(preview_files(request, upload_lab.lab))
+        # The lowest status: one readable file makes the request a success, and the page
+        # shows the result of each file.
+        status = min((preview["status"] for preview in previews), default=200)
+        return _upload_response(request, upload_lab, status, previews=previews)
     try:
-        chosen = upload_target(upload_lab.lab, request.POST.dict())
-        when = read_file_times(request.POST.dict())
+        target = upload_target(upload_lab.lab, request.POST.dict())
+        file_times = read_file_times(request.POST.dict())
     except BenchmarksError as error:
         problem = wording.translate_text(error.sentence)
         return _upload_response(request, upload_lab, error.status, problem=problem)
     agent = person_agent(lab=upload_lab.lab, user=required_user(request))
-    outcomes = list(store_files(request, agent, chosen, when))
+    outcomes = list(store_files(request, agent, target, file_times))
     status = min((outcome["status"] for outcome in outcomes), default=200)
     return _upload_response(request, upload_lab, status, outcomes=outcomes)
 
@@ -193,15 +200,15 @@ def _verdict_progress(request: HttpRequest, upload_lab: UploadLab) -> HttpRespon
 def _rate_limited_response(
     request: HttpRequest, upload_lab: UploadLab, error: RateLimitError
 ) -> HttpResponse:
-    """Respond that the lab has too many previews at the moment, with Retry-After."""
-    answer = _upload_response(
+    """Return a response with Retry-After: the lab has too many previews now."""
+    response = _upload_response(
         request,
         upload_lab,
         error.status,
         problem=wording.translate_text(error.sentence),
     )
-    answer["Retry-After"] = str(error.retry_after_s)
-    return answer
+    response["Retry-After"] = str(error.retry_after_s)
+    return response
 
 
 def _upload_response(
@@ -222,8 +229,8 @@ def _upload_response(
 @uploader_required
 def add_system(request: HttpRequest, upload_lab: UploadLab) -> HttpResponse:
     try:
-        stated = read_system_form(upload_lab.lab, request.POST.dict())
-        system, _is_new = register_system(lab=upload_lab.lab, description=stated)
+        description = read_system_form(upload_lab.lab, request.POST.dict())
+        system, _is_new = register_system(lab=upload_lab.lab, description=description)
     except BenchmarksError as error:
         if is_from_script(request):
             return fragment_response(

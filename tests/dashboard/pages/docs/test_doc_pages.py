@@ -97,7 +97,7 @@ def test_html_in_text_is_escaped(text):
 def test_every_section_has_anchor(name):
     page = doc_html(name)
 
-    for part in doc_pages()[name].parts[1:]:
+    for part in doc_pages()[name].sections[1:]:
         assert f'id="{part.anchor}"' in page
 
 
@@ -113,7 +113,7 @@ def test_search_stems_words_and_prefers_headings(db):
     of_headings = search_docs("co-runs")
 
     assert "reliability" in {each.manual.name for each in hits}
-    assert of_headings[0].part.heading == "Co-runs"
+    assert of_headings[0].section.heading == "Co-runs"
     assert of_headings[0].excerpt[1::2]
 
 
