@@ -252,10 +252,11 @@ def flags(generator: Generator, repetitions: int) -> Table:
     ]
     return Table(
         "Plausibility flags",
-        f"Each kind of error is planted in {studies} simulated studies, where it is "
-        "possible; a flag must name the error. The last rows are flags in the same "
-        "studies without an error.",
-        ("error", "flagged, %", "of"),
+        f"Each kind of error is planted in {studies} simulated studies, if it is "
+        "possible there. The percentage counts the studies in which a flag names the "
+        "error. The last two rows are false flags in the same studies without an "
+        "error.",
+        ("error", "flagged, %", "tried"),
         tuple(
             (what, f"{100 * count / of if of else 0.0:.2f}", str(of))
             for what, count, of in counts
@@ -286,10 +287,17 @@ def report(repetitions: int, commit: str) -> str:
     error = 196 * (0.95 * 0.05 / repetitions) ** 0.5
     head = (
         "# Calibration: measured figures\n\n"
-        "The tables behind [calibration.md](../calibration.md). `make calibrate` "
-        'writes the tables up to "Plausibility flags"; it simulates results with a '
-        "known true ratio and assesses them with the product's code. The tables below "
-        '"Results without an interval" were measured once.\n\n'
+        "The tables behind [calibration.md](../calibration.md). "
+        "[method.md](../method.md) defines the terms. `make calibrate` simulates "
+        "results with a known true ratio, assesses them with the product's code, and "
+        "writes the tables up to "
+        '"Plausibility flags". The tables from "Results without an interval" on were '
+        "measured once.\n\n"
+        "Run means have one of these distributions:\n\n"
+        "- *normal* and *lognormal*;\n"
+        "- *two speeds*: 64 % and 36 % of the runs, with normal noise;\n"
+        "- *t3*: Student's t with three degrees of freedom;\n"
+        "- *skewed*: a gamma distribution of shape 2.\n\n"
         f"{datetime.now(UTC):%Y-%m-%d}, commit {commit}, seed {SEED}, "
         f"{repetitions:,} repetitions. A coverage of 95 % has an uncertainty of "
         f"±{error:.1f} percentage points.\n"
