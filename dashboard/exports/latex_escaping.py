@@ -60,7 +60,7 @@ def escape_latex(text: str) -> str:
     """Return a text escaped for LaTeX, on one line."""
     line = " ".join(part for part in text.split(" ") if part)
     for pair in LIGATURES:
-        # NUL stands for an empty group ({}), because braces would be escaped.
+        # NUL is a placeholder for an empty group ({}), because braces would be escaped.
         line = line.replace(pair[0], f"{pair[0]}\0") if pair in line else line
     return "".join(map(_escape_character, line)).replace("\0", "{}")
 

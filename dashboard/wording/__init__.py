@@ -307,7 +307,7 @@ COUNTED_UNITS: Final = {
         *("request", "session", "step", "transaction", "update"),
     )
 } | {"query": "queries", "reply": "replies", "IO": "IOs"}
-"""What rates count: singular -> plural."""
+"""Plurals of the things that rates count."""
 
 
 def quantity(

@@ -101,7 +101,7 @@ DESIGN_TEXTS: dict[str, Text] = {
 
 
 def design_text(assessment: CellAssessment) -> str:
-    """Return a sentence on the sessions of both sides; "" if a reason says it."""
+    """Return a sentence on the sessions of both sides, unless a reason contains it."""
     is_in_reasons = Gate.UNREPEATED.code in assessment.reason_codes
     return "" if is_in_reasons else str(DESIGN_TEXTS.get(assessment.design, ""))
 
@@ -166,7 +166,7 @@ def is_withheld_by_flag(assessment: CellAssessment) -> bool:
 def verdict_reasons(row: ComparisonRow) -> list[str]:
     """Return the reasons for a verdict or for its absence.
 
-    Reasons that apply only to the baseline say so.
+    Reasons that apply only to the baseline are marked.
     """
     assessment = row.result.assessment
     if assessment is None:

@@ -37,7 +37,7 @@
     if (/lines/.test(trace.mode)) svg.append(symbolPath("line", false, trace.line?.dash));
     // Skip the arrows of points beyond the edge; they are not the symbol of the series.
     const knownSymbols = symbols.filter((symbol) => SYMBOLS[symbol.replace("-open", "")]);
-    // Single symbols are open where there is no verdict; prefer a filled one.
+    // Symbols of points without a verdict are open. Prefer a filled one for the button.
     const symbol = knownSymbols.find((symbol) => !symbol.endsWith("-open")) ?? knownSymbols[0] ?? "circle";
     if (/markers/.test(trace.mode)) svg.append(symbolPath(symbol.replace("-open", ""), symbol.endsWith("-open")));
   };

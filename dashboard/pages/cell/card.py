@@ -71,7 +71,7 @@ def cell_card(viewer: Viewer, study: Study, query: Mapping[str, str]) -> dict[st
     bar, margin = None, study.equivalence_margin_percent / 100
     if charted := verdicts.charted_assessment(row):
         is_overhead = verdicts.is_overhead(row, show)
-        # The bar has an axis of its own, because there are no other bars next to it.
+        # The axis fits only this bar, because no other bars are next to it.
         bar = interval_bar(
             charted, margin, bar_axis_limit([charted], margin), is_overhead=is_overhead
         )

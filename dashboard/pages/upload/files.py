@@ -73,7 +73,7 @@ READABLE_TOOLS = {slug: tool.title for slug, tool in tools.TOOLS.items() if tool
 
 @dataclass(frozen=True)
 class FileHints:
-    """What the user states about a file; empty fields are detected in the file."""
+    """Facts that the user states about a file; empty ones are detected in it."""
 
     tool: str = ""
     locale: str = ""

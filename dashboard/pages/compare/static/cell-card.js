@@ -86,7 +86,7 @@
   });
   document.addEventListener("focusin", ({ target: element }) => {
     const link = cellLink(element);
-    if (!link || link !== owner) hide(); // It could cover the focused element.
+    if (!link || link !== owner) hide(); // The card could cover the focused element.
     if (link?.matches(":focus-visible")) schedule(() => show(link));
   });
   document.addEventListener("keydown", ({ key }) => {

@@ -79,7 +79,7 @@
     for (let count = 0; ; ) {
       await pause();
       if (!grid.isConnected) return;
-      const { value: slice, done } = slices.next(); // Not before the pause: printing may have taken some.
+      const { value: slice, done } = slices.next(); // After the pause, because printing may have taken some.
       if (done) break;
       const added = add(...slice);
       if (count < NEAR_ROWS) deferRows(added);
@@ -159,5 +159,5 @@
     appendDeferredRows(grid, deferredRows);
   });
 
-  requestAllRows(document.activeElement); // It may have had the focus before this script was loaded.
+  requestAllRows(document.activeElement); // The search field may have had the focus before this script was loaded.
 })();
