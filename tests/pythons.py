@@ -26,8 +26,8 @@ PAGE, README = ROOT / "docs" / "pythons.md", ROOT / "README.md"
 PAGE_TEXT = """\
 # Which Pythons were tried
 
-Written by `make test-pythons`: every Python of the machine on which it ran. `README.md`
-quotes the sentence, and `make docs-check` compares the two.
+`make test-pythons` writes this page. It tries every Python of the machine on which it
+runs. `README.md` quotes the sentence below, and `make docs-check` compares the two.
 
 {}
 """
