@@ -112,7 +112,7 @@ def test_search_stems_words_and_prefers_headings(db):
     hits = search_docs("quarantining")
     of_headings = search_docs("co-runs")
 
-    assert "reliability" in {each.manual.name for each in hits}
+    assert "reliability" in {each.document.name for each in hits}
     assert of_headings[0].section.heading == "Co-runs"
     assert of_headings[0].excerpt[1::2]
 
