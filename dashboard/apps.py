@@ -4,6 +4,4 @@ from django.apps import AppConfig
 
 
 class DashboardConfig(AppConfig):
-    """Registration of templates and static files."""
-
     name = "dashboard"

@@ -120,9 +120,9 @@ def line_chart(
 ) -> Chart:
     """Return a chart of lines or points.
 
-    Dashed lines are expected values, not measured ones, and have no markers. ``window``
-    is a range of x to shade. With ``counts``, the ticks of x are whole numbers.
-    ``marked`` points are drawn again, as rings around the other points.
+    Dashed lines are expected values, not measured ones. ``window`` is a range of x to
+    shade. With ``counts``, the ticks of x are whole numbers. ``marked`` points get a
+    ring.
     """
     series = [_line(line, index) for index, line in enumerate(lines)]
     if marked:

@@ -99,9 +99,8 @@ class Points:
     """Markers, optionally joined by a line. Without ``symbol``, only the line is drawn.
 
     A line is interrupted at None. ``low`` and ``high`` are the ends of each point's
-    interval along ``interval_axis``. ``values`` are the true values of points that are
-    drawn at the edge of the axis because they are outside. ``names`` are labels next to
-    the points, on ``label_side``.
+    interval along ``interval_axis``. ``values`` are true values, also of points outside
+    the axis, which are drawn at its edge. ``names`` are labels on ``label_side``.
     """
 
     name: str = ""
@@ -291,10 +290,7 @@ class Chart:
 
     @property
     def series_groups(self) -> list[tuple[str, list[tuple[int, str]]]]:
-        """The series of the legend as (index, label) pairs, by group.
-
-        Series without a group, or alone in theirs, are in the group "".
-        """
+        """The series of the legend as (index, label) pairs, by group."""
 
         def group_of(series: Points | Bars) -> str:
             return "" if isinstance(series, Bars) else series.group

@@ -192,8 +192,7 @@ def _half_normal(effects: FactorAnalysis) -> dict[str, Any] | None:
 def _design(effects: FactorAnalysis) -> dict[str, Any] | None:
     """Return the table of the design: half of the factors in rows, half in columns.
 
-    The table has no ``rows`` if it would have more than `MAX_DESIGN_CELLS` cells.
-    Return None if the design has no factors.
+    ``rows`` is empty if the table would have more than `MAX_DESIGN_CELLS` cells.
     """
     if not effects.factors:
         return None
@@ -368,9 +367,8 @@ def half_normal_plot(
 ) -> Chart:
     """Return a half-normal plot of contrasts.
 
-    ``chance`` is the standard error of a contrast as a factor. Contrasts that are only
-    noise are near the dashed line, which is at ``chance`` where the quantile is 1.
-    ``margins`` are margins of error as factors, drawn as vertical lines.
+    ``chance`` is the standard error as a factor: contrasts that are only noise are near
+    the line from 1 through ``chance`` at quantile 1. ``margins`` are factors, too.
     """
     highest = max(quantile for _name, _factor, quantile, _is, _text in contrasts)
     chance_line = Points(

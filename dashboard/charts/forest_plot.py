@@ -75,11 +75,7 @@ class ForestRow:
 
 
 def forest_rows(record: Record) -> list[ForestRow]:
-    """Return the rows of machines and of their pool, then the same for single runs.
-
-    Of machines and of single runs, only the `MAX_MACHINES` with the largest weights
-    are included.
-    """
+    """Return the rows of machines and of their pool, then the same for single runs."""
     rows = []
     for is_hollow, name in ((False, "pool"), (True, "single_runs")):
         units = [unit for unit in record["units"] if unit["is_single_run"] == is_hollow]

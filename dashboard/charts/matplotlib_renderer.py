@@ -1,8 +1,7 @@
 """Charts drawn by matplotlib: SVG for reports; PDF, PNG and PGF for papers.
 
 Charts are black and gray. Lengths are in points. Only workers import this module,
-because matplotlib takes seconds to import and needs 40 MiB of memory. The same chart
-always gives the same bytes.
+because matplotlib needs seconds and 40 MiB. Output is reproducible byte for byte.
 """
 
 import warnings
@@ -362,7 +361,6 @@ def _draw_x_axis(
     for value, name in ticks:
         half = max(len(line) for line in name.split("\n")) * CHARACTER_WIDTH_PT / 2
         middle = scale.position(value) * width
-        # Omit overlapping labels.
         fits = middle - half > end + 3
         labels.append(replace_forbidden(name) if is_named and fits else "")
         end = middle + half if fits else end

@@ -340,11 +340,7 @@ def _points(points: Points, field: PlotField) -> Iterator[str]:
 def _markers(
     d: str, symbol: str, color: str, size: float, opacity: float
 ) -> Iterator[str]:
-    """Yield markers at the positions of the path ``d``.
-
-    The index of the symbol determines whether they are round or square, and whether
-    they have a hole.
-    """
+    """Yield round or square markers at the positions of ``d``; some have a hole."""
     base = symbol.removesuffix(HOLLOW_SUFFIX)
     index = SYMBOLS.index(base) if base in SYMBOLS else 0
     shape = "square" if index % 2 else "round"

@@ -97,10 +97,7 @@ def dataset_script(citation: Citation, study: Study) -> SafeString:
 
 
 def version_script(request: HttpRequest, version: Version) -> SafeString:
-    """Return JSON-LD of a public version, which never changes.
-
-    Of the study's editable fields, it contains only the license.
-    """
+    """Return JSON-LD of a public version, without the study's editable texts."""
     page = f"{site_url(request)}{reverse('dashboard:version', args=[version.pk])}"
     doi = f"https://doi.org/{version.doi}" if version.doi else ""
     values = {

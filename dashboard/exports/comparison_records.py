@@ -154,10 +154,10 @@ def escape_formula(text: str) -> str:
 def comparison_records(table: ComparisonTable) -> Iterator[dict[str, Any]]:
     """Yield a record for each cell; None means missing.
 
-    ``low`` to ``high`` is the 95% confidence interval of ``ratio``, and ``overhead`` is
-    1 - ``ratio``. Results without a single value have a range of ratios instead
-    (``ratio_range_low`` to ``ratio_range_high``). ``energy_ratio`` is the energy of the
-    system divided by the energy of the baseline.
+    ``low`` to ``high`` is the 95% confidence interval of ``ratio``; ``overhead`` is
+    1 - ratio. Results without a single value have a range of ratios
+    (``ratio_range_low``, ``ratio_range_high``). ``energy_ratio`` is the system's energy
+    divided by the baseline's.
     """
     for group in table.groups:
         for case_row in group.rows:

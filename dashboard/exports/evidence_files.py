@@ -127,8 +127,8 @@ def evidence_csv(
 ) -> str:
     """Return CSV with a line for each machine, pool and kind of excluded result.
 
-    ``section`` names what a line is about: ``machine``, ``exclusion``, ``pool`` or
-    ``single_run_pool``. Pools of subgroups have the prefix ``subgroup_``.
+    ``section`` is ``machine``, ``exclusion``, ``pool`` or ``single_run_pool``. Pools of
+    subgroups have the prefix ``subgroup_``.
     """
     common = {
         "includes_flagged": str(source.with_flagged).lower(),

@@ -204,8 +204,7 @@ class Tabularray:
             yield rf"{{{label}}} & {firsts} \\"
 
     def table(self, parts: LatexTableParts) -> Iterator[str]:
-        # Tabularray's X columns would set widths, too, but they are slow: they typeset
-        # each cell three times.
+        # Tabularray's X columns would set widths, too, but typeset cells three times.
         label, system = (f"wd={width}" for width in _widths(parts.systems))
         numbers = (
             f"Q[c,{system},si={{{number_format(cells)}}}]"

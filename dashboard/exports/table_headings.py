@@ -64,9 +64,9 @@ SLOT = "slot"
 def heading_lines(
     columns: Sequence[Column],
 ) -> Iterator[tuple[str, list[tuple[str, int]]]]:
-    """Yield each header line as its property and its headings with their widths.
+    """Yield property and (heading, width) pairs of each header line with text.
 
-    The first line has the platforms and no property. Lines without text are omitted.
+    The line of the platforms has no property.
     """
     properties = ["", *(fact.name for fact in columns[0].facts)]
     for depth, name in enumerate(properties):
@@ -102,10 +102,7 @@ def row_text(row: CaseRow, separator: str) -> str:
 
 
 def shared_guest_facts(head: ColumnHead) -> list[str]:
-    """Return a sentence on the facts that all systems except native have in common.
-
-    The list is empty if there are none.
-    """
+    """Return a sentence on the facts that all systems except native share, if any."""
     facts = ", ".join(map(wording.fact_text, head.guest_constants))
     return (
         [_("All systems except native: %(facts)s.") % {"facts": facts}] if facts else []

@@ -308,7 +308,6 @@ def build_filter_menus(
         str(pk): name for pk, name in names.items()
     }
     scenarios = {name: wording.scenario_name(name) for name in facets.scenarios}
-    # With exactly one scenario, this choice would be the same.
     all_scenarios = {ALL_SCENARIOS: _("All scenarios")} if len(scenarios) != 1 else {}
     components = {name: wording.component_name(name) for name in facets.components}
     bits = {str(bits): _("%(bits)s-bit") % {"bits": bits} for bits in facets.guest_bits}
@@ -383,10 +382,7 @@ def _menu(value: str, name: str, label: str, texts: Mapping[str, Any]) -> Filter
 
 
 def toggle_pin(pins: tuple[str, ...], key: str) -> str:
-    """Return the query parameter after adding or removing a pinned system.
-
-    The oldest pin is dropped if there are more than `MAX_PINS`.
-    """
+    """Return the query parameter with a pin added or removed, at most `MAX_PINS`."""
     rest = [pin for pin in pins if pin != key]
     return ",".join(rest if key in pins else [*rest, key][-MAX_PINS:])
 

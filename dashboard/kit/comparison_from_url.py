@@ -26,7 +26,7 @@ from dashboard.kit.comparison_form import (
 
 @dataclass(frozen=True)
 class AssessedTable:
-    """Comparison table with the selection that it follows from.
+    """Comparison table with its selection.
 
     ``reference`` is the selected baseline, or else the study's reference system.
     ``tested_count`` is the number of tests that the verdicts are corrected for.
@@ -114,10 +114,7 @@ def selected_table(
     selection: ComparisonSelection,
     cell_verdicts: Mapping[int, CellVerdict],
 ) -> ComparisonTable:
-    """Filter and sort rows, and return them as a table.
-
-    ``cell_verdicts`` are the verdicts, by cell ID, of rows without an assessment.
-    """
+    """Return rows as a table; ``cell_verdicts`` are for rows without an assessment."""
     result_filter = selection.result_filter
     filtered = filter_rows(
         drop_rows_without_ratios(rows) if selection.ratio_filter else rows,

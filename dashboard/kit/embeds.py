@@ -87,8 +87,7 @@ def embed_snippets(
 ) -> list[tuple[str, str, str]]:
     """Return (slug, title, code) of each snippet for other sites.
 
-    The chart's snippet shows the page ``frame``. The badge's snippet, if there is an
-    ``image``, links to ``page``.
+    The chart is the page ``frame``; the badge ``image``, if any, links to ``page``.
     """
     absolute_url = request.build_absolute_uri
     html = (

@@ -1,11 +1,11 @@
 """Formatting of numbers and dates, and the shade of a ratio.
 
 Numbers have the separators of the active language, but a decimal point in files
-(``number_format_for_files``). Dates are always ISO 8601.
+(``number_format_for_files``). Dates are in ISO 8601.
 
-A measured number with an interval is rounded so that half the interval's width has two
-significant digits; without an interval, it has at most four. Trailing zeros show the
-precision: 13.80 next to 13.82. Times have a readable unit: 548 µs, not 0.000548 s.
+A measured number is rounded so that half the width of its interval has two significant
+digits; without an interval, it has at most four. Trailing zeros show the precision:
+13.80 next to 13.82. Times have a readable unit: 548 µs instead of 0.000548 s.
 """
 
 from bisect import bisect_left
@@ -159,8 +159,8 @@ def measurement(
 ) -> str:
     """Format a measured number with the precision that its interval allows.
 
-    Without an interval, round to ``digits`` significant digits. Then ``decimals`` is
-    the maximum of decimals, with trailing zeros; by default there are none.
+    Without an interval, show ``digits`` significant digits. If ``decimals`` is given,
+    show at most that many decimals, with trailing zeros.
     """
     if value == 0 or not isfinite(value):
         return exact(value)
@@ -180,8 +180,8 @@ def measurement(
 def readable_unit(unit: str, values: Iterable[float | None]) -> tuple[float, str]:
     """Return the factor to convert values to a readable unit, and the unit's name.
 
-    Times get the coarsest unit in which the smallest value is at least 1, unless the
-    largest would then have too many digits. In files, the unit is unchanged.
+    For times, the smallest value is at least 1, unless the largest would then have too
+    many digits. In files, units are unchanged.
     """
     if _is_for_files.get():
         return 1.0, unit
@@ -285,10 +285,7 @@ def overhead(ratio: float, within: Interval | None = None) -> str:
 
 
 def _decimals(value: float, digits: int) -> int:
-    """Return the number of decimals that shows ``digits`` significant digits.
-
-    A negative number rounds digits before the decimal point.
-    """
+    """Return the decimals for significant digits; negative if tens are rounded."""
     # Use the exponent after rounding: 9.996 with three digits is 10.0.
     return digits - 1 - int(f"{value:.{digits - 1}e}".partition("e")[2])
 
@@ -345,10 +342,7 @@ def shade_steps() -> list[tuple[str, float]]:
 
 
 def axis_position(value: float, low: float, high: float) -> float:
-    """Return the position on a log axis, from 0 at ``low`` to 1 at ``high``.
-
-    Values outside the axis are at its ends.
-    """
+    """Return the position on a log axis, from 0 at ``low`` to 1 at ``high``."""
     if value <= 0:
         return 0.0
     position = (log2(value) - log2(low)) / (log2(high) - log2(low))

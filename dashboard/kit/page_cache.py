@@ -38,10 +38,10 @@ MAX_CACHE_BYTES: Final = 32_000_000
 ENTRY_OVERHEAD_BYTES: Final = 500
 """Estimated size of an entry's key and bookkeeping."""
 CACHED_BLOCKS: Final = ("title", "body", "head", "content")
-# Each request replaces it by a CSRF token. It is random so that no name can contain it.
+# Each request replaces it by a CSRF token. It is random, so no name can contain it.
 CSRF_PLACEHOLDER: Final = secrets.token_hex(16)
 BLOCK_SEPARATOR: Final = mark_safe(f"<!--{CSRF_PLACEHOLDER}-->")
-# These tables may have been read before tracking starts, for example by middleware.
+# Middleware may have read these tables before tracking starts.
 ALWAYS_READ_TABLES: Final = frozenset(
     model._meta.db_table for model in (User, Membership, Lab, Study)
 )

@@ -58,10 +58,10 @@ class Tab:
 class Route:
     """URL pattern with metadata.
 
-    Tests open ``example_urls``, which show the page with and without content, after
-    replacing ``{words}`` in them by IDs. They count queries for ``query_count_urls``,
-    which are relative to the study's URL unless they start with a slash. They insert
-    IDs of another lab's objects into ``id_queries``.
+    Tests open ``example_urls``, which show the page with and without content, count
+    queries for ``query_count_urls``, which are relative to the study's URL unless they
+    start with a slash, and try IDs of other labs in ``id_queries``. They replace
+    ``{words}`` in URLs by IDs.
     """
 
     name: str

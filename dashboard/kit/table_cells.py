@@ -76,8 +76,7 @@ class CellView:
 class IntervalBar:
     """Interval bar on a log axis of ratios with 1 in the middle.
 
-    ``margin`` and ``interval`` are (start, width) and ``ratio`` is a position, all in
-    percent of the axis. ``ends`` and ``middle`` are labels.
+    ``margin`` and ``interval`` are (start, width), ``ratio`` is a position, in percent.
     """
 
     margin: tuple[str, str]
@@ -183,10 +182,7 @@ def value_text(
 
 
 def speeds_or_range(figure: FigureLike) -> tuple[str, str] | None:
-    """Return the medians of both modes, or the ends of the range, as texts.
-
-    Return None for a result with a single value.
-    """
+    """Return the medians of both modes, or ends of a range; None for one value."""
     if figure.mode_medians:
         low, high = formatting.round_to_difference(*figure.mode_medians)
         return formatting.exact(low), formatting.exact(high)

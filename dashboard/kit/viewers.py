@@ -71,10 +71,7 @@ def editor_or_404(request: HttpRequest, lab_id: int) -> None:
 
 
 def query_params(request: HttpRequest) -> dict[str, str]:
-    """Return the query's parameters, with null characters replaced.
-
-    PostgreSQL rejects null characters.
-    """
+    """Return the parameters without null characters, which PostgreSQL rejects."""
     return {
         name: str(text).replace("\0", "\ufffd") for name, text in request.GET.items()
     }

@@ -66,10 +66,7 @@ def comparability_legend(
 
 
 def comparability_details(study: Study, compared: Comparability) -> dict[str, Any]:
-    """Return a rating as text, with all differences between the systems.
-
-    Differences that are not factors of the study come first.
-    """
+    """Return a rating as text, with all differences, the study's own factors last."""
     rating, unwanted, studied = compared.rating, compared.unwanted, compared.studied
     label, sentence = COMPARABILITY_TEXTS[rating]
     if rating == "limited" and unwanted and not study.factors:

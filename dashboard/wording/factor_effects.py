@@ -171,8 +171,7 @@ def _no_effect_sentences(effects: FactorAnalysis) -> list[str]:
     # The widest margin makes the sentence true for every effect.
     smallest = {"times": multiplier_text(exp(max(limits)))}
     lines = [_("No significant effect (smallest detectable: %(times)s).") % smallest]
-    # These effects are beyond Lenth's margin of error, or significant only in a single
-    # test.
+    # Effects beyond Lenth's margin of error, or significant only in a single test.
     possible = [
         _effect_text(effect)
         for effect in effects.effects

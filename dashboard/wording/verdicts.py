@@ -292,10 +292,7 @@ def interval_ends(row: ComparisonRow, show: str) -> tuple[str, str] | None:
 
 
 def charted_assessment(row: ComparisonRow) -> CellAssessment | None:
-    """Return a row's assessment with the displayed ratio.
-
-    Return None if the row shows neither a ratio nor a range of ratios.
-    """
+    """Return a row's assessment with the displayed ratio; None without any ratio."""
     ratio = row.result.displayed_ratio
     assessment = row.result.assessment
     is_displayed = ratio is not None or row.result.ratio_range is not None

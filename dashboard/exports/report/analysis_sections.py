@@ -158,10 +158,7 @@ def _mean_ranges(profile: Profile) -> Iterator[str]:
 def _loss_lines(
     rows: Sequence[ComparisonRow], names: Mapping[int, str]
 ) -> Iterator[TableRow]:
-    """Yield the benchmarks with the lowest ratios, under headings.
-
-    The headings are components; for scenarios with several VMs, they are scenarios.
-    """
+    """Yield the lowest ratios by component, or by scenario for parallel runs."""
 
     def sort_group(row: ComparisonRow) -> tuple[Any, ...]:
         component = row.case.component if row.scenario == SINGLE_SCENARIO else ""

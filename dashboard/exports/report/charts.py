@@ -132,8 +132,7 @@ def ratio_plot(
 ) -> Chart:
     """Return a plot of all ratios, with a band for each group.
 
-    Each ratio with an interval has its own line in the band. The other ratios share one
-    line, as strokes.
+    A ratio with an interval has its own line; all others of a group share one line.
     """
     ratios = [ratio.ratio for _name, group in groups for ratio in group]
     clamped = [

@@ -307,8 +307,7 @@ class CachedOpenIDAdapter(OpenIDConnectOAuth2Adapter):
 def redirect_to_provider(request: HttpRequest) -> HttpResponse:
     """Return a page that redirects to the provider, to sign in or link an account.
 
-    An HTTP redirect is not possible, because our content security policy does not allow
-    forms to redirect to other sites.
+    Our content security policy forbids an HTTP redirect to another site after a form.
     """
     provider_settings = configured_provider()
     target = request.POST.get("next", "")

@@ -56,7 +56,7 @@ class ChangePasswordView(PasswordChangeView):
         return form
 
     def post(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
-        # Otherwise somebody with a stolen session could try any number of passwords.
+        # Attempts are limited, because the session may be stolen.
         self.attempt = count_attempt(request, required_user(request).get_username())
         with refund_attempt_if_busy(self.attempt):
             return super().post(request, *args, **options)
@@ -87,7 +87,7 @@ def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
         end_sessions(person=person)
         messages.success(request, _("You are signed out everywhere."))
         return redirect("dashboard:login")
-    # Otherwise somebody with a stolen session could try any number of passwords.
+    # Attempts are limited, because the session may be stolen.
     attempt = count_attempt(request, person.get_username())
     form = ConfirmPasswordForm(person, request.POST)
     with refund_attempt_if_busy(attempt):

@@ -37,8 +37,7 @@ from dashboard.wording import DASH, value_with_unit
 
 ROWS_SHOWN = 500
 MAX_RUNS_PAIRED = 1_000  # 500,000 pairs
-# A result with this number of runs has a faint interval and no verdict
-# (docs/method.md).
+# From this number of runs, the interval is faint, without verdict (docs/method.md).
 FAINT_RUN_COUNT = 2
 SIDE_COLORS = ("series-2", "series-1")
 

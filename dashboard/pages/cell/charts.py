@@ -69,9 +69,9 @@ class SpeedMode:
 class SampleSeries:
     """The samples of a cell or of its baseline.
 
-    ``values`` are run means or, for few runs, samples. ``outliers`` are indexes in
-    ``values``. ``period`` is the length of a repeating pattern in the order of runs.
-    ``box`` (minimum, quartiles, maximum) is None for few runs and for two modes.
+    ``values`` are run means or, for few runs, samples; ``outliers`` are indexes in
+    them. ``period`` is the length of a pattern in the run order. ``box`` has the
+    minimum, quartiles and maximum; it is None for few runs and for two modes.
     """
 
     name: str
@@ -110,10 +110,7 @@ class SampleSeries:
         return ends
 
     def sample_positions(self) -> list[float]:
-        """Return the x position of each value; samples are counted from 1.
-
-        A run mean is in the middle of the run's samples.
-        """
+        """Return each value's position; a run mean is in the middle of its samples."""
         if not self.is_of_run_means:
             return [float(position) for position in range(1, len(self.values) + 1)]
         ends = self.run_end_positions()
@@ -392,7 +389,6 @@ def round_numbers(low: float, high: float) -> list[float]:
     power = 10.0 ** np.floor(np.log10(rough))
     step = power * next(factor for factor in (1, 2, 5, 10) if factor * power >= rough)
     first, last = np.ceil(low / step), np.floor(high / step)
-    # Rounding to 12 digits removes floating-point noise.
     return [float(f"{count * step:.12g}") for count in np.arange(first, last + 1)]
 
 
@@ -421,10 +417,7 @@ def bin_range_text(low: float, high: float) -> str:
 
 
 def _speed_labels(side: SampleSeries, low: float, high: float) -> list[ChartNote]:
-    """Return a label for each mode, above its bars.
-
-    If two labels would overlap, one is next to its line instead.
-    """
+    """Return a label for each mode, above its bars or, if necessary, next to a line."""
     line_sides: list[Literal["", "left", "right"]] = ["" for _speed in side.speeds]
     if len(side.speeds) > 1:
         lower, upper = ((speed.center - low) / (high - low) for speed in side.speeds)

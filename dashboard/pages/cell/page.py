@@ -1,4 +1,4 @@
-"""Template context for the page of a cell."""
+"""Content of the page of a cell."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -120,7 +120,6 @@ def cell_page(
         ),
         "baseline": _baseline_text(row, cell, baseline),
         "comparability": comparability_details(study, compared) if compared else None,
-        # How many runs would make the interval as narrow as the margin.
         "width_advice": _width_advice(evidence),
         "robust_ratio_sentence": _robust_ratio_text(evidence),
         "sides": sides,
@@ -128,7 +127,6 @@ def cell_page(
         "charts": (*session_charts, *cell_charts(cells, samples)),
         "single_run": _single_run([side.n == 1 for side in cells]),
         "is_cut": any(side.is_truncated for side in samples),
-        # Readers who come from the table of energies see the energy, too.
         "energy": _energy(study, row, reference) if show == ENERGY else "",
         "chosen": query_string({"baseline": str(reference)}) if reference else "",
         "back_query": query_string(back_query),
@@ -212,8 +210,7 @@ def _headline(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
         "case": (label[:1] if is_acronym else label[:1].lower())
         + label[1:].replace(" · ", ", "),
     }
-    # Even a cell with two modes has a verdict if all its runs are slower, or faster,
-    # than all runs of the baseline.
+    # A cell with two modes has a verdict if all its runs are slower than all others.
     values["verdict"] = _verdict_text(row.result.assessment)
     if not has_single_figure(cell):
         sentence = _("%(verdict)s. No single value describes the runs: %(shape)s")

@@ -121,8 +121,8 @@ def build_claim(
 ) -> QuotableClaim | NoClaim:
     """Return the claim about a row.
 
-    ``against`` is the name of the reference system, if the row is not compared with
-    native. ``provisos`` are sentences that have to be quoted as well.
+    ``against`` is the name of the reference system, if any. ``provisos`` are sentences
+    that must be quoted as well.
     """
     assessment, ratio = row.result.assessment, row.result.ratio
     if assessment is None or ratio is None:
@@ -158,8 +158,7 @@ def build_claim(
     fact_texts = (wording.fact_text(Fact(*item)) for item in facts.items() if item[1])
     margin = formatting.number(equivalence_margin_percent)
     verdict = str(VERDICT_PHRASES[assessment.verdict]) % {"margin": margin}
-    # The correction for multiple tests may make the verdict undetermined although the
-    # interval is clear.
+    # The correction for multiple tests may remove a verdict despite a clear interval.
     if assessment.verdict != assessment.direction and assessment.sentences:
         why = wording.translate_text(assessment.sentences[0]).rstrip(".")
         verdict = f"{verdict} ({why[:1].lower()}{why[1:]})"

@@ -56,8 +56,7 @@ UNIT_FACTORS: Final = [
     for binary in range(-3, 4)
     for bits in (1, 8, 0.125)
 ]
-# Numbers with fewer digits are searched only in their own unit: with all factors, they
-# would match unrelated numbers.
+# Shorter numbers are searched only in their own unit, to avoid false matches.
 MIN_DIGITS: Final = 3
 NUMBER_IN_TEXT: Final = re.compile(
     r"(?<![\w.])[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
@@ -108,8 +107,7 @@ def _digits(value: float) -> int:
 
 
 def _number_text(value: float) -> str:
-    """Return a number in a form that equals the form of the same number in a text."""
-    # The last digits of a float may be wrong after a unit conversion.
+    # After a unit conversion, the last digits of a float may be wrong.
     return f"{value:.9g}"
 
 
@@ -269,10 +267,7 @@ def export_samples(
 def _sample_records(
     cell: Cell, common_fields: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """Yield a record for each sample of a cell, by the start of the run.
-
-    ``stated`` are fields that all records get.
-    """
+    """Yield a record for each sample of a cell, by the start of the run."""
     case, system = cell.case, cell.system
     common_fields = {
         **common_fields,

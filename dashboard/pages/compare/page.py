@@ -1,4 +1,4 @@
-"""Template context for the compare page."""
+"""Content of the compare page."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -231,7 +231,7 @@ CELL_PADDING_REM: Final = 1.0
 LARGE_CHARACTER_REM: Final = 0.52
 SMALL_CHARACTER_REM: Final = 0.385
 INITIAL_ROWS: Final = 12
-"""Rows that fit in a window. A script adds the others after the page is shown."""
+"""Rows that fit in a window. A script adds the others later."""
 MAX_INITIAL_TABLE: Final = 5_000
 """Of tables with more cells, only `INITIAL_CELLS` are sent at first."""
 INITIAL_CELLS: Final = 1_200
@@ -364,8 +364,7 @@ def comparison_chart(
         return None
     columns = table.head.columns
     rows, column_indexes = charted_rows(table)
-    # Each platform has a color. If there is only one platform, more facts distinguish
-    # the colors, as few as necessary.
+    # Colors distinguish platforms and, if all are equal, as many facts as necessary.
     charted_columns = [columns[index] for index in column_indexes]
     max_depth = len(charted_columns[0].facts) if charted_columns else 0
     depths = (

@@ -1,4 +1,4 @@
-"""Template context for the page of a study's co-runs."""
+"""The page of a study's co-runs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby

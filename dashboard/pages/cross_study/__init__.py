@@ -1,1 +1,0 @@
-"""Systems of different studies side by side, and pairs of systems."""

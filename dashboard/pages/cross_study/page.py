@@ -1,4 +1,4 @@
-"""Template context for the page that compares systems of several studies."""
+"""The page that compares systems of several studies."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -252,11 +252,7 @@ class CrossStudyPage:
         return {"label": row.case.label, "more": more, "cells": cells}
 
     def _missing_result_url(self, case: Case, side: SystemInStudy, what: str) -> str:
-        """Return the URL of the form to add a missing result.
-
-        It is a plan if the user may create one and agents can run the tool, else an
-        upload.
-        """
+        """Return the URL of a plan for a missing result if possible, else an upload."""
         if side.study.lab_id not in self.prefilled_links.editable_lab_ids:
             return self.prefilled_links.upload_url(
                 hypervisor=side.system.hypervisor,

@@ -1,1 +1,0 @@
-"""Downloads: comparisons as files, and citations of studies."""

@@ -1,4 +1,4 @@
-"""Template context for a study's energy page."""
+"""The energy page of a study."""
 
 from collections.abc import Mapping
 from itertools import starmap

@@ -1,1 +1,0 @@
-"""Evidence across all studies: the matrix, and a forest plot for each question."""

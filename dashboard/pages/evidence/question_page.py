@@ -1,4 +1,4 @@
-"""Template context for the page of one question: a hypervisor and a work class."""
+"""The page of one question, which is a hypervisor and a work class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Template context for the page of factor effects."""
+"""The page of factor effects."""
 
 from collections.abc import Mapping
 from itertools import chain

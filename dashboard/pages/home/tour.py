@@ -1,7 +1,6 @@
 """The guided tour.
 
-The query (`?tour=3`) contains the number of the step. Steps whose example study does
-not exist are omitted.
+The query (`?tour=3`) has the number of the step. Steps of missing studies are omitted.
 """
 
 from collections.abc import Sequence

@@ -18,8 +18,7 @@ from dashboard.kit.routes import page
 from dashboard.kit.viewers import edits_any_lab, signed_in_user, viewer_of
 from dashboard.pages.home.tour import tour_links
 
-# Limits of the axis: with an outlier such as a unit error (0.001), all other lines
-# would be in the same place.
+# An axis up to an outlier, such as a unit error (0.001), would squeeze all other lines.
 LOWEST, HIGHEST = 0.1, 4.0
 TICKS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
 LABELED_TICKS = (0.25, 1.0, 4.0)

@@ -1,8 +1,7 @@
 """The members of a lab, their roles, and invitations.
 
-The code of an invitation is in the fragment (#) of its link, which browsers do not
-send. The page sends the code in a form, so that no log contains it. Then the session
-stores the ID of the invitation.
+The secret code of an invitation is in the fragment (#) of its link, which browsers do
+not send. The page sends it in a form, so that no log contains it.
 """
 
 from collections.abc import Callable
@@ -107,7 +106,6 @@ def show_members(request: HttpRequest, lab: str) -> HttpResponse:
         if created:
             invitation, code = created
             form, status = InvitationForm(access.assignable_roles), 201
-            # Browsers do not send fragments, so the code is not logged.
             link = request.build_absolute_uri(reverse("dashboard:invitation"))
             context = {
                 "invitation": invitation,
@@ -132,10 +130,7 @@ def show_members(request: HttpRequest, lab: str) -> HttpResponse:
 
 
 def _changes_members(change: MemberChange) -> Callable[..., HttpResponse]:
-    """Return a view that changes members, shows the message and redirects.
-
-    ``change`` returns the message about its success.
-    """
+    """Return a view that shows the message returned by ``change`` and redirects."""
 
     @wraps(change)
     def view(request: HttpRequest, lab: str, **ids: int) -> HttpResponse:

@@ -18,8 +18,7 @@ from dashboard.kit.forms import submit_form
 from dashboard.kit.viewers import required_user
 from dashboard.pages.labs.lab_access import editable_lab_or_404
 
-# With "-" the agent asks for the token, which keeps it out of process lists and shell
-# histories.
+# With "-" the agent asks for the token. Process lists and histories do not contain it.
 ENROLL_COMMAND = "python3 virtlab-agent.pyz enroll --server {server} --token -"
 
 

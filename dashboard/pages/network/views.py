@@ -1,4 +1,4 @@
-"""Template context for the network page, which shows one metric."""
+"""The network page, which shows one metric."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import log
@@ -207,8 +207,7 @@ def metric_sentences(metric: NetworkMetric) -> Iterator[str]:
         ]
         if asymmetric_matrices:
             yield _asymmetry(asymmetric_matrices[-1])
-        # Name the paths with the highest and lowest fraction of the line rate, in the
-        # matrix of the last setting.
+        # The fractions of the line rate that paths reach with the last setting.
         paths = metric.matrices[-1].paths
         shares = {
             ends: path.line_rate_share
@@ -272,10 +271,7 @@ def _change(
 
 
 def gain_template(is_best_gain: bool, is_worst_gain: bool, path_count: int) -> str:
-    """Return the template for a sentence about changes.
-
-    It depends on whether the best and the worst path improved.
-    """
+    """Return the template of a sentence on the paths that changed most and least."""
     if not is_best_gain:
         return ngettext(
             "%(setting)s: %(n)s path was measured before and after. %(worst)s worsened "

@@ -57,8 +57,7 @@ PLANS_PER_PAGE = 50
 STEPS_PER_PAGE = 50
 MAX_MAPPED_STEPS = 1_000
 SHORT_ROUND = 4
-# An agent is silent after ten missed requests: it requests work every 1.5 s
-# (docs/agents.md).
+# Ten missed requests: agents request work every 1.5 s (docs/agents.md).
 AGENT_SILENT_S = 15
 START_SPREAD_LIMIT_MS = 100.0
 # Ends of the axis that shows the spread of starts, in percent of the strip's width.
@@ -216,10 +215,7 @@ def _shown_steps(plan: Plan, steps: Iterable[PlanStep]) -> list[dict[str, Any]]:
 def start_spread_strip(
     spreads_us: Sequence[int], overlaps: Sequence[float]
 ) -> dict[str, Any] | None:
-    """Return how far the starts of co-runs were apart, on an axis from 0 ms.
-
-    Positions are in percent, times in ms. Return None without spreads.
-    """
+    """Return how far starts of co-runs were apart; positions are in percent."""
     spreads = sorted(microseconds / 1000 for microseconds in spreads_us)
     if not spreads:
         return None
@@ -315,7 +311,6 @@ def read_plan_form(study: Study, chosen: QueryDict) -> dict[str, Any]:
     ]
 
     options = _options(chosen)
-    # A tool that was sent twice counts once.
     tools = dict.fromkeys(chosen.getlist("tool"))
     works = [{"tool": tool, "options": options} for tool in tools if tool in PROGRAMS]
     design["tools"] = works

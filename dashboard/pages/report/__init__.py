@@ -1,1 +1,0 @@
-"""A study's report: one document, to print or as a PDF."""

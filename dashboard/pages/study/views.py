@@ -68,8 +68,7 @@ def study_summary(
 def show_study(request: HttpRequest, lab: str, slug: str) -> PageContent:
     viewer = viewer_of(request)
     study = study_or_404(viewer, lab, slug)
-    # The summary needs all cells of the study. It is cached separately, because the
-    # page also changes with other studies.
+    # Cache this separately: it is slow, and the page also changes with other studies.
     profile, assessment = study_summary(study_version(study), viewer, study)
     can_edit = is_editor(request, study.lab_id)
     detail = study_detail(study)

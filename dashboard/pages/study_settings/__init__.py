@@ -1,1 +1,0 @@
-"""New studies, and settings of studies."""

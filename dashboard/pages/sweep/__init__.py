@@ -1,1 +1,0 @@
-"""The sweep page: one parameter at several levels, for several systems."""

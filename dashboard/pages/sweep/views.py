@@ -1,4 +1,4 @@
-"""Template context for the sweep page."""
+"""The sweep page: one parameter at several levels, for several systems."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -130,18 +130,14 @@ def _choices(
     lines: Sequence[SweepLine],
     query: Mapping[str, str],
 ) -> list[ChipRow]:
-    """Return the links to other families, quantities and systems.
-
-    ``keys`` maps the names of all families to their keys; ``name`` is the current one.
-    """
+    """Return the choices; ``keys`` maps the names of all families to their keys."""
     is_ratio = query.get("response") == "relative_performance"
     parameters = {name: query[name] for name in QUERY_PARAMETERS if query.get(name)}
     without_systems = {
         name: text for name, text in parameters.items() if name != "systems"
     }
     own_title, own_facts = name
-    # A link to another benchmark leads to its family with the current facts, or else to
-    # its first family.
+    # Link to another benchmark's family with the current facts, else to its first one.
     titles = {title: keys[title, more] for title, more in reversed(keys)}
     titles |= {title: keys[title, more] for title, more in keys if more == own_facts}
     other_facts = {
@@ -188,7 +184,6 @@ def _choices(
     chips = []
     for line in family.lines:
         system_id = line.column.system_id
-        # IDs are in the order of the family's lines.
         ids = (member.column.system_id for member in family.lines)
         system_ids = ",".join(
             str(pk) for pk in ids if (pk in chosen) != (pk == system_id)

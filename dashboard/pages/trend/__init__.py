@@ -1,1 +1,0 @@
-"""The trend page: one case over versions or dates."""

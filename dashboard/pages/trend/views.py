@@ -1,4 +1,4 @@
-"""Template context for the trend page."""
+"""The trend page: one case over versions or dates."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
@@ -81,7 +81,6 @@ def trend_page(
 def _choices(
     subjects: Sequence[TrendSubject], subject: TrendSubject, *, is_over_time: bool
 ) -> list[ChipRow]:
-    # The current subject is always among the choices.
     shown = list(dict.fromkeys([*subjects[:MAX_SUBJECTS], subject]))
     axis = "time" if is_over_time else "version"
     has_several_hosts = len({option.host_id for option in subjects}) > 1

@@ -1,1 +1,0 @@
-"""The upload page: previews and stores files."""

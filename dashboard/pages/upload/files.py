@@ -66,8 +66,7 @@ LOCALES = {
     "tr_TR": "Türkçe",
 }
 
-# Built-in tools with a parser. Others accept only numbers through the API. Custom tools
-# are not listed here; their files are tables.
+# Built-in tools with a parser. Others accept only numbers through the API.
 READABLE_TOOLS = {slug: tool.title for slug, tool in tools.TOOLS.items() if tool.parse}
 
 
@@ -120,7 +119,6 @@ def readable_tools(lab: Lab) -> dict[str, str]:
 
 
 def preview_files(request: HttpRequest, lab: Lab) -> Iterator[dict[str, Any]]:
-    """Yield the preview of each file."""
     custom_tools = declared_tools(lab.slug)
     budget, end = SampleBudget(MAX_ANSWER_SAMPLES), monotonic() + READ_TIME_LIMIT_S
     for member, hints in _members(request):
@@ -209,11 +207,7 @@ def guess_system(request: HttpRequest, folder: str) -> SystemGuess:
 def _results(
     runs: Iterable[ExtractedRun], budget: SampleBudget
 ) -> Iterator[dict[str, Any]]:
-    """Yield the runs of a file for the page.
-
-    ``shared`` are parameters that all samples have; ``folded`` are samples that the
-    page shows on demand.
-    """
+    """Yield the runs of a file; ``folded`` are samples that are shown on demand."""
     for run in runs:
         tool, readings = require_tool(run.tool), run.readings
         shared: dict[str, Parameter] = dict(readings[0].parameters) if readings else {}

@@ -78,7 +78,6 @@ class FileTimesForm(forms.Form):
     )
 
     def clean_zone(self) -> str:
-        """Reject unknown time zones."""
         zone: str = self.cleaned_data["zone"]
         if zone and time_zone(zone) is None:
             raise forms.ValidationError(
@@ -142,10 +141,7 @@ SystemChoices = list[tuple[Host, list[dict[str, str]]]]
 
 
 def find_upload_lab(user: User, slug: str) -> UploadLab | None:
-    """Return the user's lab with this slug; without a slug, any lab of the user.
-
-    Prefer labs to which the user may upload. Return None for users without a lab.
-    """
+    """Return the user's lab with this slug; without a slug, the most suitable lab."""
     memberships = Membership.objects.filter(user=user.pk).select_related("lab")
     members = list(memberships.order_by("lab"))
     matching = [member for member in members if member.lab.slug == slug]
@@ -256,8 +252,7 @@ def folder_form(
 ) -> dict[str, Any]:
     """Return the form that maps a folder to a system.
 
-    ``host`` is preselected if there is only one, ``system`` if only one matches the
-    facts that were guessed from the folder's name and files.
+    ``host`` is preselected if there is only one, ``system`` if only one fits ``guess``.
     """
     facts = {
         field: value
@@ -267,8 +262,7 @@ def folder_form(
     hosts, systems = upload_hosts(lab), upload_system_choices(lab)
     host = only_host(study, hosts, systems)
     ids: list[str] = []
-    # Without a hypervisor, every system would match, and without a host, systems of
-    # other hosts.
+    # Without a hypervisor, every system of the host would match.
     if host and "hypervisor" in facts:
         matching = System.objects.filter(lab=lab, host__slug=host, **facts)
         ids = [str(system.pk) for system in matching[:2]]
@@ -314,7 +308,6 @@ def read_system_form(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _lab_object_or_404(model: Any, lab: Lab, **values: Any) -> Any:
-    """Return the lab's object with these values; raise Http404 if there is none."""
     instance = model.objects.filter(lab=lab, **values).first()
     if instance is None:
         raise Http404(f"{model._meta.verbose_name.capitalize()} not found.")

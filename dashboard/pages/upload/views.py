@@ -54,10 +54,7 @@ MAX_PROGRESS_SYSTEMS = 50
 
 
 def limit_request_size(view: View) -> View:
-    """Wrap a view so that it responds with 413 to requests that are too large.
-
-    If their Content-Length is too large, their body is not read.
-    """
+    """Wrap a view so that it responds with 413 to large requests, if possible early."""
 
     @wraps(view)
     def checked(request: HttpRequest) -> HttpResponse:
@@ -95,10 +92,7 @@ def is_from_script(request: HttpRequest) -> bool:
 
 
 def answer_401_to_scripts(view: View) -> View:
-    """Wrap a view so that it responds with 401 to scripts of signed-out users.
-
-    A redirect would lose the files that the user has chosen.
-    """
+    """Wrap a view so that scripts get a 401 instead of a redirect to the sign-in."""
 
     @wraps(view)
     def checked(request: HttpRequest) -> HttpResponse:
@@ -116,7 +110,6 @@ def answer_401_to_scripts(view: View) -> View:
 def fragment_response(
     request: HttpRequest, status: int, **context: Any
 ) -> HttpResponse:
-    """Return the result of an upload as an HTML fragment."""
     return render(request, "upload/_response.html", context, status=status)
 
 
@@ -159,8 +152,7 @@ def upload_view(request: HttpRequest, upload_lab: UploadLab) -> HttpResponse:
         if request.POST.get("do") == "folder":
             return _folder(request, upload_lab)
         previews = list(preview_files(request, upload_lab.lab))
-        # The lowest status: one readable file makes the request a success, and the page
-        # shows the result of each file.
+        # One readable file is a success; the page shows the result of each file.
         status = min((preview["status"] for preview in previews), default=200)
         return _upload_response(request, upload_lab, status, previews=previews)
     try:
