@@ -228,8 +228,9 @@ class InteractionMeansSerializer(OutputSerializer):
 
     row_type = InteractionMeans
     columns = """
-        factor=one.names levels=one.levels other_factor=other.names
-        other_levels=other.levels means
+        factor=row_factor.names levels=row_factor.levels
+        other_factor=column_factor.names
+        other_levels=column_factor.levels means
     """
     descriptions = {
         "factor": "The names of the first factor.",

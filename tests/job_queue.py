@@ -26,7 +26,7 @@ def make_due() -> None:
     Job.objects.update(due_at=timezone.now())
 
 
-def taken(made: GenerationT) -> GenerationT:
+def claim(made: GenerationT) -> GenerationT:
     """Claim requested jobs, as a worker does."""
     kind = queue.JobKind(KINDS[type(made).__name__])
     begun = claim_request(type(made), queue._claim(kind, made.pk), ())

@@ -23,7 +23,7 @@ def stamp(second, local_second=None, clock=CLOCK, wrong_s=WRONG_S):
     }
 
 
-def piece(samples, **changes):
+def chunk(samples, **changes):
     """Return a chunk of a log: pairs of second and watts, with clock readings at both
     ends.
     """

@@ -11,7 +11,7 @@ from benchmarks.publishing.reviews import (
 from benchmarks.publishing.versions import WriteFiles, publish_version, request_version
 from benchmarks.viewer import ANYONE
 from dashboard.exports.version_and_review_files import review_files
-from tests.job_queue import taken
+from tests.job_queue import claim
 
 
 def requested(study: Study, person: Any, **changes: str) -> PublishingJob:
@@ -24,20 +24,20 @@ def requested(study: Study, person: Any, **changes: str) -> PublishingJob:
     return request_version(study=study, person=person, **{**fields, **changes})[0]
 
 
-def two_forms(version: Version) -> dict[str, bytes]:
+def small_files(version: Version) -> dict[str, bytes]:
     """Return very small files."""
     return {"csv": b"a,b\r\n", "bib": b"@misc{x}"}
 
 
 def published(
-    study: Study, person: Any, write: WriteFiles = two_forms, **changes: str
+    study: Study, person: Any, write: WriteFiles = small_files, **changes: str
 ) -> Version:
     """Publish a study immediately."""
     request = requested(study, person, **changes)
-    return publish_version(job=taken(request), write=write)
+    return publish_version(job=claim(request), write=write)
 
 
-def asked_for_review(lab: Lab, **changes: Any) -> Review:
+def requested_review(lab: Lab, **changes: Any) -> Review:
     """Publish a review of all public data, whose files are not yet written."""
     fields: dict[str, Any] = {
         "title": "A review",
@@ -56,9 +56,9 @@ def asked_for_review(lab: Lab, **changes: Any) -> Review:
 
 def reviewed(lab: Lab, **changes: Any) -> Review:
     """Publish a review of all public data, with very small files."""
-    review = asked_for_review(lab, **changes)
+    review = requested_review(lab, **changes)
     if review.is_unfinished:
-        begun = taken(review)
+        begun = claim(review)
         store_review_files(review=begun, files=review_files(begun))
     review.refresh_from_db()
     return review

@@ -12,7 +12,7 @@ from benchmarks.studies.flags import decide_flag
 from benchmarks.studies.saving import update_study
 from benchmarks.uploads import intake, processing
 from tests import publications
-from tests.power_logs import clock_of, piece, power
+from tests.power_logs import chunk, clock_of, power
 from tests.upload_documents import network_run
 
 MARK = ".4711"
@@ -28,7 +28,7 @@ XEN = {"hypervisor": "Xen", "hypervisor_version": "3.3"}
 TIME = re.compile(r"\d\d:\d\d:\d\d\.\d+")
 
 
-def tells(text: str) -> bool:
+def reveals_private_study(text: str) -> bool:
     """Whether a text contains data of the private study.
 
     Fractions of seconds are not data, and sometimes end with the mark.
@@ -36,7 +36,7 @@ def tells(text: str) -> bool:
     return MARK in TIME.sub("", text) or PRIVATE in text
 
 
-def beside(scenario: str) -> None:
+def store_siblings(scenario: str) -> None:
     """Store both studies in the state after this history."""
     lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
     owner = lab
@@ -106,7 +106,7 @@ def _measure(study: Study, owner: Lab) -> None:
     intake.submit_runs(agent=other, documents=secret)
     processing.process_due_uploads()
     watts = power(range(131), marked("83"), marked("120"))
-    store_power_chunk(agent=other, document=piece(watts))
+    store_power_chunk(agent=other, document=chunk(watts))
 
 
 def _read(value: float) -> dict[str, object]:

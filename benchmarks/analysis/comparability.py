@@ -48,8 +48,8 @@ class Difference:
     """A fact with two different values; empty means not reported."""
 
     name: str
-    one: str
-    other: str
+    first: str
+    second: str
 
     def __str__(self) -> str:
         return self.sentence
@@ -57,7 +57,7 @@ class Difference:
     @property
     def sentence(self) -> Sentence:
         not_stated = Sentence("not reported")
-        name, one, other = self.name, self.one, self.other
+        name, one, other = self.name, self.first, self.second
         if name.endswith("_bytes"):
             name = name.removesuffix("_bytes")
             one, other = map(_in_mib, (one, other))
@@ -218,7 +218,7 @@ class NearCase:
     def sentence(self, *, is_native: bool = True) -> Sentence:
         if self.kind == "unit_mismatch":
             unit = self.differences[0]
-            sides = [side or Sentence("count") for side in (unit.one, unit.other)]
+            sides = [side or Sentence("count") for side in (unit.first, unit.second)]
         else:
             names = [difference.name for difference in self.differences]
             sides = [
@@ -260,7 +260,7 @@ def _near(wanted: MeasuredCase, candidate: MeasuredCase) -> NearCase | None:
     differing = differences(wanted.parameters, candidate.parameters)
     unit = Difference("unit", wanted.unit, candidate.unit)
     if candidate.metric == wanted.metric:
-        if unit.one != unit.other:
+        if unit.first != unit.second:
             return NearCase("unit_mismatch", wanted, candidate, (unit,))
         is_near = 0 < len(differing) <= MAX_LISTED_DIFFERENCES
         is_same_subject = not any(
@@ -274,7 +274,7 @@ def _near(wanted: MeasuredCase, candidate: MeasuredCase) -> NearCase | None:
     # Figures in convertible units (a latency in ms, a total time in s) do not measure
     # the same in different units.
     is_same_work &= not _is_convertible(wanted.unit, candidate.unit)
-    if is_same_work and unit.one != unit.other:
+    if is_same_work and unit.first != unit.second:
         return NearCase("unit_mismatch", wanted, candidate, (unit,))
     return None
 
@@ -289,17 +289,17 @@ def _is_convertible(first: str, second: str) -> bool:
 def _rank(near: NearCase) -> tuple[object, ...]:
     far = sum(_distance(difference) for difference in near.differences)
     texts = tuple(
-        (difference.name, difference.other) for difference in near.differences
+        (difference.name, difference.second) for difference in near.differences
     )
     is_unit = near.kind == "unit_mismatch"
     unstated = sum(
-        not (difference.one and difference.other) for difference in near.differences
+        not (difference.first and difference.second) for difference in near.differences
     )
     return (is_unit, len(near.differences), unstated, far, texts, near.case.metric)
 
 
 def _distance(difference: Difference) -> float:
-    first, second = map(_NUMBER.fullmatch, (difference.one, difference.other))
+    first, second = map(_NUMBER.fullmatch, (difference.first, difference.second))
     if not first or not second or first[2] != second[2]:
         return math.inf
     values = [abs(float(match[1])) for match in (first, second)]

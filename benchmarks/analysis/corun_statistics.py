@@ -150,8 +150,8 @@ def slowdown(slots: Sequence[float], single: float) -> float:
     return float(_rates_array([slots]).mean()) / _positive("single run", single)
 
 
-def interference(under_load: float, alone: float) -> float:
-    return _positive("run under load", under_load) / _positive("run alone", alone)
+def interference(under_load: float, unloaded: float) -> float:
+    return _positive("run under load", under_load) / _positive("run alone", unloaded)
 
 
 def cpu_target(

@@ -252,7 +252,7 @@ STAMP_FIELDS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
+class ClockStamp:
     """One instant by the clocks of a time server and of a machine (us)."""
 
     clock: str
@@ -271,11 +271,13 @@ class ServerClock:
     """Conversion of a machine's clock to the time server's, by stamps of both."""
 
     axis: Axis
-    stamps: tuple[Stamp, ...]
+    stamps: tuple[ClockStamp, ...]
     server_s: tuple[float, ...]
 
     @classmethod
-    def from_stamps(cls, axis: Axis, stamps: Iterable[Stamp]) -> ServerClock | None:
+    def from_stamps(
+        cls, axis: Axis, stamps: Iterable[ClockStamp]
+    ) -> ServerClock | None:
         # `np.interp` needs increasing moments.
         by_moment = {stamp.local_us(axis): stamp for stamp in stamps}
         ordered = tuple(by_moment[moment] for moment in sorted(by_moment))
@@ -297,7 +299,7 @@ class ServerClock:
         """Half of the longest round trip."""
         return max(stamp.round_trip_us for stamp in self.stamps) / 2 / _MICROSECONDS
 
-    def server_seconds_of(self, begin: Stamp) -> float:
+    def server_seconds_of(self, begin: ClockStamp) -> float:
         """Return the server's time (s since 1970) of a run's first stamp."""
         elapsed = [
             (begin.server_monotonic_us - stamp.server_monotonic_us, server_s)
@@ -316,7 +318,7 @@ class TimeWindow:
 
     begin_s: float
     duration_s: float
-    stamp: Stamp | None = None
+    stamp: ClockStamp | None = None
 
     @property
     def is_external(self) -> bool:
@@ -359,17 +361,17 @@ def _overlap(first: Span, second: Span) -> bool:
     return shared > MIN_WINDOW_OVERLAP * shorter
 
 
-def parse_stamp(fields: Any) -> Stamp | None:
+def parse_clock_stamp(fields: Any) -> ClockStamp | None:
     if not isinstance(fields, dict) or not isinstance(fields.get("clock"), str):
         return None
     numbers = [fields.get(name) for name in STAMP_FIELDS]
     if not all(isinstance(number, int) and abs(number) < 1 << 62 for number in numbers):
         return None
-    return Stamp(fields["clock"], *(int(number or 0) for number in numbers))
+    return ClockStamp(fields["clock"], *(int(number or 0) for number in numbers))
 
 
 def server_clock(axis: Axis, chunks: Iterable[Iterable[Any]]) -> ServerClock | None:
-    stamps = (parse_stamp(fields) for chunk in chunks for fields in chunk)
+    stamps = (parse_clock_stamp(fields) for chunk in chunks for fields in chunk)
     return ServerClock.from_stamps(axis, (stamp for stamp in stamps if stamp))
 
 
@@ -381,7 +383,7 @@ def stamped_window(facts: Mapping[str, Any]) -> TimeWindow | None:
     clock = facts.get("clock")
     if not isinstance(clock, dict):
         return None
-    start, duration_us = parse_stamp(clock.get("start")), clock.get("external_us")
+    start, duration_us = parse_clock_stamp(clock.get("start")), clock.get("external_us")
     if start is None:
         return None
     if not isinstance(duration_us, int) or not 0 < duration_us < 1 << 50:
@@ -396,7 +398,7 @@ def valid_window(window: TimeWindow) -> TimeWindow | None:
     return window if 0 <= begin_s <= end_s <= MAX_TIMESTAMP_S else None
 
 
-def _server_times(stamps: Sequence[Stamp]) -> Iterable[float]:
+def _server_times(stamps: Sequence[ClockStamp]) -> Iterable[float]:
     time_us = float(stamps[0].server_wall_us) if stamps else 0.0
     yield time_us / _MICROSECONDS
     for before, stamp in pairwise(stamps):

@@ -290,7 +290,7 @@ def fact_differences(details: CellDetails) -> tuple[Difference, ...]:
     return tuple(
         fact
         for fact in details.comparability.unwanted
-        if fact.one and fact.other and fact.name in known_facts
+        if fact.first and fact.second and fact.name in known_facts
     )
 
 

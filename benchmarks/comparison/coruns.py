@@ -58,7 +58,7 @@ class SlotValue:
     cell_id: int
 
     @classmethod
-    def of(cls, cell: Cell, unit: str) -> "SlotValue":
+    def from_cell(cls, cell: Cell, unit: str) -> "SlotValue":
         return cls(cell.slot, cell_figure(cell, unit), cell.n, cell.pk)
 
     @property
@@ -252,7 +252,7 @@ class CoRunCells:
         names = sorted(filter(_is_vm, cells), key=int)
         first = cells[names[0]] if names else next(iter(cells.values()))
         unit = first.case.unit
-        slots = tuple(SlotValue.of(cells[name], unit) for name in names)
+        slots = tuple(SlotValue.from_cell(cells[name], unit) for name in names)
         missing = _missing(first, names)
         is_complete = not missing and all(slot.value is not None for slot in slots)
         means = {kind: _mean(cells[kind]) for kind in AGGREGATE_SLOTS if kind in cells}
@@ -280,8 +280,8 @@ class CoRunCells:
             slots=slots,
             missing=missing,
             printed={kind: mean for kind, mean in means.items() if mean is not None},
-            single=SlotValue.of(single, unit) if single else None,
-            native=SlotValue.of(native, unit) if native else None,
+            single=SlotValue.from_cell(single, unit) if single else None,
+            native=SlotValue.from_cell(native, unit) if native else None,
             coruns=rows,
         )
 

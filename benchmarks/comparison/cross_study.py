@@ -158,7 +158,7 @@ class CrossStudyRow:
 class ColumnPair:
     """The reference of a column's direct ratios, and their comparability."""
 
-    other: SystemInStudy
+    reference: SystemInStudy
     comparability: Comparability
 
     @property
@@ -615,7 +615,7 @@ def _with_ratios(
         if cell is None or pair is None or pair.is_incomparable:
             yield cell
             continue
-        other = line.get(pair.other.key)
+        other = line.get(pair.reference.key)
         ratio, refusal = None, ""
         if other is not None and cell.row.result.state not in STATES_WITHOUT_SPEED:
             means = (cell.row.result.value, other.row.result.value)

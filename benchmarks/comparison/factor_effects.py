@@ -90,7 +90,7 @@ class ResponseAnalysis:
     @cached_property
     def effects(self) -> FactorAnalysis:
         return estimate_factor_effects(
-            self.observations, are_days_apart=self.are_sessions_different
+            self.observations, are_sessions_different=self.are_sessions_different
         )
 
     @cached_property

@@ -106,7 +106,7 @@ class NetworkPath:
     figure: CellFigure
 
     @classmethod
-    def of(cls, cell: Cell, flags: Iterable[Flag]) -> "NetworkPath":
+    def from_cell(cls, cell: Cell, flags: Iterable[Flag]) -> "NetworkPath":
         parameters = cell.case.parameters
         ends = (parameters["from"], parameters["to"])
         hosts = (parameters.get("from_host", ""), parameters.get("to_host", ""))
@@ -212,7 +212,7 @@ def study_network(viewer: Viewer, study: Study) -> tuple[NetworkMetric, ...]:
         key = json.dumps(
             [case.tool, case.metric, sorted(other_parameters.items()), cell.load]
         )
-        groups[key].append(NetworkPath.of(cell, flags.get(cell.pk, ())))
+        groups[key].append(NetworkPath.from_cell(cell, flags.get(cell.pk, ())))
 
     def sort_key(metric: NetworkMetric) -> tuple[Any, ...]:
         names = [metric_spec.name for metric_spec in require_tool(metric.tool).metrics]

@@ -409,7 +409,9 @@ def _columns(
     half = len(statistics) // 2
     states, *issues = (text.split(TEXT_SEPARATOR) for text in row[-3:])
     if reference_system is not None:
-        states = reference_system.mark_near_cases(ids.astype(int).tolist(), states)
+        states = reference_system.with_near_case_states(
+            ids.astype(int).tolist(), states
+        )
     cells, baseline = (
         CellColumns(
             np.nan_to_num(pks).astype(np.int64),

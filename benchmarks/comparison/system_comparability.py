@@ -69,8 +69,8 @@ class NativeRuns:
     """One entry per case."""
 
     labels: Sequence[str]
-    one: RunStatistics
-    other: RunStatistics
+    first: RunStatistics
+    second: RunStatistics
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,9 @@ class ReferenceSystem:
             self._nearest[key] = nearest_case(case.measured_case, candidates)
         return self._nearest[key]
 
-    def mark_near_cases(self, cell_ids: list[int], states: list[str]) -> list[str]:
+    def with_near_case_states(
+        self, cell_ids: list[int], states: list[str]
+    ) -> list[str]:
         """Replace the state of missing cells by the kind of the nearest case."""
         missing = Efficiency.State.MISSING
         missing_ids = [
@@ -417,7 +419,7 @@ def compare_hosts(
             "Different hosts ({one}, {other}): their facts are equal, but their "
             "native results differ ({case}: ratio {ratio:.3g}).",
             case=natives.labels[worst],
-            ratio=float(natives.one.mean[worst] / natives.other.mean[worst]),
+            ratio=float(natives.first.mean[worst] / natives.second.mean[worst]),
             **host_names,
         )
     return HostComparison(False, differing or (Difference("host", *names),), text)
@@ -440,13 +442,13 @@ def with_host_comparison(
 
 def _largest_difference(natives: NativeRuns, margin: float) -> int | None:
     """Return the case in which the hosts differ most; None if they agree."""
-    ratios = natives.one.mean / natives.other.mean
+    ratios = natives.first.mean / natives.second.mean
     # Readings of 0 on both sides are equal.
-    is_equal = natives.one.mean == natives.other.mean
+    is_equal = natives.first.mean == natives.second.mean
     distance = np.where(is_equal, 0.0, np.abs(np.log(ratios)))
     confidence = 1 - (1 - CONFIDENCE) / len(ratios)
     intervals = log_ratio_intervals(
-        natives.one, natives.other, True, confidence=confidence
+        natives.first, natives.second, True, confidence=confidence
     )
     half_width = np.nan_to_num(intervals.log_half_width, nan=0.0, posinf=0.0)
     beyond = np.nan_to_num(distance, nan=np.inf) - half_width

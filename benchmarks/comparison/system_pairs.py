@@ -28,16 +28,16 @@ from benchmarks.models import Effect
 @dataclass(frozen=True)
 class PairRow:
     case: CaseRow
-    one: ComparisonRow | None
-    other: ComparisonRow | None
+    first: ComparisonRow | None
+    second: ComparisonRow | None
     direct: ComparisonRow | None
     indirect: IndirectRatio | None
 
     @property
     def native_means(self) -> tuple[float, float] | None:
-        if not self.one or not self.other:
+        if not self.first or not self.second:
             return None
-        one, other = self.one.result.baseline_value, self.other.result.baseline_value
+        one, other = self.first.result.baseline_value, self.second.result.baseline_value
         return (one, other) if one and other else None
 
 
@@ -49,8 +49,8 @@ class PairGroup:
 
 @dataclass(frozen=True)
 class SystemPair:
-    one: SystemInStudy
-    other: SystemInStudy
+    first: SystemInStudy
+    second: SystemInStudy
     comparability: Comparability
     groups: tuple[PairGroup, ...]
     tested_count: int
@@ -66,12 +66,12 @@ class SystemPair:
 
     @property
     def shared_count(self) -> int:
-        return sum(bool(row.one and row.other) for row in self.rows)
+        return sum(bool(row.first and row.second) for row in self.rows)
 
     @property
     def differing_native_count(self) -> int:
         """Benchmarks whose native runs differ between the studies."""
-        if self.is_incomparable or self.one.study == self.other.study:
+        if self.is_incomparable or self.first.study == self.second.study:
             return 0
         pairs = (row.native_means for row in self.rows)
         return sum(max(pair) / min(pair) > 1 + self.margin for pair in pairs if pair)

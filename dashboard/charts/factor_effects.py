@@ -126,8 +126,12 @@ def _effect_row(effect: FactorEffect, limit: float) -> dict[str, Any]:
 
 
 def _interaction_table(means: InteractionMeans, response: Response) -> dict[str, Any]:
-    row_labels = [named_level(means.other, level) for level in means.other.levels]
-    level_names = [level_name(means.one, level) for level in means.one.levels]
+    row_labels = [
+        named_level(means.column_factor, level) for level in means.column_factor.levels
+    ]
+    level_names = [
+        level_name(means.row_factor, level) for level in means.row_factor.levels
+    ]
     changes = [multiplier_text(factor) if factor else "" for factor in means.ratios]
     titles = {
         "relative_performance": _("Relative performance"),
@@ -136,8 +140,8 @@ def _interaction_table(means: InteractionMeans, response: Response) -> dict[str,
     return {
         "title": _("%(factor)s depends on %(others)s")
         % {
-            "factor": factor_name(means.one),
-            "others": factor_name(means.other).replace(" + ", ", "),
+            "factor": factor_name(means.row_factor),
+            "others": factor_name(means.column_factor).replace(" + ", ", "),
         },
         "heads": level_names,
         "change": _("Factor")

@@ -138,7 +138,7 @@ def effect_sentences(analysis: ResponseAnalysis) -> list[str]:
         )
         return [text % {"n": effects.cell_count}]
 
-    means_by_factor = {means.one: means for means in analysis.interaction_means}
+    means_by_factor = {means.row_factor: means for means in analysis.interaction_means}
     # Effects are sorted by size: in reverse order, the largest of a factor remains.
     clear = {
         effect.term[0]: effect
@@ -195,15 +195,15 @@ def _effect_text(effect: FactorEffect) -> str:
 def _conditional_effect(means: InteractionMeans) -> tuple[float, str]:
     ratios_with_levels = [
         (ratio, level)
-        for ratio, level in zip(means.ratios, means.other.levels, strict=True)
+        for ratio, level in zip(means.ratios, means.column_factor.levels, strict=True)
         if ratio
     ]
     ratios_with_levels.sort(key=lambda pair: -abs(log(pair[0])))
     (largest, largest_level), *rest = ratios_with_levels
     text = _("%(setting)s: %(times)s with %(where)s") % {
-        "setting": named_level(means.one, means.one.levels[-1]),
+        "setting": named_level(means.row_factor, means.row_factor.levels[-1]),
         "times": multiplier_text(largest),
-        "where": named_level(means.other, largest_level),
+        "where": named_level(means.column_factor, largest_level),
     }
     if rest:
         ratios = [ratio for ratio, _level in rest]

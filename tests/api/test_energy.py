@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from benchmarks.power.meter_logs import integrate_due, store_power_chunk
-from tests.power_logs import clock_of, piece, power
+from tests.power_logs import chunk, clock_of, power
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def logged(submit, run_document, agent):
     submit(
         run_document(facts=clock_of(90, 120)), run_document(facts=clock_of(130, 140))
     )
-    store_power_chunk(agent=agent, document=piece(power(range(100, 200))))
+    store_power_chunk(agent=agent, document=chunk(power(range(100, 200))))
     integrate_due(timedelta(0))
 
 

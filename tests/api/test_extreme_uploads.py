@@ -11,7 +11,7 @@ from benchmarks.power.meter_logs import integrate_due
 from benchmarks.studies.checking import check_due_studies
 from benchmarks.uploads import processing
 from tests import job_queue
-from tests.power_logs import WALL, clock_of, piece, power
+from tests.power_logs import WALL, chunk, clock_of, power
 
 STUDY = "/studies/alpha-lab/study/"
 PAGES = (
@@ -102,7 +102,7 @@ CLOCKS = {
 
 @pytest.mark.parametrize("facts", CLOCKS.values(), ids=CLOCKS)
 def test_clocks_stop_no_energy_and_no_page(api, ask, host, run_document, facts):
-    api.post("power/", piece(power(range(200))))
+    api.post("power/", chunk(power(range(200))))
     assert Meter.objects.exists(), WALL
     api.post("runs/", run_document(facts=facts, started_at="2026-11-06T12:00:00Z"))
 

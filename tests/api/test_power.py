@@ -3,13 +3,13 @@
 import pytest
 
 from benchmarks.models import PowerChunk
-from tests.power_logs import WALL, piece, power
+from tests.power_logs import WALL, chunk, power
 
 LOG = power(range(5), begin=2, end=3)
 
 
 def test_a_piece_is_kept_with_its_moments_on_the_servers_clock(api, host):
-    answer = api.post("power/", piece(LOG))
+    answer = api.post("power/", chunk(LOG))
 
     assert answer.status_code == 202, answer.json()
     body = answer.json()
@@ -20,7 +20,7 @@ def test_a_piece_is_kept_with_its_moments_on_the_servers_clock(api, host):
 
 
 def test_sending_it_again_is_safe(api, host):
-    document = piece(LOG)
+    document = chunk(LOG)
     api.post("power/", document)
 
     again = api.post("power/", document)
@@ -31,8 +31,8 @@ def test_sending_it_again_is_safe(api, host):
 
 
 def test_the_lab_lists_its_meters(api, reader, host):
-    api.post("power/", piece(LOG))
-    api.post("power/", piece(LOG, number=2, stamps=[], log=piece(LOG)["key"]))
+    api.post("power/", chunk(LOG))
+    api.post("power/", chunk(LOG, number=2, stamps=[], log=chunk(LOG)["key"]))
 
     (meter,) = reader.get("power/").json()["results"]
 
@@ -46,15 +46,15 @@ def test_the_lab_lists_its_meters(api, reader, host):
 
 
 def test_another_labs_machine_is_unknown(stranger, host):
-    answer = stranger.post("power/", piece(LOG))
+    answer = stranger.post("power/", chunk(LOG))
 
     assert (answer.status_code, answer.json()["code"]) == (422, "unknown_host")
 
 
 def test_a_meter_with_another_accuracy_needs_another_name(api, host):
-    api.post("power/", piece(LOG))
+    api.post("power/", chunk(LOG))
 
-    answer = api.post("power/", piece(LOG, meter={**WALL, "gain_error": 0.1}))
+    answer = api.post("power/", chunk(LOG, meter={**WALL, "gain_error": 0.1}))
 
     assert (answer.status_code, answer.json()["code"]) == (409, "meter_exists")
 
@@ -80,7 +80,7 @@ def test_a_meter_with_another_accuracy_needs_another_name(api, host):
     ],
 )
 def test_what_is_no_log_is_refused_in_words(api, host, changes, sentence):
-    answer = api.post("power/", piece(LOG) | changes)
+    answer = api.post("power/", chunk(LOG) | changes)
 
     assert answer.status_code == 400
     assert sentence in str(answer.json()["fields"])
@@ -90,8 +90,8 @@ def test_what_is_no_log_is_refused_in_words(api, host, changes, sentence):
 def test_reading_needs_no_query_for_each_meter(
     api, reader, host, django_assert_num_queries
 ):
-    api.post("power/", piece(LOG))
-    api.post("power/", piece(LOG, meter={**WALL, "name": "another"}))
+    api.post("power/", chunk(LOG))
+    api.post("power/", chunk(LOG, meter={**WALL, "name": "another"}))
 
     with django_assert_num_queries(2):
         assert len(reader.get("power/").json()["results"]) == 2

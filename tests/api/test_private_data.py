@@ -25,7 +25,7 @@ from tests.module_data import standing
 def beside(request, django_db_setup, django_db_blocker):
     """A public study beside a private one; return a token of who may not see that."""
     with standing(django_db_blocker):
-        sibling_studies.beside(request.param)
+        sibling_studies.store_siblings(request.param)
         other = Lab.objects.create(slug="beta-lab")
         agent = Agent.objects.create(lab=other, name="bob")
         yield issue_token(agent=agent, can_read=True)[1]
@@ -76,7 +76,9 @@ def test_a_public_study_says_no_number_of_a_private_one(db, anyone, beside):
 
     assert len(found) > len(BY_STUDY)
     assert not [
-        address for address, text in found.items() if sibling_studies.tells(text)
+        address
+        for address, text in found.items()
+        if sibling_studies.reveals_private_study(text)
     ]
 
 

@@ -42,7 +42,7 @@ from tests import job_queue, publications
 from tests.api.conftest import Api
 from tests.custom_tools import declare
 from tests.module_data import standing
-from tests.power_logs import piece, power
+from tests.power_logs import chunk, power
 from tests.upload_documents import network_run
 
 # Addresses of one thing, and how to find the private one.
@@ -172,7 +172,7 @@ def fill(lab, agent):
     processing.process_due_uploads()
     Run.objects.update(warnings=[{"code": "doubt", "sentence": "It is doubtful."}])
     declare(lab)
-    store_power_chunk(agent=agent, document=piece(power(range(3))))
+    store_power_chunk(agent=agent, document=chunk(power(range(3))))
     create_plan(
         study=study,
         actor="alice",
@@ -208,7 +208,7 @@ def review_once_public(study):
     )
     review.reviewed_studies.create(study=study)
     request_generation(JobKind.REVIEW, review)
-    taken = job_queue.taken(review)
+    taken = job_queue.claim(review)
     store_review_files(review=taken, files={"review.csv": b"secret"})
 
 

@@ -65,7 +65,7 @@ from tests.custom_tools import declaration, declare
 from tests.dashboard import growing_study
 from tests.dashboard.routes import counted
 from tests.module_data import standing
-from tests.power_logs import clock_of, piece, power
+from tests.power_logs import chunk, clock_of, power
 from tests.upload_documents import network_run
 
 XEN = {"hypervisor": "Xen", "hypervisor_version": "3.3", "virtualization": "full"}
@@ -130,7 +130,7 @@ def made_world():
     for system in ({}, XEN):
         run = network_run(study="study", host="alpha", samples=[boot], system=system)
         submit(agents[0], {**run, "tool": tool.slug})
-    store_power_chunk(agent=agents[0], document=piece(power(range(131))))
+    store_power_chunk(agent=agents[0], document=chunk(power(range(131))))
     for agent, slug in ((agents[0], "sibling"), (agents[1], "foreign")):
         submit(
             agent,
@@ -386,7 +386,7 @@ CHANGES = {
     "power logged": lambda world: (
         store_power_chunk(
             agent=world.agent,
-            document=piece(power(range(131), 90.0, 130.0), number=2),
+            document=chunk(power(range(131), 90.0, 130.0), number=2),
         ),
         integrate_due(timedelta(0)),
     ),

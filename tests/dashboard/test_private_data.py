@@ -38,7 +38,7 @@ WORDS = re.compile(r"\{(\w+)\}")
 def beside(request, django_db_setup, django_db_blocker):
     """Load a public and a private study; return a client that sees only the first."""
     with standing(django_db_blocker):
-        sibling_studies.beside(request.param)
+        sibling_studies.store_siblings(request.param)
         other = Lab.objects.create(slug="beta-lab")
         stranger = get_user_model().objects.create_user("stranger")
         Membership.objects.create(lab=other, user=stranger, role="admin")
@@ -98,7 +98,9 @@ def test_pages_of_a_public_study_contain_no_private_numbers(db, beside):
 
     assert OF_STUDIES - reached == set()
     assert not [
-        address for address, text in found.items() if sibling_studies.tells(text)
+        address
+        for address, text in found.items()
+        if sibling_studies.reveals_private_study(text)
     ]
 
 
@@ -109,5 +111,5 @@ def test_reports_contain_no_private_numbers(db, beside):
         ANYONE, study, citation_at("http://testserver", study), ANONYMOUS_IMPRINT
     )
 
-    assert not sibling_studies.tells(repr(document))
+    assert not sibling_studies.reveals_private_study(repr(document))
     assert "52.97" in repr(document)

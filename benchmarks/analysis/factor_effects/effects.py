@@ -144,10 +144,13 @@ class FactorAnalysis:
 
 @dataclass(frozen=True, slots=True)
 class InteractionMeans:
-    """Geometric means over levels of two factors; one row per level of ``one``."""
+    """Geometric means over levels of two factors.
 
-    one: Factor
-    other: Factor
+    ``rows`` has one row per level of ``row_factor``.
+    """
+
+    row_factor: Factor
+    column_factor: Factor
     rows: tuple[tuple[float | None, ...], ...]
 
     @property
@@ -160,7 +163,7 @@ class InteractionMeans:
 
 
 def estimate_factor_effects(
-    observations: Sequence[Observation], *, are_days_apart: bool = False
+    observations: Sequence[Observation], *, are_sessions_different: bool = False
 ) -> FactorAnalysis:
     """Estimate the effects of all factors on one response.
 
@@ -182,7 +185,7 @@ def estimate_factor_effects(
         if contrast_analysis is not None:
             return contrast_analysis
     analysis = _analyze_least_squares(design, observations)
-    if not are_days_apart or analysis.error_source != "replicated":
+    if not are_sessions_different or analysis.error_source != "replicated":
         return analysis
     effects = rank_effects(
         [_limit_by_day_effects(effect) for effect in analysis.effects]

@@ -94,8 +94,8 @@ def cell_claim(
         _("%(name)s (%(one)s vs. %(other)s)")
         % {
             "name": wording.property_name(difference.name),
-            "one": wording.property_value(difference.name, difference.one),
-            "other": wording.property_value(difference.name, difference.other),
+            "one": wording.property_value(difference.name, difference.first),
+            "other": wording.property_value(difference.name, difference.second),
         }
         for difference in fact_differences(evidence)
     )

@@ -393,7 +393,7 @@ def _pair_comparability(
     if pair is None:
         return None
     compared = pair.comparability
-    keys = {"first": str(side.key), "second": str(pair.other.key)}
+    keys = {"first": str(side.key), "second": str(pair.reference.key)}
     return {
         "rating": compared.rating,
         "word": COMPARABILITY_TEXTS[compared.rating][0],

@@ -37,12 +37,12 @@ from dashboard.wording.verdicts import (
 
 
 def cross_study_pair(pair: SystemPair) -> dict[str, Any]:
-    sides = (pair.one, pair.other)
-    keys = {"first": str(pair.other.key), "second": str(pair.one.key)}
-    host = pair.other.system.host
+    sides = (pair.first, pair.second)
+    keys = {"first": str(pair.second.key), "second": str(pair.first.key)}
+    host = pair.second.system.host
     table_query = {
         "host": f"{host.lab.slug}/{host.slug}",
-        "reference": str(pair.other.key),
+        "reference": str(pair.second.key),
     }
     directs = [row.direct for row in pair.rows if row.direct]
     axis = bar_axis_limit(
@@ -56,7 +56,7 @@ def cross_study_pair(pair: SystemPair) -> dict[str, Any]:
     assessments = (line["assessment"] for _group, lines in groups for line in lines)
     return {
         "pair": pair,
-        "comparability": comparability_details(pair.one.study, pair.comparability),
+        "comparability": comparability_details(pair.first.study, pair.comparability),
         "sides": sides,
         "names": [wording.system_name(side.system) for side in sides],
         "is_emulated": any(side.system.is_emulated for side in sides),
@@ -95,11 +95,11 @@ def _line(pair: SystemPair, row: PairRow, axis: float) -> dict[str, Any]:
     )
     if (
         row.native_means
-        and row.one
+        and row.first
         and not pair.is_incomparable
         and native_ratio > 1 + pair.margin
     ):
-        unit = row.one.result.unit
+        unit = row.first.result.unit
         value, other_value = (wording.quantity(mean, unit) for mean in row.native_means)
         natives = _("native: %(one)s / %(other)s") % {
             "one": value,
@@ -107,7 +107,7 @@ def _line(pair: SystemPair, row: PairRow, axis: float) -> dict[str, Any]:
         }
     return {
         "row": row,
-        "sides": (_side(pair.one, row.one), _side(pair.other, row.other)),
+        "sides": (_side(pair.first, row.first), _side(pair.second, row.second)),
         "ratio": ratio,
         "shade": shade,
         "interval": interval,

@@ -99,7 +99,7 @@ def test_two_equal_vms_on_two_cores_scale_to_two():
 
 
 def test_interference_is_loaded_over_unloaded():
-    assert interference(under_load=30.0, alone=40.0) == 0.75
+    assert interference(under_load=30.0, unloaded=40.0) == 0.75
 
 
 def test_xen_meets_the_target_of_its_study_and_misses_the_ideal():

@@ -5,7 +5,7 @@ from benchmarks.analysis.power_trace import (
     clamped_datetime,
     enclosing_span,
     overlapping_groups,
-    parse_stamp,
+    parse_clock_stamp,
     server_clock,
     stamped_window,
 )
@@ -13,7 +13,7 @@ from tests.power_logs import BEGIN_S, BOOTED_S, clock_of, stamp
 
 
 def way(*stamps, axis="monotonic"):
-    return ServerClock.from_stamps(axis, [parse_stamp(each) for each in stamps])
+    return ServerClock.from_stamps(axis, [parse_clock_stamp(each) for each in stamps])
 
 
 def local(second):
@@ -68,7 +68,7 @@ def test_after_a_server_reboot_the_wall_clock_is_used():
 
 
 def test_a_stamp_of_the_same_server_uses_its_monotonic_clock():
-    begin = parse_stamp({**stamp(40), "server_wall_us": 17})
+    begin = parse_clock_stamp({**stamp(40), "server_wall_us": 17})
 
     assert way(stamp(0), stamp(90)).server_seconds_of(begin) == pytest.approx(
         BEGIN_S + 40
@@ -76,7 +76,7 @@ def test_a_stamp_of_the_same_server_uses_its_monotonic_clock():
 
 
 def test_a_stamp_of_another_server_uses_the_wall_clock():
-    begin = parse_stamp(stamp(40, clock="another"))
+    begin = parse_clock_stamp(stamp(40, clock="another"))
 
     assert way(stamp(0)).server_seconds_of(begin) == pytest.approx(BEGIN_S + 40)
 
@@ -95,7 +95,7 @@ def test_without_stamps_there_is_no_server_clock():
     "fields", [None, [], "x", {}, {"clock": 1}, {**stamp(0), "server_wall_us": "1"}]
 )
 def test_an_invalid_stamp_is_none(fields):
-    assert parse_stamp(fields) is None
+    assert parse_clock_stamp(fields) is None
 
 
 def test_stamps_override_the_guests_window():

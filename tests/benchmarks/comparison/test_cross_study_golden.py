@@ -149,7 +149,7 @@ def test_shared_benchmarks_match_the_printed_tables(db, lmu):
                 assert cell.row.result.ratio == pytest.approx(ratio)
                 ratios += 1
             if cell.direct_ratio is not None:
-                other = values[pair.other.study.slug, named(pair.other), case]
+                other = values[pair.reference.study.slug, named(pair.reference), case]
                 assert cell.direct_ratio == pytest.approx(
                     value / other if faster else other / value
                 )
@@ -171,7 +171,9 @@ def test_two_systems_of_two_studies_have_a_direct_ratio(db, lmu):
 
     assert (pair.comparability.rating, pair.is_incomparable) == ("limited", False)
     one, other = printed("lmu-2010-esxi"), printed("lmu-2010-xen")
-    rows = {case_of(row.one.case): row for row in pair.rows if row.one and row.other}
+    rows = {
+        case_of(row.first.case): row for row in pair.rows if row.first and row.second
+    }
     assert len(rows) == pair.shared_count == 13
     for case, row in rows.items():
         ratio = one[named(esxi), case] / other[named(xen), case]

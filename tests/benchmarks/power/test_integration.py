@@ -22,7 +22,7 @@ from benchmarks.studies.checking import check_study
 from benchmarks.studies.flags import decide_flag
 from benchmarks.uploads import processing
 from tests import job_queue
-from tests.power_logs import BEGIN_S, WALL, WRONG_S, clock_of, piece, power, stamp
+from tests.power_logs import BEGIN_S, WALL, WRONG_S, chunk, clock_of, power, stamp
 
 RAPL = {"name": "RAPL", "kind": "rapl"}
 
@@ -59,7 +59,7 @@ def figures(row):
 
 
 def test_energy_is_integrated_over_the_window_despite_clock_offsets(upload, work):
-    upload(piece(power(range(200))))
+    upload(chunk(power(range(200))))
     work()
 
     integrate()
@@ -78,7 +78,7 @@ OTHER_LOG = "6f1f6a5e-3b1c-4f0e-9a51-0c2d3e4f5a6b"
 
 def log_file(samples, begin_s=0, **changes):
     """Return a file's only chunk, by a wall clock, as `power csv` sends it."""
-    made = piece(power(range(200)), meter=CSV, axis="wall", **changes)
+    made = chunk(power(range(200)), meter=CSV, axis="wall", **changes)
     wall_s = BEGIN_S + WRONG_S + begin_s
     made["samples"] = [[round(1e6 * (wall_s + s)), watts] for s, watts in samples]
     return made
@@ -132,13 +132,13 @@ def test_a_corrected_file_replaces_what_it_overlaps(upload, work):
 def test_a_log_can_arrive_after_the_runs(upload, work):
     work()
 
-    upload(piece(power(range(200))))
+    upload(chunk(power(range(200))))
 
     assert figures(RunEnergy.objects.get()) == (30.0, 30.0, 3600.0)
 
 
 def test_integration_is_idempotent(upload, work):
-    upload(piece(power(range(200))))
+    upload(chunk(power(range(200))))
     work()
     integrate()
     before = list(RunEnergy.objects.values())
@@ -167,7 +167,7 @@ def test_a_failing_host_does_not_stop_others(upload, work, lab, monkeypatch, cap
     assert job_queue.failed(failures=1).count() == 3
 
     work()
-    upload(piece(power(range(200))))
+    upload(chunk(power(range(200))))
 
     # Waiting jobs do not block others.
     assert figures(RunEnergy.objects.get()) == (30.0, 30.0, 3600.0)
@@ -175,7 +175,7 @@ def test_a_failing_host_does_not_stop_others(upload, work, lab, monkeypatch, cap
 
 
 def test_the_same_chunk_twice_is_stored_once(agent, upload, host):
-    document = piece(power(range(200)))
+    document = chunk(power(range(200)))
 
     first, second = (
         store_power_chunk(agent=agent, document=document) for _ in range(2)
@@ -191,11 +191,11 @@ def test_chunks_may_arrive_in_any_order(upload, work):
     readings = power(range(200))
     work()
 
-    upload(piece(readings[115:], number=2))
+    upload(chunk(readings[115:], number=2))
     late = RunEnergy.objects.get()
     assert late.measured_s == 15.0
 
-    upload(piece(readings[:115], number=1))
+    upload(chunk(readings[:115], number=1))
     assert figures(RunEnergy.objects.get()) == (30.0, 30.0, 3600.0)
 
 
@@ -203,18 +203,18 @@ def test_a_chunk_without_a_stamp_waits_for_one(upload, work):
     readings = power(range(200))
     work()
 
-    upload(piece(readings[:150], number=1, stamps=[]))
+    upload(chunk(readings[:150], number=1, stamps=[]))
     assert not RunEnergy.objects.exists()
     assert PowerChunk.objects.get().first_at is None
 
-    upload(piece(readings[150:], number=2))
+    upload(chunk(readings[150:], number=2))
     assert figures(RunEnergy.objects.get()) == (30.0, 30.0, 3600.0)
 
 
 def test_partial_coverage_is_reported(upload, work):
     work()
 
-    upload(piece(power(range(110, 200))))
+    upload(chunk(power(range(110, 200))))
 
     row = RunEnergy.objects.get()
     assert (row.duration_s, row.measured_s) == (30.0, 20.0)
@@ -224,7 +224,7 @@ def test_a_meter_without_samples_of_the_work_has_no_energy(upload, work):
     work()
     readings = [row for row in power(range(200)) if not 95 <= row[0] <= 135]
 
-    upload(piece(readings))
+    upload(chunk(readings))
 
     row = RunEnergy.objects.get()
     assert row.mean_w is None
@@ -237,7 +237,7 @@ def test_reservations_are_translatable(upload, work):
     run = Run.objects.get(pk=work())
     readings = [row for row in power(range(200)) if not 110 < row[0] < 120]
 
-    upload(piece(readings))
+    upload(chunk(readings))
 
     (metered,) = run_energies(run.study)
     assert isinstance(metered.sentence, Sentence)
@@ -248,7 +248,7 @@ def test_reservations_are_translatable(upload, work):
 def test_a_meter_of_another_time_has_no_row(upload, work):
     work(1000, 1030)
 
-    upload(piece(power(range(200))))
+    upload(chunk(power(range(200))))
 
     assert not RunEnergy.objects.exists()
 
@@ -257,7 +257,7 @@ def test_a_gap_is_not_bridged(upload, work):
     work()
     readings = [row for row in power(range(200)) if not 110 < row[0] < 120]
 
-    upload(piece(readings))
+    upload(chunk(readings))
 
     assert figures(RunEnergy.objects.get())[:2] == (30.0, 20.0)
 
@@ -267,8 +267,8 @@ def test_two_logs_of_one_meter_are_joined(upload, work):
     work()
 
     upload(
-        piece(readings[:115]),
-        piece(readings[116:], log="9d7b9f3a-6b2e-4a38-9a0c-5f6b7c8d9e0f"),
+        chunk(readings[:115]),
+        chunk(readings[116:], log="9d7b9f3a-6b2e-4a38-9a0c-5f6b7c8d9e0f"),
     )
 
     # Without samples from second 114 to second 116.
@@ -283,7 +283,7 @@ def test_a_counter_of_joules_gives_mean_power(upload, work):
     work()
 
     upload(
-        piece(
+        chunk(
             counts,
             meter=RAPL,
             measures="energy",
@@ -301,7 +301,7 @@ def test_a_counter_of_joules_gives_mean_power(upload, work):
 def test_runs_that_overlap_share_one_energy(upload, work):
     first, second = work(100, 125), work(110, 130)
 
-    upload(piece(power(range(200))))
+    upload(chunk(power(range(200))))
 
     rows = RunEnergy.objects.order_by("run")
     assert [row.run_id for row in rows] == [first, second]
@@ -311,7 +311,7 @@ def test_runs_that_overlap_share_one_energy(upload, work):
 
 
 def test_a_run_that_was_uploaded_twice_has_its_energy_once(upload, work, person):
-    upload(piece(power(range(200))))
+    upload(chunk(power(range(200))))
     run_id = work(started_at="2026-05-01T12:00:00Z")
     again = work(started_at="2026-05-01T12:00:00Z")
     integrate()
@@ -335,7 +335,7 @@ def test_a_run_that_was_uploaded_twice_has_its_energy_once(upload, work, person)
 
 def test_a_later_overlapping_run_shares_the_energy(upload, work):
     work(100, 125)
-    upload(piece(power(range(200))))
+    upload(chunk(power(range(200))))
     assert RunEnergy.objects.get().overlapping_runs == 1
 
     work(110, 130)
@@ -347,7 +347,7 @@ def test_a_later_overlapping_run_shares_the_energy(upload, work):
 def test_two_meters_give_two_energies(upload, work):
     work()
 
-    upload(piece(power(range(200))), piece(power(range(200), 40, 60), meter=RAPL))
+    upload(chunk(power(range(200))), chunk(power(range(200), 40, 60), meter=RAPL))
 
     rows = RunEnergy.objects.order_by("meter__name")
     assert [figures(row)[2] for row in rows] == [1800.0, 3600.0]
@@ -359,7 +359,7 @@ def test_an_unchecked_window_is_marked(upload, submit, run_document):
     run = Run.objects.get()
     begin = run.started_at.timestamp() - 1_794_000_000
 
-    upload(piece(power(range(int(begin) - 50, int(begin) + 80), begin=begin)))
+    upload(chunk(power(range(int(begin) - 50, int(begin) + 80), begin=begin)))
 
     assert not RunEnergy.objects.get().is_external_clock
 
@@ -367,13 +367,13 @@ def test_an_unchecked_window_is_marked(upload, submit, run_document):
 def test_a_run_of_unknown_time_has_no_energy(upload, submit, run_document):
     submit(run_document())
 
-    upload(piece(power(range(200))))
+    upload(chunk(power(range(200))))
 
     assert not RunEnergy.objects.exists()
 
 
 def test_a_wall_clock_log_is_corrected(upload, work):
-    document = piece(power(range(200)), axis="wall", stamps=[stamp(300)])
+    document = chunk(power(range(200)), axis="wall", stamps=[stamp(300)])
     for sample in document["samples"]:
         sample[0] += stamp(0)["local_wall_us"] - stamp(0)["local_monotonic_us"]
     work()
@@ -387,11 +387,11 @@ def test_another_machines_power_is_not_counted(upload, work, lab):
     work()
 
     with pytest.raises(UnknownNameError, match="Register the host first"):
-        upload(piece(power(range(200)), host="beta"))
+        upload(chunk(power(range(200)), host="beta"))
 
 
 def test_a_meter_keeps_its_accuracy(upload):
-    upload(piece(power(range(200))))
+    upload(chunk(power(range(200))))
 
     with pytest.raises(ConflictError, match="differs in gain_error"):
-        upload(piece(power(range(200)), meter={**WALL, "gain_error": 0.03}))
+        upload(chunk(power(range(200)), meter={**WALL, "gain_error": 0.03}))

@@ -44,7 +44,7 @@ def test_unfinished_request_is_returned_again(requested, measured, person):
 
 
 def test_finished_request_can_be_repeated(requested, measured, person):
-    set_stage(job_queue.taken(requested), "failed", problem="No.")
+    set_stage(job_queue.claim(requested), "failed", problem="No.")
 
     assert test_publications.requested(measured, person) != requested
     assert job_queue.waiting("publishing").count() == 1
@@ -71,8 +71,8 @@ def test_request_that_kills_workers_fails_with_a_reason(requested):
 
 
 def test_superseded_worker_stores_nothing(requested):
-    slow = job_queue.taken(requested)
-    job_queue.taken(requested)
+    slow = job_queue.claim(requested)
+    job_queue.claim(requested)
 
     set_stage(slow, "failed", problem="No.")
 
@@ -96,7 +96,7 @@ def test_internal_error_is_reported_and_retried(requested, measured, monkeypatch
     assert queue.retry_failed(Job.objects.all()) == 1
     Job.objects.update(dispatched_at=None)
     assert queue.partitions_to_dispatch() == [("publishing", requested.pk)]
-    assert job_queue.taken(requested).stage == "collecting"
+    assert job_queue.claim(requested).stage == "collecting"
 
 
 def test_new_request_replaces_a_failed_one(requested, measured, person):

@@ -78,7 +78,7 @@ def test_least_recently_requested_reports_are_deleted(ask, monkeypatch):
 
 def test_last_stage_is_stored_with_the_file(ask):
     report, _ = ask()
-    set_stage(job_queue.taken(report), Report.Stage.DONE, content=b"%PDF")
+    set_stage(job_queue.claim(report), Report.Stage.DONE, content=b"%PDF")
 
     assert bytes(Report.objects.get().content) == b"%PDF"
     assert ask()[1] is False

@@ -229,7 +229,7 @@ def test_deleted_study_of_a_review_becomes_a_tombstone(review, study):
 @pytest.fixture
 def unwritten(measured, lab, monkeypatch):
     """A review whose files cannot be written."""
-    review = publications.asked_for_review(lab)
+    review = publications.requested_review(lab)
     assert (check_health().failed_jobs, check_health().status) == ((), "ok")
 
     def fail(review):

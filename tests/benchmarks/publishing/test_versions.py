@@ -113,7 +113,7 @@ def test_study_changed_since_the_request_is_not_published(measured, person, sett
         Study.objects.update(note="another")
 
     with pytest.raises(InvalidError, match="study has changed"):
-        publish_version(job=job_queue.taken(job), write=publications.two_forms)
+        publish_version(job=job_queue.claim(job), write=publications.small_files)
 
 
 def test_version_becomes_visible_as_a_whole(measured, publish):
@@ -127,12 +127,12 @@ def test_version_becomes_visible_as_a_whole(measured, publish):
 
 
 def test_superseded_publisher_stores_nothing(measured, person, settled):
-    slow = job_queue.taken(publications.requested(measured, person))
-    quick = job_queue.taken(slow)
-    publish_version(job=quick, write=publications.two_forms)
+    slow = job_queue.claim(publications.requested(measured, person))
+    quick = job_queue.claim(slow)
+    publish_version(job=quick, write=publications.small_files)
 
     with pytest.raises(InvalidError, match="Another worker"):
-        publish_version(job=slow, write=publications.two_forms)
+        publish_version(job=slow, write=publications.small_files)
     assert Version.objects.count() == 1
 
 

@@ -13,7 +13,7 @@ from benchmarks.errors import InvalidError
 from benchmarks.labs.tokens import issue_token, revoke_token
 from benchmarks.models import Agent, AuditEntry, Host, PowerChunk, Run
 from benchmarks.uploads.bundles import import_bundle
-from tests.power_logs import piece, power
+from tests.power_logs import chunk, power
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def refusal(packed, lab):
 
 
 def test_bundle_is_stored_for_the_agent_of_its_token(write, lab, agent, study, host):
-    log = piece(power(range(3)))
+    log = chunk(power(range(3)))
     machine = {"slug": "offline-host", "facts": {"threads": 2}}
 
     done = import_bundle(
@@ -165,7 +165,7 @@ def test_invalid_run_is_reported_with_its_line(write, lab, study, run_document):
 
 
 def test_invalid_power_chunk_rejects_the_bundle(write, lab, study, host):
-    log = {**piece(power(range(3))), "channels": []}
+    log = {**chunk(power(range(3))), "channels": []}
 
     assert "Line 5: " in refusal(write(logs=[log]), lab)
 

@@ -187,7 +187,7 @@ def test_on_different_days_only_large_effects_are_clear():
     ]
 
     same, apart = (
-        estimate_factor_effects(observations, are_days_apart=are_apart)
+        estimate_factor_effects(observations, are_sessions_different=are_apart)
         for are_apart in (False, True)
     )
 
@@ -357,16 +357,16 @@ def test_an_interacting_factor_has_means_by_level():
     observed = unreplicated("ABCD", FILTRATION)
 
     found = {
-        each.one.names: each
+        each.row_factor.names: each
         for each in interaction_means(estimate_factor_effects(observed), observed)
     }
 
-    assert {names: each.other.names for names, each in found.items()} == {
+    assert {names: each.column_factor.names for names, each in found.items()} == {
         ("A",): ("C", "D"),
         ("C",): ("A",),
         ("D",): ("A",),
     }
-    assert found[("A",)].other.levels == (
+    assert found[("A",)].column_factor.levels == (
         "off · off",
         "off · on",
         "on · off",

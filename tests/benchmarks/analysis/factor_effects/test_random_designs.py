@@ -46,7 +46,8 @@ def test_every_set_of_systems_has_an_answer_in_finite_numbers(observed):
     ]
     assert all(map(math.isfinite, numbers))
     assert all(
-        each.one in effects.factors for each in interaction_means(effects, observed)
+        each.row_factor in effects.factors
+        for each in interaction_means(effects, observed)
     )
     assert sum(each.count for each in effects.combinations) == len(observed)
 

@@ -123,9 +123,9 @@ def test_they_helped_no_guest_but_32_bit_ubuntu():
     tools = next(
         each
         for each in interaction_means(effects, observed)
-        if each.one.names == ("guest_tools",)
+        if each.row_factor.names == ("guest_tools",)
     )
-    guests = dict(zip(tools.other.levels, tools.ratios, strict=True))
+    guests = dict(zip(tools.column_factor.levels, tools.ratios, strict=True))
     assert {guest: round(factor, 2) for guest, factor in guests.items()} == {
         "Ubuntu Server 9.04 · 32": 2.58,
         "Ubuntu Server 9.04 · 64": 1.0,

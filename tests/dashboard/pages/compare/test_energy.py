@@ -8,7 +8,7 @@ import pytest
 from benchmarks.models import Cell, System
 from benchmarks.power.meter_logs import integrate_due, store_power_chunk
 from tests.dashboard.exports import latex_reader
-from tests.power_logs import clock_of, piece
+from tests.power_logs import chunk, clock_of
 
 PAGE = "/studies/alpha-lab/study/compare/?show=energy"
 DIRECT = "/studies/alpha-lab/study/pair/?show=energy"
@@ -38,7 +38,7 @@ def metered(submit, run_document, xen, agent):
     for power_w, (begin, end) in zip(watts, places, strict=True):
         for second in range(begin, end + 1):
             readings[second] = (second, power_w)
-    store_power_chunk(agent=agent, document=piece(readings))
+    store_power_chunk(agent=agent, document=chunk(readings))
     integrate_due(timedelta(0))
 
 

@@ -8,7 +8,7 @@ from django.utils.html import escape
 from benchmarks.models import Run, RunEnergy, Session, Study
 from benchmarks.power.meter_logs import integrate_due, store_power_chunk
 from dashboard.charts import plotly_renderer
-from tests.power_logs import clock_of, piece
+from tests.power_logs import chunk, clock_of
 
 PAGE = "/studies/alpha-lab/study/energy/"
 RAPL = {"name": "rapl at alpha", "kind": "rapl"}
@@ -62,7 +62,7 @@ def works(submit, run_document, xen):
 
 
 def test_states_which_system_needs_more_energy(text, works, upload):
-    upload(piece(READINGS))
+    upload(chunk(READINGS))
 
     page = text(PAGE)
 
@@ -73,7 +73,7 @@ def test_states_which_system_needs_more_energy(text, works, upload):
 
 
 def test_every_chart_has_table_of_same_numbers(client, works, upload):
-    upload(piece(READINGS))
+    upload(chunk(READINGS))
 
     (workload,) = client.get(PAGE).context["page"]["logged"]["workloads"]
     drawing, performance = workload["charts"]
@@ -94,7 +94,7 @@ def test_every_chart_has_table_of_same_numbers(client, works, upload):
 
 
 def test_power_chart_shows_window_of_chosen_work(client, works, upload):
-    upload(piece(READINGS))
+    upload(chunk(READINGS))
     meter = RunEnergy.objects.values_list("meter", flat=True)[0]
 
     page = client.get(PAGE, {"work": f"{works[2]}-{meter}"}).context["page"]["logged"]
@@ -107,7 +107,7 @@ def test_power_chart_shows_window_of_chosen_work(client, works, upload):
 
 @pytest.mark.parametrize("work", ["", "x", "1-x", "999999-1", "-", "²-1"])
 def test_invalid_query_shows_first_work(client, works, upload, work):
-    upload(piece(READINGS))
+    upload(chunk(READINGS))
 
     page = client.get(PAGE, {"work": work}).context["page"]["logged"]
 
@@ -119,7 +119,7 @@ def test_processor_counter_is_marked(text, client, works, upload):
     for second, watts in READINGS:
         counts.append((second, joules))
         joules += watts / 2
-    upload(piece(counts, meter=RAPL, measures="energy", channels=["package-0"]))
+    upload(chunk(counts, meter=RAPL, measures="energy", channels=["package-0"]))
 
     (workload,) = client.get(PAGE).context["page"]["logged"]["workloads"]
     assert "RAPL" in workload["note"]
@@ -128,8 +128,8 @@ def test_processor_counter_is_marked(text, client, works, upload):
 
 def test_wall_and_processor_have_separate_tables(client, works, upload):
     upload(
-        piece(READINGS),
-        piece(READINGS, meter=RAPL, log="9d7b9f3a-6b2e-4a38-9a0c-5f6b7c8d9e0f"),
+        chunk(READINGS),
+        chunk(READINGS, meter=RAPL, log="9d7b9f3a-6b2e-4a38-9a0c-5f6b7c8d9e0f"),
     )
 
     workloads = client.get(PAGE).context["page"]["logged"]["workloads"]
@@ -138,7 +138,7 @@ def test_wall_and_processor_have_separate_tables(client, works, upload):
 
 
 def test_unmeasured_runs_are_reported_and_excluded(text, client, works, upload):
-    upload(piece([each for each in READINGS if not 205 < each[0] < 225]))
+    upload(chunk([each for each in READINGS if not 205 < each[0] < 225]))
 
     page = text(PAGE)
 
@@ -149,7 +149,7 @@ def test_unmeasured_runs_are_reported_and_excluded(text, client, works, upload):
 
 
 def test_gap_interrupts_power_line(client, works, upload):
-    upload(piece([each for each in READINGS if not 131 < each[0] < 137]))
+    upload(chunk([each for each in READINGS if not 131 < each[0] < 137]))
 
     power = client.get(PAGE).context["page"]["logged"]["power"]
     line = plotly_renderer.plotly_figure(power.chart)["data"][0]
@@ -159,7 +159,7 @@ def test_gap_interrupts_power_line(client, works, upload):
 
 def test_overlapping_runs_are_excluded(text, client, submit, run_document, upload):
     submit(*(run_document(facts=clock_of(*each)) for each in ((100, 130), (101, 129))))
-    upload(piece(READINGS))
+    upload(chunk(READINGS))
 
     page = text(PAGE)
 
@@ -170,7 +170,7 @@ def test_overlapping_runs_are_excluded(text, client, submit, run_document, uploa
 
 def test_ratio_across_days_has_note(text, works, upload):
     """Each side was metered on one day: the ratio includes the room temperature."""
-    upload(piece(READINGS))
+    upload(chunk(READINGS))
     study = Study.objects.get()
     for number, platform in enumerate(("native", "Xen")):
         sitting = Session.objects.create(
@@ -193,8 +193,8 @@ def test_two_meters_are_not_combined(text, submit, run_document, upload):
         submit(run_document(**shared, system=systems[at > 1], facts=facts))
     other = {"name": "lab meter 3", "kind": "watts-up", "gain_error": 0.015}
     upload(
-        piece(near[:250]),
-        piece(near[250:], meter=other, log="9d7b9f3a-6b2e-4a38-9a0c-5f6b7c8d9e0f"),
+        chunk(near[:250]),
+        chunk(near[250:], meter=other, log="9d7b9f3a-6b2e-4a38-9a0c-5f6b7c8d9e0f"),
     )
 
     assert (
@@ -205,13 +205,13 @@ def test_two_meters_are_not_combined(text, submit, run_document, upload):
 def test_tab_needs_integrated_log(text, works, upload):
     assert "energy/" not in text("/studies/alpha-lab/study/")
 
-    upload(piece(READINGS))
+    upload(chunk(READINGS))
 
     assert "energy/" in text("/studies/alpha-lab/study/")
 
 
 def test_query_count_is_constant(client, works, upload, django_assert_num_queries):
-    upload(piece(READINGS))
+    upload(chunk(READINGS))
 
     with django_assert_num_queries(7):
         client.get(PAGE)
