@@ -11,7 +11,7 @@ from benchmarks.memory_trimming import MemoryTrimmer
 from benchmarks.monitoring import request_ids
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-# `make check` has run the checks, which load every page.
+# Skip the checks, which load every page: `make check` has run them.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 WORKER_NICENESS = 5
@@ -24,12 +24,12 @@ app.autodiscover_tasks()
 
 @signals.setup_logging.connect
 def _keep_django_logging(**_: Any) -> None:
-    """With a receiver, Celery does not set up its own logging."""
+    """Do nothing: with a receiver, Celery does not set up its own logging."""
 
 
 @signals.celeryd_init.connect
 def _lower_priority(**_: Any) -> None:
-    """Agents wait for web processes."""
+    """Let web processes go first, because agents wait for them."""
     os.nice(WORKER_NICENESS)
 
 
@@ -45,7 +45,7 @@ def _serve_counters(**_: Any) -> None:
 
 @signals.worker_before_create_process.connect
 def _share_memory(**_: Any) -> None:
-    """Garbage collection would unshare the memory of loaded objects."""
+    """Exclude loaded objects from garbage collection, which copies shared memory."""
     gc.collect()
     gc.freeze()
 
@@ -57,7 +57,7 @@ def _add_request_id(headers: dict[str, Any], **_: Any) -> None:
 
 @signals.task_prerun.connect
 def _begin(task_id: str, task: Any, **_: Any) -> None:
-    """Use the sender's request ID, or the task's ID without one."""
+    """Use the request ID of the sender; without one, the ID of the task."""
     request_id = getattr(task.request, "request_id", None) or request_ids.NO_ID
     task.request.traced = request_ids.use_request_id(
         task_id if request_id == request_ids.NO_ID else request_id

@@ -1,4 +1,4 @@
-"""Settings from the environment; an invalid value stops the start."""
+"""Settings from the environment; an invalid one raises ImproperlyConfigured."""
 
 import os
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ FALSE = {"0", "false", "no", "off", ""}
 
 
 def text(name: str, default: str | None = None) -> str:
-    """A variable without a default is required."""
+    """Return a variable, which is required if there is no default."""
     value = os.environ.get(name, default)
     if value is None:
         raise ImproperlyConfigured(
@@ -42,7 +42,7 @@ def whole_number(name: str, default: int) -> int:
 
 
 def choice(name: str, choices: Sequence[str]) -> str:
-    """The first choice is the default."""
+    """Return a variable with one of these values; the first one is the default."""
     value = os.environ.get(name) or choices[0]
     if value not in choices:
         raise ImproperlyConfigured(
@@ -64,7 +64,7 @@ def networks(name: str, default: str) -> list[IPv4Network | IPv6Network]:
 
 
 def broker_url(redis_url: str) -> str:
-    """Kombu expects the database of ``REDIS_URL`` as a parameter."""
+    """Return REDIS_URL for Kombu, which expects the database as a parameter."""
     parts = urlsplit(redis_url)
     if parts.scheme in {"redis", "rediss"}:
         return redis_url
@@ -93,9 +93,9 @@ class OidcProvider:
     secret: str
     name: str
     accounts: str
-    """`invited` people only, or `everybody`."""
+    """Who gets an account: only people who are ``invited``, or ``everybody``."""
     lab: str
-    """Slug of the lab that new accounts of `everybody` can read."""
+    """With ``everybody``, the slug of a lab that new accounts can read, or ""."""
 
     @property
     def app(self) -> dict[str, Any]:
@@ -110,7 +110,7 @@ class OidcProvider:
 
 
 def oidc_provider() -> OidcProvider | None:
-    """Return None without an issuer."""
+    """Return the OpenID Connect provider; None without OIDC_ISSUER."""
     issuer = text("OIDC_ISSUER", "").rstrip("/")
     if not issuer:
         return None
@@ -145,7 +145,7 @@ class MailServer:
 
 
 def mail_server() -> MailServer | None:
-    """Return None without a host: no mail is sent."""
+    """Return the mail server; None without EMAIL_HOST, so that no mail is sent."""
     host = text("EMAIL_HOST", "")
     if not host:
         return None
@@ -180,7 +180,7 @@ def _required_by(other: str, name: str) -> str:
 
 
 def validated_site_url(name: str, url: str) -> str:
-    """Require HTTPS unless the site is on this machine."""
+    """Return the URL; it must use HTTPS unless the site is on this machine."""
     parts = urlsplit(url)
     is_safe = parts.scheme == "https" or (
         parts.scheme == "http" and parts.hostname in LOOPBACK_HOSTS

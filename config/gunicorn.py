@@ -5,12 +5,12 @@ from typing import Any
 
 from django.urls import get_resolver
 
-# Slow clients do not occupy a thread.
+# With this class, slow clients do not occupy a thread.
 worker_class = "config.gunicorn_worker.BufferingWorker"
 workers = 2
 threads = 4
 
-# A killed process restarts in milliseconds.
+# So that a killed process restarts in milliseconds.
 preload_app = True
 
 timeout = 60
@@ -26,7 +26,10 @@ access_log_format = (
 
 
 def on_starting(server: Any) -> None:
-    """Load every view before the fork, and exclude objects from garbage collection."""
+    """Load all views before the fork; exclude their objects from garbage collection.
+
+    Garbage collection would copy the memory that processes share.
+    """
     _ = get_resolver().url_patterns
     gc.collect()
     gc.freeze()

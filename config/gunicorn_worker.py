@@ -1,4 +1,4 @@
-"""A gunicorn worker that reads complete requests before a thread starts, and its logs.
+"""A gunicorn worker in which threads get only complete requests, and its logs.
 
 gunicorn's own threads read from connections, so a few slow clients block them all. Here
 waitress reads and writes all connections in one loop.
@@ -31,14 +31,15 @@ MAX_CONNECTIONS = 4000
 IDLE_TIMEOUT_S = 60
 POLL_S = 1.0
 MEMORY_CHECK_S = 5.0
-# The API rejects large bodies with a message; larger ones are not read.
+# The API rejects bodies above the limit with a message. Bodies larger than the limit
+# times this factor are not even read.
 BODY_LIMIT_FACTOR = 4
-# Feed readers cannot sign in, so the URL contains a secret.
+# URLs of feeds contain a secret, because feed readers cannot sign in.
 FEED_SECRET: Final = re.compile(r"\bvf_[\w-]+")
 
 
 class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
-    """A process with a loop that reads and writes, and threads that respond."""
+    """A process with one loop that reads and writes, and threads that respond."""
 
     def run(self) -> None:
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -89,7 +90,7 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
     ) -> Iterable[bytes]:
         """Handle a request and log it."""
         started = time.monotonic()
-        # gunicorn's logger reads these.
+        # gunicorn's logger reads the following.
         environ["RAW_URI"] = environ["REQUEST_URI"]
         response = SimpleNamespace(status="", headers=[], sent=None)
 
@@ -128,7 +129,7 @@ class AccessLog(Logger):  # type: ignore[misc]  # gunicorn has no types
                 handler.setFormatter(JsonFormatter())
 
     def atoms(self, *args: Any) -> Any:
-        """Omit secrets."""
+        """Return the parts of a log line, without secrets."""
         atoms = super().atoms(*args)
         for name in ("r", "q", "f"):
             atoms[name] = FEED_SECRET.sub("vf_...", str(atoms.get(name, "")))

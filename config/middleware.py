@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 SERVER_ERROR: Final = 500
 METHODS: Final = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
-# Encodings of forms in browsers. Some codecs of Python are not character sets.
+# Character sets of forms in browsers; some codecs of Python are not character sets.
 KNOWN_CHARSETS: Final = {"utf-8", "us-ascii", "ascii", "iso-8859-1", "latin-1", ""}
 USUAL_PORTS: Final = {"80", "443"}
 # Django ignores an unknown codec, and `request_checks` rejects the request.
 UNKNOWN_CHARSET: Final = "application/octet-stream; charset=unknown"
-# Six times as fast as Django's level 6.
+# Six times as fast as level 6, which Django uses.
 COMPRESSION_LEVEL: Final = 1
 MIN_COMPRESSED_BYTES: Final = 200
 COMPRESSED_TYPES: Final = (
@@ -55,7 +55,7 @@ logger = logging.getLogger(__name__)
 
 
 def request_ids(get_response: GetResponse) -> GetResponse:
-    """Set the request ID and count the response."""
+    """Give each request an ID, which the response returns, and count the response."""
 
     def answer(request: HttpRequest) -> HttpResponseBase:
         started = time.perf_counter()
@@ -64,10 +64,10 @@ def request_ids(get_response: GetResponse) -> GetResponse:
         ) as request_id:
             response = get_response(request)
         response[REQUEST_ID_HEADER] = request_id
-        # Django logs the response later.
+        # Django logs the response after this block, with the ID from the request.
         vars(request)["request_id"] = request_id
         status, route = response.status_code, _route(request)
-        # Clients may invent methods.
+        # Invented methods must not become labels.
         method = request.method if request.method in METHODS else "other"
         try:
             REQUESTS.labels(route, method, status).inc()
@@ -82,7 +82,7 @@ def request_ids(get_response: GetResponse) -> GetResponse:
 
 
 def current_user(get_response: GetResponse) -> GetResponse:
-    """Set `request.user` lazily, for row-level security too."""
+    """Set a lazy `request.user`; loading it makes the rows of its labs visible."""
 
     def answer(request: HttpRequest) -> HttpResponseBase:
         def load_user() -> Any:
@@ -111,7 +111,7 @@ def _kind(route: str) -> str:
 
 
 def replace_unknown_charsets(application: "WSGIApplication") -> "WSGIApplication":
-    """Django would decode the URL with them."""
+    """Replace unknown character sets, with which Django would decode the URL."""
 
     def answer(
         environ: dict[str, Any], start_response: "StartResponse"
@@ -128,7 +128,7 @@ def replace_unknown_charsets(application: "WSGIApplication") -> "WSGIApplication
 
 
 def request_checks(get_response: GetResponse) -> GetResponse:
-    """Check port and character set; mark responses to users private."""
+    """Check port and character set; mark responses to signed-in clients private."""
 
     def answer(request: HttpRequest) -> HttpResponseBase:
         request.META["REMOTE_ADDR"] = _client_address(request)
@@ -159,7 +159,7 @@ def request_checks(get_response: GetResponse) -> GetResponse:
 
 
 def _client_address(request: HttpRequest) -> str:
-    """Trust only the reports of trusted proxies."""
+    """Return the client's address; only trusted proxies may report another one."""
     address = str(request.META.get("REMOTE_ADDR", ""))
     forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
     while forwarded and _is_trusted(address):
@@ -186,7 +186,7 @@ def _is_known_port(request: HttpRequest) -> bool:
 
 
 def limit_statement_time() -> None:
-    """Applies in processes that answer requests."""
+    """Limit the time of statements, in processes that answer requests."""
     connection_created.connect(_set_timeouts, dispatch_uid="limit statement time")
 
 
@@ -201,6 +201,7 @@ def _set_timeouts(connection: Any, **_: Any) -> None:
 
 
 def compression(get_response: GetResponse) -> GetResponse:
+    """Compress responses, with protection against BREACH."""
 
     def answer(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
@@ -225,7 +226,7 @@ def compression(get_response: GetResponse) -> GetResponse:
 
 
 def compressed(content: bytes) -> bytes:
-    """Return a gzip file with a name of random length against BREACH.
+    """Return a gzip file that contains a name of random length, against BREACH.
 
     Source: https://ieeexplore.ieee.org/document/9754554
     """

@@ -8,7 +8,7 @@ from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from benchmarks.errors import RateLimitError
 from benchmarks.sentences import Sentence
 
-# One thread hashes, one waits.
+# One thread hashes while one other waits.
 MAX_PENDING_HASHES: Final = 2
 MAX_WAIT_S: Final = 10
 RETRY_AFTER_S: Final = 3
@@ -18,9 +18,9 @@ _hashing = Lock()
 
 
 class BoundedHasher(PBKDF2PasswordHasher):
-    """Limited concurrency: a hash takes 0.5 s of CPU.
+    """A hasher with limited concurrency, because a hash takes 0.5 s of CPU time.
 
-    Raise RateLimitError if too many hashes are pending.
+    Raises RateLimitError if too many hashes are pending.
     """
 
     def encode(self, password: Any, salt: Any, iterations: Any = None) -> str:

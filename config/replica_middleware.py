@@ -1,7 +1,8 @@
-"""Reading pages and exports from a standby that is recent enough.
+"""Reading of pages and exports from a standby that is recent enough.
 
-The log position after a user's last write is stored in Redis and in a cookie; a standby
-behind it is not read for that user. Users are authenticated on the primary.
+The log position after the last write of a client is stored in Redis and in a cookie.
+The client is answered from the standby only when it has reached that position. Users
+are authenticated on the primary.
 """
 
 import hashlib
@@ -23,7 +24,7 @@ from benchmarks.errors import TIMEOUT_SQLSTATES
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 SAFE_METHODS: Final = ("GET", "HEAD")
-# Paths with large reads; agents poll others.
+# Paths of the API with large reads. Others are polled by agents and need the primary.
 REPLICA_API_PATHS: Final = tuple(
     f"/api/v1/{name}/"
     for name in ("data", "comparisons", "cells", "evidence", "factor-effects")
@@ -31,14 +32,14 @@ REPLICA_API_PATHS: Final = tuple(
 PRIMARY_PATHS: Final = ("/api/", "/metrics", "/agent/", settings.STATIC_URL)
 COOKIE: Final = "virtlab-written"
 LSN: Final = re.compile(r"[0-9A-F]{1,8}/[0-9A-F]{1,8}")
-# A standby that is further behind is not read.
+# Longer than a standby may be behind (REPLICA_MAX_LAG_S).
 LSN_LIFETIME_S: Final = 600
 SERVER_ERROR: Final = 500
 logger = logging.getLogger(__name__)
 
 
 def read_from_replica(get_response: GetResponse) -> GetResponse:
-    """Route safe requests to the standby, if there is one."""
+    """Answer safe requests from the standby, if there is one that is recent enough."""
     if not replica.is_configured():
         raise MiddlewareNotUsed
 
@@ -74,11 +75,11 @@ def record_write_position(get_response: GetResponse) -> GetResponse:
 
 
 def _can_use_replica(request: HttpRequest) -> bool:
-    """The standby must have the user's last write."""
+    """Return whether the standby may serve this path and has the client's writes."""
     path = request.path_info
     if path.startswith(PRIMARY_PATHS) and not path.startswith(REPLICA_API_PATHS):
         return False
-    # Closed accounts are rejected at once, because users are read from the primary.
+    # This reads the user from the primary, so closed accounts are rejected at once.
     keys = _user_keys(request)
     cookie = request.COOKIES.get(COOKIE, "")
     positions = [cookie] if LSN.fullmatch(cookie) else []

@@ -1,4 +1,4 @@
-"""Sessions under a hash of their key (docs/decisions/sessions.md)."""
+"""Sessions stored under a hash of their key (docs/decisions/sessions.md)."""
 
 import hashlib
 from typing import Any
@@ -15,8 +15,6 @@ def row_key(session_key: str) -> str:
 
 
 class SessionStore(db.SessionStore):
-    """Django's database sessions under a hash of their key."""
-
     def _get_session_from_db(self) -> AbstractBaseSession | None:
         rows = self.model.objects.filter(expire_date__gt=timezone.now())
         session = rows.filter(session_key=row_key(self.session_key or "")).first()

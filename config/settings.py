@@ -18,7 +18,7 @@ VAR_DIR = Path(env.text("VIRTLAB_VAR", str(BASE_DIR / "var"))).resolve()
 SECRET_KEY = env.text("SECRET_KEY")
 DEBUG = env.flag("DEBUG", default=False)
 ALLOWED_HOSTS = env.text_list("ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
-# X-Forwarded-For of these addresses is trusted.
+# Addresses of proxies whose X-Forwarded-For is trusted.
 TRUSTED_PROXIES = env.networks("TRUSTED_PROXIES", "")
 # Ports of a proxy that browsers see, besides our own, 80 and 443.
 ALLOWED_PORTS = env.text_list("ALLOWED_PORTS", "")
@@ -90,8 +90,8 @@ TEMPLATES = [
     }
 ]
 
-# Connections live as long as their thread and are checked before use, for restarts of
-# the server.
+# Connections live up to ten minutes, and are checked before use, because the server may
+# have restarted.
 _CONNECTION: dict[str, Any] = {
     "engine": "config.postgresql",
     "conn_max_age": 600,
@@ -101,14 +101,14 @@ DATABASES = {"default": dj_database_url.parse(env.text("DATABASE_URL"), **_CONNE
 # For `prepare` alone: the tables' owner, if it is not the role of DATABASE_URL.
 OWNER_DATABASE_URL = env.text("OWNER_DATABASE_URL", "")
 
-# Maximum age of the standby from which pages and exports are read.
+# Pages and exports are read from a standby that is at most so far behind.
 REPLICA_MAX_LAG_S = env.whole_number("REPLICA_MAX_LAG_S", 10)
 if _replica := env.text("REPLICA_DATABASE_URL", ""):
     DATABASES["replica"] = dj_database_url.parse(_replica, **_CONNECTION)
-    # The primary can answer if the standby is lost.
+    # A short timeout, because the primary answers if the standby is lost.
     DATABASES["replica"].setdefault("OPTIONS", {}).setdefault("connect_timeout", 2)
 
-# Exceeding requests get status 503.
+# Requests that take longer get status 503.
 WEB_STATEMENT_TIMEOUT_S = env.whole_number("WEB_STATEMENT_TIMEOUT_S", 30)
 WEB_LOCK_TIMEOUT_S = env.whole_number("WEB_LOCK_TIMEOUT_S", 10)
 
@@ -152,7 +152,7 @@ CACHES = {
 }
 
 LANGUAGE_CODE = "en"
-# Also the format of numbers and dates.
+# They also decide about the format of numbers and dates.
 LANGUAGES = [("en", "English"), ("en-gb", "English (UK)")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
@@ -173,7 +173,7 @@ STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
     "dashboard.kit.plotly_finder.PlotlyFinder",
 ]
-# Unused files of installed packages.
+# Files of installed packages that are not used.
 STATICFILES_EXCLUDED = [
     *("redoc", "rest_framework", "ext", "*es-bundle*"),
     *("account/js", "mfa"),  # from allauth
@@ -198,7 +198,8 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 
-# Sign-in by allauth, with our templates, rate limits (`labs/throttle`) and audit log.
+# Sign-in by allauth, with our templates, rate limits (`labs/sign_in_throttle`) and
+# audit log.
 ACCOUNT_ADAPTER = "dashboard.pages.account.adapters.AccountAdapter"
 SOCIALACCOUNT_ADAPTER = "dashboard.pages.account.adapters.SocialAccountAdapter"
 MFA_ADAPTER = "dashboard.pages.account.adapters.SecondFactorAdapter"
@@ -212,7 +213,7 @@ MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_TOTP_TOLERANCE = 1
 MFA_TOTP_ISSUER = "Virtlab"
 
-# In addition to passwords; none without an issuer.
+# A way to sign in besides passwords; None without an issuer.
 OIDC_PROVIDER = env.oidc_provider()
 SOCIALACCOUNT_REQUESTS_TIMEOUT = 10
 SOCIALACCOUNT_PROVIDERS = {
@@ -227,7 +228,7 @@ SECURE_SSL_REDIRECT = HTTPS
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_REFERRER_POLICY = "same-origin"
-# Called from inside without HTTPS.
+# Called without HTTPS from inside the network.
 SECURE_REDIRECT_EXEMPT = [r"^metrics$", r"^api/v1/(health|ready|time)/$"]
 X_FRAME_OPTIONS = "DENY"
 
@@ -243,7 +244,7 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
-# Without one, users pass on links themselves.
+# Without a mail server, users pass on invitation links themselves.
 MAIL_SERVER = env.mail_server()
 SITE_URL = MAIL_SERVER.site if MAIL_SERVER else ""
 EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
@@ -258,15 +259,15 @@ if MAIL_SERVER:
     DEFAULT_FROM_EMAIL = MAIL_SERVER.sender
 PASSWORD_RESET_TIMEOUT = 4 * 3600
 
-# Besides `manage.py create_lab`: nobody, admins of a lab, or everybody with an account
-# or a token for uploads.
+# Who may create labs without `manage.py create_lab`: admins of a lab, nobody, or
+# everybody with an account or a token for uploads.
 LAB_CREATION = env.choice("LAB_CREATION", ("admins", "nobody", "everybody"))
 
 # Whether webhooks may call private networks.
 WEBHOOK_PRIVATE_ADDRESSES = env.flag("WEBHOOK_PRIVATE_ADDRESSES", default=False)
 
 UPLOAD_LIMIT_BYTES = env.whole_number("UPLOAD_LIMIT_BYTES", 8 * 1024 * 1024)
-# 0 means unlimited.
+# Quotas; 0 means unlimited.
 LAB_RUNS_PER_MINUTE = env.whole_number("LAB_RUNS_PER_MINUTE", 600_000)
 LAB_BYTES_PER_DAY = env.whole_number("LAB_BYTES_PER_DAY", 50_000_000_000)
 LAB_BYTES_STORED = env.whole_number("LAB_BYTES_STORED", 0)
@@ -274,7 +275,7 @@ LAB_PREVIEWS_PER_MINUTE = env.whole_number("LAB_PREVIEWS_PER_MINUTE", 3_000)
 PREVIEWS_PER_MINUTE = env.whole_number("PREVIEWS_PER_MINUTE", 120)
 PREVIEW_LIMIT_CHARACTERS = env.whole_number("PREVIEW_LIMIT_CHARACTERS", 2_000_000)
 UPLOAD_LIMIT_RATIO = 100
-# Pages must not import the API.
+# By name, because pages import bundles but must not import the API.
 BUNDLE_IMPORTER = "api.bundles.store_documents"
 BULK_LIMIT_LINES = 10_000
 
@@ -302,7 +303,7 @@ SPECTACULAR_SETTINGS = {
     "REDOC_DIST": "SIDECAR",
     "COMPONENT_SPLIT_REQUEST": True,
     "COMPONENT_SPLIT_PATCH": False,
-    # Named enumerations would collide over "status".
+    # Enumerations named by their fields would collide over "status".
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "POSTPROCESSING_HOOKS": ["api.kit.schema.remove_internal_keys"],
 }
@@ -331,8 +332,8 @@ LOGGING = {
 
 # Without a token, /metrics returns 404.
 METRICS_TOKEN = env.text("METRICS_TOKEN", "")
-# Counters of worker and sweeper; 0 for none. With `make run` all processes share a
-# folder of counters, and web serves them.
+# The port on which worker and sweeper serve their counters; 0 for none. With `make run`
+# all processes share a folder of counters, which the web server serves.
 METRICS_PORT = env.whole_number("METRICS_PORT", 0)
 
 # For files of `/api/v1/data/`. The folder should be on a disk: `/tmp` is often in

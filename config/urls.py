@@ -28,7 +28,7 @@ def download_agent(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_checksum(request: HttpRequest) -> HttpResponse:
-    """For `sha256sum --check`."""
+    """Return the agent's checksum in the format of `sha256sum --check`."""
     return HttpResponse(build.checksum_line(agent_file()), content_type="text/plain")
 
 

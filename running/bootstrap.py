@@ -1,7 +1,7 @@
 """Create .venv with the pinned packages: `python3 running/bootstrap.py [--dev]`.
 
-Only the standard library is available. Old Pythons must be able to parse this file to
-report the required version, hence the quoted types.
+Only the standard library is available. Old versions of Python must be able to parse
+this file to report the required version. Therefore its types are quoted.
 """
 
 import argparse
@@ -23,7 +23,7 @@ STEP_S = 0.2
 
 
 class BootstrapError(Exception):
-    """The message has the remedy."""
+    """A reason why .venv cannot be created; the message has the remedy."""
 
 
 def main(arguments: "list[str] | None" = None) -> int:
@@ -59,12 +59,15 @@ def require_python(version: "tuple[int, ...]", executable: str) -> None:
 def create_environment(
     root: Path, dev: bool, exact: bool, folder: "Path | None" = None
 ) -> None:
-    """Create .venv if needed and install changed packages; callers take turns."""
+    """Create .venv if needed, and install the packages whose file has changed.
+
+    If several processes call this, they take turns.
+    """
     if os.geteuid() == 0:
         os.umask(0o022)  # PostgreSQL's account must be able to read root's .venv
     venv = Venv(folder or root / ".venv")
     names = ["requirements.txt"] + (["requirements-dev.txt"] if dev else [])
-    # This file exists before anything is created.
+    # This file is used as the lock, because it exists before anything is created.
     with open(__file__) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:
@@ -77,7 +80,7 @@ def create_environment(
 
 
 class Venv:
-    """A virtual environment, and a note of the completely installed packages."""
+    """A virtual environment, and a file that notes completely installed packages."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
@@ -85,7 +88,10 @@ class Venv:
         self.note = path / "virtlab.json"
 
     def is_usable(self, exact: bool) -> bool:
-        """Accept any Python that is new enough, unless ``exact``."""
+        """Return whether the environment can be kept.
+
+        Any Python that is new enough is accepted, unless ``exact``.
+        """
         version = self._version()
         if version < MIN_PYTHON or "installing" in self._notes():
             return False
@@ -108,7 +114,7 @@ class Venv:
     def create(self) -> None:
         if importlib.util.find_spec("ensurepip") is None:
             raise BootstrapError(self._missing_venv_message())
-        # This may run in the .venv to be replaced.
+        # The base Python, because this may run in the .venv that is replaced.
         python = getattr(sys, "_base_executable", sys.executable)
         self._remove()
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -134,12 +140,13 @@ class Venv:
         shutil.rmtree(str(self.path))
 
     def install(self, requirements: Path) -> None:
-        """Skip packages that are already installed."""
+        """Install packages, unless this version of the file was already installed."""
         digest = hashlib.sha256(requirements.read_bytes()).hexdigest()
         notes = self._notes()
         if notes.get(requirements.name) == digest:
             return
-        # If this process is killed, the mark remains and the environment is recreated.
+        # If this process is killed, "installing" remains, and the next start creates the
+        # environment again.
         self._write(dict(notes, installing=requirements.name))
         command = [str(self.python), "-m", "pip", "install", "--require-hashes"]
         # Wheels only: users may have no compiler.
@@ -147,7 +154,7 @@ class Venv:
         command += ["--no-compile"]  # saves 15 s
         command += ["--requirement", str(requirements)]
         self._show(command, f"installing {requirements.name} into {self.path.name}")
-        # `notes` lacks the mark.
+        # Without "installing", which is not in `notes`.
         self._write(dict(notes, **{requirements.name: digest}))
 
     def _write(self, notes: "dict[str, str]") -> None:
@@ -157,7 +164,7 @@ class Venv:
 
     def _show(self, command: "list[str]", title: str) -> None:
         progress, started = Progress(title), time.monotonic()
-        # A pipe would fill up.
+        # A file, because a pipe would fill up.
         with open(str(self.path) + ".log", "wb") as log:
             process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log
@@ -177,7 +184,7 @@ class Venv:
 
 
 class Progress:
-    """An updated line on the terminal; in a file, one final line."""
+    """A line of progress, updated on a terminal; a file gets only the final line."""
 
     def __init__(self, title: str) -> None:
         self.title = title
@@ -197,7 +204,7 @@ class Progress:
 
 
 def failure_message(title: str, output: str) -> str:
-    """Return advice and the end of the output."""
+    """Return advice about a failed step, and the end of its output."""
     end = "\n".join("  " + line for line in output.strip().splitlines()[-8:])
     advice = "Fix the problem below and run the command again."
     if "No space left on device" in output:

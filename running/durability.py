@@ -13,8 +13,8 @@ import redis
 
 from running.errors import StartError
 
-# A 2xx response means "committed", so commits must wait for the disk: every value of
-# synchronous_commit except "off" ensures this.
+# A 2xx response means that data are committed, so commits must wait for the disk. Every
+# value of synchronous_commit except "off" ensures this.
 DATABASE_SETTINGS = {
     "fsync": {"on"},
     "full_page_writes": {"on"},
@@ -32,7 +32,8 @@ def require_durable_database(
 ) -> list[str]:
     """Raise StartError if the database could lose a commit; return advice.
 
-    Settings can differ between roles, so check a session of the committing role.
+    The connection must be one of the application's role, because settings can differ
+    between roles.
     """
     names = [*DATABASE_SETTINGS, *CHECKSUMS]
     query = "select name, setting from pg_settings where name = any(%s)"
@@ -77,6 +78,7 @@ def _violations(required: Settings, settings: Mapping[str, str]) -> list[str]:
 
 
 def check(database_url: str, redis_url: str) -> list[str]:
+    """Check both servers; raise StartError, or return advice."""
     try:
         with psycopg.connect(
             database_url, connect_timeout=10, autocommit=True

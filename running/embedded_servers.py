@@ -20,8 +20,8 @@ from running.processes import Child, Program, last_lines
 from running.server_base import Server, sleep_briefly, wheel_folder
 from running.var_folder import VarFolder
 
-# After a power failure. The broker holds only wake-up hints, so such a log is set
-# aside.
+# Messages about a log that a power failure has truncated. The broker stores only
+# wake-up hints, so such a log is moved aside.
 TRUNCATED_LOG_MESSAGES = (
     "Bad file format",
     "Error reading the append only file",
@@ -30,7 +30,7 @@ TRUNCATED_LOG_MESSAGES = (
 
 
 class Valkey(Server):
-    """The broker: it never drops messages and stores them in a file."""
+    """The broker, which never drops messages and stores them in a file."""
 
     name = "valkey"
     title = "Valkey"
@@ -69,7 +69,7 @@ class Valkey(Server):
         self.folder.remove_socket_folder(self.socket.parent)
 
     def wait(self) -> None:
-        """Set a truncated log aside once."""
+        """Wait until the server answers; move a truncated log aside and start again."""
         try:
             super().wait()
         except StartError:
@@ -83,7 +83,7 @@ class Valkey(Server):
             super().wait()
 
     def is_ready(self) -> bool:
-        """A server that answers a ping has read its log."""
+        """Return whether the server answers a ping, so that it has read its log."""
         try:
             with self.connect() as connection:
                 return bool(connection.ping())
@@ -95,7 +95,7 @@ class Valkey(Server):
             durability.require_durable_broker(connection, append_only=True)
 
     def connect(self) -> "redis.Redis":
-        # Callers repeat the call.
+        # No retries, because callers repeat the call.
         return redis.Redis(
             unix_socket_path=str(self.socket), retry=Retry(NoBackoff(), 0)
         )
@@ -144,11 +144,11 @@ class EmbeddedServers:
         self.postgres.stop(immediately)
 
     def owner_environment(self) -> dict[str, str]:
-        """For commands that create and change tables."""
+        """Return variables for commands that create and change tables."""
         return {"OWNER_DATABASE_URL": self.postgres.url(OWNER)}
 
     def environment(self) -> dict[str, str]:
-        """For the product's processes."""
+        """Return variables for the product's processes."""
         return {
             "DATABASE_URL": self.postgres.url(),
             "REDIS_URL": self.valkey.url(),

@@ -14,7 +14,7 @@ NOT_A_FOLDER = {errno.ENOTDIR, errno.EEXIST}
 
 
 class StartError(Exception):
-    """The message has the cause and the remedy."""
+    """A reason why Virtlab cannot start; the message has the cause and the remedy."""
 
 
 @contextmanager

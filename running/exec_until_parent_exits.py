@@ -1,8 +1,9 @@
 """Replace this process by a program that ends when its parent process ends.
 
 ``python -I -S exec_until_parent_exits.py LEASH COMMAND...``, where LEASH is JSON
-(see ``processes``). A separate program, because Python cannot safely run code between
-fork and exec. Every import delays every child process.
+(see ``processes.launch_command``). It is a separate program, because Python cannot
+safely run code between fork and exec. Import little: each import delays every child
+process.
 """
 
 import ctypes  # at the top: later the account may be unable to read Python's files
@@ -22,7 +23,7 @@ CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 1, 2
 
 
 def main(arguments: list[str]) -> None:
-    """Apply the leash, then execute the command."""
+    """Apply what LEASH demands, then execute the command."""
     leash, command = json.loads(arguments[0]), arguments[1:]
     os.umask(0o077)
     if leash["account"]:
@@ -70,7 +71,7 @@ def switch_account(account: dict[str, Any]) -> None:
 
 
 def limit_capabilities(capabilities: list[int]) -> None:
-    """Hold exactly these capabilities, also in the executed program."""
+    """Keep exactly these capabilities, also in the executed program."""
     mask = sum(1 << capability for capability in capabilities)
     header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)
     # Two triples (effective, permitted, inheritable): capabilities 0-31, then 32-63.
@@ -83,7 +84,7 @@ def limit_capabilities(capabilities: list[int]) -> None:
 
 
 def prctl(option: int, *values: int) -> None:
-    """prctl(2) needs all five arguments."""
+    """Call prctl(2), which needs all five arguments; raise OSError."""
     libc = ctypes.CDLL(None, use_errno=True)
     numbers = [ctypes.c_ulong(value) for value in (*values, 0, 0, 0, 0)[:4]]
     if libc.prctl(option, *numbers) != 0:

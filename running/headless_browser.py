@@ -1,8 +1,8 @@
-"""The browser for tests and `make bench`: find, start and install it.
+"""Find, start and install the browser for tests and screenshots.
 
-Text has the same width on every machine, with two font families from packages of
-`requirements-dev.in`: DejaVu Sans, the widest that readers may have, and the narrow
-Roboto.
+So that text has the same width on every machine, the browser gets one of two font
+families from packages of `requirements-dev.in`: DejaVu Sans, the widest that readers
+may have, or Roboto, a narrow one.
 """
 
 import os
@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 
 from playwright.sync_api import Browser, BrowserType, sync_playwright
 
-# Needs a quarter less time than the full browser.
+# It needs a quarter less time than the full browser.
 HEADLESS = "chromium-headless-shell"
 NAMES = (
     *(HEADLESS, "chromium", "chromium-browser"),
@@ -40,7 +40,7 @@ ARGUMENTS = [
 ]
 WIDE_FONT, NARROW_FONT = "DejaVu Sans", "Roboto"
 FAMILIES = (WIDE_FONT, NARROW_FONT)
-# Roboto has no monospace font and lacks signs like the flag.
+# DejaVu adds a monospace font and signs like the flag, which Roboto lacks.
 FILES = {
     WIDE_FONT: [("matplotlib", "mpl-data/fonts/ttf/DejaVuSans*.ttf")],
     NARROW_FONT: [
@@ -63,7 +63,7 @@ CONFIGURATION = """<?xml version="1.0"?>
 
 
 def find_browser() -> Path | None:
-    """Look for $CHROMIUM, in PATH, and in the usual paths."""
+    """Return $CHROMIUM, or a browser in PATH or in the usual folders of macOS."""
     if chosen := os.environ.get("CHROMIUM"):
         return Path(chosen)
     for name in NAMES:
@@ -74,7 +74,7 @@ def find_browser() -> Path | None:
 
 @contextmanager
 def shared_chromium() -> Iterator[Browser]:
-    """Use the default font family."""
+    """Run a browser with the default font family."""
     with sync_playwright() as playwright, start_browser(playwright.chromium) as browser:
         yield browser
 
@@ -83,7 +83,7 @@ def shared_chromium() -> Iterator[Browser]:
 def start_browser(
     chromium: BrowserType, *arguments: str, family: str = WIDE_FONT
 ) -> Iterator[Browser]:
-    """Provide only one font family."""
+    """Run a browser that has only one font family."""
     path = find_browser()
     assert path, "Chromium is not installed. Run: python -m running.headless_browser"
     with TemporaryDirectory() as folder:
@@ -111,6 +111,7 @@ def _font_environment(family: str, folder: Path) -> dict[str, str | float | bool
 
 
 def install_browser() -> None:
+    """Install Chromium with apt-get, if that exists and the user is root."""
     if os.geteuid() != 0 or not shutil.which("apt-get"):
         return
     print("installing Chromium for the tests of pages ...", flush=True)

@@ -7,8 +7,8 @@ from urllib.request import ProxyHandler, Request, build_opener
 
 TIMEOUT_S = 5.0
 
-# Without a proxy, because the server is our own. The header prevents redirects of a
-# server with HTTPS=on.
+# The server is our own, so no proxy is used. The header prevents a redirect if the
+# server has HTTPS=on.
 _opener = build_opener(ProxyHandler({}))
 _HEADERS = {"X-Forwarded-Proto": "https"}
 

@@ -1,7 +1,7 @@
 """Upload the reference studies as a lab would: `python -m running.load_reference`.
 
-This uses only the public API of a running server, and not Django: at later starts
-nothing is missing, and loading Django would delay the start.
+This uses only the public API of a running server. It does not load Django, which would
+delay each start although mostly nothing is missing.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def load_studies(client: Client) -> None:
     ]
     if not missing:
         return
-    # Most starts have no progress to show.
+    # Imported late, because most starts have no progress to show.
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     columns = (

@@ -29,6 +29,10 @@ USAGE = f"usage: python -m running.management_command [{ALONE_OPTION}] COMMAND..
 
 @contextmanager
 def server_environment(options: Options, alone: bool) -> Iterator[dict[str, str]]:
+    """Yield the environment for a command, while its servers run.
+
+    With ``alone``, raise StartError if Virtlab is running.
+    """
     if not options.has_own_servers:
         yield child_environment(options, {}, os.environ)
         return
@@ -36,9 +40,9 @@ def server_environment(options: Options, alone: bool) -> Iterator[dict[str, str]
     folder.prepare()
     lock = FileLock(folder.path / "lock")
     is_running = not lock.try_acquire()
-    # The lock only answers the question.
+    # It was locked only to see whether Virtlab is running.
     lock.release()
-    # If Virtlab is running, --alone fails there with the process ID of the holder.
+    # With --alone, `embedded_servers` raises an error that names the running Virtlab.
     if alone or not is_running:
         with embedded_servers.embedded_servers(options.var) as services:
             yield _command_environment(options, services)
@@ -57,7 +61,7 @@ def _command_environment(options: Options, services: EmbeddedServers) -> dict[st
         "PATH": os.pathsep.join([*programs, environment.get("PATH", os.defpath)]),
         "PGHOST": str(postgres.socket_folder),
         "PGPORT": str(PORT),
-        # A backup needs all rows.
+        # The owner, because a backup needs all rows.
         "PGUSER": OWNER,
         "PGDATABASE": DATABASE,
         "PGPASSWORD": postgres.password(OWNER),
@@ -65,13 +69,13 @@ def _command_environment(options: Options, services: EmbeddedServers) -> dict[st
 
 
 def run(command: Sequence[str], environment: Mapping[str, str]) -> int:
-    """The command handles Ctrl-C itself."""
+    """Run the command, which handles Ctrl-C itself; return its exit code."""
     words = [sys.executable, *command] if command[0] == "manage.py" else [*command]
     program = shutil.which(words[0], path=environment.get("PATH"))
     if program is None:
         raise StartError(f"The program {words[0]} was not found.")
     process = subprocess.Popen([program, *words[1:]], env=environment, cwd=ROOT)
-    # Unlike SIG_IGN, these are not inherited by the command.
+    # Functions, because the command would inherit SIG_IGN.
     handlers = {
         signal.SIGINT: lambda *_: None,  # the terminal also sends it to the command
         signal.SIGTERM: lambda *_: process.terminate(),

@@ -16,7 +16,7 @@ LISTEN_BACKLOG = 512
 
 @dataclass(frozen=True)
 class Options:
-    """A server's address and folder, and external database and broker."""
+    """The address and folder of an installation, and external servers if given."""
 
     host: str
     port: int
@@ -28,7 +28,7 @@ class Options:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "Options":
-        """Raise StartError for invalid values."""
+        """Read the options; raise StartError for invalid values."""
         database, broker = (
             environment.get(name, "") for name in ("DATABASE_URL", "REDIS_URL")
         )
@@ -51,7 +51,7 @@ class Options:
             )
         archive = environment.get("ARCHIVE")
         return cls(
-            # Some shells set $HOST to the machine's name.
+            # Not HOST: some shells set it to the machine's name.
             host=environment.get("BIND") or "127.0.0.1",
             port=int(port),
             var=(ROOT / (environment.get("VAR") or "var")).absolute(),
@@ -71,7 +71,7 @@ class Options:
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/"
 
     def listen(self) -> socket.socket:
-        """All web processes share the port."""
+        """Open the socket that all web processes share; raise StartError."""
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
         try:
             return socket.create_server(
@@ -111,7 +111,7 @@ def child_environment(
 ) -> dict[str, str]:
     """Return the environment of the product's processes.
 
-    PG* variables would redirect connections to our own server.
+    PG* variables are removed, because they would redirect connections to our server.
     """
     inherited = {
         name: value
@@ -124,7 +124,7 @@ def child_environment(
         "ALLOWED_HOSTS": allowed_hosts(options, environment),
         "VIRTLAB_VAR": str(options.var),
         "PYTHONUNBUFFERED": "1",
-        # Each malloc arena would keep its freed memory.
+        # Few malloc arenas, because each keeps its freed memory.
         "MALLOC_ARENA_MAX": "2",
         "TZ": os.environ.get("TZ", "UTC"),
     }

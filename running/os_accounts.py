@@ -14,8 +14,8 @@ from running.exec_until_parent_exits import CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARC
 
 CANDIDATE_NAMES = ("postgres", "nobody")
 
-# Reading is enough for a clone in /root; container engines often remove that capability
-# and keep the larger one.
+# CAP_DAC_READ_SEARCH is enough for a clone in /root. Container engines often remove it
+# but keep CAP_DAC_OVERRIDE, which allows more.
 CAPABILITIES: tuple[tuple[int, ...], ...] = (
     (),
     (CAP_DAC_READ_SEARCH,),
@@ -25,9 +25,7 @@ CAPABILITIES: tuple[tuple[int, ...], ...] = (
 
 @dataclass(frozen=True)
 class OsAccount:
-    """An account of the machine, with capabilities."""
-
-    """An account of the machine, and the capabilities it is lent."""
+    """An account of the machine, and the capabilities that its processes get."""
 
     uid: int
     gid: int

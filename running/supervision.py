@@ -1,4 +1,4 @@
-"""Keep programs running: restart dead ones, stop all in order, leave none behind."""
+"""Supervision of programs: restart dead ones, stop all in order, leave none behind."""
 
 import ctypes
 import os
@@ -31,7 +31,7 @@ class StopRequested(Exception):  # noqa: N818 - a request, not an error
 
 
 class Supervised(Protocol):
-    """A child process or server."""
+    """A child process or server that can be supervised."""
 
     @property
     def name(self) -> str: ...
@@ -45,13 +45,13 @@ class Supervised(Protocol):
 
 
 def print_line(line: str) -> None:
-    """Ignore a closed terminal."""
+    """Print a line at once; ignore errors, such as a closed terminal."""
     with suppress(OSError):
         print(line, flush=True)
 
 
 class Restarter:
-    """Restart a program whenever it dies, with growing pauses if it dies young."""
+    """Restarts a program whenever it dies, after growing pauses if it dies soon."""
 
     def __init__(
         self,
@@ -124,7 +124,10 @@ class Supervision:
         self.adopts_orphans = False
 
     def install_signal_handlers(self) -> None:
-        """Stop on SIGTERM, Ctrl-C or a closed terminal; on Linux adopt orphans."""
+        """Stop on SIGTERM, Ctrl-C or a closed terminal; on Linux, adopt orphans.
+
+        Orphans are processes whose parent has died.
+        """
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             if signal.getsignal(number) is not signal.SIG_IGN:  # nohup, background
                 signal.signal(number, self._request_stop)
@@ -140,11 +143,11 @@ class Supervision:
             self.in_a_hurry = True
 
     def add(self, *programs: Supervised) -> None:
-        """Programs are stopped in the order of these calls."""
+        """Supervise programs, which are stopped in the order of these calls."""
         self.restarters += [Restarter(program, self.say) for program in programs]
 
     def pause(self) -> None:
-        """Raise ``StopRequested`` after a stop signal."""
+        """Sleep briefly; raise ``StopRequested`` after a signal to stop."""
         if self.stop_requested_at is not None:
             raise StopRequested
         time.sleep(POLL_S)
@@ -158,7 +161,7 @@ class Supervision:
         self.pause()
 
     def run_until(self, is_done: Callable[[], bool], timeout_s: float) -> bool:
-        """Return whether the condition held in time."""
+        """Supervise until the condition holds; return whether it did in time."""
         deadline = time.monotonic() + timeout_s
         while not is_done():
             if time.monotonic() > deadline:
@@ -167,7 +170,7 @@ class Supervision:
         return True
 
     def start_task(self, child: Child) -> None:
-        """The program ends by itself."""
+        """Start a program that ends by itself."""
         self.task = child
         child.start()
 
@@ -185,7 +188,7 @@ class Supervision:
         return code
 
     def stop(self) -> None:
-        """Stop everything in order; a second signal makes this quick."""
+        """Stop all programs in order; a second signal makes this quick."""
 
         def hurried() -> bool:
             return self.in_a_hurry
@@ -202,7 +205,7 @@ class Supervision:
         }
 
     def _reap_adopted(self) -> None:
-        """Reap dead orphans; our own children are awaited elsewhere."""
+        """Reap dead orphans, but not our own children, which `Child` reaps."""
         if sys.platform != "linux" or not self.adopts_orphans:
             return
         # A Popen must reap its own process to learn its exit code.

@@ -30,7 +30,7 @@ FOREVER_S = float("inf")
 
 
 class Supervisor:
-    """Starts the product and supervises it until a signal."""
+    """Starts the product and keeps it running until a signal."""
 
     def __init__(self, options: Options, supervision: Supervision) -> None:
         self.options = options
@@ -43,7 +43,7 @@ class Supervisor:
         self.started = time.monotonic()
 
     def run(self) -> None:
-        # If the port is in use, nothing has been changed.
+        # First, so that nothing has changed if the port is in use.
         with self.options.listen() as listener:
             self.folder.prepare()
             lock = self.folder.lock()
@@ -81,7 +81,7 @@ class Supervisor:
             self.supervision.kill_leftovers()
 
     def _set_environment(self, services: EmbeddedServers | None) -> None:
-        # A power failure may have damaged them.
+        # A power failure may have damaged the counters.
         shutil.rmtree(self.folder.counters, ignore_errors=True)
         own = {
             "SECRET_KEY": os.environ.get("SECRET_KEY")
@@ -105,7 +105,7 @@ class Supervisor:
             self.owner = self.owner or {"OWNER_DATABASE_URL": url}
 
     def _prepare(self) -> None:
-        """Migrate, collect static files and create the first lab; idempotent."""
+        """Run `manage.py prepare` as the owner of the tables; raise StartError."""
         print_line("preparing the database")
         program = self._program("prepare", *manage_command("prepare"))
         child = Child(replace(program, environment=self.environment | self.owner))
@@ -117,8 +117,9 @@ class Supervisor:
             )
 
     def _start(self, listener: int) -> None:
-        """Start web first: the others wait for it, and the loader's connection queues
-        in the listening socket.
+        """Start the processes, web first, because the others wait for it.
+
+        The loader can connect at once: its connection waits in the listening socket.
         """
         print_line("starting web, worker and sweeper")
         self.supervision.chores.append(Rotation(self.folder.logs))
@@ -136,13 +137,13 @@ class Supervisor:
             )
         )
         web.start()
-        # Without a process they do not count as dead.
+        # Worker and sweeper have no process yet, so they do not count as dead.
         self.supervision.add(web, worker, sweeper, *self.servers)
         if self.upload_token.exists() and self.options.loads_reference:
             self.supervision.start_task(self._loader())
         self._wait_for_health()
-        # If nothing is missing the loader ends now. Three simultaneous starts would
-        # delay readiness.
+        # If no study is missing, the loader ends now. Wait for it, because three
+        # simultaneous starts would delay readiness.
         self.supervision.run_until(self.supervision.has_no_task, DETACH_CHECK_S)
         worker.start()
         sweeper.start()
@@ -199,12 +200,12 @@ def sign_in_hint(var: Path) -> str:
 
 
 def manage_command(name: str, *arguments: str) -> tuple[str, ...]:
-    """Skip Django's checks, which load every page and take a second."""
+    """Return a command without Django's checks, which load all pages for a second."""
     return ("manage.py", name, "--skip-checks", *arguments)
 
 
 def web_command(listener: int, access_log: Path) -> tuple[str, ...]:
-    """The web server inherits the listening socket."""
+    """Return the command of the web server, which inherits the listening socket."""
     return (
         *("-m", "gunicorn", "--config", "config/gunicorn.py"),
         *("--bind", f"fd://{listener}", "--access-logfile", str(access_log)),
@@ -221,7 +222,7 @@ def worker_command() -> tuple[str, ...]:
 
 
 def run_supervised(start: Callable[[Supervision], None]) -> int:
-    """Return the exit code."""
+    """Run ``start`` until it ends or a signal stops it; return the exit code."""
     supervision = Supervision()
     supervision.install_signal_handlers()
     try:

@@ -1,4 +1,4 @@
-"""The folder of one installation (VAR): its subfolders, its lock, its secrets."""
+"""The folder of one installation (VAR), with its subfolders, lock and secrets."""
 
 import fcntl
 import hashlib
@@ -16,7 +16,7 @@ from pathlib import Path
 from running.errors import MIN_FREE_MB, StartError, disk_full_message, explain_os_errors
 from running.os_accounts import OsAccount
 
-# The smallest limit (macOS), including the final zero.
+# The limit of macOS, which is the smallest, without the final zero byte.
 MAX_SOCKET_PATH = 103
 # Paths that need no quoting in a connection URL.
 PLAIN_PATH = re.compile(r"[A-Za-z0-9/._-]+")
@@ -33,7 +33,7 @@ class VarFolder:
         self.counters = self.runtime / "counters"
 
     def prepare(self) -> None:
-        """Raise StartError if that fails or the disk is full."""
+        """Create the subfolders; raise StartError if that fails or the disk is full."""
         with explain_os_errors(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             for private in (self.logs, self.secrets):
@@ -44,7 +44,7 @@ class VarFolder:
                 raise StartError(disk_full_message(self.path))
 
     def lock(self) -> "FileLock":
-        """Raise StartError with the holder if the folder is locked."""
+        """Lock the folder; raise StartError that names the holder if it is locked."""
         with explain_os_errors(self.path):
             lock = FileLock(self.path / "lock")
             if not lock.try_acquire():
@@ -56,6 +56,7 @@ class VarFolder:
         return lock
 
     def secret(self, name: str) -> str:
+        """Return a secret, which is created at the first call."""
         path = self.secrets / name
         with explain_os_errors(self.path):
             if not path.exists():
@@ -66,7 +67,7 @@ class VarFolder:
         """Return a private folder for a socket, whose path is short enough."""
         folder = self.runtime / name
         if not _fits_socket(folder):
-            # Two installations must not share a folder.
+            # The digest is different for each installation.
             digest = hashlib.sha256(os.fsencode(self.path)).hexdigest()[:12]
             stem = f"virtlab-{os.geteuid()}-{digest}-{name}"
             folder = Path(tempfile.gettempdir()) / stem
@@ -77,7 +78,7 @@ class VarFolder:
         return folder
 
     def remove_socket_folder(self, folder: Path) -> None:
-        """Keep a folder in VAR or in use."""
+        """Remove the folder, unless it is in VAR or still in use."""
         if folder.parent != self.runtime:
             with suppress(OSError):
                 folder.rmdir()
@@ -90,7 +91,11 @@ def _fits_socket(folder: Path) -> bool:
 
 
 def make_private_folder(folder: Path, account: OsAccount | None) -> None:
-    """Create a folder that only its owner can enter; refuse one of another user."""
+    """Create a folder that only its owner can enter.
+
+    The owner is the account, or the current user. Raise StartError if the folder exists
+    and belongs to another user.
+    """
     owner = account.uid if account else os.geteuid()
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700)
@@ -138,7 +143,10 @@ class FileLock:
         return True
 
     def acquire(self, *, timeout_s: float, pause: Callable[[], None], what: str) -> int:
-        """Wait until the previous holder has ended."""
+        """Wait for the previous holder to end, then lock; return the descriptor.
+
+        Raise StartError after the timeout.
+        """
         deadline = time.monotonic() + timeout_s
         while not self.try_acquire():
             if time.monotonic() > deadline:

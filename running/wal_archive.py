@@ -4,8 +4,9 @@
     make base-backup ARCHIVE=...            # start of a recovery, for example weekly
     make recover ARCHIVE=... TO="2026-11-23 04:40:00+00" VAR=recovered
 
-`wal/` has a file per 16 MB or per minute with changes, `base/` a folder per base
-backup. Both are as confidential as the database.
+The archive's folder `wal/` has a file for each 16 MB of log, or for each minute with
+changes. `base/` has a folder for each base backup. Both are as confidential as the
+database.
 """
 
 import os
@@ -27,7 +28,7 @@ from running.var_folder import VarFolder, make_private_folder, write_private_fil
 
 USAGE = "usage: python -m running.wal_archive base-backup | recover [TIME]"
 TIME_FORMAT = "%Y%m%dT%H%M%SZ"
-# Removed after the recovery.
+# A configuration file that is removed after the recovery.
 RECOVERY_SETTINGS = "virtlab-recovery.conf"
 
 
@@ -158,7 +159,7 @@ def _replay(postgres: Postgres) -> None:
 
 
 def _set_password(postgres: Postgres) -> None:
-    """Use single-user mode, which needs no old password."""
+    """Set this installation's password, in single-user mode, without an old one."""
     password = postgres.password(SUPERUSER)
     command = [str(postgres.bin / "postgres"), "--single", "-D"]
     subprocess.run(

@@ -8,12 +8,12 @@ from benchmarks import rls
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Sets the thread's context in the session before statements, if it has changed."""
+    """Before statements, applies the thread's context if it has changed."""
 
     applied_context: rls.RlsContext | None = None
-    """None if unknown."""
+    """The context in effect; None if unknown."""
     stored_context: rls.RlsContext | None = None
-    """The context in the session's settings, which remain in ALL_ROWS."""
+    """The context in the session's settings, which `rls.ALL_ROWS` does not change."""
     is_connecting = False
 
     def connect(self) -> None:
@@ -32,14 +32,15 @@ class DatabaseWrapper(base.DatabaseWrapper):
             self._apply_context(rls.current_context())
 
     def get_autocommit(self) -> bool:
-        # Called at both ends of a request, when the connection may be lost.
+        # Called at both ends of a request, when the connection may be lost. The context
+        # is not applied here.
         super().ensure_connection()
         return bool(self.autocommit)
 
     def _apply_context(self, context: rls.RlsContext) -> None:
         session = self.connection
-        # A failed transaction accepts only its end, after which no new transaction may
-        # begin.
+        # A failed transaction accepts no statement but its end. Outside of autocommit
+        # and atomic blocks, a statement would begin a transaction.
         has_failed = session.info.transaction_status == TransactionStatus.INERROR
         if has_failed or not (session.autocommit or self.in_atomic_block):
             return
@@ -52,7 +53,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if context is not rls.ALL_ROWS:
             self.stored_context = context
 
-    # PostgreSQL reverts the settings with the transaction.
+    # With a transaction, PostgreSQL also reverts the settings.
 
     def _rollback(self) -> None:
         self.applied_context = self.stored_context = None
