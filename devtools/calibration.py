@@ -1,7 +1,7 @@
-"""`make calibrate`: how often intervals, verdicts and flags are correct.
+"""`make calibrate`: measure how often intervals, verdicts and flags are correct.
 
-Assess simulated results with a known true ratio by the product's code. Append new
-tables to the end of `TABLES`, so that the random numbers of the others stay the same.
+The product's code assesses simulated results with a known true ratio. Append new tables
+to the end of `TABLES`, so that the random numbers of the others stay the same.
 """
 
 import argparse
@@ -28,12 +28,12 @@ from tests.benchmarks.plausibility.detection_rates import detection, false_findi
 from tests.benchmarks.plausibility.planted_mistakes import CLASSES
 
 SEED: Final = 20_100_521
-# A simulated study takes as long as this many other repetitions.
+# One simulated study replaces so many repetitions, because it takes as long as they do.
 STUDY_WEIGHT: Final = 100
 NOISE: Final = 0.05
 QUIET_NOISE: Final = 0.002
 NOISES: Final = (0.005, 0.01, 0.02, 0.05, 0.1)
-# `--write` keeps this table and those below: measured once.
+# `--write` does not change this table and those below, which were measured once.
 FIRST_FROZEN_HEADING: Final = "## Results without an interval"
 
 
@@ -51,7 +51,7 @@ class Table:
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """Format 0.951 as 95.1."""
+    """Return a share in percent: 0.951 becomes "95.1"."""
     return f"{100 * share:.{digits}f}"
 
 
@@ -61,7 +61,7 @@ def rows_of(
     share: Callable[..., float],
     digits: int = 1,
 ) -> tuple[tuple[str, ...], ...]:
-    """Return ``share(*values, column)`` in percent, a row per name."""
+    """Return a row for each name, with ``share(*values, column)`` in percent."""
     columns = tuple(columns)
     return tuple(
         (name, *(percent(share(*values, column), digits) for column in columns))
@@ -145,9 +145,10 @@ def _verdicts(
     truth: float = 1.0,
     native: float | None = None,
 ) -> Callable[[str, int, float], float]:
-    """Return the share of verdicts by kind, runs and noise.
+    """Return a function that returns the share of these verdicts.
 
-    ``native`` is a native machine's noise, by default the same.
+    Its arguments are kind of distribution, number of runs and noise. With ``native``,
+    the native machine is normal with this noise; by default both are the same.
     """
 
     def share(kind: str, n: int, noise: float) -> float:
@@ -278,12 +279,12 @@ TABLES: Final[tuple[Callable[[Generator, int], Table], ...]] = (
 
 
 def report(repetitions: int, commit: str) -> str:
-    """Return Markdown. ``commit`` identifies the measured code."""
+    """Return the page in Markdown; ``commit`` identifies the measured code."""
     tables = (
         make_table(np.random.default_rng([SEED, index]), repetitions)
         for index, make_table in enumerate(TABLES)
     )
-    # 1.96 standard errors, in percentage points.
+    # 1.96 standard errors of a share of 95 %, in percentage points.
     error = 196 * (0.95 * 0.05 / repetitions) ** 0.5
     head = (
         "# Calibration: measured figures\n\n"
@@ -310,7 +311,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--repetitions", type=int, default=10_000)
     parser.add_argument("--write", type=Path, help="update this page")
     options = parser.parse_args(arguments)
-    # The commit's hash, marked if dirty.
+    # The hash of the commit, with "-dirty" after changes.
     command = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
     commit = subprocess.run(command, capture_output=True, text=True, check=True)
     page = report(options.repetitions, commit.stdout.strip())

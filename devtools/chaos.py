@@ -1,7 +1,7 @@
 """`make chaos`: kill, freeze and starve a product during uploads.
 
-Clients upload as fast as they can and repeat a twentieth of the acknowledged uploads.
-Faults affect only the product's own processes. Afterwards the acknowledgments are
+Clients upload as fast as they can, and repeat a twentieth of the acknowledged uploads.
+Faults affect only the product's own processes. Afterwards acknowledged uploads are
 compared with the database. ``--seed`` repeats the faults; ``--control`` plants errors
 that must be found.
 """
@@ -62,7 +62,11 @@ PAGES = ("/", "/api/v1/health/", f"/studies/first-lab/{STUDY}/compare/")
 
 @dataclass
 class ClientLog:
-    """Responses to one thread's client or reader."""
+    """What one client sent, and the responses.
+
+    ``sent`` has the client's number and the value by key, ``acked`` the time of the
+    acknowledgment.
+    """
 
     sent: dict[str, tuple[int, float]] = field(default_factory=dict)
     acked: dict[str, float] = field(default_factory=dict)
@@ -78,12 +82,12 @@ class ProductUnderTest:
         self.socket = self.services.valkey.socket
 
     def processes(self, part: str) -> list[psutil.Process]:
-        """Return processes, the master first."""
+        """Return the processes of a part, the master first."""
         processes = self.product.processes_matching(*PARTS[part])
         processes.sort(key=lambda process: process.pid)
         if part != "postgres":
             return processes
-        # Backends replace their command line.
+        # Backends are found as children, because they replace their command line.
         return [
             *processes,
             *(c for parent in processes for c in parent.children(recursive=True)),
@@ -103,13 +107,13 @@ def _signal(processes: list[psutil.Process], number: int) -> None:
 
 
 def _killed(part: str, number: int = signal.SIGKILL, target: str = "all") -> Fault:
-    """Signal all processes, the master or a child."""
+    """Return a fault that sends a signal to all processes, the master or a child."""
 
     def fault(world: ProductUnderTest, chance: random.Random) -> None:
         processes = world.processes(part)
         targets = {"all": processes, "master": processes[:1], "child": processes[1:]}
         if not targets[target]:
-            # Not restarted yet, or without children.
+            # The part is not running again yet, or has no children.
             raise ProcessLookupError
         if target == "child":
             _signal([chance.choice(targets[target])], number)
@@ -120,7 +124,7 @@ def _killed(part: str, number: int = signal.SIGKILL, target: str = "all") -> Fau
 
 
 def _frozen(part: str) -> Fault:
-    """Stop a part for two seconds."""
+    """Return a fault that freezes a part for two seconds."""
 
     def fault(world: ProductUnderTest, chance: random.Random) -> None:
         processes = world.processes(part)
@@ -165,7 +169,7 @@ def _lock_outbox(world: ProductUnderTest, chance: random.Random) -> None:
 def _fill_disk(world: ProductUnderTest, chance: random.Random) -> None:
     """Fill the disk (a private mount) for two seconds."""
     folder = world.product.var
-    # Shrink it to its content, which may grow meanwhile.
+    # Shrink it to its content. This fails if the content grows meanwhile.
     while not _resize(folder, f"{shutil.disk_usage(folder).used}"):
         pass
     time.sleep(FROZEN_S)
@@ -204,7 +208,7 @@ DISK_FAULTS: dict[str, Fault] = {"disk full": _fill_disk}
 
 
 class Uploader(threading.Thread):
-    """Repeats each upload until acknowledged."""
+    """A client that repeats each upload until it is acknowledged."""
 
     def __init__(
         self, number: int, world: ProductUnderTest, seed: int, stop: threading.Event
@@ -217,7 +221,7 @@ class Uploader(threading.Thread):
     def run(self) -> None:
         while not self.stop.is_set():
             key = UUID(int=self.chance.getrandbits(128), version=4)
-            # Equal values would be the same run.
+            # Random, because runs with equal values would be duplicates.
             value = self.chance.uniform(50, 60)
             self.log.sent[str(key)] = (self.number, value)
             # Each client has its own cell.
@@ -228,7 +232,7 @@ class Uploader(threading.Thread):
                 self.log.statuses[status] += 1
                 if status in {200, 202}:
                     if self.chance.random() < REPEATED_SHARE:
-                        continue  # as if lost
+                        continue  # as if the response was lost
                     self.log.acked[str(key)] = time.monotonic()
                     break
                 if status == 500:
@@ -276,7 +280,7 @@ LINE = (
 
 
 def chaos(folder: Path, seed: int, seconds: float, *, sabotage: bool) -> Figures:
-    """Run a product, apply faults, and count errors."""
+    """Run a product and apply faults; return the values of ``LINE``."""
     with _disk(folder) as has_disk:
         running = product_launcher.launch_product(folder / "var", LOAD_REFERENCE="off")
         try:
@@ -316,7 +320,7 @@ def _run_faults(
         thread.start()
     faults = FAULTS | (DISK_FAULTS if has_disk else {})
     applied = _apply_faults(world, faults, seed, seconds)
-    # First recovery, then pending requests.
+    # Clients go on until the product has recovered, then finish their last requests.
     wait_until(lambda: _is_healthy(client), SETTLE_TIMEOUT_S)
     stop.set()
     for thread in (*uploaders, reader):
@@ -350,7 +354,7 @@ def _run_faults(
 def _apply_faults(
     world: ProductUnderTest, faults: dict[str, Fault], seed: int, seconds: float
 ) -> list[tuple[str, float]]:
-    """Return applied faults and start times."""
+    """Apply random faults until the time is over; return names and start times."""
     chance = random.Random(seed)
     applied: list[tuple[str, float]] = []
     end = time.monotonic() + seconds
@@ -363,7 +367,7 @@ def _apply_faults(
         try:
             faults[name](world, chance)
         except (psycopg.Error, redis.RedisError, OSError, RuntimeError) as error:
-            # Down after an earlier fault.
+            # The part has not recovered from an earlier fault.
             print(f"  {name}: not applied ({type(error).__name__})")
         else:
             applied.append((name, started))
@@ -374,7 +378,7 @@ def _apply_faults(
 def _outages(
     applied: list[tuple[str, float]], logs: list[ClientLog]
 ) -> list[tuple[float, float]]:
-    """Return each fault's start and the next acknowledgment."""
+    """Return the time of each fault and of the next acknowledgment."""
     acks = sorted(at for log in logs for at in log.acked.values())
     outages = []
     for _, started in applied:
@@ -391,7 +395,7 @@ def _is_healthy(client: Client) -> bool:
 
 
 def _settle(world: ProductUnderTest) -> str:
-    """Wait until acknowledged uploads are processed; return a problem or ""."""
+    """Wait until all uploads are processed; return "", or a problem after a timeout."""
     waiting = (
         "SELECT count(*) FROM benchmarks_job"
         " WHERE kind = 'upload' AND quarantined_at IS NULL"
@@ -406,7 +410,7 @@ def _settle(world: ProductUnderTest) -> str:
 
 
 def _compare(world: ProductUnderTest, logs: list[ClientLog]) -> dict[str, int]:
-    """Count differences between database and acknowledgments."""
+    """Count differences between the database and the acknowledged uploads."""
     sent = {key: value for log in logs for key, value in log.sent.items()}
     acked = {key for log in logs for key in log.acked}
     with database(world.product.var) as connection:
@@ -462,7 +466,7 @@ def _sabotage(world: ProductUnderTest) -> None:
         )
         connection.execute(
             "UPDATE benchmarks_run SET key = (SELECT key FROM benchmarks_run"
-            f" WHERE id IN ({run_ids} LIMIT 1)), part = 2"
+            f" WHERE id IN ({run_ids} LIMIT 1)), upload_position = 2"
             f" WHERE id IN ({run_ids} OFFSET 1 LIMIT 1)"
         )
 

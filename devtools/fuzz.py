@@ -1,8 +1,8 @@
-"""`make fuzz`: tens of thousands of invalid requests; no response may be 500.
+"""`make fuzz`: send tens of thousands of invalid requests; no response may be 500.
 
-Requests go to the API and, signed in, to pages: valid documents with errors, invalid
-parameters, forms, files, methods, headers and lengths. At the end every page of the
-study is read again. ``--seed`` repeats the requests; ``--control`` renames a table,
+Requests go to the API and, as a signed-in user, to pages: documents with errors,
+invalid parameters, forms, files, methods, headers and lengths. At the end every page of
+the study is read again. ``--seed`` repeats the requests; ``--control`` renames a table,
 which must cause responses with 500.
 """
 
@@ -90,7 +90,7 @@ PARAMETERS: Final = (
 
 @dataclass(frozen=True)
 class FuzzedRequest:
-    """A request that can be repeated exactly."""
+    """A random request, which can be repeated exactly."""
 
     method: str
     path: str
@@ -115,6 +115,8 @@ class FuzzedRequest:
 
 
 class Fuzzer:
+    """Generates random requests."""
+
     def __init__(self, chance: random.Random, token: str, cookies: str, csrf: str):
         self.chance = chance
         self.token, self.cookies, self.csrf = token, cookies, csrf
@@ -169,7 +171,7 @@ class Fuzzer:
         return FuzzedRequest("POST", f"/api/v1/{name}", headers, body)
 
     def _changed(self, document: Any) -> Any:
-        """Replace, add or remove one value of a copy."""
+        """Return a copy in which one value is replaced, added or removed."""
         changed = deepcopy(document)
         items = list(_items(changed))
         if not items:
@@ -310,7 +312,7 @@ LINE: Final = (
 def fuzz(
     running: Product, seed: int, requests: int, *, sabotage: bool
 ) -> dict[str, Any]:
-    """Send invalid requests, read everything again, count errors."""
+    """Send random requests, then read all pages; return the values of ``LINE``."""
     client = running.client()
     client.create_study({"slug": STUDY, "title": "Fuzz", "visibility": "public"})
     client.register_host({"slug": HOST, "facts": {"cores": 2}})
@@ -323,7 +325,7 @@ def fuzz(
     statuses: Counter[int] = Counter()
     printed = 0
     requests_ = [fuzzer.draw() for _ in range(requests)]
-    # After accepted uploads have been processed.
+    # Sent when the accepted uploads have been processed.
     reads = [
         FuzzedRequest("GET", path, {"Cookie": fuzzer.cookies}) for path in fuzzer.pages
     ]

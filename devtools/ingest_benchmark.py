@@ -1,10 +1,10 @@
-"""`python -m devtools.ingest_benchmark`: measured upload rates, relative to limits.
+"""Measure the speed of uploads, relative to what is possible on the machine.
 
     python -m devtools.ingest_benchmark [--passes N] [--only PART ...] [--json FILE]
 
-The PostgreSQL of the measured product also serves a bare Django application
-(`devtools.minimal_upload_app`), which is the bound. The two are measured in turns, so
-that other load on the machine affects both. See `docs/performance.md`.
+The limit ("bound") is a bare Django application (`devtools.minimal_upload_app`) with
+the same PostgreSQL. Product and limit are measured in turns, so that other load on the
+machine affects both. See `docs/performance.md`.
 """
 
 import argparse
@@ -39,7 +39,7 @@ from running.processes import ROOT
 from running.product_launcher import Product, free_port, launch_product
 from running.var_folder import VarFolder
 
-# The worker's wait of half a second must not matter.
+# So many single uploads that the worker's wait of half a second does not matter.
 CASES = 50
 SINGLES = 2000
 BULK_RUNS = 200
@@ -47,7 +47,7 @@ WARM_UP = 40
 STUDIES = 4
 WIDE_STUDY_CELLS, WIDE_SAMPLES = 20_000, 100_000
 DATABASE = "virtlab_bare"
-# Runs with all samples and means.
+# Counts the runs that have all their samples and means.
 COMPLETE_RUNS = f"""
     SELECT count(*) FROM benchmarks_run AS run
     JOIN benchmarks_study AS study ON study.id = run.study_id
@@ -60,7 +60,7 @@ COMPLETE_RUNS = f"""
           WHERE mean.lab_id = run.lab_id AND mean.run_id = run.id)
 """
 VIEWS = 9
-# Invalidates cached pages, as an upload does.
+# A change that invalidates cached pages, like an upload.
 CHANGE = """
     UPDATE benchmarks_run SET note = note || '.' WHERE id = (
         SELECT max(run.id) FROM benchmarks_run AS run
@@ -70,14 +70,14 @@ CHANGE = """
     )
 """
 TIMEOUT_S = 600.0
-# Web processes check memory every five seconds.
+# Web processes return memory every five seconds.
 RETURN_TIMEOUT_S = 15.0
 PARTS = ("web", "worker", "sweeper", "postgres")
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """One pass's figure and limit."""
+    """A figure of one pass, and the limit to which it is compared."""
 
     name: str
     value: float
@@ -91,7 +91,7 @@ class Measurement:
 
 
 class IngestBench:
-    """A product and bare Django on one PostgreSQL."""
+    """A product and bare Django with the same PostgreSQL."""
 
     def __init__(self, product: Product, bare: str, bare_pid: int) -> None:
         self.product, self.bare, self.bare_pid = product, bare, bare_pid
@@ -109,7 +109,7 @@ class IngestBench:
         return slug
 
     def wait_for_uploads(self) -> float:
-        """Wait until all uploads are processed; return seconds."""
+        """Wait until all uploads are processed; return the seconds waited."""
         return self._wait("SELECT count(*) FROM benchmarks_job WHERE kind = 'upload'")
 
     def wait_for_checks(self) -> float:
@@ -131,7 +131,7 @@ class IngestBench:
         return float(row[0]) if row else 0.0
 
     def upload_bulk(self, runs: list[dict[str, Any]]) -> float:
-        """Return the seconds until the response."""
+        """Upload runs in one request; return the seconds until the response."""
         lines = b"\n".join(orjson.dumps(run) for run in runs)
         request = urllib.request.Request(
             f"{self.api}runs/bulk/",
@@ -149,7 +149,10 @@ class IngestBench:
 
 
 def single_uploads(bench: IngestBench) -> Iterator[Measurement]:
-    """Measure runs of 50 samples from 4 clients, with the bound before and after."""
+    """Measure single runs of 50 samples from 4 clients; the limit is bare Django.
+
+    The limit is measured before and after the product.
+    """
     for studies, label in ((1, "one study"), (STUDIES, "studies share benchmarks")):
         slugs = [bench.create_study() for _ in range(studies)]
 
@@ -198,7 +201,7 @@ def single_uploads(bench: IngestBench) -> Iterator[Measurement]:
 
 
 def limit_uploads(bench: IngestBench, bodies: list[bytes]) -> tuple[LoadResult, float]:
-    """Send to bare Django; return load and CPU ms per upload."""
+    """Upload to bare Django; return the load and the CPU time per upload in ms."""
     bare, product = CpuTime(bench.bare_pid), CpuTime(bench.product.process.pid)
     load = send(f"{bench.bare}bound/", bench.token, bodies)
     cpu_s = bare.used().get("web", 0.0) + product.used().get("postgres", 0.0)
@@ -206,7 +209,7 @@ def limit_uploads(bench: IngestBench, bodies: list[bytes]) -> tuple[LoadResult, 
 
 
 def bulk_uploads(bench: IngestBench) -> Iterator[Measurement]:
-    """Measure 200 runs; the limit is COPY of as many rows."""
+    """Measure a request with 200 runs; the limit is PostgreSQL's COPY."""
     slug = bench.create_study()
     bench.wait_for_checks()
     cpu = CpuTime(bench.product.process.pid)
@@ -233,7 +236,7 @@ def bulk_uploads(bench: IngestBench) -> Iterator[Measurement]:
 
 
 def wide_study(bench: IngestBench) -> Iterator[Measurement]:
-    """Measure 20 systems, 1,000 benchmarks and 5 runs: 100,000 samples."""
+    """Measure a study of 20 systems, 1,000 benchmarks and 5 runs: 100,000 samples."""
     slug = bench.create_study(visibility="public")
     bench.wait_for_checks()
     cpu = CpuTime(bench.product.process.pid)
@@ -315,7 +318,7 @@ def run_document(
 
 
 def pss_mib(product: Product) -> float:
-    """Return a product's memory, counting shared memory once."""
+    """Return the memory of a product in MiB; shared memory is counted once."""
     total = 0
     for process in product.descendants():
         try:
@@ -326,10 +329,10 @@ def pss_mib(product: Product) -> float:
 
 
 def page(url: str, database: str | None = None, study: str = "") -> tuple[float, int]:
-    """Return a page's median time in ms, and its bytes.
+    """Return the median time of a page in ms, and its size in bytes.
 
-    With a database, a run of ``study`` (by default the smallest) changes before each
-    view.
+    With ``database``, a run of ``study`` (by default, of the smallest study) is changed
+    before each view.
     """
     times = []
     for _ in range(VIEWS):
@@ -344,7 +347,7 @@ def page(url: str, database: str | None = None, study: str = "") -> tuple[float,
 
 
 def copied_rows_per_s(url: str, count: int = 50_000) -> float:
-    """Return the speed of COPY for rows of a sample's size."""
+    """Return how many rows per second COPY writes, for rows like those of samples."""
     with psycopg.connect(url) as connection:
         connection.execute("DROP TABLE IF EXISTS bench_limit")
         connection.execute(
@@ -372,7 +375,7 @@ BENCHMARKS: dict[str, Callable[[IngestBench], Iterator[Measurement]]] = {
 
 @contextmanager
 def running(var: Path) -> Iterator[IngestBench]:
-    """Start a product and bare Django."""
+    """Run a product and bare Django in the block."""
     product = launch_product(var)
     bare = None
     try:
@@ -434,7 +437,7 @@ def main() -> None:
 
 
 def measure(passes: int, only: Sequence[str] = (), path: Path | None = None) -> None:
-    """Measure, print a table, and optionally write all passes."""
+    """Measure ``passes`` times and print a table; write all passes to ``path``."""
     passes_by_name: dict[str, list[Measurement]] = {}
     with (
         tempfile.TemporaryDirectory(prefix="virtlab-ingest-") as folder,

@@ -1,7 +1,7 @@
-"""A bare Django application that stores uploads: the bound of `ingest_benchmark`.
+"""A bare Django application that stores uploads: the limit of `ingest_benchmark`.
 
-One transaction looks up a token, validates with msgspec, inserts a run and copies its
-samples.
+It validates an upload with msgspec. One transaction looks up the token, inserts a run
+and copies its samples.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ settings.configure(
     },
     USE_TZ=True,
     DEFAULT_AUTO_FIELD="django.db.models.BigAutoField",
-    # For `config.gunicorn_worker`.
+    # Read by `config.gunicorn_worker`.
     UPLOAD_LIMIT_BYTES=8 * 1024 * 1024,
 )
 django.setup()

@@ -1,6 +1,6 @@
-"""`make overload`: readers, uploaders, slow and idle clients at the same time.
+"""`make overload`: serve readers, uploaders, slow and idle clients at the same time.
 
-Afterwards the acknowledgments are compared with the database. ``--control`` uses
+Afterwards acknowledged uploads are compared with the database. ``--control`` uses
 gunicorn's own threads, which a few slow clients occupy; this must be found.
 """
 
@@ -30,7 +30,7 @@ from running.product_launcher import Product, wait_until_processed
 
 READERS, UPLOADERS, SLOW, IDLE = 50, 10, 200, 500
 TARGET_S: Final = 2.0
-# Below the server's time-out.
+# Seconds between two bytes, below the server's timeout.
 SLOW_SEND_S: Final = 3.0
 STUDY: Final = "overload"
 PARTIAL_HEAD = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: "
@@ -38,7 +38,7 @@ PARTIAL_BODY = (
     b"POST /api/v1/runs/ HTTP/1.1\r\nHost: 127.0.0.1\r\n"
     b"Content-Type: application/json\r\nContent-Length: 100000\r\n\r\n{"
 )
-# Each thread waits for its client.
+# With these options, each thread waits for its client.
 GUNICORN_THREADS = "--worker-class gthread --workers 2 --threads 4"
 
 
@@ -79,7 +79,7 @@ def _upload(running: Product, seed: str, end: float, log: LoadLog) -> None:
 
 
 class SlowClients(threading.Thread):
-    """Idle connections, or a byte now and then."""
+    """Clients that send one byte now and then (``slow``), or nothing (``idle``)."""
 
     def __init__(self, port: int, slow: int, idle: int, end: float) -> None:
         super().__init__(daemon=True)
@@ -135,7 +135,7 @@ def overload(running: Product, seed: int, seconds: float) -> dict[str, float]:
         thread.start()
     for thread in threads:
         thread.join(seconds + 2 * temporary_product.RESPONSE_TIMEOUT_S)
-    # CPU time does not depend on other load.
+    # Printed because, unlike speed, it does not depend on other load.
     used = sorted(cpu.used().items(), key=lambda part: -part[1])
     print("CPU time:", ", ".join(f"{part} {seconds:.1f} s" for part, seconds in used))
     slow.close()

@@ -1,9 +1,9 @@
-"""`make bench`: the speed of the product on this machine, relative to limits.
+"""`make bench`: measure the speed of the product on this machine, relative to limits.
 
-Start a product in a temporary folder and measure each kind of page in its slowest
-study: the time of a page after a change of the database, of a cached page, and of an
-empty page of the same server. Then measure uploads (`devtools.ingest_benchmark`).
-Ratios can be compared between machines; speeds cannot.
+Start a product in a temporary folder, and measure each kind of page in the study in
+which it is slowest: the time of a page after a change of the database, of a cached
+page, and of an empty page. Then measure uploads (`devtools.ingest_benchmark`). Ratios
+can be compared between machines, but speeds cannot.
 """
 
 import argparse
@@ -28,12 +28,12 @@ VIEWS: Final = 21
 TARGET_MS: Final = 50
 EMPTY_PAGE: Final = "/login/"  # no data
 ROWS: Final = "/api/v1/comparisons/?study=lmu-2010-xen"
-# As after a change of a study's title, which every page shows.
+# Counts a change of a study's title, which every page shows.
 CHANGE = "INSERT INTO benchmarks_changecount VALUES ('benchmarks_study', 0, 1)"
 
 
 def pages(product: Product) -> Iterator[tuple[str, ...]]:
-    """Yield a row per page, with the time of an empty page."""
+    """Yield a row of the table for each kind of page."""
     with database(product.var) as connection:
         empty_ms, _ = timed(product, EMPTY_PAGE, connection)
         for kind, urls in (*page_urls(product), ("comparisons API", [ROWS])):
@@ -76,7 +76,7 @@ def read(product: Product, path: str) -> str:
 
 
 def timed(product: Product, path: str, connection: Any) -> tuple[float, float]:
-    """Return median times without and with cache, in ms."""
+    """Return the median times of a page after a change and from the cache, in ms."""
     medians = []
     for is_changed in (True, False):
         times_ms = []

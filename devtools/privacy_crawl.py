@@ -1,9 +1,10 @@
-"""`make privacy-crawl`: search for leaks of private data as anonymous and other users.
+"""`make privacy-crawl`: search for private data as an anonymous client and other users.
 
-A lab has a private study with unique markers and a public study of the same benchmarks.
-Every outsider follows all links and requests all URLs with the IDs of private objects;
-no response may contain a marker. The lab itself crawls too and must find every marker.
-``--control`` makes the study public, which must be found.
+A lab has a private study, which contains unique texts and values (markers), and a
+public study of the same benchmarks. Every outsider follows all links and requests all
+URLs with the IDs of private objects; no response may contain a marker. The lab itself
+crawls, too, and must find every marker. ``--control`` makes the study public, which
+must be found.
 """
 
 import html
@@ -39,7 +40,7 @@ PRIVATE, PUBLIC, HOST = "marker-private-study", "open-study", "marker-host"
 OPEN_HOST = "open-host"
 LINK = re.compile(r"""(?:href|src|action|data-[a-z-]+)=["'](/[^"'#]*)""")
 NEXT = re.compile(r"https?://127\.0\.0\.1:\d+(/[^\s\"\\]+)")
-# Static files, signing out.
+# Links to static files, and links that sign out.
 SKIPPED_PATHS = ("/static/", "/logout", "/account/sign-out")
 IDS: Final = range(1, 8)
 QUERIES = ("", f"?study={PRIVATE}", f"?study={PUBLIC}", f"?host={HOST}")
@@ -47,6 +48,8 @@ FILES: Final = ("csv", "json", "tex", "bib")
 
 
 class Crawler:
+    """A client that follows links and looks for markers."""
+
     def __init__(self, running: Product, name: str, token: str = "") -> None:
         self.base, self.name = running.url, name
         self.headers = {"Authorization": f"Token {token}"} if token else {}
@@ -78,7 +81,7 @@ class Crawler:
         try:
             with self.opener.open(request, timeout=60) as response:
                 content_type = response.headers.get("Content-Type", "")
-                # A redirect's URL may leak too.
+                # The URL of a redirect may contain private data, too.
                 body = response.read() + response.url.encode()
                 return response.status, content_type, body
         except urllib.error.HTTPError as error:
@@ -86,14 +89,14 @@ class Crawler:
                 return error.code, "", error.read()
 
     def crawl(self, start: list[str], markers: dict[str, bytes], most: int) -> None:
-        """Read up to ``most`` URLs; record those with markers."""
+        """Read up to ``most`` URLs; record those whose responses contain markers."""
         waiting, known = deque(start), set(start)
         while waiting and self.read < most:
             path = waiting.popleft()
             status, content_type, body = self.get(path)
             self.read += 1
             self.errors += status >= 500
-            # Repeating the requested URL is not a leak.
+            # A response may repeat the requested URL.
             content = body.replace(urllib.parse.unquote(path).encode(), b"")
             for name, marker in markers.items():
                 if marker in content:
@@ -108,9 +111,9 @@ class Crawler:
 
 
 def addresses() -> list[str]:
-    """Return all URLs of API and pages with IDs.
+    """Return the URLs of the API and of pages, with IDs from `IDS`.
 
-    All first IDs come first, so that a short crawl finds each marker.
+    URLs with the first ID come first, so that a short crawl finds each marker.
     """
     schema = yaml.safe_load((ROOT / "tests/api/openapi.yaml").read_text())
     groups = [["/", "/labs/", "/evidence/"]]
@@ -142,8 +145,8 @@ def addresses() -> list[str]:
 
 
 def _create_studies(running: Product, chance: random.Random) -> dict[str, bytes]:
-    """Create a private and a public study; return private markers."""
-    # Unique words, and values that pages do not round.
+    """Create a private and a public study; return the markers of the private one."""
+    # Markers are unique words, and values that pages do not round.
     word = f"zq{chance.getrandbits(48):012x}"
     title, note = f"t{word}", f"n{word}"
     client = running.client()
@@ -154,7 +157,7 @@ def _create_studies(running: Product, chance: random.Random) -> dict[str, bytes]
     markers = {"title": title.encode(), "note": note.encode()}
     runs = []
     for guest, base in ((None, 7000.0), ("KVM", 6000.0)):
-        # No trailing zero, which JSON would omit.
+        # Values do not end in zero, which JSON would omit.
         values = [base + chance.randrange(10**5 + 1, 10**6, 10) / 1000 for _ in "123"]
         markers |= {
             f"{guest} value {n}": f"{v:.3f}".encode() for n, v in enumerate(values)

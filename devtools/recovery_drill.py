@@ -1,7 +1,8 @@
 """`make recovery-drill`: restore a backup, recover to a time, upgrade an old version.
 
-Each product must then contain exactly the uploaded runs, samples and results, and serve
-its pages. ``--control`` deletes one run from each, which must be found.
+Afterwards each of the three products must contain exactly the uploaded runs, samples
+and results, and serve its pages. ``--control`` deletes a run in each, which must be
+found.
 """
 
 import math
@@ -40,17 +41,20 @@ from running.wal_archive import base_backup, recover
 OLDEST_VERSION: Final = "40c40625"
 STUDY: Final = "lmu-2010-xen"
 STEP_RUNS: Final = 40
-"""Runs uploaded before each step."""
+"""The number of runs to upload before each step."""
 PAGES = ("/", f"/studies/first-lab/{STUDY}/", f"/studies/first-lab/{STUDY}/compare/")
 ARCHIVE_TIMEOUT_S: Final = 60.0
 MAX_LISTED: Final = 5
 Cells = list[tuple[int, float]]
-"""Number of runs and mean, by scenario and slot."""
+"""Number of runs and mean of each cell of a system and case, sorted."""
 
 
 @dataclass(frozen=True)
 class DatabaseContents:
-    """Runs by key with status and samples, and cells."""
+    """Runs by key, and cells by fingerprints of system and case.
+
+    A run has a status, a digest and its samples.
+    """
 
     runs: dict[str, list[tuple[Any, ...]]]
     cells: dict[tuple[str, str], Cells]
@@ -66,7 +70,7 @@ class DatabaseContents:
         ):
             runs.setdefault(key, []).append(tuple(rest))
         cells: dict[tuple[str, str], Cells] = {}
-        # By value: old versions name scenarios differently.
+        # Not by scenario and slot, which old versions name differently.
         for system, case, n, mean in connection.execute(
             "SELECT system.fingerprint, kase.fingerprint, cell.n, cell.mean"
             " FROM benchmarks_cell AS cell"
@@ -85,7 +89,7 @@ class DrillResult:
     lost: int
     doubled: int
     differs: tuple[str, ...]
-    """Runs and cells, with both values."""
+    """Sentences about runs and cells that differ, with both values."""
     unanswered: int
 
     @classmethod
@@ -158,7 +162,7 @@ class RecoveryDrill:
         wait_until_processed(client)
 
     def backup_and_recover(self) -> Iterator[DrillResult]:
-        """Fill a product; restore its backup; recover from its archive."""
+        """Fill a product, restore its backup, and recover another from its archive."""
         var, archive, dump = (self.folder / name for name in ("var", "archive", "dump"))
         with running_product(var, ARCHIVE=str(archive)) as running:
             create_reference_study(running.client(), reference_study(STUDY))
@@ -185,7 +189,7 @@ class RecoveryDrill:
         yield self._check("recovery to a time", recovered, at_target)
 
     def upgrade(self) -> Iterator[DrillResult]:
-        """Upload to an old version, then start this one."""
+        """Upload runs to the oldest version, then start this version."""
         self.runs = iter(reference_study(STUDY).runs)
         var = self.folder / "upgraded"
         tree = old_version(self.folder / "old")
@@ -196,7 +200,7 @@ class RecoveryDrill:
         yield self._check(f"upgrade from {OLDEST_VERSION}", var, before)
 
     def _check(self, name: str, var: Path, expected: DatabaseContents) -> DrillResult:
-        """Start a restored product and compare."""
+        """Start a restored product, and compare it with the expected contents."""
         if self.sabotage:
             # As if the backup were incomplete.
             with (
@@ -229,7 +233,7 @@ def _archive_all(var: Path, archive: Path) -> None:
 
 
 def old_version(folder: Path) -> Path:
-    """Unpack the oldest version; disable its loading of studies."""
+    """Unpack the oldest version; it does not load the reference studies."""
     folder.mkdir()
     archive = folder.with_suffix(".tar")
     git = ["git", "-C", str(ROOT), "archive", f"--output={archive}", OLDEST_VERSION]

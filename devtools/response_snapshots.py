@@ -5,10 +5,13 @@
         [--sentences] [--upgraded] [--digits N]
 
 ``write`` stores a JSON file per URL of the OpenAPI document: complete lists, each study
-with each value of each filter, each object, and the files of compare pages. ``compare``
-replaces IDs by names; ``--upgraded`` compares IDs and timestamps of the same
-installation. New installations need ``--digits 12``: the last bit of a mean depends on
-the order in which runs were stored. Texts are compared only with ``--sentences``.
+with each value of each filter, each object, and the files of compare pages.
+
+``compare`` replaces IDs by names, because two installations have different IDs. With
+``--upgraded`` (the same installation before and after an upgrade), IDs and timestamps
+are compared. New installations need ``--digits 12``, because the last bit of a mean
+depends on the order in which runs were stored. Texts are compared only with
+``--sentences``.
 """
 
 import argparse
@@ -32,17 +35,19 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 Document = dict[str, Any]
 
 API: Final = "/api/v1/"
-# Not about studies.
+# Paths that are not about studies.
 EXCLUDED_PATHS: Final = ("health", "time", "schema", "docs")
 PAGE_SIZE: Final = 1000
 WAIT_S: Final = 300
-IDLE_W: Final = "100"  # some figures are null without any power
+IDLE_W: Final = "100"  # without idle power, some figures are null
 VIEW_VARIANTS: Final = ("", "overhead", "value", "energy")
 FILE_FORMATS: Final = ("csv", "json", "tex")
 
 
 @dataclass
 class SnapshotServer:
+    """A running installation whose responses are stored."""
+
     url: str
     token: str = ""
 
@@ -52,7 +57,7 @@ class SnapshotServer:
         client = http.client
         connect = client.HTTPSConnection if is_tls else client.HTTPConnection
         self.connection = connect(parts.netloc, timeout=WAIT_S)
-        # Without the port, for equal URLs in responses.
+        # Without the port, so that URLs in responses are equal.
         self.headers = {"Host": parts.hostname or "", "Accept": "*/*"}
         if self.token:
             self.headers["Authorization"] = f"Token {self.token}"
@@ -61,7 +66,7 @@ class SnapshotServer:
         self.connection.close()
 
     def get(self, url: str) -> Any:
-        """Return JSON, another text, or an error's status."""
+        """Return parsed JSON, another text, a checksum, or the status of an error."""
         self.connection.request("GET", url, headers=self.headers)
         response = self.connection.getresponse()
         body = response.read()
@@ -77,7 +82,7 @@ class SnapshotServer:
             return {"sha256": hashlib.sha256(body).hexdigest()}
 
     def get_all_pages(self, path: str) -> Any:
-        """Return a list with all its pages."""
+        """Return a response; a list contains the rows of all its pages."""
         answer = page = self.get(path)
         while isinstance(page, dict) and page.get("next"):
             parts = urlsplit(page["next"])
@@ -90,6 +95,8 @@ class SnapshotServer:
 
 @dataclass
 class Snapshot:
+    """Responses by file and query."""
+
     server: SnapshotServer
     answers: dict[str, dict[str, Any]] = field(
         default_factory=lambda: defaultdict(dict)
@@ -109,7 +116,7 @@ class Snapshot:
         lists = [
             path for path in paths if "{" not in path and path not in EXCLUDED_PATHS
         ]
-        # Other lists are requested for each study.
+        # Studies first, because other lists are requested for each study.
         for path in sorted(lists, key=lambda path: path != "studies"):
             self._list(path, paths[path])
         for path in paths:
@@ -128,7 +135,7 @@ class Snapshot:
         return answer
 
     def _list(self, path: str, parameters: Document) -> None:
-        """Request a URL alone, then for each study with each filter."""
+        """Request a list without filters, then for each study with each filter."""
         page_size = {"page_size": str(PAGE_SIZE)} if "cursor" in parameters else {}
         if not parameters.get("study", {}).get("required"):
             self._request(path, "", f"{API}{path}/?{urlencode(page_size)}")
@@ -145,9 +152,10 @@ class Snapshot:
     def _queries(
         self, parameters: Document, study: str, first: Any
     ) -> Iterator[dict[str, str]]:
-        """Yield filter values.
+        """Yield queries with one filter.
 
-        For computed responses also pairs (list filters only omit rows).
+        For computed responses, also yield pairs of filters; in stored lists, filters
+        only omit rows.
         """
         values = [
             [(name, str(value)) for value in parameter["schema"]["enum"]]
@@ -228,7 +236,7 @@ class Snapshot:
 
 
 def _row_filters(parameters: Document, answer: Any) -> Iterator[dict[str, str]]:
-    """Yield filters with values of a response's rows."""
+    """Yield queries with the values that the rows of a response have."""
     names = [
         name
         for name, parameter in parameters.items()
@@ -243,7 +251,7 @@ def _row_filters(parameters: Document, answer: Any) -> Iterator[dict[str, str]]:
             yield query
 
 
-# Identifying fields, not measured values.
+# Fields that identify a row; the others contain measured values.
 IDENTITY: Final = frozenset(
     (
         *(
@@ -274,18 +282,18 @@ IDENTITY: Final = frozenset(
         *("sequence", "start_order", "role", "run", "level"),
     )
 )
-# Fields with IDs of another kind than their name.
+# The kinds of objects to which IDs in these fields belong, if the name does not say it.
 KINDS: Final = {"baseline": "system", "pin": "system", "reference": "system"}
-# Kind of other rows with IDs.
+# The kind of rows with IDs that are in no list of their own.
 ROW: Final = "cell"
-# Uploaders' values, not IDs.
+# Fields with values of uploaders, which may look like IDs.
 OPAQUE: Final = frozenset(("facts", "parameters", "options"))
 NUMBER: Final = re.compile(r"-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
 ADDRESSES: Final = ("http://", "https://")
 
 
 class SnapshotFolder:
-    """A folder of `write`, with names for IDs."""
+    """A folder that ``write`` has written, with names for the IDs of objects."""
 
     def __init__(self, path: Path, *, has_ids: bool) -> None:
         self.path = path
@@ -299,7 +307,7 @@ class SnapshotFolder:
         return str(file.relative_to(self.path)).removesuffix(".json")
 
     def _name_everything(self) -> None:
-        """Name all objects, in rounds: names refer to other names."""
+        """Name all objects, in several rounds, because names contain other names."""
         rows: dict[tuple[str, str], Document] = {}
         for name in self.files:
             if "/" not in name:
@@ -307,14 +315,14 @@ class SnapshotFolder:
                 self.kinds.append(kind)
                 for row in self._read(name)[""]["results"]:
                     rows[kind, str(row.get("id"))] = self._identifying(row)
-        # The depth of nested references.
+        # As many rounds as references are nested.
         for _ in range(4):
             self.names = self._distinct(rows)
 
     def _distinct(
         self, rows: Mapping[tuple[str, str], Document]
     ) -> dict[tuple[str, str], str]:
-        """Name rows by identity; number equal ones."""
+        """Name rows by their identifying fields; number equal names."""
         names: dict[tuple[str, str], str] = {}
         seen: Counter[str] = Counter()
         # Sort numerically: shorter numbers are smaller.
@@ -327,7 +335,7 @@ class SnapshotFolder:
         return names
 
     def key(self, row: Document) -> str:
-        """Return a row's identity without measured values."""
+        """Return the identifying fields of a row as a text."""
         fields = sorted(self._identifying(row).items())
         return ", ".join(f"{name} {_brief(value)}" for name, value in fields if value)
 
@@ -339,7 +347,7 @@ class SnapshotFolder:
         return {question: _parsed(name, answer) for question, answer in answers.items()}
 
     def answers(self, name: str) -> dict[str, Any]:
-        """Return a file's responses by query, without IDs."""
+        """Return the responses in a file by query, with names instead of IDs."""
         *_, last = (part for part in name.split("/") if "{" not in part)
         kind = _kind_of_list(last)
         if "{" not in name and kind not in self.kinds:
@@ -350,7 +358,7 @@ class SnapshotFolder:
         }
 
     def named(self, tree: Any, kind: str, key: str = "") -> Any:
-        """Replace IDs by names; ``kind`` is that of the rows."""
+        """Replace IDs by names; ``kind`` is the kind of the rows in ``tree``."""
         if isinstance(tree, dict):
             kind = tree["kind"] if tree.get("kind") in self.kinds else kind
             return {
@@ -369,7 +377,7 @@ class SnapshotFolder:
         return self.names.get((referred, str(tree)), tree)
 
     def _rename_url(self, text: str) -> str:
-        """Replace IDs by names."""
+        """Replace IDs in a URL by names."""
         path, separator, query = text.partition("?")
         parts = path.split("/")
         for index, (list_name, part) in enumerate(pairwise(parts), 1):
@@ -391,7 +399,7 @@ def _brief(value: Any) -> str:
 
 
 def _parsed(name: str, answer: Any) -> Any:
-    """Parse CSV lines, or LaTeX and BibTeX figures."""
+    """Parse the lines of CSV, and find the numbers in LaTeX and BibTeX."""
     if not isinstance(answer, str):
         return answer
     if name.endswith(".csv"):
@@ -453,13 +461,13 @@ class SnapshotComparison:
     def _is_equal(self, old: Any, new: Any) -> bool:
         if isinstance(old, float) and isinstance(new, float):
             return isclose(old, new, rel_tol=self.tolerance)
-        # In Python 1 == 1.0 == True.
+        # With the type, because in Python 1 == 1.0 == True.
         return (type(old), old) == (type(new), new)
 
     def _dicts(
         self, old: Document, new: Document, field: str, path: str
     ) -> Iterator[Difference]:
-        # A file's keys are queries of one kind of difference.
+        # The keys of a file are queries, whose differences are counted together.
         is_file = field == _endpoint(path)
         for key in sorted((old.keys() | new.keys()) - self.ignored):
             subfield = field + ("?" if is_file else f".{key}")
@@ -505,7 +513,7 @@ class SnapshotComparison:
             )
 
     def _rows(self, rows: list[Any]) -> Document | None:
-        """Return rows by identity, if unique."""
+        """Return rows by their identifying fields; None if these are not unique."""
         if not rows or not all(isinstance(row, dict) for row in rows):
             return None
         by_key = {self.new.key(row): row for row in rows}
@@ -513,13 +521,13 @@ class SnapshotComparison:
 
 
 def _endpoint(name: str) -> str:
-    """Return a file's name without its study."""
+    """Return the name of a file without the study."""
     parts = name.split("/")
     return parts[-1] if len(parts) == 3 and "{" not in name else name
 
 
 def _change(old: Any, new: Any) -> str:
-    """Describe a change of code or type."""
+    """Describe a change by its codes (short texts), or else by its types."""
     values = (old, new)
     are_codes = all(value is None or isinstance(value, str | bool) for value in values)
     if are_codes and all(len(str(value)) < 40 for value in values):

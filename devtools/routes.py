@@ -1,11 +1,11 @@
-"""Routes of the dashboard outside Django."""
+"""The routes of the dashboard, for tools that run without a configured Django."""
 
 import os
 from unittest.mock import patch
 
 import django
 
-# No connection is needed.
+# Values that satisfy the settings; no connection is opened.
 SETTINGS = {
     "DJANGO_SETTINGS_MODULE": "config.settings",
     "SECRET_KEY": "unused",

@@ -31,7 +31,7 @@ VARIANTS: Final[dict[str, dict[str, Any]]] = {
     "dark": {"viewport": {"width": 1440, "height": 1000}, "color_scheme": "dark"},
     "phone": {"viewport": {"width": 320, "height": 640}},
 }
-# Names of IDs in URLs, the pages that contain them, and their patterns.
+# Names of IDs in URLs, pages on which they can be found, and patterns that find them.
 IDS: Final = (
     ("cell", f"{XEN}compare/", r"/cells/(\d+)/"),
     ("native", f"{XEN}compare/", r"/cells/(\d+)/"),
@@ -133,13 +133,13 @@ def find_ids(context: BrowserContext) -> dict[str, str]:
 def take_screenshot(
     context: BrowserContext, url: str, path: Path, *, full_page: bool
 ) -> Iterator[str]:
-    """Wait for all charts; yield problems of the page."""
+    """Take a screenshot when all charts are drawn; yield problems of the page."""
     page = context.new_page()
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(url)
     charts = page.locator("[data-chart]")
-    # Charts are drawn when visible.
+    # Charts are drawn when they become visible.
     for index in range(charts.count()):
         charts.nth(index).scroll_into_view_if_needed()
         page.wait_for_function(CHARTS_DRAWN, arg=index)

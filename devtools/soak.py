@@ -1,7 +1,7 @@
-"""`make soak`: half an hour of limited load, and the memory of each process group.
+"""`make soak`: measure the memory of process groups in half an hour of limited load.
 
-After the first minutes no group may grow (PSS: shared memory is counted once).
-PostgreSQL's shared buffers are printed without a limit. ``--control`` adds a growing
+After the first minutes no group may grow. Shared memory is counted once (PSS).
+PostgreSQL's shared buffers are printed, but not limited. ``--control`` adds a growing
 process, which must be found.
 """
 
@@ -34,8 +34,8 @@ CELLS: Final = 40
 UPLOADS_PER_S, PAGES_PER_S = 4.0, 6.0
 STEPS: Final = 30
 SETTLED_SHARE: Final = 5 / 30
-"""Initial share of the time in which the product may grow."""
-# Allowed noise, and relative growth.
+"""The first share of the time, in which the product may grow."""
+# Later growth that is tolerated: in MiB, and relative to the group.
 NOISE_MIB: Final = 24.0
 NOISE_SHARE: Final = 0.05
 SHARED: Final = "shared buffers"
@@ -50,7 +50,7 @@ while True:
 
 @dataclass(frozen=True)
 class MemoryGrowth:
-    """In MiB, after the first minutes and at the end."""
+    """The memory of a process group in MiB, after the first minutes and at the end."""
 
     group: str
     settled: float
@@ -62,10 +62,10 @@ class MemoryGrowth:
 
 
 def memory_growth(readings: Sequence[Mapping[str, float]]) -> list[MemoryGrowth]:
-    """Return each group's growth after the first minutes, from equal steps.
+    """Return each group's growth after the first minutes, from equidistant readings.
 
-    The first and last fifth are averaged: a single reading may catch a page in
-    progress.
+    The first and the last fifth of the readings are averaged, because a single reading
+    may be made while a page is computed.
     """
     settled = readings[round(len(readings) * SETTLED_SHARE) :]
     count = max(1, len(settled) // 5)
@@ -81,7 +81,7 @@ def memory_growth(readings: Sequence[Mapping[str, float]]) -> list[MemoryGrowth]
 
 
 def memory_by_group(processes: Iterable[psutil.Process]) -> dict[str, float]:
-    """Return current MiB by group."""
+    """Return the present memory of each process group in MiB."""
     groups: dict[str, float] = defaultdict(float)
     for process in processes:
         try:
@@ -89,7 +89,7 @@ def memory_by_group(processes: Iterable[psutil.Process]) -> dict[str, float]:
         except (psutil.NoSuchProcess, psutil.AccessDenied):
             continue
         if group == "postgres":
-            # Private, and a share of common memory.
+            # Private memory, and apart from it a share of common memory.
             groups[SHARED] += (memory.pss - memory.uss) / 2**20
             groups[group] += memory.uss / 2**20
         else:
@@ -100,7 +100,10 @@ def memory_by_group(processes: Iterable[psutil.Process]) -> dict[str, float]:
 def _load(
     running: Product, pages: Sequence[str], seed: int, end: float
 ) -> Counter[int]:
-    """Upload and read steadily until the end; return statuses."""
+    """Start to upload and read steadily until ``end``.
+
+    Return the counts of response statuses, which grow until then.
+    """
     statuses: Counter[int] = Counter()
 
     def send() -> None:
@@ -132,7 +135,10 @@ def soak(
     minutes: float,
     extra: Sequence[psutil.Process] = (),
 ) -> tuple[list[MemoryGrowth], int]:
-    """Return growth and number of errors; ``extra`` processes are measured too."""
+    """Put load on a product; return the growth of memory and the number of errors.
+
+    ``extra`` processes are measured, too.
+    """
     client = running.client()
     slug = temporary_product.upload_reference(running, most=200)
     client.create_study({"slug": STUDY, "title": "Soak", "visibility": "public"})

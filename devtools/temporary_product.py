@@ -1,4 +1,4 @@
-"""Temporary products, requests, load and exit codes for this folder's tools."""
+"""What the tools in this folder share: temporary products, requests, load, options."""
 
 import argparse
 import http.client
@@ -36,7 +36,7 @@ OTHER_LAB = "other-lab"
 
 @dataclass(frozen=True)
 class HttpResponse:
-    """``status`` is 0 without a response; header names are lower case."""
+    """A response; ``status`` is 0 without one. Names of headers are in lower case."""
 
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -67,7 +67,7 @@ def send_request(
 
 @contextmanager
 def temporary_folder(name: str) -> Iterator[Path]:
-    """Yield a folder that PostgreSQL's account may enter."""
+    """Yield a folder that is deleted afterwards; PostgreSQL's account may enter it."""
     folder = Path(tempfile.mkdtemp(prefix=f"virtlab-{name}-"))
     folder.chmod(0o755)
     try:
@@ -90,7 +90,7 @@ def running_product(var: Path, **environment: Any) -> Iterator[Product]:
 
 @contextmanager
 def database(var: Path) -> Iterator["psycopg.Connection[Any]"]:
-    """Connect as superuser."""
+    """Connect to the database of a running product as superuser."""
     with EmbeddedServers(VarFolder(var)).postgres.connect(
         user="postgres", database="virtlab"
     ) as connection:
@@ -98,7 +98,7 @@ def database(var: Path) -> Iterator["psycopg.Connection[Any]"]:
 
 
 def upload(running: Product, run: Mapping[str, Any], *, timeout_s: float = 30) -> int:
-    """Return the status, or 0 without a response."""
+    """Upload a run; return the status of the response, 0 without one."""
     token = (running.var / "upload-token").read_text().strip()
     headers = {"Authorization": f"Token {token}", "Content-Type": "application/json"}
     sent: dict[str, Any] = {"method": "POST", "headers": headers}
@@ -109,6 +109,7 @@ def upload(running: Product, run: Mapping[str, Any], *, timeout_s: float = 30) -
 
 
 def command(var: Path, *words: str) -> str:
+    """Run a command on a product's database; return its output, raise RuntimeError."""
     process = subprocess.run(
         [sys.executable, "-m", "running.management_command", *words],
         cwd=ROOT,
@@ -132,7 +133,7 @@ def wait_until(is_done: Callable[[], object], timeout_s: float) -> bool:
 
 
 def upload_reference(running: Product, most: int) -> str:
-    """Upload ``most`` runs of the first published study; return its slug."""
+    """Upload up to ``most`` runs of the first published study; return its slug."""
     study, client = next(iter(reference_studies())), running.client()
     create_reference_study(client, study)
     for _ in client.upload(list(islice(study.runs, most))):
@@ -142,7 +143,7 @@ def upload_reference(running: Product, most: int) -> str:
 
 
 def document(study: str, host: str, value: float, **changes: Any) -> dict[str, Any]:
-    """Return an upload with one native sample; keywords replace fields."""
+    """Return an upload with one native sample; keyword arguments replace fields."""
     return {
         "key": str(uuid.uuid4()),
         "study": study,
@@ -167,13 +168,13 @@ def document(study: str, host: str, value: float, **changes: Any) -> dict[str, A
 
 
 def percentile(values: list[float], share: float) -> float:
-    """Return the smallest value that this share does not exceed."""
+    """Return the value below which this share of the values lies; 0 without values."""
     ordered = sorted(values)
     return ordered[min(int(share * len(ordered)), len(ordered) - 1)] if ordered else 0.0
 
 
 def arguments(text: str | None, control: str, **defaults: float) -> argparse.Namespace:
-    """Parse ``--control`` and an option per default."""
+    """Parse ``--control`` (described by ``control``), and an option per default."""
     parser = argparse.ArgumentParser(description=text)
     for name, default in defaults.items():
         parser.add_argument(f"--{name}", type=type(default), default=default)
@@ -182,7 +183,7 @@ def arguments(text: str | None, control: str, **defaults: float) -> argparse.Nam
 
 
 def exit_code_for(*, is_good: bool, control: bool, is_found: bool) -> int:
-    """Print whether the errors of ``--control`` were found."""
+    """Return the exit code; with ``control``, planted errors must have been found."""
     if not control:
         return 0 if is_good else 1
     print("the control was found" if is_found else "THE CONTROL WAS NOT FOUND")
@@ -191,7 +192,7 @@ def exit_code_for(*, is_good: bool, control: bool, is_found: bool) -> int:
 
 @dataclass(frozen=True)
 class LoadResult:
-    """Responses per second, and 99th percentile in ms."""
+    """Responses per second, and the 99th percentile of their times in ms."""
 
     per_s: float
     p99_ms: float
@@ -199,7 +200,7 @@ class LoadResult:
 
 
 def send(url: str, token: str, bodies: Sequence[bytes], clients: int = 4) -> LoadResult:
-    """Send each body once in parallel; raise RuntimeError on a refusal."""
+    """POST each body once, from parallel clients; raise RuntimeError on a refusal."""
     waiting, times = list(reversed(bodies)), []
     problems: list[str] = []
     parts = urlsplit(url)
@@ -236,14 +237,14 @@ def send(url: str, token: str, bodies: Sequence[bytes], clients: int = 4) -> Loa
 
 
 class CpuTime:
-    """CPU time of a product since the start."""
+    """The CPU time of a product's processes since this object was created."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
         self.before = self._now()
 
     def used(self) -> dict[str, float]:
-        """Return seconds by part."""
+        """Return the CPU seconds of each process group."""
         now = self._now()
         parts: dict[str, float] = {}
         for key, (part, seconds) in now.items():

@@ -180,7 +180,7 @@ def last_lines(log: Path | None, count: int = 5) -> str:
 
 
 def rotate_log(log: Path, move: Callable[[str, str], None] = os.replace) -> None:
-    """Rename a large log that is not open to ``.1``, and ``.1`` to ``.2``, and so on."""
+    """Rename a large log that is not open to ``.1``, ``.1`` to ``.2``, and so on."""
     if log.exists() and log.stat().st_size > MAX_LOG_BYTES:
         handler = RotatingFileHandler(log, backupCount=KEPT_LOGS, delay=True)
         handler.rotator = move

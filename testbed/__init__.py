@@ -1,5 +1,5 @@
-"""Real guests, a container and this machine, measured by the agent: `make testbed`."""
+"""`make testbed`: measure real guests, a container and this machine with the agent."""
 
 
 class TestbedError(Exception):
-    """The message has the remedy."""
+    """A reason why the testbed cannot run or go on; the message has the remedy."""

@@ -1,4 +1,4 @@
-"""Run a testbed: `python -m testbed [--short]`; see docs/testbed.md."""
+"""Run a testbed: `python -m testbed [--short]` (docs/testbed.md)."""
 
 import argparse
 import os
@@ -63,7 +63,7 @@ Which = Callable[[str], str | None]
 
 
 def main() -> int:
-    """Return 1 if a system failed."""
+    """Run the testbed; return 1 if a system failed."""
     parser = argparse.ArgumentParser(prog="testbed", description=__doc__)
     parser.add_argument("--short", action="store_true", help="only the minimum")
     parser.add_argument("--repetitions", type=int, default=0)
@@ -125,7 +125,7 @@ def _run_testbed(options: argparse.Namespace, environment: Mapping[str, str]) ->
             failures = _report_results(testbed, boots)
         finally:
             if options.record:
-                # Also if the run was interrupted.
+                # Written even if the testbed was interrupted.
                 uploads = list(proxy.uploads.values())
                 write_record(options.record, testbed.reader, options.study, uploads)
                 say(f"written: {options.record}, {len(uploads)} uploads")
@@ -212,7 +212,7 @@ def missing_packages(which: Which = shutil.which) -> list[str]:
 
 
 def can_mount() -> bool:
-    """Many containers forbid mounts."""
+    """Return whether mounts are allowed, which many containers forbid."""
     argv = ["unshare", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
     return subprocess.run(argv, capture_output=True).returncode == 0
 

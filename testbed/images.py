@@ -1,4 +1,7 @@
-"""The parts of guests, each built once per content: images, disks, jobs, the agent."""
+"""What guests need: images, disks, jobs (folders of files), and the packed agent.
+
+Images are built again only if their content changes.
+"""
 
 import hashlib
 import lzma
@@ -51,6 +54,7 @@ class Image:
 
 
 def own_sources(root: Path = Path("/etc/apt")) -> Path:
+    """Return the file of this machine's package sources, or raise TestbedError."""
     for path in (root / "sources.list.d/debian.sources", root / "sources.list"):
         if path.is_file() and path.read_text().strip():
             return path
@@ -80,7 +84,7 @@ def image_key(recipe: ImageRecipe, sources: Path) -> str:
 def build_image(
     recipe: ImageRecipe, folder: Path, sources: Path, say: Callable[[str], None]
 ) -> Image:
-    """Build the image unless it exists with the same key."""
+    """Return the image, built unless one with the same key exists."""
     image = Image(folder / f"{recipe.name}-{image_key(recipe, sources)}")
     if image.disk.is_file():
         return image
@@ -102,7 +106,7 @@ def build_image(
             subprocess.run(["gzip", "-dc", str(packed)], stdout=unpacked, check=True)
     argv = ["mke2fs", "-q", "-t", "ext4", "-d", str(unfinished.root)]
     _run([*argv, str(unfinished.disk), f"{recipe.disk_mib}M"], log, {})
-    # The unfinished folder has a dot instead of a dash.
+    # The pattern does not match the unfinished folder, whose name has a dot.
     for old in folder.glob(f"{recipe.name}-*"):
         shutil.rmtree(old)
     unfinished.folder.rename(image.folder)
@@ -110,11 +114,14 @@ def build_image(
 
 
 def unpacked_kernel(kernel: bytes) -> bytes:
-    """Return an ELF file; unpacking xz here halves an emulated boot."""
+    """Return the kernel as an ELF file.
+
+    An emulated processor would need half of the boot to unpack xz.
+    """
     start = kernel.find(XZ)
     if start < 0:
         return kernel
-    # The following bytes belong to the boot loader.
+    # Bytes after the end of xz belong to the boot loader, and are ignored.
     return lzma.LZMADecompressor().decompress(kernel[start:])
 
 
@@ -128,7 +135,7 @@ def _fill(recipe: ImageRecipe, image: Image, sources: Path, log: Path) -> None:
 
 
 def _run(argv: list[str], log: Path, environment: dict[str, str]) -> None:
-    # Debian's ordinary users lack the folder of mke2fs.
+    # The PATH of ordinary users of Debian lacks the folder of mke2fs.
     path = os.pathsep.join([*os.get_exec_path(), "/usr/sbin", "/sbin"])
     with log.open("ab") as file:
         process = subprocess.run(
@@ -147,7 +154,7 @@ def _run(argv: list[str], log: Path, environment: dict[str, str]) -> None:
 def write_job(
     folder: Path, start: str, copies: Mapping[str, Path], texts: Mapping[str, str]
 ) -> Path:
-    """Write a script, copied files and short texts to a new folder."""
+    """Write a job: a new folder with the script ``start``, copied files, and texts."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True, mode=0o700)
     for name, source in copies.items():
@@ -159,7 +166,10 @@ def write_job(
 
 
 def write_disk(folder: Path) -> Path:
-    """Write a tar of whole sectors, for use as a disk."""
+    """Write the files of a folder to a tar archive, which is used as a disk.
+
+    GNU tar archives consist of whole sectors.
+    """
     path = folder.with_suffix(".tar")
     with tarfile.open(path, "w", format=tarfile.GNU_FORMAT) as archive:
         for file in sorted(folder.iterdir()):
@@ -170,13 +180,13 @@ def write_disk(folder: Path) -> Path:
 
 
 def write_raw_disk(path: Path) -> Path:
-    """Write a fully allocated file system."""
+    """Write a file with an empty file system, all of it allocated on the disk."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
         for _ in range(RAW_MIB):
             file.write(bytes(1024 * 1024))
         os.fsync(file.fileno())
-    # Discarded zeros would not be allocated on this machine's disk.
+    # nodiscard, because discarded blocks would no longer be allocated.
     features = "nodiscard,lazy_itable_init=0,lazy_journal_init=0"
     argv = ["mke2fs", "-q", "-F", "-t", "ext4", "-E", features, str(path)]
     _run(argv, path.with_suffix(".log"), {})

@@ -1,4 +1,4 @@
-"""Programs with timed logs; all programs are stopped."""
+"""Programs whose output is logged with times, and reports in their output."""
 
 import math
 import os
@@ -74,7 +74,10 @@ class LoggedProgram:
         self.new.put(None)
 
     def follow(self) -> Iterator[ConsoleLine]:
-        """Raise TimeoutError at ``deadline_s``."""
+        """Yield the lines of the program until it ends.
+
+        Raise TimeoutError at ``deadline_s`` (monotonic time).
+        """
         while True:
             left_s = self.deadline_s - time.monotonic()
             try:
@@ -89,7 +92,7 @@ class LoggedProgram:
             yield line
 
     def wait_for_line(self, text: str, within_s: float) -> None:
-        """Read until a line is ``text``; raise TestbedError on end or time-out."""
+        """Read until a line is ``text``; raise TestbedError if none is in time."""
         self.deadline_s = time.monotonic() + within_s
         try:
             if any(line.text == text for line in self.follow()):
@@ -100,7 +103,7 @@ class LoggedProgram:
         raise TestbedError("\n".join([f"{self.log.stem} {end}.", *self.last_lines()]))
 
     def last_lines(self, count: int = LAST_LINES) -> list[str]:
-        """Include the path of the log."""
+        """Return the path of the log and its last lines, for a message."""
         last = [line.text for line in self.lines[-count:]]
         return [f"  the end of {self.log}:", *(f"    {text}" for text in last)]
 
@@ -113,7 +116,7 @@ class LoggedProgram:
         return self._process.poll()
 
     def stop(self) -> None:
-        """Send SIGTERM to the program and its children first."""
+        """Stop the program and its children, first by SIGTERM, then by SIGKILL."""
         for number, timeout_s in (
             (signal.SIGTERM, STOP_TIMEOUT_S),
             (signal.SIGKILL, STOP_TIMEOUT_S),
@@ -136,9 +139,9 @@ class LoggedProgram:
 
 @dataclass(frozen=True)
 class ClockCheck:
-    """The same work timed by this machine, the time server and the system.
+    """The same work timed by this machine, by the time server and by the system.
 
-    ``truth_s`` is exact within ``bound_s``.
+    ``truth_s`` is the time of this machine, exact within ``bound_s``.
     """
 
     truth_s: float
@@ -161,7 +164,7 @@ class ClockCheck:
 
 @dataclass
 class ConsoleReport:
-    """The results of one system's console."""
+    """What one system has reported on its console."""
 
     up_s: float
     done_s: float | None = None
@@ -169,7 +172,10 @@ class ConsoleReport:
 
 
 def read_console(lines: Iterable[ConsoleLine]) -> dict[str, ConsoleReport]:
-    """Parse a console, on which systems report one after another. PURE."""
+    """Return the reports on a console by system. PURE.
+
+    Systems report one after another.
+    """
     reports: dict[str, ConsoleReport] = {}
     moments: dict[str, float] = {}
     report = None
@@ -181,8 +187,8 @@ def read_console(lines: Iterable[ConsoleLine]) -> dict[str, ConsoleReport]:
         # Skip an incomplete check.
         elif (times := _TIMES.search(line.text)) and report and len(moments) == 4:
             external_s, local_s = (int(text) / 1e6 for text in times.groups())
-            # Inner lines are the minimum, outer lines the maximum of the time between
-            # the stamps.
+            # The time between the stamps is at least that between the two inner lines,
+            # and at most that between the two outer lines.
             upper_s = moments["closes"] - moments["opens"]
             lower_s = moments["ends"] - moments["begins"]
             truth_s, bound_s = (upper_s + lower_s) / 2, (upper_s - lower_s) / 2

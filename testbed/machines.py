@@ -1,6 +1,6 @@
 """Commands that start machines, and the shell scripts that guests run. PURE.
 
-Scripts report by lines on the console that begin with `lab:`. Only `lab: NAME is done`
+Scripts print lines on the console that begin with `lab:`. Only `lab: NAME is done`
 shows that a system has completed all its work.
 """
 
@@ -11,7 +11,8 @@ from typing import Final
 
 from testbed.schedule import FOLDER
 
-# Scripts use the name eth0; with -no-reboot a panic ends QEMU.
+# The network card gets the name eth0, which scripts use. A kernel panic reboots, and
+# with -no-reboot that ends QEMU.
 KERNEL_ARGUMENTS: Final = "net.ifnames=0 quiet panic=-1"
 SVM: Final = "qemu64,+svm,+npt"  # `max` crashes Xen's dom0
 XEN_ARGUMENTS: Final = "console=com1 com1=115200,8n1 dom0_mem=768M loglvl=warning"
@@ -37,7 +38,7 @@ xenstore-write "$XENBUS_PATH/physical-device" "$(stat -L -c %t:%T "$device")" \\
 
 @dataclass(frozen=True, kw_only=True)
 class QemuMachine:
-    """The first disk is the root, and ``raw`` is the measured disk."""
+    """A machine of QEMU; its first disk is the root, ``raw`` is the measured disk."""
 
     kernel: str
     initrd: str
@@ -52,7 +53,10 @@ class QemuMachine:
 
 
 def qemu_command(machine: QemuMachine) -> list[str]:
-    """Use one processor, and do not write to the root disk."""
+    """Return the command of a machine with one processor.
+
+    Changes of its disks are discarded, except of the measured one.
+    """
     argv = ["qemu-system-x86_64", "-machine", "q35", "-accel", machine.accel]
     argv += ["-cpu", machine.cpu, "-smp", "1", "-m", str(machine.memory_mib)]
     argv += ["-nodefaults", "-nographic", "-no-reboot", "-serial", "stdio"]
@@ -106,7 +110,10 @@ def container_command(root: str, job: str) -> list[str]:
 
 
 def chroot_command(root: str, job: str) -> list[str]:
-    """Run natively in the guests' root, with private mounts."""
+    """Return a command that runs a job natively in the guests' root file system.
+
+    Its mounts are private.
+    """
     steps = [
         f"mount --bind {shlex.quote(root)} {shlex.quote(root)}",
         f"cd {shlex.quote(root)}",
@@ -123,7 +130,7 @@ def chroot_command(root: str, job: str) -> list[str]:
 
 @dataclass(frozen=True)
 class GuestNetwork:
-    """A guest's address, and its raw disk."""
+    """A guest's address and gateway, and its measured disk; "" without one."""
 
     address: str = ""
     gateway: str = ""
@@ -132,7 +139,7 @@ class GuestNetwork:
 
 @dataclass(frozen=True)
 class GuestEnrolment:
-    """The agent's enrolment, with addresses as its system sees them."""
+    """The agent's enrolment, with addresses at which the guest reaches the servers."""
 
     server: str
     time_server: str
@@ -146,7 +153,7 @@ def measuring_script(
     enrolment: GuestEnrolment,
     commands: Sequence[Sequence[str]],
 ) -> str:
-    """Enroll, check the clock and measure."""
+    """Return a script that enrolls the agent, checks the clock, and measures."""
     enroll = ["enroll", "--server", enrolment.server, "--token", "-"]
     enroll += ["--study", enrolment.study, "--host", enrolment.machine]
     enroll += ["--time-server", enrolment.time_server]
@@ -159,7 +166,7 @@ def measuring_script(
     if network.address:
         setup = _interface("eth0", network)
         setup.append(f"python3 clock.py set {enrolment.time_server}")
-    # Through a pipe the agent prints progress as lines.
+    # Through a pipe, the agent prints its progress as lines.
     return "\n".join(
         [
             "{",
@@ -184,6 +191,7 @@ def _interface(name: str, network: GuestNetwork) -> list[str]:
 
 
 def kvm_host_script(machine: QemuMachine) -> str:
+    """Return a script that runs a machine with KVM."""
     return "\n".join(
         [
             "cd /run/job",
@@ -196,7 +204,7 @@ def kvm_host_script(machine: QemuMachine) -> str:
 
 
 def xen_host_script(guests: Sequence[tuple[str, str]]) -> str:
-    """Run guests in turn in a dom0 without systemd."""
+    """Return a script that runs guests one after another, in a dom0 without systemd."""
     starts = [
         line
         for name, kind in guests

@@ -20,8 +20,8 @@ from testbed.schedule import (
 )
 
 READ_TIMEOUT_S: Final = 180
-# Minimum error of the wrong clock and maximum error of the time server
-# (docs/testbed.md).
+# The smallest relative error that the wrong clock must have, and the largest one that
+# the time server may have (docs/testbed.md).
 WRONG_CLOCK_LIMIT: Final = 0.1
 TIME_SERVER_LIMIT: Final = 0.02
 VERDICTS: Final = ("slower", "faster", "equivalent")
@@ -42,7 +42,7 @@ _WRONG_CLOCK_SYSTEM: Final = WRONG_CLOCK.systems[0].name
 
 @dataclass
 class SystemResults:
-    """The server's results of one system."""
+    """What the server has stored of one system."""
 
     expected: int = 0
     parsed: int = 0
@@ -52,7 +52,10 @@ class SystemResults:
 
 
 def wait_until_parsed(client: Client, study: str) -> None:
-    """Wait while the server progresses."""
+    """Wait until the server has processed and checked all uploads.
+
+    Raise TestbedError if it makes no progress for `READ_TIMEOUT_S`.
+    """
     least, deadline_s = None, 0.0
     while pending := _pending(client, study):
         if least is None or pending < least:
@@ -90,7 +93,7 @@ def system_results(
             )
     names = {system_note(TestSystem(name=name)): name for name in results}
     for run in client.get_all("runs/", study=study):
-        # A plan's runs have no note of the testbed.
+        # Runs of a plan have no note of the testbed, so their slot identifies them.
         name = names.get(run["note"], f"slot-{run['slot']}")
         if name in results and run["status"] == "parsed":
             results[name].parsed += 1
@@ -116,9 +119,9 @@ def _is_of(cell: dict[str, Any], name: str) -> bool:
 class ComparisonSummary:
     single: int
     native: int
-    """Native cells; ``single`` of them have one figure (not two speeds)."""
+    """The number of native cells; ``single`` of them have one figure (not two)."""
     verdicts: Mapping[str, tuple[int, int]]
-    """By component: ratios with a verdict, and all ratios."""
+    """The number of ratios with a verdict and of all ratios, by component."""
 
     def lines(self) -> list[str]:
         share = self.single / self.native if self.native else 0.0
@@ -165,7 +168,7 @@ def result_problems(
                 f"{system.name}: {result.parsed} of {result.expected} results are "
                 "readable on the server."
             )
-        # These share this machine's kernel and see its outer layers.
+        # These systems share this machine's kernel, so they see its outer layers.
         outer = host_layers if system.name in _LOCAL_SYSTEMS else ()
         if result.layers - {(*outer, *system.detectable_layers)}:
             problems.append(f"{system.name}: the agent detected {_layers(result)}.")

@@ -1,4 +1,4 @@
-"""One testbed: its images, its study, and its boots."""
+"""The boots of a testbed."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -32,7 +32,7 @@ from testbed.schedule import (
     system_note,
 )
 
-# Five times what a quiet machine needs to enroll and check its clock, and for a round.
+# Five times what a quiet machine needs: to enroll and check the clock, and for a round.
 ENROL_TIMEOUT_S: Final = 90
 ROUND_TIMEOUT_S: Final = 120
 # A machine that boots slowly also measures slowly. At first, a machine is assumed to be
@@ -40,19 +40,19 @@ ROUND_TIMEOUT_S: Final = 120
 TIMEOUT_FACTOR: Final = 6
 INITIAL_SLOWDOWN: Final = 2.0
 MIN_TIMEOUT_S: Final = 20
-# An instruction counts as 64 ns, over forty times its duration. With 32 ns the clock
-# was right by chance where QEMU had a fourteenth of a processor.
+# The guest's clock counts instructions as 64 ns each, over forty times their duration.
+# With 32 ns, the clock was right by chance where QEMU got a fourteenth of a processor.
 ICOUNT: Final = ("-icount", "shift=6,sleep=on")
 GUEST_NETWORK: Final = GuestNetwork("10.0.2.15", "10.0.2.2", "/dev/vdc")
-# For the KVM guest too, 10.0.2.2 must be this machine.
+# Another network, so that 10.0.2.2 is this machine for the KVM guest, too.
 NESTED_NETWORK: Final = GuestNetwork("10.0.3.15", "10.0.3.2", "/dev/vdc")
-# dom0 has .15; Xen's guests use .16 one after another.
+# dom0 has .15. The guests of Xen run one after another and use .16.
 XEN_NETWORK: Final = GuestNetwork("10.0.2.16", "10.0.2.2", "/dev/xvdc")
 
 
 @dataclass
 class Testbed:
-    """Common properties of all boots, and their outcomes."""
+    """What all boots have in common, and their outcomes."""
 
     folder: Path
     agent: Path
@@ -73,7 +73,7 @@ class Testbed:
     seconds: dict[str, float] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
     slowdown: float = INITIAL_SLOWDOWN
-    """Largest boot time so far, relative to a quiet machine."""
+    """The longest boot so far, relative to a boot on a quiet machine."""
 
     def run_boot(self, boot: ScheduledBoot) -> None:
         try:
@@ -176,7 +176,10 @@ class Testbed:
         }
 
     def _plan_arguments(self, boot: ScheduledBoot) -> dict[str, list[str]]:
-        """Plan a co-run for the system that was also measured alone."""
+        """Plan a co-run of the system that was also measured alone.
+
+        Return the agent's arguments by slot; raise TestbedError if no run was stored.
+        """
         slots = boot.systems
         note = system_note(TestSystem(name="qemu"))
         runs = self.reader.get_all("runs/", study=self.study)
@@ -189,7 +192,7 @@ class Testbed:
             self.study, system_id, len(slots), boot.repetitions, self.slowdown
         )
         number = str(self.client.request("POST", "plans/", plan)["id"])
-        # The slots are compared with the single guest of this session.
+        # In the same session, so that slots are compared with the single guest.
         words = ["plan", number, "--session", boot.session_name]
         words += ["--system", str(system_id), "--as"]
         return {slot.name: [*words, slot.name] for slot in slots}

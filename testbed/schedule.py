@@ -1,7 +1,7 @@
 """The systems of a testbed, their boots, and the agent's arguments. PURE.
 
-Workloads are small: an emulated processor is ten to twenty times slower than a real
-one.
+Workloads are small, because an emulated processor is ten to twenty times slower than a
+real one.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,11 +17,11 @@ SYSBENCH: Final = ("cpu", "memory")
 WRONG_CLOCK_KERNELS: Final = ("virtlab-linpack",)
 SIZES: Final = "500"
 FOLDER: Final = "disk"
-# A run is the unit of replication. In the recorded testbed, three and one gave the same
-# share of single figures (docs/testbed.md).
+# Runs are repeated instead. In the recorded testbed, one and three iterations gave the
+# same share of cells with a single figure (docs/testbed.md).
 ITERATIONS: Final = 1
-# Each boot would pay for a warm-up round. The kernels warm up themselves, and the
-# guests' script runs sysbench once to read it from the disk.
+# No warm-up round, which would cost time in each boot: the kernels warm up themselves,
+# and the guests' script runs sysbench once to read it from the disk.
 TOOL_ARGUMENTS: Final = (
     *("--warm-up", "0", "--order", "random"),
     *("--seconds", "1", "--sizes", SIZES),
@@ -33,7 +33,7 @@ SESSIONS: Final = 3  # the minimum to separate sessions from chance (docs/method
 
 @dataclass(frozen=True, kw_only=True)
 class TestSystem:
-    """A system that one agent measures, with the layers that it can detect."""
+    """A system that one agent measures; it may not be able to detect all layers."""
 
     name: str
     layers: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class TestSystem:
 
 @dataclass(frozen=True, kw_only=True)
 class BootSetup:
-    """A process (three processes of the trio) and its boot time on a quiet machine."""
+    """How to boot one or more systems; ``expected_s`` is the time on a quiet machine."""
 
     kind: str
     systems: tuple[TestSystem, ...]
@@ -123,7 +123,7 @@ WRONG_CLOCK_REPETITIONS: Final = 2
 
 @dataclass(frozen=True)
 class ScheduledBoot:
-    """A boot at its position in the schedule."""
+    """A boot in a session; each measurement is repeated ``repetitions`` times."""
 
     setup: BootSetup
     repetitions: int
@@ -143,8 +143,9 @@ def boot_schedule(
 ) -> list[ScheduledBoot]:
     """Return the boots of all sessions, each session in a random order.
 
-    Systems without a boot are measured twice with half their repetitions; trio and liar
-    once.
+    In each session, systems that need no boot are measured twice, each time with half
+    of the repetitions. The trio (three guests at once) and the liar (a guest with a
+    wrong clock) are measured only in the first session.
     """
     schedule: list[ScheduledBoot] = []
     for session in range(1, sessions + 1):
@@ -174,7 +175,7 @@ def boot_schedule(
 def select_boots(
     boots: Iterable[ScheduledBoot], kinds: Sequence[str]
 ) -> list[ScheduledBoot]:
-    """Raise TestbedError for an unknown kind."""
+    """Return the boots of these kinds; raise TestbedError for an unknown kind."""
     if unknown := sorted(set(kinds) - set(KINDS)):
         raise TestbedError(
             f"There is no {', '.join(unknown)} in the testbed. "
@@ -184,7 +185,7 @@ def select_boots(
 
 
 def expected_runs(system: TestSystem, repetitions: int) -> int:
-    """Count the runs of one boot."""
+    """Return the number of runs of a system in one boot."""
     return repetitions * (len(_kernels(system)) + len(SYSBENCH))
 
 
@@ -193,7 +194,7 @@ def _kernels(system: TestSystem) -> tuple[str, ...]:
 
 
 def system_note(system: TestSystem) -> str:
-    """Identify a system's runs."""
+    """Return the note by which the runs of a system are found on the server."""
     return f"make lab: {system.name}"
 
 
@@ -205,7 +206,7 @@ def run_arguments(
     host_layers: tuple[str, ...],
     versions: dict[str, str],
 ) -> list[str]:
-    """``peer`` is the other end of the network."""
+    """Return the agent's arguments; ``peer`` is the other end of network tests."""
     words = ["run", *_kernels(system), f"sysbench:{','.join(SYSBENCH)}"]
     words += ["--repetitions", str(boot.repetitions), *TOOL_ARGUMENTS, "--peer", peer]
     words += ["--iterations", str(ITERATIONS)]
@@ -216,7 +217,7 @@ def run_arguments(
 def system_arguments(
     system: TestSystem, host_layers: tuple[str, ...], versions: dict[str, str]
 ) -> list[str]:
-    """The agent cannot detect outer layers and versions."""
+    """Return arguments with what the agent cannot detect: outer layers and versions."""
     if not system.layers:
         return ["--hypervisor", "native"]
     words = ["--option", f"layers={' > '.join((*host_layers, *system.layers))}"]
@@ -230,7 +231,7 @@ def system_arguments(
 def plan_document(
     study: str, system: int, slots: int, repetitions: int, slowdown: float
 ) -> dict[str, Any]:
-    """Guests run LINPACK at once; ``slowdown`` extends times."""
+    """Return a plan in which guests run LINPACK at once; ``slowdown`` extends times."""
     linpack = {"sizes": SIZES, "iterations": ITERATIONS}
     return {
         "study": study,

@@ -1,4 +1,4 @@
-"""The Virtlab server of a testbed, given or its own, with a recording proxy."""
+"""The Virtlab server of a testbed, and a proxy that records uploads."""
 
 import gzip
 import json
@@ -30,7 +30,7 @@ from testbed.machines import chroot_command
 
 READY_TIMEOUT_S: Final = 900
 LAST_LINES: Final = 20  # covers the log excerpt of Virtlab
-# Facts that do not describe the machine.
+# Detected facts that do not describe the machine.
 TRANSIENT_FACTS: Final = ("platform", "evidence", "agent", "steal")
 
 TITLE: Final = "Native, container, QEMU, KVM and Xen on one machine, emulated"
@@ -46,7 +46,7 @@ ORDER: Final = (
     "In each of {sessions} sessions the guests were booted again, with systems and "
     "programs in random order (seed {seed}); the machine was not rebooted in between."
 )
-# RFC 2544 reserves this network for benchmarks.
+# Addresses of a network that RFC 2544 reserves for benchmarks.
 HOST_ADDRESS: Final = "198.18.0.1"
 PEER_ADDRESS: Final = "198.18.0.2"
 PORT: Final = 5099
@@ -54,7 +54,7 @@ PEER_TIMEOUT_S: Final = 20.0
 _IN_NAMESPACE: Final = "in the network namespace"
 
 TIMEOUT_S: Final = 120
-# The server answers only to its own names, so Host is omitted.
+# Headers to forward. Not Host, because the server answers only to its own names.
 FORWARDED_HEADERS: Final = (
     "Authorization",
     "Content-Type",
@@ -76,7 +76,7 @@ Upload = dict[str, Any]
 
 @dataclass(frozen=True)
 class TestServer:
-    """A server's URL, with a token for uploads and one for reading."""
+    """The URL of a server, and its tokens for uploads and for reading."""
 
     url: str
     token: str
@@ -85,7 +85,10 @@ class TestServer:
 
 @contextmanager
 def open_server(environment: Mapping[str, str], folder: Path) -> Iterator[TestServer]:
-    """Use SERVER, TOKEN and READ_TOKEN, or start a server."""
+    """Yield the server of SERVER, TOKEN and READ_TOKEN, or start one.
+
+    Raise TestbedError if the token is missing or the server does not start.
+    """
     if url := environment.get("SERVER"):
         token = environment.get("TOKEN", "")
         if not token:
@@ -98,8 +101,8 @@ def open_server(environment: Mapping[str, str], folder: Path) -> Iterator[TestSe
     program = LoggedProgram(
         [sys.executable, "-m", "running.supervisor"],
         folder / "product.log",
-        # The recorded testbed among the published studies may have a machine of the
-        # same name.
+        # Without the published studies: the recorded testbed is one of them, and may
+        # have a machine of the same name.
         {**environment, "PORT": str(port), "VAR": str(var), "LOAD_REFERENCE": "off"},
     )
     try:
@@ -146,7 +149,7 @@ def data_folder(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def machine_name(environment: Mapping[str, str] = os.environ) -> str:
-    """Return $MACHINE, or a name from the host name."""
+    """Return $MACHINE, or a name that is derived from the host name."""
     host_name = re.sub(r"[^a-z0-9]+", "-", platform.node().lower()).strip("-")
     return environment.get("MACHINE") or f"lab-{host_name or 'machine'}"[:50].rstrip(
         "-"
@@ -154,7 +157,7 @@ def machine_name(environment: Mapping[str, str] = os.environ) -> str:
 
 
 def detect_machine_facts(agent: Path, root: Path, folder: Path) -> dict[str, Any]:
-    """Run the agent in the guests' root."""
+    """Return the facts that the agent detects, run in the guests' root file system."""
     start = "cd /mnt && exec python3 virtlab-agent.pyz detect --json\n"
     job = write_job(folder / "jobs" / "detect", start, agent_job_files(agent), {})
     process = subprocess.run(
@@ -171,7 +174,10 @@ def detect_machine_facts(agent: Path, root: Path, folder: Path) -> dict[str, Any
 def create_study(
     server: TestServer, facts: dict[str, Any], slug: str, machine: str, order: str
 ) -> tuple[str, ...]:
-    """Create study and machine; return this machine's layers."""
+    """Create the study and the machine; return the layers of this machine.
+
+    Raise TestbedError if the study exists.
+    """
     layers = tuple(facts["platform"]["layers"])
     client = Client(server.url, server.token, retry_for_s=30)
     reader = Client(server.url, server.read_token, retry_for_s=30)
@@ -194,7 +200,7 @@ def create_study(
         }
     )
     stable = {name: facts[name] for name in facts if name not in TRANSIENT_FACTS}
-    # Facts of an earlier registration remain.
+    # If the machine was registered before with other facts, these remain.
     host = {"slug": machine, "title": "Lab machine", "facts": stable}
     try:
         client.register_host(host)
@@ -205,9 +211,9 @@ def create_study(
 
 
 def hypervisor_versions() -> dict[str, str]:
-    """Map layers to the versions on this machine."""
+    """Return the installed version of each layer, if the agent cannot detect it."""
     versions = {}
-    # The version's word in "QEMU emulator version 7.2.9 ...", "systemd 252 ...".
+    # The index of the version in "QEMU emulator version 7.2.9" and "systemd 252".
     for layer, argv, word in (
         ("qemu-tcg", ("qemu-system-x86_64", "--version"), 3),
         ("systemd-nspawn", ("systemd-nspawn", "--version"), 1),
@@ -220,7 +226,10 @@ def hypervisor_versions() -> dict[str, str]:
 
 @contextmanager
 def network_peer(kernel: Path, logs: Path) -> Iterator[str]:
-    """Raise TestbedError if the peer cannot be reached."""
+    """Run the other end of network tests in a network namespace; yield its address.
+
+    Raise TestbedError if it cannot be reached.
+    """
     name = f"vlab{os.getpid()}"[:15]
     steps = [
         f"echo {_IN_NAMESPACE}",
@@ -233,7 +242,8 @@ def network_peer(kernel: Path, logs: Path) -> Iterator[str]:
     argv = ["unshare", "--net", "sh", "-c", "; ".join(steps)]
     program = LoggedProgram(argv, logs / "peer.log")
     try:
-        # Before this line, the cable's other end would stay in this machine's network.
+        # Before this line, the other end of the cable would stay in this machine's
+        # network.
         program.wait_for_line(_IN_NAMESPACE, PEER_TIMEOUT_S)
         for words in (
             f"link add {name} type veth peer name peer netns {program.pid}",
@@ -249,12 +259,12 @@ def network_peer(kernel: Path, logs: Path) -> Iterator[str]:
         yield f"{PEER_ADDRESS}:{PORT}"
     finally:
         program.stop()
-        # It disappears with the namespace, but not immediately.
+        # The interface also disappears with the namespace, but not immediately.
         subprocess.run(["ip", "link", "delete", name], capture_output=True)
 
 
 def require_peer(host: str, port: int, within_s: float = PEER_TIMEOUT_S) -> None:
-    """Raise TestbedError now instead of timeouts later."""
+    """Raise TestbedError if the peer cannot be reached, instead of timeouts later."""
     try:
         socket.create_connection((host, port), within_s).close()
     except OSError as error:
@@ -266,7 +276,7 @@ def require_peer(host: str, port: int, within_s: float = PEER_TIMEOUT_S) -> None
 
 
 class RecordingProxy:
-    """A proxy that records uploads."""
+    """A proxy in front of the server that records successful uploads."""
 
     def __init__(self, server: str) -> None:
         self.server = server.rstrip("/")
@@ -274,7 +284,7 @@ class RecordingProxy:
         self._lock = threading.Lock()
 
     def record(self, path: str, body: bytes, encoding: str) -> None:
-        """Store uploaded runs by key."""
+        """Record the runs of an upload by key; ignore other requests."""
         if path not in UPLOAD_PATHS:
             return
         text = gzip.decompress(body) if encoding == "gzip" else body
@@ -286,7 +296,7 @@ class RecordingProxy:
     def forward(
         self, method: str, path: str, body: bytes | None, headers: dict[str, str]
     ) -> tuple[int, dict[str, str], bytes]:
-        """Return status, headers and body of the response."""
+        """Send a request to the server; return status, headers and body."""
         request = urllib.request.Request(self.server + path, body, headers)
         request.method = method
         try:
@@ -340,7 +350,7 @@ def _handler(proxy: RecordingProxy) -> type[BaseHTTPRequestHandler]:
         do_GET = do_POST = do_PATCH = _serve  # noqa: N815 - http.server's names
 
         def log_message(self, format: str, *args: Any) -> None:
-            """The console belongs to the guests."""
+            """Print nothing, because the console shows the guests."""
 
     return Handler
 
@@ -348,7 +358,7 @@ def _handler(proxy: RecordingProxy) -> type[BaseHTTPRequestHandler]:
 def write_record(
     path: Path, client: Client, study: str, uploads: Iterable[Upload]
 ) -> None:
-    """Write study, machine and uploads in a form that any installation can load."""
+    """Write study, machine and uploads to a file that any installation can load."""
     name = path.name.partition(".")[0]
     systems = {
         system["id"]: _with_values(system, SYSTEM_FIELDS)

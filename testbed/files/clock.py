@@ -3,8 +3,8 @@
     clock.py set ADDRESS             set the clock from the time server
     clock.py check ADDRESS SECONDS   work for this time by the guest's clock
 
-`check` prints a line before and after each of its two stamps, which bounds the time
-between them by another clock.
+`check` takes a stamp of both clocks before and after the work. It prints a line before
+and after each stamp, so that the clock of the console bounds the time between them.
 """
 
 import sys
@@ -30,7 +30,7 @@ def clock_error_s(address: str) -> float:
 
 
 def set_clock(address: str) -> None:
-    """Repeat until the clock is within the tolerance, or give up."""
+    """Set the clock, up to `ATTEMPTS` times, until it is within `TOLERANCE_S`."""
     first_s = error_s = clock_error_s(address)
     for _ in range(ATTEMPTS):
         time.clock_settime(time.CLOCK_REALTIME, time.time() - error_s)
