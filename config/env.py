@@ -93,7 +93,7 @@ class OidcProvider:
     secret: str
     name: str
     accounts: str
-    """Who gets an account: only people who are ``invited``, or ``everybody``."""
+    """People who get an account: ``invited`` ones only, or ``everybody``."""
     lab: str
     """With ``everybody``, the slug of a lab that new accounts can read, or ""."""
 

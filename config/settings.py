@@ -259,7 +259,7 @@ if MAIL_SERVER:
     DEFAULT_FROM_EMAIL = MAIL_SERVER.sender
 PASSWORD_RESET_TIMEOUT = 4 * 3600
 
-# Who may create labs without `manage.py create_lab`: admins of a lab, nobody, or
+# People who may create labs without `manage.py create_lab`: admins of a lab, nobody, or
 # everybody with an account or a token for uploads.
 LAB_CREATION = env.choice("LAB_CREATION", ("admins", "nobody", "everybody"))
 

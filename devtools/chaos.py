@@ -62,7 +62,7 @@ PAGES = ("/", "/api/v1/health/", f"/studies/first-lab/{STUDY}/compare/")
 
 @dataclass
 class ClientLog:
-    """What one client sent, and the responses.
+    """The uploads of one client, and the responses.
 
     ``sent`` has the client's number and the value by key, ``acked`` the time of the
     acknowledgment.

@@ -39,7 +39,7 @@ from running.processes import ROOT
 from running.product_launcher import Product, free_port, launch_product
 from running.var_folder import VarFolder
 
-# So many single uploads that the worker's wait of half a second does not matter.
+# Enough single uploads that the worker's wait of half a second does not matter.
 CASES = 50
 SINGLES = 2000
 BULK_RUNS = 200

@@ -282,7 +282,7 @@ IDENTITY: Final = frozenset(
         *("sequence", "start_order", "role", "run", "level"),
     )
 )
-# The kinds of objects to which IDs in these fields belong, if the name does not say it.
+# Kinds of the objects to which IDs in these fields refer, if the name is another one.
 KINDS: Final = {"baseline": "system", "pin": "system", "reference": "system"}
 # The kind of rows with IDs that are in no list of their own.
 ROW: Final = "cell"
@@ -315,7 +315,7 @@ class SnapshotFolder:
                 self.kinds.append(kind)
                 for row in self._read(name)[""]["results"]:
                     rows[kind, str(row.get("id"))] = self._identifying(row)
-        # As many rounds as references are nested.
+        # References are nested four levels deep.
         for _ in range(4):
             self.names = self._distinct(rows)
 

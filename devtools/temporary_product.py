@@ -1,4 +1,4 @@
-"""What the tools in this folder share: temporary products, requests, load, options."""
+"""Helpers of the tools in this folder: temporary products, requests, load, options."""
 
 import argparse
 import http.client
@@ -168,7 +168,7 @@ def document(study: str, host: str, value: float, **changes: Any) -> dict[str, A
 
 
 def percentile(values: list[float], share: float) -> float:
-    """Return the value below which this share of the values lies; 0 without values."""
+    """Return the value that exceeds this share of the values; 0 without values."""
     ordered = sorted(values)
     return ordered[min(int(share * len(ordered)), len(ordered) - 1)] if ordered else 0.0
 

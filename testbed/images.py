@@ -1,4 +1,4 @@
-"""What guests need: images, disks, jobs (folders of files), and the packed agent.
+"""Images and disks of guests, jobs (folders of files) and the packed agent.
 
 Images are built again only if their content changes.
 """

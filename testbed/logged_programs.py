@@ -164,7 +164,7 @@ class ClockCheck:
 
 @dataclass
 class ConsoleReport:
-    """What one system has reported on its console."""
+    """The reports of one system on its console."""
 
     up_s: float
     done_s: float | None = None

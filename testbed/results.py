@@ -42,7 +42,7 @@ _WRONG_CLOCK_SYSTEM: Final = WRONG_CLOCK.systems[0].name
 
 @dataclass
 class SystemResults:
-    """What the server has stored of one system."""
+    """The results of one system that the server has stored."""
 
     expected: int = 0
     parsed: int = 0

@@ -52,7 +52,7 @@ XEN_NETWORK: Final = GuestNetwork("10.0.2.16", "10.0.2.2", "/dev/xvdc")
 
 @dataclass
 class Testbed:
-    """What all boots have in common, and their outcomes."""
+    """The common properties of all boots, and their outcomes."""
 
     folder: Path
     agent: Path

@@ -43,7 +43,7 @@ class TestSystem:
 
 @dataclass(frozen=True, kw_only=True)
 class BootSetup:
-    """How to boot one or more systems; ``expected_s`` is the time on a quiet machine."""
+    """A way to boot systems; ``expected_s`` is the boot time on a quiet machine."""
 
     kind: str
     systems: tuple[TestSystem, ...]

@@ -68,7 +68,7 @@ def selected_rows(name: str, viewer: Viewer, selection: RowSelection) -> QuerySe
 
 
 def count_selected_rows(name: str, viewer: Viewer, selection: RowSelection) -> int:
-    """Count the selected rows; samples of selected runs count whatever their metric."""
+    """Count the selected rows; of selected runs, samples of all metrics count."""
     rows = selected_rows(name, viewer, selection)
     if name != "samples":
         return rows.count()

@@ -26,7 +26,7 @@ STORAGE_FULL_RETRY_S: Final = 3600
 """Value of Retry-After if the lab's storage is full."""
 
 LOCAL_COUNT_FRACTION: Final = 1000
-"""A process counts up to 1/1000 of a quota locally before it tells Redis."""
+"""A process counts up to 1/1000 of a quota locally before it updates Redis."""
 
 _lock = Lock()
 _local_counts: Counter[str] = Counter()

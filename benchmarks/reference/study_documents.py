@@ -1,7 +1,7 @@
 """The reference studies as documents for the REST API.
 
 Rows that differ only in parameters which a tool varies within one execution
-(``VARIED_PARAMETERS``) become one run. Each ``repetition`` is a run of its own.
+(``VARIED_PARAMETERS``) become one run. Each ``repetition`` is a separate run.
 """
 
 from __future__ import annotations
