@@ -56,8 +56,8 @@ class PoolSerializer(OutputSerializer):
         source="interval",
         allow_null=True,
         help_text=(
-            "The 95 % confidence interval of the mean; null with two machines, and "
-            "for a single machine without an interval."
+            "The 95 % confidence interval of the mean; null with no machine, with two "
+            "machines, and for a single machine without an interval."
         ),
     )
     prediction_interval = IntervalField(

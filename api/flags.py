@@ -35,7 +35,7 @@ class FlagSubjectSerializer(serializers.Serializer[Any]):
     kind = serializers.ChoiceField(
         choices=["cell", "run", "system", "study"], help_text="The type of object."
     )
-    id = serializers.CharField(help_text="The id of the object, or a study's slug.")
+    id = serializers.CharField(help_text="The id of the object.")
 
 
 class DecisionSerializer(OutputSerializer):

@@ -96,9 +96,16 @@ class PlanToolInput(StrictSerializer):
 
 
 class PlanScenarioInput(StrictSerializer):
-    """One scenario: what runs at the same time."""
+    """A scenario of a plan: what runs at the same time."""
 
-    kind = Choice(choices=STEP_KINDS)
+    kind = Choice(
+        choices=STEP_KINDS,
+        help_text=(
+            "`single`: each slot alone; `parallel`: several slots run the same "
+            "program; `combined`: each slot runs its own tool; `under load`: one slot "
+            "is measured while the others run a load."
+        ),
+    )
     vms = WholeNumber(
         required=False,
         min_value=1,
@@ -121,7 +128,7 @@ class PlanInput(StrictSerializer):
     """A plan: the work, its order and the time budget."""
 
     study = Slug(help_text="The slug of a study of the lab.")
-    title = Text(max_length=200)
+    title = Text(max_length=200, help_text="The title of the plan.")
     systems = ListOf(
         child=PlanSystemInput(),
         min_length=1,
@@ -145,22 +152,23 @@ class PlanInput(StrictSerializer):
         required=False,
         min_value=1,
         max_value=MAX_REPETITIONS,
-        help_text="The number of rounds that count; the default is 5.",
+        help_text="The number of rounds that are stored as runs; the default is 5.",
     )
     warm_up_rounds = WholeNumber(
         required=False,
         min_value=0,
         max_value=10,
         help_text=(
-            "The number of rounds before them that do not count; the default is 1."
+            "The number of warm-up rounds before them, which are not stored; the "
+            "default is 1."
         ),
     )
     order = Choice(
         choices=STEP_ORDERS,
         required=False,
         help_text=(
-            "The order within a round: random (the default), there and back "
-            "(`abba`), or as listed."
+            "The order of the steps in a round: random (the default), as listed, or "
+            "`abba` (as listed and, in every second round, reversed)."
         ),
     )
     seed = WholeNumber(
@@ -173,23 +181,26 @@ class PlanInput(StrictSerializer):
         min_value=1,
         max_value=MAX_BUDGET_S,
         help_text=(
-            "The time budget in seconds from the first step. Steps that no longer "
-            "fit are skipped."
+            "The time budget in seconds, counted from the first step. Steps that do "
+            "not fit into it any more are skipped."
         ),
     )
     barrier_timeout_s = WholeNumber(
         required=False,
         min_value=1,
         max_value=86_400,
-        help_text="How long slots wait for a late slot, in seconds; the default is 60.",
+        help_text=(
+            "How long the slots of a step wait at the barrier for a late slot, in "
+            "seconds; the default is 60."
+        ),
     )
     join_timeout_s = WholeNumber(
         required=False,
         min_value=1,
         max_value=86_400,
         help_text=(
-            "How long a co-run waits for a guest that never joined, in seconds; the "
-            "default is 600."
+            "How long a co-run waits for a guest that has not joined the plan, in "
+            "seconds; the default is 600."
         ),
     )
     max_attempts = WholeNumber(
@@ -203,14 +214,17 @@ class PlanInput(StrictSerializer):
         min_value=0.1,
         max_value=50,
         help_text=(
-            "Rounds are added until every interval is at most this wide, in percent."
+            "The target width of confidence intervals in percent: rounds are added "
+            "until every interval is at most this wide."
         ),
     )
     max_repetitions = WholeNumber(
         required=False,
         min_value=1,
         max_value=MAX_REPETITIONS,
-        help_text="The maximum number of rounds; required with the target width.",
+        help_text=(
+            "The maximum number of rounds; required with `target_width_percent`."
+        ),
     )
 
 
@@ -226,12 +240,17 @@ class PlanSerializer(ResourceSerializer):
         status session=session_name created_at started_at ends_at finished_at
     """
     descriptions = {
+        "title": "The title of the plan.",
         "design": "The requested systems, tools, scenarios and order.",
         "seed": "The seed of the random order.",
         "budget_s": "The time budget in seconds from the first step.",
-        "barrier_timeout_s": "How long slots wait for a late slot, in seconds.",
+        "barrier_timeout_s": (
+            "How long the slots of a step wait at the barrier for a late slot, in "
+            "seconds."
+        ),
         "join_timeout_s": (
-            "How long a co-run waits for a guest that never joined, in seconds."
+            "How long a co-run waits for a guest that has not joined the plan, in "
+            "seconds."
         ),
         "max_attempts": "The maximum number of attempts per step.",
         "target_width_percent": (
@@ -240,7 +259,7 @@ class PlanSerializer(ResourceSerializer):
         ),
         "max_repetitions": "The maximum number of rounds; null if no rounds are added.",
         "created_by": "The name of the person or agent that created the plan.",
-        "session": "The name of the session of its runs.",
+        "session": "The name of the session to which the runs of the plan belong.",
         "started_at": "When the first step started; null before that.",
         "ends_at": "When the budget is used up; null before the first step.",
         "finished_at": "When the plan ended; null before that.",
@@ -258,6 +277,7 @@ class PlanSlotSerializer(OutputSerializer):
     row_type = PlanSlot
     columns = "id system_id system=system.label number name joined_at last_seen_at"
     descriptions = {
+        "number": "The number of the slot in the plan.",
         "name": "The name of the guest; empty while the slot is free.",
         "joined_at": "When the guest took the slot; null while it is free.",
         "last_seen_at": "When the guest last sent a request; null before the first.",
@@ -265,11 +285,12 @@ class PlanSlotSerializer(OutputSerializer):
 
 
 class BarrierSerializer(serializers.Serializer[Any]):
-    """A step at which slots wait for each other."""
+    """A step whose slots wait for each other before they start."""
 
     step = serializers.IntegerField(source="step.pk", help_text="The id of the step.")
     deadline = serializers.DateTimeField(
-        source="step.deadline", help_text="When the attempt is given up."
+        source="step.deadline",
+        help_text="When the attempt fails unless all slots have arrived.",
     )
     arrived = serializers.ListField(
         child=serializers.CharField(),
@@ -282,7 +303,7 @@ class BarrierSerializer(serializers.Serializer[Any]):
 
 
 class AdviceSerializer(OutputSerializer):
-    """How many runs a group of results needs."""
+    """How many runs a group of results needs for the target width."""
 
     columns = """
         system_id:int system:str tool:str program:str scenario:str vms:int case:str
@@ -334,7 +355,8 @@ class PlanDetailSerializer(PlanSerializer):
         source="state.overlaps",
         read_only=True,
         help_text=(
-            "For each finished co-run, the common time as a share of the longest part."
+            "For each finished co-run, the time during which all parts ran, as a "
+            "share of the longest part."
         ),
     )
 
@@ -371,14 +393,17 @@ class PlanPartSerializer(OutputSerializer):
         "rounds": "How often a load was repeated; null for a measurement.",
     }
 
-    status = serializers.ChoiceField(choices=PlanPart.Status.values)
+    status = serializers.ChoiceField(
+        choices=PlanPart.Status.values, help_text="The status of the part."
+    )
     run_keys = serializers.ListField(
-        child=serializers.CharField(), help_text="The upload keys of the runs."
+        child=serializers.CharField(),
+        help_text="The upload keys of the runs of this part.",
     )
 
 
 class PlanStepSerializer(OutputSerializer):
-    """One start of one program of a plan."""
+    """A step of a plan: one start of a program on all slots that take part."""
 
     row_type = PlanStep
     columns = """
@@ -407,20 +432,33 @@ class PlanStepSerializer(OutputSerializer):
             "The time between the first and the last start in microseconds; null if "
             "unknown."
         ),
-        "overlap": "The common time as a share of the longest part; null if unknown.",
+        "overlap": (
+            "The time during which all parts ran, as a share of the longest part; null "
+            "if unknown."
+        ),
     }
 
-    status = serializers.ChoiceField(choices=PlanStep.Status.values)
+    status = serializers.ChoiceField(
+        choices=PlanStep.Status.values, help_text="The status of the step."
+    )
     parts = PlanPartSerializer(many=True, help_text="What each slot did.")
 
 
 class PlanQuery(ListQuery):
     study = study_parameter()
-    status = Choice(choices=Plan.Status.values, required=False)
+    status = Choice(
+        choices=Plan.Status.values,
+        required=False,
+        help_text="Whether plans are open, done or stopped.",
+    )
 
 
 class StepQuery(ListQuery):
-    status = Choice(choices=PlanStep.Status.values, required=False)
+    status = Choice(
+        choices=PlanStep.Status.values,
+        required=False,
+        help_text="The status of steps.",
+    )
 
 
 class PlanChange(StrictSerializer):
@@ -432,7 +470,7 @@ class PlanChange(StrictSerializer):
 
 
 class PlansView(ListView):
-    """Plans of visible studies."""
+    """Lists the plans of visible studies."""
 
     query_class = PlanQuery
     summary = "List plans"
@@ -443,6 +481,7 @@ class PlansView(ListView):
 
     @operation("Create a plan", PlanInput, EXAMPLE, statuses=(201,))
     def post(self, fields: ValidatedData) -> Response:
+        """Create a plan for a study of the token's lab."""
         slug = fields.pop("study")
         own = Study.objects.filter(lab=self.lab, slug=slug)
         study = own.select_related("lab").first()
@@ -456,7 +495,7 @@ class PlansView(ListView):
 
 
 class PlanView(ReadView):
-    """One plan."""
+    """Returns a plan, its progress, and the advice for further rounds."""
 
     summary = "Read a plan and its progress"
     serializer_class = PlanDetailSerializer
@@ -466,6 +505,7 @@ class PlanView(ReadView):
 
     @operation("Stop a plan", PlanChange, EXAMPLE_CHANGE)
     def patch(self, change: ValidatedData, pk: int) -> Response:
+        """Stop a plan, with a token of its lab; no further step is started."""
         plan = planning.find_plan(self.lab_viewer, pk)
         self.require_same_lab(plan, "plan", pk)
         planning.stop_plan(plan=plan)
@@ -475,7 +515,7 @@ class PlanView(ReadView):
 
 
 class PlanStepsView(ListView):
-    """The steps of a plan with the part of each slot."""
+    """Lists the steps of a plan with the part of each slot."""
 
     query_class = StepQuery
     summary = "List the steps of a plan"
@@ -519,15 +559,17 @@ class JoinInput(StrictSerializer):
 
     name = Text(
         max_length=100,
-        help_text="The name of the guest; a guest must always use the same name.",
+        help_text=(
+            "The name of the guest in the plan; a guest must always use the same name."
+        ),
     )
     system = SystemField(help_text="The id of the guest's system, or its description.")
     instance_id = Text(
         required=False,
         max_length=64,
         help_text=(
-            "An id that distinguishes guests of the same name; it may change when "
-            "the guest boots."
+            "An id that distinguishes guests with the same name; it may change when a "
+            "guest reboots."
         ),
     )
 
@@ -546,7 +588,7 @@ class ArrivalInput(StrictSerializer):
         required=False,
         min_value=0,
         max_value=1e7,
-        help_text="The time limit of the program in seconds.",
+        help_text="How long the program may run, in seconds.",
     )
     clock_id = Text(
         required=False,
@@ -569,8 +611,8 @@ class FinishInput(StrictSerializer):
     outcome = Choice(
         choices=OUTCOMES,
         help_text=(
-            "How the part ended: `done`, `failed`, `late` (the start was missed) or "
-            "`unsupported` (the program cannot run here)."
+            "How the part ended: `done`, `failed`, `late` (it missed the start) or "
+            "`unsupported` (the agent cannot run the program)."
         ),
     )
     reason = Text(
@@ -612,7 +654,7 @@ class FinishInput(StrictSerializer):
         child=UUIDText(),
         required=False,
         max_length=100,
-        help_text="The upload keys of the runs.",
+        help_text="The upload keys of the runs of this part.",
     )
 
 
@@ -638,7 +680,7 @@ class AssignedPartSerializer(OutputSerializer):
         "program": "The program of the tool.",
         "options": "The options of the tool.",
         "corun": "The name of the co-run.",
-        "session": "The name of the session.",
+        "session": "The name of the session to which the run belongs.",
         "system": "The id of the system.",
     }
 
@@ -677,8 +719,9 @@ class InstructionSerializer(serializers.Serializer[Any]):
     )
 
     @extend_schema_field(AssignedPartSerializer(allow_null=True))
-    def get_part(self, answer: coordination.Instruction) -> Any:
-        return AssignedPartSerializer(answer.part).data if answer.part else None
+    def get_part(self, instruction: coordination.Instruction) -> Any:
+        part = instruction.part
+        return AssignedPartSerializer(part).data if part else None
 
 
 class AssignedSlotSerializer(PlanSlotSerializer):
@@ -688,7 +731,7 @@ class AssignedSlotSerializer(PlanSlotSerializer):
         source="plan.study.slug", help_text="The slug of the study."
     )
     tools = serializers.SerializerMethodField(
-        help_text="The tools that the steps of this slot need."
+        help_text="The tools that the steps of this slot run, with their options."
     )
 
     @extend_schema_field(serializers.ListField(child=serializers.DictField()))
@@ -699,7 +742,7 @@ class AssignedSlotSerializer(PlanSlotSerializer):
 
 
 class PlanSlotsView(ApiView):
-    """The slot of a guest; a guest always gets the same slot."""
+    """Assigns the slots of a plan to guests."""
 
     @operation(
         "Take a slot of a plan",
@@ -708,12 +751,13 @@ class PlanSlotsView(ApiView):
         response_serializers=AssignedSlotSerializer,
     )
     def post(self, fields: ValidatedData, pk: int) -> Response:
+        """Take a slot of a plan; a repeated request returns the same slot."""
         slot = coordination.join_plan(plan_id=pk, agent=self.agent, **fields)
         return Response(self.serialize(AssignedSlotSerializer, slot))
 
 
 class PlanNextView(ApiView):
-    """The next step of a slot."""
+    """Tells guests what to do next."""
 
     @operation(
         "Get the next step of a slot",
@@ -722,14 +766,18 @@ class PlanNextView(ApiView):
         response_serializers=InstructionSerializer,
     )
     def post(self, fields: ValidatedData, pk: int) -> Response:
-        answer = coordination.next_part(
+        """Return the next part for a slot, or how long to wait for it.
+
+        The response has the action `run`, `wait` or `finished`.
+        """
+        instruction = coordination.next_part(
             lab=self.lab, plan_id=pk, slot_id=fields["slot"]
         )
-        return Response(self.serialize(InstructionSerializer, answer))
+        return Response(self.serialize(InstructionSerializer, instruction))
 
 
 class PartArriveView(ApiView):
-    """The barrier of a step; the response says when to start."""
+    """Lets the slots of a step start together."""
 
     @operation(
         "Arrive at the barrier of a step",
@@ -738,12 +786,17 @@ class PartArriveView(ApiView):
         response_serializers=InstructionSerializer,
     )
     def post(self, fields: ValidatedData, pk: int) -> Response:
-        answer = coordination.arrive_at_barrier(lab=self.lab, part_id=pk, **fields)
-        return Response(self.serialize(InstructionSerializer, answer))
+        """Report that a slot is ready to start its part; the response has the start.
+
+        The action is `wait`, `start`, `stop` (a load has to end) or `cancelled`. Repeat
+        the request while it is `wait`.
+        """
+        instruction = coordination.arrive_at_barrier(lab=self.lab, part_id=pk, **fields)
+        return Response(self.serialize(InstructionSerializer, instruction))
 
 
 class PartFinishView(ApiView):
-    """The end of a part; the response says whether to keep the runs."""
+    """Records how the parts of a step ended."""
 
     @operation(
         "Report the end of a part",
@@ -752,8 +805,13 @@ class PartFinishView(ApiView):
         response_serializers=InstructionSerializer,
     )
     def post(self, report: ValidatedData, pk: int) -> Response:
+        """Report how a part ended; the response states whether to upload its runs.
+
+        The action is `keep`, `discard` or, if other slots have not ended, `pending`.
+        Repeat the request while it is `pending`.
+        """
         attempt, outcome = report.pop("attempt"), report.pop("outcome")
-        answer = coordination.finish_part(
+        instruction = coordination.finish_part(
             lab=self.lab, part_id=pk, attempt=attempt, outcome=outcome, report=report
         )
-        return Response(self.serialize(InstructionSerializer, answer))
+        return Response(self.serialize(InstructionSerializer, instruction))

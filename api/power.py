@@ -73,7 +73,7 @@ EXAMPLE = OpenApiExample(
     }
 )
 class PowerSamplesField(StrictField, serializers.Field[Any, Any, Any, Any]):
-    """Samples in order of time: integer microseconds, then one number per channel."""
+    """Samples in order of time, each a time in microseconds and a value per channel."""
 
     expected = "a list of samples"
 
@@ -96,14 +96,14 @@ class PowerSamplesField(StrictField, serializers.Field[Any, Any, Any, Any]):
 def _problem(sample: Any, before_us: int) -> str:
     """Return what is wrong with a sample; "" if nothing is."""
     if not isinstance(sample, list) or len(sample) < 2:
-        return "send a list of a moment and one number for each channel."
+        return "send a list of a time and one number per channel."
     moment_us, *amounts = sample
     if not isinstance(moment_us, int) or isinstance(moment_us, bool):
-        return "its moment is not a whole number of microseconds."
+        return "its time is not a whole number of microseconds."
     if not before_us < moment_us < MAX_TIME_US:
-        return "its moment is not after that of the sample before."
+        return "its time is not later than that of the previous sample."
     if not all(map(_is_amount, amounts)):
-        return "watts and joules are finite numbers, 0 or more."
+        return "watts and joules must be finite numbers from 0 to 1e15."
     return ""
 
 
@@ -179,7 +179,7 @@ class PowerChunkInput(StrictSerializer):
         help_text="The number of the chunk in its log, counted from 1.",
     )
     host = Slug(help_text="The slug of the host.")
-    meter = MeterInput()
+    meter = MeterInput(help_text="The meter that was read.")
     measures = Choice(
         choices=("power", "energy"),
         help_text=(
@@ -229,15 +229,15 @@ class PowerChunkInput(StrictSerializer):
             raise serializers.ValidationError(
                 {
                     "samples": [
-                        f"A sample is a moment and {width - 1} numbers, one for each "
-                        f"channel, not {len(wrong)} values."
+                        f"A sample must have a time and {width - 1} numbers, one for "
+                        f"each channel, but one has {len(wrong)} values."
                     ]
                 }
             )
         unknown = set(document.get("total", ())) - set(document["channels"])
         if unknown or len(set(document["channels"])) < width - 1:
             raise serializers.ValidationError(
-                {"channels": ["Name each channel once, and those of the total too."]}
+                {"channels": ["Name each channel once, also those in total."]}
             )
         return document
 
@@ -279,6 +279,7 @@ class MeterSerializer(OutputSerializer):
     row_type = Meter
     columns = "id host=host.slug name kind is_cpu_only gain_error"
     descriptions = {
+        "name": "The name of the meter.",
         "is_cpu_only": (
             "Whether the meter measures the processor only, not the whole machine."
         ),
@@ -309,10 +310,10 @@ class MeterSerializer(OutputSerializer):
 
 
 class PowerView(ListView):
-    """Logs of power meters.
+    """Lists the power meters of the client's labs.
 
-    A log reveals all activity of a machine, so labs see only their own. The energy of
-    runs is at `/energy/`.
+    Other labs cannot see them, because a power log reveals all activity of a machine.
+    The energy of runs is at `/energy/`.
     """
 
     summary = "List power meters"
@@ -328,7 +329,9 @@ class PowerView(ListView):
         examples=[EXAMPLE],
     )
     def post(self, request: Request) -> Response:
-        # Only validated: the document is stored as sent; its digest detects repeats.
+        """Store a chunk of a power log; sending the same chunk again is safe."""
+        # The document is stored as it was sent, because its digest identifies repeated
+        # uploads. So the validated data are not used.
         validate_document(PowerChunkInput, request.data)
         stored: StoredChunk = store_power_chunk(agent=self.agent, document=request.data)
         status = HTTP_200_OK if stored.is_repeated else HTTP_202_ACCEPTED

@@ -61,9 +61,6 @@ from benchmarks.tasks import dispatch_jobs
 from benchmarks.work_classes import WORK_CLASSES
 
 LEVELS = get_args(PublicationLevel)
-MISSING_FACTS_HELP = (
-    "Facts that no run or system states, by host, hypervisor, guest and benchmark."
-)
 
 
 class DeficientCellSerializer(OutputSerializer):
@@ -112,16 +109,16 @@ class LevelAssessmentSerializer(OutputSerializer):
 
 
 class PublishingView(StudyQueryView):
-    """The publication level of a study."""
+    """Returns the publication level that a study reaches."""
 
     serializer_class = LevelAssessmentSerializer
 
     @extend_schema(
         summary="Assess the publication level of a study",
-        description=f"Rule set 1: {MIN_PUBLISHED_RUNS} runs per result; a dispersion "
-        "of at most "
-        + ", ".join(f"{name} {limit:.0%}" for name, limit in MAX_DISPERSION.items())
-        + f"; a disclosure of {', '.join(REQUIRED_FACTS)}.",
+        description=f"Rule set 1 requires {MIN_PUBLISHED_RUNS} runs per result, a "
+        "relative dispersion of at most "
+        + ", ".join(f"{limit:.0%} ({name})" for name, limit in MAX_DISPERSION.items())
+        + f", and facts about {', '.join(REQUIRED_FACTS)}.",
     )
     def get(self, request: Request, **url_kwargs: Any) -> Response:
         return super().get(request)
@@ -131,7 +128,7 @@ class PublishingView(StudyQueryView):
 
 
 FORMATS = ["csv", "json", "tex", "pdf", "bib"]
-EXAMPLE_DOI = ("Registered at Zenodo", {"doi": "10.5281/zenodo.1234567"})
+EXAMPLE_DOI = ("A DOI of Zenodo", {"doi": "10.5281/zenodo.1234567"})
 BINARY_RESPONSE = {(200, "application/octet-stream"): OpenApiTypes.BINARY}
 FORMAT_PARAMETER = OpenApiParameter(
     "file_format", str, OpenApiParameter.PATH, enum=FORMATS
@@ -165,7 +162,7 @@ class PublicationSerializer(ResourceSerializer):
 
 
 class PublicationView(ReadView):
-    """One version or review."""
+    """Base of the views of one version or review."""
 
     model: type[Publication]
 
@@ -173,19 +170,19 @@ class PublicationView(ReadView):
         return find_publication(self.model, self.viewer, self.kwargs["pk"])
 
     def own_publication(self, pk: int) -> Any:
-        """Return a publication of the token's lab; raise NotFoundError."""
+        """Return a publication; raise NotFoundError unless the token's lab owns it."""
         publication = find_publication(self.model, self.lab_viewer, pk)
         self.require_same_lab(publication, self.model.KIND_LABEL, pk)
         return publication
 
     def change_response(self, pk: int) -> Response:
-        """Return the response after a change of a publication."""
+        """Return a response with the changed publication, read again."""
         publication = find_publication(self.model, self.lab_viewer, pk)
         return Response(self.serialize(self.get_serializer_class(), publication))
 
 
 class PublishedFileView(ApiView):
-    """One file of a version or review. Its bytes never change."""
+    """Base of the views that return a file of a version or review."""
 
     model: type[Publication]
 
@@ -226,8 +223,10 @@ class VersionFileSerializer(PublishedFileSerializer):
         "sha256": "The SHA-256 of the bytes behind `url`.",
     }
 
-    format = serializers.ChoiceField(choices=FORMATS, source="name")
-    url = serializers.SerializerMethodField()
+    format = serializers.ChoiceField(
+        choices=FORMATS, source="name", help_text="The format of the file."
+    )
+    url = serializers.SerializerMethodField(help_text="The URL of the file.")
 
 
 class VersionSerializer(PublicationSerializer):
@@ -247,13 +246,13 @@ class VersionSerializer(PublicationSerializer):
         "title": "The title of the study.",
         "published_at": "When the version was published.",
         "published_by": "The name of the person who published it.",
-        "product_version": "The version of Virtlab that computed it.",
+        "product_version": "The version of Virtlab that computed the results.",
         "permission_note": (
             "Who permitted publishing; empty if no permission is needed."
         ),
         "sha256": (
-            "The SHA-256 of the lines `sha256  format` of all files in the order of "
-            "the formats."
+            "The SHA-256 of a text that has a line `sha256  format` for each file, in "
+            "the order of the formats."
         ),
         "withdrawn_at": "When the version was withdrawn; null if it was not.",
         "withdrawal_reason": "Why it was withdrawn; empty if it was not.",
@@ -277,8 +276,8 @@ class VersionSerializer(PublicationSerializer):
     publishing_permission = serializers.ChoiceField(
         choices=Version.PublishingPermission.values,
         help_text=(
-            "Whether no hypervisor license restricts publishing, or the vendor "
-            "permitted it."
+            "Why publishing is permitted: no license of a hypervisor restricts it, or "
+            "the vendor has permitted it."
         ),
     )
     doi = serializers.CharField(
@@ -287,7 +286,7 @@ class VersionSerializer(PublicationSerializer):
             "The DOI under which the version is registered elsewhere; empty if none."
         ),
     )
-    files = VersionFileSerializer(many=True)
+    files = VersionFileSerializer(many=True, help_text="The files of the version.")
     signatures = SignatureSerializer(
         many=True, help_text="Signatures of reviewers of other labs."
     )
@@ -298,7 +297,7 @@ class VersionQuery(ListQuery):
 
 
 class VersionsView(ListView):
-    """Published versions."""
+    """Lists the published versions of visible studies."""
 
     query_class = VersionQuery
     non_filter_parameters = ("study",)
@@ -322,7 +321,7 @@ class VersionChange(StrictSerializer):
 
 
 class VersionView(PublicationView):
-    """One version. Only its DOI can be changed."""
+    """Returns a published version of a study."""
 
     summary = "Read a version"
     serializer_class = VersionSerializer
@@ -330,6 +329,7 @@ class VersionView(PublicationView):
 
     @operation("Set the DOI of a version", VersionChange, EXAMPLE_DOI)
     def patch(self, fields: ValidatedData, pk: int) -> Response:
+        """Set the DOI of a version; nothing else of a version can be changed."""
         version = self.own_publication(pk)
         set_doi(version=version, doi=fields["doi"], person=None, agent=self.agent.name)
         return self.change_response(pk)
@@ -344,7 +344,7 @@ class VersionView(PublicationView):
     )
 )
 class VersionFileView(PublishedFileView):
-    """A file of a version. Its bytes never change."""
+    """Returns a file of a version, whose bytes never change."""
 
     model = Version
 
@@ -362,7 +362,7 @@ EXAMPLE = (
 )
 
 EXAMPLE_WITHDRAWAL = (
-    "What turned out to be wrong",
+    "Withdraw a review",
     {"withdrawal_reason": "The native runs of one study were made at 40 °C."},
 )
 
@@ -381,10 +381,10 @@ class QuestionInput(StrictSerializer):
 class ReviewInput(StrictSerializer):
     """A review to publish."""
 
-    title = Text(max_length=300)
+    title = Text(max_length=300, help_text="The title of the review.")
     authors = Text(
         max_length=500,
-        help_text="The authors, separated by semicolons: Doe, Jane; Roe, R.",
+        help_text="The authors, separated by semicolons, as in `Doe, Jane; Roe, R.`",
     )
     questions = ListOf(
         child=QuestionInput(),
@@ -424,11 +424,12 @@ class ReviewFileSerializer(PublishedFileSerializer):
     row_type = ReviewFile
     columns = "name size sha256=digest url"
     descriptions = {
+        "name": "The name of the file.",
         "size": "The size in bytes.",
         "sha256": "The SHA-256 of the bytes behind `url`.",
     }
 
-    url = serializers.SerializerMethodField()
+    url = serializers.SerializerMethodField(help_text="The URL of the file.")
 
 
 class ReviewedVersionSerializer(OutputSerializer):
@@ -436,6 +437,7 @@ class ReviewedVersionSerializer(OutputSerializer):
 
     columns = "id:int number:int level:str sha256:str"
     descriptions = {
+        "number": "The number of the version in its study.",
         "level": "The publication level of the version.",
         "sha256": "The SHA-256 of the version.",
     }
@@ -445,8 +447,10 @@ class ReviewedStudySerializer(serializers.Serializer[Any]):
     """A study on which a review is based."""
 
     study = serializers.CharField(help_text="The study (`lab/slug`).")
-    title = serializers.CharField()
-    author = serializers.CharField(allow_blank=True)
+    title = serializers.CharField(help_text="The title of the study.")
+    author = serializers.CharField(
+        allow_blank=True, help_text="The author of the study."
+    )
     institution = serializers.CharField(
         allow_blank=True, help_text="The institution of the author."
     )
@@ -458,10 +462,13 @@ class ReviewedStudySerializer(serializers.Serializer[Any]):
     )
     version = ReviewedVersionSerializer(
         allow_null=True,
-        help_text="The newest published version on that day; null if there was none.",
+        help_text=(
+            "The newest published version on the day of the review; null if there was "
+            "none."
+        ),
     )
     digest = serializers.CharField(
-        help_text="The SHA-256 of the study's results on that day."
+        help_text="The SHA-256 of the study's results on the day of the review."
     )
 
 
@@ -476,16 +483,19 @@ class ReviewSerializer(PublicationSerializer):
         rule_set flagged studies sha256 files withdrawn_at withdrawal_reason
     """
     descriptions = {
+        "title": "The title of the review.",
         "authors": "The authors, separated by semicolons.",
         "published_by": "The name of the person or agent that published it.",
-        "product_version": "The version of Virtlab that computed it.",
+        "product_version": "The version of Virtlab that computed the results.",
         "withdrawn_at": "When the review was withdrawn; null if it was not.",
     }
 
     note = serializers.CharField(allow_blank=True, help_text="A remark for people.")
     published_at = serializers.DateTimeField(help_text="When the review was published.")
     flagged = serializers.SerializerMethodField(
-        help_text="Whether results with open or confirmed flags were pooled."
+        help_text=(
+            "Whether results with open or confirmed flags were excluded or included."
+        )
     )
     studies = ReviewedStudySerializer(
         source="content.studies",
@@ -496,11 +506,11 @@ class ReviewSerializer(PublicationSerializer):
         source="digest",
         allow_blank=True,
         help_text=(
-            "The SHA-256 of the lines `sha256  name` of all files in the order of "
-            "their names; empty until the files are written."
+            "The SHA-256 of a text that has a line `sha256  name` for each file, in "
+            "the order of the names; empty until the files are written."
         ),
     )
-    files = ReviewFileSerializer(many=True)
+    files = ReviewFileSerializer(many=True, help_text="The files of the review.")
     withdrawal_reason = serializers.CharField(
         allow_blank=True, help_text="Why it was withdrawn; empty if it was not."
     )
@@ -517,13 +527,14 @@ class ReviewDetailSerializer(ReviewSerializer):
         source="content.questions",
         many=True,
         help_text=(
-            "The evidence for each question, as `/evidence/` returned it on that day."
+            "The evidence for each question, as `/evidence/` returned it on the day "
+            "of the review."
         ),
     )
 
 
 class ReviewsView(ListView):
-    """Published reviews."""
+    """Lists the published reviews."""
 
     summary = "List reviews"
     serializer_class = ReviewSerializer
@@ -539,6 +550,10 @@ class ReviewsView(ListView):
         statuses=(201, 200),
     )
     def post(self, fields: ValidatedData) -> Response:
+        """Publish a review of public studies, and of visible ones that a lab has signed.
+
+        If the lab has published an identical review, it is returned with status 200.
+        """
         review, is_new = publish_review(
             lab=self.lab,
             viewer=self.lab_viewer,
@@ -560,7 +575,7 @@ class ReviewsView(ListView):
 
 
 class ReviewView(PublicationView):
-    """One review. Its lab can withdraw it; nothing else can be changed."""
+    """Returns a published review with its numbers."""
 
     summary = "Read a review"
     serializer_class = ReviewDetailSerializer
@@ -572,6 +587,7 @@ class ReviewView(PublicationView):
         EXAMPLE_WITHDRAWAL,
     )
     def patch(self, fields: ValidatedData, pk: int) -> Response:
+        """Withdraw a review of the token's lab; nothing else can be changed."""
         reason = fields["withdrawal_reason"]
         withdraw(self.own_publication(pk), actor=self.agent.name, reason=reason)
         return self.change_response(pk)
@@ -585,6 +601,6 @@ class ReviewView(PublicationView):
     )
 )
 class ReviewFileView(PublishedFileView):
-    """A file of a review. Its bytes never change."""
+    """Returns a file of a review, whose bytes never change."""
 
     model = Review

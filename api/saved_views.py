@@ -1,4 +1,4 @@
-"""/saved-views/: saved addresses of pages."""
+"""/saved-views/: saved URLs of pages."""
 
 from typing import Any
 
@@ -24,10 +24,10 @@ from benchmarks.collaboration.saved_views import (
 from benchmarks.models import SavedView
 
 EXAMPLE = (
-    "What integer work costs",
+    "Results of integer work",
     {"name": "Integer work", "path": "/compare/?work=cpu-integer"},
 )
-EXAMPLE_CHANGE = ("Another name", {"name": "Work of whole numbers"})
+EXAMPLE_CHANGE = ("Rename a view", {"name": "Integer arithmetic"})
 
 
 class SavedViewInput(StrictSerializer):
@@ -44,9 +44,9 @@ class SavedViewInput(StrictSerializer):
 
 
 class SavedViewChange(StrictSerializer):
-    """A new name or address of a view."""
+    """A new name or path of a view."""
 
-    name = Text(max_length=100, required=False)
+    name = Text(max_length=100, required=False, help_text="The new name of the view.")
     path = Text(
         max_length=MAX_PATH_LENGTH,
         required=False,
@@ -55,12 +55,12 @@ class SavedViewChange(StrictSerializer):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if not attrs:
-            raise serializers.ValidationError("Send name or path.")
+            raise serializers.ValidationError("Send name or path, or both.")
         return attrs
 
 
 class SavedViewSerializer(serializers.Serializer[Any]):
-    """A saved page address."""
+    """A saved URL of a page."""
 
     id = serializers.IntegerField(
         help_text="The id of the object in this installation."
@@ -68,7 +68,7 @@ class SavedViewSerializer(serializers.Serializer[Any]):
     url = serializers.SerializerMethodField(
         help_text="The URL of this object in the API."
     )
-    name = serializers.CharField()
+    name = serializers.CharField(help_text="The name of the view.")
     path = serializers.CharField(help_text="The path and query of the page.")
     page_url = serializers.SerializerMethodField(help_text="The full URL of the page.")
     lab = serializers.CharField(
@@ -93,7 +93,7 @@ class SavedViewSerializer(serializers.Serializer[Any]):
 
 
 class SavedViewsView(ListView):
-    """Views shared with the lab and, for a signed-in person, personal views."""
+    """Lists the views of the client's labs and, for people, their personal views."""
 
     summary = "List saved views"
     serializer_class = SavedViewSerializer
@@ -104,12 +104,13 @@ class SavedViewsView(ListView):
 
     @operation("Save a view for the lab", SavedViewInput, EXAMPLE, statuses=(201,))
     def post(self, fields: ValidatedData) -> Response:
+        """Save a view for the token's lab; it replaces a view of the same name."""
         view = save_view(person=None, agent=self.agent.name, lab=self.lab, **fields)
         return self.created_response(SavedViewSerializer, view, created=True)
 
 
 class SavedViewView(ReadView):
-    """One view. Only a token of its lab can change or delete it."""
+    """Returns a saved view of the client's labs, or a personal view of the client."""
 
     http_method_names = ["get", "patch", "delete", "head"]
     summary = "Read a saved view"
@@ -121,6 +122,7 @@ class SavedViewView(ReadView):
 
     @operation("Change a view of the lab", SavedViewChange, EXAMPLE_CHANGE)
     def patch(self, fields: ValidatedData, pk: int) -> Response:
+        """Change the name or the path of a view of the token's lab."""
         view = update_view(
             view=find_view(self.lab_viewer, pk),
             agent=self.agent.name,
@@ -131,5 +133,6 @@ class SavedViewView(ReadView):
 
     @extend_schema(summary="Delete a view of the lab", responses={204: None})
     def delete(self, request: Request, pk: int) -> Response:
+        """Delete a view of the token's lab."""
         find_view(self.lab_viewer, pk).delete()
         return Response(status=HTTP_204_NO_CONTENT)

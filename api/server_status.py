@@ -1,4 +1,4 @@
-"""/health/, /ready/, /time/, /schema/ and /docs/: the server itself."""
+"""/health/, /ready/, /time/, /schema/ and /docs/: information about the server."""
 
 import hashlib
 import time
@@ -62,7 +62,9 @@ class FailedJobsSerializer(OutputSerializer):
     descriptions = {
         "retrying": "The number of failed jobs that will be retried.",
         "quarantined": "The number of failed jobs that were set aside.",
-        "last_attempt_age_s": "Seconds since the oldest failed job was last tried.",
+        "last_attempt_age_s": (
+            "How long ago the oldest failed job was last tried, in seconds."
+        ),
     }
 
     kind = serializers.ChoiceField(choices=FAILABLE_KINDS, help_text="The kind of job.")
@@ -126,7 +128,7 @@ class HealthSerializer(serializers.Serializer[Any]):
 
 
 class PublicView(ApiView):
-    """Base of public views: no token and no session is read."""
+    """Base of public views, which ignore tokens and sessions."""
 
     authentication_classes = []
     permission_classes = [AllowAny]
@@ -140,7 +142,7 @@ class PublicView(ApiView):
 
 
 class HealthView(PublicView):
-    """The health of the server, for load balancers and monitoring.
+    """Returns the health of the server, for load balancers and monitoring.
 
     No token is needed.
     """
@@ -167,7 +169,7 @@ class ReadinessSerializer(serializers.Serializer[Any]):
 
 
 class ReadinessView(PublicView):
-    """Whether the server can answer requests, for load balancers.
+    """Returns whether the server can answer requests, for load balancers.
 
     No token is needed.
     """
@@ -182,7 +184,7 @@ class ReadinessView(PublicView):
 
 
 BOOT_ID_PATH = Path("/proc/sys/kernel/random/boot_id")
-# Linux reports the length of a tick if it counts ticks; we report microseconds.
+# Linux states the length of a tick if it counts ticks. The API states microseconds.
 RESOLUTION_US = max(1, round(time.get_clock_info("monotonic").resolution * 1e6))
 
 
@@ -192,7 +194,10 @@ class TimeQuery(Query):
         "letters, digits and -",
         required=False,
         max_length=64,
-        help_text="A text that is returned, so that responses cannot be mixed up.",
+        help_text=(
+            "A text that the response repeats, so that the client can recognize the "
+            "response to each request."
+        ),
     )
 
 
@@ -210,7 +215,7 @@ class TimeSerializer(serializers.Serializer[Any]):
         help_text="The wall clock in microseconds since 1970 (UTC)."
     )
     monotonic_us = serializers.IntegerField(
-        help_text="The monotonic clock in microseconds; it is never set."
+        help_text="The monotonic clock, which is never set, in microseconds."
     )
     resolution_us = serializers.IntegerField(
         help_text="The resolution of the monotonic clock in microseconds."
@@ -218,9 +223,9 @@ class TimeSerializer(serializers.Serializer[Any]):
 
 
 class TimeView(PublicView):
-    """The server's clocks, for agents that time runs from outside.
+    """Returns the server's clocks, for agents that time runs with an external clock.
 
-    No token and no database is needed.
+    Neither a token nor the database is needed.
     """
 
     query_class = TimeQuery
@@ -230,7 +235,7 @@ class TimeView(PublicView):
         times = {
             "nonce": self.query.get("nonce", ""),
             "clock_id": clock_id(),
-            # After the clock's id, which the first call reads from a file.
+            # Read after the clock's id, because the first call of `clock_id` is slow.
             "wall_us": time.time_ns() // 1000,
             "monotonic_us": time.monotonic_ns() // 1000,
             "resolution_us": RESOLUTION_US,
@@ -254,8 +259,8 @@ def clock_id() -> str:
 
 class UnknownUrlError(NotFound):
     default_detail = (
-        "No endpoint at this URL. All endpoints end with a slash and are listed "
-        "at /api/v1/docs/."
+        "There is no endpoint at this URL. All URLs of the API end with a slash; they "
+        "are listed at /api/v1/docs/."
     )
 
 
@@ -283,8 +288,8 @@ class DocsView(SpectacularSwaggerSplitView):
 
 
 class UnknownUrlView(PublicView):
-    """Unknown URLs: an error like all others."""
+    """Answers requests to unknown URLs with an error in the usual format."""
 
     def initial(self, request: Request, *args: object, **kwargs: object) -> None:
-        # First of all: the response is the same for all methods and clients.
+        # Raised before the method and the client are checked.
         raise UnknownUrlError

@@ -18,7 +18,7 @@ from benchmarks.studies.sessions import visible_sessions
 
 MAX_RUNS = 10_000
 EXAMPLE = (
-    "These runs were another day",
+    "Assign runs to another session",
     {
         "study": "my-study",
         "name": "second day",
@@ -75,11 +75,18 @@ class SessionCorrectionSerializer(serializers.Serializer[Any]):
 
 class SessionQuery(ListQuery):
     study = study_parameter()
-    origin = Choice(choices=Session.Origin.values, required=False)
+    origin = Choice(
+        choices=Session.Origin.values,
+        required=False,
+        help_text="How the sessions were determined.",
+    )
 
 
 class SessionCorrectionInput(StrictSerializer):
-    """Runs that belong to one session. A correction is permanent."""
+    """The runs that belong to one session.
+
+    The correction remains when sessions are derived again.
+    """
 
     study = Slug(help_text="The slug of a study of the lab.")
     name = Text(
@@ -95,14 +102,14 @@ class SessionCorrectionInput(StrictSerializer):
         child=WholeNumber(min_value=1),
         required=False,
         max_length=MAX_RUNS,
-        help_text="The ids of the runs.",
+        help_text="The ids of the runs that are assigned to the session.",
     )
     session_ids = ListOf(
         source="sessions",
         child=WholeNumber(min_value=1),
         required=False,
         max_length=MAX_RUNS,
-        help_text="The ids of sessions; all their runs are meant.",
+        help_text="The ids of sessions whose runs are all assigned to the session.",
     )
     note = Text(
         required=False,
@@ -113,10 +120,7 @@ class SessionCorrectionInput(StrictSerializer):
 
 
 class SessionsView(ListView):
-    """Sessions of visible studies.
-
-    A correction states which runs belong to one session.
-    """
+    """Lists the sessions of visible studies."""
 
     query_class = SessionQuery
     summary = "List sessions"
@@ -132,6 +136,7 @@ class SessionsView(ListView):
         response_serializers=SessionCorrectionSerializer,
     )
     def post(self, body: ValidatedData) -> Response:
+        """State which runs of a study of the token's lab belong to one session."""
         slug = body.pop("study")
         study = find_study(self.lab_viewer, slug)
         self.require_same_lab(study, "study", slug)

@@ -61,7 +61,12 @@ EXAMPLE_CHANGE = ("Publish it", {"visibility": "public"})
 class StudyFields(StrictSerializer):
     """The properties of a study that can be changed."""
 
-    author = Text(required=False, allow_blank=True, max_length=200)
+    author = Text(
+        required=False,
+        allow_blank=True,
+        max_length=200,
+        help_text="The author of the study.",
+    )
     institution = Text(
         required=False,
         allow_blank=True,
@@ -121,8 +126,8 @@ class StudyFields(StrictSerializer):
         min_value=0,
         max_value=100,
         help_text=(
-            "The equivalence margin in percent; smaller differences do not matter "
-            "in practice. The default is 2."
+            "The equivalence margin in percent: differences below it do not matter in "
+            "practice. The default is 2."
         ),
     )
     baseline_max_age_days = WholeNumber(
@@ -130,8 +135,8 @@ class StudyFields(StrictSerializer):
         min_value=0,
         max_value=MAX_DAYS,
         help_text=(
-            "The maximum time in days between a result and its baseline; older "
-            "baselines are stale. The default is 30."
+            "The maximum time in days between a result and its baseline; a baseline "
+            "that is further away is stale. The default is 30."
         ),
     )
 
@@ -140,13 +145,13 @@ class StudyInput(StudyFields):
     """A new study."""
 
     slug = Slug(help_text="The slug of the study; it cannot be changed.")
-    title = Text(max_length=300)
+    title = Text(max_length=300, help_text="The title of the study.")
 
 
 class StudyChanges(StudyFields):
     """Changes of a study."""
 
-    title = Text(max_length=300, required=False)
+    title = Text(max_length=300, required=False, help_text="The title of the study.")
     reference_system = WholeNumber(
         required=False,
         allow_null=True,
@@ -175,6 +180,9 @@ class StudySerializer(ResourceSerializer):
         baseline_max_age_days reference_system=reference_system_id created_at
     """
     descriptions = {
+        "slug": "The slug of the study.",
+        "title": "The title of the study.",
+        "author": "The author of the study.",
         "institution": "The institution of the author.",
         "published": "The date of publication: a year, a month or a day.",
         "language": "The language of the study's documents.",
@@ -182,8 +190,8 @@ class StudySerializer(ResourceSerializer):
         "data_licence": "The license of the data.",
         "archived_at": "When the study was archived; null if it accepts uploads.",
         "equivalence_margin_percent": (
-            "The equivalence margin in percent; smaller differences do not matter "
-            "in practice."
+            "The equivalence margin in percent: differences below it do not matter in "
+            "practice."
         ),
         "baseline_max_age_days": (
             "The maximum time in days between a result and its baseline."
@@ -203,8 +211,8 @@ class StudySerializer(ResourceSerializer):
     )
     shared_with = serializers.SerializerMethodField(
         help_text=(
-            "The slugs of the labs with which it is shared. Other labs see only "
-            "themselves."
+            "The slugs of the labs with which the study is shared; only the lab of "
+            "the study sees all of them, and other labs see only themselves."
         )
     )
 
@@ -213,12 +221,11 @@ class StudySerializer(ResourceSerializer):
         return {"slug": f"{row.lab.slug}/{row.slug}"}
 
     def get_shared_with(self, row: Study) -> list[str]:
-        """Return the labs that share the study; other labs see only themselves."""
-        own = self.context["own"]
+        own_lab_ids = self.context["own_lab_ids"]
         return sorted(
             lab.slug
             for lab in row.shared_with.all()
-            if row.lab_id in own or lab.pk in own
+            if row.lab_id in own_lab_ids or lab.pk in own_lab_ids
         )
 
 
@@ -238,7 +245,7 @@ class StudyCountsSerializer(OutputSerializer):
         "waiting_runs": "The number of runs that are not processed yet.",
         "rejected_runs": "The number of runs that could not be read.",
         "quarantined_runs": "The number of runs that were set aside after an error.",
-        "unchecked_runs": "The number of runs that flags do not cover yet.",
+        "unchecked_runs": "The number of runs that were not checked for flags yet.",
         "open_flags": "The number of open flags.",
     }
 
@@ -254,16 +261,18 @@ class BenchmarkEffectSerializer(serializers.Serializer[Any]):
     )
     low = serializers.SerializerMethodField(
         help_text=(
-            "The lower end of its 95 % confidence interval; null for single runs."
+            "The lower end of the ratio's 95 % confidence interval; null for single "
+            "runs."
         )
     )
     high = serializers.SerializerMethodField(
         help_text=(
-            "The upper end of its 95 % confidence interval; null for single runs."
+            "The upper end of the ratio's 95 % confidence interval; null for single "
+            "runs."
         )
     )
     cell_count = serializers.IntegerField(
-        help_text="The number of results in the mean."
+        help_text="The number of results that were averaged."
     )
 
     def get_ratio(self, row: BenchmarkEffect) -> float:
@@ -290,7 +299,7 @@ class ReplicationResultSerializer(serializers.Serializer[Any]):
     effect = BenchmarkEffectSerializer(help_text="The result of the other study.")
 
     def get_study(self, row: ReplicationResult) -> str:
-        study = self.context["replied"][row.effect.study]
+        study = self.context["replicating_studies"][row.effect.study]
         return f"{study.lab.slug}/{study.slug}"
 
 
@@ -352,7 +361,7 @@ class StudyDetailSerializer(StudySerializer):
 
 
 class StudiesView(ListView):
-    """Visible studies."""
+    """Lists the studies that the client may see."""
 
     summary = "List studies"
     serializer_class = StudySerializer
@@ -361,17 +370,22 @@ class StudiesView(ListView):
         return lookup.list_studies(self.viewer).prefetch_related("shared_with")
 
     def get_serializer_context(self) -> dict[str, Any]:
-        return {**super().get_serializer_context(), "own": self.viewer.lab_ids}
+        context = super().get_serializer_context()
+        return {**context, "own_lab_ids": self.viewer.lab_ids}
 
     @operation("Create a study", StudyInput, EXAMPLE, statuses=(201, 200))
     def post(self, fields: ValidatedData) -> Response:
+        """Create a study of the token's lab.
+
+        If the lab has an identical study, it is returned with status 200.
+        """
         study, created = save_study(lab=self.lab, **fields)
         own = self.lab_viewer.lab_ids
-        return self.created_response(StudySerializer, study, created, own=own)
+        return self.created_response(StudySerializer, study, created, own_lab_ids=own)
 
 
 class StudyView(ApiView):
-    """One study, by its slug or as lab/slug."""
+    """Returns a study with its counts and the results that other labs measured too."""
 
     summary = "Read a study"
     serializer_class = StudyDetailSerializer
@@ -382,7 +396,10 @@ class StudyView(ApiView):
         vars(study).update(
             card=overview.study_card(study), replications=replicated.replications
         )
-        context = {"own": self.viewer.lab_ids, "replied": replicated.studies}
+        context = {
+            "own_lab_ids": self.viewer.lab_ids,
+            "replicating_studies": replicated.studies,
+        }
         return Response(self.serialize(StudyDetailSerializer, study, **context))
 
     @operation(
@@ -392,8 +409,9 @@ class StudyView(ApiView):
         response_serializers=StudySerializer,
     )
     def patch(self, changes: ValidatedData, slug: str) -> Response:
+        """Change, archive or reopen a study of the token's lab."""
         study = lookup.find_study(self.lab_viewer, slug)
         self.require_same_lab(study, "study", slug)
         study = update_study(study=study, actor=self.agent.name, **changes)
         own = self.lab_viewer.lab_ids
-        return Response(self.serialize(StudySerializer, study, own=own))
+        return Response(self.serialize(StudySerializer, study, own_lab_ids=own))
