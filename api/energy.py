@@ -29,7 +29,7 @@ class SystemEnergySerializer(OutputSerializer):
         energy_ratio without_idle_ratio contradicts_total reason
     """
     descriptions = {
-        "run_ids": "The ids of the runs in the means.",
+        "run_ids": "The ids of the runs over which the means are taken.",
         "meter_total_j": "The total energy that the meter reported, in joules.",
         "metered_s": "How long the meter ran, in seconds.",
         "mean_w": "The mean power in watts.",
@@ -42,8 +42,8 @@ class SystemEnergySerializer(OutputSerializer):
             "duration is unknown."
         ),
         "without_idle_j": (
-            "The reported total without idle power after the work, in joules; null "
-            "without `idle_w`."
+            "The reported total minus the idle energy after the work, in joules; null "
+            "if `idle_w` was not sent."
         ),
         "operations": "The number of operations; null if the tool does not count them.",
         "joules_per_operation": "The energy per operation in joules; null if unknown.",
@@ -56,14 +56,14 @@ class SystemEnergySerializer(OutputSerializer):
             "The energy of the work relative to the reference system; null if unknown."
         ),
         "without_idle_ratio": (
-            "The total without idle power relative to the reference system; null if "
+            "The value of `without_idle_j` relative to the reference system; null if "
             "unknown."
         ),
         "contradicts_total": (
             "Whether the reported total and the energy of the work lead to opposite "
             "conclusions."
         ),
-        "reason": "Why values are null; empty if none is.",
+        "reason": "Why values are null; empty if no value is null.",
     }
 
 
@@ -74,6 +74,7 @@ class EnergyTableSerializer(OutputSerializer):
         workload:str reference:str=reference.label reference_id:int=reference.pk systems
     """
     descriptions = {
+        "workload": "The label of the workload.",
         "reference": "The label of the reference system.",
         "reference_id": "The id of the reference system.",
     }
@@ -84,10 +85,11 @@ class EnergyTableSerializer(OutputSerializer):
 
 
 class NotAssessedSerializer(OutputSerializer):
-    """A reading for which no energy can be computed."""
+    """A run with a meter total for which no energy can be computed."""
 
     columns = "run_id:int=reading.run.pk reason:str"
     descriptions = {
+        "run_id": "The id of the run.",
         "reason": "Why no energy can be computed.",
     }
 
@@ -117,31 +119,37 @@ class MeteredRunSerializer(OutputSerializer):
         ),
         "gain_error": "The maximum relative error of a reading; null if unknown.",
         "is_external_clock": (
-            "Whether the window was timed by the time server; otherwise by the "
-            "unchecked clock of the run."
+            "Whether start and end of the work were timed by the time server; "
+            "otherwise by the unverified clock of the run."
         ),
         "duration_s": "The duration of the work in seconds.",
-        "measured_s": "The measured part of the duration in seconds.",
-        "sample_count": "The number of power samples in the window.",
-        "mean_w": "The mean power over the window in watts; null if unknown.",
+        "measured_s": "The part of the duration that has power samples, in seconds.",
+        "sample_count": "The number of power samples during the work.",
+        "mean_w": "The mean power during the work in watts; null if unknown.",
         "idle_w": "The power of the idle machine in watts; null if unknown.",
         "energy_j": (
-            "The energy of the work in joules; null if less than 90 % of the window "
+            "The energy of the work in joules; null if less than 90 % of its duration "
             "was measured."
         ),
         "above_idle_j": "The energy above idle power in joules; null if unknown.",
         "edge_error_j": (
-            "The uncertainty from samples at both ends of the window, in joules."
+            "The uncertainty of the energy at the start and the end of the work, in "
+            "joules."
         ),
-        "clock_error_s": "The maximum difference between the clocks in seconds.",
+        "clock_error_s": (
+            "The maximum difference between the clocks of run and meter, in seconds."
+        ),
         "operations": "The number of operations; null if the tool does not count them.",
         "joules_per_operation": "The energy per operation in joules; null if unknown.",
         "operations_per_joule": "The operations per joule; null if unknown.",
-        "message": "What is missing or shared, in numbers.",
+        "message": (
+            "Which part of the work was not measured, and which runs overlapped, in "
+            "words."
+        ),
     }
 
     run_ids = serializers.SerializerMethodField(
-        help_text="The ids of the runs that overlapped in this window."
+        help_text="The ids of the runs; several if they overlapped."
     )
     energy_delay_js = serializers.FloatField(
         source="energy.per_work.energy_delay_js",
@@ -161,7 +169,8 @@ class EnergySerializer(serializers.Serializer[Any]):
         many=True, source="tables", help_text="One table per workload."
     )
     not_assessed = NotAssessedSerializer(
-        many=True, help_text="Readings for which no energy can be computed."
+        many=True,
+        help_text="Runs with a meter total for which no energy can be computed.",
     )
     runs = MeteredRunSerializer(
         many=True,
@@ -181,7 +190,11 @@ class EnergyQuery(StudyQuery):
 
 
 class EnergyView(StudyQueryView):
-    """Totals reported by power meters, and the energy of the work itself."""
+    """Returns the energy of a study's work.
+
+    `results` has totals that meters reported, and the energy of the work itself; `runs`
+    has the energy of runs according to power logs.
+    """
 
     query_class = EnergyQuery
     summary = "Read the energy of a study's work"

@@ -28,7 +28,7 @@ EXAMPLE_HOST = (
 )
 
 EXAMPLE_CHANGE = (
-    "All facts, as they are now",
+    "Replace the facts",
     {"facts": {"cores": 2, "memory_bytes": 2147483648}},
 )
 
@@ -36,8 +36,13 @@ EXAMPLE_CHANGE = (
 class HostInput(StrictSerializer):
     """A physical machine."""
 
-    slug = Slug()
-    title = Text(required=False, allow_blank=True, max_length=300)
+    slug = Slug(help_text="The slug of the host; it cannot be changed.")
+    title = Text(
+        required=False,
+        allow_blank=True,
+        max_length=300,
+        help_text="The name of the host for people.",
+    )
     facts = JSONObject(
         required=False,
         help_text="The facts of the machine, such as CPU, memory and disks.",
@@ -47,7 +52,12 @@ class HostInput(StrictSerializer):
 class HostChanges(StrictSerializer):
     """Changes of a host."""
 
-    title = Text(required=False, allow_blank=True, max_length=300)
+    title = Text(
+        required=False,
+        allow_blank=True,
+        max_length=300,
+        help_text="The new name of the host for people.",
+    )
     facts = JSONObject(
         required=False,
         help_text="All facts of the machine; they replace the stored ones.",
@@ -62,12 +72,14 @@ class HostSerializer(ResourceSerializer):
     row_type = Host
     columns = "lab=lab.slug slug title facts created_at"
     descriptions = {
-        "facts": "The facts of the machine.",
+        "slug": "The slug of the host.",
+        "title": "The name of the host for people; empty if it has none.",
+        "facts": "The facts of the machine, such as CPU, memory and disks.",
     }
 
 
 class HostsView(ListView):
-    """Hosts of the lab and of visible studies."""
+    """Lists the hosts of the client's labs and of visible studies."""
 
     summary = "List hosts"
     serializer_class = HostSerializer
@@ -82,12 +94,16 @@ class HostsView(ListView):
         statuses=(201, 200),
     )
     def post(self, fields: ValidatedData) -> Response:
+        """Register a host of the token's lab.
+
+        If the lab has an identical host, it is returned with status 200.
+        """
         host, created = register_host(lab=self.lab, **fields)
         return self.created_response(HostSerializer, host, created)
 
 
 class HostView(ReadView):
-    """One host."""
+    """Returns a host."""
 
     kind = "host"
     summary = "Read a host"
@@ -98,6 +114,7 @@ class HostView(ReadView):
 
     @operation("Change the title or facts of a host", HostChanges, EXAMPLE_CHANGE)
     def patch(self, changes: ValidatedData, pk: int) -> Response:
+        """Change the title of a host of the token's lab, or replace its facts."""
         host = Host.objects.filter(lab=self.lab, pk=pk).select_related("lab").first()
         if host is None:
             raise NotFoundError("host", pk)

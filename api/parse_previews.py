@@ -62,7 +62,9 @@ class ExtractedSampleSerializer(serializers.Serializer[Any]):
         help_text="The parameters of the benchmark by name."
     )
     value = serializers.FloatField(help_text="The number as printed.")
-    unit = serializers.CharField(help_text="The unit that the tool means.")
+    unit = serializers.CharField(
+        help_text="The unit of the number, as the tool uses its name."
+    )
     repetition = serializers.IntegerField(
         help_text="The number of the repetition within the run."
     )
@@ -78,6 +80,7 @@ class ExtractedRunSerializer(OutputSerializer):
     """
     descriptions = {
         "version": "The version of the tool; empty if the output does not state it.",
+        "parser_version": "The version of the parser that read the run.",
         "first_line": "The first line of the run in the output.",
         "last_line": "The last line of the run in the output.",
         "command": "The command that printed the output; empty if unknown.",
@@ -110,10 +113,10 @@ class PreviewSerializer(serializers.Serializer[Any]):
 
 
 class PreviewView(ApiView):
-    """Runs that were parsed from output. Nothing is stored."""
+    """Parses the output of tools without storing it."""
 
     parser_classes = [RawOutputJSONParser]
-    # A token is optional: it adds the custom tools of its lab.
+    # A token is optional; with it, the custom tools of its lab are known too.
     permission_classes = []
 
     @extend_schema(
@@ -123,19 +126,24 @@ class PreviewView(ApiView):
         examples=[HDPARM_EXAMPLE],
     )
     def post(self, request: Request) -> Response:
+        """Parse the output of tools without storing it.
+
+        A token is required only for custom tools of private studies.
+        """
         admit_preview(network_of(request.META.get("REMOTE_ADDR", "")))
         fields = validate_document(PreviewInput, request.data)
         if len(fields["output"]) > settings.PREVIEW_LIMIT_CHARACTERS:
             raise too_large_error(
-                f"A preview reads at most {settings.PREVIEW_LIMIT_CHARACTERS:,} "
-                "characters. Cut the output, or upload it: uploads are read whole."
+                f"A preview parses at most {settings.PREVIEW_LIMIT_CHARACTERS:,} "
+                "characters. Shorten the output, or upload it: the server parses "
+                "uploads completely."
             )
         name, locale = fields.get("tool"), fields.get("locale")
-        # Tokens that can only upload can use the custom tools of their lab too.
+        # Tokens without read permission may also use the custom tools of their lab.
         viewer = self.lab_viewer if request.auth else self.viewer
-        if own := find_visible_declaration(viewer, name or ""):
+        if declaration := find_visible_declaration(viewer, name or ""):
             extracted = extract_sample_runs(
-                own.tool, own.version, fields["output"], locale
+                declaration.tool, declaration.version, fields["output"], locale
             )
         else:
             extracted = run_extraction.extract_runs(fields["output"], name, locale)
@@ -163,7 +171,7 @@ class MachineOutputInput(StrictSerializer):
 class MachineFactsSerializer(serializers.Serializer[Any]):
     """The facts of a machine, read from the output of its programs."""
 
-    facts = serializers.DictField(help_text="The facts that were read.")
+    facts = serializers.DictField(help_text="The facts that the output states.")
     programs = serializers.ListField(
         child=serializers.CharField(),
         help_text="The programs whose output was recognized.",
@@ -178,7 +186,7 @@ class MachineFactsSerializer(serializers.Serializer[Any]):
 
 
 class ParseMachineView(ApiView):
-    """Facts of a machine, read from the output of its programs. Nothing is stored."""
+    """Reads the facts of a machine from output without storing them."""
 
     parser_classes = [RawOutputJSONParser]
     authentication_classes = []
@@ -191,6 +199,10 @@ class ParseMachineView(ApiView):
         examples=[EXAMPLE_OUTPUT],
     )
     def post(self, request: Request) -> Response:
+        """Read the facts of a machine from output; nothing is stored.
+
+        No token is needed.
+        """
         admit_preview(network_of(request.META.get("REMOTE_ADDR", "")))
         output = validate_document(MachineOutputInput, request.data)["output"]
         return Response(self.serialize(MachineFactsSerializer, read_machine(output)))

@@ -550,7 +550,7 @@ class ReviewsView(ListView):
         statuses=(201, 200),
     )
     def post(self, fields: ValidatedData) -> Response:
-        """Publish a review of public studies, and of visible ones that a lab has signed.
+        """Publish a review of public studies and of visible studies that are signed.
 
         If the lab has published an identical review, it is returned with status 200.
         """

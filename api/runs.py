@@ -60,7 +60,7 @@ class SampleSerializer(OutputSerializer):
 
 
 class SamplesView(ListView):
-    """The samples of a run in the order of measurement."""
+    """Lists the samples of a run in the order of measurement."""
 
     cursor_field = "sequence"
     summary = "List the samples of a run"
@@ -84,7 +84,7 @@ class ParseWarningSerializer(OutputSerializer):
     message = serializers.SerializerMethodField(help_text="The warning in words.")
 
     def get_message(self, warning: ParseWarning | Mapping[str, str]) -> str:
-        # Warnings of a stored run are JSON.
+        # Warnings of a stored run come from JSON.
         if isinstance(warning, ParseWarning):
             return str(warning.message)
         return warning["sentence"]
@@ -94,11 +94,11 @@ class UploadReceiptSerializer(serializers.Serializer[Any]):
     """The result of an upload. Status 200 and 202 both mean that it is stored."""
 
     id = serializers.IntegerField(help_text="The id of the first run of the upload.")
-    key = serializers.UUIDField()
+    key = serializers.UUIDField(help_text="The key of the upload.")
     status = serializers.ChoiceField(
         choices=Run.Status.values, help_text="The processing status."
     )
-    url = serializers.URLField(help_text="The URL of the run.")
+    url = serializers.URLField(help_text="The URL of the first run of the upload.")
 
 
 class RunSerializer(ResourceSerializer):
@@ -116,10 +116,10 @@ class RunSerializer(ResourceSerializer):
         first_line last_line sample_count
     """
     descriptions = {
-        "key": "The upload key.",
+        "key": "The key of the upload from which the run was read.",
         "agent": "The name of the agent that uploaded the run.",
         "tool_version": "The version of the tool; empty if not stated.",
-        "session_id": "The id of that session; null if no start time is known.",
+        "session_id": "The id of the session; null if no start time is known.",
         "started_at": "When the run started; null if unknown.",
         "received_at": "When the upload was received.",
         "reason": "Why the run was rejected or set aside; empty otherwise.",
@@ -150,14 +150,14 @@ class RunSerializer(ResourceSerializer):
     custom_tool_version = serializers.IntegerField(
         allow_null=True,
         help_text=(
-            "The version of the custom tool by which the run was read; null for "
+            "The version of the custom tool with which the run was read; null for "
             "other tools."
         ),
     )
     corun = serializers.CharField(
         source="corun.name",
         default="",
-        help_text="The name of the co-run; empty if the run was alone.",
+        help_text="The name of the co-run; empty if the run is not part of one.",
     )
     declared_session = serializers.CharField(
         source="declared_session.name",
@@ -181,7 +181,9 @@ class RunSerializer(ResourceSerializer):
     samples = serializers.SerializerMethodField(
         help_text="The samples; null if there are more than 100."
     )
-    samples_url = serializers.SerializerMethodField()
+    samples_url = serializers.SerializerMethodField(
+        help_text="The URL of the list of all samples of the run."
+    )
 
     @extend_schema_field(SampleSerializer(many=True, allow_null=True))
     def get_samples(self, run: Run) -> Any:
@@ -201,7 +203,11 @@ class RunQuery(ListQuery):
         required=False,
         help_text="The slug or title of a tool; a custom tool has the form `lab:slug`.",
     )
-    status = Choice(choices=Run.Status.values, required=False)
+    status = Choice(
+        choices=Run.Status.values,
+        required=False,
+        help_text="The processing status of runs.",
+    )
     system = IntegerParameter(required=False, help_text="The id of a system.")
     session = IntegerParameter(required=False, help_text="The id of a session.")
     key = UUIDText(
@@ -211,7 +217,7 @@ class RunQuery(ListQuery):
 
 
 class RunsView(UploadView):
-    """Runs with their samples."""
+    """Lists the runs of visible studies with their samples."""
 
     query_class = RunQuery
 
@@ -232,7 +238,11 @@ class RunsView(UploadView):
         examples=[RUN_EXAMPLE, RAW_EXAMPLE],
     )
     def post(self, request: HttpRequest) -> HttpResponse:
-        # A cached token is verified by the statement that stores the upload.
+        """Store a run; sending the same upload again is safe.
+
+        An output with several results becomes several runs when it is processed.
+        """
+        # A cached token is checked by the SQL statement that stores the upload.
         cached = (
             None
             if request.GET
@@ -264,7 +274,7 @@ class RunsView(UploadView):
 
 
 class RunView(ApiView):
-    """One run with its samples."""
+    """Returns a run with its samples."""
 
     @extend_schema(summary="Read a run", responses=RunSerializer)
     def get(self, request: Request, pk: int) -> Response:

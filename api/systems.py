@@ -44,7 +44,10 @@ EXAMPLE = ("A Xen guest", EXAMPLE_SYSTEM)
 
 
 class SystemInput(StrictSerializer):
-    """A system under test. Omitted properties are not stated."""
+    """A system under test: a machine with a hypervisor, or a machine without one.
+
+    A property that is left out counts as not stated.
+    """
 
     host = Slug(help_text="The slug of a host of the lab.")
     hypervisor = Text(max_length=100, help_text='"native" is the machine itself.')
@@ -108,7 +111,7 @@ class SystemField(serializers.Field[Any, Any, Any, Any]):
     default_error_messages: ClassVar[ErrorMessages] = ERROR_MESSAGES
 
     def to_internal_value(self, data: Any) -> Any:
-        # Not isinstance: in Python, True is an int.
+        # isinstance would also accept True and False.
         if type(data) is int:
             return data
         if not isinstance(data, dict):
@@ -135,23 +138,28 @@ class SystemSerializer(ResourceSerializer):
         is_nested platform_warning created_at
     """
     descriptions = {
-        "label": "The name of the system for people.",
+        "label": "The name of the system for people, derived from its properties.",
+        "host_id": "The id of the host; see `/hosts/`.",
         "options": (
-            "Other settings, such as hw_virt, guest_tools, storage, swap or scheduler."
+            "Other settings by name, such as hw_virt, guest_tools, storage, swap or "
+            "scheduler."
         ),
     }
 
     is_emulated = serializers.BooleanField(
-        help_text="Whether a program emulates the processor, as stated or detected."
+        help_text=(
+            "Whether the processor is emulated by a program, according to the "
+            "description or to facts of the agent."
+        )
     )
     is_nested = serializers.BooleanField(
         help_text=(
-            "Whether its Windows ran above its own hypervisor (VBS or the Hyper-V "
-            "role), as detected by the agent."
+            "Whether Windows in the system ran above its own hypervisor (VBS or the "
+            "Hyper-V role), as detected by the agent."
         )
     )
     platform_warning = serializers.CharField(
-        help_text="What is unclear about the hypervisor; empty if it is a known one."
+        help_text="What is unclear about the hypervisor; empty if nothing is."
     )
 
 
@@ -161,7 +169,7 @@ class SystemQuery(ListQuery):
 
 
 class SystemsView(ListView):
-    """Systems of the lab and of visible studies."""
+    """Lists the systems of the client's labs and of visible studies."""
 
     query_class = SystemQuery
     summary = "List systems"
@@ -171,7 +179,7 @@ class SystemsView(ListView):
     def get_queryset(self) -> QuerySet[Any]:
         systems = System.objects.visible_to(self.viewer).select_related("lab", "host")
         if study := self.requested_study:
-            # A join would repeat a system for each of its runs.
+            # A join would return a system once for each of its runs.
             runs = Run.objects.filter(study=study, system=OuterRef("pk"))
             systems = systems.filter(Exists(runs))
         return systems
@@ -183,12 +191,16 @@ class SystemsView(ListView):
         statuses=(201, 200),
     )
     def post(self, description: ValidatedData) -> Response:
+        """Register a system of the token's lab.
+
+        If the lab has an identical system, it is returned with status 200.
+        """
         system, created = register_system(lab=self.lab, description=description)
         return self.created_response(SystemSerializer, system, created)
 
 
 class SystemView(ReadView):
-    """One system under test."""
+    """Returns a system under test."""
 
     kind = "system"
     summary = "Read a system"

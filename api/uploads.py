@@ -1,8 +1,9 @@
-"""Uploaded runs: their shape, `read_upload` for all of them, and the bulk upload.
+"""Uploaded runs: their validation, and bulk uploads.
 
-`RunInput` has the rules and their sentences. It takes milliseconds, so most uploads are
-accepted by parts: msgspec checks the types of samples, and texts, which repeat, are
-checked by `RunInput` once and cached.
+`RunInput` defines which uploads are valid and the error messages, but it takes several
+milliseconds. Therefore `read_upload` first tries a faster way: msgspec checks the types
+of the samples, and `RunInput` checks the other values, whose results are cached because
+many uploads have the same ones. If this fails, `RunInput` checks the whole upload.
 """
 
 from collections.abc import Iterable, Sequence
@@ -70,10 +71,11 @@ CLOCKS = ("external", "client", "meter", "guest", "local")
 MAX_REPETITION = 2**31 - 1
 CONTEXT_CACHE_SIZE: Final = 1024
 CASE_CACHE_SIZE: Final = 8192
-# Members that differ in nearly every upload; the others are its context.
+# Keys of a document whose values differ in nearly every upload. All other keys and
+# values together are its context, which many uploads share.
 PER_RUN_MEMBERS: Final = ("key", "samples", "started_at", "note", "facts")
+# A larger float may have been sent as a whole number, which does not fit into 64 bits.
 MAX_EXACT_FLOAT: Final = 2.0**63
-"""A larger number may have been a whole number, which is refused."""
 
 EXAMPLE_RUN = {
     "key": "6f1f6a5e-3b1c-4f0e-9a51-0c2d3e4f5a6b",
@@ -120,8 +122,8 @@ class SampleInput(StrictSerializer):
         max_length=20,
         allow_blank=True,
         help_text=(
-            "Any unit that converts to the unit of the metric; empty for a plain "
-            "number."
+            "The unit of the value, which must be convertible to the unit of the "
+            "metric; empty for a plain number."
         ),
     )
     repetition = WholeNumber(
@@ -172,7 +174,12 @@ class RunInput(StrictSerializer):
             "The locale of the output, such as de_DE; required to read decimal commas."
         ),
     )
-    tool_version = Text(required=False, allow_blank=True, max_length=100)
+    tool_version = Text(
+        required=False,
+        allow_blank=True,
+        max_length=100,
+        help_text="The version of the tool; empty if not stated.",
+    )
     scenario = Choice(
         choices=SCENARIOS,
         required=False,
@@ -251,19 +258,19 @@ class RunInput(StrictSerializer):
             name, sentence = "output", "Send either samples or output, not both."
         elif "samples" not in document and "output" not in document:
             name = "samples"
-            sentence = "This is missing. Send it, or what the tool printed as output."
+            sentence = "This is missing. Send samples, or the tool's output as output."
         elif "samples" in document and "tool" not in document:
             name, sentence = "tool", "This is missing. Send it."
         elif "samples" in document and "locale" in document:
             name = "locale"
-            sentence = "A locale belongs to output only; numbers have none."
+            sentence = "Send a locale only with output; samples have none."
         if name:
             raise serializers.ValidationError({name: [sentence]})
         return document
 
 
 class _Sample(msgspec.Struct, forbid_unknown_fields=True):
-    """A sample with the right types; `SampleInput` checks its texts."""
+    """A sample whose types are checked; `SampleInput` checks its texts."""
 
     metric: str
     value: float
@@ -294,7 +301,7 @@ _FIELDS = RunInput().fields
 
 
 def read_upload(raw: bytes) -> Upload:
-    """Parse an upload.
+    """Parse and validate an upload.
 
     Raises MalformedError, TooLargeError, or ValidationError with all problems.
     """
@@ -306,7 +313,10 @@ def read_upload(raw: bytes) -> Upload:
 
 
 def _fast_parse(raw: bytes) -> Upload:
-    """Return an upload of samples; raise an error if `RunInput` has to check it."""
+    """Return a valid upload of samples.
+
+    Raises one of FALLBACK_ERRORS for all other uploads.
+    """
     samples = _SAMPLES.decode(raw).samples
     document = msgspec.json.decode(raw)
     _check_text(raw, str(document.get("key")))
@@ -333,39 +343,43 @@ def _fast_parse(raw: bytes) -> Upload:
         repetitions = [sample.repetition for sample in samples]
         read = SampleColumns(known_cases, repetitions, values)
     upload = Upload.from_document(document, read)
-    # Decoding keeps only the last of equal keys, so a repeated key loses a colon;
-    # colons in texts stay, since `_check_text` refuses escapes. With 1 to 30 samples
-    # counting takes 1 to 18 us, and an `object_pairs_hook` of `json` 21 to 92 us more.
+    # Find repeated keys: decoding keeps only the last of equal keys, so a colon is lost.
+    # Colons in texts are the same in both, because `_check_text` refuses escapes. For 1
+    # to 30 samples, counting takes 1 to 18 us. An `object_pairs_hook` of `json` would
+    # take 21 to 92 us more.
     if raw.count(b":") != upload.text.count(":"):
-        raise ValueError("a key stands twice")
+        raise ValueError("an object has a key twice")
     return upload
 
 
 def _check_text(raw: bytes, key: str) -> None:
-    """Raise an error if a text or number differs from its decoded value."""
-    # A UUID may look like the exponent of a tiny number.
+    """Raise ValueError if strict parsing might refuse or change a text or a number."""
+    # Without the key, because a UUID may look like the exponent of a tiny number.
     text = raw.replace(key.encode(), b"")
     is_plain = text.isascii() and b"\\" not in text and b"\x7f" not in text
     may_be_tiny = any(sign in text for sign in (b"0.00000000", b"e-", b"E-"))
     if (not is_plain and UNUSUAL_CHARACTERS.search(text)) or (
         may_be_tiny and SUBNORMAL_NUMBER.search(text)
     ):
-        raise ValueError("a text or a number needs a closer look")
+        raise ValueError("a text or a number must be checked strictly")
 
 
 @lru_cache(CONTEXT_CACHE_SIZE)
 def _check_context(context: bytes) -> None:
-    """Raise an error unless all other members of the document are valid."""
+    """Raise an error unless the context of an upload is valid.
+
+    It is checked in a document with the key and the samples of an example.
+    """
     rest = {"key": EXAMPLE_RUN["key"], "samples": EXAMPLE_RUN["samples"]}
     validate_document(RunInput, parse_json_object(context) | rest)
 
 
 @lru_cache(CASE_CACHE_SIZE)
 def _case(tool: str, metric: str, unit: str, parameters: bytes) -> SampleCase | None:
-    """Return what samples of these texts measure, None if it is not known yet.
+    """Return the case of samples with these texts; None if the cache does not have it.
 
-    ``parameters`` are as they were sent: as keys of the cache 1, 1.0 and true would be
-    equal. Raises an error for texts that `SampleInput` refuses.
+    ``parameters`` is JSON as it was sent, because the parsed values 1, 1.0 and true
+    would be equal cache keys. Raises an error for texts that `SampleInput` refuses.
     """
     stated = parse_json_object(parameters)
     validate_document(
@@ -386,7 +400,7 @@ def numbered_lines(body: bytes) -> list[tuple[int, bytes]]:
     """Return the lines that are not blank with their numbers."""
     lines = [
         (number, line)
-        # Not splitlines, which also splits at a lone \r, unlike editors.
+        # Unlike editors, splitlines would also split at a single \r.
         for number, line in enumerate(body.split(b"\n"), start=1)
         if line.strip(b" \t\r")
     ]
@@ -395,25 +409,25 @@ def numbered_lines(body: bytes) -> list[tuple[int, bytes]]:
     if len(lines) > settings.BULK_LIMIT_LINES:
         raise too_large_error(
             f"The body has {len(lines):,} lines; at most "
-            f"{settings.BULK_LIMIT_LINES:,} are taken at once. Split it."
+            f"{settings.BULK_LIMIT_LINES:,} are allowed. Split it into several uploads."
         )
     return lines
 
 
 def read_lines(lines: Iterable[tuple[int, bytes]]) -> list[NumberedUpload]:
-    """Return the upload of each line; raise an error that names all wrong lines."""
+    """Return the upload of each line; raise LinesRejectedError for wrong lines."""
     uploads: list[NumberedUpload] = []
-    unreadable: dict[int, Problem] = {}
-    refused: dict[int, Problem] = {}
+    malformed: dict[int, Problem] = {}
+    invalid: dict[int, Problem] = {}
     for number, line in lines:
         try:
             uploads.append(NumberedUpload(number, read_upload(line)))
         except (MalformedError, TooLargeError) as error:
-            unreadable[number] = problem_from_exception(error)
+            malformed[number] = problem_from_exception(error)
         except serializers.ValidationError as error:
-            refused[number] = validation_problem(error.detail, "The line")
-    # Report invalid JSON before documents of the wrong shape.
-    if problems := unreadable or refused:
+            invalid[number] = validation_problem(error.detail, "The line")
+    # If there are lines that are not JSON, report only these.
+    if problems := malformed or invalid:
         raise LinesRejectedError(problems)
     return uploads
 
@@ -422,7 +436,7 @@ class BulkRunSerializer(serializers.Serializer[Any]):
     """A run of a bulk upload."""
 
     line = serializers.IntegerField(help_text="The number of the line, counted from 1.")
-    id = serializers.IntegerField()
+    id = serializers.IntegerField(help_text="The id of the run.")
     key = serializers.UUIDField(help_text="The upload key of the run.")
     status = serializers.ChoiceField(
         choices=Run.Status.values, help_text="The processing status of the run."
@@ -449,8 +463,9 @@ class BulkView(UploadView):
     @extend_schema(
         summary="Upload many runs",
         description=(
-            "At most 10,000 lines and 8 MB. One wrong line rejects all; "
-            '`fields` names the wrong lines ("line 17").'
+            "Send one run per line, at most 10,000 lines and 8 MB. If a line is "
+            "wrong, nothing is stored, and `fields` of the error names the wrong "
+            'lines ("line 17").'
         ),
         request={"application/x-ndjson": RunInput},
         responses={202: BulkSerializer},
@@ -461,7 +476,7 @@ class BulkView(UploadView):
         lines = read_lines(numbered_lines(self.body(request)))
         submissions = submit_lines(agent, lines)
         repeated = sum(submission.repeated for submission in submissions)
-        # Without a serializer, which takes longer than storing the runs.
+        # A serializer would take longer than storing the runs.
         runs = [
             {
                 "line": line.number,
@@ -480,7 +495,10 @@ class BulkView(UploadView):
 
 
 def submit_lines(agent: Agent, lines: Sequence[NumberedUpload]) -> list[UploadReceipt]:
-    """Submit all lines; errors name the line numbers."""
+    """Store the uploads of all lines, or none of them.
+
+    Raises LinesRejectedError, which names the lines that cannot be stored.
+    """
     try:
         return submit_uploads(agent=agent, uploads=[line.upload for line in lines])
     except BatchRefusedError as refused:

@@ -35,7 +35,7 @@ from api import (
 
 
 class StudyPathConverter:
-    """The slug of a study, or lab/slug if several labs use the slug."""
+    """The slug of a study, or ``lab/slug`` if several labs use the slug."""
 
     regex = r"[-a-zA-Z0-9_]+(?:/[-a-zA-Z0-9_]+)?"
 
@@ -127,6 +127,6 @@ ROUTES = (
 )
 urlpatterns = [
     *(path(route, view.as_view(), name=name) for route, view, name in ROUTES),
-    # Last: it matches every address.
+    # This must be the last one, because it matches every URL.
     re_path(r"", server_status.UnknownUrlView.as_view(), name="unknown"),
 ]
