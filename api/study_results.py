@@ -48,7 +48,7 @@ class VmResultSerializer(ShapeSerializer):
 
 
 class SumCheckSerializer(OutputSerializer):
-    """The comparison of a published sum with the sum of the slots."""
+    """The comparison of a published sum with the sum over the slots."""
 
     row_type = SumCheck
     columns = (
@@ -56,8 +56,8 @@ class SumCheckSerializer(OutputSerializer):
     )
     descriptions = {
         "printed": "The published sum.",
-        "recomputed": "The sum of the slots.",
-        "difference": "The published sum minus the sum of the slots.",
+        "recomputed": "The sum over the slots.",
+        "difference": "The published sum minus the sum over the slots.",
         "rounding": "The largest difference that rounding explains.",
         "is_within_rounding": "Whether rounding explains the difference.",
         "message": "The comparison in words.",
@@ -65,20 +65,21 @@ class SumCheckSerializer(OutputSerializer):
 
 
 class TargetSerializer(OutputSerializer):
-    """Target times for CPU work of several VMs."""
+    """Times that CPU work of several VMs should take, and the measured time."""
 
     row_type = Target
     columns = "ideal_s ideal_ratio full_load_s full_load_ratio"
     descriptions = {
         "ideal_s": (
-            "The target time from one VM alone, in seconds; null if not measured."
+            "The target time, in seconds, from the time of one VM alone; null if that "
+            "was not measured."
         ),
-        "ideal_ratio": "The measured time / `ideal_s`.",
+        "ideal_ratio": "The measured time divided by `ideal_s`.",
         "full_load_s": (
-            "The target time from as many VMs as cores, in seconds; null if not "
-            "measured."
+            "The target time, in seconds, from the time of as many VMs as cores; null "
+            "if that was not measured."
         ),
-        "full_load_ratio": "The measured time / `full_load_s`.",
+        "full_load_ratio": "The measured time divided by `full_load_s`.",
     }
 
 
@@ -98,22 +99,24 @@ class CoRunStatisticsSerializer(OutputSerializer):
         ),
         "is_sum_printed": "Whether the sum is the published one.",
         "mean": "The mean over the slots.",
-        "minimum": "The lowest slot.",
-        "maximum": "The highest slot.",
-        "jain": "Jain's fairness index; 1 if all VMs got the same.",
+        "minimum": "The lowest value of a slot.",
+        "maximum": "The highest value of a slot.",
+        "jain": "Jain's fairness index of the slots; 1 if all have the same value.",
         "jain_low": (
-            "The lower end of its 95 % confidence interval; null without repeated "
-            "co-runs."
+            "The lower end of the 95 % confidence interval of `jain`; null without "
+            "repeated co-runs."
         ),
         "jain_high": (
-            "The upper end of its 95 % confidence interval; null without repeated "
-            "co-runs."
+            "The upper end of the 95 % confidence interval of `jain`; null without "
+            "repeated co-runs."
         ),
         "corun_count": "The number of repeated co-runs.",
-        "scaling": "sum / one VM alone.",
-        "scaling_to_native": "sum / native.",
-        "slowdown": "mean / one VM alone.",
-        "interference": "The result under the other load / the result without it.",
+        "scaling": "The sum divided by the result of one VM alone.",
+        "scaling_to_native": "The sum divided by the native result.",
+        "slowdown": "The mean divided by the result of one VM alone.",
+        "interference": (
+            "The result under the other load divided by the result without it."
+        ),
         "virtual_cores": "The number of virtual cores of all VMs; null if not stated.",
         "physical_cores": (
             "The number of physical cores of the machine; null if not stated."
@@ -204,7 +207,7 @@ class CurvePointSerializer(OutputSerializer):
             "sum; null for single runs."
         ),
         "mean": "The mean per VM.",
-        "jain": "Jain's fairness index; 1 if all VMs got the same.",
+        "jain": "Jain's fairness index of the VMs; 1 if all have the same value.",
         "scaling": "The sum relative to one VM alone; null if that was not measured.",
         "mean_relative_to_single": (
             "The mean per VM relative to one VM alone; null if that was not measured."
@@ -221,8 +224,10 @@ class ConsolidationCurveSerializer(OutputSerializer):
         is_knee_observed:bool=consolidation.is_knee_observed points
     """
     descriptions = {
-        "knee": "The largest number of VMs that still raised the sum.",
-        "is_knee_observed": "Whether the curve continues beyond the knee.",
+        "knee": "The largest number of VMs up to which more VMs increase the sum.",
+        "is_knee_observed": (
+            "Whether larger numbers of VMs than the knee were measured."
+        ),
     }
 
     points = CurvePointSerializer(
@@ -235,24 +240,35 @@ class ConsolidationCurveSerializer(OutputSerializer):
 class StudyCoRunsSerializer(serializers.Serializer[Any]):
     """The co-runs of a study."""
 
-    results = CoRunSerializer(many=True, source="coruns")
+    results = CoRunSerializer(
+        many=True, source="coruns", help_text="The co-runs of the study."
+    )
     curves = ConsolidationCurveSerializer(
         many=True, help_text="The consolidation curves over the number of VMs."
     )
 
 
 class CoRunsQuery(StudyQuery):
-    component = Choice(choices=COMPONENTS, source="case__component", required=False)
+    component = Choice(
+        choices=COMPONENTS,
+        source="case__component",
+        required=False,
+        help_text="The component that the metric measures.",
+    )
     tool = ToolParameter(
         source="case__tool",
         required=False,
         help_text="The slug or title of a tool; a custom tool has the form `lab:slug`.",
     )
-    scenario = Choice(choices=CONCURRENT_SCENARIOS, required=False)
+    scenario = Choice(
+        choices=CONCURRENT_SCENARIOS,
+        required=False,
+        help_text="What ran at the same time.",
+    )
 
 
 class CoRunsView(StudyQueryView):
-    """Results of several VMs that ran at the same time."""
+    """Returns the results of VMs of one system that ran at the same time."""
 
     query_class = CoRunsQuery
     non_filter_parameters = ("study",)
@@ -264,7 +280,7 @@ class CoRunsView(StudyQueryView):
 
 
 class PathSerializer(ShapeSerializer):
-    """The result from one node to another."""
+    """The result of the connection from one node to another."""
 
     row_type = NetworkPath
     columns = "cell_id=cell.pk endpoints hosts medium value n=cell.n line_rate flag_ids"
@@ -293,7 +309,9 @@ class AsymmetrySerializer(OutputSerializer):
     row_type = Asymmetry
     columns = "larger_direction=larger ratio=factor low high"
     descriptions = {
-        "larger_direction": "The sender and the receiver of the faster direction.",
+        "larger_direction": (
+            "The sender and the receiver of the direction with the larger value."
+        ),
         "ratio": "The ratio of the larger value to that of the opposite direction.",
         "low": (
             "The lower end of the ratio's 95 % confidence interval; null for single "
@@ -307,7 +325,7 @@ class AsymmetrySerializer(OutputSerializer):
 
 
 class MatrixSerializer(serializers.Serializer[Any]):
-    """The paths between nodes under one setting."""
+    """The connections between nodes under one setting of the systems."""
 
     setting = serializers.DictField(
         source="setting_by_name",
@@ -315,11 +333,14 @@ class MatrixSerializer(serializers.Serializer[Any]):
         help_text="The options that the systems share, by name.",
     )
     paths = PathSerializer(
-        source="all_paths", many=True, help_text="The paths between nodes."
+        source="all_paths", many=True, help_text="The results between nodes."
     )
     asymmetries = AsymmetrySerializer(
         many=True,
-        help_text="Pairs of directions that differ by more than chance and a quarter.",
+        help_text=(
+            "Pairs of directions that differ by more than a quarter, and by more than "
+            "chance explains."
+        ),
     )
 
 
@@ -347,7 +368,7 @@ class NetworkSerializer(serializers.Serializer[Any]):
 
 
 class NetworkView(StudyQueryView):
-    """Throughput and latency between nodes."""
+    """Returns the throughput and the latency between nodes."""
 
     summary = "Read network results between nodes of a study"
     serializer_class = NetworkSerializer
@@ -390,7 +411,7 @@ class ComponentMeanSerializer(OutputSerializer):
         "run_count": "The number of runs in the mean.",
         "flagged_count": "The number of benchmarks with a flag.",
         "unpaired_count": (
-            "The number of benchmarks whose baseline is stale or of another session."
+            "The number of benchmarks whose baseline is stale or from another session."
         ),
     }
 
@@ -416,8 +437,9 @@ class ProfileRowSerializer(serializers.Serializer[Any]):
 
 
 class ProfileSerializer(serializers.Serializer[Any]):
-    """The overhead profile of a study. Means are over the benchmarks that all compared
-    systems have.
+    """The overhead profile of a study.
+
+    Means are over the benchmarks that all compared systems have.
     """
 
     study = serializers.CharField(help_text="The slug of the study.")
@@ -435,7 +457,7 @@ class ProfileSerializer(serializers.Serializer[Any]):
 
 
 class ProfileView(StudyQueryView):
-    """Mean relative performance by system and component."""
+    """Returns the mean relative performance by system and component."""
 
     summary = "Read the overhead profile of a study"
     serializer_class = ProfileSerializer
@@ -502,17 +524,17 @@ class SweepLineSerializer(serializers.Serializer[Any]):
         source="verdict_change.pattern",
         **NULL_UNTIL_PROCESSED,
         help_text=(
-            "How the verdicts change along the axis: never slower, slower from a "
-            "level on, slower until a level, or always slower; null unless all "
-            "verdicts decide."
+            "How the verdicts change along the axis: never slower than the baseline, "
+            "slower from a level on, slower before a level, or always slower; null if "
+            "one of the results has no verdict."
         ),
     )
     pattern_level_index = serializers.IntegerField(
         source="verdict_change.level_index",
         **NULL_UNTIL_PROCESSED,
         help_text=(
-            "The index of the level at which the verdicts change, counted from 0; "
-            "null if they do not."
+            "The index of the level at which the verdicts change, counted from 0; 0 if "
+            "they do not change, and null without a pattern."
         ),
     )
     points = SweepPointSerializer(
@@ -526,8 +548,10 @@ class SweepSerializer(OutputSerializer):
     row_type = SweepFamily
     columns = "tool metric component unit better axis parameters circumstances"
     descriptions = {
-        "axis": "The parameter that varies.",
-        "circumstances": "What else is equal for all points.",
+        "axis": "The name of the parameter that varies.",
+        "circumstances": (
+            "Properties other than parameters that are equal for all points."
+        ),
     }
 
     component = serializers.ChoiceField(
@@ -547,7 +571,7 @@ class SweepsSerializer(serializers.Serializer[Any]):
 
 
 class SweepsView(StudyQueryView):
-    """Results along numeric parameters."""
+    """Returns the results of each metric over each numeric parameter that varies."""
 
     summary = "Read a study's sweeps"
     serializer_class = SweepsSerializer
@@ -563,7 +587,7 @@ class TrendCaseSerializer(OutputSerializer):
     columns = "case_id case=label tool host version_count is_dated"
     descriptions = {
         "version_count": "The number of versions in the trend.",
-        "is_dated": "Whether runs have start times.",
+        "is_dated": "Whether the runs have start times.",
     }
 
 
@@ -607,6 +631,7 @@ class ChangePointSerializer(OutputSerializer):
             "The ratio of the levels after and before the change; null if one of "
             "them is null."
         ),
+        "p_value": "The p-value of the change.",
     }
 
 
@@ -657,7 +682,7 @@ class TrendQuery(StudyQuery):
 
 
 class TrendView(StudyQueryView):
-    """Results by date and by hypervisor version."""
+    """Returns the results by date and by hypervisor version."""
 
     query_class = TrendQuery
     summary = "Read the trend of a benchmark over dates and versions"
@@ -672,6 +697,6 @@ class TrendView(StudyQueryView):
         ]
         if case is not None and not subjects:
             raise NotFoundError(Sentence("benchmark"), case)
-        # The longest history of several hosts and circumstances comes first.
+        # If several hosts or circumstances match, the longest history is the first.
         series = () if case is None else read_trend(self.viewer, subjects[0]).series
         return {"results": subjects, "series": series}

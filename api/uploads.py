@@ -285,7 +285,7 @@ class _Samples(msgspec.Struct):
     ]
 
 
-# After one of these errors, `RunInput` validates the upload and writes the messages.
+# After one of these errors, `RunInput` validates the upload and reports problems.
 FALLBACK_ERRORS: Final = (
     serializers.ValidationError,
     MalformedError,
@@ -343,10 +343,10 @@ def _fast_parse(raw: bytes) -> Upload:
         repetitions = [sample.repetition for sample in samples]
         read = SampleColumns(known_cases, repetitions, values)
     upload = Upload.from_document(document, read)
-    # Find repeated keys: decoding keeps only the last of equal keys, so a colon is lost.
+    # Find repeated keys. Decoding keeps only the last of equal keys and drops a colon.
     # Colons in texts are the same in both, because `_check_text` refuses escapes. For 1
-    # to 30 samples, counting takes 1 to 18 us. An `object_pairs_hook` of `json` would
-    # take 21 to 92 us more.
+    # to 30 samples, counting takes 1 to 18 us, and an `object_pairs_hook` of `json`
+    # would take 21 to 92 us more.
     if raw.count(b":") != upload.text.count(":"):
         raise ValueError("an object has a key twice")
     return upload
@@ -463,7 +463,7 @@ class BulkView(UploadView):
     @extend_schema(
         summary="Upload many runs",
         description=(
-            "Send one run per line, at most 10,000 lines and 8 MB. If a line is "
+            "Send one run per line, at most 10,000 lines and 8 MiB. If a line is "
             "wrong, nothing is stored, and `fields` of the error names the wrong "
             'lines ("line 17").'
         ),

@@ -1,4 +1,4 @@
-"""Authentication by an agent's token or a user's session, and upload permission."""
+"""Authentication by the token of an agent or the session of a user."""
 
 from typing import Any, cast
 
@@ -27,7 +27,10 @@ SCHEMES = {b"token", b"bearer"}
 
 
 class TokenAuthentication(BaseAuthentication):
-    """Token in ``Authorization: Token vl_...``; ``Bearer`` is accepted."""
+    """Authentication by the header ``Authorization: Token vl_...``.
+
+    The scheme ``Bearer`` is accepted too.
+    """
 
     def authenticate(
         self, request: Request | HttpRequest
@@ -35,12 +38,12 @@ class TokenAuthentication(BaseAuthentication):
         token_text = token_from_header(request)
         if token_text is None:
             return None
-        # A standby might miss a revocation.
+        # A replica might not have a revocation yet.
         with from_primary():
             token = tokens.authenticate(token_text)
         if token.can_read or request.method not in SAFE_METHODS:
             rls.allow_labs(token.lab_id)
-        # An agent has no Django user.
+        # Tokens belong to agents, which are not Django users.
         return AnonymousUser(), token
 
     def authenticate_header(self, request: Request) -> str:
@@ -48,7 +51,10 @@ class TokenAuthentication(BaseAuthentication):
 
 
 class ReadOnlySessionAuthentication(SessionAuthentication):
-    """For reading only, so that forms of other sites cannot write."""
+    """Session authentication for reading only.
+
+    Forms of other sites could use the session to write.
+    """
 
     def authenticate(self, request: Request) -> Any:
         if request.method not in SAFE_METHODS:
@@ -57,7 +63,7 @@ class ReadOnlySessionAuthentication(SessionAuthentication):
 
 
 class TokenScopePermission(BasePermission):
-    """Everybody may read, upload tokens may write."""
+    """Permits everybody to read, and tokens with the scope ``upload`` to write."""
 
     def has_permission(self, request: Request, view: object) -> bool:
         if request.method not in SAFE_METHODS:
@@ -66,16 +72,17 @@ class TokenScopePermission(BasePermission):
 
 
 def token_from_header(request: Request | HttpRequest) -> str | None:
-    """Return the Authorization header's token, if any."""
-    header = get_authorization_header(cast(Request, request))  # reads META only
+    """Return the token of the Authorization header, if any."""
+    # The cast is safe, because the function reads only META.
+    header = get_authorization_header(cast(Request, request))
     words = header.split()
     if not words:
         return None
     if len(words) != 2 or words[0].lower() not in SCHEMES:
         raise AuthenticationFailed(
-            'Send the token as "Authorization: Token vl_...", or send none.'
+            'Send the token as "Authorization: Token vl_...", or leave the header out.'
         )
-    # Non-ASCII bytes must not be a server error.
+    # Bytes that are not ASCII become an invalid token, not a server error.
     return words[1].decode("ascii", "replace")
 
 
@@ -83,11 +90,11 @@ def require_upload_scope(token: Any) -> Token:
     """Return the token; raise unless it may upload."""
     if not isinstance(token, Token):
         raise NotAuthenticated(
-            'Writing needs a token: send "Authorization: Token vl_..." with a '
-            "token of your lab that may upload."
+            "Writing requires a token of your lab that may upload. Send it as "
+            '"Authorization: Token vl_...".'
         )
     if not token.can_upload:
         raise PermissionDenied(
-            "This token may read but not upload. Use one with the upload scope."
+            "This token may read but not upload. Use a token with the scope upload."
         )
     return token

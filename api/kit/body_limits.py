@@ -1,4 +1,4 @@
-"""Request bodies with limits on length and compression."""
+"""Reading of request bodies, with limits on length and compression."""
 
 import zlib
 from typing import IO, BinaryIO, cast
@@ -21,25 +21,26 @@ class UnsupportedEncodingError(MalformedError):
 
 
 def open_body(request: HttpRequest) -> BinaryIO:
-    """Return a body's stream, even if chunked.
+    """Return the stream of a body, which may be chunked.
 
-    Django reads Content-Length bytes: none of a chunked body. A server that detects the
-    end of the input sets ``wsgi.input_terminated``.
+    Django would read nothing of a chunked body, because it reads as many bytes as
+    Content-Length states. A server that detects the end of the body itself sets
+    ``wsgi.input_terminated``.
     """
     environ = request.META
     if not environ.get("CONTENT_LENGTH") and environ.get("wsgi.input_terminated"):
         return cast(BinaryIO, environ["wsgi.input"])
-    return cast(BinaryIO, request)  # readable like a file
+    return cast(BinaryIO, request)  # a request can be read like a file
 
 
 def read_body(stream: IO[bytes], request: HttpRequest) -> bytes:
-    """Return the decompressed body; raise if too large or damaged."""
+    """Return the decompressed body; raise if it is too large or damaged."""
     text = request.META.get("CONTENT_LENGTH") or ""
     declared_length = None
     if text:
         if not (text.isascii() and text.isdigit()):
             raise malformed_error("Content-Length is not a whole number.")
-        # Python refuses to convert thousands of digits.
+        # The length is checked first, because int() refuses thousands of digits.
         if len(text) > 18 or int(text) > settings.UPLOAD_LIMIT_BYTES:
             raise _limit_exceeded()
         declared_length = int(text)
@@ -54,13 +55,13 @@ def read_body(stream: IO[bytes], request: HttpRequest) -> bytes:
     if declared_length is not None and len(raw) < declared_length:
         raise malformed_error(
             f"The body ended after {len(raw):,} of the {declared_length:,} bytes that "
-            "Content-Length announced. Send it again."
+            "Content-Length states. Send it again."
         )
     return decompress(raw) if "gzip" in encoding else raw
 
 
 def decompress(compressed: bytes) -> bytes:
-    """Return one gzip member, up to the limits."""
+    """Unpack a body of one gzip member; raise if it exceeds a limit or is damaged."""
     if not compressed.startswith(GZIP_MAGIC):
         raise malformed_error(
             "The body is not gzip, although Content-Encoding is gzip. "
@@ -68,12 +69,12 @@ def decompress(compressed: bytes) -> bytes:
         )
     reader = zlib.decompressobj(GZIP_WINDOW)
     try:
-        # One more byte reveals too large a body.
+        # One byte more than allowed shows whether the body is too large.
         body = reader.decompress(compressed, settings.UPLOAD_LIMIT_BYTES + 1)
     except zlib.error:
         raise malformed_error("The gzip body is damaged. Compress it again.") from None
     consumed = len(compressed) - len(reader.unconsumed_tail)
-    # No ratio limit up to 1 MiB.
+    # The ratio does not matter up to 1 MiB.
     if len(body) > max(
         settings.UPLOAD_LIMIT_RATIO * consumed, MIN_BYTES_FOR_RATIO_LIMIT
     ):
@@ -98,12 +99,12 @@ def _read_bounded(stream: IO[bytes]) -> bytes:
     limit = settings.UPLOAD_LIMIT_BYTES
     body = bytearray()
     try:
-        # One more byte reveals too large a body.
+        # One byte more than allowed shows whether the body is too large.
         while chunk := stream.read(min(CHUNK_BYTES, limit + 1 - len(body))):
             body += chunk
             if len(body) > limit:
                 raise _limit_exceeded()
-    # Other servers than ours may pass the connection.
+    # Some web servers let the application read from the connection.
     except OSError:
         raise malformed_error(
             "The connection was closed before the end of the body. Send it again."
@@ -113,6 +114,6 @@ def _read_bounded(stream: IO[bytes]) -> bytes:
 
 def _limit_exceeded() -> TooLargeError:
     return too_large_error(
-        f"A body may have {settings.UPLOAD_LIMIT_BYTES:,} bytes, also when unpacked. "
-        "Split it into several uploads."
+        f"A body may have at most {settings.UPLOAD_LIMIT_BYTES:,} bytes, also after "
+        "decompression. Split it into several uploads."
     )

@@ -1,4 +1,4 @@
-"""Composite fields: lists, maps, objects with fixed keys."""
+"""Fields for lists, objects with arbitrary keys, and objects with fixed keys."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -24,14 +24,14 @@ MAX_FACTS_BYTES = 256 * 1024
 
 
 class ListOf(StrictField, serializers.ListField):
-    """List; texts and objects are rejected."""
+    """A JSON list; other types are rejected."""
 
     expected = "a list"
     default_error_messages: ClassVar[ErrorMessages] = {
         **ERROR_MESSAGES,
-        "empty": "Send at least one.",
-        "min_length": "Send at least {min_length:,}.",
-        "max_length": "Send at most {max_length:,}.",
+        "empty": "Send at least one item.",
+        "min_length": "Send at least {min_length:,} items.",
+        "max_length": "Send at most {max_length:,} items.",
     }
 
     def to_internal_value(self, data: Any) -> list[Any]:
@@ -50,7 +50,7 @@ class ListOf(StrictField, serializers.ListField):
     }
 )
 class Scalar(StrictField, serializers.Field[Any, Any, Any, Any]):
-    """Text, number or boolean."""
+    """A JSON text, number or boolean."""
 
     expected = "text, a number, true or false"
 
@@ -65,7 +65,7 @@ class Scalar(StrictField, serializers.Field[Any, Any, Any, Any]):
             return validate_text(data)
         if not isinstance(data, int | float):
             self.reject(data)
-        # Integers stay integers: the parser checked their 64 bits.
+        # Integers remain integers. The parser has checked that they fit into 64 bits.
         return Number().to_internal_value(data) if isinstance(data, float) else data
 
     def to_representation(self, value: Any) -> Any:
@@ -73,7 +73,7 @@ class Scalar(StrictField, serializers.Field[Any, Any, Any, Any]):
 
 
 class ScalarMap(StrictField, serializers.DictField):
-    """Map of scalars: parameters of a benchmark, options of a system, factors."""
+    """A JSON object of scalars, such as the parameters of a benchmark."""
 
     child = Scalar()
     expected = "an object"
@@ -86,15 +86,15 @@ class ScalarMap(StrictField, serializers.DictField):
         for key in data:
             if not 0 < len(key) <= MAX_KEY_LENGTH or key != key.strip():
                 raise serializers.ValidationError(
-                    f'The key "{shorten(key)}" needs 1 to {MAX_KEY_LENGTH} characters '
-                    "and no blanks around it."
+                    f'The key "{shorten(key)}" must have 1 to {MAX_KEY_LENGTH} '
+                    "characters and no spaces around it."
                 )
             validate_text(key)
         return self.run_child_validation(data)
 
 
 class JSONObject(StrictField, serializers.DictField):
-    """JSON object with any content, limited in size."""
+    """A JSON object with any content of limited size."""
 
     expected = "an object"
 
@@ -103,7 +103,7 @@ class JSONObject(StrictField, serializers.DictField):
             self.reject(data)
         if len(orjson.dumps(data)) > MAX_FACTS_BYTES:
             raise serializers.ValidationError(
-                f"Send at most {MAX_FACTS_BYTES:,} bytes here."
+                f"Send an object of at most {MAX_FACTS_BYTES:,} bytes."
             )
         return data
 
@@ -111,12 +111,12 @@ class JSONObject(StrictField, serializers.DictField):
 def validate_document(
     serializer_class: "type[StrictSerializer]", document: Any
 ) -> dict[str, Any]:
-    """Return a validated document; raise errors by path."""
+    """Return the validated document; raise ValidationError with errors by path."""
     return serializer_class().run_validation(document)
 
 
 class StrictSerializer(serializers.Serializer[Any]):
-    """Object with fixed keys; unknown keys are errors."""
+    """A JSON object with fixed keys; unknown keys are errors."""
 
     default_error_messages: ClassVar[ErrorMessages] = {
         **ERROR_MESSAGES,

@@ -35,6 +35,7 @@ COMMON_DESCRIPTIONS: Final[Mapping[str, str]] = {
     "memory_bytes": (
         "The memory of the guest or of the machine in bytes; null if not stated."
     ),
+    "clock": "The clock that timed the run; empty if not stated.",
     "scenario": "What ran at the same time; `single` if nothing else did.",
     "vms": "The number of VMs that ran at the same time; null if not stated.",
     "slot": (

@@ -1,4 +1,4 @@
-"""Error responses: ``{"code", "detail", "fields"}`` with a status code."""
+"""Error responses: a status code, and ``{"code", "detail", "fields"}`` as the body."""
 
 import logging
 from collections.abc import Iterator, Mapping
@@ -25,6 +25,8 @@ RETRY_AFTER_S = 2
 
 @dataclass(frozen=True)
 class Problem:
+    """An error response."""
+
     status: int
     code: str
     detail: str
@@ -74,23 +76,24 @@ MESSAGES_BY_EXCEPTION: dict[type[exceptions.APIException], tuple[str, str]] = {
 
 
 def handle_exception(exc: Exception, context: Mapping[str, Any]) -> Response:
+    """Return the error response for an exception; REST framework calls this."""
     request = context.get("request")
     problem = log_problem(exc, request.path if request is not None else "")
     return Response(problem.body(), status=problem.status, headers=problem.headers)
 
 
 def log_problem(exc: Exception, path: str) -> Problem:
-    """Return the error response; log server errors."""
+    """Return the error response for an exception; log it if it is a server error."""
     problem = problem_from_exception(exc)
     if problem.status >= 500:
-        # An unavailable database needs no traceback.
+        # The traceback of an unavailable database is of no use.
         traceback_source = exc if problem.status == 500 else None
         logger.error("%s failed: %s", path, exc, exc_info=traceback_source)
     return problem
 
 
 def problem_from_exception(exc: Exception) -> Problem:
-    """Return the error response, without internal details."""
+    """Return the error response for an exception, without internal details."""
     if isinstance(exc, BenchmarksError):
         fields = exc.fields or ({exc.field: [str(exc)]} if exc.field else {})
         headers = {"WWW-Authenticate": CHALLENGE} if exc.status == 401 else {}
@@ -101,7 +104,7 @@ def problem_from_exception(exc: Exception) -> Problem:
         return validation_problem(exc.detail)
     if is_connection_error(exc):
         return BUSY if sqlstate(exc) in TIMEOUT_SQLSTATES else UNAVAILABLE
-    # Use the same messages for Django's exceptions.
+    # Django's exceptions get the messages of REST framework's.
     if isinstance(exc, Http404):
         exc = exceptions.NotFound()
     if isinstance(exc, PermissionDenied):
@@ -115,16 +118,16 @@ def problem_from_exception(exc: Exception) -> Problem:
 
 
 def validation_problem(detail: Any, subject: str = "The request") -> Problem:
-    """Return the response to validation errors."""
+    """Return the response to validation errors; ``subject`` is what was validated."""
     fields = flatten_errors(detail)
     sentence = error_summary(fields, subject)
-    # The summary has errors without a path.
+    # Errors without a path are only in the summary.
     fields.pop("", None)
     return Problem(400, "invalid", sentence, truncate_fields(fields))
 
 
 class LinesRejectedError(BenchmarksError):
-    """Invalid lines of a bulk upload; nothing was stored."""
+    """A bulk upload has invalid lines; nothing was stored."""
 
     def __init__(self, problems: Mapping[int, Problem]) -> None:
         lines = sorted(problems)
@@ -153,7 +156,7 @@ def truncate_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def flatten_errors(detail: Any) -> dict[str, list[str]]:
-    """Return REST framework's errors by path: ``samples[3].value``."""
+    """Return REST framework's errors by path, such as ``samples[3].value``."""
     errors: dict[str, list[str]] = {}
     for path, sentence in _flatten(detail, ""):
         errors.setdefault(path, []).append(sentence)
@@ -161,7 +164,7 @@ def flatten_errors(detail: Any) -> dict[str, list[str]]:
 
 
 def error_summary(fields: Mapping[str, list[str]], subject: str) -> str:
-    """Return the number of errors and the first one."""
+    """Return a sentence with the number of errors and the first error."""
     path, sentences = next(iter(fields.items()))
     first = f"{path}: {sentences[0]}" if path else sentences[0]
     if len(fields) == 1:
@@ -170,7 +173,7 @@ def error_summary(fields: Mapping[str, list[str]], subject: str) -> str:
 
 
 def member_path(path: str, name: str | int) -> str:
-    """Return the path of a member: ``samples`` and 3 give ``samples[3]``."""
+    """Return the path of an item or a key, such as ``samples[3]`` for 3."""
     if isinstance(name, int):
         return f"{path}[{name}]"
     return f"{path}.{name}" if path else name
@@ -185,7 +188,7 @@ def _flatten(detail: Any, path: str) -> Iterator[tuple[str, str]]:
             )
     elif isinstance(detail, list):
         for index, inner in enumerate(detail):
-            # Either messages about one value, or errors by item.
+            # A list has either the messages about one value or the errors of each item.
             is_nested = isinstance(inner, Mapping)
             yield from _flatten(inner, member_path(path, index) if is_nested else path)
     else:

@@ -1,7 +1,7 @@
 """Fields for single values that never convert types.
 
-REST framework reads ``"12"``, ``" 12 "`` and ``true`` as numbers, 3 as text, and a text
-as a list. Numbers of benchmarks must not be guessed.
+REST framework would read ``"12"``, ``" 12 "`` and ``true`` as numbers, and 3 as text,
+but benchmark results must not be guessed.
 """
 
 import re
@@ -33,16 +33,19 @@ ErrorMessages = dict[str, "StrOrPromise"]
 
 ERROR_MESSAGES: ErrorMessages = {
     "required": "This is missing. Send it.",
-    "null": "This may not be null. Leave it out if it is not known.",
+    "null": "This may not be null. Leave it out if it is unknown.",
     "blank": "This may not be empty.",
     "max_length": "Send at most {max_length:,} characters.",
-    "min_value": "Send at least {min_value:,}.",
-    "max_value": "Send at most {max_value:,}.",
+    "min_value": "Send a number of at least {min_value:,}.",
+    "max_value": "Send a number of at most {max_value:,}.",
 }
 
 
 class StrictField:
-    """Mixin that checks the type instead of converting."""
+    """Mixin for fields that reject values of other types.
+
+    ``expected`` describes the valid values in the error message.
+    """
 
     default_error_messages: ClassVar[ErrorMessages] = ERROR_MESSAGES
     expected = "a value"
@@ -54,9 +57,9 @@ class StrictField:
 
 
 class Text(StrictField, serializers.CharField):
-    """Text without conversion or trimming.
+    """A JSON text, which is not changed.
 
-    One line without surrounding blanks, unless ``multiline``.
+    Line breaks, and spaces around the text, are refused unless it is ``multiline``.
     """
 
     expected = "text"
@@ -70,18 +73,18 @@ class Text(StrictField, serializers.CharField):
         if not isinstance(data, str):
             self.reject(data)
         if not self.multiline and data != data.strip():
-            raise serializers.ValidationError("Remove the blanks around this text.")
+            raise serializers.ValidationError("Remove the spaces around this text.")
         return validate_text(data, multiline=self.multiline)
 
 
 class RawOutput(StrictField, serializers.CharField):
-    """Raw output of a program: any characters, any length."""
+    """The raw output of a program, with any characters and of any length."""
 
     expected = "text"
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(trim_whitespace=False, **kwargs)
-        # The parser handles control characters and NUL.
+        # The parsers of output handle control characters and NUL.
         self.validators = []
 
     def to_internal_value(self, data: Any) -> str:
@@ -95,22 +98,22 @@ class Slug(Text):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(max_length=100, **kwargs)
-        # $ also matches before a trailing newline.
+        # Not $, which also matches before a newline at the end.
         self.validators.append(RegexValidator(r"^[-a-zA-Z0-9_]+\Z", self.sentence))
 
 
 class Pattern(Text):
-    """Text of a fixed format, explained by examples."""
+    """A text that matches a regular expression; the error message has examples."""
 
     def __init__(self, pattern: str, examples: str, **kwargs: Any) -> None:
         super().__init__(max_length=kwargs.pop("max_length", 20), **kwargs)
         sentence = f"Send a text such as {examples}."
-        # The pattern may contain alternatives.
+        # The group is required for patterns with alternatives.
         self.validators.append(RegexValidator(rf"^(?:{pattern})\Z", sentence))
 
 
 class Number(StrictField, serializers.FloatField):
-    """A JSON number that a 64-bit float represents precisely."""
+    """A JSON number that a 64-bit float represents with full precision."""
 
     expected = "a JSON number"
 
@@ -120,7 +123,7 @@ class Number(StrictField, serializers.FloatField):
         number = float(data)
         if not isfinite(number):
             raise serializers.ValidationError("Send a finite number.")
-        # Subnormal numbers lose digits.
+        # Subnormal numbers have fewer digits.
         if number and abs(number) < sys.float_info.min:
             raise serializers.ValidationError(
                 "This number is too small for a 64-bit float. Use a smaller unit."
@@ -133,22 +136,24 @@ class WholeNumber(StrictField, serializers.IntegerField):
 
     def to_internal_value(self, data: Any) -> int:
         if isinstance(data, float):
-            raise serializers.ValidationError("Send a whole number, without a point.")
+            raise serializers.ValidationError(
+                "Send a whole number without a decimal point."
+            )
         if isinstance(data, bool) or not isinstance(data, int):
             self.reject(data)
         if data not in INT64:
-            raise serializers.ValidationError("This does not fit into 64 bits.")
+            raise serializers.ValidationError("This number does not fit into 64 bits.")
         return data
 
 
 class Choice(StrictField, serializers.ChoiceField):
-    """Choice that compares type and spelling."""
+    """One of several values, which must have the same type and spelling."""
 
     expected = "one of the known values"
 
     def to_internal_value(self, data: Any) -> Any:
         for choice in self.choices:
-            # In Python, 1 equals 1.0 and True.
+            # The type is compared, because in Python 1 equals 1.0 and True.
             if type(data) is type(choice) and data == choice:
                 return data
         choices = ", ".join(orjson.dumps(choice).decode() for choice in self.choices)
@@ -156,7 +161,7 @@ class Choice(StrictField, serializers.ChoiceField):
 
 
 class Boolean(StrictField, serializers.BooleanField):
-    """JSON true or false; 1 and "yes" are rejected."""
+    """JSON true or false; other values such as 1 and "yes" are rejected."""
 
     expected = "true or false"
 
@@ -167,7 +172,7 @@ class Boolean(StrictField, serializers.BooleanField):
 
 
 class UUIDText(StrictField, serializers.UUIDField):
-    """UUID of 36 characters, kept as text to store uploads unchanged."""
+    """A UUID of 36 characters, which remains text to store uploads unchanged."""
 
     expected = "a UUID as text"
 
@@ -182,9 +187,9 @@ class UUIDText(StrictField, serializers.UUIDField):
 
 
 class Timestamp(StrictField, serializers.DateTimeField):
-    """Time with zone, kept as text to store uploads unchanged."""
+    """A time with a time zone, which remains text to store uploads unchanged."""
 
-    expected = "a moment as text"
+    expected = "a time as text"
     example = "2026-03-14T09:26:53+01:00"
 
     def to_internal_value(self, value: Any) -> str:  # type: ignore[override]  # stays text
@@ -192,16 +197,16 @@ class Timestamp(StrictField, serializers.DateTimeField):
             self.reject(value)
         if TIMESTAMP.fullmatch(value):
             with suppress(ValueError, OverflowError):
-                # UTC may leave the range of years.
+                # The conversion to UTC may fail or leave the range of years.
                 if datetime.fromisoformat(value).astimezone(UTC).year in YEARS:
                     return value
         raise serializers.ValidationError(
-            f"Send a moment with its time zone, such as {self.example}."
+            f"Send a time with its time zone, such as {self.example}."
         )
 
 
 def validate_text(text: str, *, multiline: bool = False) -> str:
-    """Return a text; raise for invisible characters."""
+    """Return a text; raise ValidationError for control and invisible characters."""
     try:
         return clean_text(text, multiline=multiline)
     except InvalidError as error:

@@ -1,9 +1,11 @@
 """Serializers whose fields are derived from models and type annotations.
 
-An ``OutputSerializer`` has a field per name in ``columns``, with types of ``row_type``,
-a model or annotated class; ``tool=case.tool`` reads another path. Without ``row_type``,
-columns include their type: ``id:int``, or ``low:float?`` if nullable. Declared fields
-have priority. ``descriptions`` adds help texts to ``COMMON_DESCRIPTIONS``.
+An ``OutputSerializer`` has one field for each name in ``columns``. The type of a field
+is derived from the attribute of that name in ``row_type``, a model or an annotated
+class. ``tool=case.tool`` is a field ``tool`` that reads the attribute ``case.tool``.
+Without ``row_type``, columns state their type, as in ``id:int``, or ``low:float?`` for
+a nullable float. A field that is declared explicitly replaces the derived one. Help
+texts are taken from ``descriptions`` and ``COMMON_DESCRIPTIONS``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,7 +43,7 @@ MODEL_FIELD_TYPES: list[tuple[Any, type]] = [
 
 
 class OutputSerializer(serializers.Serializer[Any]):
-    # A docstring would be published for subclasses without one.
+    # No docstring: the OpenAPI document would show it for subclasses without one.
     row_type: type
     columns = ""
     descriptions: ClassVar[Mapping[str, str]] = {}
@@ -102,6 +104,7 @@ def _build_field(
 
 
 def _attribute_type(owner: type, name: str) -> tuple[Any, bool]:
+    """Return the type of an attribute without None, and whether it may be None."""
     if issubclass(owner, models.Model):
         try:
             column: Any = owner._meta.get_field(

@@ -1,4 +1,4 @@
-"""Validated and documented query parameters, and pagination."""
+"""Query parameters, which are validated and documented, and pagination."""
 
 import re
 from collections.abc import Sequence
@@ -24,35 +24,35 @@ from benchmarks.platforms import canonical_hypervisor
 PAGE_SIZE = 100
 MAX_PAGE_SIZE = 1000
 
-# 18 digits fit a bigint.
+# Numbers of 18 digits fit into a bigint.
 WHOLE_NUMBER = re.compile(r"\d{1,18}", re.ASCII)
 CURSOR = re.compile(r"(after|before)-(\d{1,18})", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Cursor:
-    """Start of a page, or its end going backwards."""
+    """The row after which a page starts or, if ``before``, before which it ends."""
 
     before: bool
     row_id: int
 
 
 class IntegerParameter(serializers.IntegerField):
-    """Plain digits; ``" 12 "`` and ``1_000`` are rejected."""
+    """A whole number in digits; ``" 12 "`` and ``1_000`` are rejected."""
 
     default_error_messages: ClassVar[ErrorMessages] = ERROR_MESSAGES
 
     def to_internal_value(self, data: Any) -> int:
         if not WHOLE_NUMBER.fullmatch(data):
-            raise serializers.ValidationError("Send a whole number in digits.")
+            raise serializers.ValidationError("Send a whole number, as digits only.")
         return int(data)
 
 
 @extend_schema_field({"type": "string", "pattern": f"^{CURSOR.pattern}$"})
 class CursorParameter(serializers.CharField):
-    """Position in a list, as in ``next`` and ``previous``."""
+    """The position of a page, as in the URLs ``next`` and ``previous``."""
 
-    def to_internal_value(self, data: Any) -> Cursor:  # type: ignore[override]  # text becomes a place
+    def to_internal_value(self, data: Any) -> Cursor:  # type: ignore[override]  # not text
         match = CURSOR.fullmatch(data)
         if match is None:
             raise serializers.ValidationError(
@@ -62,11 +62,11 @@ class CursorParameter(serializers.CharField):
 
 
 class ToolParameter(Text):
-    """Tool by slug or title; custom tools as ``lab:slug``."""
+    """The slug or title of a tool, or ``lab:slug`` of a custom tool."""
 
     def to_internal_value(self, data: Any) -> str:
         name = super().to_internal_value(data)
-        # Do not reveal whether a custom tool exists.
+        # Not looked up, so that clients do not learn whether a custom tool exists.
         if is_custom(name):
             return str(name)
         try:
@@ -76,23 +76,25 @@ class ToolParameter(Text):
 
 
 class HypervisorParameter(Text):
+    """A hypervisor in any spelling."""
+
     def to_internal_value(self, data: Any) -> str:
         return canonical_hypervisor(super().to_internal_value(data))
 
 
 class HypervisorsParameter(Text):
-    """Comma-separated hypervisors in any spelling."""
+    """Hypervisors in any spelling, separated by commas."""
 
-    def to_internal_value(self, data: Any) -> list[str]:  # type: ignore[override]  # text becomes names
+    def to_internal_value(self, data: Any) -> list[str]:  # type: ignore[override]  # not text
         text = super().to_internal_value(data)
-        # Later the field would compare the number of names.
+        # Checked here, because the validator would check the number of names.
         if self.max_length is not None and len(text) > self.max_length:
             self.fail("max_length", max_length=self.max_length)
         return [canonical_hypervisor(name) for name in text.split(",") if name.strip()]
 
 
 class Query(StrictSerializer):
-    """Query without parameters; subclasses declare those of a view."""
+    """The query parameters of a view; this class itself allows none."""
 
     def _unknown_key_message(self, name: str) -> str:
         if not self.fields:
@@ -116,34 +118,34 @@ class ListQuery(Query):
 
 
 def study_parameter(*, required: bool = False) -> Pattern:
-    """Return the parameter; the lab may precede the study."""
+    """Return a field for a study: its slug, or ``lab/slug``."""
     return Pattern(
         r"[-a-zA-Z0-9_]+(/[-a-zA-Z0-9_]+)?",
         "my-study or lab/my-study",
         required=required,
-        # 50 for the lab, a slash, 100 for the study.
+        # 50 characters for the lab, a slash, and 100 for the study.
         max_length=151,
         help_text="The slug of a study, or `lab/slug` if several labs use the slug.",
     )
 
 
 def parse_query(serializer_class: type[Query], parameters: QueryDict) -> dict[str, Any]:
-    """Validate query parameters; each may occur once."""
+    """Return the validated query parameters, each of which may occur only once."""
     repeated = [name for name, values in parameters.lists() if len(values) > 1]
     if repeated:
         raise serializers.ValidationError(
-            {shorten(name): ["Send this once."] for name in repeated}
+            {shorten(name): ["Send this parameter only once."] for name in repeated}
         )
     return validate_document(serializer_class, parameters.dict())
 
 
 class IdCursorPagination(BasePagination):
-    """``next`` and ``previous`` are URLs, or null at the ends."""
+    """Pagination by an id, with the URLs of the next and the previous page."""
 
     def paginate_queryset(
         self, queryset: QuerySet[Any], request: Request, view: Any = None
     ) -> list[Any]:
-        """Return a page in ascending order of ``cursor_field``."""
+        """Return a page in ascending order of the view's ``cursor_field``."""
         self.request, self.field = request, getattr(view, "cursor_field", "id")
         size = view.query.get("page_size", PAGE_SIZE)
         cursor: Cursor | None = view.query.get("cursor")
@@ -152,12 +154,12 @@ class IdCursorPagination(BasePagination):
             lookup = "lt" if backwards else "gt"
             queryset = queryset.filter(**{f"{self.field}__{lookup}": cursor.row_id})
         order = f"-{self.field}" if backwards else self.field
-        # One more row reveals another page.
+        # One row more than a page shows whether there is another page.
         rows = list(queryset.order_by(order)[: size + 1])
         page, has_more = rows[:size], len(rows) > size
         if backwards:
             page.reverse()
-        # The cursor came from a page in that direction.
+        # There is always a page in the direction from which the cursor came.
         self.has_next = has_more or backwards
         self.has_previous = cursor is not None and (has_more or not backwards)
         self.page = page
@@ -174,15 +176,22 @@ class IdCursorPagination(BasePagination):
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
         url = {"type": "string", "format": "uri", "nullable": True}
-        properties = {"next": url, "previous": url, "results": schema}
+        following = "The URL of the next page; null on the last page."
+        preceding = "The URL of the previous page; null on the first page."
+        properties = {
+            "next": {**url, "description": following},
+            "previous": {**url, "description": preceding},
+            "results": {**schema, "description": "The rows of this page."},
+        }
         return {
+            "description": "A page of a list.",
             "type": "object",
             "properties": properties,
             "required": list(properties),
         }
 
     def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
-        return []  # declared by the view's query
+        return []  # `ListQuery` declares them
 
     def _page_url(self, direction: str, index: int) -> str | None:
         if not self.page:

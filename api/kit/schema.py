@@ -22,35 +22,42 @@ TOKEN = "token"
 ERROR_RESPONSES = {
     "400": ("Invalid", "The query parameters or the body are invalid."),
     "401": ("NoToken", "The token is wrong, expired or missing."),
-    "403": ("NotAllowed", "The token does not have upload permission."),
-    "404": ("NotFound", "Not found, or no permission to see it."),
-    "406": ("NotAcceptable", "Responses are JSON only."),
-    "409": ("Conflict", "It already exists with different content."),
+    "403": ("NotAllowed", "The token does not permit this."),
+    "404": ("NotFound", "The object does not exist, or the client may not see it."),
+    "406": ("NotAcceptable", "The client does not accept JSON."),
+    "409": ("Conflict", "The object already exists with different content."),
     "413": ("TooLarge", "The body is too large, before or after decompression."),
     "415": ("UnsupportedType", "Content-Type or Content-Encoding is not supported."),
     "422": (
-        "Meaningless",
+        "Unprocessable",
         "The body refers to something that does not exist or is not allowed.",
     ),
     "500": ("ServerError", "An internal error occurred."),
     "503": (
         "Unavailable",
-        "The database is not available. Try again after Retry-After.",
+        "The database is unavailable. Try again after the time in Retry-After.",
     ),
 }
 COMMON_STATUSES = {"400", "401", "406", "500", "503"}
 WRITE_STATUSES = {"403", "409", "413", "415", "422"}
 SUCCESS_DESCRIPTIONS = {
-    "200": "The requested object, or the existing one.",
-    "201": "Created. The Location header has its URL.",
-    "202": "Stored permanently. It will be processed in a moment.",
+    "200": "The request succeeded.",
+    "201": "The object was created.",
+    "202": "The request is stored permanently and will be processed in a moment.",
+}
+PATH_PARAMETER_DESCRIPTIONS = {
+    "id": "The id of the object.",
+    "slug": "The slug of a study, or `lab/slug` if several labs use the slug.",
+    "table": "The name of the table.",
+    "file_format": "The format of the file.",
+    "name": "The name of the file.",
 }
 
 
 class ErrorSerializer(serializers.Serializer[Any]):
     """The response of every failed request."""
 
-    code = serializers.CharField(help_text="A stable code for programs.")
+    code = serializers.CharField(help_text="A code for programs, which never changes.")
     detail = serializers.CharField(
         help_text="What is wrong and what to do, for people."
     )
@@ -62,14 +69,14 @@ class ErrorSerializer(serializers.Serializer[Any]):
     )
 
     def get_fields(self) -> dict[str, Any]:
-        # Serializers have an attribute ``fields``.
+        # The field cannot be declared as ``fields``, an attribute of serializers.
         declared = super().get_fields()
         declared["fields"] = declared.pop("fields_")
         return declared
 
 
 class ApiSchema(AutoSchema):
-    """Operation with query parameters, error responses and security."""
+    """Description of an operation with its parameters, error responses and security."""
 
     def get_override_parameters(self) -> list[Any]:
         query = self._query_class()
@@ -87,14 +94,14 @@ class ApiSchema(AutoSchema):
     def get_response_serializers(self) -> Any:
         view: Any = self.view
         method = getattr(view, self.method.lower())
-        serializers_of_method, statuses = getattr(method, "answers", (None, None))
-        if statuses is None or isinstance(serializers_of_method, dict):
-            return serializers_of_method or super().get_response_serializers()
-        return dict.fromkeys(statuses, serializers_of_method or view.serializer_class)
+        responses, statuses = getattr(method, "documented_responses", (None, None))
+        if statuses is None or isinstance(responses, dict):
+            return responses or super().get_response_serializers()
+        return dict.fromkeys(statuses, responses or view.serializer_class)
 
     def get_auth(self) -> list[dict[str, list[str]]]:
-        super().get_auth()  # registers the scheme
-        # An empty requirement makes authentication optional.
+        super().get_auth()  # registers the security schemes
+        # An empty requirement means that authentication is optional.
         if not self.view.get_authenticators():
             return [{}]
         requirements: list[dict[str, list[str]]] = [{TOKEN: []}]
@@ -107,9 +114,13 @@ class ApiSchema(AutoSchema):
             responses = operation["responses"]
             for status in responses.keys() & SUCCESS_DESCRIPTIONS.keys():
                 responses[status]["description"] = SUCCESS_DESCRIPTIONS[status]
-            # Keep declared responses: the health check's 503 differs.
+            # Declared responses remain, such as the 503 of the health check.
             for status in self._error_statuses():
                 responses.setdefault(status, self._error_response(status))
+            for parameter in operation.get("parameters", ()):
+                if parameter["in"] == "path":
+                    name = parameter["name"]
+                    parameter["description"] = PATH_PARAMETER_DESCRIPTIONS[name]
         return operation
 
     def _query_class(self) -> Any:
@@ -168,12 +179,12 @@ class SessionSecurityScheme(OpenApiAuthenticationExtension):
             "type": "apiKey",
             "in": "cookie",
             "name": "sessionid",
-            "description": "For reading in a browser, after signing in.",
+            "description": "The session of a signed-in person, for reading only.",
         }
 
 
 class StrictSerializerExtension(OpenApiSerializerExtension):
-    """Unknown keys are not allowed."""
+    """Schema of a strict serializer, which allows no other keys."""
 
     target_class = "api.kit.composite_fields.StrictSerializer"
     match_subclasses = True
@@ -182,7 +193,7 @@ class StrictSerializerExtension(OpenApiSerializerExtension):
         return type(self.target).__name__.removesuffix("Input")
 
     def map_serializer(self, auto_schema: AutoSchema, direction: str) -> Any:
-        # Extensions would call this one again.
+        # Otherwise this extension would be called again.
         schema = auto_schema._map_serializer(
             self.target, direction, bypass_extensions=True
         )
@@ -190,7 +201,7 @@ class StrictSerializerExtension(OpenApiSerializerExtension):
 
 
 class SystemFieldExtension(OpenApiSerializerFieldExtension):
-    """Schema of a system: its ID or its description."""
+    """Schema of a system: its id or its description."""
 
     target_class = "api.systems.SystemField"
     match_subclasses = True
@@ -203,7 +214,7 @@ class SystemFieldExtension(OpenApiSerializerFieldExtension):
 
 
 def remove_internal_keys(result: Any, **kwargs: Any) -> Any:
-    """Remove drf-spectacular's internal keys."""
+    """Remove the internal keys of drf-spectacular from the document."""
     if isinstance(result, dict):
         result.pop("x-spec-enum-id", None)
         for value in result.values():

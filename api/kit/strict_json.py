@@ -19,12 +19,12 @@ from benchmarks.text_validation import clean_text
 
 MAX_DEPTH = 32
 MAX_KEYS = 10_000
-# Parsing takes less than three seconds, as a test checks.
+# Parsing this many values takes less than three seconds, which a test checks.
 MAX_VALUES = 1_000_000
 INT64 = range(-(2**63), 2**63)
 
 NOT_A_NUMBER = re.compile(r"[+-]?(?:nan|inf(?:inity)?)", re.IGNORECASE)
-# Fast tests before slow checks.
+# Fast searches in the body decide whether slow checks of its values are needed.
 UNUSUAL_CHARACTERS = re.compile(
     rb"\\[ubf]|\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xa8-\xae]|\xe2\x81[\xa6-\xa9]"
 )
@@ -34,6 +34,8 @@ JsonMembers = Iterator[tuple[str | int, Any]]
 
 
 class StrictJSONParser(BaseParser):
+    """Parser of a JSON object; see `parse_json_object`."""
+
     media_type = "application/json"
     raw_text_fields: tuple[str, ...] = ()
 
@@ -49,13 +51,13 @@ class StrictJSONParser(BaseParser):
 
 
 class RawOutputJSONParser(StrictJSONParser):
-    """Parser of an object whose ``output`` is raw output of a program."""
+    """Parser of an object whose ``output`` may contain any characters."""
 
     raw_text_fields = ("output",)
 
 
 class ORJSONRenderer(BaseRenderer):
-    """Renderer of UTF-8 JSON with exact floats; NaN and Infinity cannot occur."""
+    """Renderer of JSON in UTF-8. Floats are exact; NaN and Infinity become null."""
 
     media_type = "application/json"
     format = "json"
@@ -76,9 +78,10 @@ class ORJSONRenderer(BaseRenderer):
 
 
 def _as_floats(data: Any) -> Any:
-    """Convert integers too large for orjson back to floats.
+    """Convert integers that are too large for orjson to floats.
 
-    PostgreSQL stores 1.7e308 in JSON with all digits and returns an integer.
+    They were floats: PostgreSQL stores 1.7e308 in JSON with all digits, which are then
+    read as an integer.
     """
     if isinstance(data, dict):
         return {name: _as_floats(value) for name, value in data.items()}
@@ -89,14 +92,14 @@ def _as_floats(data: Any) -> Any:
 
 
 def read_request_body(stream: IO[Any], request: HttpRequest) -> bytes:
-    """Return the decompressed body; raise if too large."""
+    """Return the decompressed body; raise if it is too large or has too many values."""
     body = body_limits.read_body(stream, request)
     check_value_count(body)
     return body
 
 
 def _to_json_type(value: Any) -> Any:
-    """Convert subclasses that REST framework uses."""
+    """Convert mappings and subclasses of str, which orjson refuses."""
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, str):
@@ -106,7 +109,7 @@ def _to_json_type(value: Any) -> Any:
 
 def check_value_count(raw: bytes) -> None:
     """Raise for a body whose parsing would block other requests."""
-    # An upper bound without parsing, including texts.
+    # An upper bound of the number of values: characters in texts are counted too.
     if raw.count(b",") + raw.count(b"{") + raw.count(b"[") > MAX_VALUES:
         raise too_large_error(
             f"The body contains more than {MAX_VALUES:,} values. "
@@ -136,7 +139,7 @@ def parse_json_object(
 
 
 def json_type_name(value: Any) -> str:
-    """Return the JSON type with its article."""
+    """Return the JSON type of a value with its article, as in "a number"."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -165,7 +168,10 @@ def _decode(raw: bytes) -> str:
 
 
 def _parse(text: str, tiny_numbers: bool) -> Any:
-    """Parse twice: orjson checks the grammar, json detects inexact numbers."""
+    """Parse twice: orjson checks the grammar, and json finds repeated keys.
+
+    With ``tiny_numbers``, json also checks numbers that might lose digits.
+    """
     try:
         orjson.loads(text)
         return json.loads(
@@ -181,7 +187,7 @@ def _parse(text: str, tiny_numbers: bool) -> Any:
 
 def _syntax_error_message(error: json.JSONDecodeError) -> str:
     position = f"line {error.lineno}, column {error.colno}"
-    # orjson reports texts only; for -inf it reports a missing digit.
+    # orjson does not identify NaN and Infinity; for -inf it reports a missing digit.
     if NOT_A_NUMBER.match(error.doc, error.pos) or error.msg.startswith("no digit"):
         return (
             f"JSON does not allow NaN and Infinity ({position}). "
@@ -213,7 +219,7 @@ def _unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _parse_float(text: str) -> float:
     number = float(text)
-    # 0e-999 is exactly 0: only digits before the exponent can be lost.
+    # 0e-999 is exactly 0, so it is valid: it has no digit that could be lost.
     if abs(number) < sys.float_info.min and re.match("[^eE]*[1-9]", text):
         raise malformed_error(
             f"The number {shorten(text)} is too small for a 64-bit float. "
@@ -227,8 +233,11 @@ def _members(container: Any) -> JsonMembers:
 
 
 def check_values(document: dict[str, Any], has_unusual_text: bool) -> None:
-    """Check all values iteratively, for any depth."""
-    # Each level continues after a nested value.
+    """Raise an error for values that are nested too deeply, too large or not printable.
+
+    The check is iterative, so no depth causes a RecursionError.
+    """
+    # One iterator per level, which continues after a nested value.
     levels = [_members(document)]
     names: list[str | int] = [""]
     _check_keys(document, [], has_unusual_text)

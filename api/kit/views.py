@@ -27,6 +27,7 @@ from rest_framework.status import HTTP_200_OK, HTTP_201_CREATED
 from api.kit.authentication import TokenAuthentication, require_upload_scope
 from api.kit.body_limits import open_body
 from api.kit.composite_fields import StrictSerializer, validate_document
+from api.kit.descriptions import COMMON_DESCRIPTIONS
 from api.kit.errors import log_problem
 from api.kit.output_serializer import OutputSerializer
 from api.kit.query_parameters import ListQuery, Query, parse_query, study_parameter
@@ -39,16 +40,16 @@ from benchmarks.studies.lookup import find_study
 from benchmarks.viewer import ANYONE, Viewer
 
 AnySerializer = BaseSerializer[Any]
-ValidatedData = dict[str, Any]  # a checked body
+ValidatedData = dict[str, Any]  # the values of a validated body
 
 
 class ResourceSerializer(OutputSerializer):
-    """Object with its URL."""
+    """An object of the API with its URL; ``url_name`` is the URL pattern."""
 
     url_name = ""
 
-    id = serializers.IntegerField()
-    url = serializers.SerializerMethodField()
+    id = serializers.IntegerField(help_text=COMMON_DESCRIPTIONS["id"])
+    url = serializers.SerializerMethodField(help_text=COMMON_DESCRIPTIONS["url"])
 
     def url_kwargs(self, row: Any) -> dict[str, Any]:
         return {"pk": row.pk}
@@ -62,7 +63,7 @@ class ResourceSerializer(OutputSerializer):
 
 
 class ApiRequest(Request):
-    """Request whose body may be chunked or empty."""
+    """A request whose body may be chunked."""
 
     def _load_stream(self) -> None:
         # REST framework ignores bodies without Content-Length.
@@ -70,12 +71,12 @@ class ApiRequest(Request):
 
 
 class ApiView(GenericAPIView[Any]):
-    """View with validated query parameters, scoped to the viewer."""
+    """Base of all views: validates query parameters, and identifies the viewer."""
 
     schema = ApiSchema()
     http_method_names = ["get", "post", "patch", "head"]
     query_class: type[Query] = Query
-    non_filter_parameters: Sequence[str] = ()  # handled by the view
+    non_filter_parameters: Sequence[str] = ()  # `filters` excludes them
 
     def initialize_request(self, request: Any, *args: Any, **kwargs: Any) -> Request:
         return ApiRequest(
@@ -87,12 +88,12 @@ class ApiView(GenericAPIView[Any]):
         )
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        # REST framework would give 401 for unknown methods.
+        # REST framework would return 401 instead of 405 to clients without a token.
         if request.method not in self.allowed_methods:
             raise MethodNotAllowed(str(request.method))
         super().initial(request, *args, **kwargs)
         is_read = request.method in SAFE_METHODS
-        # Writes have no parameters, even if reads have.
+        # The query parameters of a view are those of its reading method.
         query_class = self.query_class if is_read else Query
         self.query = parse_query(query_class, request.query_params)
 
@@ -101,7 +102,7 @@ class ApiView(GenericAPIView[Any]):
 
     @property
     def filters(self) -> dict[str, Any]:
-        """Return parameters as Django lookups, by ``source``."""
+        """The query parameters as arguments of ``QuerySet.filter``."""
         excluded = {"cursor", "page_size", *self.non_filter_parameters}
         filters = {
             name: value for name, value in self.query.items() if name not in excluded
@@ -114,7 +115,7 @@ class ApiView(GenericAPIView[Any]):
     def page_response(
         self, page: Any, output: type[AnySerializer], **context: Any
     ) -> Response:
-        """Return a paginated response with the current page's objects."""
+        """Return a paginated response with the rows of the current page."""
         context = {**self.get_serializer_context(), **context}
         data = output(page, many=True, context=context).data
         return self.get_paginated_response(data)
@@ -122,7 +123,7 @@ class ApiView(GenericAPIView[Any]):
     def created_response(
         self, output: type[AnySerializer], row: Any, created: bool, **context: Any
     ) -> Response:
-        """Return 201 for created objects, else 200."""
+        """Return a response with status 201 if an object was created, otherwise 200."""
         data = self.serialize(output, row, **context)
         status = HTTP_201_CREATED if created else HTTP_200_OK
         return Response(data, status=status, headers={"Location": data["url"]})
@@ -133,39 +134,39 @@ class ApiView(GenericAPIView[Any]):
 
     @property
     def agent(self) -> Agent:
-        """The uploading agent; permissions guarantee a token."""
+        """The agent of the token. Only for writing methods, which require a token."""
         token = self.request.auth
         assert isinstance(token, Token)
         return token.agent
 
     @property
     def lab(self) -> Lab:
-        """Uploads are stored in the token's lab."""
+        """The lab of the token, to which everything that is written belongs."""
         return self.agent.lab
 
     @property
     def lab_viewer(self) -> Viewer:
-        """Viewer with the permissions of the token's lab, even if it may not read."""
+        """A viewer with the rights of the lab, even if the token may not read."""
         rls.allow_labs(self.lab.pk)
         return Viewer(frozenset({self.lab.pk}))
 
     def require_same_lab(self, row: Any, kind: str, name: object) -> None:
-        """Raise 404 for another lab's object, even a public one."""
+        """Raise NotFoundError for an object of another lab, even if it is public."""
         if row.lab_id != self.lab.pk:
             raise NotFoundError(kind, name)
 
     @property
     def requested_study(self) -> Study | None:
-        """404 if not visible."""
+        """The study that the query names, if any; NotFoundError if not visible."""
         name = self.query.get("study")
         return find_study(self.viewer, name) if name else None
 
 
 class UploadView(ApiView):
-    """View whose POST bypasses REST framework.
+    """Base of views whose POST method does not use REST framework.
 
-    Its request, negotiation and response take longer than storing an upload. Errors,
-    permissions and headers are the same as for other views.
+    Its requests, content negotiation and responses would take longer than storing an
+    upload. Errors, permissions and headers are the same as those of other views.
     """
 
     media_type = "application/json"
@@ -189,14 +190,14 @@ class UploadView(ApiView):
         raise NotImplementedError
 
     def upload_token(self, request: HttpRequest) -> Token:
-        """Return the token; raise unless it may upload."""
+        """Return the token of a request; raise unless it may upload."""
         authenticated = TokenAuthentication().authenticate(request)
         token = require_upload_scope(authenticated and authenticated[1])
         parse_query(Query, request.GET)
         return token
 
     def body(self, request: HttpRequest) -> bytes:
-        """Return the decompressed body; raise if not acceptable."""
+        """Return the decompressed body; raise if its type or size is not accepted."""
         if request.content_type != self.media_type:
             raise UnsupportedMediaType(request.content_type or "")
         return read_request_body(open_body(request), request)
@@ -211,7 +212,7 @@ class UploadView(ApiView):
 
 
 class ReadView(RetrieveModelMixin, ApiView):
-    """View of one object: `get_object`, or a row of `get_queryset` by URL."""
+    """Base of views of one object: by default, the row of `get_queryset` in the URL."""
 
     kind = ""  # for error messages
 
@@ -227,7 +228,7 @@ class ReadView(RetrieveModelMixin, ApiView):
 
 
 class ListView(ListModelMixin, ApiView):
-    """Paginated list of `get_queryset`, filtered by query parameters."""
+    """Base of paginated lists of `get_queryset`, filtered by the query parameters."""
 
     query_class: type[Query] = ListQuery
     summary = ""
@@ -238,6 +239,7 @@ class ListView(ListModelMixin, ApiView):
         return self.page_response(page, output, **self.page_context(page))
 
     def page_context(self, page: list[Any]) -> dict[str, Any]:
+        """Return additional serializer context for the rows of a page."""
         return {}
 
     def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
@@ -270,33 +272,34 @@ def operation(
                 view, validate_document(request_serializer, request.data), **kwargs
             )
 
-        vars(checked_method)["answers"] = (response_serializers, statuses)
+        vars(checked_method)["documented_responses"] = (response_serializers, statuses)
         return checked_method
 
     return decorate
 
 
 class StudyQuery(Query):
-    """Study; subclasses add parameters."""
+    """The query parameters of a `StudyQueryView`."""
 
     study = study_parameter(required=True)
 
 
 class StudyQueryView(ReadView):
-    """View about the study that the query names."""
+    """Base of views about the study that the query names."""
 
     query_class: type[Query] = StudyQuery
 
     @cached_property
     def study(self) -> Study:
-        """404 if not visible."""
+        """The study of the query; NotFoundError if it is not visible."""
         return find_study(self.viewer, self.query["study"])
 
 
 def viewer_of(request: Request) -> Viewer:
-    """A token that may read sees its lab, a user their labs.
+    """Return the viewer of a request.
 
-    A token that may only upload sees public data.
+    A user sees the data of their labs, and a token that may read sees those of its lab.
+    All others see only public data.
     """
     token, user = request.auth, request.user
     if isinstance(token, Token):
