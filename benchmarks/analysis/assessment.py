@@ -16,6 +16,7 @@ from benchmarks.analysis.energy_ratio import (
 from benchmarks.analysis.intervals import NO_WARNINGS
 from benchmarks.analysis.session_intervals import (
     SESSION_INTERVAL_DESIGNS,
+    DesignIntervals,
     SessionDesign,
     design_intervals,
 )
@@ -128,14 +129,13 @@ ENERGY_WORDS: Final = {"slower": "less", "faster": "more"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellAssessment:
-    """The assessment of one cell for display; numbers that do not exist are None.
+    """The assessment of one cell for display; unknown numbers are None.
 
     ``range`` has the lowest and highest ratio between runs of the cell and its
     baseline. ``design`` is a slug of `SessionDesign`, ``scope`` what the assessment
     covers ("across 5 sessions"). ``sessions`` counts the cell's, the baseline's and
     shared ones. ``between_sd`` is the standard deviation of the log ratio between
-    sessions. ``is_weak`` means that sessions are assumed because start times are
-    missing.
+    sessions. ``is_weak`` means that start times are missing.
     """
 
     ratio: float | None
@@ -172,10 +172,7 @@ class CellAssessment:
 
 @dataclass(frozen=True, slots=True)
 class MeteredPair:
-    """Energies (J) of the runs of a cell and of its baseline.
-
-    ``meters`` and ``sessions`` (an id per run) are of the cell and of the baseline.
-    """
+    """Energies (J) of the runs of a cell and of its baseline."""
 
     cell_joules: Sequence[float]
     baseline_joules: Sequence[float]
@@ -202,10 +199,8 @@ def table_ratios(assessments: AssessmentArrays) -> dict[int, TableRatio]:
     designed, ends = assessments.design_intervals, assessments.separation
     has_range = np.isfinite(ends.low) & np.isfinite(ends.high)
     is_range = (assessments.shape_gates != 0) & has_range
-    ratio, log_half_width = (
-        assessments.intervals.ratio,
-        assessments.intervals.log_half_width,
-    )
+    ratio = assessments.intervals.ratio
+    log_half_width = assessments.intervals.log_half_width
     is_design = designed.has_design(
         *SESSION_INTERVAL_DESIGNS, SessionDesign.ONE_SHARED
     ) & np.isfinite(ratio)
@@ -282,23 +277,23 @@ def _session_fields(
     if design == SessionDesign.NONE:
         return {}
     low, high = (_number(np.exp(values[row])) for values in (ends.low, ends.high))
-    own_sessions, baseline_sessions, shared_sessions = (
-        int(values[row])
-        for values in (
-            designed.own_sessions,
-            designed.baseline_sessions,
-            designed.shared_count,
-        )
-    )
     return {
         "design": design.slug,
         "scope": designed.scope(row, days),
-        "sessions": (own_sessions, baseline_sessions, shared_sessions),
+        "sessions": _session_counts(designed, row),
         "between_sd": _number(designed.between_sd[row]),
         "range": None if low is None or high is None else (low, high),
         "is_weak": bool(designed.is_weak[row]),
         "sessions_needed": int(assessments.sessions_needed[row]) or None,
     }
+
+
+def _session_counts(designed: DesignIntervals, row: int) -> tuple[int, int, int]:
+    return (
+        int(designed.own_sessions[row]),
+        int(designed.baseline_sessions[row]),
+        int(designed.shared_count[row]),
+    )
 
 
 def _number(value: np.float64) -> float | None:
@@ -368,23 +363,14 @@ def _advice(assessments: AssessmentArrays, row: int) -> str:
 
 
 def _session_advice(assessments: AssessmentArrays, row: int) -> str:
-    designed, sessions_needed = (
-        assessments.design_intervals,
-        int(assessments.sessions_needed[row]),
-    )
+    designed = assessments.design_intervals
+    sessions_needed = int(assessments.sessions_needed[row])
     if not sessions_needed:
         return Sentence(
             "With this scatter, not even {n} sessions would give a verdict.",
             n=MAX_SESSIONS,
         )
-    own_count, baseline_count, shared_count = (
-        int(values[row])
-        for values in (
-            designed.own_sessions,
-            designed.baseline_sessions,
-            designed.shared_count,
-        )
-    )
+    own_count, baseline_count, shared_count = _session_counts(designed, row)
     if _design(assessments, row) in (SessionDesign.SHARED, SessionDesign.TWO_SHARED):
         advice = Sentence(SESSIONS_TO_DECIDE, n=sessions_needed, there=shared_count)
     else:
@@ -412,7 +398,7 @@ def energy_ratio(
 ) -> EnergyRatio | None:
     """Return the ratio of two energies (J per run) with its interval.
 
-    Return None if they cannot be compared. ``reason`` says why an interval is missing.
+    Return None if they cannot be compared.
     """
     mean_ratio = mean_energy_ratio(cell_joules, baseline_joules, meters)
     if mean_ratio is None or mean_ratio.reason:
@@ -453,10 +439,8 @@ def assess_energies(
     """
     if not pairs:
         return []
-    cells, baselines = (
-        [pair.cell_joules for pair in pairs],
-        [pair.baseline_joules for pair in pairs],
-    )
+    cells = [pair.cell_joules for pair in pairs]
+    baselines = [pair.baseline_joules for pair in pairs]
     assessed = assess_cells(
         statistics_of_runs(cells),
         statistics_of_runs(baselines),

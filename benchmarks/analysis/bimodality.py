@@ -105,8 +105,7 @@ def find_modes(
 ) -> ModeSplit:
     """Find two modes, each with at least 15 % of the runs and at least 3 runs.
 
-    ``step`` is the resolution of the values, whose rounding counts as variance. If
-    outliers hide the modes, the search is repeated without them.
+    If outliers hide the modes, the search is repeated without them.
     """
     all_runs = np.arange(values.size)
     labels = np.repeat(np.arange(len(session_sizes)), session_sizes)
@@ -217,10 +216,8 @@ def _best_split(values: Floats, labels: Indices, step: float) -> _Split:
         return no_split
     upper_share = session_means(is_upper.astype(float), sizes)
     is_mixed = (upper_share > 0) & (upper_share < 1)
-    below, above = (
-        np.flatnonzero(is_mixed & ~is_upper),
-        np.flatnonzero(is_mixed & is_upper),
-    )
+    below = np.flatnonzero(is_mixed & ~is_upper)
+    above = np.flatnonzero(is_mixed & is_upper)
     smaller = above if above.size < below.size else below
     run_count = sum(size for size in sizes if size > 1)
     is_large_enough = smaller.size >= max(MIN_MODE_RUNS, MIN_MODE_SHARE * run_count)
@@ -243,10 +240,8 @@ def _ranks_in_sessions(labels: Indices) -> tuple[Indices, Indices]:
 
 def _far_outliers(centered: Floats) -> Indices:
     ordered, last = np.sort(centered), centered.size - 1
-    low, high = (
-        ordered[math.ceil(TAIL_SHARE * last)],
-        ordered[math.floor((1 - TAIL_SHARE) * last)],
-    )
+    low = ordered[math.ceil(TAIL_SHARE * last)]
+    high = ordered[math.floor((1 - TAIL_SHARE) * last)]
     width = high - low
     return np.flatnonzero((centered < low - width) | (centered > high + width))
 

@@ -1,8 +1,8 @@
 """Complete separation: all runs of a cell are faster, or slower, than the baseline's.
 
-If the cell and the baseline are equally fast, chance separates them in 2 of all
-assignments of runs to the cell and the baseline (Fisher, "The design of experiments",
-1935, section 21). By design, runs are exchanged within sessions, or whole sessions are.
+Chance separates an equally fast cell and baseline in 2 of all assignments of runs (or
+sessions, depending on the design) to both (Fisher, "The design of experiments", 1935,
+section 21).
 """
 
 from dataclasses import dataclass
@@ -29,11 +29,10 @@ MAX_CHANCE: Final = 0.01
 class SeparationRange:
     """The range of the log ratio between runs of a cell and of its baseline.
 
-    ``low`` and ``high`` are the log ratios of the extreme runs, and ``rounding`` is how
-    much their last digits may change them. The chances are the probabilities of a
-    separation of equally fast sides: ``design_chance`` if the units of the session
-    design are exchanged, ``run_chance`` if single runs are. ``n`` is the smaller number
-    of runs.
+    ``rounding`` is how much the last digits may change ``low`` and ``high``. The
+    chances are the probabilities of a separation of equally fast sides:
+    ``design_chance`` if the units of the session design are exchanged, ``run_chance``
+    if single runs are. ``n`` is the smaller number of runs.
     """
 
     low: Floats
@@ -44,7 +43,7 @@ class SeparationRange:
     n: Floats
 
     def direction(self, margin: float) -> NDArray[np.int8]:
-        """Return -1 if all runs are slower by more than the margin, 1 if faster, else
+        """Return 1 if all runs are faster by more than the margin, -1 if slower, or
         0."""
         slower = self.high + self.rounding < np.log1p(-margin)
         faster = self.low - self.rounding > np.log1p(margin)
@@ -64,7 +63,6 @@ class SeparationRange:
 
     @property
     def p_values(self) -> Floats:
-        """Return ``design_chance`` if it is small enough, otherwise ``run_chance``."""
         return np.where(
             self.design_chance <= MAX_CHANCE, self.design_chance, self.run_chance
         )
@@ -86,8 +84,12 @@ def separation_ranges(
         np.minimum.at(minima, row, values)
         return np.where(np.isfinite(minima), minima, np.nan)
 
-    def low_end(a: Floats, b: Floats, c: Floats, d: Floats, up: Floats) -> Floats:
-        return np.where(up > 0, np.log(a) - np.log(d), np.log(c) - np.log(b))
+    def low_end(
+        minimum: Floats, maximum: Floats, low: Floats, high: Floats, up: Floats
+    ) -> Floats:
+        return np.where(
+            up > 0, np.log(minimum) - np.log(high), np.log(low) - np.log(maximum)
+        )
 
     cell_ends = cell.minimum[pairs.own], cell.maximum[pairs.own]
     baseline_ends = baseline.minimum[pairs.other], baseline.maximum[pairs.other]

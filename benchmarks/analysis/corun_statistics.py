@@ -35,8 +35,7 @@ SUM_TOO_SMALL: Final = template(
 
 @dataclass(frozen=True, slots=True)
 class Fairness:
-    """Jain's index (1: all slots are equal) with its 95 % interval over ``n``
-    co-runs."""
+    """Jain's index (1: equal slots) with its 95 % interval over ``n`` co-runs."""
 
     jain: float
     low: float | None
@@ -56,8 +55,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class SumCheck:
-    """A printed sum, checked; ``rounding`` is the largest difference due to
-    rounding."""
+    """A printed sum; ``rounding`` is the largest difference that rounding causes."""
 
     printed: float
     recomputed: float

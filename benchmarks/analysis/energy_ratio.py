@@ -144,8 +144,7 @@ def gain_log_variance(*gain_errors: float) -> float:
 def gain_margin(gain_error: float = GAIN_ERROR) -> float:
     """Return the difference that two meters alone cause in at most 5 % of cases.
 
-    The sum of two uniform errors of +-a stays within 2a (1 - sqrt(0.05)) in 95 % of
-    cases.
+    The sum of two uniform errors of +-a stays within 2a (1 - sqrt(0.05)).
     """
     return 2 * gain_error * (1 - math.sqrt(0.05))
 

@@ -130,10 +130,8 @@ def pool_effects(
     standard_error = np.sqrt(np.where(is_single, 1 / total, variance))
     standard_error[~is_pool & ~is_single] = np.nan
     mean[~is_pool & ~is_single] = np.nan
-    half_width, prediction_half_width = (
-        quantile * standard_error,
-        quantile * np.sqrt(tau2 + variance),
-    )
+    half_width = quantile * standard_error
+    prediction_half_width = quantile * np.sqrt(tau2 + variance)
     prediction_half_width[~is_pool] = np.nan
 
     fixed = 1 / v

@@ -164,10 +164,7 @@ class PlanDesign:
 
 
 def expand_design(design: PlanDesign) -> tuple[PlannedStep, ...]:
-    """Return all steps in order, warm-up rounds first.
-
-    Raise InvalidError without steps or for too many.
-    """
+    """Return all steps in order, warm-up first; raise InvalidError if unfeasible."""
     treatments = tuple(enumerate(_list_treatments(design)))
     rounds = design.warm_up + design.repetitions
     if len(treatments) * rounds > MAX_STEPS:
@@ -190,7 +187,6 @@ def expand_design(design: PlanDesign) -> tuple[PlannedStep, ...]:
 def further_round(
     design: PlanDesign, numbers: Sequence[int], repetition: int
 ) -> tuple[PlannedStep, ...]:
-    """Return one more round with the treatments that have these numbers."""
     numbered = tuple(enumerate(_list_treatments(design)))
     chosen = [numbered[number] for number in numbers]
     random = Random(f"{design.seed}/{repetition}")

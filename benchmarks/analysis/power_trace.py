@@ -106,8 +106,7 @@ def corrected_traces(traces: Sequence[PowerTrace]) -> list[PowerTrace]:
 
 
 def joined_traces(traces: Iterable[PowerTrace]) -> PowerTrace | None:
-    """Join the traces of one meter; in overlaps, the one that starts earlier is
-    used."""
+    """Join one meter's traces; of two that overlap, the earlier one has priority."""
     parts: list[PowerTrace] = []
     for trace in sorted(traces, key=lambda trace: float(trace.starts_s[0])):
         end_s = float(parts[-1].ends_s[-1]) if parts else -np.inf
@@ -296,7 +295,6 @@ class ServerClock:
 
     @property
     def error_s(self) -> float:
-        """Half of the longest round trip."""
         return max(stamp.round_trip_us for stamp in self.stamps) / 2 / _MICROSECONDS
 
     def server_seconds_of(self, begin: ClockStamp) -> float:
@@ -314,8 +312,6 @@ class ServerClock:
 
 @dataclass(frozen=True, slots=True)
 class TimeWindow:
-    """The time of a run, by a time server (``stamp``) or as its uploader reported."""
-
     begin_s: float
     duration_s: float
     stamp: ClockStamp | None = None

@@ -40,8 +40,6 @@ class CellPrecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelAssessment:
-    """The publication level of a study, and what prevents a higher one."""
-
     level: PublicationLevel
     cells: int
     cells_with_few_runs: tuple[CellPrecision, ...]

@@ -237,9 +237,9 @@ def _permutation_p_values(
     # Summing the same values in another order changes the last digits.
     levels = -np.expm1(-DEGREES * roots**3 / _factors(n)) * (1 - 1e-9)
     orders = _layout(sizes).orders
-    count, exceeding = (
-        EARLY_PERMUTATIONS,
-        _count_exceeding(standardized[orders[:, :EARLY_PERMUTATIONS]], sizes, levels),
+    count = EARLY_PERMUTATIONS
+    exceeding = _count_exceeding(
+        standardized[orders[:, :EARLY_PERMUTATIONS]], sizes, levels
     )
     if exceeding.min() < EARLY_EXCEEDING:
         count = PERMUTATIONS

@@ -199,10 +199,8 @@ def design_intervals(
         cell, baseline, session_counts, shared_counts, has_unknown[0] | has_unknown[1]
     )
 
-    cell_runs, baseline_runs = (
-        _with_effective_runs(cell, cell_sessions),
-        _with_effective_runs(baseline, baseline_sessions),
-    )
+    cell_runs = _with_effective_runs(cell, cell_sessions)
+    baseline_runs = _with_effective_runs(baseline, baseline_sessions)
     session = np.full(size, UNKNOWN_TIME)
     single = np.flatnonzero(design[pairs.row] == SessionDesign.ONE_SHARED)
     cell_runs = _replace_rows(
@@ -224,10 +222,8 @@ def design_intervals(
         confidence=confidence,
     )
 
-    own_runs, other_runs = (
-        cell_sessions.run_statistics.take(pairs.own),
-        baseline_sessions.run_statistics.take(pairs.other),
-    )
+    own_runs = cell_sessions.run_statistics.take(pairs.own)
+    other_runs = baseline_sessions.run_statistics.take(pairs.other)
     log_ratio = sign[pairs.row] * (np.log(own_runs.mean) - np.log(other_runs.mean))
     noise = own_runs.log_variance() + other_runs.log_variance() + extra[pairs.row]
     rounding = (
@@ -535,10 +531,8 @@ def _session_log_ratios(
     welch = welch_df(parts[0], counts[0], parts[1], counts[1], extra)
     # Use the spread between the sessions of one side for both sides. If the runs of the
     # other side scatter more, add the difference.
-    repeated_count, other_count = (
-        np.where(is_cell_repeated, *counts),
-        np.where(is_cell_repeated, *counts[::-1]),
-    )
+    repeated_count = np.where(is_cell_repeated, *counts)
+    other_count = np.where(is_cell_repeated, *counts[::-1])
     within = np.where(is_cell_repeated, cell.within_variance, baseline.within_variance)
     other_within = np.where(
         is_cell_repeated, baseline.within_variance, cell.within_variance

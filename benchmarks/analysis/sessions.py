@@ -331,8 +331,7 @@ class SessionStatistics:
 
     @NO_WARNINGS
     def exclude_first_runs(self) -> SessionStatistics:
-        """Return the statistics without outlying first runs if five other runs
-        remain."""
+        """Exclude outlying first runs if at least five other runs remain."""
         is_excluded = np.isfinite(self.first_mean) & (self.n > WELCH_RUNS)
         n = np.where(is_excluded, self.n - 1, self.n)
         distance = np.where(is_excluded, self.first_mean - self.mean, 0.0)

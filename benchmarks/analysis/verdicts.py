@@ -125,8 +125,7 @@ class AssessmentArrays:
 
     ``direction`` is that of the interval, even without a verdict. ``gates`` are bits of
     `Gate`. ``runs_needed`` (per side) and ``sessions_needed`` are totals, 0 if unknown.
-    ``log_stretch`` is how far an interval was stretched on the log scale for effects of
-    the order of runs.
+    ``log_stretch`` is how far an interval was stretched for the order of runs.
     """
 
     intervals: Intervals
@@ -343,7 +342,7 @@ def _apply_separation(
 ) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.bool_]]:
     """Return gates and directions after complete separation, and where it decided.
 
-    It decides only if it removes all gates except those of few runs.
+    It removes all gates or none, except those of few runs.
     """
     sign = separation.direction(margin)
     lifted = np.where(

@@ -79,8 +79,6 @@ MAX_PRINTED_VALUES = 5_000
 
 @dataclass(frozen=True, slots=True)
 class RunSamples:
-    """The samples of one run in order."""
-
     run_id: int
     session: str
     values: tuple[float, ...]
@@ -106,7 +104,7 @@ class CellSamples:
 
     @property
     def series(self) -> tuple[float, ...]:
-        """Run means, or the samples of few runs."""
+        """The run means, or all samples if there are too few runs."""
         if self.uses_run_means:
             return tuple(run.mean for run in self.runs)
         return tuple(value for run in self.runs for value in run.values)
@@ -210,7 +208,7 @@ def cell_samples(cell: Cell | None) -> CellSamples:
 def cell_details(
     viewer: Viewer, study: Study, cell_id: int, reference_id: int | None
 ) -> CellDetails:
-    """Return a cell's evidence relative to native or to a chosen system.
+    """Return a cell's evidence relative to its baseline or to a chosen system.
 
     Raise NotFoundError for an unknown cell or system.
     """
@@ -316,19 +314,20 @@ def _select_facts(facts: Mapping[str, str], names: Collection[str]) -> dict[str,
 
 
 def width_advice(cell: Cell, baseline: Cell, half_width: float) -> str:
-    """Return how many more runs narrow the interval."""
+    """Say how many more runs narrow the interval of the ratio to ``half_width``.
+
+    Return an empty string if that cannot be computed.
+    """
     if min(cell.n, baseline.n) < 2 or cell.shape_codes or baseline.shape_codes:
         return ""
-    own_statistics, baseline_statistics = (
-        cell_statistics([cell]),
-        cell_statistics([baseline]),
-    )
+    own_statistics = cell_statistics([cell])
+    baseline_statistics = cell_statistics([baseline])
     needed = int(runs_for_width(own_statistics, baseline_statistics, half_width)[0])
     return width_sentence(min(cell.n, baseline.n), needed, half_width)
 
 
 def printed_tables(viewer: Viewer, study: Study) -> tuple[PrintedTable, ...]:
-    """Return a study's printed numbers; live runs have none."""
+    """Return the numbers that a study's runs have from printed tables."""
     runs = (
         Run.objects.visible_to(viewer)
         .filter(study=study, status=Run.Status.PARSED)
@@ -349,9 +348,10 @@ CellSessions = dict[int | None, CellSession]
 
 @dataclass(frozen=True)
 class SessionComparison:
-    """A session of a cell, its baseline or both; None for runs of unknown time.
+    """A session of a cell, of its baseline, or of both.
 
-    If ``is_across_sessions``, the ratio is to all runs of the baseline.
+    ``session`` is missing for runs of unknown time. If ``is_across_sessions``, the
+    ratio is to all runs of the baseline.
     """
 
     session: Session | None
@@ -474,7 +474,7 @@ class RunCounts:
 
 
 def count_runs(cells: Collection[int]) -> RunCounts:
-    """Count each run once, in one query."""
+    """Count the runs of these cells, each once."""
     with connection.cursor() as cursor:
         cursor.execute(RUN_COUNTS_SQL, [list(cells)])
         rows = cursor.fetchall()

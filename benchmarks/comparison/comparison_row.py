@@ -1,4 +1,4 @@
-"""A row of a comparison: one cell relative to its baseline, in one measure."""
+"""Comparison rows: one cell relative to its baseline, in one measure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,8 +14,6 @@ from benchmarks.sentences import Sentence, sentence_from_json, with_unit
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A compared quantity and its verdicts."""
-
     name: str
     verdicts: tuple[str, ...]
     lower_is_better: bool = False
@@ -37,13 +35,13 @@ NO_SINGLE_FIGURE = "no_single_figure"
 CIRCUMSTANCES = ("scenario", "vms", "slot", "load")
 FIGURE_SHAPE_FIELDS = ("shape", "shape_codes", "minimum", "maximum")
 FIGURE_FIELDS = ("system", "case", *CIRCUMSTANCES, "n", "mean", *FIGURE_SHAPE_FIELDS)
-"""Cells have larger fields, which figures do not need."""
+"""The fields of a cell that `cell_figure` needs. Other fields are larger."""
 ROW_FIELDS = (
     *("case_id", *CIRCUMSTANCES),
     *("pk", "system_id", "clock", "mean", "n", "m2", "decimals", "document", "table"),
     *("minimum", "maximum", "shape_codes"),
 )
-"""Shapes are read only if needed."""
+"""The fields of a cell that rows need, except the shape, which is large."""
 
 
 class FigureLike(Protocol):
@@ -59,6 +57,8 @@ class FigureLike(Protocol):
 
 @dataclass(frozen=True)
 class CellFigure:
+    """The mean of a cell, or what replaces it without a single figure."""
+
     value: float | None
     shape_codes: tuple[str, ...] = ()
     reason: str = ""
@@ -72,8 +72,8 @@ class CellFigure:
 class CellEnergy:
     """Energies (J) of a cell and its baseline per ``unit`` of work.
 
-    ``assessment`` is None if two meters rule out an interval; sessions are -1 if
-    unknown.
+    ``assessment`` is missing if the two meters rule out an interval. ``sessions`` has
+    an id per run, -1 if unknown.
     """
 
     unit: str
@@ -93,19 +93,19 @@ class CellEnergy:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonResult:
-    """A cell's result in one measure: a speed, or the energy of its work.
+    """The result of a cell in one measure: a speed, or the energy of its work.
 
-    ``value`` and ``baseline_value`` are means over runs in ``unit``. They and ``ratio``
-    are None if no single figure describes the runs: then ``mode_medians`` are the two
-    modes, ``range`` the lowest and highest run, ``ratio_range`` the ratios of the
-    extreme runs.
+    ``value`` and ``baseline_value`` are means over runs in ``unit``. If no single
+    figure describes the runs, they and ``ratio`` are missing. Then ``mode_medians`` are
+    the two modes, ``range`` the lowest and highest run, and ``ratio_range`` the ratios
+    of the extreme runs.
 
-    ``ratio`` is 1 for the baseline, and less is worse. ``ratio_kind`` names the
+    ``ratio`` is 1 for the baseline, and a lower one is worse. ``ratio_kind`` names the
     reference: a native baseline ("efficiency"), a reference system ("relative"), one
     machine for a sum over VMs ("scaling"), the system with one VM ("slowdown").
 
     ``interval`` is the 95 % interval of ``displayed_ratio``. ``comparability`` is full,
-    limited or none (empty without a baseline).
+    limited or none, and empty without a baseline.
     """
 
     value: float | None
@@ -143,7 +143,7 @@ class ComparisonResult:
 
     @property
     def displayed_ratio(self) -> float | None:
-        """Own / baseline for joules, else ``ratio``."""
+        """Cell / baseline for energies, otherwise ``ratio``."""
         return self.energy_ratio.ratio if self.energy_ratio else self.ratio
 
     @property
@@ -174,7 +174,7 @@ class ComparisonRow:
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """All rows of one table line have the same key."""
+        """The table row: cells of several systems in one row have the same key."""
         return (self.case.pk, self.scenario, self.vms, self.load, self.slot)
 
     @property
@@ -252,7 +252,7 @@ def build_row(
 ) -> ComparisonRow:
     """Return the row of a cell's speed; ``values`` has `ROW_FIELDS` and the shape.
 
-    ``assessment`` overrides both ratios.
+    The ratios of an ``assessment`` replace those of ``comparison`` and ``table_ratio``.
     """
     names = (*CIRCUMSTANCES, "clock", "document", "table")
     return ComparisonRow(
@@ -296,12 +296,10 @@ def _speed_result(
         reason = no_single_figure_sentence(
             with_unit(replacement["shape_sentence"], case.unit)
         )
-    n, mean, m2, decimals = (
-        fields["n"],
-        fields["mean"],
-        fields["m2"],
-        fields["decimals"],
-    )
+    n = fields["n"]
+    mean = fields["mean"]
+    m2 = fields["m2"]
+    decimals = fields["decimals"]
     interval = None
     if not codes and n > 1 and None not in (mean, m2):
         resolution = None if decimals is None else 10.0**-decimals

@@ -9,9 +9,7 @@ from typing import Any
 
 from benchmarks.comparison.comparison_row import ComparisonRow
 from benchmarks.custom_tools.lookup import require_tool
-from benchmarks.models.run import (
-    SCENARIOS,
-)
+from benchmarks.models.run import SCENARIOS
 from benchmarks.parsing.case_labels import case_details
 from benchmarks.platforms import NATIVE
 from benchmarks.text_validation import natural_sort_key
@@ -56,7 +54,7 @@ class HeadLevel:
 
 @dataclass(frozen=True)
 class Column:
-    """A system; ``is_edge``: a new group of columns begins here."""
+    """A system; if ``is_edge``, a new group of columns begins here."""
 
     system_id: int
     label: str
@@ -73,7 +71,10 @@ class Column:
 
 @dataclass(frozen=True)
 class ColumnHead:
-    """All columns, their headings, and what they have in common."""
+    """The columns with their headings and the facts that they have in common.
+
+    ``guest_constants`` are facts that native systems do not have.
+    """
 
     columns: tuple[Column, ...]
     first_level: HeadLevel
@@ -114,7 +115,7 @@ class ComparisonTable:
     ratio_count: int
     row_count: int
     run_count: int | None
-    """Per cell; None if it varies."""
+    """The number of runs of every cell; None if it varies."""
 
     @property
     def cells(self) -> Iterator[ComparisonRow]:
@@ -137,9 +138,10 @@ def column_head(
     group: str = PLATFORM,
     ratios: Mapping[int, float] | None = None,
 ) -> ColumnHead:
-    """Order the systems and find the properties that distinguish them.
+    """Order the systems and find the properties in which they differ.
 
-    ``group`` is the property of the first heading; ``ratios`` order a group's columns.
+    ``group`` is the property of the first heading. ``ratios``, by system id, order the
+    columns of a group, highest first.
     """
     by_id = {row.system.id: row for row in rows}
     options = {name for row in by_id.values() for name in row.system.options}
@@ -223,7 +225,6 @@ def _columns(
 def _head_spans(
     columns: Sequence[Column], names: Sequence[str]
 ) -> tuple[HeadSpan, ...]:
-    """Join adjacent columns that agree in all of ``names``."""
     spans = []
     for values, group in groupby(
         columns, key=lambda column: [column.fact(name) for name in names]
@@ -253,7 +254,7 @@ class Median:
 
 
 def medians(rows: Iterable[ComparisonRow]) -> dict[int, Median]:
-    """Return the median displayed ratios of comparable rows by system."""
+    """Return the median displayed ratio of each system over its comparable rows."""
     ratios: dict[int, list[float]] = {}
     for row in rows:
         if (
@@ -275,7 +276,7 @@ def comparison_table(
     """Arrange the cells of one study in a table.
 
     ``order_rows`` are the cells whose medians order the columns (default: all). With
-    ``ranks`` all rows form one group.
+    ``ranks``, all rows form one group, which is sorted by rank.
     """
     cells = list(rows)
     by_group: dict[tuple[str, str], list[ComparisonRow]] = {}
@@ -332,6 +333,7 @@ def _merge_groups(
 
 
 def drop_rows_without_ratios(rows: Sequence[ComparisonRow]) -> list[ComparisonRow]:
+    """Return the cells of those table rows and systems that have a ratio."""
     compared = [row for row in rows if row.result.ratio is not None]
     keys = {row.key for row in compared}
     systems = {row.system.id for row in compared}
@@ -386,7 +388,7 @@ def _group(
 
 
 def row_facts(row: ComparisonRow, circumstances: Sequence[str]) -> dict[str, str]:
-    """Return the facts that a case's label omits."""
+    """Return the facts of a table row that the label of its case omits."""
     details = case_details(require_tool(row.case.tool), row.case.parameters)
     is_single_vm = row.scenario == "single" and row.vms in (None, 1)
     relevant = [

@@ -30,13 +30,13 @@ from benchmarks.models.run import (
 from benchmarks.sentences import Sentence
 from benchmarks.text_validation import natural_sort_key
 
-# Other VMs run other work, so values cannot be added.
+# The other VMs run other work, so the values of slots cannot be added.
 LOADED_SCENARIOS = (UNDER_LOAD, COMBINED_SCENARIO)
 SINGLE_VM_PHRASE = Sentence("one VM alone")
 NATIVE_PHRASE = Sentence("the native machine")
 NOT_SLOTS = ("1", "", "mean")
 NATIVE_STATES = ("paired", "other_session", "stale", "scaling")
-# Ordered: float sums depend on the order.
+# In a fixed order, because sums of floats depend on it.
 RUN_MEANS_SQL = f"""
     {runs_of_cells_sql("cell.study_id = %s AND cell.id = ANY(%s)", "corun_id")}
     SELECT {CELL_ID_OF_SAMPLE_SQL}, coalesce(run.corun_id, -run.id),
@@ -70,7 +70,7 @@ class SlotValue:
 class CoRunSlots:
     """One case that several VMs of a system ran at the same time.
 
-    ``coruns`` is empty if a slot is missing; ``single`` is the system with one VM.
+    ``coruns`` is empty if a slot is missing. ``single`` is the same system with one VM.
     """
 
     id: int
@@ -106,9 +106,9 @@ class CoRunSlots:
 
 @dataclass(frozen=True, kw_only=True)
 class CoRunFigures:
-    """The figures of a co-run; None if unknown.
+    """The figures of a co-run, None if unknown.
 
-    ``sum`` is recomputed if all slots exist, else the printed sum; times have none.
+    ``sum`` is computed if all slots exist, otherwise printed. Times have no sum.
     """
 
     sum: float | None
@@ -185,7 +185,8 @@ def study_coruns(
 class CoRunCells:
     """The cells that a study's co-runs need, read in at most eight queries.
 
-    A run outside a co-run has its negative id in ``run_means``.
+    ``run_means`` has means by cell and co-run. A run outside a co-run has its negative
+    id there.
     """
 
     slot_cells: Mapping[GroupKey, Mapping[str, Cell]]
@@ -294,7 +295,7 @@ class CoRunCells:
         return by_vms
 
     def without_load(self, key: GroupKey) -> tuple[float | None, Mapping[int, float]]:
-        """Return the sum without the other load, and mean times by number of VMs."""
+        """Return the sum without other load, and mean times by number of VMs."""
         system, case, scenario, vms, _ = key
         parallel = self._parallel.get((system, case), {})
         unloaded = None
@@ -508,7 +509,7 @@ def _ratio(
 ) -> float | None:
     if not total or not base or min(total, base) <= 0:
         return None
-    with suppress(ValueError):  # beyond all rates
+    with suppress(ValueError):  # out of the range of rates
         # A single slot leaves both formulas unchanged.
         return formula([total], base)
     return None

@@ -1,6 +1,6 @@
-"""Systems of all visible studies compared, from stored effects and cells.
+"""Comparison of systems from all visible studies, by stored effects and cells.
 
-On one machine by direct ratios, on several by ratios to native.
+Systems on one machine have direct ratios, others only ratios to native.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ from django.db.models import Count, Q
 from benchmarks.analysis.assessment import TableRatio
 from benchmarks.analysis.comparability import Comparability
 from benchmarks.analysis.verdicts import Verdict
-from benchmarks.comparison.comparison_row import (
-    ROW_FIELDS,
-    BaselineComparison,
-    ComparisonRow,
-    build_row,
-)
+from benchmarks.comparison.comparison_row import ComparisonRow, build_row
 from benchmarks.comparison.comparison_table import COMPONENTS, rank_by_order
-from benchmarks.comparison.row_queries import EFFICIENCY_FIELDS, SHAPE_IF_NEEDED
+from benchmarks.comparison.row_queries import (
+    READ_FIELDS,
+    SHAPE_IF_NEEDED,
+    split_columns,
+)
 from benchmarks.comparison.study_verdicts import STATES_WITHOUT_SPEED, CellVerdict
 from benchmarks.comparison.system_comparability import (
     HostComparison,
@@ -73,6 +72,8 @@ class SystemInStudyKey(NamedTuple):
 
 @dataclass(frozen=True)
 class SystemInStudy:
+    """A system as one study measured it."""
+
     study: Study
     system: System
     result_count: int = 0
@@ -156,7 +157,7 @@ class CrossStudyRow:
 
 @dataclass(frozen=True)
 class ColumnPair:
-    """The reference of a column's direct ratios, and their comparability."""
+    """A system to compare a column with directly, and their comparability."""
 
     reference: SystemInStudy
     comparability: Comparability
@@ -213,7 +214,7 @@ def find_system_in_study(viewer: Viewer, key: SystemInStudyKey | None) -> System
 def largest_measurement(
     viewer: Viewer, system_id: int, study: Study | None
 ) -> SystemInStudy | None:
-    """Return a system as this study measured it, else the study with most results."""
+    """Return a system as this study measured it, or the study with the most results."""
     cells = Cell.objects.visible_to(viewer).filter(system=system_id, n__gt=0)
     counts = dict(
         cells.filter(study__deleted_at=None)
@@ -229,7 +230,6 @@ def largest_measurement(
 
 
 def cross_study_table(viewer: Viewer, filters: CrossStudyFilters) -> CrossStudyTable:
-    """Return the results in at most nine queries."""
     effects = _effects(viewer)
     by_key = _columns_by_key(effects)
     hosts = _hosts(by_key.values())
@@ -353,7 +353,7 @@ def _hosts(columns: Iterable[SystemInStudy]) -> tuple[HostFacet, ...]:
         )
         for host, members in by_host.items()
     )
-    # Single studies have their own pages.
+    # Hosts of a single study come last, because studies have their own pages.
     return tuple(
         sorted(
             facets,
@@ -438,7 +438,10 @@ def _reference_column(
 def _pairs(
     columns: Sequence[SystemInStudy], reference: SystemInStudy | None
 ) -> list[ColumnPair | None]:
-    """Pair each column with the reference, or the largest of its guest and host."""
+    """Pair each column with the reference.
+
+    Without one, use the column of the same host and guest OS with the most results.
+    """
     if reference is not None:
         studies = {column.study.pk: column.study for column in columns}.values()
         hosts: Mapping[int, HostComparison] = {}
@@ -529,11 +532,6 @@ def _cases(
     )
 
 
-READ_FIELDS: Final = (
-    *ROW_FIELDS,
-    "doubted_shape",
-    *(f"efficiency__{name}" for name in EFFICIENCY_FIELDS),
-)
 EFFECT_FIELDS: Final = tuple(
     f"effect__{name}"
     for name in ("verdict", "exclusion", "log_ratio", "log_low", "log_high")
@@ -555,17 +553,11 @@ def _rows(
     lines: dict[tuple[int, str], dict[SystemInStudyKey, CrossStudyCell]] = defaultdict(
         dict
     )
-    for study_id, verdict, obstacle, log_ratio, low, high, *values in measured:
-        fields = dict(zip((*ROW_FIELDS, "shape"), values, strict=False))
+    for study_id, verdict, exclusion, log_ratio, low, high, *values in measured:
+        fields, comparison = split_columns(values)
         key = SystemInStudyKey(study_id, fields["system_id"])
         if key not in by_key:
             continue
-        *stored, baseline_codes = values[len(ROW_FIELDS) + 1 :]
-        comparison = (
-            BaselineComparison(*(*stored, baseline_codes or ""))
-            if stored[0]
-            else BaselineComparison()
-        )
         case = cases[fields["case_id"]]
         row = build_row(
             fields,
@@ -577,7 +569,7 @@ def _rows(
         )
         cell_verdict = None
         if verdict is not None:
-            is_flagged = obstacle == Effect.Exclusion.FLAGGED
+            is_flagged = exclusion == Effect.Exclusion.FLAGGED
             cell_verdict = CellVerdict(Verdict(verdict).slug, is_flagged)
         lines[case.pk, fields["slot"]][key] = CrossStudyCell(row, cell_verdict)
     positions = {pk: position for position, pk in enumerate(case_ids)}

@@ -1,4 +1,4 @@
-"""Effects of parameters on a study's relative performance, per component and case."""
+"""Effects of parameters on relative performance in a study, by component and case."""
 
 import math
 from collections import Counter
@@ -43,12 +43,12 @@ DIRECTIONS = ("higher", "lower")
 VARIANCE_FIELDS = ("m2", "efficiency__baseline_id", "efficiency__baseline__m2")
 SESSION_FIELDS = ("own_sessions", "baseline_sessions")
 MAX_EFFICIENCY = 100.0
-"""Ratios farther from 1 are unit errors."""
+"""Larger ratios, and those below its reciprocal, are taken for unit errors."""
 
 
 @dataclass(frozen=True)
 class RowWithScatter:
-    """A cell and its baseline, with their sessions if known."""
+    """A cell with the scatter and the sessions of its runs and of its baseline's."""
 
     row: ComparisonRow
     m2: float
@@ -60,7 +60,7 @@ class RowWithScatter:
 
 @dataclass(frozen=True)
 class CaseResponses:
-    """The responses of one case by system."""
+    """The responses to one case by system id, and excluded cells by reason."""
 
     observations: Mapping[int, Observation]
     excluded: Mapping[ExclusionCode, int]
@@ -100,7 +100,7 @@ class ResponseAnalysis:
 
 @dataclass(frozen=True)
 class ComponentAnalysis:
-    """The component is None without any response."""
+    """The effects on a component's cases, and on the mean of comparable ones."""
 
     component: str
     overall: ResponseAnalysis | None
@@ -126,7 +126,7 @@ def study_factor_effects(
 ) -> StudyFactorEffects:
     """Analyze the systems of a study, in five queries.
 
-    Native machines take part only if nothing else was measured.
+    Native machines are included only if no guest was measured.
     """
     facets = study_facets(study)
     chosen_scenario = scenario or next(iter(facets.scenarios), "")
@@ -183,7 +183,7 @@ def _components(
 ) -> Iterator[ComponentAnalysis]:
     by_id = {cell.row.id: cell for cell in measured}
     table = comparison_table([cell.row for cell in measured])
-    # Implied metrics are not independent.
+    # Metrics that follow from others are not independent of them.
     primary = primary_cases_of_rows(cell.row for cell in measured)
     for component, groups in groupby(table.groups, key=lambda group: group.component):
         cases = []
@@ -267,7 +267,7 @@ def _are_days_apart(cells: Sequence[RowWithScatter], response: Response) -> bool
 
 
 def complete_cases(cases: Sequence[CaseResponses]) -> tuple[int, ...]:
-    """Return the cases that the same systems have: most systems, then most cases."""
+    """Return the indices of the cases that the largest common set of systems has."""
     sets = Counter(frozenset(case.observations) for case in cases if case.observations)
     if not sets:
         return ()
@@ -280,7 +280,7 @@ def complete_cases(cases: Sequence[CaseResponses]) -> tuple[int, ...]:
 
 
 def mean_responses(cases: Sequence[CaseResponses]) -> tuple[Observation, ...]:
-    """Average the logarithms of complete cases, with independent errors."""
+    """Return each system's mean response; errors of cases count as independent."""
     means = []
     for system in sorted(set.intersection(*(set(case.observations) for case in cases))):
         observations = [case.observations[system] for case in cases]
@@ -304,7 +304,7 @@ def mean_responses(cases: Sequence[CaseResponses]) -> tuple[Observation, ...]:
 
 
 def parameter_levels(row: ComparisonRow, options: Sequence[str]) -> dict[str, str]:
-    """Return all parameters in a fixed order; empty if not reported."""
+    """Return all parameters of a system in a fixed order, empty if not reported."""
     host, *others = PROPERTIES
     names = (host, "hypervisor", "hypervisor_version", *others)
     stated = {name: getattr(row.system, name) for name in names}

@@ -1,6 +1,6 @@
-"""Filters and orders of comparison rows.
+"""Filters and sort orders of comparison tables.
 
-A row is kept whole if one of its cells passes.
+A table row stays complete if at least one of its cells matches.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,7 +27,10 @@ VERDICT_ORDER: Final[Mapping[str, int]] = {
 
 @dataclass(frozen=True)
 class ResultFilter:
-    """Conditions for one cell; 25 percent matches from 1.25 up, and 0.8 down."""
+    """Conditions for one cell.
+
+    An ``effect_percent`` of 25 matches ratios of at least 1.25 or at most 0.8.
+    """
 
     verdict: str = ""
     evidence: str = ""
@@ -58,7 +61,7 @@ def has_comparable_ratio(row: ComparisonRow) -> bool:
 
 
 def effect_size(row: ComparisonRow) -> float:
-    """Return |ln| of a cell's ratio, of a range the nearer end."""
+    """Return |ln(ratio)| of a cell; for a range, of the end nearest to 1."""
     return abs(_log(row))
 
 
@@ -93,7 +96,7 @@ def filter_rows(
     verdicts: Mapping[int, CellVerdict],
     result_filter: ResultFilter,
 ) -> list[ComparisonRow]:
-    """Return whole table lines in which at least one cell passes."""
+    """Return all cells of the table rows in which at least one cell matches."""
     if result_filter.is_empty:
         return list(rows)
     keys = {
@@ -134,7 +137,10 @@ def sort_keys(
     result_filter: ResultFilter,
     order: str,
 ) -> dict[RowKey, SortKey]:
-    """Return the rank of each row with a ratio: the lowest of its passing cells."""
+    """Return a sort key for each table row: the smallest one of its matching cells.
+
+    ``order`` is a key of `SORT_KEYS`. Rows without a comparable ratio have no sort key.
+    """
     rank_of = SORT_KEYS[order]
     ranks: dict[RowKey, SortKey] = {}
     for row in rows:

@@ -1,4 +1,4 @@
-"""A study's network as matrices of paths between nodes, one per setting."""
+"""A study's network results as matrices of paths between nodes, one per setting."""
 
 import json
 from collections import defaultdict
@@ -40,7 +40,10 @@ MIN_ASYMMETRY: Final = 1.25
 
 @dataclass(frozen=True)
 class Asymmetry:
-    """Two directions that differ by ``factor``; single runs have no interval."""
+    """A path whose opposite direction is slower by ``factor``.
+
+    The interval, ``low`` to ``high``, does not exist for single runs.
+    """
 
     larger: Endpoints
     factor: float
@@ -49,7 +52,7 @@ class Asymmetry:
 
 
 def path_medium(scenario: str, endpoints: Endpoints, hosts: tuple[str, str]) -> Medium:
-    """Return the medium of a path by reported facts only."""
+    """Return the medium of a path, as far as reported facts show it."""
     if endpoints[0] == endpoints[1]:
         return "loopback"
     if scenario in ON_HOST_SCENARIOS or (hosts[0] and hosts[0] == hosts[1]):
@@ -60,7 +63,7 @@ def path_medium(scenario: str, endpoints: Endpoints, hosts: tuple[str, str]) -> 
 
 
 def asymmetries(paths: Mapping[Endpoints, Cell]) -> tuple[Asymmetry, ...]:
-    """Return the pairs whose directions differ clearly, the largest factor first."""
+    """Return the paths that are clearly faster than their opposite, sorted."""
     asymmetric = []
     means = {ends: cell.mean or 0.0 for ends, cell in paths.items()}
     for forward in paths:
@@ -186,7 +189,6 @@ class NetworkMetric:
 
 
 def study_network(viewer: Viewer, study: Study) -> tuple[NetworkMetric, ...]:
-    """Return a study's metrics between named nodes, in at most five queries."""
     measured = Cell.objects.visible_to(viewer).filter(study=study, n__gt=0)
     between = measured.filter(case__parameters__has_keys=["from", "to"])
     shared = between.prefetch_related("case", "system__host")
@@ -223,8 +225,8 @@ def study_network(viewer: Viewer, study: Study) -> tuple[NetworkMetric, ...]:
 
 
 def _metric(key: str, paths: Sequence[NetworkPath]) -> NetworkMetric:
-    # A trait with several values for one sender is a setting; others are implied by its
-    # name.
+    # A trait is a setting if one sender has several values of it. All other traits
+    # follow from the name of the sender.
     values_by_sender: dict[tuple[str, str], set[str]] = defaultdict(set)
     for path in paths:
         for name, value in path.traits.items():

@@ -1,6 +1,7 @@
-"""The overhead profile of a study: the cost of each system by component.
+"""Overhead profile of a study: the relative performance of each system by component.
 
-Means are over shared cases (`meta_analysis.overall_performance`).
+The means are over the cases that all systems have
+(`meta_analysis.overall_performance`).
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -49,11 +50,11 @@ class SpectrumBand:
 
 @dataclass(frozen=True)
 class ComponentMean:
-    """One component of one system: 1 is the baseline's speed.
+    """Mean performance of a system in one component, relative to the baseline's.
 
-    The 95 % interval is None for one case, or if a case has a single run. ``spread`` is
-    the geometric standard deviation between cases; ``unpaired_count`` have a stale
-    baseline or one of another session.
+    The 95 % interval does not exist for one case, or if a case has a single run.
+    ``spread`` is the geometric standard deviation between cases. ``unpaired_count``
+    cases have a stale baseline or one from another session.
     """
 
     component: str
@@ -80,7 +81,7 @@ class ComponentMean:
 
 @dataclass(frozen=True)
 class ProfileRow:
-    """A system and its components; None if it shares no case with the others."""
+    """A system and its means, None for components without shared cases."""
 
     column: Column
     component_means: tuple[ComponentMean | None, ...]
@@ -95,7 +96,7 @@ class Profile:
     components: tuple[str, ...]
     rows: tuple[ProfileRow, ...]
     is_relative: bool
-    """To the study's reference system, not to native."""
+    """Whether ratios are relative to the study's reference system, not to native."""
 
 
 def spectrum(cards: Iterable[StudyCard], *, limit: int = 12) -> list[SpectrumBand]:
@@ -158,7 +159,7 @@ def profile(
 ) -> Profile:
     """Arrange compared cells in a profile.
 
-    ``log_variances`` are squared standard errors of log ratios.
+    ``log_variances`` are squared standard errors of log ratios, by cell id.
     """
     with_ratios = [row for row in rows if _ratio(row)]
     primary = primary_cases_of_rows(with_ratios)
@@ -210,7 +211,7 @@ def _component_means(
         [_number(log_variances.get(row.id) if row else None) for row in line]
         for line in table
     ]
-    # Several columns can have the same name.
+    # Cases are named by position, because several can have the same label.
     labels = [str(column) for column in range(len(keys))]
     means = {}
     for system, mean, line in zip(

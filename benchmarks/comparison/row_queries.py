@@ -1,6 +1,6 @@
-"""Cells as comparison rows: all of a study (`comparison_rows`), or a few of any."""
+"""Queries for comparison rows, of a whole study or of single cells."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
@@ -33,7 +33,7 @@ from benchmarks.sentences import Sentence, join_sentences
 from benchmarks.text_validation import natural_sort_key
 from benchmarks.viewer import Viewer
 
-# Shapes are large: read only those that are needed.
+# Shapes are large, so read only those without a single figure.
 SHAPE_IF_NEEDED = Choice(
     When(~Q(shape_codes=""), then=F("shape")), default=None, output_field=JSONField()
 )
@@ -42,10 +42,18 @@ EFFICIENCY_FIELDS = (
     "baseline__shape_codes",
 )
 """In the order of `BaselineComparison`."""
+READ_FIELDS = (
+    *ROW_FIELDS,
+    "doubted_shape",
+    *(f"efficiency__{name}" for name in EFFICIENCY_FIELDS),
+)
+"""The columns of a query that `split_columns` takes apart."""
 
 
 @dataclass(frozen=True)
 class ReferenceCells(ReferenceSystem):
+    """A reference system and its cells: mean, number of runs and shape codes."""
+
     statistics: Mapping[tuple[Any, ...], tuple[float | None, int, str]]
 
     @classmethod
@@ -68,7 +76,6 @@ class ReferenceCells(ReferenceSystem):
         host_id: int,
         stored_comparison: BaselineComparison,
     ) -> BaselineComparison:
-        """Compare a cell's values with this system under the same conditions."""
         # `study_verdicts.REFERENCE_SQL` decides the same, in this order. Only SQL
         # detects stale baselines and other sessions.
         better = case.better
@@ -112,6 +119,17 @@ class StudyFacets:
     systems: tuple[System, ...]
 
 
+def split_columns(
+    values: Sequence[Any],
+) -> tuple[dict[str, Any], BaselineComparison]:
+    """Return the fields of a cell and its stored comparison from `READ_FIELDS`."""
+    fields = dict(zip((*ROW_FIELDS, "shape"), values, strict=False))
+    *stored, baseline_codes = values[len(ROW_FIELDS) + 1 :]
+    if not stored[0]:
+        return fields, BaselineComparison()
+    return fields, BaselineComparison(*(*stored, baseline_codes or ""))
+
+
 def comparison_rows(
     study: Study,
     *,
@@ -123,38 +141,27 @@ def comparison_rows(
 ) -> list[ComparisonRow]:
     """Return a study's cells of these systems as rows, in two queries.
 
-    With ``verdicts`` every row has an assessment; ``table_ratios`` are for tables
-    without assessments.
+    With ``verdicts``, every row has an assessment. ``table_ratios``, by cell id, are
+    for tables without assessments.
     """
-    columns = (
-        *ROW_FIELDS,
-        "doubted_shape",
-        *(f"efficiency__{name}" for name in EFFICIENCY_FIELDS),
-    )
     cells = Cell.objects.filter(study=study, n__gt=0, **filters).order_by("pk")
-    measured = list(cells.annotate(doubted_shape=SHAPE_IF_NEEDED).values_list(*columns))
-    cases = Case.objects.in_bulk({values[0] for values in measured})
+    annotated = cells.annotate(doubted_shape=SHAPE_IF_NEEDED)
+    measured = [split_columns(values) for values in annotated.values_list(*READ_FIELDS)]
+    cases = Case.objects.in_bulk({fields["case_id"] for fields, _ in measured})
     by_id = {system.pk: system for system in systems}
     # A baseline may be a system of another study.
-    index = len(ROW_FIELDS) + 1 + EFFICIENCY_FIELDS.index("baseline__system")
-    baseline_ids = {values[index] for values in measured}
-    baseline_ids = {reference.system.pk} if reference else baseline_ids
+    baseline_ids = (
+        {reference.system.pk}
+        if reference
+        else {comparison.baseline_system_id for _, comparison in measured}
+    )
     all_systems = systems_by_id(by_id.values(), baseline_ids)
     comparability = ComparabilityCache(study, all_systems, reference)
     rows = []
-    for values in measured:
-        fields = dict(zip((*ROW_FIELDS, "shape"), values, strict=False))
+    for fields, comparison in measured:
         if fields["system_id"] not in by_id:
             continue  # stored after these systems were read
-        case, (*stored, baseline_codes) = (
-            cases[fields["case_id"]],
-            values[len(ROW_FIELDS) + 1 :],
-        )
-        comparison = (
-            BaselineComparison(*(*stored, baseline_codes or ""))
-            if stored[0]
-            else BaselineComparison()
-        )
+        case = cases[fields["case_id"]]
         if reference is not None:
             host_id = all_systems[fields["system_id"]].host_id
             comparison = reference.compare(fields, case, host_id, comparison)
@@ -200,7 +207,7 @@ def comparison_row(
     assessment: CellAssessment | None = None,
     comparability: ComparabilityCache | None = None,
 ) -> ComparisonRow:
-    """Return a cell as a row, relative to its own baseline or a chosen reference."""
+    """Return a cell as a row, relative to its own baseline or to a reference system."""
     fields = {name: getattr(cell, name) for name in (*ROW_FIELDS, "shape")}
     comparison = BaselineComparison()
     stored = getattr(cell, "efficiency", None)

@@ -1,6 +1,7 @@
 """Intervals, verdicts and gates of all cells of a study.
 
-Computed on request: a verdict depends on all cells, on flags and on the reference.
+They are computed on request, because a verdict depends on all cells, on flags and on
+the chosen baseline.
 """
 
 from collections import Counter
@@ -58,7 +59,7 @@ SHIFT_FIELD = "order_shift"
 TABLE_ALIASES = ("cell", "baseline")
 DAY_S = 86_400
 TEXT_SEPARATOR = ";"
-# The gain error of one meter cancels in a ratio.
+# If the sides have different meters. The gain error of a shared one cancels.
 TWO_METERS_LOG_VARIANCE = gain_log_variance(GAIN_ERROR, GAIN_ERROR)
 
 
@@ -99,7 +100,7 @@ class StudyVerdicts:
     sessions: SessionColumns | None = None
 
     def assessment(self, cell_id: int) -> CellAssessment | None:
-        """Return a cell's assessment; None if it is not processed yet."""
+        """Return a cell's assessment; None if the cell is not processed yet."""
         row = self.row_by_cell.get(cell_id)
         return (
             None
@@ -172,8 +173,6 @@ class CellColumns:
 
 @dataclass(frozen=True)
 class PairedColumns:
-    """All cells of a study with their baselines."""
-
     cell: CellColumns
     baseline: CellColumns
     case_ids: NDArray[np.int64]
@@ -201,9 +200,9 @@ NO_STATISTICS = _run_statistics(*[np.array([])] * len(STATISTICS_FIELDS))
 
 
 def _select(baseline: str, state: str) -> str:
-    """Return the query for cells and their ``baseline``: one row, one array per column.
+    """Return the query for cells and their baselines: one row with an array per column.
 
-    Reading 20,000 rows takes longer than assessing them.
+    Reading 20,000 rows would take longer than assessing them.
     """
     names = (*STATISTICS_FIELDS, *RANGE_FIELDS, SHIFT_FIELD)
     sides = [f"{side}.{name}" for side in TABLE_ALIASES for name in names]
@@ -228,7 +227,6 @@ def _select(baseline: str, state: str) -> str:
 
 
 def _issue_codes_sql(alias: str) -> str:
-    """Return SQL for the issue codes of a cell's shape and clock."""
     suspect = f"CASE WHEN {alias}.clock_trust = 'suspect' THEN 'clock_suspect' END"
     return f"concat_ws(',', NULLIF({alias}.shape_codes, ''), {suspect})"
 
@@ -243,23 +241,23 @@ MACHINE_CHANGED_SQL = " OR ".join(
     f"cell.common_facts->>'{name}' <> baseline.common_facts->>'{name}'"
     for name in MACHINE_FACTS
 )
-# Null, and so never stale, if the chosen system is not native.
+# Null, and so never stale, if the chosen baseline is not native.
 SAME_HOST_SQL = f"""(SELECT system.host_id = %(native_host)s
     FROM {System._meta.db_table} AS system WHERE system.id = cell.system_id)"""
 OTHER_HOST_SQL = f"""(SELECT system.host_id = ANY(%(other_hosts)s::bigint[])
     FROM {System._meta.db_table} AS system WHERE system.id = cell.system_id)"""
 STALE_SQL = f"({TOO_FAR_APART_SQL} OR ({SAME_HOST_SQL} AND ({MACHINE_CHANGED_SQL})))"
 
-# From the last check, before the first one as declared. A name that an agent generated
-# does not count.
+# The sessions of cells by the last check or, before the first check, as declared. A
+# name that an agent generated does not count.
 SESSIONS_SQL = f"""(
     SELECT named.id AS cell_id,
-           CASE WHEN count(kept.id) = 0
+           CASE WHEN count(checked.id) = 0
                 THEN array_agg(session.id) FILTER (WHERE session.id IS NOT NULL)
-                WHEN bool_and(kept.session_id IS NOT NULL)
-                THEN array_agg(kept.session_id) END AS ids
+                WHEN bool_and(checked.session_id IS NOT NULL)
+                THEN array_agg(checked.session_id) END AS ids
     FROM {Cell._meta.db_table} AS named
-    LEFT JOIN {CellSession._meta.db_table} AS kept ON kept.cell_id = named.id
+    LEFT JOIN {CellSession._meta.db_table} AS checked ON checked.cell_id = named.id
     LEFT JOIN {Session._meta.db_table} AS session
       ON session.id = named.declared_session_id
       AND session.name !~ '^{AGENT_SESSION_NAME.pattern}$'
@@ -304,7 +302,8 @@ def study_verdicts(
 ) -> StudyVerdicts:
     """Assess all cells of a study together, in four queries.
 
-    ``reference_study`` may have measured the reference.
+    ``reference``, as measured by ``reference_study`` (default: this study), replaces
+    the baselines.
     """
     measured_in = reference_study or study
     columns = _columns(study, reference, measured_in)
@@ -353,7 +352,11 @@ def _is_primary(columns: PairedColumns) -> NDArray[np.bool_]:
 
 
 def _sessions(stored: SessionColumns, side: CellColumns) -> SessionStatistics:
-    """Return one side's sessions; cells with newer runs count as of unknown time."""
+    """Return the sessions of the cells of one side.
+
+    If runs are newer than the stored sessions of their cell, all its runs count as one
+    session of unknown time.
+    """
     cells = side.cells
     row, sessions = stored.of_cells(side.ids)
     is_complete = np.bincount(row, sessions.n, cells.n.size) == cells.n
@@ -443,10 +446,10 @@ class CaseLike(Protocol):
 
 
 def primary_case_ids(cases: Mapping[int, CaseLike]) -> frozenset[int]:
-    """Return the cases with a speed that are primary for their tests.
+    """Return the cases that are primary for their tests and measure a speed.
 
-    Implied metrics only if no metric that implies them was measured with all their
-    parameters.
+    An implied metric is primary only if no metric that implies it was measured with all
+    of its parameters.
     """
     by_metric: dict[tuple[str, str], list[frozenset[tuple[str, str]]]] = {}
     for case in cases.values():

@@ -1,4 +1,4 @@
-"""Sweeps: families of cases that differ in one number, with systems along this axis."""
+"""Sweeps: families of cases that differ only in one numeric parameter, the axis."""
 
 import hashlib
 import json
@@ -42,10 +42,10 @@ NOT_AXES = frozenset((*MEASURING_PARAMETERS, *NAME_PARAMETERS))
 
 @dataclass(frozen=True)
 class VerdictChange:
-    """How verdicts change along an axis.
+    """How the verdicts on a system change along an axis.
 
-    ``keeps``: never slower; ``parts``: slower from ``level_index`` on; ``joins``:
-    slower before it; ``slower``: slower everywhere.
+    ``slower_from`` means slower from the level at ``level_index`` on, ``slower_until``
+    slower below this level.
     """
 
     pattern: VerdictPattern
@@ -86,7 +86,7 @@ class SweepFamily:
     circumstances: Mapping[str, str]
     levels: tuple[Quantity, ...]
     cells_by_level: Mapping[int, Mapping[Quantity, int]]
-    """The cell at each level, by system."""
+    """For each system id, the cell id at each level."""
     lines: tuple[SweepLine, ...] = ()
     """Empty until loaded."""
 
@@ -105,6 +105,8 @@ class SweepFamily:
 
 @dataclass(frozen=True, slots=True)
 class SweepStep:
+    """A case as one level of a family: ``level`` is its parameter ``axis``."""
+
     case: Case
     axis: str
     level: Quantity
@@ -122,9 +124,10 @@ class SweepStep:
 
 
 def verdict_change(verdicts: Sequence[str]) -> VerdictChange | None:
-    """Return from which level a system is, or is no longer, slower.
+    """Return from which level on a system is slower, or is not slower any more.
 
-    Return None if a verdict is undecided or changes more than once.
+    Return None for fewer than three levels, for a verdict that is undecided or missing,
+    and for more than one change.
     """
     if len(verdicts) < MIN_LEVELS:
         return None
@@ -229,7 +232,6 @@ def _family(
 def load_lines(
     viewer: Viewer, study: Study, families: Sequence[SweepFamily]
 ) -> tuple[SweepFamily, ...]:
-    """Return these families with all their points, in seven queries."""
     cell_ids = {cell for family in families for cell in family.cell_ids}
     cells = list(compared_cells(viewer, study=study, filters={"pk__in": cell_ids}))
     verdicts = study_verdicts(study)

@@ -1,4 +1,4 @@
-"""Comparability of two systems: full, limited or none, and why."""
+"""Comparability of two systems (full, limited or none), and its reasons."""
 
 import json
 import re
@@ -43,11 +43,11 @@ FACTOR_OPTIONS = {
     "os": "guest_os",
     "bits": "guest_bits",
 }
-# States of cells whose nearest counterpart is another measurement.
+# States of cells that have no baseline, only a similar native measurement.
 NEAR_CASE_STATES = frozenset(
     {Efficiency.State.OTHER_PARAMETERS, Efficiency.State.UNIT_MISMATCH}
 )
-# A native Windows above its own hypervisor.
+# A native Windows that runs on its own hypervisor.
 NESTED_FACT = {"hypervisor beneath": "Windows' own (VBS)"}
 RUN_STATISTICS_FIELDS = ("n", "mean", "m2", "decimals")
 CIRCUMSTANCE_FIELDS = ("scenario", "vms", "slot", "load", "case_id")
@@ -66,7 +66,7 @@ NO_COMPARABILITY = ComparabilityLevel()
 
 @dataclass(frozen=True, slots=True)
 class NativeRuns:
-    """One entry per case."""
+    """Statistics of native runs on two hosts, one entry per case that ran on both."""
 
     labels: Sequence[str]
     first: RunStatistics
@@ -82,7 +82,7 @@ class HostComparison:
 
 @dataclass(frozen=True)
 class ReferenceSystem:
-    """A chosen baseline, for its own study or for ``other_study``."""
+    """A system chosen as baseline, for its own study or for ``other_study``."""
 
     study: Study
     system: System
@@ -94,7 +94,6 @@ class ReferenceSystem:
         return compare_study_hosts(self.study, self.system.host_id, *others)
 
     def is_host_incomparable(self, host_id: int) -> bool:
-        """Return whether another study's cell ran on an incomparable machine."""
         hosts = self.hosts.get(host_id) if self.other_study else None
         return hosts is not None and not hosts.is_alike
 
@@ -115,7 +114,7 @@ class ReferenceSystem:
     def with_near_case_states(
         self, cell_ids: list[int], states: list[str]
     ) -> list[str]:
-        """Replace the state of missing cells by the kind of the nearest case."""
+        """Replace the state "missing" of cells by the kind of their nearest case."""
         missing = Efficiency.State.MISSING
         missing_ids = [
             pk for pk, state in zip(cell_ids, states, strict=True) if state == missing
@@ -156,7 +155,7 @@ class ReferenceSystem:
 
 @dataclass(frozen=True)
 class ComparabilityCache:
-    """The cached comparability of pairs; ``reference`` None: own baselines."""
+    """Cached comparability of systems with their baselines or with ``reference``."""
 
     study: Study
     systems: Mapping[int, System]
@@ -192,7 +191,6 @@ class ComparabilityCache:
 def systems_by_id(
     systems: Iterable[System], others: Iterable[int | None]
 ) -> dict[int, System]:
-    """Return systems by id, with at most one query."""
     by_id = {system.pk: system for system in systems}
     missing = {pk for pk in others if pk} - by_id.keys()
     return {**by_id, **System.objects.in_bulk(missing)} if missing else by_id
@@ -206,7 +204,8 @@ def compare_with_baseline(
 ) -> Comparability:
     """Compare a system with its own baseline; ``run_facts`` are further facts of both.
 
-    The guest OS is never under study here.
+    A native baseline with another OS limits the comparability even if the study varies
+    the OS.
     """
     is_same_os = own.guest_os.casefold() == baseline.guest_os.casefold()
     is_cross_os = baseline.is_native and not is_same_os
@@ -237,9 +236,10 @@ def compare_systems(
     *,
     other_study: Study | None = None,
 ) -> Comparability:
-    """Compare two systems by reported facts; only one studied factor may differ.
+    """Compare two systems by their reported facts.
 
-    With two studies, both must vary it.
+    The comparability is full only if at most one studied factor differs. If the systems
+    belong to two studies, a factor counts as studied only if both studies vary it.
     """
     studied = studied_facts(study)
     if other_study is not None and other_study != study:
@@ -268,7 +268,10 @@ def system_facts(system: System) -> dict[str, str]:
 def common_facts(
     one: System, other: System, studied: frozenset[str]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the reported facts of two systems that both kinds can have."""
+    """Return the reported facts of two systems.
+
+    If only one is native, these are the facts that it reports and the studied ones.
+    """
     first, second = system_facts(one), system_facts(other)
     if one.is_native == other.is_native:
         return first, second
@@ -283,7 +286,7 @@ def _select_facts(facts: Mapping[str, str], names: Collection[str]) -> dict[str,
 def compare_study_hosts(
     study: Study, host_id: int, *others: Study
 ) -> dict[int, HostComparison]:
-    """Compare one host with all others of these studies, in one or two queries."""
+    """Compare one host with all others of these studies; the result is by id."""
     studies = (study, *others)
     measured = Cell.objects.filter(study__in=studies, n__gt=0).values("system")
     systems = System.objects.filter(pk__in=measured).values("host")
@@ -310,7 +313,7 @@ def compare_study_hosts(
     }
 
 
-# By case and conditions.
+# Label and statistics of native cells by case and conditions.
 NativeResults = Mapping[tuple[object, ...], tuple[str, tuple[float, ...]]]
 
 
@@ -428,7 +431,7 @@ def compare_hosts(
 def with_host_comparison(
     comparability: Comparability, hosts: HostComparison
 ) -> Comparability:
-    """Add the hosts' comparison: red unless they are treated as equal."""
+    """Add the comparison of the hosts; rated none unless they count as equal."""
     if hosts.is_alike:
         return replace(
             comparability,
@@ -441,7 +444,7 @@ def with_host_comparison(
 
 
 def _largest_difference(natives: NativeRuns, margin: float) -> int | None:
-    """Return the case in which the hosts differ most; None if they agree."""
+    """Return the index of the case that differs most; None if the hosts agree."""
     ratios = natives.first.mean / natives.second.mean
     # Readings of 0 on both sides are equal.
     is_equal = natives.first.mean == natives.second.mean

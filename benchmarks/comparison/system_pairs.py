@@ -1,6 +1,7 @@
 """Comparison of two systems from any studies.
 
-On comparable machines runs are compared directly, otherwise only the ratios to native.
+If their machines can be compared, their runs are compared directly, otherwise only
+their ratios to native.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class SystemPair:
 
     @property
     def differing_native_count(self) -> int:
-        """Benchmarks whose native runs differ between the studies."""
+        """The number of benchmarks whose native means differ between the studies."""
         if self.is_incomparable or self.first.study == self.second.study:
             return 0
         pairs = (row.native_means for row in self.rows)
@@ -78,7 +79,6 @@ class SystemPair:
 
 
 def compare_pair(one: SystemInStudy, other: SystemInStudy) -> SystemPair:
-    """Compare two systems case by case, in a fixed number of queries."""
     hosts: Mapping[int, HostComparison] = {}
     if one.system.host_id != other.system.host_id:
         hosts = compare_study_hosts(one.study, other.system.host_id, other.study)

@@ -1,4 +1,4 @@
-"""One case on one host over time and hypervisor versions, across studies."""
+"""Trends of one case on one host over time and hypervisor versions, across studies."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ SERIES_FIELDS = (
     "memory_bytes",
 )
 MAX_RUNS = 2_000
-# Runs without a date are dropped first.
+# If there are too many runs, those without a date are dropped first.
 LATEST_RUNS_SQL = f"""
     {runs_of_cells_sql("cell.id = ANY(%s)")}
     SELECT run.cell_id, run.id, run.started_at, run.session_id, run.mean,
@@ -60,7 +60,7 @@ class TrendSubject:
     host_id: int
     circumstances: tuple[object, ...]
     version_count: int
-    """Counted per hypervisor."""
+    """The largest number of versions of one hypervisor."""
     is_dated: bool
 
     @property
@@ -127,7 +127,6 @@ class TrendSeries:
     def version_ratio(
         self, version: str, *, reference_version: str
     ) -> tuple[float, float, float]:
-        """Return the ratio of both versions' means, with its interval."""
         statistics = []
         for name in (version, reference_version):
             means = np.array([run.mean for run in self.runs if run.version == name])
@@ -146,13 +145,16 @@ class Trend:
     subject: TrendSubject
     series: tuple[TrendSeries, ...]
     older_run_count: int = 0
-    """Before those of the series, or without a date."""
+    """Runs that are left out because they are older or have no date."""
     no_figure_reason: str = ""
-    """Why versions have no ratio."""
+    """The reason if the metric is not a speed, so versions have no ratio."""
 
 
 def trend_subjects(viewer: Viewer, study: Study) -> tuple[TrendSubject, ...]:
-    """Return a study's subjects, the longest trend over visible studies first."""
+    """Return the cases and hosts of a study, with the longest trends first.
+
+    Trends also contain the runs of other visible studies.
+    """
     study_cells = Cell.objects.filter(study=study, n__gt=0)
     # Subqueries would be evaluated for every cell.
     pairs = set(study_cells.values_list("case", "system__host"))
@@ -219,12 +221,12 @@ def read_trend(viewer: Viewer, subject: TrendSubject) -> Trend:
         key=lambda row: (row[2] is None, row[2].timestamp() if row[2] else 0.0, row[1])
     )
     lines: dict[object, list[DatedRun]] = defaultdict(list)
-    for cell_id, _, started_at, sitting, mean, _ in rows:
+    for cell_id, _, started_at, session_id, mean, _ in rows:
         cell = cells[cell_id]
         system = cell.system
         options = tuple(sorted(system.options.items()))
         identity = (*(getattr(system, name) for name in SERIES_FIELDS), options)
-        run = DatedRun(started_at, mean, system.hypervisor_version, cell, sitting)
+        run = DatedRun(started_at, mean, system.hypervisor_version, cell, session_id)
         lines[identity].append(run)
     series = [TrendSeries(line[-1].cell.system, tuple(line)) for line in lines.values()]
     series.sort(key=lambda line: (not line.system.is_native, line.system.label))
@@ -267,7 +269,7 @@ def _points(groups: Sequence[Sequence[DatedRun]]) -> tuple[TrendPoint, ...]:
 def _figure(runs: Sequence[DatedRun]) -> CellFigure:
     """Return the mean of runs, or the figure that replaces it.
 
-    A whole cell has its stored shape.
+    If the runs are all runs of one cell, its stored shape is used.
     """
     cells = {run.cell.pk: run.cell for run in runs}
     if len(cells) == 1 and runs[0].cell.n == len(runs):

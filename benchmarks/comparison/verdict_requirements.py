@@ -1,4 +1,4 @@
-"""Requirements for verdicts on a study's tests, by system."""
+"""Progress of a study towards verdicts, and what is missing, by system."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
@@ -18,7 +18,11 @@ MAX_REASONS = 5
 
 @dataclass(frozen=True)
 class VerdictProgress:
-    """How many benchmarks have a verdict, and what the others need."""
+    """How many benchmarks have a verdict, and what the others need.
+
+    ``requirements`` are sentences with numbers of benchmarks. ``further_count``
+    benchmarks need something else.
+    """
 
     system: System
     benchmark_count: int
@@ -30,7 +34,7 @@ class VerdictProgress:
 def verdict_progress(
     study: Study, system_ids: Collection[int]
 ) -> list[VerdictProgress]:
-    """Return the progress of a study's guests, by their primary cases."""
+    """Return the progress of a study's guests, counting only primary cases."""
     systems = {system.pk: system for system in measured_systems(study)}
     guest_ids = [pk for pk in system_ids if pk in systems and not systems[pk].is_native]
     if not guest_ids:

@@ -16,7 +16,7 @@ from typing import Final, Literal, NamedTuple
 from benchmarks.analysis.verdicts import NORMAL_QUANTILE
 
 MIN_LABS: Final = 3
-"""With fewer labs the evidence is weak (rule set 2, section 11)."""
+"""With fewer labs the evidence is weak."""
 MIN_REPEATED_RUNS: Final = 3
 MIN_DIFFERENCE: Final = 0.02
 SummaryKind = Literal["compared", "alone", "nothing"]
@@ -45,7 +45,10 @@ class SystemEffects(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PlatformRange:
-    """``log_mean`` is the mean natural log."""
+    """The range of relative performance of a platform in one class of work.
+
+    ``log_mean`` is the mean of the natural logarithms of the ratios.
+    """
 
     hypervisor: str
     name: str
@@ -96,7 +99,7 @@ class WorkClassSummary:
 
     @property
     def min_labs(self) -> int:
-        """The labs of the platform with the fewest."""
+        """The smallest number of labs that measured one of the platforms."""
         return min((platform.labs for platform in self.ranges), default=0)
 
     @property
@@ -111,7 +114,7 @@ class WorkClassSummary:
 
     @property
     def separation(self) -> float:
-        """The distance of the two most different platforms' means by their ranges.
+        """The largest distance of two platforms, relative to the width of their ranges.
 
         Two uniform ranges that just touch have 1.
         """
@@ -136,7 +139,6 @@ def work_class_summaries(
     platform_names: Mapping[tuple[int, int], tuple[str, str, str]],
     hypervisors: Collection[str],
 ) -> dict[str, WorkClassSummary]:
-    """Summarize each class of work by hypervisor, platform and lab."""
     by_work: dict[str, dict[str, list[SystemEffects]]] = defaultdict(
         lambda: defaultdict(list)
     )
@@ -169,7 +171,7 @@ def _summarize(
             without_ratio.append(platform)
             continue
         ratios = sum(effect.ratio_count for effect in usable)
-        # Measured, even if a flag excludes the number.
+        # Systems count as measured even if all their numbers are excluded by flags.
         compared = [
             effect
             for effect in members
@@ -211,7 +213,7 @@ def _summarize(
 def clearest_summary(
     summaries: Mapping[str, WorkClassSummary],
 ) -> WorkClassSummary | None:
-    """Return the summary with most platforms, then the clearest separation."""
+    """Return the summary with most platforms, then with the largest separation."""
     return max(
         summaries.values(),
         key=lambda summary: (
@@ -232,7 +234,7 @@ class IndirectRatio:
 def indirect_ratio(
     one: tuple[float, float | None], other: tuple[float, float | None]
 ) -> IndirectRatio:
-    """Combine two log ratios and their variances (rule set 2, section 11)."""
+    """Return the ratio of two systems from log ratios to native and variances."""
     distance = one[0] - other[0]
     if one[1] is None or other[1] is None:
         return IndirectRatio(exp(distance), None)

@@ -1,1 +1,1 @@
-"""Evidence of all studies on a hypervisor and a class of work."""
+"""Evidence from all studies on a question: a hypervisor in one class of work."""

@@ -1,7 +1,7 @@
-"""Evidence on a question as JSON values. Does not import Django.
+"""Evidence on questions as JSON values (this module does not import Django).
 
-Ratios are relative to native speed (1); ``tau`` is the standard deviation between
-machines of the natural logarithm.
+Ratios are relative to native speed (1). ``tau`` is the standard deviation of their
+natural logarithm between machines.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def question_record(
 ) -> Record:
     """Return the full evidence on a question.
 
-    ``spread`` is null below three machines with repeated runs.
+    ``spread`` is null with fewer than three machines that repeated their runs.
     """
     pooled = synthesis(
         (average.average for average in averages), with_flagged=with_flagged
@@ -153,7 +153,7 @@ def study_records(
 ) -> list[Record]:
     """Return the studies behind some questions, each with its latest version.
 
-    ``digest`` is a SHA-256 of a study's results on these questions.
+    ``digest`` is a SHA-256 of the study's results on these questions.
     """
     studies: dict[int, StudyInfo] = {}
     lines_by_study: dict[int, list[str]] = defaultdict(list)
@@ -189,7 +189,7 @@ def study_records(
 
 def _digest_line(question: Question, average: StudyAverage) -> str:
     results = average.average
-    # PostgreSQL sums in any order, so the last digits vary.
+    # The order in which PostgreSQL adds numbers varies, and with it the last digits.
     numbers = (
         "" if value is None else f"{value:.9g}"
         for value in (results.log_ratio, results.standard_error)
@@ -252,7 +252,7 @@ def _ends(ends: tuple[float, float] | None) -> list[float] | None:
 
 
 RATIO_TOLERANCE: Final = 5e-7
-"""Sums in another order vary by less."""
+"""The order of summation changes ratios by less."""
 
 
 @dataclass(frozen=True)
@@ -263,10 +263,9 @@ class AnswerChange:
 
 @dataclass(frozen=True)
 class ReviewChanges:
-    """The changes of a review. Studies are named lab/study.
+    """How the evidence has changed since a review. Studies are named lab/study.
 
-    ``removed`` studies have no results on the questions any longer, or are not
-    readable.
+    ``removed`` studies no longer have results on the questions, or are not visible.
     """
 
     added: tuple[str, ...]

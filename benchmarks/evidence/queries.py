@@ -1,4 +1,4 @@
-"""Results of studies by question: read for a viewer, stored for public studies."""
+"""Results of studies by question, and the stored evidence of public studies."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from benchmarks.models.study import visible_studies
 from benchmarks.viewer import ANYONE, Viewer
 
 MAX_CELLS: Final = 50
-"""At most this many cells of an average are listed."""
+"""The maximum number of cells that are listed with an average."""
 
 # The institution or author that measured.
 LAB_NAME_SQL: Final = """
     COALESCE(NULLIF(study.institution, ''), NULLIF(study.author, ''), lab.name)
 """
-# Join the requested questions first: one index lookup per question.
+# Joined first, so that each requested question is one index lookup.
 _EFFECTS: Final = f"{Effect._meta.db_table} AS effect"
 _REQUESTED: Final = f"""
     unnest(%(hypervisors)s::text[], %(works)s::text[]) AS requested (hypervisor, work)
@@ -43,7 +43,7 @@ _FROM: Final = f"""
     JOIN {Lab._meta.db_table} AS lab ON lab.id = study.lab_id
     JOIN {Case._meta.db_table} AS benchmark ON benchmark.id = effect.case_id
 """
-# As `visible_studies`.
+# The same condition as in `visible_studies`.
 VISIBLE_STUDY_SQL: Final = f"""(
     study.visibility = 'public' OR study.lab_id = ANY(%(labs)s)
     OR study.visibility = 'shared' AND EXISTS (
@@ -51,7 +51,8 @@ VISIBLE_STUDY_SQL: Final = f"""(
         WHERE shared.study_id = study.id AND shared.lab_id = ANY(%(labs)s)
     )
 )"""
-# At least that of the variance, which includes shifts by the order of the runs.
+# At least the width that follows from the variance, which includes possible shifts by
+# the order of the runs.
 HALF_WIDTH_SQL: Final = f"""
     avg(greatest((effect.log_high - effect.log_low) / 2,
                  {NORMAL_QUANTILE!r} * sqrt(effect.variance)))
@@ -59,7 +60,7 @@ HALF_WIDTH_SQL: Final = f"""
 _AVERAGES: Final = f"""
     avg(effect.log_ratio), avg(sqrt(effect.variance)), count(*), {HALF_WIDTH_SQL}
 """
-# Keep replicated cells apart from cells of unknown variance.
+# Repeated cells are averaged separately from cells of unknown variance.
 _KNOWN: Final = "effect.variance IS NULL, effect.log_ratio IS NULL"
 AVERAGES_SQL: Final = f"""
     SELECT effect.hypervisor, effect.work_class, effect.host_id,
@@ -125,6 +126,11 @@ class HostInfo(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StudyAverage:
+    """The mean of a study's cells for one benchmark on one host.
+
+    ``lowest`` and ``highest`` are log ratios of cells.
+    """
+
     average: BenchmarkAverage
     study: StudyInfo
     host: HostInfo
@@ -136,7 +142,6 @@ class StudyAverage:
 
     @property
     def decade(self) -> str:
-        """When the study was published ("2010s")."""
         year = self.study.published[:4]
         return f"{year[:3]}0s" if year.isdigit() else ""
 
@@ -149,11 +154,10 @@ def averages_by_question(
     with connection.cursor() as cursor:
         cursor.execute(AVERAGES_SQL, parameters)
         for hypervisor, work, *numbers in cursor.fetchall():
-            yield Question(hypervisor, work), _part(numbers)
+            yield Question(hypervisor, work), _benchmark_average(numbers)
 
 
 def study_averages(viewer: Viewer, question: Question) -> list[StudyAverage]:
-    """Return all results on a question, in one query."""
     return study_averages_by_question(viewer, [question]).get(question, [])
 
 
@@ -162,7 +166,10 @@ def study_averages_by_question(
     questions: Collection[Question] | None = None,
     studies: Collection[int] | None = None,
 ) -> dict[Question, list[StudyAverage]]:
-    """Return all results by question, in one query."""
+    """Return the results of all visible studies by question, in one query.
+
+    None means all questions, or all studies.
+    """
     parameters: dict[str, Any] = {
         "labs": sorted(viewer.lab_ids),
         **_columns(questions or ()),
@@ -177,12 +184,12 @@ def study_averages_by_question(
         virtualization, path, cell_ids, lowest, highest = row[11:16]
         averages[Question(*row[:2])].append(
             StudyAverage(
-                average=_part(row[2:11]),
+                average=_benchmark_average(row[2:11]),
                 study=StudyInfo(*row[18:]),
                 host=HostInfo(row[2], *row[16:18]),
                 virtualization=virtualization,
                 io_path=path,
-                # PostgreSQL would sort all rows by all their columns.
+                # Sorting in `array_agg` would sort all rows by all columns.
                 cell_ids=tuple(sorted(cell_ids)[:MAX_CELLS]),
                 lowest=lowest,
                 highest=highest,
@@ -199,21 +206,22 @@ def _columns(questions: Collection[Question]) -> dict[str, list[str]]:
     }
 
 
-def _part(row: Sequence[Any]) -> BenchmarkAverage:
+def _benchmark_average(row: Sequence[Any]) -> BenchmarkAverage:
     host, lab, tool, metric, *numbers = row
     return BenchmarkAverage(host, lab, (tool, metric), *numbers)
 
 
-# Whether they include flagged results.
+# Each column, and whether its evidence includes flagged results.
 POOL_COLUMNS: Final = (("without_flagged", False), ("with_flagged", True))
 
 
 def evidence_matrix(
     viewer: Viewer, *, with_flagged: bool = False
 ) -> dict[Question, Synthesis]:
-    """Return summaries of the evidence on every question.
+    """Return a summary of the evidence on each question.
 
-    They are stored for public studies; other visible studies are pooled now.
+    Summaries of public studies are stored. If the viewer sees other studies on a
+    question, all are pooled on request.
     """
     column = "with_flagged" if with_flagged else "without_flagged"
     rows = PublicEvidence.objects.values_list("hypervisor", "work_class", column)
@@ -248,10 +256,10 @@ def study_questions(study: Study) -> set[Question]:
 
 @rls.allow_all()
 def refresh_public_evidence(questions: Iterable[Question]) -> None:
-    """Pool public studies again, in the transaction of the change.
+    """Pool public studies on these questions again, in the caller's transaction.
 
-    The rows of the questions are locked: the later of two checks reads the results of
-    the earlier one.
+    The rows of the questions are locked, so the later of two checks reads the results
+    of the earlier one.
     """
     requested = sorted(set(questions))
     if not requested:
@@ -306,8 +314,8 @@ def _deserialize(stored: Mapping[str, Any]) -> Synthesis:
     if not stored:
         return NO_EVIDENCE
     return Synthesis(
-        machines=_units(stored["machines"]),
-        single_run_machines=_units(stored["single_run_machines"]),
+        machines=_machines(stored["machines"]),
+        single_run_machines=_machines(stored["single_run_machines"]),
         pool=_pool(stored["pool"]),
         single_run_pool=_pool(stored["single_run_pool"]),
         strength=EvidenceStrength(stored["strength"]),
@@ -316,7 +324,7 @@ def _deserialize(stored: Mapping[str, Any]) -> Synthesis:
     )
 
 
-def _units(stored: Collection[Mapping[str, Any]]) -> tuple[MachineEffect, ...]:
+def _machines(stored: Collection[Mapping[str, Any]]) -> tuple[MachineEffect, ...]:
     return tuple(MachineEffect(**machine) for machine in stored)
 
 

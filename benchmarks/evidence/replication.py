@@ -1,9 +1,9 @@
-"""Confirmations and contradictions of a study's findings by other labs.
+"""Confirmation and contradiction of a study's findings by other labs.
 
-A replication is another lab's study with the same benchmark on the same hypervisor. A
-finding is confirmed if both have the same direction (slower, faster or equivalent, by
-the whole interval), contradicted if the directions differ, else undecided. Single runs
-decide nothing.
+A replication is another lab's study with the same benchmark on the same hypervisor. It
+confirms a finding if both whole intervals have the same direction (slower, faster or
+equivalent), contradicts it if the directions differ, and is otherwise undecided. Single
+runs neither confirm nor contradict.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ Outcome = Literal["confirmed", "contradicted", "undecided", "single_runs"]
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkEffect:
-    """One study's result for a benchmark on a hypervisor, averaged over its cells.
+    """The mean of a study's cells for one benchmark on a hypervisor.
 
-    ``standard_error`` is the mean of theirs, because cells of a machine share its days;
-    None for single runs. ``half_width`` None: by the normal quantile.
+    ``standard_error`` is the mean of the cells' errors, because cells of a machine
+    share its days; single runs have none. A missing ``half_width`` follows from the
+    normal quantile.
     """
 
     study: Hashable
@@ -69,9 +70,9 @@ class ReplicationResult:
 
 @dataclass(frozen=True, slots=True)
 class Replication:
-    """One finding of a study, and the results of other labs.
+    """A finding of a study, and the results of other labs on it.
 
-    ``between_sd`` is the standard deviation of the labs' mean ln ratios, ``within_sd``
+    ``between_sd`` is the standard deviation of the labs' mean log ratios, ``within_sd``
     the mean standard error of the labs with repeated runs.
     """
 
@@ -98,7 +99,7 @@ class Replication:
 def replications(
     study: Hashable, effects: Iterable[BenchmarkEffect]
 ) -> tuple[Replication, ...]:
-    """Return a study's replications by other labs, by hypervisor and benchmark.
+    """Return the replications of a study by other labs, by hypervisor and benchmark.
 
     ``effects`` are those of all studies.
     """
@@ -131,9 +132,9 @@ def replications(
 
 
 def reproducing_labs(replications: Sequence[Replication]) -> tuple[str, ...]:
-    """Return the labs that confirmed a study; none if one contradicts it.
+    """Return the labs that confirmed a finding, or none if a lab contradicts one.
 
-    Only repeated runs on both sides count.
+    Only findings with repeated runs in both labs count.
     """
     if any(replication.outcome == "contradicted" for replication in replications):
         return ()
@@ -219,7 +220,7 @@ def _mean(
     return fsum(map(value, findings)) / len(findings)
 
 
-# Single runs decide nothing.
+# Single runs are listed, but do not decide.
 COUNTED_EXCLUSIONS: Final = ("", Effect.Exclusion.SINGLE_RUN)
 EFFECTS_SQL: Final = f"""
     SELECT effect.study_id, {LAB_NAME_SQL} AS measured_by, effect.hypervisor,
@@ -250,7 +251,7 @@ class StudyReplications:
 
 
 def study_replications(viewer: Viewer, study: Study) -> StudyReplications:
-    """Return a study's visible replications, in two queries."""
+    """Return a study's replications that the viewer may see, in two queries."""
     results = replications(study.pk, _findings(viewer, study, ()))
     ids = {
         result.effect.study for replication in results for result in replication.results
@@ -260,10 +261,10 @@ def study_replications(viewer: Viewer, study: Study) -> StudyReplications:
 
 
 def reproduced_by(study: Study) -> tuple[str, ...]:
-    """Return the labs that reproduced a study; the same for all viewers.
+    """Return the labs that reproduced a study, the same for all viewers.
 
-    Only public studies of other labs count. The institution is free text, so one
-    uploader could invent two.
+    Only public studies hosted by other labs count, because institutions are free text
+    and an uploader could invent one.
     """
     return reproducing_labs(
         replications(study.pk, _findings(ANYONE, study, (study.lab_id,)))

@@ -1,4 +1,4 @@
-"""Stored effects of studies, for pages that cover many studies."""
+"""Stored effects of studies, which pages over all studies read."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
@@ -26,7 +26,7 @@ from benchmarks.studies.bulk_writes import insert_or_replace
 from benchmarks.studies.flags import impossible_cells
 
 MIN_RUNS: Final = 3
-"""Two runs may agree by chance."""
+"""The scatter of two runs is not a usable variance: they may agree by chance."""
 Exclusion = Effect.Exclusion
 EXCLUSIONS_BY_GATE: Final = (
     (Gate.NO_BASELINE, Exclusion.NO_NATIVE),
@@ -40,7 +40,7 @@ EXCLUSIONS_BY_GATE: Final = (
     (Gate.NOISY_BASELINE | Gate.NO_INTERVAL, Exclusion.NOISY_BASELINE),
     (SHAPE_GATES, Exclusion.NO_STEADY_STATE),
 )
-# The effect of several machines on each other is another question.
+# Effects of co-running VMs on each other do not belong to the evidence.
 SINGLE_SCENARIO: Final = {"scenario": "single", "load": ""}
 EFFECT_FIELDS: Final = (
     *("lab_id", "study_id", "host_id", "system_id", "case_id"),
@@ -57,7 +57,6 @@ SUMMARY_FIELDS: Final = (
 
 
 def store_effects(study: Study) -> None:
-    """Update the stored effects of a study, within the caller's check."""
     effects = _effects(study)
     stored = {row.pk: row for row in Effect.objects.filter(study=study)}
     Effect.objects.filter(pk__in=stored.keys() - effects.keys()).delete()
@@ -156,14 +155,14 @@ def _effects(study: Study) -> dict[int, Effect]:
         n = int(min(assessments.n[row], assessments.baseline_n[row]))
         gates = int(assessments.gates[row])
         if assessments.is_separated[row]:
-            # Every run being slower is certain, the factor is not.
+            # Separation decides the direction but does not give a ratio.
             gates |= int(assessments.shape_gates[row])
         if variance is not None:
-            # The order of the runs may have shifted the mean by as much.
+            # Add the possible shift of the mean by the order of the runs.
             variance += float(assessments.log_stretch[row]) ** 2
         if n < MIN_RUNS:
             variance = None
-        obstacle = _obstacle(gates, state, system, n, variance)
+        exclusion = _exclusion(gates, state, system, n, variance)
         effects[pk] = Effect(
             cell_id=pk,
             lab_id=study.lab_id,
@@ -180,7 +179,7 @@ def _effects(study: Study) -> dict[int, Effect]:
             variance=variance,
             n=n,
             verdict=int(assessments.verdict[row]),
-            exclusion=obstacle,
+            exclusion=exclusion,
         )
     return effects
 
@@ -210,16 +209,16 @@ def _numbers(assessments: AssessmentArrays) -> tuple[list[float | None], ...]:
     )
 
 
-def _obstacle(
+def _exclusion(
     gates: int, state: str, system: System, n: int, variance: float | None
 ) -> str:
     if state == Efficiency.State.AGAINST_REFERENCE:
         return Exclusion.AGAINST_REFERENCE
     if system.is_emulated:
         return Exclusion.EMULATION
-    for gate, obstacle in EXCLUSIONS_BY_GATE:
+    for gate, exclusion in EXCLUSIONS_BY_GATE:
         if gates & int(gate):
-            return obstacle
+            return exclusion
     if n < MIN_RUNS:
         return Exclusion.SINGLE_RUN
     return "" if variance else Exclusion.NO_SPREAD

@@ -1,9 +1,9 @@
-"""Syntheses of studies by hypervisor and class of work. Does not import Django.
+"""Syntheses of the results of all studies on a question (without Django).
 
-The pooled unit is a machine. Within a machine every benchmark (a tool and metric) has
-the same weight, and within a benchmark every cell. Cells of a machine share its days
-and native runs, so standard deviations are averaged and not divided by the root of
-their number. Single runs are ignored if there are replicated cells, else pooled
+Machines are pooled. Within a machine, each benchmark (a tool and metric) has the same
+weight, and within a benchmark each cell. Cells of a machine share its days and native
+runs. Their standard errors are therefore averaged and not divided by the root of their
+number. Single runs of a machine count only if it has no repeated cells, and are pooled
 separately.
 """
 
@@ -39,10 +39,10 @@ FLAGGED: Final = "flagged"
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkAverage:
-    """The mean of one benchmark's cells on a machine with the same exclusion.
+    """The mean of a machine's cells for one benchmark that have the same exclusion.
 
-    ``log_ratio`` is the mean ln ratio, ``standard_error`` their mean standard error.
-    ``half_width`` None: by the normal quantile.
+    ``log_ratio`` is the mean natural log ratio, ``standard_error`` the mean standard
+    error. A missing ``half_width`` follows from the normal quantile.
     """
 
     machine: Hashable
@@ -57,9 +57,9 @@ class BenchmarkAverage:
 
 @dataclass(frozen=True, slots=True)
 class MachineEffect:
-    """The effect on one machine; ``variance`` is None for single runs.
+    """The effect on one machine; single runs have no ``variance``.
 
-    ``variance`` determines its weight, ``half_width`` its shown interval.
+    ``variance`` determines its weight, ``half_width`` the interval that is shown.
     """
 
     key: Hashable
@@ -86,7 +86,7 @@ class MachineEffect:
 
 @dataclass(frozen=True, slots=True)
 class WeightedMachine:
-    """A machine with its weight, and the pooled mean (ln) without it."""
+    """A machine with its weight, and the pooled log ratio without this machine."""
 
     machine: MachineEffect
     weight: float
@@ -96,7 +96,11 @@ class WeightedMachine:
 
 @dataclass(frozen=True, slots=True)
 class PooledEffect:
-    """Pooled machines on the log scale; None if there are too few machines."""
+    """The pooled effect of machines on the log scale.
+
+    Too few machines have no ``mean`` or no intervals. ``predicted`` is the prediction
+    interval of another machine.
+    """
 
     machine_count: int
     lab_count: int
@@ -110,9 +114,9 @@ class PooledEffect:
 
 @dataclass(frozen=True, slots=True)
 class Synthesis:
-    """The evidence on one question.
+    """The evidence on one question: repeated results, and single runs separately.
 
-    A summary lists machines only if they are too few to be pooled.
+    ``excluded_counts`` are numbers of cells by exclusion.
     """
 
     machines: tuple[MachineEffect, ...]
@@ -133,6 +137,8 @@ class Synthesis:
 
     @property
     def summary(self) -> Synthesis:
+        """The synthesis without machines, unless they are too few to be pooled."""
+
         def unpooled(
             pool: PooledEffect, machines: tuple[MachineEffect, ...]
         ) -> tuple[MachineEffect, ...]:
@@ -191,7 +197,6 @@ def synthesis(
 def weighted_machines(
     synthesis: Synthesis, heterogeneity: Heterogeneity | None
 ) -> tuple[WeightedMachine, ...]:
-    """Return the machines of a synthesis, replicated ones first."""
     means_without = (
         heterogeneity.leave_one_out
         if heterogeneity
@@ -216,7 +221,7 @@ def weighted_machines(
 def machine_heterogeneity(
     machines: Sequence[MachineEffect], left_out: Sequence[int] | None = None
 ) -> Heterogeneity | None:
-    """Return the heterogeneity of replicated machines; None below three."""
+    """Return the heterogeneity of machines with repeated runs; None below three."""
     replicated = [machine for machine in machines if machine.variance is not None]
     return heterogeneity(
         [machine.log_ratio for machine in replicated],
@@ -228,9 +233,9 @@ def machine_heterogeneity(
 def _machine_effects(
     parts: Iterable[BenchmarkAverage], counted: set[str]
 ) -> list[MachineEffect]:
-    """Return each machine's effect: by replicated cells, else by single runs.
+    """Return each machine's effect: from repeated cells, or else from single runs.
 
-    Sorted, because sums of floats depend on their order.
+    They are sorted because sums of floats depend on their order.
     """
     by_machine: dict[Hashable, list[BenchmarkAverage]] = defaultdict(list)
     for average in parts:
@@ -247,7 +252,6 @@ def _machine_effects(
     effects = []
     for key, machine_averages in by_machine.items():
         if len(machine_averages) == 1:
-            # A shortcut for the usual case.
             (average,) = machine_averages
             variance = (
                 None if average.standard_error is None else average.standard_error**2

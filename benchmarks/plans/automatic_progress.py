@@ -1,7 +1,7 @@
-"""Automatic progress of plans: barrier timeouts, end of budgets, end of plans.
+"""Automatic progress of plans: barrier timeouts, time budgets, further rounds, the end.
 
-Runs with each request of an agent, else in the sweeper. If it fails, the plan waits,
-but requests are still answered (`jobs`).
+Plans advance with each request of an agent and in the sweeper. If this fails, the plan
+waits, and requests are still answered.
 """
 
 from collections import Counter, defaultdict
@@ -42,14 +42,14 @@ from benchmarks.models.run import CELLS_OF_RUNS_SQL, cells_of_runs_sql
 from benchmarks.plans.planning import add_steps, read_design, skip_waiting_steps
 from benchmarks.sentences import Sentence, join_sentences, serialize
 
-# From the last arrival; every agent polls several times.
+# The time from the last arrival to the start. Every agent polls several times in it.
 START_LEAD_S = 3.0
-# For time stamps and slow connections.
+# Additional time to report, for reading clocks and for slow connections.
 START_GRACE_S = 60.0
 
-# Running background loads poll about every second.
+# Agents that run a background load poll about every second.
 SILENCE_TIMEOUT = timedelta(seconds=30)
-# Larger differences are not a common start.
+# Slots with a larger difference did not start together.
 MAX_START_SPREAD_US = 100_000
 
 PartStatus, StepStatus = PlanPart.Status, PlanStep.Status
@@ -63,7 +63,10 @@ PLANNED_CELLS_SQL = f"""
 
 @dataclass(frozen=True)
 class IntervalWidth:
-    """A treatment's widest interval; ``required_runs`` is 0 if it cannot be reached."""
+    """The widest interval of a treatment's results, and the runs to narrow it.
+
+    ``required_runs`` is 0 if the target width cannot be reached.
+    """
 
     treatment: int
     case: str
@@ -77,7 +80,7 @@ class IntervalWidth:
 
 
 def begin_attempt(plan: Plan, step: PlanStep, now: datetime) -> None:
-    """Begin an attempt; all slots must arrive before the deadline."""
+    """Begin an attempt of a step; all slots must arrive before its deadline."""
     parts = list(step.parts.select_related("slot"))
     # A guest that has not joined may be booting.
     is_known = all(part.slot.joined_at for part in parts)
@@ -89,7 +92,7 @@ def begin_attempt(plan: Plan, step: PlanStep, now: datetime) -> None:
     step.status, step.attempt = StepStatus.AT_BARRIER, step.attempt + 1
     step.deadline = now + timedelta(seconds=timeout_s)
     step.clock, step.starts_at_us, step.started_at = "", None, None
-    # Retries keep their position.
+    # Retries keep the position of the first attempt.
     if step.start_order is None:
         last = plan.steps.aggregate(last=Max("start_order"))["last"]
         step.start_order = (last or 0) + 1
@@ -111,9 +114,9 @@ def begin_attempt(plan: Plan, step: PlanStep, now: datetime) -> None:
 
 
 def start_step(step: PlanStep, now_us: int | None, now: datetime) -> None:
-    """Schedule a common start; start a single slot at once.
+    """Start a step: a single slot at once, several slots at a common time.
 
-    ``now_us`` is of the time server's clock.
+    ``now_us`` is the time by the time server's clock.
     """
     is_single = step.vms == 1
     limits = step.parts.aggregate(longest=Max("timeout_s"))
@@ -129,9 +132,9 @@ def start_step(step: PlanStep, now_us: int | None, now: datetime) -> None:
 
 
 def extend_deadline(step: PlanStep, now: datetime) -> None:
-    """Limit other slots to twice the time of the first one.
+    """Allow the other slots twice the time of the first one that ended.
 
-    A slower slot would overlap less than half of its time.
+    A slot that takes longer would overlap with it for less than half of its time.
     """
     if step.started_at is None or step.deadline is None:
         return
@@ -142,9 +145,9 @@ def extend_deadline(step: PlanStep, now: datetime) -> None:
 
 
 def finish_step(plan: Plan, step: PlanStep, now: datetime) -> None:
-    """End a step whose slots have ended; store spread of starts and overlap.
+    """End a step if all of its slots have ended; store spread and overlap.
 
-    Too large a spread causes a retry.
+    If the starts were too far apart, the attempt fails and may be retried.
     """
     parts = list(step.parts.all())
     if any(part.status != PartStatus.DONE for part in parts):
@@ -169,7 +172,6 @@ def finish_step(plan: Plan, step: PlanStep, now: datetime) -> None:
 
 
 def slot_name_capitalized(slot: PlanSlot) -> Sentence:
-    """Return a slot's name for the start of a sentence."""
     if slot.name:
         return Sentence("Slot {n} ({name})", n=slot.number, name=slot.name)
     return Sentence("Slot {n}", n=slot.number)
@@ -178,13 +180,13 @@ def slot_name_capitalized(slot: PlanSlot) -> Sentence:
 def end_attempt(
     plan: Plan, step: PlanStep, reason: str, now: datetime, *, can_retry: bool = True
 ) -> None:
-    """End a failed attempt; the step waits for a retry or fails."""
+    """End a failed attempt; its step waits for a retry or fails."""
     is_last = not can_retry or step.attempt >= plan.max_attempts
     step.status = StepStatus.FAILED if is_last else StepStatus.WAITING
     step.reason, step.deadline = reason, None
     step.ended_at = now if is_last else None
     step.save()
-    # Pages show which slot failed.
+    # The failed part keeps its status, because pages show which slot failed.
     step.parts.exclude(status=PartStatus.FAILED).update(status=PartStatus.WAITING)
 
 
@@ -201,13 +203,13 @@ def longest_durations_s(plan: Plan) -> dict[int, float]:
 
 
 def _add_rounds(plan: Plan, now: datetime) -> bool:
-    """Add rounds for the target width.
+    """Add rounds of the treatments that need more runs for the target width.
 
-    Return whether the plan goes on, as it does while results are missing.
+    Return whether the plan continues, also because results are still missing.
     """
     if plan.target_width_percent is None or (plan.ends_at and now >= plan.ends_at):
         return False
-    # Warm-ups are not uploaded.
+    # The results of warm-up rounds are not uploaded.
     parts = PlanPart.objects.filter(
         step__plan=plan,
         step__status=StepStatus.DONE,
@@ -216,11 +218,11 @@ def _add_rounds(plan: Plan, now: datetime) -> bool:
     )
     measured = parts.values_list("run_keys", "step__treatment")
     treatments = {key: number for keys, number in measured for key in keys}
-    # Runs of one upload share its key.
+    # An upload can have several runs with the same key.
     arrived = Run.objects.filter(
         lab=plan.lab_id, key__in=set(treatments), upload_position=1
     )
-    # Incomplete results would cause unnecessary rounds.
+    # Adding rounds before all results are processed could add too many.
     if arrived.exclude(status=Run.Status.RECEIVED).count() != len(treatments):
         return True
     done = Counter(
@@ -257,7 +259,7 @@ def _add_rounds(plan: Plan, now: datetime) -> bool:
     plan.save(update_fields=["advice"])
     design = read_design(plan.design, plan.seed)
     last_repetition = max(plan.steps.values_list("repetition", flat=True), default=0)
-    # Drift over hours affects all systems equally.
+    # Add whole rounds, so that a drift over hours affects all systems equally.
     for round_index in range(max(rounds_by_treatment.values(), default=0)):
         numbers = [
             number
@@ -271,10 +273,10 @@ def _add_rounds(plan: Plan, now: datetime) -> bool:
 
 
 def _widths_of(plan: Plan, keys: Mapping[str, int]) -> dict[int, IntervalWidth]:
-    """Return each treatment's widest interval, with two queries.
+    """Return the widest interval of each treatment, with two queries.
 
-    The interval is of the ratio to a baseline, else of the mean. ``keys`` maps upload
-    keys to treatments.
+    Intervals are of the ratio to the baseline or, without one, of the mean. ``keys``
+    maps upload keys to treatments.
     """
     with connection.cursor() as cursor:
         cursor.execute(PLANNED_CELLS_SQL, [plan.study_id, plan.lab_id, list(keys)])
@@ -304,7 +306,7 @@ def _widths_of(plan: Plan, keys: Mapping[str, int]) -> dict[int, IntervalWidth]:
                 )
                 widths[number].append(width)
     return {
-        # Impossible widths (0) rank highest.
+        # Cells that cannot reach the width count as the widest.
         number: max(
             candidates, key=lambda w: w.missing_runs if w.required_runs else 1_000_000
         )
@@ -313,7 +315,7 @@ def _widths_of(plan: Plan, keys: Mapping[str, int]) -> dict[int, IntervalWidth]:
 
 
 def _required_runs(cell: Cell, baseline: Cell | None, half_width: float) -> int:
-    """Return the required runs; `WELCH_RUNS` for an unknown variance."""
+    """Return the required number of runs, `WELCH_RUNS` if the variance is unknown."""
     if cell.n < 2 or (baseline is not None and baseline.n < 2):
         return WELCH_RUNS
     if baseline is None:
@@ -341,9 +343,8 @@ def _job_of(plan: Plan) -> Job:
 
 @queue.job_handler(JobKind.PLAN)
 @transaction.atomic
-def _proceed(jobs: Jobs) -> bool:
-    """Advance one plan unless it is locked."""
-    # One transaction per plan: agents wait for the lock.
+def _advance_plan(jobs: Jobs) -> bool:
+    # One transaction per plan, because agents wait for its lock.
     plans = Plan.objects.filter(status=Plan.Status.OPEN).select_for_update(
         skip_locked=True
     )
@@ -356,9 +357,10 @@ def _proceed(jobs: Jobs) -> bool:
 
 
 def advance_or_record_error(plan: Plan, now: datetime) -> bool:
-    """Advance before answering an agent; the caller holds the plan's lock.
+    """Advance a plan before answering an agent; return whether this succeeded.
 
-    Store errors and return False. Plans with an earlier error are left to the sweeper.
+    An error is stored, and a plan with an earlier error is left to the sweeper. The
+    caller holds the plan's lock.
     """
     jobs = Job.objects.filter(kind=JobKind.PLAN, subject_id=plan.pk)
     if jobs.filter(failures__gt=0).exists() and not queue.due_job_groups(
@@ -380,8 +382,8 @@ def advance_or_record_error(plan: Plan, now: datetime) -> bool:
 
 
 def advance(plan: Plan, now: datetime) -> None:
-    """Apply deadlines and budget; the caller holds the plan's lock."""
-    # The budget first: steps at a barrier end for that reason.
+    """Apply deadlines and the time budget; the caller holds the plan's lock."""
+    # Check the budget first, so that steps at a barrier end for this reason.
     if plan.status == Plan.Status.OPEN and plan.ends_at and now >= plan.ends_at:
         skip_waiting_steps(
             plan,
@@ -396,7 +398,6 @@ def advance(plan: Plan, now: datetime) -> None:
     unfinished = plan.steps.filter(status__in=PlanStep.UNFINISHED)
     if plan.status != Plan.Status.OPEN or unfinished.exists():
         return
-    # All steps have ended.
     if not _add_rounds(plan, now):
         plan.status, plan.finished_at = Plan.Status.DONE, now
         plan.save(update_fields=["status", "finished_at"])

@@ -1,4 +1,4 @@
-"""Coordination of guests: join a plan, take turns, meet at barriers, report results.
+"""Requests of guests that follow a plan: join, next part, barrier, result.
 
 All requests are idempotent. Requests about an ended attempt are answered with
 "cancelled", and the agent discards its results.
@@ -35,7 +35,7 @@ from benchmarks.plans.automatic_progress import (
 from benchmarks.sentences import Sentence, join_sentences
 from benchmarks.studies.systems import describe_system, hosts_by_slug
 
-# Guests poll every AGENT_POLL_S; silent ones are absent.
+# Guests poll every AGENT_POLL_S, and count as absent after this time of silence.
 PRESENCE_TIMEOUT = timedelta(seconds=15)
 
 AGENT_POLL_S = 1.5
@@ -48,6 +48,11 @@ PartStatus, StepStatus = PlanPart.Status, PlanStep.Status
 
 @dataclass(frozen=True)
 class Instruction:
+    """The answer to a guest; it waits ``wait_s`` before it asks again.
+
+    ``starts_at_us`` is the common start by the time server's clock.
+    """
+
     action: str
     message: str = ""
     wait_s: float = 0.0
@@ -64,10 +69,10 @@ def join_plan(
     system: int | dict[str, Any],
     instance_id: str = "",
 ) -> PlanSlot:
-    """Assign a slot to a guest, always the same one.
+    """Assign a slot to a guest; the same name always gets the same slot.
 
-    Raises ConflictError if another guest (by ``instance_id``) is active under the same
-    name.
+    Raise ConflictError if another guest (with another ``instance_id``) is active under
+    the same name.
     """
     plan = lock_plan(agent.lab, plan_id)
     slot = _slot_of(plan, system, name)
@@ -97,7 +102,7 @@ def join_plan(
 
 
 def lock_plan(lab: Lab, plan_id: int) -> Plan:
-    """Lock and return a plan; raise NotFoundError."""
+    """Lock a plan of the lab and return it; raise NotFoundError."""
     plan = Plan.objects.select_for_update().filter(lab=lab, pk=plan_id).first()
     if plan is None:
         raise NotFoundError(Sentence("plan"), plan_id)
@@ -105,14 +110,14 @@ def lock_plan(lab: Lab, plan_id: int) -> Plan:
 
 
 def _slot_of(plan: Plan, system: int | dict[str, Any], name: str) -> PlanSlot:
-    """Return the guest's slot, or else the first free one."""
+    """Return the guest's slot or, if it has none, the first free one of its system."""
     if isinstance(system, dict):
         hosts = hosts_by_slug(plan.lab, [system["host"]])
         described = describe_system(plan.lab, hosts, system)
         registered = System.objects.filter(
             lab=plan.lab, fingerprint=described.fingerprint
         )
-        # 0 matches nothing: the error lists the plan's systems.
+        # The id 0 does not exist, so the error below lists the plan's systems.
         system_id = registered.values_list("pk", flat=True).first() or 0
         system_name = Sentence("the described system")
     else:
@@ -151,9 +156,10 @@ def _slot_of(plan: Plan, system: int | dict[str, Any], name: str) -> PlanSlot:
 
 @transaction.atomic
 def next_part(*, lab: Lab, plan_id: int, slot_id: int) -> Instruction:
-    """Return a slot's next part, or how long to wait.
+    """Return the next part for a slot, or how long to wait.
 
-    A slot that asks while its program should run was interrupted: the attempt fails.
+    If the slot's program should be running, the guest was interrupted, and the attempt
+    fails.
     """
     plan = lock_plan(lab, plan_id)
     slot = plan.slots.filter(pk=slot_id).select_related("system").first()
@@ -163,7 +169,7 @@ def next_part(*, lab: Lab, plan_id: int, slot_id: int) -> Instruction:
     slot.save(update_fields=["last_seen_at"])
     advance_or_record_error(plan, now)
     parts = slot.parts.select_related("step__plan", "slot__system")
-    # After `advance`, which may end the attempt.
+    # Read this after advancing the plan, which may end the attempt.
     active_parts = parts.filter(
         status__in=PlanPart.IN_PROGRESS, step__status__in=PlanStep.ACTIVE
     )
@@ -186,13 +192,12 @@ def next_part(*, lab: Lab, plan_id: int, slot_id: int) -> Instruction:
 
 
 def read_part(part_id: int) -> PlanPart:
-    """Return a part with related objects, with one query."""
     return PlanPart.objects.select_related("step__plan", "slot__system").get(pk=part_id)
 
 
 def _next_instruction(plan: Plan, slot: PlanSlot, now: datetime) -> Instruction:
     host_steps = plan.steps.filter(system__host=slot.system.host_id)
-    # One step per host: guests must not disturb each other.
+    # A host runs one step at a time, so that guests do not disturb each other.
     step = host_steps.filter(status__in=PlanStep.ACTIVE).first()
     if step is None:
         waiting = host_steps.filter(status=StepStatus.WAITING).order_by("position")
@@ -209,7 +214,7 @@ def _next_instruction(plan: Plan, slot: PlanSlot, now: datetime) -> Instruction:
         if step is not None:
             begin_attempt(plan, step, now)
     if step is None:
-        # The plan may have ended.
+        # Skipping steps may have ended the plan.
         succeeded = advance_or_record_error(plan, timezone.now())
         if plan.status != Plan.Status.OPEN:
             return Instruction("finished", f"The plan is {plan.status}.")
@@ -255,10 +260,10 @@ def arrive_at_barrier(
     clock_id: str = "",
     now_us: int | None = None,
 ) -> Instruction:
-    """Arrive at a step's barrier; repeated until the start is known.
+    """Record that a part is at its step's barrier; return what the agent does next.
 
-    ``now_us`` is the agent's reading of the time server's clock ``clock_id``.
-    Background loads repeat until told to stop.
+    Agents repeat this request until the start is known, and background loads until the
+    load must stop. ``now_us`` is the time of the time server's clock ``clock_id``.
     """
     plan, part, now = _locked_part(lab, part_id)
     advance_or_record_error(plan, now)
@@ -267,14 +272,12 @@ def arrive_at_barrier(
     if attempt != step.attempt or step.status not in PlanStep.ACTIVE:
         return Instruction("cancelled", step.reason or "This attempt has ended.")
     part.last_seen_at = now
-    # Later arrivals must not change the part.
+    # Requests after the start must not change the part.
     if step.status == StepStatus.AT_BARRIER:
-        part.status, part.timeout_s, part.clock = (
-            PartStatus.ARRIVED,
-            timeout_s,
-            clock_id,
-        )
-        # Only the first request is the arrival.
+        part.status = PartStatus.ARRIVED
+        part.timeout_s = timeout_s
+        part.clock = clock_id
+        # The first request is the arrival, later ones only ask again.
         part.arrived_at = part.arrived_at or now
     part.save()
     if step.status == StepStatus.AT_BARRIER and (
@@ -290,9 +293,10 @@ def arrive_at_barrier(
 def finish_part(
     *, lab: Lab, part_id: int, attempt: int, outcome: str, report: Mapping[str, Any]
 ) -> Instruction:
-    """Store a part's end; return whether to keep its results.
+    """Store the end of a part; return whether the agent keeps its results.
 
-    Late results of single slots are accepted. Slots of a co-run wait for each other.
+    Late results are accepted for steps with one VM. The slots of a co-run wait for each
+    other.
     """
     plan, part, now = _locked_part(lab, part_id)
     step = part.step
@@ -301,7 +305,7 @@ def finish_part(
         step.status == StepStatus.RUNNING
         or (step.status == StepStatus.AT_BARRIER and outcome != "done")
     )
-    # No other slot depends on a single one.
+    # In a step with one VM, no other slot is affected.
     is_open = step.status in (
         StepStatus.WAITING,
         StepStatus.FAILED,
@@ -345,13 +349,16 @@ def _record_end(
 def _start_if_complete(
     plan: Plan, step: PlanStep, now_us: int | None, now: datetime
 ) -> Instruction | None:
-    """Start if all slots have arrived; fail if their clocks differ."""
+    """Start the step if all slots have arrived, or fail it if their clocks differ.
+
+    Return an instruction to wait or cancel, or None if the step starts.
+    """
     parts = list(step.parts.select_related("slot").order_by("slot__number"))
     missing = [str(part.slot) for part in parts if part.status != PartStatus.ARRIVED]
     if missing:
         return Instruction("wait", f"Waiting for {', '.join(missing)}.", BARRIER_POLL_S)
     clocks = {part.clock for part in parts}
-    # A common start needs a common clock; retries would not help.
+    # A common start needs a common clock. Retries would not help.
     if step.vms > 1 and (len(clocks) > 1 or "" in clocks):
         servers = [
             Sentence(
@@ -373,7 +380,7 @@ def _start_if_complete(
 
 
 def _locked_part(lab: Lab, part_id: int) -> tuple[Plan, PlanPart, datetime]:
-    """Lock the plan, then read the part, which may have changed."""
+    """Lock a part's plan, then read the part, which may have changed before."""
     plans = PlanPart.objects.filter(pk=part_id, step__plan__lab=lab)
     plan_id = plans.values_list("step__plan_id", flat=True).first()
     if plan_id is None:

@@ -1,4 +1,4 @@
-"""Creation, stopping and queries of plans."""
+"""Measurement plans: creation, stopping and queries."""
 
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,15 +44,16 @@ def create_plan(
     seed: int | None = None,
     **limits: Any,
 ) -> Plan:
-    """Store a plan with its steps; raise InvalidError if it is not feasible.
+    """Store a plan with its steps; raise InvalidError if it cannot be run.
 
-    ``design`` has ``systems`` (id or description, and slots), ``tools``, ``scenarios``,
-    ``repetitions``, ``warm_up_rounds`` and ``order``; ``limits`` are fields of a plan.
+    ``design`` has ``systems`` (id or description, and number of slots), ``tools``,
+    ``scenarios``, ``repetitions``, ``warm_up_rounds`` and ``order``. ``limits`` are
+    fields of `Plan`.
     """
-    # Stored: the order is reproducible.
+    # The seed is stored, so the order can be reproduced.
     seed = secrets.randbits(SEED_BITS) if seed is None else seed
-    # Later rounds must use the same systems.
-    stored_design = {**design, "systems": _columns(study, design["systems"])}
+    # Store ids, because rounds added later must use the same systems.
+    stored_design = {**design, "systems": _planned_systems(study, design["systems"])}
     planned = read_design(stored_design, seed)
     max_repetitions = limits.get("max_repetitions")
     if (limits.get("target_width_percent") is None) != (max_repetitions is None):
@@ -88,10 +89,10 @@ def create_plan(
     return plan
 
 
-def _columns(
+def _planned_systems(
     study: Study, systems: Iterable[Mapping[str, Any]]
 ) -> list[dict[str, int]]:
-    """Return ids and slots once per system; register described ones."""
+    """Return ids and numbers of slots, and register systems that are described."""
     columns: dict[int, int] = {}
     for column in systems:
         described = column["system"]
@@ -133,7 +134,7 @@ def read_design(design: Mapping[str, Any], seed: int) -> PlanDesign:
                 'The scenario "combined" requires its own "tools", at '
                 "least 2, and no other scenario accepts them.",
             )
-        # One guest per tool, regardless of "vms".
+        # A combined scenario has one guest per tool, regardless of "vms".
         guests = len(combination) or (1 if kind == "single" else vms)
         scenarios.append(Scenario(kind, guests, load, combination))
     return PlanDesign(
@@ -188,7 +189,7 @@ def add_steps(plan: Plan, planned: Iterable[PlannedStep]) -> None:
 
 @transaction.atomic
 def stop_plan(*, plan: Plan) -> Plan:
-    """Skip waiting steps; running ones may finish."""
+    """Skip the waiting steps of a plan; running steps may finish."""
     locked = Plan.objects.select_for_update().get(pk=plan.pk)
     if locked.status != Plan.Status.OPEN:
         raise ConflictError(
@@ -218,7 +219,7 @@ class Barrier:
 
 @dataclass(frozen=True)
 class PlanState:
-    """``counts`` are numbers of steps by state."""
+    """The progress of a plan; ``counts`` are numbers of steps by status."""
 
     plan: Plan
     counts: dict[str, int]
@@ -252,7 +253,6 @@ def find_plan(viewer: Viewer, plan_id: int) -> Plan:
 
 
 def step_counts(plans: Sequence[Plan]) -> dict[int, dict[str, int]]:
-    """Return numbers of steps by plan and state, with one query."""
     rows = PlanStep.objects.filter(plan__in=plans).order_by()
     counts = {plan.pk: dict.fromkeys(map(str, StepStatus.values), 0) for plan in plans}
     counted = rows.values_list("plan", "status").annotate(Count("pk"))
@@ -262,7 +262,6 @@ def step_counts(plans: Sequence[Plan]) -> dict[int, dict[str, int]]:
 
 
 def plan_state(plan: Plan) -> PlanState:
-    """Return the progress of a plan, with a fixed number of queries."""
     slots = plan.slots.select_related("system__host").order_by("system", "number")
     busy = tuple(plan_steps(plan).filter(status__in=PlanStep.ACTIVE))
     together = plan.steps.filter(vms__gt=1, status=StepStatus.DONE).order_by(
@@ -293,7 +292,7 @@ def plan_state(plan: Plan) -> PlanState:
 
 
 def plan_steps(plan: Plan) -> QuerySet[PlanStep]:
-    """Return steps with parts, in planned order."""
+    """Return the steps of a plan with their parts, in planned order."""
     parts = PlanPart.objects.select_related("slot").order_by("slot__number")
     steps = plan.steps.select_related("system", "plan")
     return steps.prefetch_related(Prefetch("parts", parts)).order_by("position")

@@ -1,4 +1,4 @@
-"""Generation of reports and charts by workers."""
+"""Requests for files that workers generate: reports, charts, versions and reviews."""
 
 import hashlib
 import json
@@ -30,7 +30,7 @@ MAX_STORED_FILES: Final[Mapping[type[GenerationRequest], int]] = {
 def request_generation(
     kind: JobKind, request: GenerationRequest, study: Study | None = None
 ) -> None:
-    """Queue a request's job, replacing an earlier one."""
+    """Queue a job for a request; it replaces an earlier job for this request."""
     Job.objects.filter(kind=kind, subject_id=request.pk).delete()
     lab_id = study.lab_id if study else None
     job = Job(kind=kind, subject_id=request.pk, study=study, lab_id=lab_id)
@@ -43,7 +43,7 @@ def claim_request(
     jobs: Jobs,
     related: Sequence[str] = ("study__lab", "person"),
 ) -> GenerationT | None:
-    """Mark the request of these jobs as being processed, and return it.
+    """Mark the request of these jobs as in progress and return it.
 
     Return None if it is finished or deleted.
     """
@@ -57,7 +57,7 @@ def claim_request(
 
 @transaction.atomic
 def set_stage(request: GenerationRequest, stage: str, **fields: object) -> None:
-    """Store the stage, unless another worker has claimed the request."""
+    """Store the stage of a request unless another worker has claimed its job."""
     if queue.are_claimed(request.claimed_jobs):
         rows = type(request)._default_manager.filter(pk=request.pk)
         rows.update(stage=stage, **fields)
@@ -67,7 +67,7 @@ def set_stage(request: GenerationRequest, stage: str, **fields: object) -> None:
 def request_report(
     *, study: Study, person: User | None, site_url: str, content_digest: str
 ) -> tuple[Report, bool]:
-    """Return a reader's report, and whether it must be generated.
+    """Return a reader's report, and whether its generation was queued.
 
     ``content_digest`` covers day, product version and language.
     """
@@ -90,7 +90,7 @@ def request_report(
 def request_chart_file(
     *, chart_data: Mapping[str, Any], file_format: str, site_url: str
 ) -> tuple[ChartFile, bool]:
-    """Return the file of a chart, created if new, and whether it was queued."""
+    """Return the file of a chart, and whether its generation was queued."""
     text = json.dumps([settings.VERSION, file_format, chart_data], sort_keys=True)
     stamp = hashlib.sha256(text.encode()).hexdigest()
     picture, is_new = ChartFile.objects.get_or_create(
@@ -107,7 +107,7 @@ def request_chart_file(
 def _queue_if_needed(
     request: Report | ChartFile, kind: JobKind, is_new: bool, study: Study | None
 ) -> bool:
-    """Queue a new or failed request; delete surplus old ones."""
+    """Queue a new or failed request, and delete the oldest surplus ones."""
     is_to_make = is_new or request.stage == Stage.FAILED
     request.requested_at = timezone.now()
     if is_to_make:
@@ -124,7 +124,6 @@ def _queue_if_needed(
 
 
 def record_report_failure(jobs: Jobs, error: str, is_final: bool) -> None:
-    """Mark as failed if the job was quarantined."""
     if is_final:
         model = Report if jobs[0].kind == JobKind.REPORT else ChartFile
         rows = model._default_manager.filter(pk=jobs[0].subject_id)

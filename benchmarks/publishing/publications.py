@@ -1,4 +1,4 @@
-"""Lookup, files and withdrawal of versions and reviews."""
+"""Versions and reviews: lookup, files and withdrawal."""
 
 import hashlib
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ PublicationT = TypeVar("PublicationT", bound=Publication)
 def visible_publications(
     model: type[PublicationT], viewer: Viewer
 ) -> QuerySet[PublicationT]:
-    """Return versions or reviews with their files, without content."""
+    """Return versions or reviews with their files, but without the files' content."""
     rows: QuerySet[PublicationT] = model.objects.visible_to(viewer).with_files()
     return rows.order_by("-pk")
 
@@ -29,7 +29,7 @@ def visible_publications(
 def find_publication(
     model: type[PublicationT], viewer: Viewer, pk: int
 ) -> PublicationT:
-    """Return a publication; raise NotFoundError, also if invisible."""
+    """Return a publication; raise NotFoundError if it is unknown or not visible."""
     publication = visible_publications(model, viewer).filter(pk=pk).first()
     if publication is None:
         raise NotFoundError(model.KIND_LABEL, pk)
@@ -39,7 +39,7 @@ def find_publication(
 def find_file(
     model: type[PublicationT], viewer: Viewer, pk: int, name: str
 ) -> tuple[PublicationT, Any]:
-    """Return a publication and its file with content; raise NotFoundError."""
+    """Return a publication and one of its files, with content; raise NotFoundError."""
     publication = find_publication(model, viewer, pk)
     file = publication.files.model.objects.filter(
         **{publication.files.field.name: publication}, name=name
@@ -50,9 +50,10 @@ def find_file(
 
 
 def unsaved_files(publication: Publication, contents: Mapping[str, bytes]) -> list[Any]:
-    """Return unsaved files.
+    """Return the files of a publication, unsaved, and set the publication's digest.
 
-    Set the digest, a SHA-256 of lines ``digest  name``, sorted by name.
+    The digest is the SHA-256 of the lines ``digest  name`` of all files, sorted by
+    name.
     """
     files = publication.files
     rows = [
@@ -73,7 +74,7 @@ def unsaved_files(publication: Publication, contents: Mapping[str, bytes]) -> li
 
 @transaction.atomic
 def withdraw(publication: PublicationT, *, actor: str, reason: str) -> PublicationT:
-    """Withdraw a publication; page and files stay available."""
+    """Withdraw a publication. Its page and files stay available."""
     kind = publication.KIND_LABEL
     reason = clean_text(reason.strip(), label=Sentence("reason"), multiline=True)
     if not reason:

@@ -1,4 +1,4 @@
-"""Publication of reviews (frozen evidence of many studies), and later changes."""
+"""Publication of reviews (frozen evidence of several studies), and later changes."""
 
 import hashlib
 import json
@@ -53,9 +53,10 @@ WORK_CLASS_ORDER: Final = list(WORK_CLASSES)
 
 
 def reviewable_studies(viewer: Viewer) -> set[int]:
-    """Return ids of studies that a review may cover: public or signed ones.
+    """Return the ids of studies that a review may cover: public or signed ones.
 
-    A signed study has not changed since a version that another lab signed.
+    A study counts as signed if it has not changed since a version that another lab
+    signed.
     """
     ids = set(
         Study.objects.visible_to(ANYONE)
@@ -75,7 +76,7 @@ def reviewable_studies(viewer: Viewer) -> set[int]:
 
 
 def reviewable_questions(viewer: Viewer) -> list[Question]:
-    """Return this viewer's possible questions, in order."""
+    """Return the questions on which this viewer can publish a review, in order."""
     averages = study_averages_by_question(viewer, studies=reviewable_studies(viewer))
     return sorted(averages, key=_order)
 
@@ -94,9 +95,10 @@ def publish_review(
     note: str = "",
     with_flagged: bool = False,
 ) -> tuple[Review, bool]:
-    """Freeze public or signed results; return whether the review is new.
+    """Publish a review of public or signed results; return whether it is new.
 
-    Raise InvalidError without a title, authors or any results.
+    The results are frozen. If the same lab published the same review before, return
+    that one. Raise InvalidError without a title, authors or any results.
     """
     stated = {
         "title": clean_text(title.strip(), label=Sentence("title")),
@@ -126,7 +128,7 @@ def publish_review(
     }
     text = json.dumps([stated, content, RULE_SET], sort_keys=True)
     stamp = hashlib.sha256(text.encode()).hexdigest()
-    # Concurrent requests find the same review.
+    # Lock the lab so that concurrent requests do not create two equal reviews.
     Lab.objects.select_for_update(no_key=True).get(pk=lab.pk)
     existing = Review.objects.filter(
         lab=lab, request_digest=stamp, withdrawn_at=None
@@ -190,7 +192,7 @@ def _check(texts: Mapping[str, str], questions: Collection[Question]) -> None:
 
 @transaction.atomic
 def store_review_files(*, review: Review, files: Mapping[str, bytes]) -> None:
-    """Store files, unless another worker has claimed the review."""
+    """Store the files of a review unless another worker has claimed its job."""
     if not queue.are_claimed(review.claimed_jobs):
         return
     ReviewFile.objects.bulk_create(unsaved_files(review, files))
@@ -204,7 +206,7 @@ def record_review_failure(jobs: Jobs, error: str, is_final: bool) -> None:
 
 
 def changes_since(review: Review) -> ReviewChanges:
-    """Compare a review with its studies and public ones now.
+    """Compare a review with the present results of its studies and public ones.
 
     The caller checks visibility.
     """
@@ -231,7 +233,6 @@ def changes_since(review: Review) -> ReviewChanges:
 
 
 def review_questions(review: Review) -> list[Record]:
-    """Return questions with numbers."""
     records: list[dict[str, Any]] = review.content["questions"]
     return records
 

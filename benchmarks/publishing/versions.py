@@ -1,4 +1,4 @@
-"""Assessment, publication and signatures of versions, and their DOIs."""
+"""Versions of studies: assessment, publication, signatures and DOIs."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -59,8 +59,8 @@ def request_version(
 ) -> tuple[PublishingJob, bool]:
     """Request a version of a study; return whether the request is new.
 
-    A study has one unfinished request at most. Raises InvalidError for waiting runs, or
-    without an answer about licenses.
+    A study has at most one unfinished request. Raise InvalidError if runs are waiting,
+    or without an answer about licenses.
     """
     answer = clean_text(
         permission_note.strip(),
@@ -115,7 +115,7 @@ def record_publishing_failure(jobs: Jobs, error: str, is_final: bool) -> None:
 
 
 def check_is_processed(study: Study) -> None:
-    """Raise InvalidError without results, or with unprocessed runs."""
+    """Raise InvalidError for a study without results or with unprocessed runs."""
     tally = count_study(study)
     if not tally.cells:
         raise InvalidError("invalid_version", "The study has no results to cite yet.")
@@ -134,17 +134,17 @@ def check_is_processed(study: Study) -> None:
 
 
 def publish_version(*, job: PublishingJob, write: WriteFiles) -> Version:
-    """Publish a version with the files from ``write``.
+    """Publish a version with the files that ``write`` returns.
 
-    Files are written before the short transaction. Raises InvalidError if runs are
-    waiting or the study changed.
+    They are written before the transaction to keep it short. Raise InvalidError if runs
+    are waiting or if the study has changed since the request.
     """
-    # Checked again below: uploads continue meanwhile.
+    # This is checked again below, because uploads continue while files are written.
     _check_unchanged(job)
     check_is_processed(job.study)
     study, person = job.study, job.person
-    judged = assess_study(study).with_reproducing_labs(reproduced_by(study))
-    # Free: a study has one unfinished job at most.
+    assessment = assess_study(study).with_reproducing_labs(reproduced_by(study))
+    # No other version takes this number: a study has at most one unfinished job.
     versions = Version.objects.filter(study=study)
     latest = versions.aggregate(latest=Max("number"))["latest"] or 0
     version = Version(
@@ -156,10 +156,10 @@ def publish_version(*, job: PublishingJob, write: WriteFiles) -> Version:
         person=person,
         published_by=person.get_username(),
         product_version=settings.VERSION,
-        rule_set=judged.rule_set,
-        assessed_level=judged.level,
+        rule_set=assessment.rule_set,
+        assessed_level=assessment.level,
         undisclosed={
-            group: list(names) for group, names in judged.missing_facts.items()
+            group: list(names) for group, names in assessment.missing_facts.items()
         },
         custom_tools=study_declarations(study),
         publishing_permission=job.publishing_permission,
@@ -167,12 +167,12 @@ def publish_version(*, job: PublishingJob, write: WriteFiles) -> Version:
     )
     files = write(version)
     with transaction.atomic():
-        # Locked: no other worker stores this version.
+        # This locks the jobs, so no other worker stores this version.
         if not queue.are_claimed(job.claimed_jobs):
             raise InvalidError(
                 "invalid_version", "Another worker has taken over this job."
             )
-        # Storing a run waits for the commit.
+        # New runs of the study wait for this lock.
         Study.objects.select_for_update().get(pk=job.study_id)
         _check_unchanged(job)
         rows = unsaved_files(version, files)
@@ -193,7 +193,10 @@ DOI: Final = re.compile(r"10\.\d{4,9}/[!-~]{1,180}")
 
 
 def normalize_doi(text: str) -> str:
-    """Return a DOI or its URL in lower case."""
+    """Return the DOI in ``text`` (a DOI or its URL) in lower case.
+
+    Raise InvalidError if it is not a DOI.
+    """
     text = text.strip()
     for before in (
         "https://doi.org/",
@@ -203,7 +206,7 @@ def normalize_doi(text: str) -> str:
     ):
         if text.casefold().startswith(before):
             text = text[len(before) :].strip()
-    # These end a link, a BibTeX field or a tag; no DOI uses them.
+    # No DOI uses these characters, which could end a link, a BibTeX field or a tag.
     if not DOI.fullmatch(text) or set(text) & set('<>"{}\\^`|'):
         raise InvalidError(
             "invalid_version",
@@ -216,7 +219,7 @@ def normalize_doi(text: str) -> str:
 def set_doi(
     *, version: Version, doi: str, person: User | None, agent: str = ""
 ) -> Version:
-    """Store a DOI registered elsewhere; "" removes it.
+    """Store a DOI that was registered elsewhere; an empty ``doi`` removes it.
 
     The caller checks for an admin of the version's lab.
     """
@@ -282,7 +285,7 @@ def _check_unchanged(job: PublishingJob) -> None:
 
 
 def _reserve_id() -> int:
-    """Reserve an id: files contain the URL of their version."""
+    """Reserve the id of a version, because its files contain its URL."""
     table = Version._meta.db_table
     with connection.cursor() as cursor:
         cursor.execute("SELECT nextval(pg_get_serial_sequence(%s, 'id'))", [table])
@@ -290,7 +293,7 @@ def _reserve_id() -> int:
 
 
 def latest_versions(viewer: Viewer, studies: Collection[int]) -> dict[int, Version]:
-    """Return newest versions that are not withdrawn, by study."""
+    """Return the newest version of each study that is not withdrawn, by study id."""
     versions = visible_publications(Version, viewer).filter(
         study__in=studies, withdrawn_at=None
     )
@@ -312,8 +315,8 @@ REPORTED_SYSTEM_FIELDS = (
 
 
 def assess_study(study: Study) -> LevelAssessment:
-    """Return the evidence level by rule set 1, with four queries."""
-    # Model instances would dominate the run time.
+    """Return the publication level of a study, with four queries."""
+    # Creating model instances would take most of the time.
     cells = Cell.objects.filter(study=study, n__gt=0).exclude(case__better="neither")
     names = ("pk", "case__label", "case__component", "n", "mean", "m2")
     measured = [
@@ -362,7 +365,7 @@ def assess_study(study: Study) -> LevelAssessment:
 
 
 def _stated_by_all_runs(study: Study) -> frozenset[str]:
-    """Return facts stated by every run."""
+    """Return the names of the facts that all parsed runs report."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT name FROM {Run._meta.db_table}, jsonb_object_keys(facts) AS name
@@ -376,11 +379,11 @@ def _stated_by_all_runs(study: Study) -> frozenset[str]:
 
 
 def _names(facts: Any) -> frozenset[str]:
-    # False and 0 are stated values.
+    # False and 0 are reported values.
     return frozenset(name for name, value in facts.items() if value not in ("", None))
 
 
 def _intersection(fact_sets: Iterable[frozenset[str]]) -> frozenset[str]:
-    """Return common facts; empty without sets."""
+    """Return the common facts of all sets; empty without sets."""
     sets = list(fact_sets)
     return frozenset.intersection(*sets) if sets else frozenset()

@@ -49,8 +49,7 @@ class Factor:
         return np.vstack([-np.ones(len(identity)), identity])
 
     def columns(self, systems: Sequence[Levels]) -> Floats:
-        """Return one row of the coding per system, zeros if the level is not
-        reported."""
+        """Return one row of the coding per system, zeros for an unreported level."""
         codes = dict(zip(self.levels, self.coding(), strict=True))
         unreported = np.zeros(len(self.levels) - 1)
         levels = [self.level(system) for system in systems]
