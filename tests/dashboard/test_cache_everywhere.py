@@ -101,7 +101,7 @@ def appended(value, **changes):
 
 @pytest.fixture(scope="module")
 def world(django_db_setup, django_db_blocker):
-    """Three studies of one lab, two of them public, and one of another lab."""
+    """Create three studies of one lab, two of them public, and one of another lab."""
     with standing(django_db_blocker):
         yield made_world()
 
@@ -442,7 +442,7 @@ def sql_quietly(statement):
 
 @pytest.fixture(scope="module")
 def readers(world):
-    """Clients with their URLs: an anonymous user, and a member where pages differ."""
+    """Return clients with their URLs: anonymous, and a member where pages differ."""
     everything = [url.format(**world.ids) for url in counted(ADDRESS, is_cached=True)]
     member = Client()
     member.force_login(world.member)
@@ -455,7 +455,7 @@ def readers(world):
 
 @pytest.fixture(scope="module")
 def before(world, readers):
-    """The responses before any change, and the cache entries."""
+    """Return the responses before any change, and the cache entries."""
     with keeping({}) as texts:
         found = shown(readers)
         return found, dict(texts)
@@ -558,7 +558,7 @@ def hide_all_but(study):
 
 
 def test_study_pages_read_no_other_studies(world, readers, before, db):
-    """Pages that also read other data are not study pages."""
+    """Study pages are unchanged without other studies; the trend page is excluded."""
     old, _ = before
     counted_tables()  # cache it before tables are hidden
     hide_all_but(world.study)

@@ -82,7 +82,7 @@ def test_transparent_lines_have_enough_contrast(mark, theme):
 
 
 def test_the_focus_outline_has_the_text_color_of_the_cell():
-    """It is visible on every shade; the page color is not on dark ones in dark mode."""
+    """The page color would be invisible on dark shades in dark mode."""
     assert ".cell > a:focus-visible { outline: 2px solid currentColor;" in rules(
         "compare.css"
     )

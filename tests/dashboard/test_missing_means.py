@@ -16,7 +16,7 @@ BIMODAL = f"two speeds, {SPEEDS}, alternating with period 3"
 
 @pytest.fixture
 def server_b(load_study):
-    """The eleven bimodal hdparm readings of inqbus-server-b."""
+    """Load the eleven bimodal hdparm readings of inqbus-server-b."""
     study = load_study("inqbus-2008-io")
     checking.check_study(study)
     cache.clear()
@@ -77,7 +77,7 @@ def test_the_api_returns_null_with_reason_codes(server_b, client):
 
 @pytest.fixture
 def noisy_native(submit, run_document, xen):
-    """A bimodal native cell, and a guest that is compared with it."""
+    """Submit a bimodal native cell, and a guest that is compared with it."""
     fast_and_slow = [run_document(value) for value in (50, 51, 50, 100, 101, 100, 51)]
     submit(*fast_and_slow, *(run_document(40, system=xen) for _ in range(5)))
     guest = Cell.objects.get(system__hypervisor="Xen")

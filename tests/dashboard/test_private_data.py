@@ -35,7 +35,7 @@ WORDS = re.compile(r"\{(\w+)\}")
 
 
 @pytest.fixture(scope="module", params=sibling_studies.SCENARIOS)
-def beside(request, django_db_setup, django_db_blocker):
+def stranger_client(request, django_db_setup, django_db_blocker):
     """Load a public and a private study; return a client that sees only the first."""
     with standing(django_db_blocker):
         sibling_studies.store_siblings(request.param)
@@ -86,10 +86,10 @@ def addresses():
             )
 
 
-def test_pages_of_a_public_study_contain_no_private_numbers(db, beside):
+def test_pages_of_a_public_study_contain_no_private_numbers(db, stranger_client):
     found, reached = {}, set()
     for address in addresses():
-        answer = beside.get(address, follow=True)
+        answer = stranger_client.get(address, follow=True)
         if answer.status_code == 200:
             found[address] = answer.getvalue().decode(errors="replace")
             # Include redirect targets.
@@ -104,7 +104,7 @@ def test_pages_of_a_public_study_contain_no_private_numbers(db, beside):
     ]
 
 
-def test_reports_contain_no_private_numbers(db, beside):
+def test_reports_contain_no_private_numbers(db, stranger_client):
     study = Study.objects.select_related("lab").get(slug=sibling_studies.PUBLIC)
 
     document = build_report(

@@ -123,7 +123,7 @@ SHEETS = [path for path in STATIC if path.suffix == ".css"]
 
 @for_each("path", SHEETS)
 def test_style_sheets_have_balanced_braces(path):
-    """An open rule would include the following ones, up to the next nested block."""
+    """A rule without closing brace would include the rules that follow it."""
     depth = 0
     for brace in re.findall(r"[{}]", path.read_text()):
         depth += 1 if brace == "{" else -1

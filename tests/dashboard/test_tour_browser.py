@@ -45,7 +45,7 @@ def site(django_db_setup, django_db_blocker):
             yield address
 
 
-def complaints(page, within=None):
+def axe_violations(page, within=None):
     """Return the violations that axe reports for a page or part of it."""
     found = Axe().run(page, within).response["violations"]
     return [(item["id"], item["nodes"][0]["html"]) for item in found]
@@ -126,12 +126,12 @@ def test_axe_finds_no_violations_in_tour_and_glossary(chromium, site, scheme):
     with browser_site.window(chromium, site, color_scheme=scheme) as visit:
         page = visit.open("/")
         page.get_by_role("button", name="What does the ratio mean?").click()
-        assert complaints(page) == []
+        assert axe_violations(page) == []
         page.get_by_role("link", name=QUESTIONS["single_run"]).click()
-        assert complaints(page, "#tour") == []
+        assert axe_violations(page, "#tour") == []
         page.get_by_role("button", name="relative performance").click()
-        assert complaints(page, ".cell-assessment") == []
-        assert complaints(visit.open("/glossary/#verdict")) == []
+        assert axe_violations(page, ".cell-assessment") == []
+        assert axe_violations(visit.open("/glossary/#verdict")) == []
 
 
 def test_glossary_terms_open_and_close_by_keyboard(chromium, site):
@@ -172,12 +172,12 @@ def test_a_maintainer_can_invite_a_user_who_joins(chromium, site):
         page.get_by_label("Name or email address").fill("dora@example.org")
         page.get_by_role("button", name="Invite").click()
         link = page.locator("#invitation-link").inner_text()
-        assert complaints(page) == []
+        assert axe_violations(page) == []
 
         other = guest.open(link.removeprefix(site))
         expect(other.locator("h1")).to_have_text("You are invited to join Alpha lab")
         assert "#" not in other.url
-        assert complaints(other) == []
+        assert axe_violations(other) == []
         other.get_by_label("Name").fill("dora")
         other.get_by_label("Password", exact=True).fill("a-long-enough-word")
         other.get_by_label("Repeat password").fill("a-long-enough-word")
@@ -199,7 +199,7 @@ def test_tokens_can_be_created_copied_and_revoked(chromium, site):
         page.get_by_role("button", name="Copy token").click()
         copied = page.evaluate("navigator.clipboard.readText()")
         assert copied == page.locator("#token-secret").inner_text()
-        assert complaints(page) == []
+        assert axe_violations(page) == []
         assert browser_site.violations(page) == []
 
         prefix = copied[3:13]

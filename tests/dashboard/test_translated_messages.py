@@ -35,14 +35,14 @@ HDPARM = b" Timing buffered disk reads: 318 MB in 3.01 seconds = 105.75 MB/sec\n
 
 @pytest.fixture
 def member(client, person):
-    """Client of Carol, a maintainer of the lab."""
+    """Return the client of Carol, a maintainer of the lab."""
     client.force_login(person)
     return client
 
 
 @pytest.fixture
 def place(study, lab, host):
-    """Form fields with the destination of files."""
+    """Return form fields with the destination of files."""
     described = {"host": host.slug, "hypervisor": "KVM", "vcpus": 2}
     system, _ = systems.register_system(lab=lab, description=described)
     return {"study": study.slug, "system": system.pk, "scenario": "single"}
@@ -65,7 +65,7 @@ def send(client, *files, do="preview", headers=SCRIPT, **fields):
     return client.post("/upload/", asked, headers=headers)
 
 
-def left_in(page, *names):
+def untranslated_in(page, *names):
     """Return untranslated texts of a page, except names and parsed parameters."""
     words = (word for name in names for word in WORD.findall(name))
     return untranslated(page, words_of_data() | {*map(str.casefold, words)})
@@ -79,14 +79,14 @@ def names_in(data):
 
 
 def damaged(path):
-    """Yield an output complete, truncated, and with an invalid number."""
+    """Yield an output three times: complete, truncated, and with invalid numbers."""
     data = path.read_bytes()
     yield data
     yield data[: len(data) // 2]
     yield re.sub(rb"\d+\.\d+", b"nan", data, count=3)
 
 
-def sayings(data):
+def messages_of(data):
     """Return all messages about an output."""
     shown = preview_file(
         ArchiveMember(0, "room.txt", data), FileHints(), SampleBudget(0), {}
@@ -104,7 +104,7 @@ def sayings(data):
 def test_every_message_about_an_output_is_translatable():
     with marked_language(), translation.override("en"):
         texts = [data for path in outputs() for data in damaged(path)]
-        said = {saying for data in texts for saying in sayings(data)}
+        said = {saying for data in texts for saying in messages_of(data)}
 
     left = {item for item in said if WORD.search(unmarked(item))}
     assert len(said) > 100
@@ -118,7 +118,7 @@ def test_previews_with_warnings_are_translated(member):
         page = send(member, upload(data))
 
     assert "⟦MPIRandomAccess_Errors is 117.⟧" in page.content.decode()
-    assert left_in(page, "room.txt", *names_in(data)) == []
+    assert untranslated_in(page, "room.txt", *names_in(data)) == []
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_messages_of_rejected_outputs_are_translated(member, data, said):
         page = send(member, upload(data), **said)
 
     assert "upload-problem" in page.content.decode()
-    assert left_in(page, "room.txt iometre Iometer partdiff") == []
+    assert untranslated_in(page, "room.txt iometre Iometer partdiff") == []
 
 
 def test_messages_about_archives_are_translated(member, monkeypatch):
@@ -148,14 +148,14 @@ def test_messages_about_archives_are_translated(member, monkeypatch):
     room = zipped(("inner.zip", inner), ("disk.txt", HDPARM), ("none.txt", b""))
 
     with marked_language():
-        pages = [send(member, item) for item in (room, *troubled_zips())]
+        pages = [send(member, item) for item in (room, *invalid_zips())]
 
     assert [page.status_code for page in pages] == [200, 422, 422, 413]
     names = [*names_in(HDPARM), "inner disk none room zip txt"]
-    assert [left for page in pages for left in left_in(page, *names)] == []
+    assert [left for page in pages for left in untranslated_in(page, *names)] == []
 
 
-def troubled_zips():
+def invalid_zips():
     """Return a damaged ZIP file, an empty one, and one above the size limit."""
     yield upload(b"PK\3\4 and nothing more", "room.zip")
     yield zipped()
@@ -169,7 +169,7 @@ def test_messages_about_large_files_are_translated(member, settings):
         page = send(member, upload(b"x" * 1001))
 
     assert page.status_code == 413
-    assert left_in(page, "room.txt") == []
+    assert untranslated_in(page, "room.txt") == []
 
 
 # Results of uploads
@@ -185,7 +185,7 @@ def test_upload_results_are_translated(member, place, settings):
 
     pages = [stored, again, nowhere, odd, binary]
     assert [page.status_code for page in pages] == [200, 200, 422, 422, 422]
-    assert [left for page in pages for left in left_in(page, "room.txt")] == []
+    assert [left for page in pages for left in untranslated_in(page, "room.txt")] == []
 
 
 def test_messages_about_invalid_systems_are_translated(member, host):
@@ -197,14 +197,14 @@ def test_messages_about_invalid_systems_are_translated(member, host):
         )
 
     assert page.status_code == 422
-    assert left_in(page) == []
+    assert untranslated_in(page) == []
 
 
 # Stored runs
 
 
 @pytest.fixture
-def kept(member, place):
+def stored_runs(member, place):
     """Store a flagged output and a rejected one; return the runs of both."""
     for path in (DOUBTED, COMMA):
         send(member, upload(path.read_bytes(), path.name), do="store", **place)
@@ -213,9 +213,13 @@ def kept(member, place):
     return Run.objects.order_by("pk")
 
 
-def test_warnings_and_flags_of_runs_are_translated(member, kept):
+def test_warnings_and_flags_of_runs_are_translated(member, stored_runs):
     own = "/studies/alpha-lab/study/"
-    addresses = [*(f"/runs/{run.pk}/" for run in kept), f"{own}runs/", f"{own}flags/"]
+    addresses = [
+        *(f"/runs/{run.pk}/" for run in stored_runs),
+        f"{own}runs/",
+        f"{own}flags/",
+    ]
 
     with marked_language():
         pages = [member.get(address) for address in addresses]
@@ -225,21 +229,21 @@ def test_warnings_and_flags_of_runs_are_translated(member, kept):
     assert "⟦MPIRandomAccess_Errors is 117.⟧" in flags
     assert "⟦The summary does not contain Success=1, so a test failed.⟧" in listed
     names = [DOUBTED.name, COMMA.name, *names_in(DOUBTED.read_bytes())]
-    assert [left for page in pages for left in left_in(page, *names)] == []
+    assert [left for page in pages for left in untranslated_in(page, *names)] == []
 
 
-def test_older_english_messages_are_shown(member, kept):
+def test_older_english_messages_are_shown(member, stored_runs):
     Run.objects.update(warnings=[{"code": "x", "sentence": "It is in doubt."}])
     Run.objects.update(reason="It was refused.")
 
-    page = member.get(f"/runs/{kept[0].pk}/").content.decode()
+    page = member.get(f"/runs/{stored_runs[0].pk}/").content.decode()
 
     assert "It is in doubt." in page
     assert "It was refused." in page
 
 
 @pytest.fixture
-def read_again(member, place):
+def reparsed_page(member, place):
     """Store an output and reparse it with another number; return the page."""
     send(member, upload(HDPARM), do="store", **place)
     processing.process_due_uploads()
@@ -251,12 +255,12 @@ def read_again(member, place):
     return f"/reparses/{Reparse.objects.get().pk}/"
 
 
-def test_reparse_results_are_translated(member, read_again):
+def test_reparse_results_are_translated(member, reparsed_page):
     with marked_language():
-        page = member.get(read_again)
+        page = member.get(reparsed_page)
 
     assert "⟦changed⟧" in page.content.decode()
-    assert left_in(page) == []
+    assert untranslated_in(page) == []
 
 
 # Number formats
@@ -273,9 +277,9 @@ def test_sizes_and_numbers_have_german_format(member, tmp_path):
     assert "1,5\N{NO-BREAK SPACE}KiB" in page
 
 
-def test_reparse_changes_have_german_format(member, read_again, tmp_path):
+def test_reparse_changes_have_german_format(member, reparsed_page, tmp_path):
     with translated("de", tmp_path):
-        page = member.get(read_again, headers=GERMAN).content.decode()
+        page = member.get(reparsed_page, headers=GERMAN).content.decode()
 
     assert "110,886912" in page  # in MB, not MiB
     assert "111,935488" in page

@@ -101,7 +101,7 @@ def cells():
 
 @pytest.fixture
 def visitor(known, django_db_blocker):
-    """Client of Carol, who may see and edit everything in her lab."""
+    """Return the client of Carol, who may see and edit everything in her lab."""
     with django_db_blocker.unblock():
         carol = Client()
         carol.force_login(get_user_model().objects.get(username="carol"))
@@ -193,13 +193,15 @@ def test_no_message_in_code_is_missing_from_the_catalog():
 def test_translations_keep_their_placeholders():
     for path in (ROOT / "locale").glob("*/LC_MESSAGES/django.po"):
         for message in read(path):
-            assert not message.string or not lost_places(message.id, message.string)
-    assert lost_places("{n:g} of {most} runs", "{most}: {n:g}") == set()
-    assert lost_places("{n:g} of {most} runs", "{most} runs") == {"n"}
-    assert lost_places(("one", "%(n)s runs"), ("one", "%(m)s")) == {"n", "m"}
+            assert not message.string or not different_placeholders(
+                message.id, message.string
+            )
+    assert different_placeholders("{n:g} of {most} runs", "{most}: {n:g}") == set()
+    assert different_placeholders("{n:g} of {most} runs", "{most} runs") == {"n"}
+    assert different_placeholders(("one", "%(n)s runs"), ("one", "%(m)s")) == {"n", "m"}
 
 
-def lost_places(texts, said):
+def different_placeholders(texts, said):
     """Return the placeholders that are only in one of two texts."""
     return set(PLACE.findall(str(texts))) ^ set(PLACE.findall(str(said)))
 
@@ -225,7 +227,7 @@ def test_pages_use_the_language_of_the_browser(tmp_path, client):
 
 
 def test_scripts_contain_no_sentences():
-    """Their texts are attributes of the page, marked in its template."""
+    """Scripts read their texts from attributes that templates mark for translation."""
     scripts = list((ROOT / "dashboard").rglob("*.js"))
     said = [SENTENCE.findall(NOTE.sub("", path.read_text())) for path in scripts]
 

@@ -197,13 +197,13 @@ def published(study):
 
 
 @pytest.fixture(autouse=True)
-def no_patience(monkeypatch):
+def no_waiting(monkeypatch):
     """Do not wait for reports, because no worker runs."""
     monkeypatch.setattr(generation_progress, "MAX_GENERATION_WAIT_S", 0)
 
 
 @pytest.fixture(scope="module")
-def arrived(filled):
+def signed_in(filled):
     """Return a client for each kind of user; the stranger administers another lab."""
     first, second, third = Lab.objects.order_by("pk")
     places = {"viewer": first, "maintainer": first, "admin": first}
@@ -219,9 +219,9 @@ def arrived(filled):
 
 
 @pytest.fixture
-def people(arrived):
+def people(signed_in):
     """Return a client for each kind of user, without pending messages."""
-    return deepcopy(arrived)
+    return deepcopy(signed_in)
 
 
 def bearer(lab):

@@ -14,7 +14,7 @@ SIZES = ({"width": 1440, "height": 900}, {"width": 360, "height": 740})
 THEMES = ("light", "dark")
 
 
-def complaints(page: Page) -> list[str]:
+def violations(page: Page) -> list[str]:
     """Return the violations on a desktop and a phone, in both themes.
 
     Themes change only colors: all other rules run once per size.

@@ -60,7 +60,7 @@ class Site:
     sessions: dict[str, str]
 
     def address(self, text: str) -> str:
-        """Return a URL of `routes` with IDs."""
+        """Return a URL of `routes` with the IDs of this site's objects."""
         return text.format(**self.ids)
 
     def sign_in(self, visit: browser_site.Visit, who: str) -> None:

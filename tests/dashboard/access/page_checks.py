@@ -9,7 +9,7 @@ from tests.dashboard import browser_site
 from tests.dashboard.access import axe
 
 NOTE = (Path(__file__).parent / "shifts.js").read_text()
-MOST_MOVED = 0.1  # a good value according to browser vendors
+MAX_LAYOUT_SHIFT = 0.1  # a good value according to browser vendors
 TWO_FRAMES = """
 () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))
 """
@@ -30,8 +30,8 @@ SETTLED = """
 """
 # Two widths: the header of a table may be fixed on one and scroll on the other.
 SIZES = [(1280, 800), (360, 740)]
-# A page with an error has moved the focus to the error.
-FROM_THE_TOP = """
+# Pages with an error focus the error: move the focus back to the start of the page.
+FOCUS_START = """
 () => {
   scrollTo(0, 0);
   document.body.tabIndex = -1;
@@ -125,19 +125,22 @@ def stops(page: Page) -> list[dict[str, Any]]:
     raise AssertionError(f"no way out of the page after {found[-3:]}")
 
 
-def moved(page: Page) -> list[str]:
-    """Return the largest layout shift, if a page recorded (`NOTE`) a large one."""
+def layout_shifts(page: Page) -> list[str]:
+    """Return the three largest layout shifts if their sum is too large.
+
+    The page records its shifts if `NOTE` ran before it was opened.
+    """
     page.evaluate(TWO_FRAMES)
     found = sorted(page.evaluate("window.shifts"), key=lambda shift: -shift["value"])
-    if sum(shift["value"] for shift in found) < MOST_MOVED:
+    if sum(shift["value"] for shift in found) < MAX_LAYOUT_SHIFT:
         return []
     return [f"moves by {each['value']}: {each['moved']}" for each in found[:3]]
 
 
-def lost_on_the_way(page: Page, width: int, height: int) -> list[str]:
+def keyboard_problems(page: Page, width: int, height: int) -> list[str]:
     """Press Tab through a page of this size; return the problems."""
     page.set_viewport_size({"width": width, "height": height})
-    page.evaluate(FROM_THE_TOP)
+    page.evaluate(FOCUS_START)
     found = stops(page)
     first = found[0]["name"]
     return [
@@ -147,7 +150,7 @@ def lost_on_the_way(page: Page, width: int, height: int) -> list[str]:
     ]
 
 
-def bent(page: Page) -> list[str]:
+def zoom_problems(page: Page) -> list[str]:
     """Zoom to 400 % and increase the text spacing; return the problems."""
     page.set_viewport_size(ZOOMED)
     found = [f"zoomed, too wide: {each}" for each in browser_site.too_wide(page)]
@@ -159,7 +162,7 @@ def bent(page: Page) -> list[str]:
     return found
 
 
-def accessible(page: Page) -> list[str]:
+def visible_problems(page: Page) -> list[str]:
     """Check the page as shown: axe, content security policy and phone width."""
-    found = [*axe.complaints(page), *browser_site.violations(page)]
+    found = [*axe.violations(page), *browser_site.violations(page)]
     return found + [f"too wide: {each}" for each in browser_site.too_wide(page)]

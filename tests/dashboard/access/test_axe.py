@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.dashboard import routes
 from tests.dashboard.access import axe
-from tests.dashboard.access.page_checks import accessible, small_targets, unfold
+from tests.dashboard.access.page_checks import small_targets, unfold, visible_problems
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db, pytest.mark.slow]
 
@@ -33,7 +33,7 @@ SPOIL = """
 
 def check(page: Page) -> None:
     """Check the page as shown, then close it."""
-    found = accessible(page)
+    found = visible_problems(page)
     page.close()
     assert found == []
 
@@ -131,7 +131,7 @@ def test_low_contrast_and_unnamed_field_are_detected(windows):
     page = windows["nobody"].open("/login/")
     page.evaluate(SPOIL)
 
-    found = " ".join(axe.complaints(page))
+    found = " ".join(axe.violations(page))
 
     assert "360 px, dark: color-contrast: .lede-spoilt" in found
     assert "1440 px, light: label: #id_username" in found

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.dashboard import browser_site, routes
-from tests.dashboard.access.page_checks import NOTE, TWO_FRAMES, moved
+from tests.dashboard.access.page_checks import NOTE, TWO_FRAMES, layout_shifts
 
 pytestmark = [
     pytest.mark.browser,
@@ -36,22 +36,22 @@ def reader(request, chromium, site):
 
 @pytest.mark.parametrize("name", [name for name in routes.PAGES if name != "login"])
 def test_loading_charts_does_not_shift_layout(reader, site, name):
-    """Other tests visit the pages without charts."""
+    """Pages without charts are checked by other tests."""
     for address in map(site.address, routes.PAGES[name]):
-        for at in range(charts(reader, address)):
-            page = chart_arrived(reader, address, at)
-            assert moved(page) == [], f"chart {at} of {address}"
+        for at in range(chart_count(reader, address)):
+            page = load_chart_late(reader, address, at)
+            assert layout_shifts(page) == [], f"chart {at} of {address}"
             page.close()
 
 
-def charts(visit, address):
+def chart_count(visit, address):
     """Return the number of charts in a page's source, without running its scripts."""
     text = visit.context.request.get(visit.url + address).text()
     return text.count('<figure class="chart" data-chart')
 
 
-def chart_arrived(visit, address, at):
-    """Open a page whose charts load after one of them was awaited."""
+def load_chart_late(visit, address, at):
+    """Open a page, show the end of this chart, and only then load the charts."""
     page = visit.context.new_page()
     held = []
     page.route("**/plotly*.js", lambda route: held.append(route))
@@ -70,13 +70,13 @@ def chart_arrived(visit, address, at):
 
 def test_layout_shift_is_detected(reader, site):
     """Control: a chart without reserved space shifts what follows."""
-    assert charts(reader, f"{routes.KVM_STUDY}energy/") > 2
+    assert chart_count(reader, f"{routes.KVM_STUDY}energy/") > 2
     sheet = "**/data*.css"
     reader.context.route(sheet, without_room)
-    page = chart_arrived(reader, f"{routes.KVM_STUDY}energy/", 2)
+    page = load_chart_late(reader, f"{routes.KVM_STUDY}energy/", 2)
     reader.context.unroute(sheet)
 
-    assert moved(page) != []
+    assert layout_shifts(page) != []
     page.close()
 
 

@@ -35,24 +35,24 @@ REFUSED = {
 
 @pytest.fixture(scope="module")
 def pages(site, django_db_blocker) -> dict[str, Element]:
-    """Return every page as a maintainer gets it, and the sign-in page of a stranger."""
+    """Return every page as sent to a maintainer; the sign-in page as to a stranger."""
     with django_db_blocker.unblock():
         return {
-            address: read(who(site, address).get(site.address(address)).text)
+            address: read(client_for(site, address).get(site.address(address)).text)
             for address in ADDRESSES
         }
 
 
-def who(site, address):
-    """Return a maintainer, or a stranger for pages that redirect maintainers."""
+def client_for(site, address):
+    """Return a maintainer's client, or a stranger's if maintainers are redirected."""
     client = Client()
     if address not in {"/login/", "/labs/"}:
         client.cookies[settings.SESSION_COOKIE_NAME] = site.sessions["maintainer"]
     return client
 
 
-def wrong(pages, find):
-    """Return the findings on each page, with the page."""
+def findings(pages, find):
+    """Return what ``find`` yields for each page, with the URL of the page."""
     return [f"{at}: {each}" for at, page in pages.items() for each in find(page)]
 
 
@@ -78,7 +78,7 @@ def test_headings_start_at_h1_and_skip_no_level(pages):
             if other > one + 1:
                 yield f"level {other} after {one}"
 
-    assert wrong(pages, steps) == []
+    assert findings(pages, steps) == []
 
 
 def test_every_table_has_name_and_headers(pages):
@@ -91,7 +91,7 @@ def test_every_table_has_name_and_headers(pages):
                 if head.given.get("scope") not in SCOPES or not WORD.search(head.text):
                     yield f"no head: {shown(head)}"
 
-    assert wrong(pages, nameless) == []
+    assert findings(pages, nameless) == []
 
 
 def test_every_table_row_has_header(pages):
@@ -102,7 +102,7 @@ def test_every_table_row_has_header(pages):
             if is_body and len(parts) > 1 and "th" not in {each.tag for each in parts}:
                 yield shown(row)
 
-    assert wrong(pages, headless) == []
+    assert findings(pages, headless) == []
 
 
 def test_ids_are_unique_and_references_resolve(pages):
@@ -115,11 +115,11 @@ def test_ids_are_unique_and_references_resolve(pages):
                     if wanted not in ids:
                         yield f"{name}={wanted}: {shown(each)}"
 
-    assert wrong(pages, lost) == []
+    assert findings(pages, lost) == []
 
 
 def test_only_elements_with_role_have_name(pages):
-    """Only some screen readers announce the name of a bare span."""
+    """Only some screen readers announce the name of an element without a role."""
 
     def misnamed(page):
         for each in page.all():
@@ -128,7 +128,7 @@ def test_only_elements_with_role_have_name(pages):
             if has_name and not has_role:
                 yield shown(each)
 
-    assert wrong(pages, misnamed) == []
+    assert findings(pages, misnamed) == []
 
 
 def test_focusable_elements_have_role_and_name(pages):
@@ -140,7 +140,7 @@ def test_focusable_elements_have_role_and_name(pages):
             ):
                 yield shown(each)
 
-    assert wrong(pages, silent) == []
+    assert findings(pages, silent) == []
 
 
 def test_updated_regions_are_not_live(pages):
@@ -154,11 +154,11 @@ def test_updated_regions_are_not_live(pages):
             if is_live and polled:
                 yield shown(each)
 
-    assert wrong(pages, noisy) == []
+    assert findings(pages, noisy) == []
 
 
 def test_links_with_equal_text_have_equal_target(pages):
-    """Except in grids, where the headers of row and column distinguish the links."""
+    """Grids are excluded: headers of rows and columns distinguish their links."""
 
     def ambiguous(page):
         places = defaultdict(set)
@@ -169,7 +169,7 @@ def test_links_with_equal_text_have_equal_target(pages):
             if len(led) > 1 or not WORD.search(text) or text.isdecimal():
                 yield f"{text!r} leads to {sorted(map(str, led))[:3]}"
 
-    assert wrong(pages, ambiguous) == []
+    assert findings(pages, ambiguous) == []
 
 
 def in_grid(link):
@@ -188,12 +188,12 @@ def test_symbols_are_hidden_from_screen_readers(pages):
             if each.text and not WORD.search(each.text):
                 yield shown(each)
 
-    assert wrong(pages, signs) == []
+    assert findings(pages, signs) == []
 
 
 @pytest.mark.parametrize(("address", "fields"), REFUSED.items(), ids=REFUSED)
 def test_rejected_form_marks_invalid_field(site, address, fields):
-    page = read(who(site, address).post(address, fields).text)
+    page = read(client_for(site, address).post(address, fields).text)
     ids = {each.given["id"]: each for each in page.all() if "id" in each.given}
     names = {each.given["name"]: each for each in page.all() if "name" in each.given}
 

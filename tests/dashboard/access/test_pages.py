@@ -30,18 +30,18 @@ def test_every_page_is_accessible(windows, site, who, name, address):
     visit = windows[who]
     page = visit.open(site.address(address))
     assert ("/login/" in page.url) is is_refused(who, name)
-    wrong = page_checks.moved(page)
+    wrong = page_checks.layout_shifts(page)
     if who == "maintainer" or name == "login":
         if address == routes.PAGES[name][0]:
             sizes = page_checks.SIZES if "compare" in address else page_checks.SIZES[:1]
             for size in sizes:
-                wrong += page_checks.lost_on_the_way(page, *size)
-        wrong += page_checks.bent(page)
+                wrong += page_checks.keyboard_problems(page, *size)
+        wrong += page_checks.zoom_problems(page)
     page.set_viewport_size(axe.SIZES[0])
     page_checks.unfold(page)
     if who == "maintainer":
         wrong += page_checks.small_targets(page)
-    wrong += page_checks.accessible(page)
+    wrong += page_checks.visible_problems(page)
     page.close()
     errors, visit.errors = visit.errors, []
 

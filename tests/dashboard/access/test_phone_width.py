@@ -9,7 +9,7 @@ import pytest
 
 from running.headless_browser import FAMILIES, start_browser
 from tests.dashboard import browser_site, routes
-from tests.dashboard.access.page_checks import NOTE, moved
+from tests.dashboard.access.page_checks import NOTE, layout_shifts
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
@@ -48,7 +48,7 @@ def test_page_fits_phone(phones, site, name):
     for address in routes.PAGES[name]:
         who = "nobody" if name == "login" else "maintainer"
         page = windows[who].open(site.address(address))
-        assert moved(page) == [], address
+        assert layout_shifts(page) == [], address
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 740})
             where = f"{address} at {width} px"

@@ -72,7 +72,7 @@ def attack(number, name, hypervisor=None):
 
 
 def load_factorial(lab, agent):
-    """Submit eight guests in all combinations; tools matter under AMD-V only."""
+    """Submit guests with all combinations of factors; tools matter with AMD-V only."""
     saving.save_study(lab=lab, slug="factorial", title="Factorial", visibility="public")
     intake.submit_runs(agent=agent, documents=[guest(at) for at in range(8)])
     processing.process_due_uploads()

@@ -107,7 +107,7 @@ def test_chart_has_numbers_of_table(visit):
 
 @pytest.mark.parametrize("language", ["de", "fr"])
 def test_decimal_point_is_independent_of_language(chromium, site, language, tmp_path):
-    """Includes numbers inside sentences, and ranges with thousands."""
+    """Saved numbers have decimal points, also inside sentences and ranges."""
     with (
         translated(language, tmp_path),
         browser_site.window(chromium, site, locale=language) as visit,

@@ -45,7 +45,7 @@ def key(html):
 
 
 def places(path):
-    """Return the places of a path, across and from the top, of a thousand."""
+    """Return the points of a path in thousandths: to the right, and down."""
     found = re.findall(r"(-?\d+) (-?\d+)", path.get("d"))
     return [(int(x), int(y)) for x, y in found]
 

@@ -25,19 +25,19 @@ HOSTILE = [
 
 @pytest.fixture
 def rows():
-    """A native cell and a Xen cell of one run each."""
+    """Return the rows of a native cell and a Xen cell, each of one run."""
     return [NATIVE, XEN]
 
 
 @pytest.fixture
 def measured():
-    """A Xen cell of six runs, slower than native."""
+    """Return the row of a Xen cell of six runs that is slower than native."""
     return MEASURED
 
 
 @pytest.fixture
 def hostile():
-    """Table with texts that are markup or commands in some format."""
+    """Return a table with texts that are markup or commands in some format."""
     return comparison_table(
         changed(
             XEN,

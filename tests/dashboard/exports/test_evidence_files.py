@@ -36,7 +36,7 @@ SOURCE = EvidenceSource(
 
 @dataclass
 class Measured:
-    """Build a machine's result: a ratio with its standard error, or unknown."""
+    """A synthetic result of a machine; ``sd`` is None if the error is unknown."""
 
     lab: str
     ratio: float
@@ -53,8 +53,8 @@ LABS = (
 )
 
 
-def found(*labs):
-    """Synthesize unsaved results of labs."""
+def study_averages(*labs):
+    """Return study averages of these results; nothing is stored."""
     return [
         StudyAverage(
             average=BenchmarkAverage(
@@ -81,8 +81,8 @@ def found(*labs):
     ]
 
 
-def stated(*labs):
-    parts = found(*labs)
+def records_of(*labs):
+    parts = study_averages(*labs)
     return [question_record(QUESTION, parts)], study_records({QUESTION: parts}, {})
 
 
@@ -91,7 +91,7 @@ def lines_of(text):
 
 
 def test_csv_has_machines_weights_pools_and_exclusions():
-    lines = lines_of(evidence_csv(*stated(*LABS), SOURCE))
+    lines = lines_of(evidence_csv(*records_of(*LABS), SOURCE))
 
     machines = [line for line in lines if line["section"] == "machine"]
     assert [line["lab"] for line in machines] == ["Gamma", "Alpha", "Beta", "Delta"]
@@ -113,7 +113,7 @@ def test_csv_has_machines_weights_pools_and_exclusions():
 
 
 def test_csv_has_the_pools_of_subgroups():
-    lines = lines_of(evidence_csv(*stated(*LABS), SOURCE))
+    lines = lines_of(evidence_csv(*records_of(*LABS), SOURCE))
 
     groups = [line for line in lines if line["section"].startswith("subgroup_")]
     named = {(line["grouped_by"], line["group"], line["section"]) for line in groups}
@@ -129,7 +129,7 @@ def test_csv_has_the_pools_of_subgroups():
 
 
 def test_subgroups_have_only_their_machines():
-    parts = found(*LABS)
+    parts = study_averages(*LABS)
     parts[0] = replace(parts[0], study=parts[0].study._replace(published="2023"))
     record = question_record(QUESTION, parts)
 
@@ -146,7 +146,7 @@ def test_subgroups_have_only_their_machines():
 
 
 def test_older_reviews_without_subgroups_are_exported():
-    questions, studies = stated(*LABS)
+    questions, studies = records_of(*LABS)
     for record in questions:
         del record["subgroups"]
 
@@ -155,7 +155,7 @@ def test_older_reviews_without_subgroups_are_exported():
 
 
 def test_json_equals_the_api_response_plus_studies():
-    questions, studies = stated(*LABS)
+    questions, studies = records_of(*LABS)
 
     document = json.loads(evidence_json(questions, studies, SOURCE))
 
@@ -173,7 +173,7 @@ def test_json_equals_the_api_response_plus_studies():
 
 
 def test_latex_rows_are_as_wide_as_their_header():
-    text = evidence_latex(*stated(*LABS), SOURCE)
+    text = evidence_latex(*records_of(*LABS), SOURCE)
 
     reading = read(text)
     assert reading.closed.count("table*") == 5
@@ -185,7 +185,7 @@ def test_latex_rows_are_as_wide_as_their_header():
 
 
 def test_markdown_has_the_same_tables():
-    text = evidence_markdown(*stated(*LABS), SOURCE)
+    text = evidence_markdown(*records_of(*LABS), SOURCE)
 
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert any("Gamma, host\\-3, 2019" in row and "0.700" in row for row in rows)
@@ -199,7 +199,7 @@ def test_markdown_has_the_same_tables():
     "name", ["</table>|x|", "=cmd()", r"\input{/etc/passwd}", "a | b\n| c", "100%_$x$"]
 )
 def test_names_are_escaped(name):
-    stated_of = stated(Measured(name, 0.8))
+    stated_of = records_of(Measured(name, 0.8))
 
     (line,) = [
         item for item in lines_of(evidence_csv(*stated_of, SOURCE)) if item["host"]
@@ -215,7 +215,7 @@ def test_names_are_escaped(name):
 def test_long_tables_are_split():
     many = [Measured(f"Lab {at}", 0.5 + at / 200) for at in range(80)]
 
-    text = evidence_latex(*stated(*many), SOURCE)
+    text = evidence_latex(*records_of(*many), SOURCE)
 
     read(text)
     assert "Part 2 of" in text
@@ -226,7 +226,7 @@ def test_long_tables_are_split():
 
 
 def test_only_shown_columns_have_headings():
-    questions, studies = stated(*LABS)
+    questions, studies = records_of(*LABS)
 
     head = evidence_csv(questions, studies, SOURCE).splitlines()[0]
 
@@ -234,17 +234,20 @@ def test_only_shown_columns_have_headings():
 
 
 def test_digests_depend_on_the_content():
-    before, after = stated(Measured("Alpha", 0.8))[1], stated(Measured("Alpha", 0.7))[1]
+    before, after = (
+        records_of(Measured("Alpha", 0.8))[1],
+        records_of(Measured("Alpha", 0.7))[1],
+    )
 
     assert before[0]["digest"] != after[0]["digest"]
-    assert before == stated(Measured("Alpha", 0.8))[1]
+    assert before == records_of(Measured("Alpha", 0.8))[1]
 
 
 @pytest.mark.parametrize(
     ("form", "begin"), [("svg", b"<?xml"), ("pdf", b"%PDF"), ("png", b"\x89PNG")]
 )
 def test_plots_are_rendered_in_every_format(form, begin):
-    drawn = forest_plot_data(stated(*LABS)[0][0])
+    drawn = forest_plot_data(records_of(*LABS)[0][0])
 
     file = render_chart_data(json.loads(json.dumps(drawn)), form)
 
@@ -253,7 +256,7 @@ def test_plots_are_rendered_in_every_format(form, begin):
 
 
 def test_plots_contain_their_numbers():
-    svg = render_chart_data(forest_plot_data(stated(*LABS)[0][0]), "svg").decode()
+    svg = render_chart_data(forest_plot_data(records_of(*LABS)[0][0]), "svg").decode()
 
     for text in ("Gamma, 2019", "0.700 (0.673 to 0.728)", "pooled", "another lab"):
         assert text in svg

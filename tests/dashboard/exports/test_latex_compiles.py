@@ -26,7 +26,7 @@ from tests.comparison_rows import MEASURED, NATIVE
 from tests.dashboard.charts.test_matplotlib_renderer import CHARTS
 from tests.dashboard.exports.conftest import HOSTILE
 from tests.dashboard.exports.test_citation import STUDY
-from tests.dashboard.exports.test_evidence_files import LABS, Measured, stated
+from tests.dashboard.exports.test_evidence_files import LABS, Measured, records_of
 from tests.dashboard.exports.test_evidence_files import SOURCE as EVIDENCE
 from tests.dashboard.exports.test_latex_tables import SOURCE
 
@@ -148,7 +148,8 @@ def test_evidence_compiles_and_fits_the_page(typeset, kind):
     many = [Measured(f"Lab {at}", 0.5 + at / 200) for at in range(40)]
     hostile_labs = [Measured(name, 0.8) for name in HOSTILE]
     fragments = [
-        evidence_latex(*stated(*labs), EVIDENCE) for labs in (LABS, many, hostile_labs)
+        evidence_latex(*records_of(*labs), EVIDENCE)
+        for labs in (LABS, many, hostile_labs)
     ]
 
     log = typeset("\n".join(fragments), kind)

@@ -47,7 +47,7 @@ def flag(pair):
 
 @pytest.fixture
 def addresses(pair, flag):
-    """URLs of all cached pages, and of a fragment."""
+    """Return the URLs of all cached pages, and of a fragment."""
     native = Cell.objects.get(system__hypervisor="native").system_id
     ids = {"cell": pair.pk, "system": pair.system_id, "study": pair.study_id}
     ids |= {"one": native, "other": pair.system_id}
@@ -56,7 +56,7 @@ def addresses(pair, flag):
 
 @pytest.fixture
 def texts(monkeypatch):
-    """New cache entries."""
+    """Replace the page cache by an empty one and return it."""
     empty = LRUCache(4_000_000, getsizeof=page_cache.cache_entry_bytes)
     monkeypatch.setattr(page_cache, "_texts", empty)
     return empty
@@ -94,7 +94,7 @@ def signed_in(lab, name, role="admin", **kwargs):
 def test_a_page_is_rendered_once_and_repeated_unchanged(
     client, addresses, texts, django_assert_num_queries
 ):
-    """Even if other tests write to the same server."""
+    """A second request needs one query, even if other tests write to the server."""
     for address in addresses:
         first = client.get(address).text
         with django_assert_num_queries(1):
@@ -305,7 +305,7 @@ def test_redirects_and_errors_are_not_cached(client, pair, texts):
 def test_uploads_to_other_studies_do_not_invalidate_a_study(
     client, addresses, texts, private_study, submit, run_document, other_lab
 ):
-    """Uploads to a study with the same lab and system, or to another lab.
+    """Store a run in a study with the same lab and system, and a host in another lab.
 
     With the same benchmark, the upload would cause a check across studies, which pages
     show.

@@ -33,7 +33,7 @@ def found_in(text):
 
 @pytest.fixture(scope="module")
 def texts():
-    """Every text of pages, sentences and rules; another test holds it current."""
+    """Return the texts of pages, sentences and rules in the translation catalog."""
     return [
         text
         for message in read(ROOT / "locale" / "django.pot")

@@ -75,7 +75,7 @@ def test_main_effects_state_both_levels():
 
 
 def analysis_of(*responses):
-    """An analysis of systems of three storages, two swaps and two networks."""
+    """Return the analysis of systems with 3 storages, 2 swaps and 2 networks."""
     names = ("storage", "swap", "network")
     observations = [
         Observation(dict(zip(names, levels.split(), strict=False)), log)
@@ -85,7 +85,7 @@ def analysis_of(*responses):
 
 
 def test_notes_name_only_the_aliased_level():
-    """The third storage comes with a swap or with a network, and neither without it."""
+    """Only the third storage has the second swap or the second network."""
     analysis = analysis_of(
         ("disk off slow", 0.1),
         ("ssd off slow", 0.2),

@@ -14,7 +14,7 @@ PASSWORD = "sesame-open-now"
 
 @pytest.fixture
 def dora(lab):
-    """A user without counted attempts."""
+    """Return a user with a new name, for which no failed attempts are counted."""
     name = f"dora-{uuid.uuid4()}"
     user = get_user_model().objects.create_user(name, password=PASSWORD)
     Membership.objects.create(lab=lab, user=user, role="viewer")
@@ -23,7 +23,7 @@ def dora(lab):
 
 @pytest.fixture
 def browsers(dora):
-    """Two browsers in which Dora is signed in."""
+    """Return two browsers in which Dora is signed in."""
     pair = Client(), Client()
     for browser in pair:
         assert browser.login(username=dora.username, password=PASSWORD)

@@ -56,8 +56,8 @@ def side(values, name="this result", **more):
     return SampleSeries(name=name, values=tuple(values), **given)
 
 
-def iterated(runs, **more):
-    """Return a side of few runs with several samples each."""
+def side_of_runs(runs, **more):
+    """Return a side of runs with several samples each."""
     strands = tuple(ChartRun(f"run {at}", "", each) for at, each in enumerate(runs, 1))
     values = [value for each in runs for value in each]
     return side(values, runs=strands, **more)
@@ -104,7 +104,7 @@ def test_strip_plot_shows_every_sample():
 
 
 def test_strip_plot_has_line_per_run():
-    (trace,) = dots(drawn_strip(iterated([(1.0, 2.0), (3.0, 4.0)])))
+    (trace,) = dots(drawn_strip(side_of_runs([(1.0, 2.0), (3.0, 4.0)])))
 
     first, second = trace["y"][:2], trace["y"][2:]
     assert len(set(first)) == len(set(second)) == 1
@@ -235,7 +235,9 @@ def test_close_mode_labels_do_not_overlap(others, moved):
 
 
 def test_single_run_has_no_distribution():
-    assert histogram([iterated([tuple(map(float, range(50)))])], "MB/s", "n") is None
+    assert (
+        histogram([side_of_runs([tuple(map(float, range(50)))])], "MB/s", "n") is None
+    )
 
 
 def test_bins_cover_equal_and_many_values():
@@ -302,7 +304,7 @@ def test_ticks_are_round(low, high, ticks):
 
 
 def test_many_samples_have_short_hover_texts():
-    trace = dots(drawn_strip(iterated([tuple(map(float, range(1001)))])))[0]
+    trace = dots(drawn_strip(side_of_runs([tuple(map(float, range(1001)))])))[0]
 
     assert "text" not in trace
     assert trace["hovertemplate"] == "%{x} MB/s<extra></extra>"

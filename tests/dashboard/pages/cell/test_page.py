@@ -33,7 +33,7 @@ def address(cell, query=""):
     return f"/studies/{study.lab.slug}/{study.slug}/cells/{cell.pk}/{query}"
 
 
-def words(page):
+def plain_text(page):
     """Return the page's text on one line."""
     return unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", page)))
 
@@ -41,7 +41,7 @@ def words(page):
 def headline_of(page):
     """Return the page's headline."""
     (headline,) = re.findall(r"<h1[^>]*>.*?</h1>", page)
-    return words(headline)
+    return plain_text(headline)
 
 
 def codes_of(page):
@@ -105,7 +105,7 @@ def test_single_runs_have_sentence_instead_of_charts(client, pair):
     assert page.context["page"]["charts"] == ()
     sentence = page.context["page"]["single_run"]
     assert "5 runs per side" in sentence
-    assert sentence in words(page.text)
+    assert sentence in plain_text(page.text)
 
 
 def test_iterations_of_single_run_have_strip_plot_only(client, submit, run_document):
@@ -136,14 +136,14 @@ def test_runs_without_start_have_no_order_plot(client, sides):
     assert (
         "The order of the runs is unknown for: this result, baseline." in charts[0].note
     )
-    assert "so the order of the runs was not analyzed" in words(page.text)
+    assert "so the order of the runs was not analyzed" in plain_text(page.text)
 
 
 def test_two_modes_replace_mean_and_verdict(text, sides):
     cell = sides(BIMODAL, CALM, is_in_turn=True)
 
     page = text(address(cell))
-    headline, page = headline_of(page), words(page)
+    headline, page = headline_of(page), plain_text(page)
 
     assert "59 MB/s (67%) and 108 MB/s (33%)" in headline
     assert "period 3" in headline
@@ -163,7 +163,7 @@ def test_small_effect_on_mean_is_reported_and_keeps_verdict(text, sides):
     runs = scattered(98.0, *[100.0] * 40)
 
     cell = sides(runs, scattered(*[100.0] * 10), is_in_turn=True)
-    page = words(text(address(cell)))
+    page = plain_text(text(address(cell)))
 
     assert "the first run differs from the others, changing the mean by" in page
     assert "less than a quarter of the equivalence margin" in page
@@ -173,7 +173,7 @@ def test_small_effect_on_mean_is_reported_and_keeps_verdict(text, sides):
 def test_modes_within_margin_are_reported_in_percent(text, sides):
     runs = scattered(*[100.0, 101.2, 101.2] * 8)
 
-    page = words(text(address(sides(runs, scattered(*[100.0] * 10)))))
+    page = plain_text(text(address(sides(runs, scattered(*[100.0] * 10)))))
 
     assert "wo speeds within a band of 2%, 100.0" in page.replace("\xa0", " ")
     assert "MB/s (33%) and 101." in page.replace("\xa0", " ")
@@ -188,7 +188,7 @@ def test_two_modes_of_baseline_prevent_ratio(client, sides):
     assert "bimodal" in codes_of(answer)
     (reason,) = (reason for reason in page["reasons"] if "bimodal" in reason)
     assert "the baseline" in reason
-    assert reason in words(answer.text)
+    assert reason in plain_text(answer.text)
 
 
 def test_modes_of_cell_are_not_attributed_to_baseline(client, sides):
@@ -201,7 +201,7 @@ def test_modes_of_cell_are_not_attributed_to_baseline(client, sides):
 
 def test_missing_verdict_has_reasons_and_needed_runs(client, sides):
     answer = client.get(address(sides([50.0, 52.0, 51.0], CALM)))
-    page = words(answer.text)
+    page = plain_text(answer.text)
 
     assert codes_of(answer) == {"few_runs"}
     assert all(reason in page for reason in answer.context["page"]["reasons"])
@@ -282,7 +282,7 @@ def test_shows_trust_of_clock(client, submit, run_document, xen, clock, what):
 
     sentence = page.context["page"]["sides"][0]["clock"]
     assert what in sentence
-    assert sentence in words(page.text)
+    assert sentence in plain_text(page.text)
 
 
 def test_measured_clock_shows_measurement(client, submit, run_document, xen):
@@ -298,7 +298,7 @@ def test_measured_clock_shows_measurement(client, submit, run_document, xen):
 
     sentence = page.context["page"]["sides"][0]["clock"]
     assert re.match(rf"Suspect\b.*\brun {run.pk}\b.*\b3 s\b", sentence)
-    assert sentence in words(page.text)
+    assert sentence in plain_text(page.text)
 
 
 @pytest.mark.parametrize(("runs", "is_told"), [(10, True), (9, False)])
@@ -312,13 +312,13 @@ def test_robust_ratio_from_ten_runs(client, submit, run_document, xen, runs, is_
     sentence = page.context["page"]["robust_ratio_sentence"]
     assert ("0.502 (Hodges-Lehmann)" in sentence) is is_told
     assert bool(sentence) is is_told
-    assert sentence in words(page.text)
+    assert sentence in plain_text(page.text)
 
 
 def test_missing_baseline_has_reason(text, submit, run_document, xen):
     submit(run_document(13.08, system=xen))
 
-    page = words(text(address(xen_cell())))
+    page = plain_text(text(address(xen_cell())))
 
     assert state_names.state_meaning("missing") in page
 
@@ -361,7 +361,7 @@ def test_shows_flag_with_evidence(client, pair):
 
 
 def test_shows_flag_of_baseline(client, text, pair):
-    """It withholds the verdict like a flag of the cell."""
+    """A flag of the baseline withholds the verdict, like a flag of the cell."""
     mark = {"code": "not_valid", "sentence": "Native was too short."}
     Run.objects.exclude(system=pair.system).update(warnings=[mark])
     checking.check_due_studies(timedelta(0))
@@ -429,7 +429,7 @@ def test_run_output_is_shown_with_value(text, agent, study, host):
 def test_run_uploaded_as_json_names_document(text, pair):
     run = Run.objects.get(system=pair.system)
 
-    part = words(text(f"{address(pair)}runs/{run.pk}/"))
+    part = plain_text(text(f"{address(pair)}runs/{run.pk}/"))
 
     assert "Uploaded as numbers" in part
     assert "Gebhardt 2010" in part
@@ -497,7 +497,7 @@ def test_eleven_runs_of_server_b_have_no_single_value(client, load_study):
         assert "59 MB/s (64%) and 109 MB/s (36%)" in headline
         assert "period 3" in headline
         assert "not assessed" in headline
-        assert "59 MB/s (64%) or 109 MB/s (36%)" in words(page)
+        assert "59 MB/s (64%) or 109 MB/s (36%)" in plain_text(page)
         assert wording.quantity(cell.mean, "MB/s") not in page
         assert "bimodal" in codes_of(answer)
 

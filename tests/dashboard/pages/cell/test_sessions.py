@@ -16,7 +16,10 @@ from tests.benchmarks.studies.test_sessions import at
 
 @pytest.fixture
 def measure(submit, run_document, xen):
-    """Measure both sides on days of May 2021, five runs each; return the Xen cell."""
+    """Return a function that measures both sides and returns the Xen cell.
+
+    Each side has five runs on each given day of May 2021.
+    """
 
     def on(native, guest):
         sides = (({}, native, 100.0), (xen, guest, 90.0))
@@ -39,8 +42,8 @@ def measure(submit, run_document, xen):
 
 
 @pytest.fixture
-def seen(client):
-    """Return the sessions on the page of a cell, and its HTML."""
+def sessions_and_page(client):
+    """Return a function that returns a cell's sessions and the HTML of its page."""
 
     def page_of(cell):
         answer = client.get(f"/studies/alpha-lab/study/cells/{cell.pk}/")
@@ -53,10 +56,10 @@ def symbols(drawing):
     return [points.symbol for points in drawing.chart.series]
 
 
-def test_shared_sessions_have_ratios(measure, seen):
+def test_shared_sessions_have_ratios(measure, sessions_and_page):
     cell = measure([3, 4, 6], [3, 4, 6])
 
-    sessions, page = seen(cell)
+    sessions, page = sessions_and_page(cell)
 
     assert [line["ratio"] for line in sessions["lines"]] == ["0.903", "0.904", "0.906"]
     assert symbols(sessions["chart"]) == ["circle"] * 3 + ["square"]
@@ -66,16 +69,16 @@ def test_shared_sessions_have_ratios(measure, seen):
         assert f"/sessions/?session={kept.session_id}" in page
 
 
-def test_two_shared_sessions_are_faint(measure, seen):
-    sessions, _page = seen(measure([3, 4], [3, 4]))
+def test_two_shared_sessions_are_faint(measure, sessions_and_page):
+    sessions, _page = sessions_and_page(measure([3, 4], [3, 4]))
 
     *each, whole = sessions["chart"].chart.series
     assert whole.opacity < 1
     assert {points.opacity for points in each} == {1}
 
 
-def test_sessions_of_one_side_are_hollow(measure, seen):
-    sessions, _page = seen(measure([3], [5, 7]))
+def test_sessions_of_one_side_are_hollow(measure, sessions_and_page):
+    sessions, _page = sessions_and_page(measure([3], [5, 7]))
 
     assert symbols(sessions["chart"]) == ["circle-open"] * 2 + ["square-open"]
     native = sessions["lines"][0]
@@ -83,15 +86,15 @@ def test_sessions_of_one_side_are_hollow(measure, seen):
     assert "No session includes both sides" in sessions["note"]
 
 
-def test_single_session_has_no_chart(measure, seen):
-    sessions, _page = seen(measure([3], [3]))
+def test_single_session_has_no_chart(measure, sessions_and_page):
+    sessions, _page = sessions_and_page(measure([3], [3]))
 
     assert sessions["chart"] is None
     assert len(sessions["lines"]) == 1
 
 
-def test_unknown_times_are_weak_evidence(measure, seen):
-    sessions, page = seen(measure([0], [0]))
+def test_unknown_times_are_weak_evidence(measure, sessions_and_page):
+    sessions, page = sessions_and_page(measure([0], [0]))
 
     (line,) = sessions["lines"]
     assert (line["name"], line["query"]) == ("time unknown", "")

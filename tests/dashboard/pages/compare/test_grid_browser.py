@@ -68,7 +68,7 @@ def show_overhead(sheet):
     sheet.get_by_label("Show in cells").select_option("overhead")
 
 
-def exchanged(sheet):
+def wait_for_new_table(sheet):
     """Wait until the updated table is complete."""
     expect(sheet.locator(".cell b").nth(1)).to_contain_text("%")
     expect(sheet.locator(".comparison:not([aria-busy])")).to_have_count(1)
@@ -76,7 +76,7 @@ def exchanged(sheet):
 
 def test_updated_table_equals_new_page(sheet):
     show_overhead(sheet)
-    exchanged(sheet)
+    wait_for_new_table(sheet)
 
     rows = sheet.evaluate(ROWS)
     assert sheet.locator("td.cell a:not([tabindex])").count() == 0
@@ -88,7 +88,7 @@ def test_updated_table_equals_new_page(sheet):
 def test_search_during_load_covers_whole_table(sheet):
     show_overhead(sheet)
     sheet.get_by_label("Find rows").press_sequentially("write 51")
-    exchanged(sheet)
+    wait_for_new_table(sheet)
 
     expect(sheet.locator(".case:visible")).to_have_count(1)
     expect(sheet.locator("[data-status]")).to_have_text(f"1 of {CASES} rows")
@@ -101,7 +101,7 @@ def test_search_during_request_is_in_url(sheet):
     search.press_sequentially("write 51")
     sheet.wait_for_url("**q=write+51")
     held[0].continue_()
-    exchanged(sheet)
+    wait_for_new_table(sheet)
 
     expect(sheet).to_have_url(re.compile("show=overhead.*q=write\\+51$"))
 
@@ -114,7 +114,7 @@ def test_printing_during_load_includes_all_rows(sheet):
         })"""
     )
     show_overhead(sheet)
-    exchanged(sheet)
+    wait_for_new_table(sheet)
 
     assert sheet.evaluate("window.printed") == CASES
     assert sheet.locator("tbody tr .case").count() == CASES
@@ -128,7 +128,7 @@ def test_updated_table_keeps_scroll_position(sheet):
     left, top = region.evaluate(place)
 
     show_overhead(sheet)
-    exchanged(sheet)
+    wait_for_new_table(sheet)
 
     assert (left, top) == (20, 1500)
     assert region.evaluate(place) == [left, top]
@@ -152,7 +152,7 @@ def test_layout_is_complete_after_cleared_search(sheet):
 
 
 def test_search_restores_rows_after_empty_update(sheet):
-    """As after the update of a table that is small enough to be sent at once."""
+    """As after an update, `loadDeferredRows` is called though no rows are deferred."""
     expect(sheet.locator("[data-deferred]")).to_have_count(0)
     sheet.evaluate("loadDeferredRows()")
     search = sheet.get_by_label("Find rows")

@@ -214,7 +214,7 @@ def test_repeated_runs_have_interval(text, measured):
 
 
 @pytest.fixture
-def gap(measured, submit, run_document):
+def esxi_only(measured, submit, run_document):
     """Measure another benchmark on ESXi only."""
     other = measured()
     esxi = {**ESXI, "host": "alpha"}
@@ -234,7 +234,7 @@ def empty_of(page):
     return cell, unescape(address)
 
 
-def test_empty_cell_leads_stranger_to_upload_after_sign_in(text, gap):
+def test_empty_cell_leads_stranger_to_upload_after_sign_in(text, esxi_only):
     cell, address = empty_of(text(PAGE))
 
     assert 'aria-label="Xen 3.3, ' in cell
@@ -247,7 +247,7 @@ def test_empty_cell_leads_stranger_to_upload_after_sign_in(text, gap):
     assert chosen == {"hypervisor": ["Xen"], "version": ["3.3"], "tool": ["iometer"]}
 
 
-def test_empty_cell_leads_editor_to_upload(client, text, gap, person):
+def test_empty_cell_leads_editor_to_upload(client, text, esxi_only, person):
     client.force_login(person)
     _cell, address = empty_of(text(PAGE))
 
@@ -259,7 +259,7 @@ def test_empty_cell_leads_editor_to_upload(client, text, gap, person):
 
 
 def test_empty_cell_of_agent_tool_leads_editor_to_plan(
-    client, text, gap, person, monkeypatch
+    client, text, esxi_only, person, monkeypatch
 ):
     monkeypatch.setitem(plan_steps.PROGRAMS, "iometer", ("all",))
     client.force_login(person)

@@ -169,7 +169,7 @@ def test_overlapping_runs_are_excluded(text, client, submit, run_document, uploa
 
 
 def test_ratio_across_days_has_note(text, works, upload):
-    """Each side was metered on one day: the ratio includes the room temperature."""
+    """Each side was metered on its own day, so days may explain the ratio."""
     upload(chunk(READINGS))
     study = Study.objects.get()
     for number, platform in enumerate(("native", "Xen")):

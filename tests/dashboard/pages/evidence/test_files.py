@@ -28,8 +28,8 @@ def measured(submit, run_document, xen):
 
 
 @pytest.fixture(autouse=True)
-def no_patience(monkeypatch):
-    """Do not wait for plots, because no worker runs."""
+def no_waiting(monkeypatch):
+    """Do not wait for charts, because no worker runs."""
     monkeypatch.setattr(generation_progress, "MAX_GENERATION_WAIT_S", 0)
 
 

@@ -151,8 +151,8 @@ def test_summaries_equal_full_synthesis():
 
 
 def test_single_runs_are_dashed_without_interval():
-    found = synthesis(machines(0.8, sd=None, obstacle="single_run"))
-    cell = cell_of(matrix_context({Question("Xen", WORK): found}), "Xen")
+    study_averages = synthesis(machines(0.8, sd=None, obstacle="single_run"))
+    cell = cell_of(matrix_context({Question("Xen", WORK): study_averages}), "Xen")
 
     assert (cell.is_hollow, cell.detail) == (True, "")
 
@@ -192,7 +192,7 @@ def one_lab():
     ]
 
 
-def found(*ratios):
+def study_averages(*ratios):
     """Return averages of different machines in one study."""
     (one,) = one_lab()
     return [
@@ -211,7 +211,7 @@ def found(*ratios):
     ],
 )
 def test_few_machines_are_faint_without_explanation(ratios, is_pooled, is_faint):
-    parts = found(*ratios)
+    parts = study_averages(*ratios)
     page = question_page(Question("Xen", WORK), parts, {})
     marks = forest_rows(question_record(Question("Xen", WORK), parts))
 
@@ -233,8 +233,8 @@ def test_group_states_machine_count():
 
 
 def test_empty_cell_links_to_upload_or_plan(client, text, person, host, xen):
-    found = {Question("Xen", WORK): synthesis(machines(0.8))}
-    cell = cell_of(matrix_context(found), "KVM")
+    study_averages = {Question("Xen", WORK): synthesis(machines(0.8))}
+    cell = cell_of(matrix_context(study_averages), "KVM")
     assert cell.url.endswith("#add-data")
     assert "how to add it" in cell.aria_label
     assert "how to add it" in cell.why

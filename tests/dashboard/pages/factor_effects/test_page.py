@@ -17,7 +17,7 @@ ESXI = {"hypervisor": "VMware ESXi", "virtualization": "full"}
 
 
 @pytest.fixture
-def words(text):
+def plain_text(text):
     """Return a page's text on one line, with "x" for the multiplication sign."""
 
     def get(address, **kwargs):
@@ -64,22 +64,24 @@ def steady(_tools, _amd_v, _vcpus):
     return 10
 
 
-def test_starts_with_summary_sentence(words, factorial):
+def test_starts_with_summary_sentence(plain_text, factorial):
     factorial(doubled)
 
-    assert "Network Guest tools installed: x 2.0 Network: Iometer" in words(PAGE)
+    assert "Network Guest tools installed: x 2.0 Network: Iometer" in plain_text(PAGE)
 
 
-def test_no_effect_states_detectable_size(words, factorial):
+def test_no_effect_states_detectable_size(plain_text, factorial):
     factorial(steady)
 
-    assert "Network No significant effect (smallest detectable: x 1.11)" in words(PAGE)
+    assert "Network No significant effect (smallest detectable: x 1.11)" in plain_text(
+        PAGE
+    )
 
 
-def test_interaction_is_stated(words, factorial):
+def test_interaction_is_stated(plain_text, factorial):
     factorial(only_with_amd_v)
 
-    page = words(PAGE)
+    page = plain_text(PAGE)
 
     told = "Guest tools installed: x 4.0 with AMD-V / VT-x on (x 1.010 elsewhere)"
     assert told in page
@@ -114,11 +116,11 @@ def test_bars_need_no_script(text, factorial):
     assert 'class="band-wide"' in page
 
 
-def test_half_normal_plot_has_table(words, text, factorial):
+def test_half_normal_plot_has_table(plain_text, text, factorial):
     factorial(doubled)
 
-    assert "All contrasts of the design" in words(PAGE)
-    assert "AMD-V / VT-x x Guest tools x 1" in words(PAGE)
+    assert "All contrasts of the design" in plain_text(PAGE)
+    assert "AMD-V / VT-x x Guest tools x 1" in plain_text(PAGE)
     assert len(re.findall(r"data-chart[\s>]", text(PAGE))) == 1
 
 
@@ -140,17 +142,17 @@ def test_contrasts_sharing_native_runs_are_noted(client, load_study):
     assert "plotted at a smaller size, on the scale" in plot["note"]
 
 
-def test_design_shows_sessions(words, factorial):
+def test_design_shows_sessions(plain_text, factorial):
     factorial(doubled)
 
-    page = words(PAGE)
+    page = plain_text(PAGE)
 
     assert "8 systems; 8 combinations" in page
     assert "AMD-V / VT-x off off on on" in page
     assert "1 1 1 1 1" in page
 
 
-def test_large_design_is_summarized(words, submit, run_document, xen):
+def test_large_design_is_summarized(plain_text, submit, run_document, xen):
     sizes = itertools.product(range(1, 13), range(1, 13))
     submit(
         *(
@@ -160,14 +162,14 @@ def test_large_design_is_summarized(words, submit, run_document, xen):
         )
     )
 
-    page = words(PAGE)
+    page = plain_text(PAGE)
 
     assert "63 systems; 144 combinations" in page
     assert "Design 63 systems" in page
     assert "vCPUs" not in page.partition("144 combinations")[2]
 
 
-def test_aliased_effects_are_named(words, submit, run_document, xen):
+def test_aliased_effects_are_named(plain_text, submit, run_document, xen):
     pairs = [("full", "on"), ("paravirtual", "off"), ("paravirtual", "on")]
     documents = [run_document(50.0)]
     for (kind, amd_v), memory in itertools.product(pairs, (2**30, 2**31)):
@@ -181,34 +183,34 @@ def test_aliased_effects_are_named(words, submit, run_document, xen):
         documents.append(run_document(value, system=system))
     submit(*documents)
 
-    page = words(PAGE)
+    page = plain_text(PAGE)
 
     assert ": Type x AMD-V / VT-x (from Type, AMD-V / VT-x)." in page
 
 
-def test_repeated_runs_have_intervals(words, submit, run_document, xen):
+def test_repeated_runs_have_intervals(plain_text, submit, run_document, xen):
     for vcpus, values in ((1, (10, 11, 12)), (2, (20, 21, 22))):
         system = {**xen, "vcpus": vcpus}
         submit(*(run_document(value, system=system) for value in values))
 
-    page = words(PAGE)
+    page = plain_text(PAGE)
 
     assert "2 vCPUs: x 1.91" in page
     assert "95% CI" in page
     assert "(4 degrees of freedom)" in page
 
 
-def test_two_single_values_are_not_assessed(words, submit, run_document, xen):
+def test_two_single_values_are_not_assessed(plain_text, submit, run_document, xen):
     submit(*(run_document(10.0 * n, system={**xen, "vcpus": n}) for n in (1, 2)))
 
-    page = words(PAGE)
+    page = plain_text(PAGE)
 
     assert "One value from each of 2 systems" in page
     assert re.search("vCPUs 1 → 2 x 2.0 . not assessed", page)
 
 
-def test_equal_systems_have_no_effects(words, text, pair):
-    assert "The systems do not differ in any parameter" in words(PAGE)
+def test_equal_systems_have_no_effects(plain_text, text, pair):
+    assert "The systems do not differ in any parameter" in plain_text(PAGE)
     assert 'id="effects"' not in text(PAGE)  # no empty section
 
 
@@ -232,13 +234,13 @@ def test_other_scenarios_are_linked(text, factorial):
     assert "No significant effect" in second
 
 
-def test_single_case_can_be_chosen(text, words, factorial):
+def test_single_case_can_be_chosen(text, plain_text, factorial):
     factorial(doubled)
     factorial(steady, direction="read")
     chips = re.findall(r'href="\?([^"]*case=\d+)"', text(PAGE))
 
-    assert "Network: mean of 2 benchmarks" in words(PAGE)
-    titles = [words(f"{PAGE}?{html.unescape(each)}") for each in chips]
+    assert "Network: mean of 2 benchmarks" in plain_text(PAGE)
+    titles = [plain_text(f"{PAGE}?{html.unescape(each)}") for each in chips]
     assert "Network: Iometer: Network throughput · read" in titles[0]
     assert "Network: Iometer: Network throughput · write" in titles[1]
 
@@ -252,26 +254,26 @@ def test_single_case_can_be_chosen(text, words, factorial):
         {"case": "\0|'<b>"},
     ],
 )
-def test_invalid_query_shows_default(words, factorial, query):
+def test_invalid_query_shows_default(plain_text, factorial, query):
     factorial(doubled)
 
-    page = words(PAGE, data=query)
+    page = plain_text(PAGE, data=query)
 
     note = re.compile("Not found:.*Clear selection ")
-    assert note.sub("", page) == words(PAGE)
+    assert note.sub("", page) == plain_text(PAGE)
     assert note.search(page)
 
 
-def test_scenario_without_results_is_reported(words, factorial):
+def test_scenario_without_results_is_reported(plain_text, factorial):
     factorial(doubled)
 
-    page = words(PAGE, data={"scenario": "inter-vm"})
+    page = plain_text(PAGE, data={"scenario": "inter-vm"})
 
     assert "No results in this scenario" in page
 
 
-def test_empty_study_has_page(words, study):
-    assert "No results in this scenario" in words(PAGE)
+def test_empty_study_has_page(plain_text, study):
+    assert "No results in this scenario" in plain_text(PAGE)
 
 
 def test_private_study_is_404(client, private_study):

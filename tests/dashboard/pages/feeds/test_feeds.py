@@ -13,7 +13,7 @@ ATOM = "{http://www.w3.org/2005/Atom}"
 
 
 @pytest.fixture
-def happened(study, private_study, other_lab):
+def feed_events(study, private_study, other_lab):
     """Record events of a public study with a hostile title and of a private one."""
     study.title = "A <b>study</b> & more"
     study.save()
@@ -38,7 +38,7 @@ OPEN = "A <b>study</b> & more: Version 1 was published"
 HIDDEN = "A secret: Version 2 was published"
 
 
-def test_public_events_are_in_public_feed(client, happened):
+def test_public_events_are_in_public_feed(client, feed_events):
     for query in ("", "?lab=alpha-lab", "?study=alpha-lab/study"):
         answer = client.get(f"/feed.atom{query}")
         assert titles(answer) == [OPEN]
@@ -48,7 +48,7 @@ def test_public_events_are_in_public_feed(client, happened):
     assert client.get("/feed.atom?study=alpha-lab/missing").status_code == 404
 
 
-def test_secret_url_shows_what_user_may_see(client, person, happened):
+def test_secret_url_shows_what_user_may_see(client, person, feed_events):
     client.force_login(person)
     address = secret_address(client)
     client.logout()
@@ -63,7 +63,7 @@ def test_secret_url_shows_what_user_may_see(client, person, happened):
     assert titles(client.get(address)) == [OPEN]
 
 
-def test_secret_is_stored_as_digest_and_can_be_revoked(client, person, happened):
+def test_secret_is_stored_as_digest_and_can_be_revoked(client, person, feed_events):
     client.force_login(person)
     first = secret_address(client)
     assert first.rpartition("_")[2] not in FeedToken.objects.get().digest
@@ -75,7 +75,7 @@ def test_secret_is_stored_as_digest_and_can_be_revoked(client, person, happened)
     assert client.get(second).status_code == 404
 
 
-def test_inactive_user_reads_nothing(client, person, happened):
+def test_inactive_user_reads_nothing(client, person, feed_events):
     client.force_login(person)
     address = secret_address(client)
     get_user_model().objects.update(is_active=False)
@@ -86,7 +86,7 @@ def test_inactive_user_reads_nothing(client, person, happened):
 @pytest.mark.parametrize(
     "token", ["x", "vf_", "vf_a_b", "vf_\0_b", "vf_é_b", "_" * 999]
 )
-def test_wrong_secret_is_404(client, happened, token):
+def test_wrong_secret_is_404(client, feed_events, token):
     answer = client.get("/feed.atom", {"token": token})
 
     assert answer.status_code == 404

@@ -101,7 +101,7 @@ def test_user_names_ignore_case(guest, code):
 
 @pytest.mark.django_db(transaction=True)
 def test_concurrent_sign_ups_with_same_name_are_answered(lab, person, monkeypatch):
-    """Both forms have found the name unused before either is stored."""
+    """Both forms are validated before either of them is stored."""
     both_looked = threading.Barrier(2, timeout=20)
     save = UserCreationForm.save
     monkeypatch.setattr(

@@ -34,8 +34,8 @@ def stranger(other_lab):
 
 
 @pytest.fixture
-def things(lab, person, agent, study):
-    """Return objects of the lab for the URLs."""
+def object_ids(lab, person, agent, study):
+    """Return the IDs of objects of the lab, for URLs."""
     invitation, _ = invite_person(lab=lab, actor=person, name="Dora", role="viewer")
     token, _ = issue_token(agent=agent, can_upload=True)
     return {
@@ -88,7 +88,7 @@ def test_member_sees_studies_hosts_agents_and_members(
 
 
 @pytest.mark.parametrize("inner", INNER)
-def test_inner_pages_require_sign_in(client, things, inner):
+def test_inner_pages_require_sign_in(client, object_ids, inner):
     answer = client.get(PAGE + inner)
 
     assert answer.status_code == 302
@@ -96,10 +96,10 @@ def test_inner_pages_require_sign_in(client, things, inner):
 
 
 @pytest.mark.parametrize("address", [*INNER, *CHANGES])
-def test_inner_pages_are_404_for_other_admins(client, things, stranger, address):
+def test_inner_pages_are_404_for_other_admins(client, object_ids, stranger, address):
     client.force_login(stranger)
     ask = client.post if address in CHANGES else client.get
-    place = PAGE + address.format(**things)
+    place = PAGE + address.format(**object_ids)
 
     assert ask(place).status_code == 404
     assert ask(place.replace("alpha-lab", "no-lab")).status_code == 404
@@ -107,27 +107,27 @@ def test_inner_pages_are_404_for_other_admins(client, things, stranger, address)
 
 
 @pytest.mark.parametrize("address", FOR_KEEPERS)
-def test_tokens_and_audit_log_are_404_for_viewers(client, things, viewer, address):
+def test_tokens_and_audit_log_are_404_for_viewers(client, object_ids, viewer, address):
     client.force_login(viewer)
     ask = client.post if address in CHANGES else client.get
 
-    assert ask(PAGE + address.format(**things)).status_code == 404
+    assert ask(PAGE + address.format(**object_ids)).status_code == 404
 
 
 @pytest.mark.parametrize("address", CHANGES)
-def test_get_changes_nothing(client, things, person, address):
+def test_get_changes_nothing(client, object_ids, person, address):
     client.force_login(person)
 
-    assert client.get(PAGE + address.format(**things)).status_code == 405
+    assert client.get(PAGE + address.format(**object_ids)).status_code == 405
 
 
 @pytest.mark.parametrize("address", CHANGES)
-def test_objects_of_another_lab_are_404(client, things, stranger, address):
+def test_objects_of_another_lab_are_404(client, object_ids, stranger, address):
     """The admin of a lab names another lab's member, invitation or token."""
     client.force_login(stranger)
 
     answer = client.post(
-        f"/labs/beta-lab/{address.format(**things)}", {"role": "viewer"}
+        f"/labs/beta-lab/{address.format(**object_ids)}", {"role": "viewer"}
     )
 
     assert answer.status_code == 404
@@ -143,24 +143,24 @@ def test_list_redirects_to_only_lab(client, text, study, person, stranger):
 
 
 def test_audit_log_shows_actions(
-    client, text, things, person, submit, run_document, study
+    client, text, object_ids, person, submit, run_document, study
 ):
     flag = study.flags.create(
         lab=study.lab, rule="r", severity="impossible", message="Odd."
     )
     decide_flag(flag=flag, status="confirmed", note="A slip.", actor="carol")
     client.force_login(person)
-    client.post(f"{PAGE}tokens/{things['prefix']}/revoke/")
+    client.post(f"{PAGE}tokens/{object_ids['prefix']}/revoke/")
 
     page = text(f"{PAGE}audit-log/")
 
     assert "invited Dora (viewer)" in page
     assert "confirmed a flag: A slip." in page
-    assert f"revoked the token vl_{things['prefix']}_... (alice)" in page
+    assert f"revoked the token vl_{object_ids['prefix']}_... (alice)" in page
 
 
 def test_query_count_is_independent_of_lab_size(
-    client, things, person, lab, pair, django_assert_num_queries
+    client, object_ids, person, lab, pair, django_assert_num_queries
 ):
     Study.objects.create(lab=lab, slug="more", visibility="public")
     for number in range(4):

@@ -36,7 +36,7 @@ def path(run_document):
 
 
 def cells(page):
-    """Return each path by its ends: medium, CSS classes, value, line rate fraction."""
+    """Return ends, medium, CSS classes, value and line rate fraction of each path."""
     found = re.findall(CELL, unbroken(page))
     return [
         (html.unescape(title).split(":")[0], medium, classes, main, sub)

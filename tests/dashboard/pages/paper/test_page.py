@@ -16,7 +16,7 @@ NATIVE, SLOW = (100, 101, 99, 100.5, 99.5, 100.2), (80, 81, 79, 80.5, 79.5, 80.2
 
 
 @pytest.fixture(autouse=True)
-def no_patience(monkeypatch):
+def no_waiting(monkeypatch):
     """Do not wait for charts, because no worker runs."""
     monkeypatch.setattr(generation_progress, "MAX_GENERATION_WAIT_S", 0)
 

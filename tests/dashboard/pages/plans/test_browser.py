@@ -32,7 +32,7 @@ def site(transactional_db):
         yield address
 
 
-def filled_in(visit):
+def submit_plan(visit):
     """Sign in, and submit the form of a plan."""
     page = visit.open(f"/login/?next={NEW}")
     page.get_by_label("Name").fill("carol")
@@ -70,7 +70,7 @@ def join(plan, name):
 def test_plan_is_created_and_updates_without_reload(chromium, site, width):
     size = {"width": width, "height": 900}
     with browser_site.window(chromium, site, viewport=size) as at:
-        page = filled_in(at)
+        page = submit_plan(at)
         expect(page.locator("#plan")).to_contain_text("Agents have to join first")
         plan = Plan.objects.get()
 
@@ -90,7 +90,7 @@ def test_plan_is_created_and_updates_without_reload(chromium, site, width):
 
 def test_updates_keep_focus_and_can_be_paused(chromium, site):
     with browser_site.window(chromium, site) as at:
-        page = filled_in(at)
+        page = submit_plan(at)
         link = page.get_by_role("link", name="Download agent")
         hold = page.get_by_role("button", name="Pause updates")
         plan = Plan.objects.get()

@@ -28,8 +28,8 @@ WAITING_NOTE = 'class="note note-wait section-tight"'
 
 
 @pytest.fixture(autouse=True)
-def no_patience(monkeypatch):
-    """Do not wait, because no worker runs."""
+def no_waiting(monkeypatch):
+    """Do not wait for versions, because no worker runs."""
     monkeypatch.setattr(generation_progress, "MAX_GENERATION_WAIT_S", 0)
 
 
@@ -40,7 +40,9 @@ def settled(pair):
 
 
 @pytest.fixture
-def requested(client, person, settled, monkeypatch, django_capture_on_commit_callbacks):
+def request_publication(
+    client, person, settled, monkeypatch, django_capture_on_commit_callbacks
+):
     """Request publication; return the response and the sent tasks."""
 
     def ask(**changes):
@@ -57,10 +59,10 @@ def requested(client, person, settled, monkeypatch, django_capture_on_commit_cal
 
 
 @pytest.fixture
-def published(client, publish, requested):
+def published(client, publish, request_publication):
     """Publish the study on its page, sign out and return the version."""
     publish(Study.objects.get())
-    for hint in requested()[1]:
+    for hint in request_publication()[1]:
         queue.run_due_jobs(*hint)
     client.logout()
     return Version.objects.latest("pk")
@@ -68,7 +70,7 @@ def published(client, publish, requested):
 
 @pytest.fixture
 def dave(other_lab):
-    """A maintainer of another lab."""
+    """Return a maintainer of another lab."""
     user = get_user_model().objects.create_user("dave")
     role = Membership.Role.MAINTAINER
     Membership.objects.create(lab=other_lab, user=user, role=role)
@@ -100,8 +102,8 @@ def test_form_asks_for_publishing_permission(client, text, settled, person):
     assert not PublishingJob.objects.exists()
 
 
-def test_progress_page_leads_to_version(client, requested):
-    answer, (hint,) = requested()
+def test_progress_page_leads_to_version(client, request_publication):
+    answer, (hint,) = request_publication()
     assert hint == ("publishing", PublishingJob.objects.get().pk)
     assert answer.url == f"/publishing/{hint[1]}/"
     page = client.get(answer.url).content.decode()
@@ -119,29 +121,29 @@ def test_progress_page_leads_to_version(client, requested):
     assert shown.count('<li class="note">') == 1
 
 
-def test_pages_link_to_request_in_progress(client, text, requested):
-    answer, _sent = requested()
+def test_pages_link_to_request_in_progress(client, text, request_publication):
+    answer, _sent = request_publication()
 
     assert client.get(f"{STUDY}publish/").url == answer.url
-    assert requested()[0].url == answer.url
-    assert requested()[1] == []
+    assert request_publication()[0].url == answer.url
+    assert request_publication()[1] == []
     assert f'href="{answer.url}"' in text(STUDY)
     client.logout()
     assert "/publishing/" not in text(STUDY)
 
 
-def test_fast_worker_finishes_within_request(client, requested, monkeypatch):
+def test_fast_worker_finishes_within_request(client, request_publication, monkeypatch):
     def work(made, *fields):
         queue.run_due_jobs("publishing", made.pk)
         made.refresh_from_db()
 
     monkeypatch.setattr(views, "wait_briefly", work)
 
-    assert requested()[0].url == f"/versions/{Version.objects.get().pk}/"
+    assert request_publication()[0].url == f"/versions/{Version.objects.get().pk}/"
 
 
-def test_failure_is_shown_and_input_is_kept(client, text, requested):
-    answer, (hint,) = requested(
+def test_failure_is_shown_and_input_is_kept(client, text, request_publication):
+    answer, (hint,) = request_publication(
         publishing_permission="granted", permission_note="Ada, in May."
     )
     Study.objects.update(note="another")
@@ -155,8 +157,8 @@ def test_failure_is_shown_and_input_is_kept(client, text, requested):
     assert not Version.objects.exists()
 
 
-def test_unexpected_error_refers_to_log(text, requested, monkeypatch, caplog):
-    answer, (hint,) = requested()
+def test_unexpected_error_refers_to_log(text, request_publication, monkeypatch, caplog):
+    answer, (hint,) = request_publication()
     monkeypatch.setattr(version_and_review_files, "render_pdf", lambda *given: 1 / 0)
     queue.run_due_jobs(*hint)
 
@@ -167,11 +169,11 @@ def test_unexpected_error_refers_to_log(text, requested, monkeypatch, caplog):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_lost_database_is_not_failure(requested, monkeypatch):
+def test_lost_database_is_not_failure(request_publication, monkeypatch):
     def away(*given):
         raise OperationalError("the connection is closed")
 
-    _answer, (hint,) = requested()
+    _answer, (hint,) = request_publication()
     with monkeypatch.context() as broken:
         broken.setattr(version_and_review_files, "render_pdf", away)
         with pytest.raises(OperationalError):
@@ -183,16 +185,16 @@ def test_lost_database_is_not_failure(requested, monkeypatch):
     assert Version.objects.exists()
 
 
-def test_repeated_task_publishes_once(requested):
-    _answer, (hint,) = requested()
+def test_repeated_task_publishes_once(request_publication):
+    _answer, (hint,) = request_publication()
     queue.run_due_jobs(*hint)
     queue.run_due_jobs(*hint)
 
     assert Version.objects.count() == 1
 
 
-def test_request_without_worker_is_reported(text, requested):
-    answer, _sent = requested()
+def test_request_without_worker_is_reported(text, request_publication):
+    answer, _sent = request_publication()
     assert WAITING_NOTE not in text(answer.url)
     PublishingJob.objects.update(
         requested_at=timezone.now() - 2 * generation_progress.OVERDUE_AFTER
@@ -201,9 +203,9 @@ def test_request_without_worker_is_reported(text, requested):
     assert WAITING_NOTE in text(answer.url)
 
 
-def test_language_does_not_change_published_numbers(client, requested):
+def test_language_does_not_change_published_numbers(client, request_publication):
     client.defaults["HTTP_ACCEPT_LANGUAGE"] = "de"
-    _answer, (hint,) = requested()
+    _answer, (hint,) = request_publication()
     queue.run_due_jobs(*hint)
 
     texts = pdf_reader.texts(bytes(Version.objects.get().files.get(name="pdf").content))

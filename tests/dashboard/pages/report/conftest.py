@@ -12,7 +12,7 @@ IMPRINT = ReportImprint(datetime(2026, 11, 21, 5, 0, tzinfo=UTC), "1.0", "carol"
 
 
 @pytest.fixture
-def made():
+def report_of():
     """Return a function that creates a study's report."""
 
     def make(study):

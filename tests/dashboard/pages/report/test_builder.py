@@ -21,8 +21,8 @@ def pair(submit, run_document, xen):
     submit(run_document(52.97, **document), run_document(13.08, system=xen, **document))
 
 
-def test_report_states_basis_of_study(xen_study, made):
-    document = made(xen_study)
+def test_report_states_basis_of_study(xen_study, report_of):
+    document = report_of(xen_study)
 
     assert document.byline.startswith("Bastian Gebhardt, LMU Munich")
     assert "AMD Athlon 64 X2 4800+, 2.4 GHz" in texts(part(document, "systems"))
@@ -32,8 +32,8 @@ def test_report_states_basis_of_study(xen_study, made):
     assert "@techreport{lmu-2010-xen," in document.citation
 
 
-def test_sections_are_in_order(study, pair, made):
-    names = [each.name for each in made(study).sections]
+def test_sections_are_in_order(study, pair, report_of):
+    names = [each.name for each in report_of(study).sections]
 
     assert names == [
         *("about", "method", "systems", "profile", "findings"),
@@ -41,16 +41,16 @@ def test_sections_are_in_order(study, pair, made):
     ]
 
 
-def test_colophon_states_reader_time_and_version(study, made):
-    colophon = made(study).colophon
+def test_colophon_states_reader_time_and_version(study, report_of):
+    colophon = report_of(study).colophon
 
     assert all(fact in colophon for fact in ("2026-11-21 05:00 UTC", "1.0", "carol"))
 
 
-def test_missing_facts_are_reported(study, pair, made):
+def test_missing_facts_are_reported(study, pair, report_of):
     Host.objects.update(facts={"cpu": "Xeon", "disks": ["a", "b"], "cores": 2})
 
-    document = made(study)
+    document = report_of(study)
 
     said = texts(part(document, "systems"))
     assert said[said.index("CPU") :][:2] == ["CPU", "Xeon"]
@@ -64,36 +64,36 @@ def test_missing_facts_are_reported(study, pair, made):
     assert ("Authors", "not reported") in document.facts
 
 
-def test_matrix_has_ratio_and_value_of_each_cell(study, pair, made):
-    said = texts(part(made(study), "matrix-1"))
+def test_matrix_has_ratio_and_value_of_each_cell(study, pair, report_of):
+    said = texts(part(report_of(study), "matrix-1"))
 
     assert said[-3:] == ["52.97", "0.247", "13.08"]
 
 
-def test_common_properties_are_stated_once(study, submit, run_document, xen, made):
+def test_common_properties_are_stated_once(study, submit, run_document, xen, report_of):
     submit(run_document(13.08, system=xen))
 
-    (table,) = part(made(study), "matrix-1").tables
+    (table,) = part(report_of(study), "matrix-1").tables
 
     assert table.note.startswith("no baseline: ")
     assert [entry.subtext for line in table.rows for entry in line.cells] == [""] * 3
 
 
-def test_profile_states_basis(study, pair, made):
-    section = part(made(study), "profile")
+def test_profile_states_basis(study, pair, report_of):
+    section = part(report_of(study), "profile")
 
     assert texts(section)[-2:] == ["0.247", "1 benchmark, single run"]
     assert "no interval is given" in section.paragraphs[1]
 
 
-def test_largest_losses_state_verdicts(study, pair, made):
-    said = texts(part(made(study), "findings"))
+def test_largest_losses_state_verdicts(study, pair, report_of):
+    said = texts(part(report_of(study), "findings"))
 
     assert said[-2:] == ["0.247", "single run"]
 
 
-def test_conclusions_state_why_cells_are_not_assessed(study, pair, made):
-    section = part(made(study), "findings")
+def test_conclusions_state_why_cells_are_not_assessed(study, pair, report_of):
+    section = part(report_of(study), "findings")
 
     reasons = section.tables[0]
     (line,) = reasons.rows
@@ -103,8 +103,8 @@ def test_conclusions_state_why_cells_are_not_assessed(study, pair, made):
     ]
 
 
-def test_conclusions_state_range_of_means(xen_study, made):
-    said = part(made(xen_study), "findings").paragraphs
+def test_conclusions_state_range_of_means(xen_study, report_of):
+    said = part(report_of(xen_study), "findings").paragraphs
 
     (network,) = [text for text in said if text.startswith("Network:")]
     low, high = re.findall(r"([\d.]+) \(([^)]*)\)", network)
@@ -113,16 +113,16 @@ def test_conclusions_state_range_of_means(xen_study, made):
     assert high[1].endswith("paravirtual, Ubuntu Server 9.04, 64-bit, AMD-V / VT-x on")
 
 
-def test_losses_exclude_corun_slowdowns(xen_study, made):
-    losses = part(made(xen_study), "findings").tables[-1]
+def test_losses_exclude_corun_slowdowns(xen_study, report_of):
+    losses = part(report_of(xen_study), "findings").tables[-1]
     groups = [line.cells[0].text for line in losses.rows if line.is_heading]
 
     assert groups == ["CPU", "Memory", "Disk", "Network"]
     assert len(losses.rows) - len(groups) <= 3 * len(groups)
 
 
-def test_metrics_are_listed_with_tool_unit_and_clock(xen_study, made):
-    section = part(made(xen_study), "systems")
+def test_metrics_are_listed_with_tool_unit_and_clock(xen_study, report_of):
+    section = part(report_of(xen_study), "systems")
     (table,) = [each for each in section.tables if each.caption == "Benchmarks"]
     rows = [[entry.text for entry in line.cells] for line in table.rows]
 
@@ -131,17 +131,17 @@ def test_metrics_are_listed_with_tool_unit_and_clock(xen_study, made):
     assert linpack[3:6] == ["s", "lower is better", "a time server outside the host"]
 
 
-def test_corun_vms_are_side_by_side(xen_study, made):
-    (table,) = part(made(xen_study), "matrix-2").tables
+def test_corun_vms_are_side_by_side(xen_study, report_of):
+    (table,) = part(report_of(xen_study), "matrix-2").tables
     slots = [entry.text for entry in table.header_rows[-1].cells]
 
     assert slots == ["", *(f"VM {n}" for n in (1, 2, 3)), *ALL]
     assert {len(line.cells) for line in table.rows if not line.is_heading} == {6}
 
 
-def test_method_describes_only_existing_parts(xen_study, study, made):
-    of_study = " ".join(part(made(xen_study), "method").paragraphs)
-    of_none = " ".join(part(made(study), "method").paragraphs)
+def test_method_describes_only_existing_parts(xen_study, study, report_of):
+    of_study = " ".join(part(report_of(xen_study), "method").paragraphs)
+    of_none = " ".join(part(report_of(study), "method").paragraphs)
 
     assert "Jain's index" in of_study
     assert "Lenth" in of_study
@@ -150,20 +150,20 @@ def test_method_describes_only_existing_parts(xen_study, study, made):
     assert "more than 30 days away" in of_none
 
 
-def test_every_table_has_title(xen_study, made):
-    tables = [table for each in made(xen_study).sections for table in each.tables]
+def test_every_table_has_title(xen_study, report_of):
+    tables = [table for each in report_of(xen_study).sections for table in each.tables]
 
     assert all(table.caption for table in tables)
 
 
 def test_repeated_runs_have_interval_and_verdict(
-    study, submit, run_document, xen, made
+    study, submit, run_document, xen, report_of
 ):
     natives = [run_document(100 + at / 10) for at in range(6)]
     guests = [run_document(80 + at / 10, system=xen) for at in range(6)]
     submit(*natives, *guests)
 
-    document = made(study)
+    document = report_of(study)
 
     # The star: start times are unknown.
     assert "0.8005 ▼*" in texts(part(document, "matrix-1"))
@@ -175,32 +175,32 @@ def test_repeated_runs_have_interval_and_verdict(
     assert "tables" not in [each.name for each in document.sections]
 
 
-def test_flags_have_decisions(study, pair, made):
+def test_flags_have_decisions(study, pair, report_of):
     Run.objects.update(warnings=[{"code": "doubt", "sentence": "It is doubtful."}])
     checking.check_due_studies(timedelta(0))
     flag = Flag.objects.first()
     decide_flag(flag=flag, status="dismissed", note="It was meant so.", actor="carol")
 
-    said = texts(part(made(study), "flags"))
+    said = texts(part(report_of(study), "flags"))
 
     assert flag.message in said
     assert any(t.startswith("dismissed, carol, ") and "meant so" in t for t in said)
 
 
-def test_flagged_numbers_are_marked_everywhere(study, pair, made):
+def test_flagged_numbers_are_marked_everywhere(study, pair, report_of):
     Run.objects.update(warnings=[{"code": "doubt", "sentence": "It is doubtful."}])
     checking.check_due_studies(timedelta(0))
     Flag.objects.update(severity="impossible")
 
-    document = made(study)
+    document = report_of(study)
 
     assert "0.247 ⚑" in texts(part(document, "matrix-1"))
     losses = texts(part(document, "findings"))
     assert losses[-1] == "single run; flagged"
 
 
-def test_empty_study_has_report(study, made):
-    document = made(study)
+def test_empty_study_has_report(study, report_of):
+    document = report_of(study)
 
     assert not part(document, "flags").tables
     assert len(part(document, "flags").paragraphs) == 1
@@ -209,21 +209,21 @@ def test_empty_study_has_report(study, made):
 
 
 def test_query_count_is_constant(
-    study, pair, submit, run_document, made, django_assert_num_queries
+    study, pair, submit, run_document, report_of, django_assert_num_queries
 ):
     submit(*(run_document(system={"guest_os": f"Linux {n}"}) for n in range(5)))
     stored = Study.objects.select_related("lab").get()
 
     with django_assert_num_queries(28):
-        made(stored)
+        report_of(stored)
 
 
-def test_omitted_tables_are_referenced(study, pair, made, monkeypatch):
+def test_omitted_tables_are_referenced(study, pair, report_of, monkeypatch):
     monkeypatch.setattr(result_matrix, "MAX_REPORT_CELLS", 1)
     monkeypatch.setattr(method_and_setup, "MAX_SYSTEM_ROWS", 1)
     Host.objects.update(facts={"note": "x" * 5000})
 
-    document = made(study)
+    document = report_of(study)
 
     assert not part(document, "matrix-1").tables
     assert "2 results" in part(document, "matrix-1").paragraphs[0]
@@ -233,8 +233,8 @@ def test_omitted_tables_are_referenced(study, pair, made, monkeypatch):
     assert max(map(len, texts(systems_part))) <= 1001
 
 
-def test_empty_study_has_no_empty_table(study, made):
-    sections = {part.name: part for part in made(study).sections}
+def test_empty_study_has_no_empty_table(study, report_of):
+    sections = {part.name: part for part in report_of(study).sections}
 
     assert "measurements" in sections["systems"].paragraphs[0]
     assert not sections["systems"].tables

@@ -22,8 +22,8 @@ def several(submit, run_document, xen):
     )
 
 
-def test_charts_have_number_and_source_table(xen_study, made):
-    document = made(xen_study)
+def test_charts_have_number_and_source_table(xen_study, report_of):
+    document = report_of(xen_study)
     charts = [chart for each in document.sections for chart in each.figures]
     tables = [table for each in document.sections for table in each.tables]
 
@@ -35,8 +35,8 @@ def test_charts_have_number_and_source_table(xen_study, made):
     assert profile.source == f"Data: Table {table.number}."
 
 
-def test_single_runs_are_drawn_as_values(xen_study, made):
-    document = made(xen_study)
+def test_single_runs_are_drawn_as_values(xen_study, report_of):
+    document = report_of(xen_study)
 
     assert "no interval" in part(document, "profile").figures[0].caption
     assert (
@@ -46,15 +46,15 @@ def test_single_runs_are_drawn_as_values(xen_study, made):
     assert "95 %" not in part(document, "matrix-1").figures[0].caption
 
 
-def test_repeated_runs_are_drawn_with_intervals(study, several, made):
-    (chart,) = part(made(study), "matrix-1").figures
+def test_repeated_runs_are_drawn_with_intervals(study, several, report_of):
+    (chart,) = part(report_of(study), "matrix-1").figures
 
     assert "its 95% confidence interval" in chart.caption
     assert "value without an interval" not in chart.caption
 
 
-def test_coruns_and_factor_effects_are_drawn(xen_study, made):
-    document = made(xen_study)
+def test_coruns_and_factor_effects_are_drawn(xen_study, report_of):
+    document = report_of(xen_study)
 
     captions = [chart.caption for chart in part(document, "co-runs").figures]
     assert any("All VMs together" in caption for caption in captions)
@@ -63,27 +63,27 @@ def test_coruns_and_factor_effects_are_drawn(xen_study, made):
     assert "energy" not in [each.name for each in document.sections]
 
 
-def test_no_chart_without_numbers(study, submit, run_document, made):
+def test_no_chart_without_numbers(study, submit, run_document, report_of):
     submit(run_document())
 
-    assert [chart for each in made(study).sections for chart in each.figures] == []
+    assert [chart for each in report_of(study).sections for chart in each.figures] == []
 
 
-def test_charts_are_typeset_with_captions(xen_study, made):
-    shown = reading_paper.texts(render_pdf(made(xen_study), IMPRINT.created_at))
+def test_charts_are_typeset_with_captions(xen_study, report_of):
+    shown = reading_paper.texts(render_pdf(report_of(xen_study), IMPRINT.created_at))
 
     assert "Figure 1. " in shown
     assert any("Overhead profile: the geometric mean" in text for text in shown)
 
 
-def test_hostile_names_are_escaped(study, submit, run_document, xen, made):
+def test_hostile_names_are_escaped(study, submit, run_document, xen, report_of):
     name = "</text><script>alert(1)</script>\x01&"
     submit(
         run_document(),
         run_document(9.0, system={**xen, "hypervisor": name.replace("\x01", "")}),
     )
 
-    for section in made(Study.objects.get()).sections:
+    for section in report_of(Study.objects.get()).sections:
         for chart in section.figures:
             for drawn in (
                 render_chart_file(chart.chart),

@@ -15,14 +15,14 @@ WAITING_NOTE = 'class="note note-wait section-tight"'
 
 
 @pytest.fixture(autouse=True)
-def no_patience(monkeypatch):
-    """Do not wait, because no worker runs."""
+def no_waiting(monkeypatch):
+    """Do not wait for reports, because no worker runs."""
     monkeypatch.setattr(generation_progress, "MAX_GENERATION_WAIT_S", 0)
 
 
 @pytest.fixture
-def asked(client, monkeypatch, django_capture_on_commit_callbacks):
-    """Request a report; return the response and the queued IDs."""
+def request_report(client, monkeypatch, django_capture_on_commit_callbacks):
+    """Return a function that requests a report: it returns response and queued IDs."""
 
     def ask(address=f"{STUDY}report.pdf"):
         sent = []
@@ -35,11 +35,11 @@ def asked(client, monkeypatch, django_capture_on_commit_callbacks):
 
 
 @pytest.fixture
-def file_of(client, asked):
+def file_of(client, request_report):
     """Request a report, create it like the task, and return the file."""
 
     def get(address=f"{STUDY}report.pdf"):
-        for report_id in asked(address)[1]:
+        for report_id in request_report(address)[1]:
             queue.run_due_jobs("report", report_id)
         return client.get(address)
 
@@ -81,9 +81,9 @@ def test_report_is_cached_and_never_outdated(
     assert "Another thesis" in after
 
 
-def test_pdf_is_created_and_stored(client, pair, file_of, asked):
+def test_pdf_is_created_and_stored(client, pair, file_of, request_report):
     answer = file_of()
-    again, sent = asked()
+    again, sent = request_report()
 
     assert answer["Content-Type"] == "application/pdf"
     assert answer["Content-Disposition"] == 'inline; filename="study.pdf"'
@@ -92,8 +92,8 @@ def test_pdf_is_created_and_stored(client, pair, file_of, asked):
     assert sent == []
 
 
-def test_progress_updates_without_reload(client, pair, asked):
-    answer, (report_id,) = asked()
+def test_progress_updates_without_reload(client, pair, request_report):
+    answer, (report_id,) = request_report()
     assert answer.url == f"/reports/{report_id}/"
     waiting = client.get(answer.url).content.decode()
     assert 'hx-trigger="every 500ms"' in waiting
@@ -108,8 +108,8 @@ def test_progress_updates_without_reload(client, pair, asked):
     assert client.get(f"/reports/{report_id}.pdf").content.startswith(b"%PDF")
 
 
-def test_request_without_worker_is_reported(client, pair, asked):
-    answer, _sent = asked()
+def test_request_without_worker_is_reported(client, pair, request_report):
+    answer, _sent = request_report()
     assert WAITING_NOTE not in client.get(answer.url).content.decode()
     Report.objects.update(
         requested_at=timezone.now() - 2 * generation_progress.OVERDUE_AFTER
@@ -118,8 +118,10 @@ def test_request_without_worker_is_reported(client, pair, asked):
     assert WAITING_NOTE in client.get(answer.url).content.decode()
 
 
-def test_failed_report_can_be_requested_again(client, pair, asked, monkeypatch):
-    answer, (report_id,) = asked()
+def test_failed_report_can_be_requested_again(
+    client, pair, request_report, monkeypatch
+):
+    answer, (report_id,) = request_report()
     with monkeypatch.context() as broken:
         broken.setattr(builder, "render_pdf", lambda *given: 1 / 0)
         queue.run_due_jobs("report", report_id)
@@ -127,12 +129,12 @@ def test_failed_report_can_be_requested_again(client, pair, asked, monkeypatch):
     page = client.get(answer.url).content.decode()
     assert page.count('class="note note-bad section-tight"') == 1
     assert f'href="{STUDY}report.pdf"' in page
-    assert asked()[1] == [report_id]
+    assert request_report()[1] == [report_id]
 
 
-def test_report_of_another_reader_is_404(client, pair, asked, person):
+def test_report_of_another_reader_is_404(client, pair, request_report, person):
     client.force_login(person)
-    answer, _sent = asked()
+    answer, _sent = request_report()
     assert client.get(answer.url).status_code == 200
     client.logout()
 
@@ -140,15 +142,15 @@ def test_report_of_another_reader_is_404(client, pair, asked, person):
     assert client.get(answer.url[:-1] + ".pdf").status_code == 404
 
 
-def test_sign_in_keeps_access_to_requested_report(client, pair, asked, person):
-    answer, _sent = asked()
+def test_sign_in_keeps_access_to_requested_report(client, pair, request_report, person):
+    answer, _sent = request_report()
     client.force_login(person)
 
     assert client.get(answer.url).status_code == 200
 
 
-def test_report_of_hidden_study_is_404(client, pair, asked):
-    _answer, (report_id,) = asked()
+def test_report_of_hidden_study_is_404(client, pair, request_report):
+    _answer, (report_id,) = request_report()
     queue.run_due_jobs("report", report_id)
     Study.objects.update(visibility="private")
 

@@ -20,7 +20,7 @@ SYSTEM = (
 )
 
 
-def test_xen_study_tables_have_every_printed_number(xen_study, made):
+def test_xen_study_tables_have_every_printed_number(xen_study, report_of):
     printed = Counter(
         (f"{row.document}: {row.table}", float(row.value))
         for row in read_rows("lmu-2010-xen")
@@ -28,7 +28,7 @@ def test_xen_study_tables_have_every_printed_number(xen_study, made):
 
     found = Counter(
         (table.caption, float(number))
-        for table in part(made(xen_study), "tables").tables
+        for table in part(report_of(xen_study), "tables").tables
         for line in table.rows
         for entry in line.cells[1:]
         for number in entry.text.split(", ")
@@ -39,9 +39,9 @@ def test_xen_study_tables_have_every_printed_number(xen_study, made):
     assert found == printed
 
 
-def test_pdf_has_printed_tables_of_study(xen_study, made):
-    """Title, unit, then the numbers: rows and columns in the order of the study."""
-    shown = pdf_reader.texts(render_pdf(made(xen_study), IMPRINT.created_at))
+def test_pdf_has_printed_tables_of_study(xen_study, report_of):
+    """Each table has its title and unit, then its numbers in the order of the study."""
+    shown = pdf_reader.texts(render_pdf(report_of(xen_study), IMPRINT.created_at))
     ends = [*(at for at, text in enumerate(shown) if text.startswith("Table ")), None]
     tables = {
         shown[start].partition(". ")[2]: shown[start + 1 : end]

@@ -163,7 +163,7 @@ def test_names_are_typeset_everywhere(name):
 
 
 def test_markup_in_name_has_no_effect():
-    """As markup, it would make five pages and read a file."""
+    """If the name were markup, it would add pages and read a file."""
     name = '#pagebreak() #pagebreak() #pagebreak() #read("report.typ") = Heading'
 
     file = render_pdf(replace(PLAIN, title=name, byline=name), IMPRINT.created_at)
@@ -183,11 +183,11 @@ def test_empty_and_long_tables_are_typeset():
     assert len(pdf_reader.pages(file)) > 2
 
 
-def test_report_of_study_is_typeset(study, submit, run_document, xen, made):
+def test_report_of_study_is_typeset(study, submit, run_document, xen, report_of):
     submit(run_document(document="D", table="T"), run_document(9.0, system=xen))
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        file = render_pdf(made(Study.objects.get()), IMPRINT.created_at)
+        file = render_pdf(report_of(Study.objects.get()), IMPRINT.created_at)
 
     assert len(re.findall(rb"/Type\s*/Page\b", file)) >= 2

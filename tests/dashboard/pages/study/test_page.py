@@ -180,7 +180,7 @@ def test_members_see_failures_and_editors_retry(
     assert "secret &lt;b&gt;sibling" in known
     assert "flags and verdicts of this study are out of date" in known
     assert "The job was set aside" in known
-    # Nobody waits for it, so the page does not poll.
+    # No user waits for the result, so the page does not poll.
     assert "data-unfinished" not in known
 
     assert f'action="{PAGE}retry/"' in known

@@ -34,7 +34,7 @@ def blocks(run_document):
 
 @pytest.fixture
 def swept(submit, blocks, xen):
-    """Submit Xen runs that keep up to 32 KiB and drop to 0.4 at 4 MiB."""
+    """Submit runs with a ratio of 1 up to 32 KiB that falls to 0.4 at 4 MiB."""
     submit(*blocks([10, 40, 80, 100]), *blocks([10, 40, 56, 40], system=xen))
 
 

@@ -53,7 +53,7 @@ def site(transactional_db):
         yield address
 
 
-def opened(visit):
+def open_upload_page(visit):
     """Sign in and open the page."""
     page = visit.open("/login/?next=/upload/")
     sign_in(page)
@@ -71,7 +71,7 @@ def sign_in(page):
 def test_files_chosen_before_scripts_load_are_previewed(site, chromium):
     held = []
     with browser_site.window(chromium, site) as visit:
-        page = opened(visit)
+        page = open_upload_page(visit)
         page.route("**/file-picker*.js", lambda route: held.append(route))
         page.goto(f"{site}/upload/", wait_until="commit")
         page.locator("#upload-file").set_input_files(HDPARM)
@@ -101,7 +101,7 @@ def entry(page, name):
 
 def test_dropped_files_are_previewed_corrected_and_stored(chromium, site):
     with browser_site.window(chromium, site) as visit:
-        page = opened(visit)
+        page = open_upload_page(visit)
         files = {"disk.txt": HDPARM, "matrix.txt": COMMA, HOSTILE: COMMA}
         drop(page, **{n: f.read_bytes() for n, f in files.items()}, **{"r.zip": room()})
         expect(page.locator("[data-status]")).to_have_text(
@@ -144,7 +144,7 @@ def test_dropped_files_are_previewed_corrected_and_stored(chromium, site):
 
 def test_lost_response_is_retried_without_duplicates(chromium, site):
     with browser_site.window(chromium, site) as visit:
-        page = opened(visit)
+        page = open_upload_page(visit)
         drop(page, **{"disk.txt": HDPARM.read_bytes()})
         expect(entry(page, "disk.txt")).to_be_visible()
         page.get_by_label("System", exact=True).select_option(index=1)
@@ -166,7 +166,7 @@ def test_lost_response_is_retried_without_duplicates(chromium, site):
 
 def test_interrupted_preview_is_retried(chromium, site):
     with browser_site.window(chromium, site) as visit:
-        page = opened(visit)
+        page = open_upload_page(visit)
         page.route("**/upload/**", lambda route: route.abort())
         drop(page, **{"disk.txt": HDPARM.read_bytes()})
         waiting = page.locator("[data-pending]")
@@ -184,7 +184,7 @@ def test_interrupted_preview_is_retried(chromium, site):
 
 def test_upload_continues_after_new_sign_in(chromium, site):
     with browser_site.window(chromium, site) as visit:
-        page = opened(visit)
+        page = open_upload_page(visit)
         drop(page, **{"disk.txt": HDPARM.read_bytes()})
         expect(entry(page, "disk.txt")).to_be_visible()
         page.get_by_label("System", exact=True).select_option(index=1)
@@ -207,7 +207,7 @@ def test_upload_continues_after_new_sign_in(chromium, site):
 
 def test_adding_system_keeps_files(chromium, site):
     with browser_site.window(chromium, site) as visit:
-        page = opened(visit)
+        page = open_upload_page(visit)
         drop(page, **{"disk.txt": HDPARM.read_bytes()})
         page.get_by_text("Add a system…").click()
         page.get_by_label("Hypervisor").fill("KVM")
@@ -224,7 +224,7 @@ def test_page_fits_phone_and_works_by_keyboard(chromium, site):
     with browser_site.window(
         chromium, site, viewport={"width": 360, "height": 740}
     ) as v:
-        page = opened(v)
+        page = open_upload_page(v)
         page.locator("#upload-file").set_input_files([HDPARM, COMMA])
         expect(page.locator("[data-status]")).to_contain_text("Checked 2 of 2")
 
@@ -238,7 +238,7 @@ def test_page_fits_phone_and_works_by_keyboard(chromium, site):
 
 def test_works_without_scripts(chromium, site):
     with browser_site.window(chromium, site, java_script_enabled=False) as visit:
-        page = opened(visit)
+        page = open_upload_page(visit)
         page.locator("#upload-file").set_input_files([HDPARM, COMMA])
         page.get_by_label("Decimal separator").select_option("de_DE")
         page.get_by_role("button", name="Preview").click()
@@ -255,7 +255,7 @@ def test_works_without_scripts(chromium, site):
 
 def test_parameters_are_shown_below_metric(chromium, site):
     with browser_site.window(chromium, site) as visit:
-        page = opened(visit)
+        page = open_upload_page(visit)
         page.locator("#upload-file").set_input_files(DATA / "hpcc/appended-1.4.txt")
         row = page.locator(".upload-samples tbody tr").first
 

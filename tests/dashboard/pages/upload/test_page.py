@@ -54,7 +54,7 @@ def upload(data, name="out.txt"):
     return SimpleUploadedFile(name, content)
 
 
-def words(answer):
+def plain_text(answer):
     """Return the page's text on one line."""
     text = re.sub(r"<[^>]+>", " ", answer.content.decode())
     return " ".join(unescape(text).split())
@@ -102,7 +102,7 @@ def test_viewer_cannot_upload(client, lab, place, address):
     answer = send(client, upload(HDPARM), do="store", address=address, **place)
 
     assert answer.status_code == 403
-    assert "You are a viewer of Alpha lab" in words(answer)
+    assert "You are a viewer of Alpha lab" in plain_text(answer)
     assert not Run.objects.exists()
     assert System.objects.count() == 1
 
@@ -113,7 +113,7 @@ def test_user_without_lab_is_informed(client, db):
     answer = client.get(PAGE)
 
     assert answer.status_code == 403
-    assert "does not belong to a lab yet" in words(answer)
+    assert "does not belong to a lab yet" in plain_text(answer)
 
 
 @pytest.mark.parametrize("role", ["maintainer", "admin"])
@@ -161,7 +161,7 @@ def test_user_of_several_labs_chooses_one(member, person, other_lab, study):
     other_lab.studies.create(slug="foreign", title="Their study")
     Membership.objects.create(lab=other_lab, user=person, role="viewer")
 
-    assert "A study" in words(member.get(PAGE))
+    assert "A study" in plain_text(member.get(PAGE))
     theirs = member.get(PAGE, {"lab": "beta-lab"})
     assert theirs.status_code == 403
     assert '<a href="?lab=alpha-lab">' in theirs.content.decode()
@@ -190,7 +190,7 @@ def test_only_uploaders_see_link(client, study, lab, person):
 
 
 def test_preview_shows_every_result_with_values(member):
-    text = words(send(member, upload(HDPARM, "hdparm.txt")))
+    text = plain_text(send(member, upload(HDPARM, "hdparm.txt")))
 
     assert "hdparm.txt" in text
     assert "3 results · 5 values" in text
@@ -200,14 +200,14 @@ def test_preview_shows_every_result_with_values(member):
 
 
 def test_version_and_warnings_are_shown(member):
-    text = words(send(member, upload(DATA / "hpcc/appended-1.4.txt")))
+    text = plain_text(send(member, upload(DATA / "hpcc/appended-1.4.txt")))
 
     assert text.count("HPC Challenge 1.4.1") == 2
     assert "Warning MPIRandomAccess_Errors is 117." in text
 
 
 def test_unparsed_line_is_quoted(member):
-    text = words(send(member, upload(COMMA)))
+    text = plain_text(send(member, upload(COMMA)))
 
     assert "not recognized" in text
     assert "Line 1 Berechnungszeit: 199,412706 s" in text
@@ -216,11 +216,11 @@ def test_unparsed_line_is_quoted(member):
 
 @pytest.mark.parametrize("said", [{"locale": "de_DE"}, {"locale-0": "de_DE"}])
 def test_choosing_decimal_separator_parses_file(member, said):
-    assert "199.412706 s" in words(send(member, upload(COMMA), **said))
+    assert "199.412706 s" in plain_text(send(member, upload(COMMA), **said))
 
 
 def test_wrong_tool_is_reported(member):
-    text = words(send(member, upload(HDPARM), **{"tool-0": "fio"}))
+    text = plain_text(send(member, upload(HDPARM), **{"tool-0": "fio"}))
 
     assert "not recognized" in text
     assert "hdparm, not of fio" in text
@@ -231,23 +231,23 @@ def test_invalid_hints_have_message(member, said):
     answer = send(member, upload(HDPARM), **said)
 
     assert answer.status_code == 200
-    assert "No tool" in words(answer) or "is unknown" in words(answer)
+    assert "No tool" in plain_text(answer) or "is unknown" in plain_text(answer)
 
 
 def test_removed_prefix_is_reported(member):
     marked = b"".join(b"[pod/bench-0/run] " + line for line in HDPARM.splitlines(True))
 
-    page = words(send(member, upload(marked)))
+    page = plain_text(send(member, upload(marked)))
 
     assert "removed from the start of each line: [pod/bench-0/run]" in page
-    assert "removed from" not in words(send(member, upload(HDPARM)))
+    assert "removed from" not in plain_text(send(member, upload(HDPARM)))
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "utf-16-le"])
 def test_other_encodings_are_decoded(member, encoding):
     data = HDPARM.decode().replace("\n", "\r\n").encode(encoding)
 
-    assert "5 values" in words(send(member, upload(data)))
+    assert "5 values" in plain_text(send(member, upload(data)))
 
 
 @pytest.mark.parametrize("data", [b"", b"\0\1\2\3" * 90, b"\xff\xfe\0", b"\x89PNG\r\n"])
@@ -255,7 +255,7 @@ def test_unrecognized_file_is_not_parsed(member, data):
     answer = send(member, upload(data))
 
     assert answer.status_code == 200
-    assert "not recognized" in words(answer)
+    assert "not recognized" in plain_text(answer)
 
 
 def test_many_samples_are_folded_and_counted(member, monkeypatch):
@@ -291,7 +291,7 @@ def test_slow_zip_is_previewed_in_several_requests(member, monkeypatch):
 
 
 def test_common_parameters_are_shown_once(member):
-    text = words(send(member, upload(DATA / "iometer/2006-disk.txt")))
+    text = plain_text(send(member, upload(DATA / "iometer/2006-disk.txt")))
 
     assert text.count("queue_depth") == 2  # one for each of its two results
 
@@ -299,7 +299,7 @@ def test_common_parameters_are_shown_once(member):
 def test_zip_is_previewed_by_file(member):
     room = in_zip(disk=HDPARM, matrix=COMMA.read_bytes(), note=b"hello")
 
-    text = words(send(member, room))
+    text = plain_text(send(member, room))
 
     assert "room.zip/disk.txt" in text
     assert "5 values" in text
@@ -310,7 +310,7 @@ def test_zip_is_previewed_by_file(member):
 def test_single_file_of_zip_can_be_previewed(member):
     room = in_zip(disk=HDPARM, matrix=COMMA.read_bytes())
 
-    text = words(send(member, room, include="1", **{"locale-1": "de_DE"}))
+    text = plain_text(send(member, room, include="1", **{"locale-1": "de_DE"}))
 
     assert "disk.txt" not in text
     assert "199.412706" in text
@@ -322,7 +322,7 @@ def test_large_file_is_rejected(member, settings):
     answer = send(member, upload(b"x" * 101))
 
     assert answer.status_code == 413
-    assert "A file can have at most 9.53674e-05 MiB" in words(answer)
+    assert "A file can have at most 9.53674e-05 MiB" in plain_text(answer)
 
 
 @pytest.mark.parametrize("headers", [SCRIPT, {}])
@@ -335,7 +335,7 @@ def test_large_request_is_rejected_before_reading(member, monkeypatch, headers):
     answer = send(member, upload(HDPARM), headers=headers)
 
     assert answer.status_code == 413
-    assert "The upload is too large" in words(answer)
+    assert "The upload is too large" in plain_text(answer)
 
 
 @pytest.mark.parametrize("length", ["9" * 19, "9" * 5000])
@@ -356,7 +356,7 @@ def test_too_many_files_are_rejected(member, settings):
     answer = send(member, *(upload(b"x") for _ in range(3)), headers={})
 
     assert answer.status_code == 413
-    assert "2 files" in words(answer)
+    assert "2 files" in plain_text(answer)
 
 
 @pytest.mark.parametrize("do", ["preview", "store"])
@@ -394,12 +394,12 @@ def test_file_is_stored_as_previewed(member, person, place, study):
 
 def test_same_file_for_same_target_is_stored_once(member, place, lab, host):
     first, again = (
-        words(send(member, upload(HDPARM), do="store", **place)) for _ in range(2)
+        plain_text(send(member, upload(HDPARM), do="store", **place)) for _ in range(2)
     )
     other, _ = systems.register_system(
         lab=lab, description={"host": host.slug, "hypervisor": "Xen"}
     )
-    third = words(
+    third = plain_text(
         send(member, upload(HDPARM), do="store", **{**place, "system": other.pk})
     )
 
@@ -445,7 +445,7 @@ def test_invalid_target_stores_nothing(member, place, said, sentence, headers):
     )
 
     assert answer.status_code == 422
-    assert sentence in words(answer)
+    assert sentence in plain_text(answer)
     assert not Run.objects.exists()
 
 
@@ -464,7 +464,7 @@ def test_binary_file_is_skipped(member, place):
     answer = send(member, room, do="store", **place)
 
     assert answer.status_code == 200
-    assert "Not stored" in words(answer)
+    assert "Not stored" in plain_text(answer)
     assert Run.objects.get().note == "room.zip/disk.txt"
 
 
@@ -483,7 +483,7 @@ def test_works_without_scripts(member, place):
     files = upload(HDPARM, "direct-and-old.txt"), upload(COMMA, COMMA.name)
     shown = send(member, *files, headers={}, **place)
 
-    text = words(shown)
+    text = plain_text(shown)
     assert "direct-and-old.txt" in text
     assert "german-comma.txt" in text
     assert "Nothing is stored yet." in text
@@ -491,7 +491,7 @@ def test_works_without_scripts(member, place):
     assert re.search(chosen, shown.content.decode())
     assert not Run.objects.exists()
     stored = send(member, upload(HDPARM), do="store", headers={}, **place)
-    assert f"Stored run {Run.objects.get().pk}" in words(stored)
+    assert f"Stored run {Run.objects.get().pk}" in plain_text(stored)
 
 
 # The form
@@ -514,7 +514,7 @@ def test_form_offers_studies_and_systems_of_lab(
 
 
 def test_empty_lab_has_instructions(member):
-    text = words(member.get(PAGE))
+    text = plain_text(member.get(PAGE))
 
     assert "This lab has no studies yet" in text
     assert "Machine name" in text
@@ -570,7 +570,7 @@ def test_machine_without_usable_name_is_rejected(member, lab, host, form, senten
     answer = member.post(NEW_SYSTEM, form | {"hypervisor": "KVM"}, headers=SCRIPT)
 
     assert 400 <= answer.status_code < 500
-    assert sentence in words(answer)
+    assert sentence in plain_text(answer)
     assert (lab.hosts.count(), System.objects.count()) == (1, 0)
 
 
@@ -602,8 +602,8 @@ def test_invalid_system_is_rejected(member, host, said, sentence):
     page = member.post(NEW_SYSTEM, form, follow=True)
 
     assert part.status_code == 422
-    assert sentence in words(part)
-    assert sentence in words(page)
+    assert sentence in plain_text(part)
+    assert sentence in plain_text(page)
     assert not System.objects.exists()
 
 
@@ -641,7 +641,7 @@ def test_rate_limit_has_retry_after(member, lab, settings, headers, valkey):
     answer = send(member, upload(HDPARM), headers=headers)
 
     assert answer.status_code == 429
-    assert "1 previewed files per minute" in words(answer)
+    assert "1 previewed files per minute" in plain_text(answer)
     assert 0 < int(answer["Retry-After"]) <= 60
 
 
