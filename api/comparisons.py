@@ -509,7 +509,7 @@ class ComparisonsView(ApiView):
 
 @dataclass(frozen=True)
 class StudyAssessments:
-    """What is needed to compare and assess the results of one study.
+    """Data for comparing and assessing the results of one study.
 
     ``reference`` is None if they are compared with their native baselines.
     """

@@ -41,7 +41,7 @@ class ServerTime(NamedTuple):
 
 
 class ClientState:
-    """What the server knows about one client; it answers its requests."""
+    """State of one client; answers its requests to the time server."""
 
     def __init__(self, clocks: Clocks) -> None:
         self.clocks = clocks
