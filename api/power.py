@@ -103,7 +103,7 @@ def _problem(sample: Any, before_us: int) -> str:
     if not before_us < moment_us < MAX_TIME_US:
         return "its time is not later than that of the previous sample."
     if not all(map(_is_amount, amounts)):
-        return "watts and joules must be finite numbers from 0 to 1e15."
+        return "watts and joules must be numbers of at least 0 and below 1e15."
     return ""
 
 

@@ -192,7 +192,7 @@ def test_several_errors_are_reported_at_once():
         "name": ["Send text, not a number."],
         "samples[0].value": ["Send a JSON number, not text."],
         "samples[1].value": ["This is missing. Send it."],
-        "count": ["Send at least 1."],
+        "count": ["Send a number of at least 1."],
     }
     assert error_summary(found, "The request") == (
         "The request has 4 problems. The first is name: Send text, not a number."
