@@ -21,21 +21,21 @@ from benchmarks.plausibility.study_facts import (
 from benchmarks.sentences import Sentence
 
 DATA_FACTORS: Final[Mapping[str, float]] = {
-    Sentence("8 (bits and bytes)"): 8,
+    Sentence("8, as between bits and bytes"): 8,
     "10": 10,
     "100": 100,
     "1000": 1000,
     "1024": 1024,
-    Sentence("8000 (kbit and MB)"): 8000,
+    Sentence("8000, as between kbit and MB"): 8000,
     "10^6": 1e6,
     "1024^2": 1024**2,
 }
 TIME_FACTORS: Final[Mapping[str, float]] = {
     "10": 10,
-    Sentence("60 (seconds and minutes)"): 60,
+    Sentence("60, as between seconds and minutes"): 60,
     "100": 100,
     "1000": 1000,
-    Sentence("3600 (seconds and hours)"): 3600,
+    Sentence("3600, as between seconds and hours"): 3600,
     "10^6": 1e6,
     "10^9": 1e9,
 }
@@ -282,8 +282,8 @@ def find_unit_errors_in_runs(
             continue
         yield cell_finding(
             Sentence(
-                "Run {run} of {name} is {value:g} {unit}, but its other runs are "
-                "about {others:g}: a factor near {factor}.",
+                "Run {run} of {name} is {value:g} {unit}, but the median of the runs "
+                "is {others:g} {unit}. The factor between them is near {factor}.",
                 run=run + 1,
                 name=cell.description,
                 value=cell.run_means[run],

@@ -1,4 +1,4 @@
-"""Relations that the numbers of one run must fulfill, by tool."""
+"""Rules about relations that the numbers of one run must fulfill."""
 
 import math
 import re
@@ -21,7 +21,7 @@ from benchmarks.plausibility.study_facts import (
 from benchmarks.sentences import Sentence, Template, pluralized, template
 
 TOLERANCE: Final = 0.02
-"""Tools round and read the clock twice."""
+"""Relative. Tools round, and read the clock twice."""
 SYSBENCH_PERCENTILES: Final = math.exp(math.log(1e8) / 1023 / 2) - 1
 """sysbench 1.0 counts latencies in 1024 buckets, evenly spaced on a log scale from
 0.001 to 100,000 ms, and prints the center of a bucket (src/sb_histogram.c: ``floor(...
@@ -30,16 +30,16 @@ bucket: 0.9 %.
 """
 MISMATCH_SENTENCES: Final[Mapping[str, Template]] = {
     "=": template(
-        "{name} reports {metric} = {stated:g}, but {formula} gives {computed:g} (in "
-        "base units)."
+        "{name} reports {metric} = {stated:g}, but {formula} = {computed:g} (in base "
+        "units such as B, s and W)."
     ),
     "<=": template(
-        "{name} reports {metric} = {stated:g}, but {formula} allows at most "
-        "{computed:g} (in base units)."
+        "{name} reports {metric} = {stated:g}, which is more than {formula} = "
+        "{computed:g} (in base units such as B, s and W)."
     ),
     ">=": template(
-        "{name} reports {metric} = {stated:g}, but {formula} requires at least "
-        "{computed:g} (in base units)."
+        "{name} reports {metric} = {stated:g}, which is less than {formula} = "
+        "{computed:g} (in base units such as B, s and W)."
     ),
 }
 # Bounded: parameters may hold any text.
@@ -49,7 +49,12 @@ _WHOLE: Final = re.compile(r"[1-9]\d{0,8}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class IdentityMismatch:
-    """A number that contradicts others; ``relation`` is ``=``, ``<=`` or ``>=``."""
+    """A printed number that contradicts the number computed from others.
+
+    ``stated`` is the value of the first of ``metrics``, ``computed`` the value of the
+    formula ``quantity``. The required ``relation`` of stated to computed is ``=``,
+    ``<=`` or ``>=``.
+    """
 
     quantity: str
     stated: float
@@ -62,7 +67,7 @@ Identity = Callable[[ParameterReadings], Iterator[IdentityMismatch]]
 
 
 def rate_identity(rate: str, amount: str, time: str) -> Identity:
-    """``rate = amount / time``."""
+    """Return a check of ``rate = amount / time``."""
 
     def identity(run: ParameterReadings) -> Iterator[IdentityMismatch]:
         used = (rate, amount, time)
@@ -79,7 +84,10 @@ def _differs(stated: float, computed: float, tolerance: float) -> bool:
 
 
 def block_identity(rate: str, operations: str, *keys: str) -> Identity:
-    """``rate = operations per second x block size``."""
+    """Return a check of ``rate = operations per second x block size``.
+
+    ``keys`` are names of the parameter that may hold the block size.
+    """
 
     def identity(run: ParameterReadings) -> Iterator[IdentityMismatch]:
         size = next((_bytes(run.parameters[k]) for k in keys if k in run.parameters), 0)
@@ -94,7 +102,7 @@ def block_identity(rate: str, operations: str, *keys: str) -> Identity:
 
 
 def size_identity(rate: str, time: str) -> Identity:
-    """``rate = size / time``, with a size in whole units."""
+    """Return a check of ``rate = size / time``, with a size in whole MiB."""
 
     def identity(run: ParameterReadings) -> Iterator[IdentityMismatch]:
         size = _bytes(run.parameters.get("size", ""))
@@ -109,6 +117,7 @@ def size_identity(rate: str, time: str) -> Identity:
 
 
 def _bytes(text: str) -> float:
+    """Return a size such as "4 KiB" in bytes, or 0."""
     match = _SIZE.fullmatch(text.strip())
     is_known = match and units.find_unit(match[2])
     return units.convert(float(match[1]), match[2], "B") if match and is_known else 0.0
@@ -119,7 +128,7 @@ def _whole(text: str) -> int:
 
 
 def bound_identity(smaller: str, larger: str, slack: float = 0.0) -> Identity:
-    """``smaller <= larger`` with a relative slack."""
+    """Return a check of ``smaller <= larger`` with a relative slack."""
 
     def identity(run: ParameterReadings) -> Iterator[IdentityMismatch]:
         if run.has(smaller, larger) and run[smaller] > run[larger] * (1 + slack + 1e-6):
@@ -127,17 +136,17 @@ def bound_identity(smaller: str, larger: str, slack: float = 0.0) -> Identity:
             if slack:  # numbers rounded alike keep their order
                 rounding += run.rounding(smaller) * run[smaller]
             if run[smaller] > run[larger] * (1 + slack) + rounding:
-                what, used = (
-                    Sentence("the limit {most}", most=larger),
-                    (smaller, larger),
-                )
-                yield IdentityMismatch(what, run[smaller], run[larger], used, "<=")
+                used = (smaller, larger)
+                yield IdentityMismatch(larger, run[smaller], run[larger], used, "<=")
 
     return identity
 
 
 def linpack_identity(run: ParameterReadings) -> Iterator[IdentityMismatch]:
-    """Check ``(2/3 n^3 + 2 n^2) / time``, the operations of one dense solution."""
+    """Check ``performance = (2/3 n^3 + 2 n^2) / time``.
+
+    The numerator is the number of operations that solve one dense system.
+    """
     size, used = _whole(run.parameters.get("n", "")), ("performance", "time")
     if size and run.has(*used) and run["time"] > 0:
         computed = (2 / 3 * size**3 + 2 * size**2) / run["time"]
@@ -149,13 +158,14 @@ def linpack_identity(run: ParameterReadings) -> Iterator[IdentityMismatch]:
 def sysbench_threads(run: ParameterReadings) -> Iterator[IdentityMismatch]:
     """Check ``events x mean latency / threads``, the busy time of each thread.
 
-    It is never longer than the run. In a closed loop (OLTP, CPU) it is not below three
-    quarters of the run either. With fileio, threads wait for the disk between events;
-    with a target rate, for the next event.
+    It must not exceed the total time. In closed tests (OLTP, CPU without a target
+    rate), it must be at least three quarters of the total time. In fileio tests,
+    threads wait for the disk between events; with a target rate, they wait for the next
+    event.
     """
     threads = _whole(run.parameters.get("threads", ""))
     events = next((m for m in ("events", "transactions") if run.has(m)), "")
-    used = (events, "request latency mean", "total time")
+    used = ("total time", events, "request latency mean")
     if not events or not threads or not run.has(*used):
         return
     busy_s = run[events] * run["request latency mean"] / threads
@@ -170,7 +180,7 @@ def sysbench_threads(run: ParameterReadings) -> Iterator[IdentityMismatch]:
 
 
 def sysbench_total(run: ParameterReadings) -> Iterator[IdentityMismatch]:
-    """Check ``read + write + other = total``."""
+    """Check ``read/write requests + other operations = queries``."""
     used = ("queries", "read/write requests", "other operations")
     if run.has(*used) and run["queries"] != run[used[1]] + run[used[2]]:
         computed = run[used[1]] + run[used[2]]
@@ -179,7 +189,11 @@ def sysbench_total(run: ParameterReadings) -> Iterator[IdentityMismatch]:
 
 
 def order_identity(slack: float = 0.0) -> Identity:
-    """``min <= rank <= max`` and ``min <= mean <= max`` with a slack."""
+    """Return a check that the statistics of each metric are in order.
+
+    Percentiles must not decrease (with a relative slack), and mean and median must be
+    between minimum and maximum.
+    """
 
     def identity(run: ParameterReadings) -> Iterator[IdentityMismatch]:
         for stem in {metric.rpartition(" ")[0] for metric in run.values}:
@@ -233,20 +247,24 @@ EXACT_ORDER: Final = order_identity()
     family="identities",
 )
 def identity_violated(study: StudyFacts) -> Iterator[Finding]:
-    """Flags a run whose numbers contradict each other by more than 2% and their
+    """Flags a run whose numbers contradict each other by more than 2% (3% for LINPACK)
+    and their rounding. Counts and the order of statistics must match up to their
     rounding. The following must hold:
     - Rates are counts divided by time, and throughput is operations per second times
       block size.
-    - LINPACK needs 2/3 n^3 + 2 n^2 operations.
-    - For sysbench, events times mean latency divided by threads is the time of a
-      thread, and read + write + other is the total.
-    - httperf receives at most as many replies as it sends requests.
+    - LINPACK performance is 2/3 n^3 + 2 n^2 operations divided by time.
+    - For sysbench, events times mean latency divided by threads is the busy time of a
+      thread. It must not exceed the total time. For OLTP and CPU tests without a target
+      rate, it must be at least three quarters of the total time. Read, write and other
+      queries add up to the total.
+    - httperf receives at most as many replies as it sends requests, and netperf does
+      not receive more than it sends.
     - Mean power is energy divided by time.
     - Minimum, percentiles, mean and maximum are in order. sysbench computes percentiles
       from a histogram, so they may exceed the maximum by 0.9%.
 
-    Why: both numbers come from the same counters. If they differ, one of them was
-    copied from another run, rounded too early, or mistyped.
+    Why: the numbers come from the same counters. If they differ, one of them was copied
+    from another run, rounded too early, or mistyped.
 
     Remedy: open the raw output and upload it instead of the typed numbers.
     """
@@ -296,7 +314,11 @@ MIB_PER_MB: Final = 2**20 / 10**6
 
 @dataclass(frozen=True, slots=True)
 class NetperfEnd:
-    """One end of a netperf run, with its implied number of CPUs."""
+    """One end (``local`` or ``remote``) of a netperf run.
+
+    ``cpus`` is the number of CPUs that the printed numbers imply, ``tolerance`` its
+    relative error, ``location`` the name of the machine.
+    """
 
     run: RunFact
     samples: tuple[SampleFact, ...]
@@ -306,7 +328,10 @@ class NetperfEnd:
     tolerance: float
 
     def whole_cpus(self, factor: float = 1) -> int | None:
-        """Return None if no whole number is within the tolerance."""
+        """Return the implied number of CPUs, times ``factor``.
+
+        None if no whole number is within the tolerance.
+        """
         cpus = self.cpus * factor
         nearest = round(cpus)
         near = nearest >= 1 and abs(cpus / nearest - 1) <= self.tolerance
@@ -321,16 +346,17 @@ class NetperfEnd:
 )
 def netperf_service_demand(study: StudyFacts) -> Iterator[Finding]:
     """Flags netperf runs whose service demand is inconsistent. Service demand times
-    throughput divided by CPU utilization is the number of CPUs of an end, so it must be
-    close to a whole number (within 1% and rounding) and the same in all runs of that
-    machine. If this holds only after multiplying by 1.0486, the throughput is in MiB/s
-    but labeled MB/s: netperf's ``-f M`` means 2^20 bytes.
+    throughput divided by CPU utilization is the number of CPUs of the machine at one
+    end of the connection. It must be close to a whole number (within 1% and rounding)
+    and the same in all runs with that machine. If the number is whole only after
+    multiplying by 1.0486, the throughput is in MiB/s but labeled MB/s: netperf's ``-f
+    M`` means 2^20 bytes.
 
     Why: netperf calculates the service demand from the other two numbers. In the
     Heidelberg study, all 33 runs show that their MB are MiB, and one run "to node7"
     implies a machine with one CPU: it measured the loopback of a guest.
 
-    Remedy: check the raw output. Correct the unit or the name of the end.
+    Remedy: check the raw output. Correct the unit or the name of the machine.
     """
     ends = list(_ends(study.runs))
     broken = [end for end in ends if end.whole_cpus() is None]
@@ -361,8 +387,8 @@ def netperf_service_demand(study: StudyFacts) -> Iterator[Finding]:
     for end in broken:
         if end not in mebi:
             sentence = Sentence(
-                "{name}: service demand {side} x throughput / CPU utilization implies "
-                "{cpus:.3f} CPUs at {place}.",
+                "{name}: service demand {side} x throughput / CPU utilization {side} "
+                "gives {cpus:.3f} CPUs at {place}, which is not a whole number.",
                 name=end.run.description,
                 side=end.side,
                 cpus=end.cpus,
@@ -381,7 +407,8 @@ def netperf_service_demand(study: StudyFacts) -> Iterator[Finding]:
 
 
 def has_no_whole_cpu_count(run: RunFact) -> bool:
-    """Check in MB and in MiB."""
+    """Return whether a netperf run implies a fractional number of CPUs, in MB and in
+    MiB."""
     return any(
         end.whole_cpus() is None and end.whole_cpus(MIB_PER_MB) is None
         for end in _ends([run])
@@ -389,7 +416,10 @@ def has_no_whole_cpu_count(run: RunFact) -> bool:
 
 
 def _ends(runs: Iterable[RunFact]) -> Iterator[NetperfEnd]:
-    """Yield ends with CPUs = service demand x throughput / CPU share; KB = 1024 B."""
+    """Yield the ends of netperf runs with complete CPU numbers.
+
+    CPUs = service demand x throughput / CPU utilization; a KB is 1024 B.
+    """
     for run in runs:
         for readings in readings_by_parameters(run) if run.tool == "netperf" else ():
             for side, key in NETPERF_ENDS:
@@ -422,7 +452,8 @@ def _ends(runs: Iterable[RunFact]) -> Iterator[NetperfEnd]:
 
 
 def _other_machine(ends: Sequence[NetperfEnd]) -> Iterator[Finding]:
-    """Yield ends that imply other CPUs than three of four runs to the same place."""
+    """Yield findings about ends that imply another number of CPUs than three of four
+    ends at the same location."""
     places: dict[str, list[tuple[NetperfEnd, int]]] = defaultdict(list)
     for end in ends:
         # A wrong unit still identifies the machine.
@@ -437,8 +468,8 @@ def _other_machine(ends: Sequence[NetperfEnd]) -> Iterator[Finding]:
             if cpus != usual:
                 sentence = Sentence(
                     "{name} to or from {place} implies a CPU count of {cpus} "
-                    "there, but {times} other runs imply {usual}. It measured "
-                    "another machine.",
+                    "there, but {times} other measurements imply {usual}. This run "
+                    "measured another machine.",
                     name=end.run.description,
                     place=place,
                     cpus=cpus,

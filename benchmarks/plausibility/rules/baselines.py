@@ -1,4 +1,4 @@
-"""Conflicting native machines, guests faster than native, and unmatched co-runs."""
+"""Rules about native baselines: conflicting, slower than guests, or missing."""
 
 import math
 from collections import defaultdict
@@ -31,28 +31,27 @@ from benchmarks.plausibility.study_facts import (
     StudyFacts,
     factor_from_log,
 )
-from benchmarks.sentences import Sentence, join_sentences, pluralized, template
+from benchmarks.sentences import Sentence, join_sentences, pluralized
 
 MIN_STANDARD_ERRORS: Final = 3.3
-"""1 in 1,000 by chance."""
+"""Exceeded by chance in 1 of 1,000 cases."""
 MARGIN: Final = math.log(1.02)
-"""The equivalence margin."""
+"""The default equivalence margin."""
 MIN_LOG_ADVANTAGE: Final = math.log(1.05)
-"""The placement of a program in memory changes its speed by some percent."""
+"""Smaller advantages may come from the placement of a program in memory."""
 MIN_GUESTS: Final = 4
 """Fewer guests may all be fast for other reasons."""
 NATIVE_NOISE_FRACTION: Final = 1 / 3
-"""Single printed values of a native machine vary less: the 52 values that the LMU
-studies share are identical.
-"""
-HIGHER_SENTENCE: Final = template("{cases}: {off:.1%} higher than {other}.")
-LOWER_SENTENCE: Final = template("{cases}: {off:.1%} lower than {other}.")
+"""Single printed values of a native machine vary less than other results: the 52 values
+that the LMU studies share are identical."""
 MAX_LOG_DIFFERENCE: Final = math.log(4)
-"""Larger factors have other causes."""
+"""Larger factors are not differences between two machines or days."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValueRatio:
+    """The log ratio of a cell to another, with its standard error."""
+
     cell: CellFact
     other: CellFact
     log_ratio: float
@@ -66,14 +65,14 @@ class ValueRatio:
     uses_other_studies=True,
 )
 def baselines_disagree(study: StudyFacts) -> Iterator[Finding]:
-    """Flags two native results of the same host, guest OS, bits and benchmark (from two
-    native systems or two studies) that differ by more than 2% and 3.3 standard errors,
-    in one benchmark or in the median of all benchmarks of one tool and metric. The
-    noise of a single printed value is taken as a third of the publishing limit of its
-    component (CPU 0.7%, memory 1%, network 1.7%, disk 3.3%); results with several runs
-    use their own noise. If the two results share no session and differ by at most 25%,
-    the severity is check: the machine may have changed between the two days, and
-    neither value is wrong.
+    """Flags two native results of the same host, guest OS, word size and benchmark
+    (from two native systems or two studies) that differ by more than 2% and 3.3
+    standard errors, in one benchmark or in the median of all benchmarks of one tool and
+    metric. The noise of a single printed value is taken as a third of the noise of such
+    results (CPU 0.7%, memory 1%, network 1.7%, disk 3.3% if the study has no repeated
+    results); results with several runs use their own noise. If the two results share no
+    session and differ by at most 25%, the severity is check: the machine may have
+    changed between the two days, and neither value is wrong.
 
     Why: every relative performance depends on which of the two is used. The native
     Windows network throughput of the LMU studies differs by 6%; all other native values
@@ -125,11 +124,24 @@ def _disagreement(
         name = native.study_label or str(native.study)
         location = Sentence("the same machine in {study}", study=name)
     members = [cell for ratio in ratios for cell in (ratio.cell, ratio.other)]
-    sentence: str = Sentence(
-        HIGHER_SENTENCE if log_ratio > 0 else LOWER_SENTENCE,
-        cases=name_and_more(ratios[0].cell.description, len(ratios) - 1),
-        off=abs(factor_from_log(log_ratio) - 1),
-        other=location,
+    arguments: dict[str, str | float] = {
+        "n": len(ratios),
+        "cases": name_and_more(ratios[0].cell.description, len(ratios) - 1),
+        "off": abs(factor_from_log(log_ratio) - 1),
+        "other": location,
+    }
+    sentence: str = (
+        pluralized(
+            "{cases}: {off:.1%} higher than {other}.",
+            "{cases}: {off:.1%} higher (median) than {other}.",
+            **arguments,
+        )
+        if log_ratio > 0
+        else pluralized(
+            "{cases}: {off:.1%} lower than {other}.",
+            "{cases}: {off:.1%} lower (median) than {other}.",
+            **arguments,
+        )
     )
     on_other_days = all(is_other_day(ratio.cell, ratio.other) for ratio in ratios)
     is_day = on_other_days and abs(log_ratio) <= MAX_LOG_EFFECT
@@ -156,21 +168,24 @@ def _disagreement(
 
 
 def _repeat_error(cell: CellFact, noise: Noise) -> float:
+    """Return the relative standard error of a native result."""
     return noise.mean_error(cell) * (NATIVE_NOISE_FRACTION if cell.n == 1 else 1)
 
 
 def _is_clear(log: float, error: float, minimum: float = MARGIN) -> bool:
-    """Require 3.3 standard errors, and 2.3 of them above a ``minimum`` that exceeds the
-    equivalence margin.
+    """Return whether a log ratio is larger than its error and the ``minimum`` explain.
+
+    It must exceed 3.3 standard errors and the minimum. A minimum above the equivalence
+    margin must be exceeded by 2.3 standard errors.
     """
     threshold = minimum + 2.3 * error if minimum > MARGIN else minimum
     return abs(log) > max(threshold, MIN_STANDARD_ERRORS * error)
 
 
 def _pooled_log(ratios: Sequence[ValueRatio], minimum: float = MARGIN) -> float | None:
-    """Return the median log ratio if it is clear.
+    """Return the median log ratio of at least two cells if it is clear, otherwise None.
 
-    A median's error is sqrt(pi / 2) times that of a mean.
+    The standard error of a median is sqrt(pi / 2) times that of a mean.
     """
     if len(ratios) < 2:
         return None
@@ -188,20 +203,20 @@ def _pooled_log(ratios: Sequence[ValueRatio], minimum: float = MARGIN) -> float 
     uses_other_studies=True,
 )
 def faster_than_native(study: StudyFacts) -> Iterator[Finding]:
-    """Flags a guest that is faster than its native baseline by more than 5% and 3.3
-    standard errors, in one benchmark or in the median of all benchmarks of one tool and
-    metric under the same conditions. Noise combines the runs of each result with the
-    typical deviation of such results in this study or, if there are none, with the
-    largest deviation at which the component may be published. CPU shares, power and the
-    time that something takes to start are excluded (a container starts faster than a
-    machine). Sums over several guests are excluded except for disk and network, where
-    all guests share one medium.
+    """Flags a guest that is faster than its native baseline by more than 3.3 standard
+    errors and by more than 5% plus 2.3 standard errors, in one benchmark or in the
+    median of all benchmarks of one tool and metric under the same conditions. Noise
+    combines the runs of each result with the typical deviation of such results in this
+    study or, if there are none, with the largest deviation at which the component may
+    be published. CPU utilization, power and the time that something takes to start are
+    excluded (a container starts faster than a machine). Sums over several guests are
+    excluded except for disk and network, where all guests share one medium.
 
-    Why: a hypervisor adds work. A faster guest has a cache that the machine lacks, a
-    slow clock, another setting, or a baseline that was measured too slow.
+    Why: a hypervisor adds work. A faster guest has a cache that the native machine
+    lacks, a slow clock, another setting, or a baseline that was measured too slow.
 
-    Remedy: compare caches (write-back on the host), clocks and settings of both.
-    Repeat the baseline.
+    Remedy: compare caches (write-back on the host), clocks and settings of both. Repeat
+    the baseline.
     """
     ratios: dict[tuple[object, ...], list[ValueRatio]] = defaultdict(list)
     shifts = day_shifts(study)
@@ -255,10 +270,10 @@ def faster_than_native(study: StudyFacts) -> Iterator[Finding]:
 )
 def baseline_too_slow(study: StudyFacts) -> Iterator[Finding]:
     """Flags a native result with at least four guests if at least three of four guests
-    are faster and the median guest is more than 5% faster. The median must also be
-    ahead by more than 4 times the largest of three values: the spread of the guests,
-    the standard error of the native result (for a single value, a third of the noise of
-    its kind), and 1%.
+    are faster and the median guest is more than 5% faster. The lead of the median must
+    also be more than 4 times the largest of three values: the spread of the guests, the
+    standard error of the native result (for a single value, a third of the noise of
+    such results), and 1%.
 
     Why: one guest may be ahead by chance. If all are ahead by the same amount, the
     native value is wrong. In the LMU study of ESXi, all four 64-bit Linux guests send
@@ -290,8 +305,8 @@ def baseline_too_slow(study: StudyFacts) -> Iterator[Finding]:
             continue
         yield cell_finding(
             Sentence(
-                "{n} guests are compared with {native} ({mean:g} {unit}); their "
-                "median is {ahead:.1%} faster.",
+                "The median of the {n} guests that are compared with {native} "
+                "({mean:g} {unit}) is {ahead:.1%} faster.",
                 n=len(members),
                 native=native.description,
                 mean=native.mean,
@@ -306,7 +321,8 @@ def baseline_too_slow(study: StudyFacts) -> Iterator[Finding]:
 
 
 def _comparable_native(cell: CellFact, study: StudyFacts) -> CellFact | None:
-    """Return the baseline if beating it would be unexpected."""
+    """Return a guest's native baseline if the guest should not be faster, otherwise
+    None."""
     if cell.is_native or cell.is_cpu_utilization or cell.better == "neither":
         return None
     if cell.is_start_up:
@@ -322,9 +338,14 @@ def _comparable_native(cell: CellFact, study: StudyFacts) -> CellFact | None:
 def _lead_over_native(
     cell: CellFact, native: CellFact, error: float, shift: float
 ) -> ValueRatio:
-    """Subtract the effect of the native's day."""
+    """Return the ratio of a guest to native without ``shift``, the effect of the
+    day.
+    """
     return ValueRatio(cell, native, log_efficiency(cell, native) - shift, error)
 
+
+NOT_STATED: Final = "not stated"
+"""In fingerprints, whatever the sentence says: decisions are stored by them."""
 
 ValuePair = tuple[object, object]
 NAMED_PROPERTIES: Final = (
@@ -342,38 +363,42 @@ NAMED_PROPERTIES: Final = (
     family="references",
 )
 def corun_reference(study: StudyFacts) -> Iterator[Finding]:
-    """Flags a co-run of a system that was never measured alone in that benchmark, if
-    another system of the same host with the same hypervisor, guest OS and bits was. The
-    finding names what differs between the two systems. Also flags a co-run if its
-    system was measured alone, but with one or two other parameters. There is one flag
-    for each pair of systems.
+    """Flags a co-run (several guests that ran together) of a system that was never
+    measured alone in that benchmark, if another system of the same host with the same
+    hypervisor, guest OS and word size was. The finding names what differs between the
+    two systems. Also flags a co-run if its system was measured alone, but with one or
+    two other parameters. There is one flag for each pair of systems.
 
     Why: the cost of a co-run is its value relative to a single guest with the same
     configuration. Another configuration (memory, vCPUs, drivers, storage) adds its own
     effect. The LMU study of ESXi does not report the configuration of its parallel
     runs.
 
-    Remedy: run the configuration of the co-run alone, or state that the options are
-    the same.
+    Remedy: run the configuration of the co-run alone, or state that the options are the
+    same.
     """
     for members in _unmatched_coruns(study):
         cell, single = members[0]
-        differs = {
-            key: [
-                Sentence("not reported") if x in (None, "") else str(x) for x in values
-            ]
+        stated = {
+            key: ["" if value is None else str(value) for value in values]
             for key, values in _differences(cell, single).items()
         }
+        differs = {
+            key: [value or Sentence("not reported") for value in values]
+            for key, values in stated.items()
+        }
         differences = [
-            Sentence("{key} {here} instead of {there}", key=key, here=here, there=there)
+            Sentence(
+                "{key}: {here} instead of {there}", key=key, here=here, there=there
+            )
             for key, (here, there) in differs.items()
         ]
         yield Finding(
             pluralized(
-                "{n} result of several guests on {system} has no matching "
-                "single-VM run; the closest one differs in {differences}.",
-                "{n} results of several guests on {system} have no matching "
-                "single-VM runs; the closest one differs in {differences}.",
+                "{n} result of several guests on {system} has no matching single-VM "
+                "run. The closest single-VM run differs ({differences}).",
+                "{n} results of several guests on {system} have no matching single-VM "
+                "runs. The closest single-VM run differs ({differences}).",
                 n=len(members),
                 system=cell.system_phrase,
                 differences=join_sentences(differences, ", "),
@@ -382,7 +407,10 @@ def corun_reference(study: StudyFacts) -> Iterator[Finding]:
             {"differs": differs, "reference_system": str(single.system)},
             (
                 str(single.system),
-                *(f"{key}: {a}/{b}" for key, (a, b) in differs.items()),
+                *(
+                    f"{key}: {a or NOT_STATED}/{b or NOT_STATED}"
+                    for key, (a, b) in stated.items()
+                ),
             ),
         )
 
@@ -390,7 +418,11 @@ def corun_reference(study: StudyFacts) -> Iterator[Finding]:
 def _unmatched_coruns(
     study: StudyFacts,
 ) -> Iterator[list[tuple[CellFact, CellFact]]]:
-    """Yield co-runs with the closest single runs of other systems or cases."""
+    """Yield groups of co-run cells, each with the closest single-VM cell.
+
+    The single-VM cell is of another system, or of the same system with other
+    parameters.
+    """
     singles_by_platform: dict[object, dict[Id, CellFact]] = defaultdict(dict)
     tests: dict[object, list[CellFact]] = defaultdict(list)
     for cell in study.cells:
@@ -437,7 +469,8 @@ def _different_parameters(cell: CellFact, reference: CellFact) -> dict[str, Valu
 
 
 def _differences(cell: CellFact, reference: CellFact) -> dict[str, ValuePair]:
-    """Missing values count too."""
+    """Return the properties, options and parameters that differ, also if one is
+    missing."""
     values: dict[str, ValuePair] = {
         name: (getattr(cell, name), getattr(reference, name))
         for name in NAMED_PROPERTIES

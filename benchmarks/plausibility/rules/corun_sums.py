@@ -1,4 +1,4 @@
-"""Printed sums and means of a co-run's slots, compared with the slots."""
+"""Rule that compares the printed sum or mean of a co-run with its slots."""
 
 import math
 from collections import defaultdict
@@ -28,17 +28,23 @@ Slots = Mapping[str, CellFact]
     family="sums",
 )
 def slots_do_not_add_up(study: StudyFacts) -> Iterator[Finding]:
-    """Flags a printed sum or mean of the slots of a co-run that differs from the slots
-    by more than their rounding and 0.05%. Rounding k parts and their sum changes the
-    result by at most k + 1 half steps of the last digit; 0.05% more allows for tools
-    that average before they round. A difference below 0.5% is a check. If the numbers
-    of runs differ, three standard errors of the slots' own scatter are allowed. A part
-    that is larger than its sum is flagged even if other parts are missing.
+    """Flags a co-run whose printed sum or mean does not match the printed values of its
+    slots (the guests that ran together). The difference must be larger than the
+    rounding and 0.05% allow:
+    - Rounding k slots and their sum changes the result by at most k + 1 half steps of
+      the last digit.
+    - Tools may average before they round, for which 0.05% is added.
+    - If the slots and the total have different numbers of runs, three standard errors
+      are added.
 
-    Why: slots that do not match their sum come from other runs. In the LMU study of
-    ESXi, this shows that the slots are those of the study of Xen.
+    A difference below 0.5% has only the severity check. A slot that is larger than the
+    printed sum is flagged even if other slots are missing.
 
-    Remedy: look up both tables in the source. Keep the slots or the sum, not both.
+    Why: slots that do not match their total come from other runs. In the LMU study of
+    ESXi, this shows that the values of the slots are those of the study of Xen.
+
+    Remedy: look up the total and the slots in the source. Keep the slots or the total,
+    not both.
     """
     for slots in _slots(study):
         # Not "sum", "mean", "all" or "host".
@@ -49,6 +55,7 @@ def slots_do_not_add_up(study: StudyFacts) -> Iterator[Finding]:
 
 
 def consistent_slots(study: StudyFacts) -> Iterator[CellFact]:
+    """Yield the slots of complete co-runs that match their printed totals."""
     for slots in _slots(study):
         totals = [slots[kind] for kind in TOTAL_SLOTS if kind in slots]
         parts = [cell for slot, cell in slots.items() if slot.isdigit()]
@@ -80,8 +87,9 @@ def _check_total(
         if abs(total.mean - expected) > _tolerance(total, parts, noise):
             yield cell_finding(
                 Sentence(
-                    "The printed {kind} of {name} is {total:g} {unit}, but its "
-                    "{slots} slots give {expected:g} {unit} ({off:+.2%}).",
+                    "{name}: the printed {kind} is {total:g} {unit}, but the {kind} "
+                    "of its {slots} slots is {expected:g} {unit}. The printed value "
+                    "differs by {off:+.2%}.",
                     kind=Sentence("mean") if kind == "mean" else Sentence("sum"),
                     name=total.description,
                     total=total.mean,
@@ -102,7 +110,7 @@ def _check_total(
         if largest.mean > total.mean + _tolerance(total, parts, noise):
             yield cell_finding(
                 Sentence(
-                    "Slot {slot} of {name} alone has {largest:g} {unit}, but the "
+                    "{name}: slot {slot} alone has {largest:g} {unit}, but the "
                     "printed sum of all {vms} slots is only {total:g} {unit}.",
                     slot=largest.slot,
                     name=total.description,
@@ -118,6 +126,7 @@ def _check_total(
 
 
 def _tolerance(total: CellFact, parts: list[CellFact], noise: Noise) -> float:
+    """Return the difference that rounding and noise explain."""
     cells = [total, *parts]
     decimals = [cell.decimals for cell in cells if cell.decimals is not None]
     readings = [value for cell in cells for value in cell.readings]

@@ -1,4 +1,4 @@
-"""Identical numbers where noise makes them impossible."""
+"""Rules about identical numbers that independent measurements would not produce."""
 
 import math
 from collections import Counter, defaultdict
@@ -20,18 +20,18 @@ from benchmarks.plausibility.study_facts import (
 from benchmarks.sentences import Sentence, join_sentences
 
 MIN_NOISE_FRACTION: Final = 1 / 2
-"""Relative to the kind of cell."""
+"""The assumed deviation is at least this fraction of the noise of such cells."""
 MAX_FALSE_FLAGS: Final = 1e-3
-"""Per study."""
+"""Expected number of false flags per study."""
 MIN_PAIRS: Final = 60
-"""For the correction, because there are many small studies."""
+"""Minimum for the correction for many pairs, because there are many small studies."""
 MIN_SURPRISE: Final = math.log(1000)
-"""-ln of the probability of a near agreement."""
+"""-ln of the probability below which nearly equal cells also count as copies."""
 MIN_CHANCE: Final = 1e-9
 """Minimum probability that two readings agree."""
 MAX_RUNS: Final = 50
 MIN_OWN_RUNS: Final = 4
-"""For a cell's own scatter."""
+"""With fewer runs, a cell's own scatter is not used."""
 MAX_SHARING_COLUMNS: Final = 12
 """A reading shared by more columns is a limit or a constant."""
 
@@ -46,19 +46,20 @@ CellPair = tuple[CellFact, CellFact]
     uses_other_studies=True,
 )
 def pasted_values(study: StudyFacts) -> Iterator[Finding]:
-    """Flags two systems (or two studies, or two slots) that have identical values in so
-    many benchmarks that chance is ruled out (less than 1 in 1,000 for the whole study).
-    The chance that two values are equal is their rounding step divided by 2 sqrt(pi)
-    standard deviations (two normal readings on the same grid). The standard deviation
-    is taken as at least half the noise of its kind. Runs must be equal one by one.
-    Values that 12 systems share, or that appear in several benchmarks of one system,
-    are treated as limits, not copies. If the same machine without a hypervisor has
-    identical values in two studies, the severity is check: the studies share a
+    """Flags two systems (or two studies, or two slots of a co-run) that have identical
+    values in so many benchmarks that this cannot be chance: its probability is below 1
+    in 1,000 for the whole study. Two values are equal by chance with a probability of
+    their rounding step divided by 2 sqrt(pi) standard deviations (two normal readings
+    rounded to the same grid). The standard deviation is taken as at least half the
+    noise of such results. In results with several runs, all runs must be equal. A value
+    that more than 12 systems share, or that one system has in several benchmarks, is
+    treated as a limit, not as a copy. If two studies contain the same values of one
+    system or of one native machine, the severity is only check: the studies share a
     measurement.
 
     Why: identical digits are a copy. Both LMU studies contain the same 27 values of VMs
-    in parallel, in one for ESXi and in the other for Xen. In the study of Xen, two
-    types of virtualization of 64-bit Linux have the same four disk throughputs.
+    in parallel, in one study for ESXi and in the other for Xen. In the study of Xen,
+    two types of virtualization of 64-bit Linux have the same four disk throughputs.
 
     Remedy: find out which table is the source. Withdraw the copy.
     """
@@ -81,8 +82,8 @@ def pasted_values(study: StudyFacts) -> Iterator[Finding]:
             label = second.study_label
             location = Sentence("{place} in {study}", place=location, study=label)
         sentence = Sentence(
-            "{n} of {shared} values of {one} are identical, to the last digit, to "
-            "those of {other}.",
+            "{one} and {other} have identical values (apart from rounding) in {n} of "
+            "their {shared} common benchmarks.",
             n=len(equal),
             shared=shared,
             one=_location_phrase(first),
@@ -116,14 +117,14 @@ def pasted_values(study: StudyFacts) -> Iterator[Finding]:
 
 @rule("pasted-cases", "Identical values in two benchmarks", "impossible")
 def pasted_cases(study: StudyFacts) -> Iterator[Finding]:
-    """Flags two benchmarks of one tool and metric (reading and writing, or two sizes)
-    that have identical values on so many systems that chance is ruled out, calculated
-    as in `pasted-values`.
+    """Flags two benchmarks of one tool and metric (for example reading and writing, or
+    two sizes) that have identical values on so many systems that this cannot be chance.
+    The probability is calculated as in `pasted-values`.
 
-    Why: a column of a table was copied next to itself. One of the benchmarks was not
-    measured, or its values are lost.
+    Why: a column of a table was copied next to itself. One of the two benchmarks was
+    not measured, or its values are lost.
 
-    Remedy: find out which benchmark is the source. Withdraw the copy.
+    Remedy: find out which benchmark was measured. Withdraw the values of the other.
     """
     rows: dict[object, dict[object, CellFact]] = defaultdict(dict)
     for name, cells in study.cells_by_column.items():
@@ -136,7 +137,7 @@ def pasted_cases(study: StudyFacts) -> Iterator[Finding]:
             continue
         yield cell_finding(
             Sentence(
-                "{one} and {other} have identical values, to the last digit, on "
+                "{one} and {other} have identical values (apart from rounding) on "
                 "{n} of {shared} systems.",
                 one=first.case_name,
                 other=second.case_name,
@@ -152,15 +153,17 @@ def pasted_cases(study: StudyFacts) -> Iterator[Finding]:
 
 @rule("pasted-runs", "Runs that appear in two results", "impossible")
 def pasted_runs(study: StudyFacts) -> Iterator[Finding]:
-    """Flags two results that share some runs to the last digit: the same benchmark on
-    another system, or another benchmark of the same tool and metric on the same system.
-    At least two runs must be identical, and so many compared with the runs that differ
-    that chance is ruled out (less than 1 in 1,000 for the whole study). The chance
-    takes into account how often two runs within one of the results agree, and the
-    rounding step relative to half of their scatter.
+    """Flags two results that share some runs with identical values. They are the same
+    benchmark on two systems of one host, or two benchmarks of the same tool and metric
+    on one system. At least two runs must be identical. Compared with the number of runs
+    that differ, they must be so many that this cannot be chance (less than 1 in 1,000
+    for the whole study). The probability that two runs are equal by chance is the
+    larger of two estimates: the fraction of equal pairs of runs within one of the
+    results, and the rounding step relative to half of the scatter, as in
+    `pasted-values`.
 
-    Why: part of a column was copied. These runs were not measured or are lost, and the
-    two results look more alike than they are.
+    Why: part of a column was copied. The copied runs were not measured or are lost, and
+    the two results look more alike than they are.
 
     Remedy: find out which result is the source. Upload the runs of the other result
     again.
@@ -216,7 +219,7 @@ def pasted_runs(study: StudyFacts) -> Iterator[Finding]:
 
 
 def _equal_rows(first: Sequence[float], second: Sequence[float]) -> int:
-    """Use the best offset."""
+    """Return how many runs are equal in the same positions, at the best offset."""
     rows: dict[float, list[int]] = defaultdict(list)
     for row, value in enumerate(second):
         rows[value].append(row)
@@ -229,7 +232,7 @@ def _equal_rows(first: Sequence[float], second: Sequence[float]) -> int:
 
 
 def _chance_of_run(cell: CellFact, study: StudyFacts) -> float:
-    """Return the probability that two runs of a cell read the same."""
+    """Return the probability that two runs of a cell are equal."""
     # A mean has digits that were never printed.
     precision = find_precision(
         (float(f"{mean:.12g}") for mean in cell.run_means), cell.decimals
@@ -245,6 +248,7 @@ def _chance_of_run(cell: CellFact, study: StudyFacts) -> float:
 
 
 def median_deviation(means: Sequence[float]) -> float:
+    """Return the median absolute deviation from the median."""
     # The sum of two middle values may overflow.
     unit = max(map(abs, means)) or 1.0
     parts = np.array(means) / unit
@@ -252,14 +256,20 @@ def median_deviation(means: Sequence[float]) -> float:
 
 
 def equality_chance(step: float, deviation: float) -> float:
-    """Return the probability that two readings of such precision and scatter agree."""
+    """Return the probability that two readings are equal.
+
+    ``step`` is the value of their last printed digit, ``deviation`` their standard
+    deviation.
+    """
     deviation = max(deviation, step / 6)
     # Values of very different magnitudes may have neither.
     return step / (2 * math.sqrt(math.pi) * deviation) if deviation else 1.0
 
 
 def _has_noise(cell: CellFact) -> bool:
-    """Exclude counts, and idle or full CPUs."""
+    """Return whether equal values are suspicious: not for counts, zeros and full
+    CPUs.
+    """
     full = cell.is_cpu_utilization and cell.mean >= 99
     return cell.better != "neither" and cell.mean > 0 and not full
 
@@ -267,8 +277,10 @@ def _has_noise(cell: CellFact) -> bool:
 def _find_copies(
     lines: Lines, own: Set[object], study: StudyFacts
 ) -> Iterator[tuple[list[CellPair], int]]:
-    """Yield pairs of lines with too many equal cells, at least one in ``own``, and the
-    cells.
+    """Yield the copied pairs of cells of two lines, and how many cells the lines share.
+
+    A line is a column or row of a table. At least one of the two lines must be in
+    ``own``.
     """
     tried = len(own) * (2 * len(lines) - len(own) - 1) / 2
     bound = math.log(max(MIN_PAIRS, tried) / MAX_FALSE_FLAGS)
@@ -308,7 +320,8 @@ def _lines_sharing_readings(
 
 
 def _is_copied(pair: CellPair, study: StudyFacts) -> bool:
-    """Accept improbably close cells too (rounded once more)."""
+    """Return whether cells are equal, or so close that one may be the other rounded
+    again."""
     first, second = pair
     if first.readings == second.readings:
         return True

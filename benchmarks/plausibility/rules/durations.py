@@ -1,4 +1,4 @@
-"""Durations of runs and meters that do not match the request or the work."""
+"""Rules about durations that do not match the request or the work."""
 
 import re
 from collections import defaultdict
@@ -26,13 +26,13 @@ DURATION_PARAMETERS: Final = (
 # Bounded: parameters may hold any text.
 _REQUEST: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?([a-z]*)", re.ASCII)
 MAX_TIME_RATIO: Final = 1e9
-"""Larger factors are not durations."""
+"""Numbers that differ by more than this factor are not durations."""
 REQUESTED_DURATION: Final = template(
-    "{name} took {took:g} s; the requested duration is {expected:g} s ({off:+.1%})."
+    "{name} took {took:g} s, but the requested duration is {expected:g} s ({off:+.1%})."
 )
 USUAL_DURATION: Final = template(
-    "{name} took {took:g} s; the other runs in its table took {expected:g} s "
-    "({off:+.1%})."
+    "{name} took {took:g} s, but the median of the runs in its table is "
+    "{expected:g} s ({off:+.1%})."
 )
 SECONDS: Final = {"": 1.0, "s": 1.0, "min": 60.0, "h": 3600.0, "ms": 1e-3}
 
@@ -45,16 +45,16 @@ SECONDS: Final = {"": 1.0, "s": 1.0, "min": 60.0, "h": 3600.0, "ms": 1e-3}
 )
 def meter_window(study: StudyFacts) -> Iterator[Finding]:
     """Flags a power meter that ran more than 3% longer or more than 1% shorter than the
-    work it measured. The work is the longest run of the same co-run, by its duration,
-    its elapsed time or the total time printed by its tool. A shorter meter time is
-    impossible.
+    work it measured. The work is as long as the longest run of the same co-run. A run's
+    duration is its recorded duration, its elapsed time, or the total time printed by
+    its tool. If the meter ran shorter than the work, the severity is impossible.
 
     Why: after the work ends, the meter measures an idle machine. In the UOC study, one
     OLTP test shows 15% more energy than the others because its meter ran 40% longer.
 
-    Remedy: integrate the meter's samples over the time of the work only. If only
-    the total is available, use mean power multiplied by the duration of the work, and
-    state this.
+    Remedy: integrate the meter's samples over the time of the work only. If only the
+    total is available, use mean power multiplied by the duration of the work, and state
+    this.
     """
     groups: dict[str, list[RunFact]] = defaultdict(list)
     for run in study.runs:
@@ -78,8 +78,8 @@ def meter_window(study: StudyFacts) -> Iterator[Finding]:
                 continue
             yield Finding(
                 Sentence(
-                    'The meter of "{name}" ran {read:g} s, but the work took '
-                    "{work:g} s: {share:.1%} {how}.",
+                    'The power meter of the co-run "{name}" ran for {read:g} s, but '
+                    "the work took {work:g} s. The meter ran {share:.1%} {how}.",
                     name=name,
                     read=read_s,
                     work=work_s,
@@ -107,15 +107,16 @@ def meter_window(study: StudyFacts) -> Iterator[Finding]:
     family="meters",
 )
 def elapsed_not_requested(study: StudyFacts) -> Iterator[Finding]:
-    """Flags a run that took more than 5% longer or shorter than requested (by its
-    request, or by a parameter such as ``seconds`` or ``runtime``). If no duration was
-    requested, it is derived from the elapsed times printed by the runs of one tool and
-    table, if there are at least four and at least three of four agree to within 2%. The
-    other runs are then flagged.
+    """Flags a run that took more than 5% longer or shorter than requested, either by
+    the duration uploaded with the run or by a parameter such as ``seconds`` or
+    ``runtime``. Runs without a requested duration are compared with the other runs of
+    their tool in the same table: if at least four of them printed elapsed times, and at
+    least three of four are within 2% of the median, runs that differ from the median by
+    more than 5% are flagged.
 
     Why: a test that ends early never reached its steady state. A test that hangs
-    averages over time in which it did nothing. In the Heidelberg study, a netperf run
-    of 100 s took 137.9 s.
+    includes time in which it did nothing. In the Heidelberg study, a netperf run of 100
+    s took 137.9 s.
 
     Remedy: check the raw output for errors and retries. Repeat the run.
     """
@@ -164,7 +165,7 @@ def _duration_finding(
 
 
 def _requested_s(run: RunFact) -> float | None:
-    """Return the stated duration, or a parameter shared by all samples."""
+    """Return the requested duration, or None if none or several are known."""
     if run.requested_s:
         return run.requested_s
     durations = set()

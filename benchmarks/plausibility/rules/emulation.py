@@ -1,4 +1,4 @@
-"""Systems as slow as an emulated processor that are not declared as emulated."""
+"""Rule about guests that are as slow as an emulated processor."""
 
 import math
 from collections import defaultdict
@@ -19,13 +19,15 @@ from benchmarks.plausibility.unit_errors import nearest_factor
 from benchmarks.sentences import Sentence, join_sentences
 
 MAX_EMULATED_SPEED: Final = 1 / 3
-"""A third of native. Single CPU cases under QEMU TCG (x86 and POWER9; alone, below KVM,
-below Xen) reached 0.03 to 0.30. Of 42 systems in eight studies that use the processor
-directly, the slowest median is 0.45 (LINPACK in a guest that does not see the
-topology), the next 0.61.
+"""Relative to native.
+
+CPU cases under QEMU TCG (on x86 and POWER9; alone, below KVM, below Xen) reached 0.03
+to 0.30. Of 42 systems in eight studies that use the processor directly, the slowest has
+a median of 0.45 (LINPACK in a guest that does not see the CPU topology), the next of
+0.61.
 """
 MIN_EMULATED_SPEED: Final = 0.01
-"""Slower cases have a unit error: no CPU case was below 0.03."""
+"""A slower system has a unit error: no CPU case under emulation was below 0.03."""
 FACTOR_TOLERANCE: Final = 0.1
 """Log distance of all cases from a unit factor."""
 MIN_CASES: Final = 2
@@ -53,9 +55,9 @@ MONITORING_TOOLS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class RelativeCpuSpeed:
-    """Speed relative to native per CPU.
+    """The speed of a cell relative to native, per CPU that the guest has.
 
-    ``upper_bound`` assumes a single CPU if their number is unknown.
+    ``upper_bound`` assumes that the guest has a single CPU if their number is unknown.
     """
 
     cell: CellFact
@@ -70,19 +72,20 @@ class RelativeCpuSpeed:
     uses_other_studies=True,
 )
 def emulation_speed(study: StudyFacts) -> Iterator[Finding]:
-    """Flags a guest that is not reported as emulated but whose CPU and memory
-    benchmarks are as slow as if it were: the median of its CPU benchmarks is at most a
+    """Flags a guest that is not reported as emulated although its CPU and memory
+    benchmarks are as slow as if it were. The median of its CPU benchmarks is at most a
     third of native, one of its memory benchmarks is too (if it has any), and there are
-    at least two benchmarks. Only benchmarks of one VM alone that compute are used (no
-    system calls, no counters of a monitor), for the same number of CPUs as native:
-    eight threads on two virtual CPUs are expected to reach a fourth. If the number of
-    virtual CPUs is not reported and a single one would explain the speed, the severity
-    is check. Excluded are containers, which share the kernel of their host, systems
-    below a hundredth of native, and systems whose benchmarks are all within 10% of the
-    factor between two units, which `unit-slip` checks.
+    at least two benchmarks. Only computing benchmarks of a single VM without other load
+    are used, not system calls and counters of monitoring tools. Speeds are relative to
+    the CPUs that the guest has: eight threads on two virtual CPUs are expected to reach
+    a fourth of native. If the number of virtual CPUs is not reported and a single one
+    would explain the speed, the severity is check. The following are excluded:
+    containers, because they share the kernel of their host; guests whose CPU benchmarks
+    reach less than a hundredth of native in the median; and guests whose benchmarks are
+    all within 10% of the factor between two units, which `unit-slip` checks.
 
     Why: QEMU falls back to an emulated processor (TCG) if /dev/kvm is missing or cannot
-    be opened, or if nested virtualization is off, and reports this in one line only.
+    be opened, or if nested virtualization is off, and reports this in a single line.
     CPU benchmarks on an emulated processor reach 0.03 to 0.3 of native. Of 42 systems
     of eight studies that use the processor directly, the slowest reaches 0.45 and the
     next 0.61. The limit is a third, between 0.30 and 0.45.
@@ -96,10 +99,10 @@ def emulation_speed(study: StudyFacts) -> Iterator[Finding]:
         ratios = sorted(speed.ratio for speed in speeds)
         cell = speeds[0].cell
         sentence: str = Sentence(
-            "{system} runs at {typical:.3g}% of native speed ({slowest:.3g}% to "
-            "{fastest:.3g}% in {n} benchmarks). This is as slow as an emulated "
-            "processor (QEMU TCG); guests that use the processor directly are "
-            "faster.",
+            "{system} reaches {typical:.3g}% of native speed in the median of {n} "
+            "benchmarks ({slowest:.3g}% to {fastest:.3g}%). This is as slow as an "
+            "emulated processor (QEMU TCG); guests that use the processor directly "
+            "are faster.",
             system=cell.system_phrase,
             typical=100 * median(ratios),
             slowest=100 * ratios[0],
@@ -124,11 +127,13 @@ def emulation_speed(study: StudyFacts) -> Iterator[Finding]:
 
 
 def emulation_explained_cells(study: StudyFacts) -> Iterator[CellFact]:
+    """Yield slow cells of guests that look emulated."""
     for speeds in _emulated_speeds(study):
         yield from (speed.cell for speed in speeds if speed.ratio <= MAX_EMULATED_SPEED)
 
 
 def _emulated_speeds(study: StudyFacts) -> Iterator[list[RelativeCpuSpeed]]:
+    """Yield the speeds of each guest that looks emulated."""
     columns: dict[ColumnKey, list[RelativeCpuSpeed]] = defaultdict(list)
     for cell in study.cells:
         if (speed := _speed(cell, study)) is not None:
@@ -146,6 +151,7 @@ def _emulated_speeds(study: StudyFacts) -> Iterator[list[RelativeCpuSpeed]]:
 
 
 def _is_slow(speeds: Sequence[RelativeCpuSpeed], ratios: Sequence[float]) -> bool:
+    """Return whether ``ratios``, one for each speed, are as low as under emulation."""
     by_component: dict[str, list[float]] = {"CPU": [], "memory": []}
     for speed, ratio in zip(speeds, ratios, strict=True):
         by_component[speed.cell.component].append(ratio)
@@ -158,7 +164,7 @@ def _is_slow(speeds: Sequence[RelativeCpuSpeed], ratios: Sequence[float]) -> boo
 
 
 def _speed(cell: CellFact, study: StudyFacts) -> RelativeCpuSpeed | None:
-    """Return None if the guest is not comparable."""
+    """Return the speed of a cell, or None if it cannot show emulation."""
     native = study.baseline(cell)
     if native is None or not native.is_native or min(cell.mean, native.mean) <= 0:
         return None
@@ -176,7 +182,7 @@ def _speed(cell: CellFact, study: StudyFacts) -> RelativeCpuSpeed | None:
 
 
 def is_compute_bound(cell: CellFact) -> bool:
-    """Return whether a case uses processor and memory only."""
+    """Return whether a case uses only processor and memory."""
     if cell.component not in {"CPU", "memory"} or cell.better == "neither":
         return False
     if (
@@ -191,7 +197,10 @@ def is_compute_bound(cell: CellFact) -> bool:
 
 
 def _cpu_fractions(cell: CellFact) -> tuple[float, float]:
-    """Return the fraction of native's CPUs and its minimum (0 if unknown)."""
+    """Return which fraction of native's CPUs a guest can use, and its lower bound.
+
+    The lower bound is 0 if nothing is known about the CPUs.
+    """
     counts = (cell.parameters.get(name, "") for name in WORKER_PARAMETERS)
     workers = max((int(text) for text in counts if text.isdecimal()), default=None)
     if workers is None and cell.tool not in ALL_CPU_TOOLS:

@@ -1,4 +1,4 @@
-"""Guest clocks that run at another speed."""
+"""Rule that detects guest clocks that run too slowly."""
 
 import math
 from collections import defaultdict
@@ -29,18 +29,22 @@ from benchmarks.sentences import Sentence, join_sentences
 
 MIN_LOG_FACTOR: Final = math.log(1.03)
 MIN_LOG_FACTOR_TWO_CASES: Final = math.log(1.08)
-"""Three or more cases need only 3 %."""
+"""Minimum for two cases; three or more need only `MIN_LOG_FACTOR`."""
 MIN_LOG_FACTOR_PRECISE: Final = math.log(1.05)
-"""For two cases known to 1 % that differ by at most a fifth of the factor."""
+"""Minimum for two cases known to 1 % that differ by at most a fifth of the factor."""
 PRECISE_ERROR: Final = 0.01
 MAX_ERROR: Final = 0.05
-"""Larger errors cannot resolve a common factor of 8 %."""
+"""Cases with a larger relative error cannot resolve a common factor of 8 %."""
 MIN_STANDARD_ERRORS: Final = 3.3
 
 
 @dataclass(frozen=True, slots=True)
 class CommonFactor:
-    """The factor by which a system beats native in all cases."""
+    """The factor by which a guest is faster than native in all cases.
+
+    ``spread`` (robust, between the cases) and ``standard_error`` (of the median) are of
+    the factor's logarithm.
+    """
 
     factor: float
     spread: float
@@ -55,30 +59,33 @@ class CommonFactor:
 )
 def common_clock_factor(study: StudyFacts) -> Iterator[Finding]:
     """Flags a guest that is faster than the native machine by nearly the same factor in
-    all CPU and memory benchmarks that were timed by its own clock (caches and RAM,
-    reads and writes). If there are fewer than three, benchmarks of all components are
-    used. All of the following must hold:
-    - The median factor is at least 3%: 8% for two benchmarks, or 5% for two benchmarks
-      that are both known to within 1% and differ by at most a fifth of the factor.
-    - The median factor is at least 3.3 standard errors.
-    - At least three of four benchmarks are faster.
-    - The spread does not exceed the noise combined with half of the factor, or with the
-      whole factor if all benchmarks are faster.
-    Noise is the scatter within results of five or more runs. For single values, it is
-    the scatter between at least four benchmarks if that is smaller. Benchmarks whose
-    ratio is not known to within 5% are ignored if at least two others are. A slow clock
-    cannot be detected if the guest is slowed down by more than its clock is. Results
-    timed by an external clock are not tested but are reported for comparison. If
-    several guests are faster than a native machine that was measured on another day,
-    `native-of-another-day` reports it instead.
+    all CPU and memory benchmarks (caches and RAM, reads and writes) that the guest's
+    own clock timed. If there are fewer than three such benchmarks and they share no
+    factor, the benchmarks of all components are tested. All of the following must hold:
+    - The guest is faster by at least 3% in the median. With only two benchmarks, it
+      must be 8%, or 5% if both are known to within 1% and differ by at most a fifth of
+      the lead.
+    - The median is at least 3.3 times its standard error.
+    - The guest is faster in at least three of four benchmarks.
+    - The spread of the factors does not exceed the noise combined with half of the
+      lead, or with the whole lead if the guest is faster in all benchmarks.
 
-    Why: unrelated benchmarks cannot all become faster by the same factor, but a clock
-    that loses ticks has this effect. For example, 64-bit Windows on Xen 3.3 appears 8%
-    to 12% faster than native in every cache, and is slower by the clock of the time
-    server.
+    For results of five or more runs, noise is the scatter of these runs. For single
+    values, it is the scatter between the benchmarks if there are at least four and this
+    is smaller. Benchmarks whose ratio is not known to within 5% are ignored if at least
+    two others are. A slow clock cannot be detected if the hypervisor slows the guest
+    down by more than its clock hides. Results timed by an external clock are not
+    tested; the finding quotes the fastest of them for comparison. If several guests are
+    faster than a native machine that was measured on another day,
+    `native-of-another-day` reports this instead.
 
-    Remedy: time the runs from outside the guest, or measure its clock and correct
-    the results. Until then, the results do not measure speed.
+    Why: unrelated benchmarks cannot all become faster by the same factor, but they
+    appear to if the guest's clock loses ticks. For example, 64-bit Windows on Xen 3.3
+    appears 8% to 12% faster than native in every cache. By the clock of the time
+    server, it is slower than native.
+
+    Remedy: time the runs from outside the guest, or measure the speed of its clock and
+    correct the results. Until then, the results do not measure speed.
     """
     columns: dict[ColumnKey, list[CellFact]] = defaultdict(list)
     for cell in study.cells:
@@ -108,8 +115,9 @@ def common_clock_factor(study: StudyFacts) -> Iterator[Finding]:
             if cell.component in CPU_BOUND_COMPONENTS and cell.clock in EXTERNAL_CLOCKS
         ]
         sentence = Sentence(
-            "{system} is {ahead:.1%} faster than native in all {cases} benchmarks "
-            "that were timed by its own clock. This pattern indicates a slow clock.",
+            "{system} is faster than native by nearly the same factor (median: "
+            "{ahead:.1%}) in {cases} benchmarks that its own clock timed. A slow "
+            "guest clock has this effect.",
             system=guest[0].system_phrase,
             ahead=common.factor - 1,
             cases=len(guest),
@@ -117,7 +125,8 @@ def common_clock_factor(study: StudyFacts) -> Iterator[Finding]:
         if external:
             fastest = max(external)
             check = Sentence(
-                "Timed by an external clock, it reaches at most {best:.1%} of native.",
+                "Timed by an external clock, it reaches at most {best:.1%} of native "
+                "speed.",
                 best=fastest,
             )
             sentence = join_sentences([sentence, check])
@@ -145,7 +154,11 @@ def common_clock_factor(study: StudyFacts) -> Iterator[Finding]:
 def _find_common_factor(
     cells: Sequence[CellFact], study: StudyFacts
 ) -> tuple[list[CellFact], CommonFactor] | None:
-    """Use CPU and memory cells, or all if there are fewer than 3."""
+    """Return the cells that share a factor, and the factor.
+
+    CPU and memory cells are tested first. If there are fewer than three and they share
+    no factor, the cells of all components are tested.
+    """
     guest = [cell for cell in cells if cell.clock not in EXTERNAL_CLOCKS]
     cpu_bound = [cell for cell in guest if cell.component in CPU_BOUND_COMPONENTS]
     for candidates in (cpu_bound, guest) if len(cpu_bound) < 3 else (cpu_bound,):
@@ -163,6 +176,7 @@ def _find_common_factor(
 
 
 def _error(cell: CellFact, study: StudyFacts) -> float:
+    """Return the standard error of the log ratio of a cell to its baseline."""
     native, noise = study.baseline(cell), study.noise
     return math.hypot(
         *(noise.conservative_mean_error(member) for member in (cell, native) if member)
@@ -172,11 +186,12 @@ def _error(cell: CellFact, study: StudyFacts) -> float:
 def common_factor(
     logs: Sequence[float], errors: Sequence[float]
 ) -> CommonFactor | None:
-    """Return the factor that explains all log ratios, or None.
+    """Return the factor that explains all log ratios to native, or None.
 
-    The median must exceed 3 % (8 % for two ratios, 5 % for two precise ones) and 3.3 of
-    its standard errors. Three of four ratios must be above 1. Their robust spread must
-    be within the noise plus half of the factor (all of it if every ratio is above 1).
+    ``errors`` are the standard errors of ``logs``. The median must exceed 3 % (8 % for
+    two ratios, 5 % for two precise ones) and 3.3 of its standard errors. Three of four
+    ratios must be above 1. Their robust spread must be within the noise combined with
+    half of the factor (with all of it if every ratio is above 1).
     """
     if len(logs) < 2:
         return None

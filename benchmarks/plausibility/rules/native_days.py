@@ -1,4 +1,4 @@
-"""Native machines that performed differently on their day."""
+"""Rule about native machines whose speed changed between days or sessions."""
 
 from collections.abc import Iterator, Sequence
 
@@ -16,39 +16,40 @@ from benchmarks.plausibility.study_facts import CellFact, StudyFacts, factor_fro
 from benchmarks.sentences import Sentence, template
 
 FASTER_GUESTS = template(
-    "{guests} guests ({day}) are {low:.1%} to {high:.1%} faster than the native "
-    "machine ({other}) in work that a guest cannot do faster. The native machine "
-    "may have changed, not the guests."
+    "Guests that were measured on another day ({day}; number of systems: {guests}) "
+    "are {low:.1%} to {high:.1%} faster than the native machine ({other}) in work "
+    "that a guest cannot do faster. The native machine may have changed, not the "
+    "guests."
 )
 SLOWER_GUESTS = template(
-    "Every guest ({day}) is slower than the native machine ({other}), and the "
-    "fastest guests are slower by the same factor ({low:.1%} to {high:.1%}) in "
-    "unrelated benchmarks. The native machine may have changed."
+    "Every guest (measured: {day}) is slower than the native machine (measured: "
+    "{other}), and the fastest guests are slower by nearly the same factor ({low:.1%} "
+    "to {high:.1%}) in unrelated benchmarks. The native machine may have changed."
 )
 SINGLE_GUEST = template(
-    "{guests} ({day}) differs from the native machine ({other}) by the same factor "
-    "({low:.1%} to {high:.1%} faster) in unrelated benchmarks. The native machine "
-    "may have changed, or the guest's clock is slow."
+    "{guests} (measured: {day}) is faster than the native machine (measured: {other}) "
+    "by nearly the same factor ({low:.1%} to {high:.1%}) in unrelated benchmarks. The "
+    "native machine may have changed, or the guest's clock is slow."
 )
 FASTER_THAN_OTHER_STUDY = template(
-    "{system} ({day}) is {off:.1%} faster than the same machine in {study}, "
-    "consistently in {cases} benchmarks, and its guests were measured on another "
-    "day. The native machine may have changed, not the guests."
+    "{system} (measured: {day}) is {off:.1%} faster than the same machine in {study} "
+    "(median of {cases} benchmarks, which differ by similar factors). Its guests were "
+    "measured on another day. The native machine may have changed, not the guests."
 )
 SLOWER_THAN_OTHER_STUDY = template(
-    "{system} ({day}) is {off:.1%} slower than the same machine in {study}, "
-    "consistently in {cases} benchmarks, and its guests were measured on another "
-    "day. The native machine may have changed, not the guests."
+    "{system} (measured: {day}) is {off:.1%} slower than the same machine in {study} "
+    "(median of {cases} benchmarks, which differ by similar factors). Its guests were "
+    "measured on another day. The native machine may have changed, not the guests."
 )
 FASTER_SESSION = template(
-    "{system} was {off:.1%} faster in session {name} than in {other}, consistently "
-    "in {cases} benchmarks. The machine changed between the sessions, so "
-    "comparisons with it depend on the day."
+    "{system} was {off:.1%} faster in session {name} than in {other} (mean of {cases} "
+    "benchmarks, which changed by similar factors). The machine changed between the "
+    "sessions, so comparisons with it depend on the day."
 )
 SLOWER_SESSION = template(
-    "{system} was {off:.1%} slower in session {name} than in {other}, consistently "
-    "in {cases} benchmarks. The machine changed between the sessions, so "
-    "comparisons with it depend on the day."
+    "{system} was {off:.1%} slower in session {name} than in {other} (mean of {cases} "
+    "benchmarks, which changed by similar factors). The machine changed between the "
+    "sessions, so comparisons with it depend on the day."
 )
 
 
@@ -60,29 +61,33 @@ SLOWER_SESSION = template(
     family="days",
 )
 def native_of_another_day(study: StudyFacts) -> Iterator[Finding]:
-    """Flags a native machine that shares no session with its guests (they are more than
-    six hours apart, or their sessions have different names) if one factor of 3% to 25%
-    separates it from all of them. One of the following must hold:
+    """Flags a native machine that was measured on another day than its guests (they
+    share no session: they are more than six hours apart, or their sessions have
+    different names) if one factor of 3% to 25% separates it from all of them. One of
+    the following must hold:
     - Faster guests: at least two systems, or a container, are faster than native by
-      more than 3% and 3.3 standard errors in the median of their CPU and memory
-      benchmarks, at least three of four are faster, and no result timed by an external
-      clock contradicts this. The severity is then implausible, and
+      more than 3% and 3.3 standard errors in the median of their benchmarks of a CPU or
+      memory tool. At least three of four guests must be faster, and no result timed by
+      an external clock may contradict this. The severity is then implausible, and
       `common-clock-factor`, `faster-than-native` and `baseline-too-slow` do not report
       what this factor explains.
-    - Slower guests: the fastest guest is slower by the same factor (within a tenth of
-      it, or 2 standard errors) in at least two thirds of the kinds of work, from at
-      least two components, and is closer to native in none. Networks are excluded
-      because they are limited by their link.
-    - Faster or slower: benchmarks of at least three kinds of work (from two components,
-      and from more than half of all kinds with usable results) differ by the same
-      factor to within 1% or 2 standard errors, and none differs by more. One guest is
-      enough. If it is faster, the cause may be its clock.
+    - Slower guests: in at least two thirds of the kinds of work (a component and a
+      tool), from at least two components, the fastest guest is slower by the same
+      factor (within a tenth of it, or 2 standard errors). It is closer to native in
+      none. Networks are excluded because their link limits them.
+    - Faster or slower guests: benchmarks of at least three kinds of work (from two
+      components, and from more than half of all kinds with usable results) differ by
+      the same factor to within 1% or 2 standard errors, and no guest does better in
+      another benchmark. One guest is enough. If it is faster, the cause may also be its
+      clock.
     - Another study: the same machine with the same OS is faster or slower there by one
-      factor, in at least four benchmarks of at least two components, three of four of
-      which are within a third of it.
+      factor, in at least four benchmarks of at least two components. Three of four
+      benchmarks must be within a third of this factor.
+
     Also flags a native machine with several sessions if one session differs from the
     other (or from all others) by more than 2% and 3.3 standard errors, with at least
-    three of four benchmarks on the same side and a spread of at most half the factor.
+    three of four benchmarks changing in the same direction and a spread of at most half
+    the factor.
 
     Why: a hypervisor slows each kind of work by a different amount, so unrelated work
     does not change by one factor. A frequency governor, the firmware, another load or
@@ -90,8 +95,8 @@ def native_of_another_day(study: StudyFacts) -> Iterator[Finding]:
     large as the effect of the day, the two cannot be distinguished, and nothing is
     flagged.
 
-    Remedy: measure the native machine again in the session of the guests.
-    Otherwise, state the days with every comparison.
+    Remedy: measure the native machine again in the session of the guests. Otherwise,
+    state the days with every comparison.
     """
     for effect in native_day_effects(study):
         yield _guests_finding(effect, study)
@@ -161,6 +166,7 @@ def _other_study_finding(difference: SameMachineDifference) -> Finding:
 
 
 def _days(cells: Sequence[CellFact]) -> str:
+    """Return the first and last day of measurement as text."""
     days = sorted(set(filter(None, map(measurement_day, cells))))
     if len(days) < 2:
         return days[0] if days else Sentence("unknown day")
@@ -174,7 +180,9 @@ def _session_finding(shift: SessionShift) -> Finding:
             system=shift.cells[0].system_phrase,
             off=abs(factor_from_log(shift.log_factor) - 1),
             name=shift.session,
-            other=shift.other or Sentence("the other sessions"),
+            other=Sentence("session {name}", name=shift.other)
+            if shift.other
+            else Sentence("the other sessions"),
             cases=len(shift.cells),
         ),
         shift.cells,

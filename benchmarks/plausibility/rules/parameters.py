@@ -1,4 +1,4 @@
-"""Cases whose parameters differ between compared systems."""
+"""Rules about parameters and durations that differ between compared systems."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,7 +23,7 @@ LOCATION_PARAMETERS: Final = frozenset(
 )
 """Parameters that differ on purpose."""
 MAX_CHANGED_PARAMETERS: Final = 2
-"""More differences are another test."""
+"""Cases that differ in more parameters are different tests."""
 ITERATION_PARAMETERS: Final = ("iterations", "repetitions", "runs", "loops", "passes")
 
 ParameterChange = tuple[tuple[str, str, str], ...]
@@ -31,18 +31,18 @@ ParameterChange = tuple[tuple[str, str, str], ...]
 
 @rule("parameters-differ", "One system tested with different parameters", "implausible")
 def parameters_differ(study: StudyFacts) -> Iterator[Finding]:
-    """Flags a system that lacks a benchmark other systems have and, as the only system,
-    has instead a benchmark of the same tool and metric that differs in one or two
-    parameters. Parameters that name a machine, path or device are ignored, and so are
-    benchmarks that several systems have in the same variant. All benchmarks of a system
-    that differ in the same way are one flag.
+    """Flags a system that lacks a benchmark of the other systems and has a similar one
+    instead: of the same tool and metric, with one or two different parameters, and
+    measured on no other system. Parameters that name a machine, path or device, and
+    parameters that the study varies on purpose, may differ. All benchmarks of a system
+    that differ in the same parameters are one flag.
 
-    Why: the two are separate rows of the comparison, or are compared by hand although
-    they measure different things. The UOC study ran b_eff_io with T=600, MT=4096 on
-    disks and with T=200, MT=2048 on flash memory.
+    Why: the two benchmarks become separate rows of the comparison, or people compare
+    them although they measure different things. The UOC study ran b_eff_io with T=600,
+    MT=4096 on disks and with T=200, MT=2048 on flash memory.
 
-    Remedy: repeat the runs with one set of parameters. If the parameter is what the
-    study varies, declare it as a factor.
+    Remedy: repeat the runs with one set of parameters. If the study varies the
+    parameter on purpose, declare it as a factor.
     """
     tests: dict[object, dict[ColumnKey, dict[Id, CellFact]]] = defaultdict(dict)
     for cell in study.cells:
@@ -68,7 +68,11 @@ def parameters_differ(study: StudyFacts) -> Iterator[Finding]:
 def _changed(
     unique: Sequence[CellFact], missing: Sequence[CellFact], study: StudyFacts
 ) -> Iterator[Finding]:
-    """Yield cases that only one system has, instead of missing ones."""
+    """Yield findings about cases of one system that are similar to those it lacks.
+
+    ``unique`` are the cells whose cases no other system has, ``missing`` those of cases
+    that the system lacks.
+    """
     changed: dict[object, list[tuple[CellFact, CellFact, ParameterChange]]] = (
         defaultdict(list)
     )
@@ -82,7 +86,7 @@ def _changed(
         cell, counterpart, change = members[0]
         changes = [
             Sentence(
-                "{key} {here} instead of {there}",
+                "{key}: {here} instead of {there}",
                 key=key,
                 here=value,
                 there=other_value,
@@ -91,8 +95,10 @@ def _changed(
         ]
         yield cell_finding(
             pluralized(
-                "{name} was measured with {changes}, unlike {other}.",
-                "{name} ({n} benchmarks) was measured with {changes}, unlike {other}.",
+                "{name} was measured with other parameters than on {other} "
+                "({changes}).",
+                "{n} benchmarks were measured with other parameters than on {other}, "
+                "for example {name} ({changes}).",
                 name=cell.description,
                 changes=join_sentences(changes, ", "),
                 other=counterpart.system_label,
@@ -107,6 +113,7 @@ def _changed(
 def _nearest(
     cell: CellFact, candidates: Iterable[CellFact], study: StudyFacts
 ) -> CellFact | None:
+    """Return the candidate with the fewest different parameters, or None."""
     best: CellFact | None = None
     fewest = MAX_CHANGED_PARAMETERS + 1
     for candidate in candidates:
@@ -122,6 +129,7 @@ def _nearest(
 
 
 def _parameter_change(cell: CellFact, counterpart: CellFact) -> ParameterChange:
+    """Return (name, value, other value) of each parameter that differs."""
     keys = sorted({*cell.parameters, *counterpart.parameters})
     pairs = (
         (k, cell.parameters.get(k, "-"), counterpart.parameters.get(k, "-"))
@@ -137,10 +145,9 @@ def _parameter_change(cell: CellFact, counterpart: CellFact) -> ParameterChange:
 @rule("length-differs", "Different test durations on compared systems", "check")
 def length_differs(study: StudyFacts) -> Iterator[Finding]:
     """Flags a tool whose runs took, in the median, more than 1.5 times as long on one
-    system as on another system of the study, although the duration is not a parameter
-    of the benchmark. On each of the two systems, at least three runs are needed and two
-    of three must agree to within 2%: the test has a fixed duration, and does not take
-    longer because the system is slow.
+    system as on another system of the study. On each of the two systems, at least three
+    runs are needed, and two of three must be within 2% of the median. This shows that
+    the duration of the test is fixed, and not longer because the system is slow.
 
     Why: in short runs the start has more weight, and they vary more. The Heidelberg
     study ran netperf for 100 s before its tuning and for 20 s after it.
@@ -169,7 +176,8 @@ def length_differs(study: StudyFacts) -> Iterator[Finding]:
         (shortest, short), (longest, long) = ordered[0], ordered[-1]
         yield Finding(
             Sentence(
-                "{tool} ran for {short:g} s on {one} and for {long:g} s on {other}.",
+                "The median duration of {tool} is {short:g} s on {one} and {long:g} s "
+                "on {other}.",
                 tool=tool,
                 short=short,
                 one=labels[shortest],
@@ -189,12 +197,12 @@ def iterations_as_runs(study: StudyFacts) -> Iterator[Finding]:
     there are at least two.
 
     Why: a run is a fresh start of the tool. Iterations of one start share its cache,
-    its placement in memory and its chance effects. Counted as runs, they make the
-    interval too narrow (method, section 1). The Heidelberg study reports five
-    repetitions of an mpi-io-test with five iterations.
+    its placement in memory and its chance effects. If they are counted as runs, the
+    confidence interval is too narrow (method, section 1). The Heidelberg study reports
+    five repetitions of an mpi-io-test with five iterations.
 
-    Remedy: upload the iterations as repetitions of one run, or confirm that the
-    tool was restarted each time.
+    Remedy: upload the iterations as repetitions of one run, or confirm that the tool
+    was restarted each time.
     """
     members: dict[object, list[CellFact]] = defaultdict(list)
     for cell in study.cells:
@@ -206,8 +214,9 @@ def iterations_as_runs(study: StudyFacts) -> Iterator[Finding]:
             pluralized(
                 "{n} result of {tool} has {runs} runs, as many as the test has "
                 "iterations. Are they separate runs, or iterations of one run?",
-                "{n} results of {tool} have {runs} runs each, as many as the test "
-                "has iterations. Are they separate runs, or iterations of one run?",
+                "{n} results of {tool} have as many runs as the test has iterations "
+                "(the first result: {runs}). Are they separate runs, or iterations "
+                "of one run?",
                 n=len(cells),
                 tool=cells[0].tool,
                 runs=cells[0].n,

@@ -1,4 +1,4 @@
-"""Values above the rate of the medium."""
+"""Rule that compares throughputs with the rate of the network link or disk bus."""
 
 import re
 from collections import defaultdict
@@ -17,16 +17,18 @@ LOOPBACK: Final = re.compile(r"localhost|127\.[\d.]+|::1|loopback|lo")
 @rule("beyond-the-medium", "Faster than the network link or disk bus", "impossible")
 def beyond_the_medium(study: StudyFacts) -> Iterator[Finding]:
     """Flags a network throughput above the line rate of the host's network card, or a
-    disk throughput above the rate of its bus. Paths between guests of one host and
-    loopback paths are excluded because they do not use the card. Both directions
-    together may reach twice the rate. A tenth of a percent is allowed for rounding.
+    disk throughput above the rate of its disk bus. Both rates are facts of the host.
+    Paths between guests of one host and loopback paths are excluded because they do not
+    use the card. Benchmarks that use both directions at once may reach twice the rate.
+    A tenth of a percent is allowed for rounding.
 
-    Why: the medium sets the limit, regardless of software. A higher value came from a
-    cache, was counted in another unit, or was timed by a slow clock. An Ethernet frame
-    of 1500 B leaves at most 94.9% to TCP.
+    Why: no software can exceed the rate of the medium. A higher value came from a
+    cache, was counted in another unit, or was timed by a slow clock. The limit is the
+    full line rate; TCP in 1500 B frames reaches at most 94.9% of it, so smaller
+    excesses are not found.
 
-    Remedy: check unit and clock. For disks, make the test file larger than all
-    caches. Correct the host's facts if they are wrong.
+    Remedy: check unit and clock. For disks, make the test file larger than all caches.
+    Correct the host's facts if they are wrong.
     """
     beyond: dict[object, list[tuple[CellFact, float]]] = defaultdict(list)
     for cell in study.cells:
@@ -40,8 +42,8 @@ def beyond_the_medium(study: StudyFacts) -> Iterator[Finding]:
             pluralized(
                 "{name} is {mean:g} {unit}, but the {medium} of host {host} "
                 "carries at most {limit:g} {unit}.",
-                "{name} is {mean:g} {unit} ({n} benchmarks), but the {medium} of "
-                "host {host} carries at most {limit:g} {unit}.",
+                "{name} is {mean:g} {unit} (the highest of {n} such benchmarks), but "
+                "the {medium} of host {host} carries at most {limit:g} {unit}.",
                 name=cell.description,
                 mean=cell.mean,
                 unit=cell.unit,
@@ -58,7 +60,8 @@ def beyond_the_medium(study: StudyFacts) -> Iterator[Finding]:
 
 
 def _limit(cell: CellFact) -> float | None:
-    """Return the medium's rate in the unit of the cell."""
+    """Return the rate of the medium in the cell's unit; None if it is unknown or
+    unused."""
     unit = units.find_unit(cell.unit)
     if unit is None or unit.dimension != "data rate" or cell.better != "higher":
         return None

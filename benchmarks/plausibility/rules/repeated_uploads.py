@@ -1,4 +1,4 @@
-"""Runs that were uploaded twice under different keys."""
+"""Rule that detects runs that were uploaded twice under different keys."""
 
 import math
 from collections import Counter, defaultdict
@@ -36,10 +36,11 @@ RunPair = tuple[RunFact, RunFact]
 
 @dataclass(frozen=True, slots=True)
 class RepeatedRuns:
-    """Runs of one tool under the same circumstances that repeat earlier runs.
+    """Runs of one tool under the same conditions that repeat earlier runs.
 
-    ``pairs`` are (again, first). ``log_improbability`` is -ln of the probability of
-    chance; infinite if equal starts prove the repetition.
+    ``run_count`` is the number of all runs under these conditions. ``pairs`` are
+    (repeated, first). ``log_improbability`` is -ln of the probability that the runs are
+    equal by chance; infinite if equal start times prove the repetition.
     """
 
     run_count: int
@@ -48,7 +49,7 @@ class RepeatedRuns:
 
 
 class CellSpread(NamedTuple):
-    """Standard deviation only for three or more values."""
+    """Precision and standard deviation of a cell; None for fewer than three values."""
 
     precision: Precision
     deviation: float | None
@@ -56,18 +57,19 @@ class CellSpread(NamedTuple):
 
 @rule("uploaded-twice", "Runs uploaded twice", "check", family="uploads")
 def uploaded_twice(study: StudyFacts) -> Iterator[Finding]:
-    """Flags runs of one tool on one system under the same conditions that were uploaded
-    with another key and have the same values as earlier runs, in everything they
-    measured. If both report the same start time, and it belongs to them alone, equal
-    values are enough. If one or both report no start time, so many values must agree to
-    the last digit that chance is ruled out (less than 1 in 1,000, calculated as in
-    `pasted-values` from the scatter of these runs). Values that occur more often than
-    others are expected to repeat and are not flagged. The later runs count once,
-    together with the first: they are excluded from the statistics of all results, and
-    each page of such a run names the run that it duplicates.
+    """Flags runs that repeat earlier runs of the same tool and system under the same
+    conditions: they were uploaded with another key and have the same values in
+    everything they measured. If both runs report the same start time, and no run with
+    other values reports it, equal values are enough. If one or both report no start
+    time, so many values must agree to the last digit that this cannot be chance (less
+    than 1 in 1,000, calculated as in `pasted-values` from the scatter of these runs).
+    Values of a coarse clock or counter, of which some occur more often than others, are
+    not flagged. The later runs count once, together with the first: they are excluded
+    from the statistics of all results, and each page of such a run names the run that
+    it duplicates.
 
-    Why: a run that is counted twice looks like a second measurement. The interval
-    becomes narrower by a factor of 1.4 without new information.
+    Why: a run that is counted twice looks like a second measurement. The confidence
+    interval becomes narrower by a factor of 1.4 without new information.
 
     Remedy: nothing, if the runs were uploaded again by mistake. Dismiss the flag if
     they are different measurements. They count again a second later.
@@ -102,7 +104,7 @@ def uploaded_twice(study: StudyFacts) -> Iterator[Finding]:
 
 
 def repeated_run_ids(finding: RuleFinding) -> Iterator[tuple[str, str]]:
-    """Return ids as (again, first)."""
+    """Yield the ids of a finding's runs as (repeated, first)."""
     again, first = finding.evidence["again"], finding.evidence["first"]
     assert isinstance(again, list)
     assert isinstance(first, list)
@@ -110,6 +112,7 @@ def repeated_run_ids(finding: RuleFinding) -> Iterator[tuple[str, str]]:
 
 
 def find_repeated_runs(study: StudyFacts) -> list[RepeatedRuns]:
+    """Return the repeated runs of a study that cannot be chance."""
     cells = {cell.id: cell for cell in study.cells}
     groups: dict[object, list[RunFact]] = defaultdict(list)
     for run in study.runs:
@@ -137,6 +140,7 @@ def find_repeated_runs(study: StudyFacts) -> list[RepeatedRuns]:
 def _repeated_in_group(
     runs: Sequence[RunFact], cells: Mapping[Id, CellFact]
 ) -> Iterator[RepeatedRuns]:
+    """Yield repetitions among runs of one tool under the same conditions."""
     by_signature: dict[Signature, list[RunFact]] = defaultdict(list)
     starts: dict[object, set[Signature]] = defaultdict(set)
     for run in runs:
@@ -199,12 +203,13 @@ def _repeated_in_group(
 
 
 def _distinct_runs(members: Sequence[RunFact], times: int) -> Sequence[RunFact]:
-    """Assume that each was uploaded so many times."""
+    """Return as many runs as were measured if each was uploaded ``times`` times."""
     return members[: -(-len(members) // times)]
 
 
 def _pair_repeats(members: Sequence[RunFact], min_firsts: int) -> list[RunPair]:
-    """Skip pairs whose start or upload differs."""
+    """Pair equal runs as (repeated, first); at least ``min_firsts`` runs count as
+    first."""
     pairs: list[RunPair] = []
     firsts: list[RunFact] = []
     for run in members:
@@ -217,12 +222,13 @@ def _pair_repeats(members: Sequence[RunFact], min_firsts: int) -> list[RunPair]:
 
 
 def _may_be_same_run(first: RunFact, again: RunFact) -> bool:
+    """Return False if the runs have different start times or come from one upload."""
     starts = {first.started_at, again.started_at} - {None}
     return len(starts) < 2 and not (again.upload and again.upload == first.upload)
 
 
 def _signature(run: RunFact) -> Signature:
-    """All readings in canonical order."""
+    """Return all readings of a run in canonical order."""
     readings = [
         (
             sample.metric,
@@ -239,6 +245,7 @@ def _signature(run: RunFact) -> Signature:
 def _spreads(
     runs: Sequence[RunFact], cells: Mapping[Id, CellFact]
 ) -> dict[Id, CellSpread]:
+    """Map cells to their spread, without cells that have few distinct values."""
     values_by_cell: dict[Id, list[float]] = defaultdict(list)
     for run in runs:
         for sample in run.samples:

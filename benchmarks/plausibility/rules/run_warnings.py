@@ -1,7 +1,7 @@
-"""Warnings about single runs: from parsers, hypervisors, clients and co-runs."""
+"""Rules about warnings that concern single runs or single co-runs."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Final
 
@@ -25,22 +25,28 @@ INFORMATIONAL_WARNINGS: Final = frozenset(
 
 @rule("tool-mark", "Parser warning", "implausible", family="marks")
 def find_parse_warnings(study: StudyFacts) -> Iterator[Finding]:
-    """Flags runs for which the parser of the raw output reported a warning: truncated
-    output, errors reported by the tool, a confidence level that was not reached, or
-    excluded readings. Equal warnings of one tool on one system are one flag that names
-    all its runs. A warning that only names the clock that timed the run, or what the
-    tool could not measure, is a notice and does not withhold a verdict.
+    """Flags runs for which the parser of the raw output reported a warning, for example
+    about truncated output, errors reported by the tool, a confidence level that was not
+    reached, or excluded readings. Equal warnings of one tool on one system are one flag
+    that names all its runs. The severity is only check if the warning concerns the
+    clock that timed the run, readings that the tool could not measure, or a test whose
+    name the tool did not print.
 
     Why: such a run may be slower, shorter or less complete than it looks in a table.
 
-    Remedy: open the raw output at the place named in the finding. Repeat the run,
+    Remedy: read the warning and look for its cause in the raw output. Repeat the run,
     or dismiss the flag and state why the numbers are correct.
     """
     warnings: dict[tuple[Id, str, str, str], list[RunFact]] = defaultdict(list)
     for run in study.runs:
         for code, sentence in run.parse_warnings:
             warnings[run.system, run.tool, code, sentence].append(run)
+    repeats: Counter[object] = Counter()
     for (_, _, code, sentence), runs in warnings.items():
+        subjects = unique_subjects("run", (run.id for run in runs))
+        values = (code, *_warning_values(sentence))
+        number = repeats[subjects, values]
+        repeats[subjects, values] += 1
         yield Finding(
             pluralized(
                 "{name}: {mark}",
@@ -49,11 +55,30 @@ def find_parse_warnings(study: StudyFacts) -> Iterator[Finding]:
                 mark=sentence,
                 n=len(runs),
             ),
-            unique_subjects("run", (run.id for run in runs)),
+            subjects,
             {"code": code, "mark": sentence, "runs": len(runs)},
-            (code, sentence),
+            (*values, *([number] if number else [])),
             "check" if code in INFORMATIONAL_WARNINGS else None,
         )
+
+
+def _warning_values(text: str) -> tuple[str | int | float, ...]:
+    """Return the parameters of a warning, which do not change if it is reworded.
+
+    Decisions about flags are stored by these values.
+    """
+    if not isinstance(text, Sentence):
+        return (text,)
+    return tuple(
+        value
+        for name in sorted(text.parameters)
+        for parameter in [text.parameters[name]]
+        for value in (
+            _warning_values(parameter)
+            if isinstance(parameter, Sentence)
+            else (parameter,)
+        )
+    )
 
 
 @rule(
@@ -63,16 +88,16 @@ def find_parse_warnings(study: StudyFacts) -> Iterator[Finding]:
     family="beneath",
 )
 def find_nested_natives(study: StudyFacts) -> Iterator[Finding]:
-    """Flags runs of a native system whose Windows ran on its own hypervisor, for
-    virtualization-based security (VBS) or the Hyper-V role. All such runs of one system
-    are one flag.
+    """Flags runs of a native system whose Windows itself ran on a hypervisor. Windows
+    starts its own hypervisor for virtualization-based security (VBS) and for the
+    Hyper-V role. All such runs of one system are one flag.
 
     Why: the baseline then includes the cost of a hypervisor, so guests look better than
     they are, mainly in system calls, page faults, and input and output.
 
-    Remedy: turn off VBS (and the role, or run `bcdedit /set hypervisorlaunchtype
-    off`), restart, and measure the baseline again. Dismiss the flag if guests are meant
-    to be compared with Windows as delivered.
+    Remedy: turn off VBS (and the role, or run `bcdedit /set hypervisorlaunchtype off`),
+    restart, and measure the baseline again. Dismiss the flag if you want to compare the
+    guests with Windows in its default configuration.
     """
     nested: dict[Id, list[RunFact]] = defaultdict(list)
     for run in study.runs:
@@ -108,15 +133,15 @@ _SESSIONS: Final = re.compile(r"(\d{1,9}),(\d{1,9}),(\d{1,9}(?:\.\d{1,9})?)", re
     family="clients",
 )
 def client_busy_loop(study: StudyFacts) -> Iterator[Finding]:
-    """Flags httperf runs whose client used its CPU for at least 90% of the test (user
-    and system time together). All such runs of one system are one flag.
+    """Flags httperf runs whose client used a CPU for at least 90% of the duration of
+    the test (user and system time together). All such runs of one system are one flag.
 
-    Why: httperf polls in a busy loop while it waits, so its CPU time is the length of
-    the test and does not measure any cost. On a machine that is also the server, it
-    takes CPU time from what is measured.
+    Why: httperf waits for replies in a busy loop. Its CPU time is then about as long as
+    the test and does not show what the requests cost. If client and server run on the
+    same machine, the client also takes CPU time from the server.
 
-    Remedy: exclude the client's CPU time from comparisons. Run the client on
-    another machine.
+    Remedy: exclude the client's CPU time from comparisons. Run the client on another
+    machine.
     """
     busy: dict[object, list[tuple[RunFact, float]]] = defaultdict(list)
     used = ("client CPU user", "client CPU system", "test duration")
@@ -130,10 +155,12 @@ def client_busy_loop(study: StudyFacts) -> Iterator[Finding]:
         run, fraction = members[0]
         yield Finding(
             pluralized(
-                "httperf used {share:.0%} of a CPU during {n} run on {system}. It "
-                "waits in a busy loop, so its CPU time does not measure any cost.",
-                "httperf used {share:.0%} of a CPU during {n} runs on {system}. It "
-                "waits in a busy loop, so its CPU time does not measure any cost.",
+                "httperf used {share:.0%} of a CPU in {n} run on {system}. It waits "
+                "for replies in a busy loop, so its CPU time does not show what the "
+                "requests cost.",
+                "httperf used {share:.0%} of a CPU in the first of {n} runs on "
+                "{system}. It waits for replies in a busy loop, so its CPU time does "
+                "not show what the requests cost.",
                 share=fraction,
                 n=len(members),
                 system=run.system_phrase,
@@ -152,13 +179,15 @@ def client_busy_loop(study: StudyFacts) -> Iterator[Finding]:
     family="clients",
 )
 def client_think_time(study: StudyFacts) -> Iterator[Finding]:
-    """Flags httperf runs in which the requested pauses (``wsess=sessions,calls,think
-    time``, sessions one after the other) are at least 95% of the duration of the test.
+    """Flags httperf runs that spend at least 95% of their duration in pauses that the
+    command line requested. With ``wsess=sessions,calls,think time``, httperf pauses for
+    the think time between the calls of a session. Runs whose sessions were not executed
+    one after the other are not flagged: their pauses add up to more than the duration.
     All such runs of one system are one flag.
 
-    Why: the duration is then set by the command line. In the UOC study, 4 sessions of
-    15 calls with pauses of 10 s take 560 s by themselves; the runs took 560.02 to
-    560.08 s on every storage.
+    Why: the command line then determines the duration, so it does not measure the
+    system. In the UOC study, 4 sessions of 15 calls with pauses of 10 s contain 560 s
+    of pauses; the runs took 560.02 to 560.08 s on every storage.
 
     Remedy: compare reply times instead, or load the server without pauses.
     """
@@ -180,8 +209,8 @@ def client_think_time(study: StudyFacts) -> Iterator[Finding]:
             pluralized(
                 "{n} run of httperf on {system} took {took:g} s, of which "
                 "{pauses:g} s were requested pauses.",
-                "{n} runs of httperf on {system} took {took:g} s, of which "
-                "{pauses:g} s were requested pauses.",
+                "{n} runs of httperf on {system} took up to {took:g} s. The pauses "
+                "requested for the first run take {pauses:g} s.",
                 n=len(members),
                 system=run.system_phrase,
                 took=longest_s,
@@ -201,15 +230,15 @@ def _httperf_runs(study: StudyFacts) -> Iterator[RunFact]:
     "corun-overlap", "Slots that did not run together", "implausible", family="coruns"
 )
 def corun_overlap(study: StudyFacts) -> Iterator[Finding]:
-    """Flags a co-run whose slots ran together for less than 90% of its longest run
-    (method, section 5). Power meters and runs whose start or duration is not known are
-    excluded.
+    """Flags a co-run whose slots (the guests that run together) all ran at the same
+    time for less than 90% of the duration of the longest run (method, section 5). Power
+    meters and runs whose start or duration is not known are excluded.
 
-    Why: a slot that runs alone for part of the time is faster in that part, so the sum
-    of the slots is larger than the machine ever delivered.
+    Why: a guest is faster while it runs alone. The sum over the slots is then larger
+    than what the machine delivers to all of them at the same time.
 
-    Remedy: start the slots at a barrier, or evaluate only the time in which all of
-    them ran.
+    Remedy: start the slots at a barrier, or evaluate only the time in which all of them
+    ran.
     """
     groups: dict[str, list[RunFact]] = defaultdict(list)
     for run in study.runs:
@@ -236,8 +265,9 @@ def corun_overlap(study: StudyFacts) -> Iterator[Finding]:
         ]
         yield Finding(
             Sentence(
-                'The {n} runs of "{name}" overlap for {share:.0%} of the longest '
-                "run; {needed:.0%} is required.",
+                'The {n} runs of the co-run "{name}" ran at the same time for '
+                "{share:.0%} of the duration of the longest run. At least "
+                "{needed:.0%} is required.",
                 n=len(runs),
                 name=name,
                 share=overlap,

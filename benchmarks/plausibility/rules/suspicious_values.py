@@ -1,4 +1,4 @@
-"""Readings that repeat too often, are 0, or are at the end of their scale."""
+"""Rules about values that repeat too often, are 0, or are at the end of their scale."""
 
 import math
 from collections import defaultdict
@@ -27,17 +27,18 @@ from benchmarks.plausibility.study_facts import (
 from benchmarks.sentences import Sentence, join_sentences, pluralized
 
 TICKS_S: Final = (1.0, 1 / 18.2, 0.02, 1 / 60, 1 / 64, 0.01, 0.004, 0.001)
-"""DOS, Windows, and Linux by its timer frequency."""
+"""Clock ticks of DOS, Windows, and Linux (by its timer frequency)."""
 MIN_READING: Final = 1e-50
-"""Other values, and those above the reciprocal, are not times or rates."""
+"""Smaller values, and those above the reciprocal, are not times or rates."""
 MIN_STEPS_PER_TICK: Final = 5
-"""A tick of fewer printed steps fits any value."""
+"""Any value is a multiple of a tick of fewer printed steps."""
 MAX_TICKS: Final = 1e6
-"""Smaller steps are not coarse."""
+"""Values of more ticks than this are not coarse."""
 MAX_CHANCE: Final = 0.1
+"""Largest distance from a whole number of ticks, in ticks."""
 MIN_RUNS: Final = 5
 MIN_SIBLINGS: Final = 3
-"""Other systems that show how a case repeats itself."""
+"""Number of other systems that show how much a case usually scatters."""
 FIXED_LENGTH_TOLERANCE: Final = 0.01
 """Systems of different speeds take equally long only if the duration is fixed."""
 
@@ -49,18 +50,19 @@ FIXED_LENGTH_TOLERANCE: Final = 0.01
     family="repeats",
 )
 def few_distinct_readings(study: StudyFacts) -> Iterator[Finding]:
-    """Flags a result of at least five runs with few distinct values (at most a third of
-    the number of runs plus one), although the values were printed with enough digits.
-    Two noisy values are equal with a probability of the rounding step divided by
-    2 sqrt(pi) standard deviations. The probability of so many equal values must be
-    below 1 in 1,000. The standard deviation is the larger of half the range of the
-    result and a quarter of the typical deviation of such results. If three other
-    systems ran the benchmark at least five times, the median of their median deviations
-    is used if it is smaller, because a disk with two speeds repeats each of them.
-    Excluded are the durations of whole tests if the middle half of several systems took
-    the same time to within 1% (the duration was then requested, not measured), and
-    times that are whole clock ticks, including rates for a fixed amount of work: such
-    values are coarse, not wrong.
+    """Flags a result of at least five runs with few distinct values (at most (n + 1) /
+    3 for n runs), although the values were printed with enough digits. The probability
+    of so many equal values must be below 1 in 1,000. Two noisy values are equal with a
+    probability of the rounding step divided by 2 sqrt(pi) standard deviations. The
+    standard deviation is the larger of half the range of the result and a quarter of
+    the typical deviation of such results. If three other systems ran the benchmark at
+    least five times, the median of their median deviations is used if it is smaller,
+    because a disk with two speeds repeats each of them.
+
+    Two kinds of results are excluded. The durations of whole tests are excluded if the
+    middle half of several systems took the same time to within 1%, because the duration
+    was then requested, not measured. Times that are whole clock ticks, and rates for a
+    fixed amount of work in such times, are coarse but not wrong.
 
     Why: values that repeat to the last digit were copied, or were read from a cache of
     results.
@@ -104,6 +106,7 @@ def few_distinct_readings(study: StudyFacts) -> Iterator[Finding]:
 
 
 def _may_agree(cell: CellFact, study: StudyFacts) -> bool:
+    """Return whether so few distinct runs may be chance."""
     distinct = len(set(cell.run_means))
     step = study.print_step(cell)
     width = max(cell.run_means) - min(cell.run_means)
@@ -128,7 +131,8 @@ def _may_agree(cell: CellFact, study: StudyFacts) -> bool:
 
 
 def _are_clock_ticks(cell: CellFact, values: Sequence[float]) -> bool:
-    """Check times or rates."""
+    """Return whether the values are times of whole clock ticks, or rates with such
+    times."""
     # Squares of other values may overflow.
     if not MIN_READING <= min(values) <= max(values) <= 1 / MIN_READING:
         return False
@@ -160,21 +164,21 @@ def _are_clock_ticks(cell: CellFact, values: Sequence[float]) -> bool:
 SATURATED_PERCENT: Final = 99.4
 MIN_READABLE_PERCENT: Final = 0.5
 CONSUMED_DIMENSIONS: Final = frozenset({"time", "CPU time per data", "energy", "power"})
-"""Every run needs a positive amount."""
+"""Dimensions of which every run needs a positive amount."""
 
 
 @rule("zero-reading", "Zero value in a working run", "impossible", family="readings")
 def zero_reading(study: StudyFacts) -> Iterator[Finding]:
-    """Flags a rate, time, energy or power of 0, and a CPU utilization of 0% (in all
-    runs) if the median of the same benchmark elsewhere is at least 0.5% or nothing else
-    is known about it. Moving data costs CPU time, so 0 means that it was not measured,
-    for example because the counter of the guest does not advance. Counts, losses,
-    shares of slow requests, jitter and waiting times may be 0.
+    """Flags a rate, time, energy or power of 0. Also flags a CPU utilization of 0% in
+    all runs, unless other systems need less than 0.5% for the same benchmark (in the
+    median). Moving data costs CPU time, so 0 means that it was not measured, for
+    example because the counter of the guest does not advance. Counts, losses, shares of
+    slow requests, jitter and waiting times may be 0.
 
-    Why: 0% would be an infinitely efficient system, and makes every mean over the
-    result wrong.
+    Why: a system that needs no CPU time would be infinitely efficient, and a false 0
+    makes every mean over the result wrong.
 
-    Remedy: treat the result as not measured. Measure the CPU from the host.
+    Remedy: treat the result as not measured. Measure the CPU utilization from the host.
     """
     rows: dict[object, list[float]] = defaultdict(list)
     for cell in study.cells:
@@ -197,7 +201,7 @@ def zero_reading(study: StudyFacts) -> Iterator[Finding]:
         elsewhere = [mean for cell in cells for mean in rows[cell.case] if mean]
         yield cell_finding(
             Sentence(
-                "{cases}: 0 {unit} in a working run, so it was not measured.",
+                "{cases}: 0 {unit} in a run that did work. The value was not measured.",
                 cases=name_and_more(cells[0].description, len(cells) - 1),
                 unit=cells[0].unit,
             ),
@@ -210,9 +214,10 @@ def zero_reading(study: StudyFacts) -> Iterator[Finding]:
 @rule("saturated-reading", "CPU utilization of 100%", "implausible", family="readings")
 def saturated_reading(study: StudyFacts) -> Iterator[Finding]:
     """Flags a CPU utilization of exactly 100% in every run of a test that is not
-    designed to load the CPU. The severity is check from 99.4% upwards, and for several
-    runs of a CPU test. More than 100% times the number of CPUs of the system is
-    impossible. If the number of CPUs is not known, values above 100% are not assessed.
+    designed to load the CPU. From 99.4% upwards, and for CPU tests with several runs of
+    exactly 100%, the severity is only check. A utilization of more than 102% times the
+    number of CPUs of the system is impossible. If the number of CPUs is not known,
+    values above 100% are not assessed.
 
     Why: either the counter is stuck, or the CPU was the limit. The throughput then does
     not describe the network or the disk.
@@ -229,7 +234,8 @@ def saturated_reading(study: StudyFacts) -> Iterator[Finding]:
     for cells in _grouped_cells(above_maximum):
         yield cell_finding(
             Sentence(
-                "{cases}: {mean:g}%, but the system has {cpus} CPUs.",
+                "{cases}: the CPU utilization is {mean:g}%, but the number of CPUs of "
+                "the system is {cpus}.",
                 cases=name_and_more(cells[0].description, len(cells) - 1),
                 mean=cells[0].mean,
                 cpus=cells[0].vcpus or cells[0].host_cores or 0,
@@ -249,8 +255,8 @@ def saturated_reading(study: StudyFacts) -> Iterator[Finding]:
         stuck = any(cell.component != "CPU" and cell.mean == 100 for cell in cells)
         yield cell_finding(
             Sentence(
-                "{cases}: {mean:g}%. Either the counter is stuck, or the CPU was "
-                "the limit of this test.",
+                "{cases}: the CPU utilization is {mean:g}%. Either its counter is "
+                "stuck, or the CPU was the limit of this test.",
                 cases=name_and_more(cells[0].description, len(cells) - 1),
                 mean=cells[0].mean,
             ),
@@ -261,6 +267,7 @@ def saturated_reading(study: StudyFacts) -> Iterator[Finding]:
 
 
 def _is_never_zero(cell: CellFact) -> bool:
+    """Return whether the metric consumes something that every run needs."""
     unit = units.find_unit(cell.unit)
     if (
         cell.better != "lower"
@@ -273,7 +280,7 @@ def _is_never_zero(cell: CellFact) -> bool:
 
 
 def _grouped_cells(cells: Iterable[CellFact]) -> Iterator[list[CellFact]]:
-    """Group cells by system, tool and metric."""
+    """Group cells by column, tool and metric."""
     groups: dict[object, list[CellFact]] = defaultdict(list)
     for cell in cells:
         groups[(*cell.column_key, *cell.sibling_key)].append(cell)

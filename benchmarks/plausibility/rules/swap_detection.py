@@ -1,7 +1,7 @@
-"""Detection of swapped values by undoing the swap.
+"""Search for swapped values that makes their numbers consistent again.
 
-Either runs contradict themselves until one metric is swapped, or two cases of a system
-have each other's value.
+Either two runs contradict themselves until one of their metrics is swapped, or two
+cases of a system have each other's expected value.
 """
 
 from collections import defaultdict
@@ -35,14 +35,14 @@ MAX_INCONSISTENT_RUNS: Final = 40
 MAX_CASES: Final = 40
 MAX_SYSTEMS: Final = 3
 MIN_CASES: Final = 5
-"""Three other cases must show how the systems compare."""
+"""The two swapped cases, and three others that show how the systems compare."""
 
 Pair = tuple[CellFact, CellFact]
 
 
 @dataclass(frozen=True, slots=True)
 class InconsistentTest:
-    """A test of a run with contradictory numbers."""
+    """Samples of a run with the same parameters that contradict each other."""
 
     run: RunFact
     samples: Mapping[str, SampleFact]
@@ -54,12 +54,14 @@ class InconsistentTest:
 
 
 def _contradicts_itself(run: RunFact) -> bool:
+    """Return whether `identity-violated` or `netperf-service-demand` finds an error."""
     return has_no_whole_cpu_count(run) or next(mismatches(run), None) is not None
 
 
 def _inconsistent_tests(
     study: StudyFacts,
 ) -> Mapping[object, Sequence[InconsistentTest]]:
+    """Group contradictory tests by tool, host and conditions."""
     tests: dict[object, list[InconsistentTest]] = defaultdict(list)
     for run in study.runs:
         # Few runs contradict themselves, so check the whole run first.
@@ -77,7 +79,11 @@ def _inconsistent_tests(
 def swaps_that_resolve(
     study: StudyFacts,
 ) -> Mapping[tuple[str, ...], Sequence[Pair]]:
-    """Return cells whose swap resolves all contradictions, by possible metrics."""
+    """Map metrics to the pairs of cells that must be swapped to resolve contradictions.
+
+    If swapping any one of several metrics resolves a contradiction, the key has all of
+    them.
+    """
     by_id = {cell.id: cell for cell in study.cells}
     swaps: dict[tuple[str, ...], dict[tuple[Id, Id], Pair]] = defaultdict(dict)
     for tests in _inconsistent_tests(study).values():
@@ -105,7 +111,8 @@ def swaps_that_resolve(
 
 
 def _candidates(tests: Sequence[InconsistentTest]) -> Iterator[tuple[int, int]]:
-    """Yield systems in one case first, then cases of one system."""
+    """Yield index pairs that may be swapped: first two systems in one case, then two
+    cases of one system."""
     pairs = list(combinations(range(len(tests)), 2))
     for is_case in (False, True):
         for first_index, second_index in pairs:
@@ -119,6 +126,7 @@ def _candidates(tests: Sequence[InconsistentTest]) -> Iterator[tuple[int, int]]:
 def _resolving_metrics(
     first: InconsistentTest, second: InconsistentTest
 ) -> Iterator[str]:
+    """Yield metrics whose swap makes both tests consistent."""
     for metric, sample in first.samples.items():
         other_sample = second.samples.get(metric)
         if (
@@ -137,7 +145,11 @@ def _resolving_metrics(
 
 @dataclass(frozen=True, slots=True)
 class SwappedCases:
-    """Two cases swapped on a system, with logs."""
+    """Two cases that look swapped on one or more systems.
+
+    ``log_distance`` is the expected distance of the two cases, ``deviation`` that of
+    the predictions of the other cases (log scale).
+    """
 
     pairs: tuple[Pair, ...]
     log_distance: float
@@ -153,7 +165,9 @@ def find_swapped_cases(
 ) -> Iterator[SwappedCases]:
     """Yield pairs of cases that have each other's expected value on a system.
 
-    The table must have two or three systems and at least three other cases.
+    The table must have two or three systems and at least three other cases. The
+    expected values of the two cases must differ by at least ``min_distance`` (log
+    scale) and by ``min_deviations`` standard deviations, which are at least ``floor``.
     ``tolerance`` is relative to the distance of the two cases.
     """
     rows, columns = table.logs.shape
@@ -185,7 +199,10 @@ def find_swapped_cases(
 def _crossing(
     table: SiblingTable, column: int, pair: tuple[int, int], tolerance: float
 ) -> tuple[float, float] | None:
-    """Return the expected distance of swapped cells and the deviation of the others."""
+    """Return the expected distance of swapped cases and the deviation of the others.
+
+    None if the cases do not have each other's expected value.
+    """
     logs = table.logs[:, column]
     distances = logs[:, None] - np.delete(table.logs, column, axis=1)
     is_other = np.ones(len(logs), dtype=bool)

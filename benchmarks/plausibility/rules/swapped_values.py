@@ -1,4 +1,4 @@
-"""Swapped values: two systems or cases exchanged, or a rate used as a time."""
+"""Rules about swapped values: of two systems or cases, or a rate used as a time."""
 
 import math
 from collections import defaultdict
@@ -48,7 +48,6 @@ from benchmarks.plausibility.study_facts import (
     factor_from_log,
 )
 from benchmarks.plausibility.unit_errors import (
-    MAX_FACTOR_TOLERANCE,
     MIN_LOG_FACTOR,
     RECIPROCAL_SCALES,
     nearest_factor_distance,
@@ -57,26 +56,29 @@ from benchmarks.plausibility.unit_errors import (
 from benchmarks.sentences import Sentence, Template, join_with_or, template
 
 MIN_DEVIATIONS: Final = 4
-"""Standard deviations of predictions from other cases."""
+"""In standard deviations of the predictions of other cases."""
 MIN_LOG_DISTANCE: Final = math.log(1.1)
-"""Closer systems look the same when swapped."""
+"""Systems that are closer to each other look the same when swapped."""
 MIN_OTHER_CASES: Final = 3
 SWAP_TOLERANCE: Final = 0.25
 """Relative to the distance of the two cells."""
 RECIPROCAL_TOLERANCE: Final = 0.15
-"""Relative to the distance from the expected value, and at most 65 %."""
+"""Distance from the reciprocal, relative to the distance from the expected value."""
 MAX_RECIPROCAL_LOG: Final = 0.5
+"""Distance from the reciprocal: at most 65 %."""
 MIN_LOG_WITH_DIGITS: Final = math.log(1.05)
-"""If the digits show that a value is inverted."""
+"""Distance from the expected value if the digits show that a value is inverted."""
 MIN_LOG_ONE_OTHER: Final = math.log(40)
+"""Distance from the expected value if a single other system gives it."""
 MAX_SYSTEMS: Final = 40
 MIN_DEVIATIONS_ELSEWHERE: Final = 2
-"""Standard deviations of the comparison in other tests."""
+"""In standard deviations of the comparison in other tests."""
 REVERSAL_TOLERANCE: Final = 0.5
-"""Relative deviation of a distance from its reverse."""
+"""How far a lead may differ from the usual deficit, relative to the deficit."""
 MAX_REMAINING_ERROR: Final = 0.5
+"""Error after swapping back, relative to the error before."""
 MIN_LOG_NATIVE_DISTANCE: Final = math.log(1.4)
-"""Guests of closer native machines cannot be distinguished."""
+"""Guests of native machines that are closer to each other cannot be distinguished."""
 MIN_LOG_EMULATED: Final = math.log(3)
 """No system on a real processor is slower than all others by this factor, and hardly
 any emulated one is faster (`emulation-speed`).
@@ -84,11 +86,11 @@ any emulated one is faster (`emulation-speed`).
 
 
 INVERTED_SENTENCE: Final = template(
-    "{cases}: {mean:g} {unit} is the reciprocal of {expected:g}, the value of the "
-    "other systems. A rate was used as a time, or a time as a rate."
+    "{cases}: {mean:g} {unit} is near the reciprocal of {expected:g}, the value "
+    "expected from the other systems. A rate was used as a time, or a time as a rate."
 )
 ONE_INVERTED_SENTENCE: Final = template(
-    "{cases}: {mean:g} {unit} is the reciprocal of {expected:g}, the value "
+    "{cases}: {mean:g} {unit} is near the reciprocal of {expected:g}, the value "
     "expected from the other system. In one of the two, a rate was used as a time, "
     "or a time as a rate."
 )
@@ -103,8 +105,8 @@ SWAPPED_BY_OTHER_STUDY: Final = template(
     "each other ({first:g} and {second:g} {unit})."
 )
 SWAPPED_WITH_EMULATED: Final = template(
-    "{one} and {other} look swapped in {cases}: the emulated system has {first:g} "
-    "{unit}, the system that is not emulated {second:g} {unit}."
+    "{one} and {other} look swapped in {cases}: the emulated system ({first:g} "
+    "{unit}) is faster than the system that is not emulated ({second:g} {unit})."
 )
 SWAPPED_BY_OTHER_TESTS: Final = template(
     "{one} and {other} look swapped in {cases}: in other benchmarks {behind} is "
@@ -127,7 +129,10 @@ def _swap_finding(
     quotes: tuple[Id, ...] = (),
     **evidence: Evidence,
 ) -> Finding:
-    """The first pair determines the wording."""
+    """Return a finding whose sentence describes the first pair.
+
+    ``are_cases``: two cases of a system are swapped, not two systems in a case.
+    """
     first, second = pairs[0]
     names = [(cell.case_name, cell.system_phrase) for cell in (first, second)]
     (first_name, subject), (second_name, _) = (
@@ -155,21 +160,24 @@ def _swap_finding(
     family="exchanges",
 )
 def rate_as_time(study: StudyFacts) -> Iterator[Finding]:
-    """Flags a value that is near the reciprocal of the expected value (for ms and us:
-    1,000 or 10^6 times the reciprocal) and differs from the expected value by more than
-    a factor of 5. The expected value is that of the other systems of its host in the
-    same benchmark. All of the following must hold:
-    - The value is within 65% of the reciprocal (within a factor of 2.5 if every factor
-      between two units is at least twice as far away).
-    - The value is seven times as close to the reciprocal as to the expected value. This
-      must also hold for the expectation from the system's other benchmarks, if it has
-      any, unless the value differs from the same benchmark of other systems by a factor
-      of 1,600.
+    """Flags a value that is near the reciprocal of its expected value (for ms, us and
+    ns also near 10^3, 10^6 or 10^9 times the reciprocal) and differs from the expected
+    value by more than a factor of 5. The expected value is that of the other systems of
+    its host in the same benchmark. All of the following must hold:
+    - The value is within 65% of the reciprocal.
+    - The value is seven times as close to the reciprocal as to the expected value (on a
+      log scale). If the other benchmarks of the system also give an expected value,
+      this must hold for that value too, unless the value differs from the other systems
+      by a factor of 1,600.
+    - If there is only one other system, the value differs from it by at least a factor
+      of 40.
+
     If the same benchmark gives no expected value, the other benchmarks and systems of
-    the tool and metric are used: at least four benchmarks, whose own distance from
-    their prediction is at most an eighth of this one's. Emulated systems are compared
-    only with other emulated systems. A value that is closer to a factor of `unit-slip`
-    is left to that rule.
+    the tool and metric are used. At least four benchmarks are then needed, and the
+    prediction errors must be at most an eighth of the distance of this value. Emulated
+    systems are compared only with other emulated systems. A value that is closer to a
+    factor of `unit-slip` is left to that rule.
+
     A value is also flagged because of its digits: it has more decimals than any other
     value of its tool and metric, and more digits than those values or their fixed
     number of decimals allow; its reciprocal has as few digits as they have; and the
@@ -212,6 +220,7 @@ def rate_as_time(study: StudyFacts) -> Iterator[Finding]:
 
 
 def _are_reciprocal(first: CellFact, second: CellFact) -> bool:
+    """Return whether two systems have reciprocal values in one case."""
     is_same_case = (first.case, first.host, first.sibling_key) == (
         second.case,
         second.host,
@@ -224,6 +233,7 @@ def _are_reciprocal(first: CellFact, second: CellFact) -> bool:
 
 
 def inverted_cells(study: StudyFacts) -> Iterator[CellFact]:
+    """Yield the cells that look like reciprocals."""
     for members in _reciprocals(study).values():
         yield from (cell for cell, _ in members)
 
@@ -232,7 +242,9 @@ def inverted_cells(study: StudyFacts) -> Iterator[CellFact]:
 def _reciprocals(
     study: StudyFacts,
 ) -> Mapping[object, list[tuple[CellFact, float]]]:
-    """Map columns to reciprocal cells with their expected values."""
+    """Return reciprocal cells with their expected values, by column, tool and
+    metric.
+    """
     groups: dict[object, list[tuple[CellFact, float]]] = defaultdict(list)
     sure_groups = set()
     identified: set[Id] = set()
@@ -267,12 +279,15 @@ def _reciprocals(
                 if expected is not None:
                     group = (cell.column_key, cell.sibling_key)
                     groups[group].append((cell, math.exp(expected)))
-                    inverted, scaled = _reciprocal_and_factor_distance(cell, expected)
-                    sure_groups |= {group} if inverted <= scaled else set()
+                    log_ratio = math.log(cell.mean) - expected
+                    _, factor_distance = nearest_factor_distance(cell, log_ratio)
+                    if reciprocal_distance(cell, expected) <= factor_distance:
+                        sure_groups.add(group)
     return {group: cells for group, cells in groups.items() if group in sure_groups}
 
 
 def _inverted_by_digits(study: StudyFacts) -> Iterator[tuple[CellFact, float]]:
+    """Yield cells whose digits show a reciprocal, with the expected value."""
     digits = DigitComparison(study)
     inverted: dict[Id, tuple[CellFact, float]] = {}
     for cell in digits.cells_with_most_decimals().values():
@@ -302,7 +317,11 @@ def _expected_by_all(
     index: tuple[int, int],
     study: StudyFacts,
 ) -> float | None:
-    """Use the cell's row and the system's other cases."""
+    """Return the expected log mean of a reciprocal; None if the cell is not one.
+
+    ``by_row`` is the log mean expected from other systems in the case. The system's
+    other cases must agree with it, or replace it.
+    """
     log, distance = math.log(cell.mean), float(residuals[index])
     by_cases = log - distance if abs(distance) >= MIN_LOG_FACTOR else None
     if by_row is not None and _is_inverted(cell, by_row):
@@ -314,30 +333,24 @@ def _expected_by_all(
     floor = math.sqrt(2) * study.noise.kind_deviation(cell)
     deviation = leave_one_out_spread(table.logs, residuals, index, floor).deviation
     is_precise = 2 * MIN_DEVIATIONS * deviation <= abs(distance)
-    is_near = _reciprocal_and_factor_distance(cell, by_cases)[0] <= max(
-        2.5 * deviation, 0.1
-    )
+    is_near = reciprocal_distance(cell, by_cases) <= max(2.5 * deviation, 0.1)
     return by_cases if is_precise and is_near else None
 
 
 def _is_inverted(cell: CellFact, expected: float) -> bool:
-    """``expected`` is a log."""
-    inverted, scaled = _reciprocal_and_factor_distance(cell, expected)
-    maximum = MAX_FACTOR_TOLERANCE if 2 * inverted <= scaled else MAX_RECIPROCAL_LOG
+    """Return whether a cell is near the reciprocal of the expected value, given as a
+    log."""
     distance = abs(math.log(cell.mean) - expected)
-    return inverted <= min(RECIPROCAL_TOLERANCE * distance, maximum)
-
-
-def _reciprocal_and_factor_distance(
-    cell: CellFact, expected: float
-) -> tuple[float, float]:
-    """Return log distances from the reciprocal and from the nearest unit factor."""
-    distance = nearest_factor_distance(cell, math.log(cell.mean) - expected)[1]
-    return reciprocal_distance(cell, expected), distance
+    return reciprocal_distance(cell, expected) <= min(
+        RECIPROCAL_TOLERANCE * distance, MAX_RECIPROCAL_LOG
+    )
 
 
 def _expected_log(cell: CellFact, row: list[CellFact]) -> float | None:
-    """Return the log of what other systems of the host read, if they agree."""
+    """Return the median log mean of the host's other systems.
+
+    None if they do not agree, or if the cell is near it.
+    """
     if not cell.is_performance:
         return None
     column = cell.column_key
@@ -370,30 +383,31 @@ def find_swapped_values(study: StudyFacts) -> Iterator[Finding]:
     """Flags values of two systems of one host that look swapped in some benchmarks of a
     tool and metric, although the systems clearly differ. One of the following must
     hold:
-    - Other benchmarks: compared with the other systems, each value is where the other
-      system's value is expected from all other benchmarks (at least three), to within a
-      quarter of the distance of the two systems, and both differ from their own
-      expected value by at least 10% and 4 standard deviations of the prediction errors.
-      Two benchmarks on one system that have each other's values are flagged in the same
-      way.
-    - Few systems: with only one or two other systems, five benchmarks are needed: two
-      with swapped values, and all others (at least three) as above (a quarter, and 4
-      standard deviations).
-    - Native machines: two guests whose native machines differ (two guest OSs, or bits)
-      by at least a factor of 1.4 are flagged if one guest is faster than its native
-      machine, the other is slower by nearly the distance of the two machines (within a
-      quarter of it), and neither is after swapping. A native machine that another study
-      measured with the same OS is compared with itself there.
+    - Other benchmarks: each of the two values is where the other one is expected, to
+      within a quarter of the distance of the two systems. The expectation comes from at
+      least three other benchmarks, which show how the two systems compare with the
+      other systems. The two systems must differ by at least 10% and 4 standard
+      deviations of the prediction errors, and each value must differ from its own
+      expected value by more than half of that distance. Two benchmarks on one system
+      that have each other's values are flagged in the same way.
+    - Few systems: with only two or three systems, five benchmarks are needed: two with
+      swapped values, and at least three others that show how the systems compare (with
+      the same limits).
+    - Native machines: two guests have different native machines (two guest OSs or word
+      sizes) whose speeds differ by at least a factor of 1.4. One guest is faster than
+      its native machine and the other slower, both by nearly the distance of the two
+      machines (within a quarter of it), and after swapping both fit. A native machine
+      that another study measured with the same OS is compared with itself there.
     - Other tests: if all benchmarks of a test may be swapped, the component's other
-      tests are used (CPU and memory count as one component). In at least three
+      tests are used (CPU and memory count as one component). In at least three of their
       benchmarks, the same system must be faster in all, by 10% in the median and 2
       standard deviations of these differences. The values are flagged if the other
       system is ahead by as much (within half of it) and all other systems of the host
       with these benchmarks fit twice as well after swapping.
     - Emulation: a system reported as emulated and one that is not are compared in the
       computing benchmarks of all tools. They are flagged if the emulated system is at
-      least three times as fast, and as fast (within a factor of 3) as all other systems
-      of the host that are not emulated.
+      least three times as fast as the other one, and within a factor of 3 of all other
+      systems of the host that are not emulated.
 
     Why: two columns or cells of a table were swapped when they were copied. Every value
     is that of a real machine, so no single value looks wrong.
@@ -412,6 +426,9 @@ def find_swapped_values(study: StudyFacts) -> Iterator[Finding]:
 
 
 def _swapped_with_emulated(study: StudyFacts) -> Iterator[Finding]:
+    """Yield emulated systems that are faster than one real system and like all
+    others.
+    """
     rows: dict[object, list[CellFact]] = defaultdict(list)
     for cell in study.cells:
         if is_compute_bound(cell) and cell.mean > 0:
@@ -447,9 +464,10 @@ def _swapped_with_emulated(study: StudyFacts) -> Iterator[Finding]:
 )
 def find_swapped_runs(study: StudyFacts) -> Iterator[Finding]:
     """Flags two runs of one host that each contradict themselves (`identity-violated`,
-    `netperf-service-demand`), and no longer do once one metric is swapped between them.
-    The runs are from two systems in one benchmark, or from two benchmarks on one
-    system. If swapping any of several metrics resolves it, all of them are named.
+    `netperf-service-demand`), and no longer do once the values of one metric are
+    swapped between them. The runs are from two systems in one benchmark, or from two
+    benchmarks on one system. If swapping any of several metrics resolves the
+    contradictions, all of them are named.
 
     Why: one column of a table was swapped when it was copied, and the others were not.
 
@@ -464,8 +482,9 @@ def find_swapped_runs(study: StudyFacts) -> Iterator[Finding]:
             by_system = first.system != second.system
             yield cell_finding(
                 Sentence(
-                    "{one} and {other} look swapped in {metrics}: both contradict "
-                    "their other values, and neither does after swapping.",
+                    "The values of {metrics} look swapped between {one} and {other}: "
+                    "they contradict the other values of both, and after swapping "
+                    "they do not.",
                     one=first.system_phrase if by_system else first.description,
                     other=second.system_phrase if by_system else second.description,
                     metrics=join_with_or(metrics),
@@ -476,6 +495,7 @@ def find_swapped_runs(study: StudyFacts) -> Iterator[Finding]:
 
 
 def _swaps_in_small_table(table: SiblingTable, study: StudyFacts) -> Iterator[Finding]:
+    """Yield cases swapped on a system, in tables of two or three systems."""
     sample = next(cell for row in table.cells for cell in row if cell)
     # They have no order of speed.
     if not sample.is_performance:
@@ -504,6 +524,7 @@ def _swaps_in_small_table(table: SiblingTable, study: StudyFacts) -> Iterator[Fi
 
 
 def _swaps_by_native(study: StudyFacts) -> Iterator[Finding]:
+    """Yield systems that have the speed of each other's native machine."""
     pairs_by_columns: dict[object, list[CellPair]] = defaultdict(list)
     counterparts = same_machine_cells(study)
     for row in _far_from_native(study, counterparts):
@@ -538,7 +559,10 @@ def _swaps_by_native(study: StudyFacts) -> Iterator[Finding]:
 def _far_from_native(
     study: StudyFacts, counterparts: Mapping[Id, CellFact]
 ) -> Iterable[list[CellPair]]:
-    """Return, by row, guests far from native and natives far from another study."""
+    """Return, by row, cells that differ from native by 10 %, each with the native cell.
+
+    The native cell of a native cell is the one of the same machine in another study.
+    """
     rows: dict[object, list[CellPair]] = defaultdict(list)
     for cell in study.cells:
         native = cell if cell.is_native else study.baseline(cell)
@@ -557,7 +581,7 @@ def _far_from_native(
 def _fit_each_other(
     first: CellFact, first_native: CellFact, second: CellFact, second_native: CellFact
 ) -> bool:
-    """Return whether two guests fit each other's machine, each far from its own."""
+    """Return whether two guests fit each other's native machine and not their own."""
     distance = log_efficiency(second_native, first_native)
     if abs(distance) < MIN_LOG_NATIVE_DISTANCE:
         return False
@@ -591,6 +615,7 @@ def _swaps_by_other_tests(study: StudyFacts) -> Iterator[Finding]:
 def _swaps_in_group(
     kinds: Mapping[tuple[str, ...], Sequence[CellFact]], study: StudyFacts
 ) -> Iterator[Finding]:
+    """Yield the systems that are swapped in each tool and metric of ``kinds``."""
     cells = [cell for members in kinds.values() for cell in members]
     rows = {case: row for row, case in enumerate(dict.fromkeys(c.case for c in cells))}
     systems = dict.fromkeys(cell.system for cell in cells)
@@ -642,6 +667,7 @@ def _swaps_in_group(
 
 
 def _is_clear(first: CellFact, second: CellFact, study: StudyFacts) -> bool:
+    """Return whether two cells differ by more than 4 standard errors."""
     error = math.hypot(study.noise.mean_error(first), study.noise.mean_error(second))
     return abs(log_efficiency(first, second)) > MIN_DEVIATIONS * error
 
@@ -649,9 +675,10 @@ def _is_clear(first: CellFact, second: CellFact, study: StudyFacts) -> bool:
 def _reversed_cases(
     speeds: Floats, in_test: NDArray[np.bool_], first: int, second: int
 ) -> NDArray[np.bool_]:
-    """Return cases under test in which the usually slower system leads.
+    """Return a mask of the cases in the test in which the usually slower system leads.
 
-    Its lead must be about as large as its usual deficit.
+    ``first`` and ``second`` are columns of ``speeds`` (log). The lead must be about as
+    large as the usual deficit in the cases outside the test.
     """
     lead = speeds[:, first] - speeds[:, second]
     elsewhere = lead[~in_test & ~np.isnan(lead)]
@@ -677,8 +704,9 @@ def _error_after_swap(
     first: int,
     second: int,
 ) -> float:
-    """Return the error relative to third systems after swapping back, divided by that
-    before; 0 without a third system.
+    """Return how much of the suspects' error remains after swapping two systems back.
+
+    The error is relative to third systems; 0 if there are none.
     """
     third_columns = [
         third_column
@@ -705,7 +733,10 @@ def _error_after_swap(
 def _swaps_in_large_table(
     table: SiblingTable, logs: np.ndarray, transposed: bool, study: StudyFacts
 ) -> Iterator[Finding]:
-    """Yield columns (rows, if transposed) swapped in some rows."""
+    """Yield pairs of columns that are swapped in some rows.
+
+    If ``transposed``, ``logs`` is the transposed table, so the columns are its cases.
+    """
     columns = logs.shape[1]
     if columns > MAX_SYSTEMS:
         return

@@ -58,12 +58,12 @@ RECIPROCAL_TOLERANCE: Final = math.log(2.5)
 DIGITS_TOLERANCE: Final = 0.9
 """Log distance from a factor that the digits indicate."""
 NEAR_FACTOR_SENTENCE: Final = template(
-    "{name} is {mean:g} {unit}. It differs by a factor near {factor} "
-    "({exactly:.4g}) from {where}."
+    "{name} is {mean:g} {unit}. It differs from {where} by a factor of {exactly:.4g}, "
+    "which is near {factor}."
 )
 NEAREST_FACTOR_SENTENCE: Final = template(
-    "{name} is {mean:g} {unit}. It differs by a factor of {exactly:.4g} from "
-    "{where}; the nearest factor between two units is {factor}."
+    "{name} is {mean:g} {unit}. It differs from {where} by a factor of {exactly:.4g}. "
+    "The nearest factor between two units is {factor}."
 )
 MIN_GUESTS: Final = 2
 """Other guests that show the usual distance from native."""
@@ -74,55 +74,63 @@ MIN_OTHER_CELLS: Final = 4
 @rule("unit-slip", "Suspected unit error", "impossible")
 def unit_error(study: StudyFacts) -> Iterator[Finding]:
     """Flags a value that differs from its expected value by the factor between two
-    units: a power of 10, for data and data rates also 8 or a power of 1024, for times
-    also 60 or 3600.
-    The expected value comes from one of these sources:
+    units: a power of 10, for data and data rates also 8, 8000 or a power of 1024, for
+    times and energies also 60 or 3600. The expected value comes from one of these
+    sources:
     - the other runs of its result;
     - the other systems and benchmarks of the same tool and metric (a system may be
-      slower in all benchmarks, a benchmark faster on all systems);
-    - if the systems share no other benchmark, the same benchmark on the other systems,
-      each at its usual speed in the component's other tests;
-    - its neighbors in a curve.
-    The distance must be at least a factor of 5, 3 standard deviations of the prediction
-    errors in this table, and twice the distance of the other systems in this benchmark.
-    It must be within 35% of the factor, within 2.5 of these standard deviations, or
-    within the distance of the other systems (at most 65%). If it is not within 35%, the
-    severity is only implausible, because half of all real distances are within 65% of
-    some factor.
-    The following are also flagged:
-    - Without any prediction, a value that is farther from all others of its tool,
-      metric and host (at least five) than these are from each other, if each of its
-      parameters has the value of another result.
+      slower in all benchmarks, and a benchmark faster on all systems);
+    - if the systems have no other benchmark in common, the values of the other systems
+      in the same benchmark, corrected by the usual speed of each system in other tests
+      of the component;
+    - the two neighbors of a point in a curve, for example throughput by block size.
+
+    The value must differ from its expected value by at least a factor of 5 (for
+    networks and disks usually 40, if there are only two benchmarks and at most three
+    systems), by at least 3 standard deviations of the prediction errors of its tool and
+    metric, and (on a log scale) by at least twice the distance of the other systems
+    from their own expected values in this benchmark. The difference must match the
+    factor to within 35%, or to within 2.5 of these standard deviations or the distance
+    of the other systems if these are larger (but at most 65%). If it does not match to
+    within 35%, the severity is only implausible, because half of all real differences
+    are within 65% of some factor. The following are also flagged:
+    - A value that is farther from all other values of its tool, metric and host (at
+      least four) than these are from each other, if each of its parameters has the same
+      value in another result.
     - A value with more decimals than any other value of its tool and metric, if it has
-      as few as the others after multiplying by a factor and differs from its expected
-      value by that factor (at least 5), regardless of the prediction errors.
-    - A guest whose ratio to its own native machine differs from the ratios of at least
-      two other guests in the benchmark (CPU and memory, or if it is twice as fast as
-      native).
-    - A whole system that differs from all others by such a factor: at least 40, or at
-      least 5 if a guest is more than twice as fast as its host.
-    A single run must be as close to the factor as the other runs of its result are to
-    each other (3 standard deviations, 5% to 35%).
-    The following are not flagged:
-    - Slots that add up to their printed sum, because one unit error would change the
-      sum.
-    - A run of a result in which another run is about as far off by another factor, or
-      in whose start other results changed as much (in other units, or only some in its
-      own unit): the machine ran at another speed.
-    - A result if another metric of the same test differs in the same direction by at
-      least half as much (on a log scale), by another factor or in another unit. For a
-      whole system, this must hold for more than half of its results.
-    - A minimum, maximum or percentile relative to the other runs of its result, because
-      one slow request determines it, or in all benchmarks of a system, because
-      interrupts have the same effect.
+      as few as the others after multiplying by a factor, and if it differs from its
+      expected value by that factor (at least 5). The prediction errors do not matter
+      here.
+    - A guest whose ratio to its own native machine differs by such a factor from the
+      ratios of at least two other guests in the same benchmark. This applies to CPU,
+      memory and power, and to guests that are more than twice as fast as native.
+    - A whole system that differs from all others by such a factor. The factor must be
+      at least 40, or at least 5 if the system is a guest that is more than twice as
+      fast as native in most of its benchmarks.
+
+    If a single run differs from the others of its result, its difference must match the
+    factor more closely: to within 3 standard deviations of the other runs (at least 5%,
+    at most 35%). The following are not flagged:
+    - Slots of a co-run that add up to their printed sum, because a unit error in one of
+      them would change the sum.
+    - A run, if another run of its result is about as far off but not by the factor
+      between two units, or if other results of the same start of the tool changed as
+      much (in other units, or only some of them in the same unit): the machine then ran
+      at another speed.
+    - A result, if another metric of the same test differs in the same direction by at
+      least half as much (on a log scale), but by another factor or in another unit. A
+      whole system is not flagged if this holds for more than half of its results.
+    - A minimum, maximum or percentile that differs from the other runs of its result,
+      because one slow request determines it; and one that differs in all benchmarks of
+      a system, because interrupts have this effect.
     - A system that is as slow as an emulated processor (see `emulation-speed`).
-    - A reciprocal (see `rate-as-time`). If a unit error explains it as well, both are
-      named.
-    - The time a system takes to start, relative to other systems.
+    - A value near the reciprocal of its expected value (see `rate-as-time`). If a unit
+      error explains it as well, the finding names both.
+    - The time that a system takes to start, relative to other systems.
     - A system with an emulated processor relative to one with a real processor or with
-      another number of emulation layers, because each instruction is slowed by a
-      different factor. Only single results are compared with other layers, if there are
-      at least four benchmarks and the value does not match another emulated system.
+      another number of emulation layers, because emulation slows each instruction by a
+      different factor. Only single results (not whole systems) are compared with
+      systems that have other layers, if there are at least four benchmarks.
 
     Why: typical errors are kB instead of MB, bits instead of bytes, or a lost decimal
     point. In the LMU study of ESXi, the native RAM bandwidth is 3108035 MB/s; the study
@@ -210,8 +218,9 @@ def _columns_off(table: SiblingTable, related: RelatedMetrics) -> Iterator[Findi
         if 2 * slow <= len(members):
             yield cell_finding(
                 Sentence(
-                    "All {n} values of {metric} on {system} differ by a factor "
-                    "near {factor} ({exactly:.4g}) from the other systems.",
+                    "The {n} values of {metric} on {system} differ from those of the "
+                    "other systems by a median factor of {exactly:.4g}, which is near "
+                    "{factor}.",
                     n=len(members),
                     metric=members[0].metric,
                     system=members[0].system_phrase,
@@ -395,7 +404,9 @@ def _unit_error_findings(
     candidates: list[tuple[tuple[CellFact, ...], float, str]] = []
     if len(members) == 2 and members[0][1] * members[1][1] < 0:
         (first, log_ratio), (second, _) = members
-        expectation: str = Sentence("the other result (one of the two is wrong)")
+        expectation: str = Sentence(
+            "the value of {other} (one of the two is wrong)", other=second.description
+        )
         candidates.append(((first, second), log_ratio, expectation))
     else:
         expectation = Sentence(
@@ -424,8 +435,9 @@ def _unit_error_findings(
             RECIPROCAL_TOLERANCE, abs(log_ratio) / 4
         ):
             reciprocal = Sentence(
-                "It is also near the reciprocal of {expected:g}: a rate may have "
-                "been used as a time, or a time as a rate.",
+                "It is also near the reciprocal of the expected value "
+                "({expected:g}): a rate may have been used as a time, or a time as "
+                "a rate.",
                 expected=factor_from_log(expected),
             )
             sentence = join_sentences([sentence, reciprocal])
