@@ -110,7 +110,7 @@ RUNS_TO_DECIDE: Final = template(
 )
 
 SESSIONS_TO_DECIDE: Final = template(
-    "A verdict needs about {n} sessions with both sides (now {there})."
+    "A verdict needs about {n} sessions in which both sides ran (now {there})."
 )
 SEPARATE_SESSIONS_TO_DECIDE: Final = template(
     "A verdict needs about {n} sessions per side, or fewer if both sides run in "

@@ -1,4 +1,4 @@
-"""Declarations of a lab's own tools. PURE."""
+"""Declarations of tools by a lab. PURE."""
 
 from __future__ import annotations
 
@@ -18,17 +18,19 @@ from benchmarks.parsing.tool import (
 )
 
 LAB_SEPARATOR: Final = ":"
-"""Separates lab and slug; in no other tool's name."""
+"""Separates lab and slug in the stored name of a lab's tool; built-in tools have
+none.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredMetric:
-    """One metric as it is stored and sent.
+    """One metric of a declaration, as it is stored and sent.
 
-    ``work_class`` is a slug of the vocabulary, or "". ``kind`` is `Metric.kind`, or ""
-    for the default of unit and direction. ``fixed_by_parameter`` is the parameter that
-    fixes the value (a test requested to run for 60 s takes 60 s). Only ``is_primary``
-    metrics enter profiles and corrections.
+    ``work_class`` is the slug of a work class, or "". ``kind`` is `Metric.kind`, or ""
+    for the default by unit and direction. ``fixed_by_parameter`` is the parameter that
+    fixes the value (a test requested to run for 60 s takes 60 s). Only metrics with
+    ``is_primary`` count in profiles and in corrections for multiple tests.
     """
 
     name: str
@@ -45,7 +47,7 @@ class DeclaredMetric:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declaration:
-    """The content of a version of an own tool."""
+    """The content of one version of a lab's declaration of its tool."""
 
     title: str
     metrics: tuple[DeclaredMetric, ...]
@@ -54,7 +56,7 @@ class Declaration:
 
     @property
     def row_fields(self) -> dict[str, Any]:
-        """Values for a `CustomToolVersion`."""
+        """The values of the fields of a `CustomToolVersion`."""
         return {
             "title": self.title,
             "homepage": self.homepage,
@@ -64,7 +66,9 @@ class Declaration:
 
 
 def declaration_from_row(row: Mapping[str, Any]) -> Declaration:
-    """Use defaults for absent fields."""
+    """Return the declaration stored in a row; fields that it lacks get their
+    defaults.
+    """
     field_names = {metric_field.name for metric_field in fields(DeclaredMetric)}
     metrics = tuple(
         DeclaredMetric(**{name: metric[name] for name in field_names & metric.keys()})
@@ -75,7 +79,7 @@ def declaration_from_row(row: Mapping[str, Any]) -> Declaration:
 
 
 def tool_from_declaration(name: str, declaration: Declaration) -> Tool:
-    """``name`` is the stored one, ``lab:slug``."""
+    """Return the tool with its stored name, ``lab:slug``."""
     return Tool(
         slug=name,
         title=declaration.title,

@@ -1,7 +1,7 @@
-"""Lookup of tools by stored name, both built-in ones and those that labs declared.
+"""Lookup of tools by their stored name: built-in tools and those that labs declared.
 
-Declarations are cached for the rest of the request, and for a second at most. Code that
-stores data by a declaration reads it without the cache (`declared_tools`).
+Declarations are cached until the next request begins, and for at most a second. Code
+that stores data by a declaration reads it without the cache (`declared_tools`).
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -32,6 +32,8 @@ MISS_LIFETIME_S = 0.1
 
 @dataclass(frozen=True)
 class DeclaredTool:
+    """A lab's own tool in its newest version."""
+
     id: int
     name: str
     slug: str
@@ -42,6 +44,7 @@ class DeclaredTool:
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The names by which uploads may refer to the tool."""
         return (self.name, self.slug, self.declaration.title)
 
 
@@ -49,16 +52,15 @@ _cache: dict[str, tuple[float, Mapping[str, DeclaredTool]]] = {}
 
 
 def clear_tool_cache(**_signal: Any) -> None:
-    """Called when a request begins or a declaration changes."""
+    """Clear the cache. Called when a request begins or a declaration changes."""
     _cache.clear()
 
 
-request_started.connect(
-    clear_tool_cache, dispatch_uid="own tools are read once a request"
-)
+request_started.connect(clear_tool_cache, dispatch_uid="clear_tool_cache")
 
 
 def is_custom(name: str) -> bool:
+    """Return whether a stored name is that of a lab's own tool."""
     return LAB_SEPARATOR in name
 
 
@@ -67,7 +69,9 @@ def lab_slug_from_name(name: str) -> str:
 
 
 def require_tool(name: str) -> Tool:
-    """Raise UnknownNameError if the tool is gone."""
+    """Return the tool with a stored name; raise UnknownNameError if it does not
+    exist.
+    """
     return tools.get(name) if not is_custom(name) else _require_declared(name).tool
 
 
@@ -99,7 +103,7 @@ def _require_declared(name: str) -> DeclaredTool:
 
 
 def declared_tools(lab: str) -> dict[str, DeclaredTool]:
-    """Map stored names to a lab's own tools, without the cache."""
+    """Return a lab's own tools by stored name, without the cache."""
     newest = (
         CustomToolVersion.objects.filter(tool__lab__slug=lab)
         .select_related("tool")
@@ -127,7 +131,7 @@ def _declared_tool(row: CustomToolVersion) -> DeclaredTool:
 
 
 def study_declarations(study: Study) -> list[dict[str, Any]]:
-    """Return the current declarations."""
+    """Return the current declarations of the labs' own tools that a study used."""
     cells = Cell.objects.filter(
         study=study, n__gt=0, case__tool__contains=LAB_SEPARATOR
     )
@@ -140,7 +144,9 @@ def study_declarations(study: Study) -> list[dict[str, Any]]:
 
 
 def find_visible_declaration(viewer: Viewer, name: str) -> DeclaredTool | None:
-    """Find an own tool by its stored name."""
+    """Return a lab's own tool by its stored name, or None if the viewer cannot see
+    it.
+    """
     visible = is_custom(name) and CustomTool.objects.visible_to(viewer).filter(
         name=name
     )
@@ -148,7 +154,7 @@ def find_visible_declaration(viewer: Viewer, name: str) -> DeclaredTool | None:
 
 
 def match_name(declared: Iterable[DeclaredTool], name: str) -> DeclaredTool | None:
-    """Match the name in any case."""
+    """Return the tool with this name, slug or title (upper or lower case), or None."""
     normalized = normalize_name(name)
     return next(
         (tool for tool in declared if normalized in map(normalize_name, tool.names)),
@@ -159,9 +165,11 @@ def match_name(declared: Iterable[DeclaredTool], name: str) -> DeclaredTool | No
 def resolve_tool(
     custom_tools: Collection[DeclaredTool], name: str
 ) -> tuple[Tool, DeclaredTool | None]:
-    """Return the tool that a lab means by a name.
+    """Return the tool that a lab's upload names, and its declaration if it is a lab's
+    own.
 
-    Own tools have priority, so that new built-in tools do not change a lab's uploads.
+    A lab's own tools come first, so that a new built-in tool of the same name does not
+    change what its uploads mean. Raise UnknownNameError if there is no such tool.
     """
     if declared := match_name(custom_tools, name):
         return declared.tool, declared
@@ -174,14 +182,16 @@ def resolve_tool(
 
 
 def visible_custom_tools(viewer: Viewer) -> QuerySet[CustomTool]:
-    """Return the tools of the viewer's labs, and those with public results."""
+    """Return the own tools of the viewer's labs, and those with results the viewer can
+    see."""
     versions = Prefetch("versions", CustomToolVersion.objects.order_by("-number"))
     tools = CustomTool.objects.visible_to(viewer).select_related("lab")
     return tools.prefetch_related(versions)
 
 
 def find_visible_tool(viewer: Viewer, **lookup: object) -> CustomTool:
-    """Raise NotFoundError unless the tool is visible."""
+    """Return a tool by the fields in ``lookup``; raise NotFoundError if it is not
+    visible."""
     tool = visible_custom_tools(viewer).filter(**lookup).first()
     if tool is None:
         raise NotFoundError(Sentence("tool"), next(iter(lookup.values())))
@@ -189,7 +199,7 @@ def find_visible_tool(viewer: Viewer, **lookup: object) -> CustomTool:
 
 
 def tools_of_lab(viewer: Viewer, lab: Lab) -> list[CustomTool]:
-    """Return visible tools: those in use first, then by slug."""
+    """Return the visible tools of a lab by slug, retired ones last."""
     tools = visible_custom_tools(viewer).filter(lab=lab)
     return sorted(tools, key=lambda tool: (tool.retired_at is not None, tool.slug))
 

@@ -1,7 +1,7 @@
-"""Validation and storage of a lab's own tools; every change is in the audit log.
+"""Validation and storage of a lab's own tools. The audit log records every change.
 
-A change locks the tool's row, as readers of uploads do, so results are never stored by
-an outdated version.
+A change and the processing of uploads lock the same row of the tool, so results are
+never stored by an outdated version.
 """
 
 import re
@@ -63,8 +63,8 @@ def declare_tool(
 ) -> tuple[CustomTool, bool]:
     """Store a lab's tool; return it, and whether it is new.
 
-    Raise ConflictError if the slug is taken by a different declaration, and
-    InvalidError if the slug or title is the name of another tool.
+    Raise ConflictError if the slug is used by another declaration, and InvalidError if
+    the slug or title is the name of another tool.
     """
     # Serialize simultaneous declarations.
     Lab.objects.select_for_update(no_key=True).get(pk=lab.pk)
@@ -87,10 +87,10 @@ def declare_tool(
 def change_tool(
     *, tool: CustomTool, declaration: Declaration, actor: Actor
 ) -> tuple[CustomToolVersion, bool]:
-    """Store a new version unless the declaration is unchanged; return it, and whether
-    it is new.
+    """Store a new version of a tool, unless the declaration is unchanged.
 
-    Raise InvalidError if a metric with results would change its meaning.
+    Return the newest version, and whether it was added. Raise InvalidError if a metric
+    with results would change its meaning.
     """
     tool = lock_tool(tool)
     lab_tools = declared_tools(tool.lab.slug)
@@ -114,7 +114,7 @@ def change_tool(
 def retire_tool(
     *, tool: CustomTool, actor: Actor, is_retired: bool = True
 ) -> CustomTool:
-    """Stop or resume accepting uploads."""
+    """Stop accepting uploads of a tool, or accept them again."""
     tool = lock_tool(tool)
     if (tool.retired_at is not None) != is_retired:
         tool.retired_at = timezone.now() if is_retired else None
@@ -129,7 +129,7 @@ def retire_tool(
 
 @transaction.atomic
 def delete_tool(*, tool: CustomTool, actor: Actor) -> None:
-    """Raise InvalidError if the tool has runs."""
+    """Delete a tool; raise InvalidError if it has runs."""
     tool = lock_tool(tool)
     if has_runs(tool):
         raise InvalidError(
@@ -150,7 +150,7 @@ def lock_tool(tool: CustomTool) -> CustomTool:
 
 
 def lock_declarations(names: Iterable[str]) -> None:
-    """Lock own tools while uploads are read by them."""
+    """Lock own tools while uploads are parsed by their declarations."""
     rows = CustomTool.objects.filter(name__in=set(names)).order_by("pk")
     list(rows.select_for_update().values_list("pk"))
 
@@ -160,6 +160,7 @@ def has_runs(tool: CustomTool) -> bool:
 
 
 def measured_metrics(tool: CustomTool) -> set[str]:
+    """Return the names of a tool's metrics that have results."""
     cells = Cell.objects.filter(case_id=OuterRef("pk"))
     measured = Case.objects.filter(Exists(cells), tool=tool.name)
     return set(measured.values_list("metric", flat=True))
@@ -177,7 +178,7 @@ def _add_version(
 
 
 def _refresh_cases(tool: CustomTool, declaration: Declaration) -> None:
-    """Update the labels and the mutable fields."""
+    """Update labels and metric properties of the tool's cases."""
     current_tool = tool_from_declaration(tool.name, declaration)
     metrics = {metric.name: metric for metric in current_tool.metrics}
     cases = list(Case.objects.filter(tool=tool.name, metric__in=metrics))
@@ -210,6 +211,7 @@ def _name(actor: Actor) -> str:
 
 
 def _check_same_slug(slug: str, old: Declaration, new: Declaration) -> None:
+    """Raise ConflictError if a slug is declared again with other content."""
     before, after = old.row_fields, new.row_fields
     if differing := [name for name in after if before[name] != after[name]]:
         raise already_exists_error(
@@ -234,7 +236,7 @@ def _name_taken_error(field: str, word: str, slug: str) -> InvalidError:
 
 
 def validate_tool_slug(slug: str) -> str:
-    """Raise InvalidError for an invalid slug."""
+    """Return a valid slug, or raise InvalidError."""
     if len(slug) > MAX_SLUG or not _SLUG.fullmatch(slug):
         raise _declaration_error(
             "slug",
@@ -250,9 +252,10 @@ def validate_tool_slug(slug: str) -> str:
 
 
 def read_declaration(document: Mapping[str, Any]) -> Declaration:
-    """Return a document's canonical declaration, or raise InvalidError.
+    """Return the declaration in a document, with normalized names and units.
 
-    The types of the fields have been checked already.
+    Raise InvalidError for invalid values. The types of the fields have been checked
+    already.
     """
     title = _text(document, "title", MAX_NAME)
     if not title:
@@ -283,7 +286,8 @@ def read_declaration(document: Mapping[str, Any]) -> Declaration:
 def check_compatible(
     old: Declaration, new: Declaration, measured: Collection[str]
 ) -> None:
-    """Raise InvalidError if a metric in ``measured`` would change its meaning."""
+    """Raise InvalidError if a metric in ``measured`` (with results) would change its
+    meaning."""
     before = {metric.name: metric for metric in old.metrics}
     after = {normalize_name(metric.name): metric for metric in new.metrics}
     for name in sorted(measured):
@@ -292,8 +296,8 @@ def check_compatible(
             raise _declaration_error(
                 "metrics",
                 Sentence(
-                    '"{metric}" has results, so it must remain under this name. '
-                    "Uploads no longer need to include it.",
+                    '"{metric}" has results, so the tool must keep it under this '
+                    "name. Uploads need not include it.",
                     metric=name,
                 ),
             )
@@ -301,7 +305,7 @@ def check_compatible(
             "unit": Sentence("unit"),
             "better": Sentence("direction"),
             "kind": Sentence("kind of number"),
-            "fixed_by_parameter": Sentence("fixed_by parameter"),
+            "fixed_by_parameter": Sentence("parameter that fixes the value"),
         }
         for field in IMMUTABLE_FIELDS:
             if getattr(old_metric, field) != getattr(new_metric, field):

@@ -1,12 +1,12 @@
-"""Sample files of a lab's own tool, as CSV or JSON with a line or object per sample.
-PURE.
+"""Sample files of a lab's own tool: CSV with a line for each sample, or JSON. PURE.
 
     run,metric,value,unit,kernel
     1,boot time,3.21,s,6.1
 
-``metric`` and ``value`` are required. ``unit`` defaults to the declared one, ``run``
-distinguishes executions, ``repetition`` counts within a run. Every other column is a
-parameter. JSON is a list of objects as in uploads, each with ``parameters``.
+The columns ``metric`` and ``value`` are required. ``unit`` defaults to the declared
+unit. Lines with the same ``run`` belong to one run, in which ``repetition`` counts.
+Every other column is a parameter. JSON is a list of sample objects as in uploads, with
+the parameters in ``parameters``.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MAX_SAMPLES_A_RUN: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class SampleFileRun:
-    """The samples of one execution, and their lines."""
+    """The samples of one run, and its first and last line (None for JSON)."""
 
     samples: tuple[Mapping[str, Any], ...]
     first_line: int | None = None
@@ -56,9 +56,10 @@ class _Row:
 def read_sample_file(
     tool: Tool, text: bytes | str, locale: str | None = None
 ) -> tuple[SampleFileRun, ...]:
-    """Return at least one run, or raise ParseError with the line.
+    """Return the runs in a sample file, at least one.
 
-    Decimal commas are read only if ``locale`` uses them.
+    Decimal commas are accepted only if ``locale`` uses them. Raise ParseError with the
+    line.
     """
     has_comma = uses_decimal_comma(locale)
     content = decode(text)
@@ -99,9 +100,9 @@ def read_sample_file(
 def extract_sample_runs(
     tool: Tool, version: int, text: bytes | str, locale: str | None = None
 ) -> tuple[ExtractedRun, ...]:
-    """Return runs in the form of parsed outputs, for previews.
+    """Return the runs of a sample file like those of parsed outputs, for previews.
 
-    An invalid sample is the problem of its run.
+    An invalid sample becomes the problem of its run.
     """
     runs = []
     for run in read_sample_file(tool, text, locale):
@@ -240,7 +241,9 @@ def _objects(text: str) -> Iterator[_Row]:
     samples = document.get("samples") if isinstance(document, dict) else document
     if not isinstance(samples, list):
         raise ParseError(
-            Sentence('Send a list of samples, or an object with them as "samples".')
+            Sentence(
+                'Send a list of samples, or an object with this list as "samples".'
+            )
         )
     for index, sample in enumerate(samples):
         problem = _shape_problem(sample)

@@ -27,7 +27,7 @@ class CaseQuerySet(models.QuerySet["Case"]):
 
 
 class Case(models.Model):
-    """A metric of a tool with its parameters, shared by all labs."""
+    """A metric of a tool with its parameters (a benchmark), shared by all labs."""
 
     tool = models.CharField(max_length=101, db_index=True)
     """``lab:slug`` for a custom tool."""
@@ -62,10 +62,11 @@ class Case(models.Model):
 
 
 class Cell(models.Model):
-    """A summary of the runs of one system, case, scenario, slot and load in a study.
+    """A result: the runs of one system and case in a study, under the same conditions.
 
-    Statistics are over run means, in the unit of the case. ``m2`` is the sum of squared
-    deviations from the mean.
+    The conditions are scenario, number of VMs, slot and load. Statistics are over the
+    means of the runs, in the unit of the case; ``m2`` is the sum of squared deviations
+    from the mean.
     """
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
@@ -88,16 +89,17 @@ class Cell(models.Model):
     sample_count = models.PositiveIntegerField(default=0)
 
     decimals = models.PositiveSmallIntegerField(null=True)
-    """Decimals of the most precise sample."""
+    """The number of decimals of the most precise sample."""
 
     common_facts = models.JSONField(default=dict)
     """``host_kernel``, ``host_firmware`` and ``meter``, if all runs agree."""
 
     shape = models.JSONField(null=True)
-    """Bimodality, order effects and outliers, as of ``shaped_at``."""
+    """The distribution of the runs (several modes, effects of their order, outliers),
+    as of ``shaped_at``."""
     shape_codes = models.CharField(max_length=100, blank=True)
     order_shift = models.FloatField(null=True)
-    """The relative shift of the mean by the order of the runs."""
+    """How much the order of the runs may change the mean, relative to it."""
     shaped_at = models.DateTimeField(null=True)
 
     first_at = models.DateTimeField(null=True)
@@ -105,10 +107,10 @@ class Cell(models.Model):
     declared_session = models.ForeignKey(
         Session, models.SET_NULL, null=True, related_name="+"
     )
-    """Stated by the uploader, and the same for all runs."""
+    """The session named by the uploader, if it is the same for all runs."""
     clock = models.CharField(max_length=50, blank=True)
     clock_trust = models.CharField(max_length=10, blank=True)
-    """The least trustworthy clock of its runs."""
+    """The trust in the least trustworthy clock of its runs."""
     document = models.TextField(blank=True)
     table = models.TextField(blank=True)
     updated_at = models.DateTimeField(default=timezone.now)
@@ -146,6 +148,7 @@ class Cell(models.Model):
 def ratio_of_means(
     mean: float | None, baseline_mean: float | None, better: Better
 ) -> tuple[float | None, str]:
+    """Return the relative performance, or None and the reason."""
     if mean is None or baseline_mean is None:
         return None, Sentence("One side has no runs.")
     try:
@@ -155,10 +158,11 @@ def ratio_of_means(
 
 
 class CellSession(models.Model):
-    """Statistics of a cell's runs in one session, written by the study check.
+    """Statistics of the runs of a cell in one session, written by the study check.
 
-    ``session`` is null for runs of unknown time. ``rho`` is the lag-1 autocorrelation
-    without an outlying first run, whose mean is ``first_mean``.
+    ``session`` is null for runs of unknown time. ``rho`` is the correlation of
+    successive runs (lag 1); if the first run is an outlier, it is left out, and its
+    mean is ``first_mean``.
     """
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
@@ -188,9 +192,14 @@ class CellSession(models.Model):
 
 
 class Efficiency(models.Model):
-    """The ratio of a cell to its baseline cell; ``reason`` explains null."""
+    """The relative performance of a cell: its ratio to the baseline cell.
+
+    If ``ratio`` is null, ``reason`` explains why.
+    """
 
     class State(models.TextChoices):
+        """How a cell was matched with its baseline, or why it has no ratio."""
+
         NATIVE = "native"
         PAIRED = "paired"
         OTHER_SESSION = "other_session"

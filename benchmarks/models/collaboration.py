@@ -37,9 +37,9 @@ class Comment(models.Model):
     )
     agent = models.ForeignKey(Agent, models.SET_NULL, null=True, related_name="+")
     author = models.CharField(max_length=150)
-    """A name, kept after the account is deleted."""
+    """The author's name, which remains after the account is deleted."""
     text = models.TextField(blank=True)
-    """Empty once removed."""
+    """Empty if the comment was removed."""
     written_at = models.DateTimeField(default=timezone.now)
     edited_at = models.DateTimeField(null=True, blank=True)
     removed_at = models.DateTimeField(null=True, blank=True)
@@ -85,9 +85,9 @@ class EventQuerySet(models.QuerySet["Event"]):
 
 
 class Event(models.Model):
-    """New runs, flags, verdicts or publications of a study.
+    """Something new in a study: runs, flags, verdicts or publications.
 
-    Visible only to viewers who can see all ``quoted_studies``.
+    Only viewers who can see all ``quoted_studies`` can see the event.
     """
 
     class Kind(models.TextChoices):
@@ -102,7 +102,7 @@ class Event(models.Model):
     kind = models.CharField(max_length=12, choices=Kind)
     message = SentenceField()
     content = models.JSONField(default=dict)
-    """The count and the first ids."""
+    """The number and the first ids of what is new."""
     quoted_studies = models.ManyToManyField(Study, related_name="+")
     occurred_at = models.DateTimeField(default=timezone.now, db_index=True)
 
@@ -113,6 +113,8 @@ class Event(models.Model):
 
 
 class StudyEventState(models.Model):
+    """The state of a study at its last events, to find what is new."""
+
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
     study = models.OneToOneField(Study, models.CASCADE, related_name="+")
     runs = models.PositiveIntegerField(default=0)
@@ -120,7 +122,7 @@ class StudyEventState(models.Model):
     verdicts = models.JSONField(default=dict)
 
     def __str__(self) -> str:
-        return f"news of {self.study_id}"
+        return f"event state of {self.study_id}"
 
 
 class FeedToken(models.Model):
@@ -140,9 +142,9 @@ class FeedToken(models.Model):
 
 
 class Webhook(models.Model):
-    """A URL of a lab that receives the events of its studies, or of one study.
+    """A URL to which events of a lab's studies, or of one study, are sent.
 
-    The signing secret is derived from ``salt`` and the server's key.
+    The secret that signs the requests is derived from ``salt`` and the server's key.
     """
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="webhooks")
@@ -164,6 +166,8 @@ class Webhook(models.Model):
 
 
 class Delivery(models.Model):
+    """An event that is or was sent to a webhook."""
+
     class State(models.TextChoices):
         WAITING = "waiting"
         DONE = "done"
@@ -194,9 +198,9 @@ class Delivery(models.Model):
 
 
 class OutgoingEmail(models.Model):
-    """An email, rendered when it is sent.
+    """An email to send. Its text is rendered when it is sent.
 
-    ``encrypted_secret`` holds the secret of an invitation link.
+    ``encrypted_secret`` is the secret of an invitation link.
     """
 
     class Kind(models.TextChoices):
@@ -229,7 +233,8 @@ class OutgoingEmail(models.Model):
 
 
 class Digest(models.Model):
-    """A person's email digest of followed studies and, optionally, of their labs."""
+    """A person's regular email about followed studies and, optionally, those of their
+    labs."""
 
     class Frequency(models.TextChoices):
         DAY = "day"
@@ -248,7 +253,7 @@ class Digest(models.Model):
 
 
 class Follow(models.Model):
-    """A study that a person follows, which does not give access."""
+    """A study that a person follows. This gives no access to the study."""
 
     person = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+"
@@ -267,7 +272,9 @@ class Follow(models.Model):
 
 
 class SavedView(models.Model):
-    """A bookmarked page of a person, possibly shared with a lab."""
+    """A page that a person saved with its settings; members of ``lab`` can see it
+    too.
+    """
 
     lab = models.ForeignKey(Lab, models.CASCADE, null=True, related_name="+")
     person = models.ForeignKey(

@@ -11,7 +11,8 @@ from benchmarks.viewer import Viewer
 
 class CustomToolQuerySet(models.QuerySet["CustomTool"]):
     def visible_to(self, viewer: Viewer) -> "CustomToolQuerySet":
-        """Return the tools of the viewer's labs and those with a visible cell."""
+        """Return the tools of the viewer's labs, and those with results the viewer can
+        see."""
         measured = Cell.objects.visible_to(viewer).filter(
             case__tool=models.OuterRef("name"), n__gt=0
         )
@@ -20,7 +21,9 @@ class CustomToolQuerySet(models.QuerySet["CustomTool"]):
 
 
 class CustomTool(models.Model):
-    """A tool of one lab, named ``lab:slug``; its newest version is in effect."""
+    """A tool that a lab declared, named ``lab:slug``. Its newest version is in
+    effect.
+    """
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="custom_tools")
     slug = models.SlugField(max_length=50)
@@ -43,7 +46,7 @@ class CustomTool(models.Model):
 
 
 class CustomToolVersion(models.Model):
-    """A lab's declaration of its tool. Immutable."""
+    """A version of a lab's declaration of its tool. Immutable."""
 
     tool = models.ForeignKey(CustomTool, models.CASCADE, related_name="versions")
     number = models.PositiveSmallIntegerField()

@@ -1,4 +1,4 @@
-"""Effects of virtualization per cell, and their summaries over studies."""
+"""Ratios of virtual machines to native for pooling, and their summaries."""
 
 from django.db import models
 
@@ -8,14 +8,16 @@ from benchmarks.models.study import Host, Study, StudyScopedQuerySet, System
 
 
 class Effect(models.Model):
-    """The ln ratio of a cell of one virtual machine to native, with its interval.
+    """The log ratio of a cell of a single VM to native, with its confidence interval.
 
-    Written by the study check for primary metrics with a direction. ``variance`` is
-    null for single runs. Pooled if ``exclusion`` is empty.
+    The study check writes effects of primary metrics in which higher or lower is
+    better. ``variance`` is null for single runs. An effect is pooled if ``exclusion``
+    is empty.
     """
 
     class Exclusion(models.TextChoices):
-        """In order of priority."""
+        """Why an effect is not pooled. If there are several reasons, the first one
+        counts."""
 
         NO_NATIVE = "no_native"
         AGAINST_REFERENCE = "relative"
@@ -35,7 +37,7 @@ class Effect(models.Model):
     cell = models.OneToOneField(
         Cell, models.CASCADE, primary_key=True, related_name="effect"
     )
-    # Queries filter by study, or by hypervisor and work class.
+    # Few indexes: queries filter by study, or by hypervisor and work class.
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+", db_index=False)
     study = models.ForeignKey(Study, models.CASCADE, related_name="effects")
     host = models.ForeignKey(Host, models.CASCADE, related_name="+", db_index=False)
@@ -49,7 +51,7 @@ class Effect(models.Model):
     log_high = models.FloatField(null=True)
     variance = models.FloatField(null=True)
     n = models.PositiveIntegerField()
-    """The smaller number of runs of cell and baseline."""
+    """The number of runs of the cell or of its baseline, whichever is smaller."""
     verdict = models.PositiveSmallIntegerField()
     """A value of `analysis.verdicts.Verdict`."""
     exclusion = models.CharField(max_length=20, choices=Exclusion, blank=True)
@@ -59,7 +61,9 @@ class Effect(models.Model):
         Exclusion.EMULATION,
         Exclusion.NO_STEADY_STATE,
     )
-    """Ratios that are not to native, of emulated CPUs, or without a single value."""
+    """Not relative to native, of an emulated CPU, or not described by a single
+    value.
+    """
 
     objects = StudyScopedQuerySet.as_manager()
 
@@ -73,10 +77,11 @@ class Effect(models.Model):
 
 
 class EffectSummary(models.Model):
-    """Summary of the effects of one system of a study in one work class.
+    """A summary of the effects of one system of a study in one work class.
 
-    ``ratio_count`` cells have a usable ratio (without `Effect.UNUSABLE_EXCLUSIONS`).
-    Cells flagged as impossible count only in ``impossible_count``.
+    ``ratio_count`` is the number of cells with a usable ratio (not one of
+    `Effect.UNUSABLE_EXCLUSIONS`). Cells flagged as impossible count only in
+    ``impossible_count``.
     """
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="+", db_index=False)
@@ -109,10 +114,10 @@ class EffectSummary(models.Model):
 
 
 class StudyRollup(models.Model):
-    """Counts of a study for the start page, valid for one ``data_version``.
+    """Counts of a study's results for the start page.
 
-    The rows of ``baseline_studies``, including this one, were counted; ``bins`` is a
-    histogram of the ratios.
+    They are valid for one ``data_version``. Rows of this study and of
+    ``baseline_studies`` were counted; ``bins`` is a histogram of the ratios.
     """
 
     study = models.OneToOneField(
@@ -128,7 +133,10 @@ class StudyRollup(models.Model):
 
 
 class PublicEvidence(models.Model):
-    """Pooled evidence of all public studies."""
+    """The pooled effects of a hypervisor in a work class, over all public studies.
+
+    Computed without and with flagged results.
+    """
 
     hypervisor = models.CharField(max_length=100)
     work_class = models.CharField(max_length=50)

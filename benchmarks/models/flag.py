@@ -29,6 +29,7 @@ class FlagQuerySet(models.QuerySet["Flag"]):
         return severe.exclude(status=Flag.Status.DISMISSED)
 
     def cells_without_verdict(self) -> frozenset[int]:
+        """Return the ids of cells whose verdict a flag withholds."""
         flags = self.withholding_verdicts().filter(cells__isnull=False)
         return frozenset(flags.values_list("cells", flat=True))
 
@@ -36,9 +37,9 @@ class FlagQuerySet(models.QuerySet["Flag"]):
 class Flag(models.Model):
     """A finding about a study; open until a person confirms or dismisses it.
 
-    ``fingerprint`` identifies the finding with its values. ``resolved_at``: a later
-    check did not raise the flag again; undecided flags are deleted then. Visible only
-    to viewers who can see all ``quoted_studies``.
+    ``fingerprint`` identifies the finding and its values (`RuleFinding.fingerprint`).
+    ``resolved_at`` is set when a later check no longer finds it; undecided flags are
+    deleted then. Only viewers who can see all ``quoted_studies`` can see the flag.
     """
 
     WITHHOLDING_SEVERITIES = ("impossible", "implausible")

@@ -9,13 +9,15 @@ from benchmarks.models.study import Study
 
 
 class Job(models.Model):
-    """A background job, stored in the transaction that makes it necessary.
+    """A background job, stored in the same transaction as the change that requires it.
 
-    A worker runs all jobs of the same ``kind`` and ``subject_id`` at once. Only one
+    A worker runs all jobs with the same ``kind`` and ``subject_id`` at once. Only one
     worker at a time runs jobs of a ``partition``.
     """
 
     class Kind(models.TextChoices):
+        """The kind of work; comments say what ``subject_id`` refers to."""
+
         UPLOAD = "upload"  # of a run
         CHECK = "check"  # of a study
         ENERGY = "energy"  # of a host
@@ -45,9 +47,9 @@ class Job(models.Model):
     )
     detail = models.JSONField(null=True)
     is_preparsed = models.BooleanField(default=False, db_default=False)
-    """The samples were stored with the upload."""
+    """Whether the upload's request has already stored the samples."""
     is_bulk = models.BooleanField(default=False, db_default=False)
-    """Single uploads run first."""
+    """Whether the run came in a bulk upload; single uploads run first."""
     sample_count = models.PositiveIntegerField(default=0, db_default=0)
     request_id = models.CharField(max_length=64, blank=True, db_default="")
     """The id of the upload's HTTP request, to correlate logs."""
@@ -57,18 +59,22 @@ class Job(models.Model):
     dispatched_at = models.DateTimeField(null=True)
     """When a task for this job was last sent to the broker."""
     claim_id = models.UUIDField(null=True)
-    """Shared by the jobs that a worker claimed together. Remains if the worker dies."""
+    """Shared by the jobs that a worker claimed together. It remains if the worker
+    dies.
+    """
     claim_size = models.PositiveIntegerField(default=0, db_default=0)
     worker = models.CharField(max_length=100, blank=True, db_default="")
     """The host and process that last claimed the job."""
     claimed_server_started_at = models.DateTimeField(null=True)
     """The start time of the PostgreSQL server at the claim."""
     failures = models.PositiveSmallIntegerField(default=0, db_default=0)
-    """Consecutive, including deaths of the worker."""
+    """Consecutive failures, including those that killed the worker."""
     error = SentenceField(blank=True, db_default="")
     quarantined_at = models.DateTimeField(null=True)
     failed_version = models.CharField(max_length=50, blank=True, db_default="")
-    """Other versions of the product try again."""
+    """The version of the product in which the job failed; other versions try it
+    again.
+    """
 
     class Meta:
         constraints = [

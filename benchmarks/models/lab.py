@@ -11,7 +11,7 @@ from benchmarks import rls
 
 
 class Lab(models.Model):
-    """A group that measures and publishes; all data belong to a lab."""
+    """A group of people who measure and publish. All data belong to a lab."""
 
     slug = models.SlugField(unique=True)
     name = models.CharField(max_length=200)
@@ -29,7 +29,8 @@ class Membership(models.Model):
         ADMIN = "admin"
 
     EDITORS = (Role.MAINTAINER, Role.ADMIN)
-    """They may change a lab's data: upload, decide about flags."""
+    """Roles that may change the data of a lab, for example upload and decide about
+    flags."""
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="memberships")
     user = models.ForeignKey(
@@ -49,7 +50,7 @@ class Membership(models.Model):
 
 
 class Agent(models.Model):
-    """A program that uploads. Upload keys are unique per agent."""
+    """A program that uploads results. Upload keys are unique per agent."""
 
     PERSONAL_PREFIX = "browser-"
     """Agents with this prefix represent people who upload in the browser."""
@@ -70,7 +71,8 @@ class Agent(models.Model):
 
 
 class Token(models.Model):
-    """An API token of an agent: a lookup prefix and the SHA-256 of the secret."""
+    """An API token of an agent. It is stored as a prefix to find it and the SHA-256 of
+    its secret."""
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="tokens")
     agent = models.ForeignKey(Agent, models.CASCADE, related_name="tokens")
@@ -100,9 +102,9 @@ class Token(models.Model):
 
 
 class Invitation(models.Model):
-    """A link that makes one person a member of a lab, once.
+    """An invitation of one person to a lab, by a link that works once.
 
-    Only a digest is stored; ``prefix`` is not secret.
+    Only a digest of the secret is stored; ``prefix``, which finds it, is not secret.
     """
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="invitations")
@@ -127,9 +129,10 @@ class Invitation(models.Model):
 
 
 class AuditEntry(models.Model):
-    """A change to a lab's members, tokens, tools, studies or publications. Immutable.
+    """An entry of a lab's audit log. Immutable.
 
-    ``actor`` is a name, kept after the account is deleted.
+    It records changes of members, tokens, tools, studies and publications. ``actor`` is
+    a name, which remains after the account is deleted.
     """
 
     class Kind(models.TextChoices):

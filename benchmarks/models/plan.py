@@ -12,10 +12,11 @@ from benchmarks.sentences import Sentence
 
 
 class Plan(models.Model):
-    """A measurement plan of a study; agents pull its steps one by one.
+    """A measurement plan of a study. Agents fetch its steps one by one.
 
-    ``budget_s`` counts from the start of the first step. Rounds are added up to
-    ``max_repetitions`` until confidence intervals have ``target_width_percent``.
+    ``budget_s`` counts from the start of the first step. If ``target_width_percent`` is
+    set, rounds are added until the confidence intervals are as narrow, up to
+    ``max_repetitions``.
     """
 
     class Status(models.TextChoices):
@@ -37,7 +38,7 @@ class Plan(models.Model):
     created_by = models.CharField(max_length=200)
     status = models.CharField(max_length=20, choices=Status, default=Status.OPEN)
     advice = models.JSONField(default=list)
-    """On further rounds, by group of cells."""
+    """How many more rounds each group of cells needs."""
     created_at = models.DateTimeField(default=timezone.now)
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
@@ -53,7 +54,7 @@ class Plan(models.Model):
 
     @property
     def repetitions(self) -> int:
-        """Without rounds added for precision."""
+        """The planned number of rounds, without those added for precision."""
         return int(self.design.get("repetitions", 5))
 
     @property
@@ -62,7 +63,7 @@ class Plan(models.Model):
 
 
 class PlanSlot(models.Model):
-    """A slot for one guest of a system; empty ``name``: free."""
+    """A slot for one guest of a system in a plan; free if ``name`` is empty."""
 
     plan = models.ForeignKey(Plan, models.CASCADE, related_name="slots")
     system = models.ForeignKey(System, models.PROTECT, related_name="+")
@@ -70,7 +71,7 @@ class PlanSlot(models.Model):
     name = models.CharField(max_length=100, blank=True)
     agent = models.ForeignKey(Agent, models.SET_NULL, null=True, related_name="+")
     instance_id = models.CharField(max_length=64, blank=True)
-    """Cloned guests have the same name."""
+    """Distinguishes cloned guests, which have the same name."""
     joined_at = models.DateTimeField(null=True)
     last_seen_at = models.DateTimeField(null=True)
 
@@ -94,7 +95,7 @@ class PlanSlot(models.Model):
 
 
 class ProgramStart(models.Model):
-    """The start of a program, repeated on failure."""
+    """The start of a program, which is repeated if it fails."""
 
     tool = models.SlugField(max_length=50)
     program = models.CharField(max_length=100)
@@ -108,9 +109,10 @@ class ProgramStart(models.Model):
 class PlanStep(ProgramStart):
     """One run of a program on a system, in one or several slots at the same time.
 
-    ``starts_at_us`` is in microseconds of the time server's ``clock``.
-    ``start_spread_us`` is between the first and the last start, ``overlap`` the common
-    time of all slots relative to the longest one.
+    ``starts_at_us`` is the start time agreed for all slots, in microseconds of the time
+    server's ``clock``. ``start_spread_us`` is the time between the first and the last
+    actual start. ``overlap`` is the time in which all slots ran, relative to the
+    longest one.
     """
 
     class Status(models.TextChoices):
@@ -160,7 +162,9 @@ class PlanStep(ProgramStart):
 
     @property
     def corun_name(self) -> str:
-        """Empty for one VM. Each attempt is another co-run."""
+        """The name of the step's co-run, different for each attempt; empty for one
+        VM.
+        """
         if self.vms < 2:
             return ""
         attempt = f", attempt {self.attempt}" if self.attempt > 1 else ""
@@ -168,7 +172,7 @@ class PlanStep(ProgramStart):
 
 
 class PlanPart(ProgramStart):
-    """The part of one slot in a step, with the state of the last attempt.
+    """The work of one slot in a step, with the state of the last attempt.
 
     Times are in microseconds of the time server's clock.
     """
@@ -195,7 +199,7 @@ class PlanPart(ProgramStart):
     ended_us = models.BigIntegerField(null=True)
     clock_error_us = models.PositiveBigIntegerField(null=True)
     rounds = models.PositiveIntegerField(null=True)
-    """How often a background load completed its program."""
+    """How often the program of a background load ran to its end."""
     run_keys = models.JSONField(default=list)
 
     class Meta:

@@ -19,8 +19,8 @@ from benchmarks.viewer import Viewer
 class Meter(models.Model):
     """A power meter of a machine.
 
-    ``gain_error`` is the largest relative error common to all readings (0.015 for 1.5
-    %).
+    ``gain_error`` is the largest relative error common to all its readings (0.015 for
+    1.5 %).
     """
 
     class Kind(models.TextChoices):
@@ -48,7 +48,8 @@ class Meter(models.Model):
 
     @property
     def is_cpu_only(self) -> bool:
-        """Without power supply, disk or fan."""
+        """Whether the meter measures only the processor, without power supply, disk and
+        fan."""
         return self.kind == self.Kind.RAPL
 
     @property
@@ -59,10 +60,10 @@ class Meter(models.Model):
 
 
 class PowerChunk(models.Model):
-    """An uploaded chunk of a power log, unchanged.
+    """An uploaded part of a power log, unchanged.
 
-    ``first_at`` and ``last_at`` are by the time server's clock, null until a stamp
-    relates the log's clock to it.
+    ``first_at`` and ``last_at`` are the times of its samples by the time server's
+    clock. They are null until a stamp relates the clock of the log to it.
     """
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
@@ -90,13 +91,13 @@ class PowerChunk(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"piece {self.chunk_number} of {self.log}"
+        return f"chunk {self.chunk_number} of {self.log}"
 
 
 class RunWindow(models.Model):
-    """The time in which a run ran, and its machine.
+    """When a run started and ended, and on which machine.
 
-    ``is_external_clock``: by a time server's stamps.
+    If ``is_external_clock``, the times come from the stamps of a time server.
     """
 
     run = models.OneToOneField(
@@ -125,8 +126,9 @@ class RunEnergyQuerySet(models.QuerySet["RunEnergy"]):
 class RunEnergy(models.Model):
     """The energy of one run, measured by one meter.
 
-    Overlapping runs share one energy and have the same ``lead_run``. ``mean_w`` is null
-    if the meter has no reading in the window.
+    Overlapping runs have the same energy (that of all together) and the same
+    ``lead_run``. ``duration_s`` is the duration of the work, ``measured_s`` the part
+    with readings; ``mean_w`` is null without any.
     """
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
@@ -161,6 +163,7 @@ class RunEnergy(models.Model):
 
     @property
     def coverage(self) -> float:
+        """The measured fraction of the duration."""
         return self.measured_s / self.duration_s
 
     @property
@@ -173,13 +176,16 @@ class RunEnergy(models.Model):
 
     @property
     def energy_j(self) -> float | None:
-        """None if too little was measured."""
+        """Mean power times duration; None if too little of the duration was
+        measured.
+        """
         if self.mean_w is None or not self.is_covered:
             return None
         return self.mean_w * self.duration_s
 
     @property
     def above_idle_j(self) -> float | None:
+        """The energy above idle power."""
         if self.energy_j is None or self.idle_w is None:
             return None
         return self.energy_j - self.idle_w * self.duration_s

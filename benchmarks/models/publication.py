@@ -1,7 +1,7 @@
 """Reports, charts, versions of a study, and reviews of several studies.
 
-Database triggers reject changes; a wrong publication is withdrawn with a reason. Ids
-are part of the URL, so each kind has its own table.
+Database triggers reject changes of published versions and reviews; a wrong one is
+withdrawn with a reason. Ids are part of the URL, so each kind has its own table.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from benchmarks.viewer import Viewer
 
 
 class GenerationRequest(models.Model):
-    """A document that a worker generates in a `Job`."""
+    """A request for a document, which a worker generates in a `Job`."""
 
     class Stage(models.TextChoices):
         WAITING = "waiting"
@@ -31,7 +31,7 @@ class GenerationRequest(models.Model):
         FAILED = "failed"
 
     claimed_jobs: Sequence[Job] = ()
-    """Claimed by the worker."""
+    """The jobs that the worker claimed for this request."""
     UNFINISHED = (Stage.WAITING, Stage.COLLECTING, Stage.TYPESETTING)
 
     site_url = models.CharField(max_length=300)
@@ -47,14 +47,14 @@ class GenerationRequest(models.Model):
 
 
 class Publication(models.Model):
-    """The common part of versions and reviews.
+    """The common fields of versions and reviews.
 
     ``digest`` is a SHA-256 over the digests of the files.
     """
 
     KIND_LABEL: ClassVar[Sentence]
     FILE_LABEL: ClassVar[Sentence]
-    """A file's name in error messages."""
+    """The name of a file in error messages."""
     files: Any
     objects: Any
 
@@ -90,7 +90,7 @@ class Publication(models.Model):
 
 
 class PublishedFile(models.Model):
-    """A file of a publication."""
+    """The common fields of a publication's files."""
 
     content = models.BinaryField()
     size = models.PositiveIntegerField()
@@ -124,9 +124,10 @@ class VersionQuerySet(models.QuerySet["Version"]):
 class Version(Publication):
     """A published, immutable snapshot of a study.
 
-    ``assessed_level`` is the evidence level by ``rule_set``, ``publishing_permission``
-    the answer about licenses that restrict publishing. ``quoted_studies`` are other
-    studies whose values the files contain.
+    ``assessed_level`` is the evidence level by the rules of ``rule_set``.
+    ``publishing_permission`` is the publisher's answer about software licenses that
+    restrict publishing. ``quoted_studies`` are other studies whose values are in the
+    files.
     """
 
     KIND_LABEL = Sentence("version")
@@ -148,7 +149,7 @@ class Version(Publication):
     permission_note = models.TextField(blank=True)
     quoted_studies = models.ManyToManyField(Study, related_name="+")
     doi = models.CharField(max_length=200, blank=True)
-    """Entered later by an admin."""
+    """Entered by an admin after publication."""
 
     objects = VersionQuerySet.as_manager()
 
@@ -165,7 +166,8 @@ class Version(Publication):
 
     @property
     def level(self) -> str:
-        """The evidence level; "verified" replaces "lab" and higher if signed."""
+        """The evidence level; "verified" for level "lab" or higher if another lab
+        signed it."""
         # Not exists(): lists have prefetched the signatures.
         may_be_signed = self.assessed_level in ("lab", "reproduced")
         is_signed = may_be_signed and bool(self.signatures.all())
@@ -219,7 +221,10 @@ class Signature(models.Model):
 
 
 class PublishingJob(GenerationRequest):
-    """A request to publish a version; fails if the study's ``data_version`` changed."""
+    """A request to publish a version of a study.
+
+    It fails if the study no longer has the ``data_version`` of the request.
+    """
 
     # No constraint: a request must not wait for a study that is being checked.
     study = models.ForeignKey(
@@ -265,9 +270,9 @@ class ReviewQuerySet(models.QuerySet["Review"]):
 
 
 class Review(Publication, GenerationRequest):
-    """A published, immutable snapshot of the evidence of several labs' studies.
+    """A published, immutable snapshot of the evidence in studies of several labs.
 
-    A worker writes the files from ``content``. ``digest`` is empty until then.
+    A worker writes the files from ``content``; until then, ``digest`` is empty.
     Repeating a request with the same ``request_digest`` returns the same review.
     """
 
@@ -303,7 +308,7 @@ class Review(Publication, GenerationRequest):
 
 
 class ReviewedStudy(models.Model):
-    """A study in a review, and its newest version on that day."""
+    """A study in a review, with its newest version when the review was published."""
 
     review = models.ForeignKey(Review, models.CASCADE, related_name="reviewed_studies")
     # A cited study remains as a tombstone.
@@ -361,9 +366,9 @@ class Report(GenerationRequest):
 
 
 class ChartFile(GenerationRequest):
-    """A chart as a file.
+    """A chart to download as a file.
 
-    ``request_digest`` covers the plotted numbers: only people who can see them can
+    ``request_digest`` includes the plotted numbers, so only people who can see them can
     request the file.
     """
 
@@ -380,4 +385,4 @@ class ChartFile(GenerationRequest):
         ]
 
     def __str__(self) -> str:
-        return f"picture {self.pk}"
+        return f"chart file {self.pk}"

@@ -1,4 +1,4 @@
-"""Runs with their uploaded text, samples and means."""
+"""Runs with their uploaded text, samples and means, and SQL to relate them to cells."""
 
 from typing import Any, Final
 
@@ -42,9 +42,9 @@ WITHOUT_CONSTRAINT: Final[dict[str, Any]] = {"db_index": False, "db_constraint":
 class Run(models.Model):
     """One execution of a tool on a system.
 
-    Runs of one upload share its ``key``; ``first_run`` is null for the first.
-    ``first_line`` and ``last_line`` are lines of the upload, null if samples were
-    uploaded.
+    An upload may contain several runs: they share its ``key``, and ``first_run`` refers
+    to the first of them (for which it is null). ``first_line`` and ``last_line`` are
+    lines of the uploaded text, null if samples were uploaded.
     """
 
     class Status(models.TextChoices):
@@ -53,7 +53,7 @@ class Run(models.Model):
         REJECTED = "rejected"
         QUARANTINED = "quarantined"
 
-    # The foreign key to the study is enough.
+    # The study implies the lab, and has a constraint.
     lab = models.ForeignKey(
         Lab, models.CASCADE, related_name="runs", **WITHOUT_CONSTRAINT
     )
@@ -73,7 +73,7 @@ class Run(models.Model):
         related_name="sibling_runs",
         db_index=False,
     )
-    # With the same content in an earlier upload; duplicates do not count.
+    # A run of an earlier upload with the same content; duplicates do not count.
     duplicate_of = models.ForeignKey(
         "self",
         models.SET_NULL,
@@ -106,7 +106,7 @@ class Run(models.Model):
         related_name="declared_runs",
         db_index=False,
     )
-    """Stated by the uploader."""
+    """The session named by the uploader."""
     session = models.ForeignKey(
         Session,
         models.SET_NULL,
@@ -115,7 +115,8 @@ class Run(models.Model):
         related_name="session_runs",
         db_index=False,
     )
-    """Assigned by the study check; null if unchecked or of unknown time."""
+    """The session assigned by the study check; null before the check or for an unknown
+    time."""
     clock = models.CharField(max_length=20, blank=True)
     started_at = models.DateTimeField(null=True, blank=True)
     received_at = models.DateTimeField(default=timezone.now)
@@ -130,7 +131,7 @@ class Run(models.Model):
     last_line = models.PositiveIntegerField(null=True, blank=True)
     sample_count = models.PositiveIntegerField(default=0)
     derived_count = models.PositiveIntegerField(default=0)
-    """The number of samples, at the end, that were computed from the others."""
+    """How many of the samples were computed from the others. They come last."""
 
     objects = StudyScopedQuerySet.as_manager()
 
@@ -194,7 +195,8 @@ class RunOutput(models.Model):
 class Sample(models.Model):
     """One measured value of a run, in the unit of the case.
 
-    Without constraints, for speed. The key begins with the lab, for partitioning.
+    The table has no constraints, for speed. Its key begins with the lab, so that the
+    table can be distributed by lab.
     """
 
     pk = models.CompositePrimaryKey("lab_id", "run_id", "sequence")
@@ -227,6 +229,8 @@ UPLOAD_ID_SQL = "coalesce(run.first_run_id, run.id)"
 
 # The type stubs differ in `as_sql`.
 class OrderedMean(OrderableAggMixin, models.Avg):  # type: ignore[misc]
+    """The mean of samples in their order, which makes its last bits reproducible."""
+
     template = "%(function)s(%(distinct)s%(expressions)s %(order_by)s)"
 
     def __init__(self) -> None:
@@ -234,7 +238,7 @@ class OrderedMean(OrderableAggMixin, models.Avg):  # type: ignore[misc]
 
 
 class RunMean(models.Model):
-    """The mean of a run's samples of a case.
+    """The mean of the samples of a run in a case.
 
     ``decimals`` is the largest number of decimals of a sample.
     """
@@ -269,6 +273,8 @@ CELL_KEY_COLUMNS = ("study_id", "system_id", "scenario", "vms", "slot", "load")
 
 
 def same_cell_key_sql(left: str, right: str) -> str:
+    """Return the condition that two rows belong to cells with the same key, except the
+    case."""
     return " AND ".join(
         f"{left}.{name} IS NOT DISTINCT FROM {right}.{name}"
         if name == "vms"
@@ -278,7 +284,10 @@ def same_cell_key_sql(left: str, right: str) -> str:
 
 
 def cells_of_runs_sql(condition: str) -> str:
-    """Return a WITH clause for the cells of some runs; append `CELLS_OF_RUNS_SQL`."""
+    """Return a WITH clause that finds the cells of runs; append `CELLS_OF_RUNS_SQL`.
+
+    ``condition`` selects rows of ``run``.
+    """
     key_columns = ", ".join(f"run.{name}" for name in CELL_KEY_COLUMNS)
     return f"""
     WITH counted_run AS MATERIALIZED (
@@ -299,8 +308,9 @@ CELLS_OF_RUNS_SQL = f"""
 
 
 def runs_of_cells_sql(condition: str, *columns: str) -> str:
-    """Return a WITH clause for the runs of many cells; append `RUNS_OF_CELLS_SQL`.
+    """Return a WITH clause that finds the runs of cells; append `RUNS_OF_CELLS_SQL`.
 
+    ``condition`` selects rows of ``cell``; ``columns`` are further columns of the run.
     Materialized CTEs force the join order: with outdated statistics, plans took 15 s
     for 2,000 cells.
     """
@@ -346,10 +356,12 @@ CELL_ID_OF_SAMPLE_SQL = CELL_ID_SQL.format("sample")
 
 
 class Reparse(models.Model):
-    """A request to parse old uploads with current parsers, in resumable steps.
+    """A request to parse stored uploads again with the current parsers, in resumable
+    steps.
 
-    ``study`` is null for all studies. ``cursor`` is the id of the last upload done.
-    ``total``, ``done`` and ``failed`` count uploads, the other numbers count samples.
+    ``study`` is null for all studies. ``cursor`` is the id of the last finished upload.
+    ``total``, ``done`` and ``failed`` count uploads; ``changed``, ``vanished`` and
+    ``appeared`` count samples.
     """
 
     study = models.ForeignKey(
@@ -382,4 +394,4 @@ class Reparse(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"reread {self.pk}"
+        return f"reparse {self.pk}"

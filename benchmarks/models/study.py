@@ -13,7 +13,10 @@ from benchmarks.viewer import Viewer
 
 
 def visible_studies(viewer: Viewer, prefix: str = "") -> Q:
-    """Return the condition that a study is visible to the viewer, without a join."""
+    """Return the condition that a study is visible to the viewer, without a join.
+
+    ``prefix`` is the path to the study in the query, such as ``study__``.
+    """
     visible = Q(**{f"{prefix}visibility": Study.Visibility.PUBLIC})
     visible |= Q(**{f"{prefix}lab_id__in": viewer.lab_ids})
     if not viewer.lab_ids:
@@ -31,7 +34,10 @@ def visible_studies(viewer: Viewer, prefix: str = "") -> Q:
 def links_to_hidden_studies(
     links: type[models.Model], name: str, viewer: Viewer
 ) -> models.QuerySet[models.Model]:
-    """Return the outer row's links (by column ``name``) to hidden studies."""
+    """Return links of the outer row to studies that the viewer cannot see.
+
+    ``links`` is the table of links, ``name`` its column for the outer row.
+    """
     quoted = links._default_manager.filter(**{name: models.OuterRef("pk")})
     # Not a join: row-level security would remove the hidden rows.
     visible = Study._default_manager.filter(visible_studies(viewer)).values("pk")
@@ -52,7 +58,8 @@ class StudyQuerySet(models.QuerySet["Study"]):
 
 
 CURRENT_EFFICIENCY_RULES = 5
-"""Increase to recompute all efficiencies by `manage.py prepare`."""
+"""The version of the rules that choose baselines. If it is increased, `manage.py
+prepare` recomputes all efficiencies."""
 
 
 def current_efficiency_rules() -> int:
@@ -78,7 +85,7 @@ class Study(models.Model):
         max_length=20, choices=Visibility, default=Visibility.PRIVATE
     )
     shared_with = models.ManyToManyField(Lab, related_name="+", blank=True)
-    """They can see the study if its visibility is ``shared``."""
+    """Labs whose members can see the study if its visibility is ``shared``."""
     data_licence = models.CharField(max_length=100, blank=True)
     """An SPDX identifier or free text."""
     archived_at = models.DateTimeField(null=True, blank=True)
@@ -91,10 +98,11 @@ class Study(models.Model):
     efficiency_rules = models.PositiveSmallIntegerField(
         default=current_efficiency_rules
     )
-    """The `CURRENT_EFFICIENCY_RULES` of its stored efficiencies."""
+    """The `CURRENT_EFFICIENCY_RULES` by which its efficiencies were computed."""
     created_at = models.DateTimeField(default=timezone.now)
     deleted_at = models.DateTimeField(null=True, blank=True)
-    """Set for a tombstone: data deleted, publications withdrawn."""
+    """Set if the data were deleted and the publications withdrawn. The row remains
+    because the publications refer to it."""
 
     objects = StudyQuerySet.as_manager()
 
@@ -117,7 +125,8 @@ class Study(models.Model):
         return self.visibility == self.Visibility.PRIVATE
 
     def may_use_baselines_of(self, other: "Study") -> bool:
-        """Return whether all viewers of this study can see the other one of the lab."""
+        """Return whether everybody who can see this study can see the other one of its
+        lab."""
         return self.is_private or other.is_public or other.pk == self.pk
 
 
@@ -148,7 +157,10 @@ class Host(models.Model):
 
 
 class SystemQuerySet(models.QuerySet["System"]):
-    """Systems, visible to members of their lab and with studies that measured them."""
+    """Systems.
+
+    They are visible to members of their lab, and with each study that measured them.
+    """
 
     def visible_to(self, viewer: Viewer) -> "SystemQuerySet":
         from benchmarks.models.cell import Cell
@@ -161,7 +173,10 @@ class SystemQuerySet(models.QuerySet["System"]):
 
 
 class System(models.Model):
-    """A system under test: host, platform, guest and options. Null: not stated."""
+    """A system under test: host, platform, guest and options.
+
+    A field is null or empty if it was not stated.
+    """
 
     STATED_FIELDS = (
         *("hypervisor", "hypervisor_version", "virtualization"),
@@ -179,7 +194,7 @@ class System(models.Model):
     memory_bytes = models.PositiveBigIntegerField(null=True, blank=True)
     options = models.JSONField(default=dict, blank=True)
     fingerprint = models.CharField(max_length=64)
-    # In software, as stated or as detected by an agent.
+    # Whether the processor is emulated, as stated or as detected by an agent.
     is_emulated = models.BooleanField(default=False)
     # Windows itself ran on Hyper-V (VBS or the Hyper-V role).
     is_nested = models.BooleanField(default=False)
@@ -211,7 +226,7 @@ class System(models.Model):
 
     @property
     def stated_fields(self) -> dict[str, Any]:
-        """Without host and options."""
+        """The stated properties, without host and options."""
         return {name: getattr(self, name) for name in self.STATED_FIELDS}
 
     @property
@@ -234,9 +249,11 @@ class System(models.Model):
 
 
 class Session(models.Model):
-    """Runs of one day with one kernel, firmware and microcode.
+    """A group of a study's runs that were measured together.
 
-    ``host`` is set for a derived session; named sessions may have several.
+    Uploaders name sessions, or the study check derives them: a derived session has runs
+    of one day on one ``host`` with one kernel, firmware and microcode. Named sessions
+    may have several hosts.
     """
 
     class Origin(models.TextChoices):
@@ -267,6 +284,8 @@ class Session(models.Model):
 
 
 class CoRun(models.Model):
+    """A group of runs that ran at the same time."""
+
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
     study = models.ForeignKey(Study, models.CASCADE, related_name="coruns")
     name = models.CharField(max_length=200)

@@ -1,7 +1,7 @@
 """Prometheus counters of all processes, in files that outlive a process.
 
-The client library names files by process id, so their number would grow. Here a process
-takes the first free slot and continues its counters.
+The client library names these files by process id, so their number would grow. Here, a
+process uses the files of the first free slot and continues their counters.
 """
 
 import fcntl
@@ -13,24 +13,26 @@ from typing import Final
 from prometheus_client import Counter, Histogram, values
 
 DIRECTORY_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
-"""The client library's; without it, each process counts separately."""
+"""The client library's variable for the folder of its files. If it is not set, each
+process counts separately."""
 METRIC_TYPES: Final = ("counter", "histogram")
 FILE_BYTES: Final = 1 << 20
-"""Preallocated size.
+"""Size of a new file, allocated at once.
 
-Files are memory-mapped: allocating a page on a full disk would kill the process by
-SIGBUS.
+The files are memory-mapped: if a page could not be allocated later because the disk is
+full, SIGBUS would kill the process.
 """
 
 
 def counter_folder() -> Path | None:
-    """Return the counter files' folder, if configured."""
+    """Return the folder of the counter files, or None if it is not configured."""
     path = os.environ.get(DIRECTORY_VARIABLE)
     return Path(path) if path else None
 
 
 def process_slot() -> str:
-    """Return this process's slot, locked until it ends."""
+    """Return the number of this process's slot, which stays locked until the process
+    ends."""
     return _slot_of(os.getpid())
 
 
@@ -62,7 +64,8 @@ def _slot_of(pid: int) -> str:
 
 
 def _take(lock: Path) -> int | None:
-    """Lock a file until this process ends, unless locked."""
+    """Lock a file until this process ends; return None if another process has locked
+    it."""
     # Never closed: the kernel releases the lock.
     descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -79,21 +82,21 @@ if counter_folder():
 
 REQUESTS = Counter(
     "virtlab_requests",
-    "Answered requests, by the name of their address.",
+    "Answered requests, by route name, method and status.",
     ["route", "method", "status"],
 )
 # Without labels it starts at 0; Prometheus sees no increase in a first value of 1.
 SERVER_ERRORS = Counter("virtlab_server_errors", "Requests answered with 500.")
 REQUEST_SECONDS = Histogram(
     "virtlab_request_seconds",
-    "From a request that was read whole to its answer.",
+    "Time from a completely received request to its response.",
     ["kind"],
     buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30),
 )
 UPLOADS = Counter(
     "virtlab_uploads",
-    "Uploaded runs: accepted (committed and acknowledged), repeated (acknowledged "
-    "before), processed, quarantined.",
+    "Uploaded runs, by outcome: accepted (committed and acknowledged), repeated (sent "
+    "again after they were accepted), processed, quarantined.",
     ["outcome"],
 )
 ACCEPTED, REPEATED, PROCESSED, QUARANTINED = (
@@ -102,18 +105,18 @@ ACCEPTED, REPEATED, PROCESSED, QUARANTINED = (
 )
 JOBS_TRIED = Counter(
     "virtlab_work",
-    "Units of background work that were tried: done or failed.",
+    "Attempts to run background jobs, by kind and outcome (done or failed).",
     ["kind", "outcome"],
 )
 TASK_SECONDS = Histogram(
     "virtlab_task_seconds",
-    "How long a task of Celery took.",
+    "Duration of Celery tasks.",
     ["task"],
     buckets=(0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 200),
 )
 SCHEDULER_SECONDS = Histogram(
     "virtlab_sweep_seconds",
-    "How long the sweeper's duties took.",
+    "Duration of the sweeper's duties.",
     ["duty"],
     buckets=(0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 200),
 )

@@ -1,4 +1,4 @@
-"""Prometheus metrics with access control."""
+"""Prometheus metrics over HTTP, for clients with the metrics token."""
 
 import hmac
 from collections.abc import Callable, Iterable
@@ -18,14 +18,16 @@ CONTENT_TYPE: Final = CONTENT_TYPE_PLAIN_0_0_4
 
 
 def is_authorized(authorization: str) -> bool:
-    """Return whether a request has the metrics token, if configured."""
+    """Return whether an Authorization header has the metrics token, if one is
+    configured."""
     token = settings.METRICS_TOKEN
     expected = f"Bearer {token}".encode()
     return bool(token) and hmac.compare_digest(expected, authorization.encode())
 
 
 def render_metrics(*extra_collectors: Collector) -> bytes:
-    """Include all processes' counters."""
+    """Return the counters of all processes, and other metrics, in Prometheus text
+    format."""
     registry = CollectorRegistry()
     if counters.counter_folder():
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
@@ -38,7 +40,10 @@ def render_metrics(*extra_collectors: Collector) -> bytes:
 
 
 def serve(port: int) -> None:
-    """Serve counters of this process and its children, for separate containers."""
+    """Serve the counters of this process and its children in a thread.
+
+    For containers that do not run the web server.
+    """
     server = make_server("", port, _answer, handler_class=_Silent)
     Thread(target=server.serve_forever, name="metrics", daemon=True).start()
 
@@ -53,4 +58,4 @@ def _answer(environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[byte
 
 class _Silent(WSGIRequestHandler):
     def log_message(self, *args: Any) -> None:
-        """Log nothing."""
+        """Log no requests."""

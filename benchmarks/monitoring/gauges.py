@@ -1,4 +1,4 @@
-"""Gauges computed at each scrape, equal in every web process."""
+"""Gauges that are computed for each scrape, equal in all web processes."""
 
 import shutil
 from collections.abc import Iterable, Iterator
@@ -45,10 +45,10 @@ def _by_kind(
 
 class InstallationCollector(Collector):
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Without a database, yield only gauges that do not need it."""
+        """Yield the gauges; if the database is down, only those that do not need it."""
         state = check_health()
         info = GaugeMetricFamily(
-            "virtlab_info", "Which version runs; always 1.", labels=["version"]
+            "virtlab_info", "The version, as a label; always 1.", labels=["version"]
         )
         info.add_metric([state.version], 1)
         yield info
@@ -72,38 +72,38 @@ def _work(state: Health) -> Iterator[GaugeMetricFamily]:
     yield _gauge("outbox_waiting", "Uploaded runs not yet processed.", outbox.waiting)
     yield _gauge(
         "outbox_oldest_seconds",
-        "How long the oldest of them waits.",
+        "Age of the oldest run not yet processed.",
         outbox.oldest_age_s,
     )
-    yield _gauge("runs_quarantined", "Runs that were set aside.", outbox.quarantined)
+    yield _gauge("runs_quarantined", "Quarantined runs.", outbox.quarantined)
     for name, unit, rows, meaning in (
-        ("work_due", "waiting", state.waiting_jobs, "that wait for their turn."),
+        ("work_due", "waiting", state.waiting_jobs, "that are waiting."),
         (
             "work_failing",
             "retrying",
             state.failed_jobs,
-            "that failed and are tried again.",
+            "that failed and will be tried again.",
         ),
-        ("work_quarantined", "quarantined", state.failed_jobs, "that were set aside."),
+        ("work_quarantined", "quarantined", state.failed_jobs, "in quarantine."),
     ):
-        yield _by_kind(name, f"Units of background work {meaning}", unit, rows)
-    oldest = "How long the oldest of them waits."
+        yield _by_kind(name, f"Background jobs {meaning}", unit, rows)
+    oldest = "Age of the oldest waiting background job."
     yield _by_kind(
         "work_due_oldest_seconds", oldest, "oldest_age_s", state.waiting_jobs
     )
 
 
 def replica_gauges(standby: ReplicaStatus) -> Iterator[GaugeMetricFamily]:
-    """Yield the standby's lag, if any."""
+    """Yield whether the standby is used, and its lag if known."""
     yield _gauge(
         "replica_read", "Whether pages are read from the standby.", standby.is_in_use
     )
     if standby.lag_s is not None and standby.lag_bytes is not None:
+        yield _gauge("replica_lag_seconds", "Age of the standby's data.", standby.lag_s)
         yield _gauge(
-            "replica_lag_seconds", "How old the standby's data are.", standby.lag_s
-        )
-        yield _gauge(
-            "replica_lag_bytes", "Of the log, not replayed yet.", standby.lag_bytes
+            "replica_lag_bytes",
+            "Bytes of the log that the standby has not replayed yet.",
+            standby.lag_bytes,
         )
 
 
@@ -115,14 +115,14 @@ def _database() -> Iterator[GaugeMetricFamily]:
     except DatabaseError:
         connection.close()
         return
-    yield _gauge("database_size_bytes", "Of the database on its disk.", size)
-    yield _gauge("database_connections", "Open sessions of PostgreSQL.", connections)
+    yield _gauge("database_size_bytes", "Size of the database on disk.", size)
+    yield _gauge("database_connections", "Open connections to PostgreSQL.", connections)
     yield _gauge(
-        "database_connections_limit", "How many there may be.", max_connections
+        "database_connections_limit", "Maximum number of connections.", max_connections
     )
     yield _gauge(
         "database_transaction_seconds",
-        "How long the longest transaction is open.",
+        "Age of the oldest open transaction.",
         float(longest_s),
     )
 
@@ -134,9 +134,7 @@ def _backups() -> Iterator[GaugeMetricFamily]:
         connection.close()
         return
     if days is not None:
-        yield _gauge(
-            "backup_age_seconds", "How old the newest backup is.", days * 86_400
-        )
+        yield _gauge("backup_age_seconds", "Age of the newest backup.", days * 86_400)
 
 
 def _broker() -> Iterator[GaugeMetricFamily]:
@@ -146,9 +144,11 @@ def _broker() -> Iterator[GaugeMetricFamily]:
         waiting = {name: client.llen(name) for name in QUEUES}
     except (redis.RedisError, OSError):
         return
-    yield _gauge("broker_memory_bytes", "Used by Redis.", memory)
+    yield _gauge("broker_memory_bytes", "Memory used by Redis.", memory)
     messages = GaugeMetricFamily(
-        "virtlab_broker_messages", "Hints that no worker has taken.", labels=["queue"]
+        "virtlab_broker_messages",
+        "Wake-up hints that no worker has taken.",
+        labels=["queue"],
     )
     for name, number in waiting.items():
         messages.add_metric([name], number)
@@ -158,6 +158,8 @@ def _broker() -> Iterator[GaugeMetricFamily]:
 def _disk() -> Iterator[GaugeMetricFamily]:
     usage = shutil.disk_usage(settings.VAR_DIR if settings.VAR_DIR.exists() else "/")
     yield _gauge(
-        "disk_free_bytes", "Of the disk with the product's folder.", usage.free
+        "disk_free_bytes",
+        "Free space on the disk with the product's folder.",
+        usage.free,
     )
-    yield _gauge("disk_size_bytes", "Of that disk.", usage.total)
+    yield _gauge("disk_size_bytes", "Size of that disk.", usage.total)

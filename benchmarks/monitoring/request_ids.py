@@ -1,6 +1,7 @@
-"""Request ids for logs: of the request, task or sweeper cycle.
+"""Request ids in log records: the id of the HTTP request, task or sweeper cycle.
 
-An upload stores its request's id, which connects it to log records of workers.
+A job stores the id of the upload's request, which connects the request with log records
+of the worker.
 """
 
 import logging
@@ -32,7 +33,7 @@ def new_id(prefix: str = "") -> str:
 
 
 def accept_id(text: str) -> str:
-    """Return a valid id of the client, else a new one."""
+    """Return the client's id if it is valid, otherwise a new one."""
     return text if ID_PATTERN.fullmatch(text) else new_id()
 
 
@@ -58,7 +59,11 @@ class RequestIdFilter(logging.Filter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object per line: time, level, logger, request, message and `extra`."""
+    """Formats a log record as one line of JSON.
+
+    Its keys are time, level, logger, request, process, message, those of `extra`, and
+    the fields of access logs.
+    """
 
     ACCESS: Final = {
         **{"h": "address", "m": "method", "U": "path", "q": "query", "s": "status"},

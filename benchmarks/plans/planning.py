@@ -59,8 +59,8 @@ def create_plan(
     if (limits.get("target_width_percent") is None) != (max_repetitions is None):
         raise InvalidError(
             "invalid_plan",
-            'A target width needs a maximum. Send both "target_width_percent" and '
-            '"max_repetitions", or neither.',
+            "A target width of the intervals needs a maximum number of repetitions. "
+            'Send both "target_width_percent" and "max_repetitions", or neither.',
         )
     if max_repetitions is not None and max_repetitions < planned.repetitions:
         raise InvalidError(

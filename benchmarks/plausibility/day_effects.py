@@ -1,7 +1,7 @@
-"""Native and guest results of different days, and effects of the day.
+"""Changes of a native machine between days or sessions.
 
-A hypervisor slows each kind of work differently; another day (governor, firmware,
-neighbor, weather) changes all work by one factor.
+A hypervisor slows each kind of work by a different amount. Another day (governor,
+firmware, neighbor, weather) changes all work by one factor.
 """
 
 import math
@@ -27,9 +27,8 @@ from benchmarks.plausibility.study_facts import (
 
 
 def same_machine_cells(study: StudyFacts) -> Mapping[Id, CellFact]:
-    """Map each native cell to the latest one of the same machine and OS in another
-    study.
-    """
+    """Map each native cell to the latest cell of the same machine and OS in another
+    study."""
     machines: dict[object, list[CellFact]] = defaultdict(list)
     for cell in (*study.other_study_cells, *study.cells):
         is_usable = cell.is_native and cell.mean > 0 and cell.scenario == "single"
@@ -48,23 +47,24 @@ def same_machine_cells(study: StudyFacts) -> Mapping[Id, CellFact]:
 EXTERNAL_CLOCKS: Final = frozenset({"external", "client", "meter", "host"})
 """Clocks that a guest cannot slow down."""
 CPU_BOUND_COMPONENTS: Final = frozenset({"CPU", "memory"})
-"""A guest approaches native speed here but never exceeds it."""
+"""Components in which a guest may approach native speed but never exceeds it."""
 MIN_LOG_EFFECT: Final = math.log(1.03)
 MAX_LOG_EFFECT: Final = math.log(1.25)
 """Larger differences have other causes."""
 MIN_STANDARD_ERRORS: Final = 3.3
 MAX_KIND_ERROR: Final = 0.015
-"""A kind of work with a larger standard error cannot resolve 3 %."""
+"""A kind of work with a larger standard error cannot resolve an effect of 3 %."""
 MAX_PAIR_ERROR: Final = 0.05
 MIN_CASES: Final = 4
 COMMON_FACTOR_TOLERANCE: Final = 0.1
-"""Distance from the common factor, relative to it."""
+"""Largest distance from the common factor, relative to it."""
 MARGIN: Final = math.log(1.02)
 MIN_SAME_MACHINE_CASES: Final = 4
 UNRELATED_TOLERANCE: Final = 0.01
-"""Log distance, or 2 standard errors."""
+"""Largest log distance between cases at one factor, unless 2 standard errors are
+larger."""
 MIN_WORK_KINDS: Final = 3
-"""At one factor, if there is a single guest."""
+"""Number of kinds of work at one factor that show an effect without several guests."""
 
 WorkKind = tuple[str, str]
 """Component and tool."""
@@ -72,7 +72,11 @@ WorkKind = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class NativePair:
-    """A guest's cell and its native cell of another day."""
+    """A cell and the native cell of another day with which it is compared.
+
+    ``log_efficiency`` is the log of the cell's relative performance, ``error`` its
+    standard error.
+    """
 
     cell: CellFact
     native: CellFact
@@ -82,16 +86,19 @@ class NativePair:
 
 @dataclass(frozen=True, slots=True)
 class NativeDayEffect:
-    """Guests whose native machine changed; above 0 they are faster than native."""
+    """One factor between a native machine and its guests of another day.
+
+    ``log_factor`` is above 0 if the guests are faster than native.
+    """
 
     pairs: tuple[NativePair, ...]
     log_factor: float
 
     @property
     def is_native_side(self) -> bool:
-        """Whether the native machine is the cause.
+        """Whether the native machine is the cause, and not the clock of a guest.
 
-        A single guest may have a slow clock instead, unless it is a container.
+        A single guest may have a slow clock, unless it is a container.
         """
         shared = any(p.cell.virtualization == "container" for p in self.pairs)
         return shared or len({pair.cell.system for pair in self.pairs}) > 1
@@ -103,7 +110,10 @@ class NativeDayEffect:
 
 @dataclass(frozen=True, slots=True)
 class SessionShift:
-    """Two sessions between which all cases of a system moved by one factor."""
+    """Two sessions between which all cases of a system changed by one factor.
+
+    ``other`` is empty if the session differs from all others together.
+    """
 
     cells: tuple[CellFact, ...]
     session: str
@@ -114,28 +124,34 @@ class SessionShift:
 
 @dataclass(frozen=True, slots=True)
 class SameMachineDifference:
-    """A machine that differs from another study by one factor (above 0: faster)."""
+    """A native machine whose speed differs from another study by one factor.
+
+    ``log_factor`` is above 0 if the machine is faster in this study.
+    """
 
     pairs: tuple[NativePair, ...]
     log_factor: float
 
 
 def log_efficiency(cell: CellFact, native: CellFact) -> float:
-    """Both means must be above 0."""
+    """Return the log of a cell's performance relative to native.
+
+    Both means must be above 0.
+    """
     # Not a quotient: it may overflow or underflow.
     log = math.log(cell.mean) - math.log(native.mean)
     return log if cell.better == "higher" else -log
 
 
 def measurement_day(cell: CellFact) -> str:
-    """Return the date, or else the name of the session."""
+    """Return the date of a cell's first run, or the name of its session, or ""."""
     if cell.first_at is not None:
         return cell.first_at.date().isoformat()
     return cell.declared_session or next(filter(None, cell.session_names), "")
 
 
 def is_other_day(cell: CellFact, native: CellFact) -> bool | None:
-    """Return None if unknown."""
+    """Return whether two cells share no session; None if their times are unknown."""
     sessions = [
         frozenset(filter(None, member.session_names or (member.declared_session,)))
         for member in (cell, native)
@@ -173,7 +189,9 @@ def _pairs(study: StudyFacts) -> Iterator[NativePair]:
 
 @cached_per_study
 def native_day_effects(study: StudyFacts) -> Sequence[NativeDayEffect]:
-    """Return native machines whose guests of another day all differ by one factor."""
+    """Return the native machines that one factor separates from guests of another
+    day.
+    """
     effects = (
         _guests_ahead(pairs) or _guests_behind(pairs) or _at_one_factor(pairs)
         for pairs in _pairs_by_machine(study).values()
@@ -191,8 +209,9 @@ def _pairs_by_machine(study: StudyFacts) -> Mapping[object, list[NativePair]]:
 
 
 def same_machine_differences(study: StudyFacts) -> Iterator[SameMachineDifference]:
-    """Yield native machines that differ from themselves in another study, if their
-    guests were measured on another day.
+    """Yield native machines whose speed differs from another study by one factor.
+
+    Only machines whose guests were measured on another day are compared.
     """
     counterparts = same_machine_cells(study)
     for pairs in _pairs_by_machine(study).values():
@@ -222,7 +241,8 @@ def same_machine_differences(study: StudyFacts) -> Iterator[SameMachineDifferenc
 
 @cached_per_study
 def day_shifts(study: StudyFacts) -> Mapping[ColumnKey, float]:
-    """Map guests to the log advantage over native that the native's day explains."""
+    """Map the columns of guests to the log lead over native that the native's day
+    explains."""
     return {
         column: effect.log_factor
         for effect in native_day_effects(study)
@@ -234,7 +254,11 @@ def day_shifts(study: StudyFacts) -> Mapping[ColumnKey, float]:
 def _pairs_by_kind(
     pairs: Sequence[NativePair],
 ) -> Mapping[WorkKind, Mapping[ColumnKey, list[NativePair]]]:
-    """Omit guests that cannot resolve 3 %."""
+    """Return the pairs by kind of work and guest.
+
+    Guests whose median is not known well enough to resolve an effect of 3 % are
+    omitted.
+    """
     kinds: dict[WorkKind, dict[ColumnKey, list[NativePair]]] = defaultdict(dict)
     for pair in pairs:
         is_local = pair.cell.component not in {"network", "power", ""}
@@ -255,9 +279,9 @@ def _pairs_by_kind(
 
 
 def _guests_ahead(pairs: Sequence[NativePair]) -> NativeDayEffect | None:
-    """Return the effect if guests beat the native machine together.
+    """Return the effect if several guests are faster than the native machine.
 
-    A slow clock makes one guest faster, a slow day all of them.
+    A slow clock makes one guest faster, a slow day of the native machine all of them.
     """
     factors, members = [], []
     for (component, _), guests in _pairs_by_kind(pairs).items():
@@ -300,7 +324,8 @@ def _guests_ahead(pairs: Sequence[NativePair]) -> NativeDayEffect | None:
 
 
 def _guests_behind(pairs: Sequence[NativePair]) -> NativeDayEffect | None:
-    """Require the fastest guest to be slower by one factor in all kinds of work."""
+    """Return the effect if the fastest guest is slower by one factor in all kinds of
+    work."""
     kinds = _pairs_by_kind(pairs)
     nearest: dict[WorkKind, tuple[float, float]] = {}
     for name, guests in kinds.items():
@@ -343,8 +368,9 @@ def _guests_behind(pairs: Sequence[NativePair]) -> NativeDayEffect | None:
 
 
 def _at_one_factor(pairs: Sequence[NativePair]) -> NativeDayEffect | None:
-    """Require one factor in unrelated work; no hypervisor slows processor, disk and
-    graphics alike.
+    """Return the effect if unrelated cases differ from native by one factor.
+
+    No hypervisor slows processor, disk and graphics alike.
     """
     cases: dict[object, NativePair] = {}
     for pair in pairs:
@@ -392,7 +418,9 @@ def _flatten(guests: Mapping[ColumnKey, Sequence[NativePair]]) -> list[NativePai
 
 
 def case_scatter(logs: Sequence[float]) -> float:
-    """Return the robust scatter; infinity for fewer than four."""
+    """Return the robust standard deviation between cases; infinity for fewer than
+    four.
+    """
     if len(logs) < MIN_CASES:
         return math.inf
     middle = median(logs)
@@ -417,7 +445,7 @@ def _median_and_error(pairs: Sequence[NativePair]) -> tuple[float, float]:
 
 
 def session_shifts(study: StudyFacts) -> Iterator[SessionShift]:
-    """Yield native machines whose speed changed in one of their sessions."""
+    """Yield the largest change of each native machine between its sessions."""
     machines: dict[ColumnKey, list[CellFact]] = defaultdict(list)
     for cell in study.cells:
         is_complete = len(cell.session_names) == len(cell.run_means) and all(
@@ -441,7 +469,11 @@ def session_shifts(study: StudyFacts) -> Iterator[SessionShift]:
 
 
 def _compared_sessions(name: str, names: Sequence[str]) -> Sequence[str]:
-    """Return the other one of two sessions, else "" for all others together."""
+    """Return the sessions with which a session is compared.
+
+    Of two sessions, the first is compared with the second. Of more, each is compared
+    with all others together, written as "".
+    """
     if len(names) == 2:
         return names[1:] if name == names[0] else ()
     return [""]
@@ -490,7 +522,7 @@ def _session_shift(
 def _within_session_deviation(
     cell: CellFact, sessions: Sequence[Sequence[float]]
 ) -> float:
-    """Return a run's log deviation, pooled with a weak prior."""
+    """Return the standard deviation of a run's log, pooled with a weak prior."""
     square = freedom = 0.0
     for logs in sessions:
         mean = math.fsum(logs) / len(logs)

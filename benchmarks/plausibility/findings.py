@@ -23,13 +23,12 @@ Evidence = (
 )
 
 SEVERITIES: Final[tuple[Severity, ...]] = ("impossible", "implausible", "check")
-"""The first two withhold the verdict until a person dismisses the flag."""
+"""From severe to harmless. The first two withhold the verdict until a person dismisses
+the flag."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Subject:
-    """The row that a finding is about."""
-
     kind: SubjectKind
     id: str
 
@@ -40,10 +39,11 @@ def unique_subjects(kind: SubjectKind, ids: Iterable[Id]) -> tuple[Subject, ...]
 
 @dataclass(frozen=True, slots=True)
 class RuleFinding:
-    """A finding of a rule, which a person confirms or dismisses.
+    """A finding of a rule, which becomes a flag that people confirm or dismiss.
 
-    ``evidence`` is JSON. Only people who may view all ``quoted_studies`` see the
-    finding.
+    ``evidence`` is shown with the flag, as JSON. ``values`` are the numbers and codes
+    to which a person's decision applies: if one changes, it is another finding. Only
+    people who may view all ``quoted_studies`` see the finding.
     """
 
     rule: str
@@ -56,7 +56,7 @@ class RuleFinding:
 
     @property
     def fingerprint(self) -> str:
-        """A key of the finding and its values, independent of their order."""
+        """A digest of rule, subjects and values, independent of their order."""
         about = sorted([subject.kind, subject.id] for subject in self.subjects)
         # The mean depends on the order of the sum.
         values = sorted(
@@ -70,7 +70,10 @@ class RuleFinding:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A finding before its rule is added; ``severity`` overrides that of the rule."""
+    """A finding without its rule; see `RuleFinding`.
+
+    ``severity`` overrides that of the rule.
+    """
 
     sentence: str
     subjects: tuple[Subject, ...]
@@ -87,7 +90,9 @@ Check = Callable[[StudyFacts], Iterator[Finding]]
 class Rule:
     """A plausibility rule.
 
-    ``uses_other_studies``: the rule reads cells of other studies, but no runs.
+    ``title`` and ``family`` (a group of rules) are shown to people. If
+    ``uses_other_studies``, the rule reads cells of other studies, and no runs; such
+    rules are also checked when only other studies changed.
     """
 
     id: str
@@ -131,9 +136,10 @@ def rule(
     uses_other_studies: bool = False,
     family: str = "",
 ) -> Callable[[Check], Check]:
-    """Register a function as a rule; raise ValueError if the id is taken.
+    """Return a decorator that registers a function as a rule.
 
-    ``family`` is the group shown to readers (default: the module).
+    It raises ValueError if the id is taken. ``family`` is the group of rules shown to
+    people (default: the name of the module).
     """
 
     def register(check: Check) -> Check:
@@ -164,6 +170,7 @@ def cell_finding(
     quoted_studies: tuple[Id, ...] = (),
     **evidence: Evidence,
 ) -> Finding:
+    """Return a finding about cells; its values are their means."""
     members = tuple(cells)
     return Finding(
         sentence,

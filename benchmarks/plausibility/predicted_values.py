@@ -1,4 +1,7 @@
-"""Expected values of cells, predicted from siblings or from a curve."""
+"""Expected values of cells, predicted from siblings or from a curve.
+
+Siblings are the cells of the same tool and metric.
+"""
 
 import math
 import re
@@ -23,10 +26,12 @@ from benchmarks.plausibility.study_facts import (
 )
 
 MAX_SIBLINGS: Final = 24
-"""More columns do not improve a median, but cost time."""
+"""More columns do not improve a median, but take time."""
 MIN_ROWS: Final = 4
 MAX_SMALL_TABLE: Final = 400
-"""In larger tables a single cell has no influence."""
+"""In tables with more cells, a single cell hardly influences the predictions of
+others.
+"""
 MAX_ORDINARY_LOG: Final = math.log(3)
 MIN_CURVE_POINTS: Final = 5
 """Fewer points may form any shape."""
@@ -37,7 +42,11 @@ TableIndex = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class SiblingTable:
-    """Cells of one kind, cases x systems; ``logs`` are ln means or NaN."""
+    """The positive cells of one tool and metric, with cases as rows and systems as
+    columns.
+
+    ``logs`` are the logs of the means; NaN for missing cells.
+    """
 
     rows: tuple[Id, ...]
     columns: tuple[ColumnKey, ...]
@@ -50,11 +59,13 @@ class SiblingTable:
 
 
 def sibling_tables(cells: Iterable[CellFact]) -> Iterator[SiblingTable]:
-    """Yield a table of positive cells for each tool, metric and emulation."""
+    """Yield a table for each tool, metric and number of emulation layers."""
     return _tables(cells, lambda cell: cell.emulation_layers)
 
 
 def emulated_sibling_tables(cells: Iterable[CellFact]) -> Iterator[SiblingTable]:
+    """Yield a table of all emulated systems for each tool and metric, from four cases
+    on."""
     emulated = (cell for cell in cells if cell.emulation_layers)
     tables = _tables(emulated, lambda cell: "")
     return (table for table in tables if len(table.rows) >= MIN_ROWS)
@@ -80,7 +91,7 @@ def _tables(
 
 
 def nanmedian(values: Floats, axis: int) -> Floats:
-    """``np.nanmedian``, but twenty times faster."""
+    """Return the same as ``np.nanmedian``, twenty times faster."""
     if values.shape[axis] == 0:
         return np.full(np.delete(values.shape, axis), np.nan)
     ordered = np.sort(values, axis=axis)  # NaN comes last
@@ -92,11 +103,11 @@ def nanmedian(values: Floats, axis: int) -> Floats:
 
 
 def sibling_residuals(logs: Floats) -> Floats:
-    """Return the log ratio of each cell to the prediction of its siblings.
+    """Return the log ratio of each cell to the value that its siblings predict.
 
-    Each other column predicts the cell by its own value and the median distance of the
-    two columns in all other rows; the prediction is the median of these. NaN if the
-    columns share no other row.
+    Each other column predicts the cell by its own value in this row and by the median
+    distance of the two columns in all other rows. The prediction is the median of
+    these. It is NaN if the columns share no other row.
     """
     result = np.full(logs.shape, np.nan)
     present = ~np.isnan(logs)
@@ -121,7 +132,7 @@ def sibling_residuals(logs: Floats) -> Floats:
 
 
 def _shift_elsewhere(distances: Floats) -> Floats:
-    """For each row, return the median distance to each column in all other rows."""
+    """Return, for each row, the median distance to each column in all other rows."""
     rows = len(distances)
     if rows > 12:  # one of many rows hardly changes a median
         return np.broadcast_to(nanmedian(distances, axis=0), distances.shape)
@@ -132,7 +143,11 @@ def _shift_elsewhere(distances: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class PredictionSpread:
-    """Accuracy of predictions: robust deviation, and distance within the row (logs)."""
+    """The accuracy of the predictions of a table (log scale).
+
+    ``deviation`` is a robust standard deviation, ``row_distance`` the 90th percentile
+    of the residuals in the row of the cell.
+    """
 
     deviation: float
     row_distance: float
@@ -141,10 +156,10 @@ class PredictionSpread:
 def leave_one_out_spread(
     logs: Floats, residuals: Floats, cell: TableIndex, floor: float
 ) -> PredictionSpread:
-    """Return the accuracy of predictions when a cell is left out.
+    """Return the accuracy of a table's predictions if a cell is left out.
 
     The deviation is the larger of the scaled median and the 90th percentile of the
-    residuals (with two rows, of their maximum), and at least ``floor``.
+    residuals (with two rows, their maximum), and at least ``floor``.
     """
     residuals = residuals.copy()
     if logs.size <= MAX_SMALL_TABLE:
@@ -157,7 +172,7 @@ def leave_one_out_spread(
     sizes = np.abs(residuals[~np.isnan(residuals)])
     if not sizes.size:
         return PredictionSpread(floor, in_row)
-    # 90 % of normal values lie within 1.645 standard deviations.
+    # 90 % of normal values are within 1.645 standard deviations.
     tail = float(np.quantile(sizes, 1 if len(logs) == 2 else 0.9)) / 1.645
     return PredictionSpread(
         max(floor, MAD_TO_SD * float(np.median(sizes)), tail), in_row
@@ -166,19 +181,23 @@ def leave_one_out_spread(
 
 @dataclass(frozen=True)
 class SystemSpeeds:
-    """Usual speed of each system relative to others of its host, by component."""
+    """The usual speed of each system relative to others of its host, by component."""
 
     study: StudyFacts
 
     def expected_log(self, cell: CellFact) -> float:
-        """Return the expected log distance of a cell from the middle of its row, by
-        other tools and metrics of the same component.
+        """Return the expected log distance of a cell from the middle of its row.
+
+        The other tools and metrics of the same component predict it.
         """
         logs = self._logs_in_other_kinds(cell)
         usual = float(np.median(logs)) if logs else 0.0
         return usual if cell.better == "higher" else -usual
 
     def is_ordinary_elsewhere(self, cell: CellFact) -> bool:
+        """Return whether the system is within a factor of 3 of others in other
+        tests.
+        """
         logs = self._logs_in_other_kinds(cell)
         return bool(logs) and abs(float(np.median(logs))) < MAX_ORDINARY_LOG
 
@@ -214,7 +233,8 @@ class SystemSpeeds:
 
 
 def parse_size(text: str) -> float | None:
-    """Parse ``4k``, ``65536 B``, ``1M`` or ``16``."""
+    """Parse a size such as ``4k``, ``65536 B``, ``1M`` or ``16``; None if it is not a
+    size."""
     match = _NUMBER.fullmatch(text.strip())
     return float(match[1]) * _SIZES[match[2].lower()] if match else None
 
@@ -222,8 +242,11 @@ def parse_size(text: str) -> float | None:
 def curve_outliers(
     table: SiblingTable, residuals: Floats, min_distance: float
 ) -> Iterator[tuple[CellFact, float]]:
-    """Yield points of curves that are outside both neighbors, with the log distance;
-    only cells without a prediction from siblings.
+    """Yield points of curves that are above or below both neighbors.
+
+    Each comes with its log distance from the nearer neighbor, which is at least
+    ``min_distance``. Only cells without a prediction from siblings (``residuals`` NaN)
+    form curves.
     """
     for column in range(len(table.columns)):
         pairs = zip(table.cells, residuals[:, column], strict=True)
@@ -253,15 +276,18 @@ def _curves(cells: Sequence[CellFact]) -> Iterator[list[CellFact]]:
 Distances = Mapping[Id, Sequence[float]]
 
 RELIABLE_DIGITS: Final = 12
-"""Certain significant digits of a quotient of two floats."""
+"""Significant digits of a quotient of two floats that are certain."""
 MAX_SHORT_DIGITS: Final = 8
-"""Chance of so few digits in a quotient: one in 10^4."""
+"""The quotient of two floats has so few digits by chance once in 10^4."""
 MIN_ROOMY_READINGS: Final = 2
-"""Minimum number of readings that show that another decimal is not printed."""
+"""Number of readings short enough for another decimal, which shows that it is not
+printed."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrintedDigits:
+    """Numbers of decimals, of significant digits, and of digits before the point."""
+
     decimals: int
     digits: int
     integer_digits: int
@@ -279,7 +305,8 @@ def printed_digits(value: float) -> PrintedDigits:
 
 @dataclass(frozen=True)
 class DigitComparison:
-    """Comparison with the digits of other cells of the same tool and metric."""
+    """Comparison of a cell's printed digits with other cells of the same tool and
+    metric."""
 
     study: StudyFacts
 
@@ -289,12 +316,17 @@ class DigitComparison:
         return self._is_restored(cell, originals, RELIABLE_DIGITS - 1)
 
     def was_inverted(self, cell: CellFact, scale: float) -> bool:
-        """Return whether a cell's readings are reciprocals of printed values."""
+        """Return whether a cell's readings are reciprocals of printed values.
+
+        ``scale`` is 1, or the factor between a second and the unit of a time.
+        """
         return all(value > 0 for value in cell.readings) and self._is_restored(
             cell, [scale / value for value in cell.readings], MAX_SHORT_DIGITS
         )
 
     def cells_with_most_decimals(self) -> Mapping[Id, CellFact]:
+        """Return cells with more decimals than all others of their tool and metric, by
+        id."""
         return {
             cell.id: cell
             for cell in self.study.cells
@@ -310,6 +342,11 @@ class DigitComparison:
     def _is_restored(
         self, cell: CellFact, originals: Sequence[float], most: int
     ) -> bool:
+        """Return whether ``originals`` have as few digits as the other cells.
+
+        They may have at most ``most`` significant digits, and the cell must have more
+        digits than the other cells would have.
+        """
         if not self.has_most_decimals(cell):
             return False
         printed = [printed_digits(value) for value in self._other_readings(cell)]
@@ -346,7 +383,7 @@ class DigitComparison:
 
     @cached_property
     def _largest_decimals(self) -> Mapping[object, list[int]]:
-        """The two largest numbers per kind."""
+        """The two largest numbers of decimals, by tool and metric."""
         return {
             kind: sorted((self._decimals[c.id] for c in cells), reverse=True)[:2]
             for kind, cells in self._kinds.items()
@@ -354,6 +391,7 @@ class DigitComparison:
 
 
 def expectation_distances(study: StudyFacts, cells: Mapping[Id, CellFact]) -> Distances:
+    """Map cells to the log ratios of their mean to each of their expected values."""
     if not cells:
         return {}
     distances: dict[Id, list[float]] = defaultdict(list)
@@ -374,6 +412,10 @@ def expectation_distances(study: StudyFacts, cells: Mapping[Id, CellFact]) -> Di
 def _row_neighbors(
     study: StudyFacts, cells: Mapping[Id, CellFact]
 ) -> Iterator[tuple[CellFact, list[CellFact]]]:
+    """Yield each cell with the other cells of its host and case.
+
+    If possible, first only those with the same emulation.
+    """
     rows: dict[object, list[CellFact]] = defaultdict(list)
     for cell in study.cells:
         if cell.mean > 0:

@@ -1,4 +1,4 @@
-"""Facts of a study for plausibility rules."""
+"""Facts of a study that plausibility rules read, without the database."""
 
 import math
 import re
@@ -26,15 +26,16 @@ Better = Literal["higher", "lower", "neither"]
 Scalar = str | int | float | bool
 Result = TypeVar("Result")
 ColumnKey = tuple[Id, Id, str, int | None, str, str]
-"""Study, system, scenario, VMs, slot and load: one column of a comparison."""
+"""Study, system, scenario, VMs, slot and load, which identify a column of a
+comparison.
+"""
 
 PERCENTILE_ORDER: Final = ("min", "p50", "p90", "p95", "p99", "p99.9", "max")
 EXTREME_STATISTICS: Final = frozenset({*PERCENTILE_ORDER, "percentile"} - {"p50"})
 
 TYPICAL_DEVIATION: Final[Mapping[str, float]] = {**MAX_DISPERSION, "application": 0.05}
-"""Relative standard deviation of one run up to which a lab may publish (method, section
-9); assumed for single printed values.
-"""
+"""Relative standard deviation of single runs by component, used if a study has too few
+repeated results. It is the largest with which a lab may publish (method, section 9)."""
 
 _START_UP: Final = re.compile(
     r"\b(re)?boot(s|ing|ed)?\b|\bboot[ -]?(up|time)|\bstart(ing)?[ -]?up\b|"
@@ -42,19 +43,19 @@ _START_UP: Final = re.compile(
 )
 
 MAD_TO_SD: Final = 1.4826
-"""From the median absolute deviation to the standard deviation (normal)."""
+"""Factor from the median absolute deviation to the standard deviation (normal)."""
 PRIOR_DF: Final = 4
-"""Degrees of freedom of a kind's noise in a pooled estimate."""
+"""Degrees of freedom of the noise of a kind of cells when pooled with a cell's own."""
 MIN_POOLED_DF: Final = 8
-"""For the study's own scatter instead of the typical one."""
+"""Degrees of freedom from which on the study's own scatter replaces the typical one."""
 MIN_OWN_DF: Final = 4
-"""For a cell's own scatter without pooling."""
+"""Degrees of freedom from which on a cell's own scatter is used without pooling."""
 MIN_MEAN_ERROR: Final = 1e-3
-"""However similar a few readings are."""
+"""Minimum relative standard error of a mean, however similar a few readings are."""
 
 
 def factor_from_log(log: float) -> float:
-    """Limit the factor to the range of floats."""
+    """Return exp(log), limited to the range of floats."""
     return math.exp(min(max(log, -700.0), 700.0))
 
 
@@ -63,9 +64,11 @@ def factor_from_log(log: float) -> float:
 class CellFact:
     """A cell with its system, case, run means and baseline.
 
-    Empty texts, empty tuples and None mean unknown; every cell has runs. ``host`` is
-    equal for the same machine, also in other studies. ``run_means`` are in ``unit``;
-    ``decimals`` is the largest number printed for a sample.
+    Every cell has runs. Empty texts, empty tuples and None mean unknown. ``host`` is
+    the same text for the same machine, also in other studies. ``run_means`` are in
+    ``unit``; ``session_names`` are the sessions of these runs, in the same order.
+    ``decimals`` is the largest number of decimals printed for a sample. ``baseline`` is
+    the id of the native cell with which the cell is compared.
     """
 
     id: Id
@@ -120,7 +123,7 @@ class CellFact:
 
     @property
     def variance(self) -> float | None:
-        """None for one run or if not finite."""
+        """The variance of the run means; None for one run or if it is not finite."""
         relative = self.relative_variance
         if relative is None:
             return 0.0 if len(self.run_means) > 1 and not any(self.run_means) else None
@@ -129,7 +132,9 @@ class CellFact:
 
     @cached_property
     def relative_variance(self) -> float | None:
-        """Variance / mean^2; None for one run or mean 0."""
+        """The variance of the run means divided by mean^2; None for one run or mean
+        0.
+        """
         if len(self.run_means) < 2 or self.mean == 0:
             return None
         # Squares of very large or small readings leave the range of floats.
@@ -140,7 +145,7 @@ class CellFact:
 
     @cached_property
     def column_key(self) -> ColumnKey:
-        """The row is the case."""
+        """The column of the cell in a comparison; its row is the case."""
         return (self.study, self.system, *self.circumstances)
 
     @property
@@ -153,7 +158,7 @@ class CellFact:
 
     @cached_property
     def emulation_layers(self) -> str:
-        """Empty if the processor is real."""
+        """The layers of an emulated system; empty if the processor is real."""
         stated = (self.hypervisor, self.hypervisor_version, self.virtualization)
         if not (self.is_emulated or is_emulation(*stated, self.options)):
             return ""
@@ -161,7 +166,9 @@ class CellFact:
 
     @property
     def is_performance(self) -> bool:
-        """Whether the metric has a direction (no utilization, no extreme)."""
+        """Whether higher or lower is better, except for CPU utilization and
+        extremes.
+        """
         return self.better != "neither" and not (
             self.is_cpu_utilization or self.is_extreme
         )
@@ -172,6 +179,8 @@ class CellFact:
 
     @property
     def is_extreme(self) -> bool:
+        """Whether the metric is a minimum, a maximum or a percentile other than the
+        median."""
         return self.metric.rpartition(" ")[2] in EXTREME_STATISTICS
 
     @cached_property
@@ -181,7 +190,7 @@ class CellFact:
 
     @property
     def readings(self) -> tuple[float, ...]:
-        """The run means, or the mean of a single printed value."""
+        """The run means, or the mean if it is the only known value."""
         return self.run_means or (self.mean,)
 
     @property
@@ -202,8 +211,6 @@ class CellFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleFact:
-    """A reading in the unit of its metric."""
-
     metric: str
     value: float
     unit: str = ""
@@ -215,9 +222,10 @@ class SampleFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFact:
-    """A run with its readings, facts and ``parse_warnings`` (code, sentence).
+    """A run with its samples and facts.
 
-    ``corun`` groups the runs of a co-run.
+    ``corun`` is the name of its co-run. ``parse_warnings`` are pairs of a code and a
+    sentence.
     """
 
     id: Id
@@ -248,13 +256,15 @@ class RunFact:
 
     @property
     def elapsed_s(self) -> float | None:
+        """The elapsed time that the tool printed."""
         elapsed = self.facts.get("elapsed_s")
         is_valid = isinstance(elapsed, int | float) and 0 < elapsed < 1e12
         return float(elapsed) if is_valid and elapsed is not None else None
 
     @property
     def effective_duration_s(self) -> float | None:
-        """By the run's clock, its facts, or its tool's output."""
+        """The recorded duration, the elapsed time, or the longest time among the
+        samples."""
         times = [s.value for s in self.samples if s.metric in RUN_TIME_METRICS]
         return self.duration_s or self.elapsed_s or max(times, default=None)
 
@@ -278,7 +288,11 @@ def _location_phrase(what: str, where: str, slot: str) -> Sentence:
 
 @dataclass(frozen=True, slots=True)
 class ParameterReadings:
-    """Readings of a run with the same parameters, in base units (B, s, W)."""
+    """The readings of a run that have the same parameters and repetition.
+
+    ``values`` are in base units (B, s, W), ``samples`` in their own units; the keys are
+    metrics.
+    """
 
     values: Mapping[str, float]
     samples: Mapping[str, SampleFact]
@@ -291,7 +305,8 @@ class ParameterReadings:
         return all(metric in self.values for metric in metrics)
 
     def rounding(self, *metrics: str) -> float:
-        """Return the relative rounding error of a product of these metrics."""
+        """Return the largest relative error that rounding causes in a product of
+        metrics."""
         halves = []
         for sample in (self.samples[metric] for metric in metrics):
             value = Decimal(repr(float(sample.value))).normalize()
@@ -306,7 +321,10 @@ class ParameterReadings:
 def readings_by_parameters(
     run: RunFact, min_readings: int = 1
 ) -> Iterator[ParameterReadings]:
-    """Group the readings by parameters and repetition; omit small groups."""
+    """Yield the readings of a run by parameters and repetition.
+
+    Groups with fewer than ``min_readings`` metrics are omitted.
+    """
     groups: dict[object, dict[str, SampleFact]] = defaultdict(dict)
     for sample in run.samples:
         key = (tuple(sorted(sample.parameters.items())), sample.repetition)
@@ -330,18 +348,22 @@ def readings_by_parameters(
 
 
 CONVERTED_DIGITS: Final = 8
-"""Values with this many significant digits were converted."""
+"""Values with at least this many significant digits were converted from another
+unit.
+"""
 BINARY_PREFIXES: Final = tuple(1.024**power for power in range(1, 5))
+"""Factors from decimal to binary prefixes: Ki/k, Mi/M, Gi/G and Ti/T."""
 
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """Largest numbers in a set of values."""
+    """The largest numbers of decimals and significant digits in a set of values."""
 
     decimals: int
     digits: int
 
     def step(self, value: float) -> float:
+        """Return the value of the last printed digit of a value."""
         by_decimals = max(10.0**-self.decimals, sys.float_info.min)
         if value == 0 or not math.isfinite(value):
             return by_decimals
@@ -350,9 +372,11 @@ class Precision:
 
 
 def find_precision(values: Iterable[float], decimals: int | None = None) -> Precision:
-    """Return the precision of printed values; larger known ``decimals`` are trusted.
+    """Return the precision of printed values.
 
-    Converted values (MiB/s stored in MB/s) get the digits of the printed ones.
+    ``decimals`` is the known number of printed decimals, which counts if it is larger
+    than that of the values (trailing zeros). Values that were converted from a binary
+    prefix (MiB/s stored in MB/s) get the precision of the printed values.
     """
     values = list(values)
     unconverted = _printed_precision(values, decimals)
@@ -391,10 +415,10 @@ def _printed_precision(
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """Relative standard deviation of one run, per kind of cell.
+    """Relative standard deviations of single runs, by kind of cell.
 
-    The scatter of a cell is pooled with that of its kind (from 8 degrees of freedom),
-    its component, or ``TYPICAL_DEVIATION``.
+    A kind is a component, tool and metric, or a component. Kinds with fewer than 8
+    degrees of freedom are missing; ``TYPICAL_DEVIATION`` replaces them.
     """
 
     by_kind: Mapping[tuple[str, ...], float]
@@ -406,6 +430,8 @@ class Noise:
         return TYPICAL_DEVIATION.get(cell.component, 0.05)
 
     def run_deviation(self, cell: CellFact) -> float:
+        """Return the relative standard deviation of the cell's runs, pooled with its
+        kind."""
         prior, own = self.kind_deviation(cell), cell.relative_variance
         if own is None:
             return prior
@@ -414,10 +440,15 @@ class Noise:
         return math.sqrt(pooled / (freedom + PRIOR_DF))
 
     def mean_error(self, cell: CellFact) -> float:
+        """Return the relative standard error of the cell's mean."""
         return self.run_deviation(cell) / math.sqrt(max(cell.n, 1))
 
     def conservative_mean_error(self, cell: CellFact) -> float:
-        """Return the relative standard error; for quiet cells by a t quantile."""
+        """Return the relative standard error of the cell's mean for strict tests.
+
+        From five runs on, the scatter of the cell's own runs is used if it is smaller,
+        widened by a t quantile.
+        """
         own, freedom = cell.relative_variance, len(cell.run_means) - 1
         if own is None or freedom < MIN_OWN_DF:
             return self.mean_error(cell)
@@ -428,7 +459,10 @@ class Noise:
 
 
 def observed_noise(cells: Iterable[CellFact]) -> Noise:
-    """Pool the relative variances of repeated cells, without the largest fifth."""
+    """Return the pooled relative variances of repeated cells by kind.
+
+    The largest fifth of the variances of a kind is ignored.
+    """
     variances: dict[tuple[str, ...], list[tuple[float, int]]] = defaultdict(list)
     for cell in cells:
         own = cell.relative_variance
@@ -461,9 +495,10 @@ def group_by_column(
 # No slots, because of cached_property.
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StudyFacts:
-    """Cells and runs of a study.
+    """The cells and runs of a study.
 
-    ``other_study_cells`` are visible; ``varied`` dimensions differ on purpose.
+    ``other_study_cells`` are those of the lab's other studies that all viewers of this
+    study may see. ``varied`` are names of factors that the study varies on purpose.
     """
 
     id: Id

@@ -1,4 +1,4 @@
-"""Unit errors: factors between units, and runs in another unit than their cell."""
+"""Factors between units, and runs in another unit than the other runs of their cell."""
 
 import math
 from collections import defaultdict
@@ -49,37 +49,37 @@ COUNT_FACTORS: Final[Mapping[str, float]] = {
 UTILIZATION_FACTORS: Final[Mapping[str, float]] = {"100": 100, "1000": 1000}
 """CPU utilization may differ tenfold between two systems."""
 RECIPROCAL_SCALES: Final[Mapping[str, float]] = {"ms": 1e3, "us": 1e6, "ns": 1e9}
-"""From the reciprocal of a time to a rate per second."""
+"""A time in this unit is this number divided by the rate per second."""
 MIN_LOG_FACTOR: Final = math.log(5)
-"""Smaller factors are often the effect of a setting."""
+"""Smaller differences are often the effect of a setting."""
 MIN_DEVIATIONS: Final = 3
-"""Standard deviations of the siblings' residuals."""
+"""In standard deviations of the predictions."""
 FACTOR_TOLERANCE: Final = 0.3
 MAX_FACTOR_TOLERANCE: Final = 0.5
-"""Log distance: 35 %, or 2.5 standard deviations of less accurate predictions, but at
-most 65 %. With 0.9, four of five distances between 5 and 2000 would be near a factor.
-"""
+"""A difference matches a factor to within 0.3 (35 %; log scale), or to within 2.5
+standard deviations of less accurate predictions, but at most 0.5 (65 %). With 0.9, four
+of five differences between 5 and 2000 would match some factor."""
 TIME_AND_ENERGY_UNITS: Final = frozenset(
     {"s", "ms", "us", "ns", "min", "h", "J", "Wh", "kWh"}
 )
 MIN_LOG_SHIFT: Final = math.log(2)
-"""Scatter does not move a cell by a factor of 2."""
+"""Noise does not change a cell by a factor of 2."""
 # PostgreSQL sums the means of cells, Python those of runs.
 TOLERANCE: Final = 1e-9
 MIN_RUNS: Final = 3
 MIN_FACTOR_TOLERANCE: Final = 0.05
-"""Runs vary by some percent, and 1000 may have been confused with 1024 as well (0.024).
-"""
+"""Runs vary by some percent, and 1000 may also have been confused with 1024 (a log
+distance of 0.024)."""
 
 
 def nearest_factor(cell: CellFact, log_difference: float, tolerance: float) -> str:
-    """Return a factor's name, or ""."""
+    """Return the name of the unit factor that matches a log difference, or ""."""
     name, miss = nearest_factor_distance(cell, log_difference)
     return name if miss <= tolerance else ""
 
 
 def nearest_factor_distance(cell: CellFact, log_difference: float) -> tuple[str, float]:
-    """Return its name and the log distance."""
+    """Return the name of the nearest unit factor and its log distance."""
     factors = unit_factors(cell)
     misses = {
         name: abs(abs(log_difference) - math.log(factor))
@@ -90,13 +90,18 @@ def nearest_factor_distance(cell: CellFact, log_difference: float) -> tuple[str,
 
 
 def reciprocal_distance(cell: CellFact, expected: float) -> float:
-    """``expected`` is a log."""
+    """Return the log distance of a cell from the reciprocal of its expected value.
+
+    ``expected`` is the log of the expected value.
+    """
     scale = RECIPROCAL_SCALES.get(cell.unit, 1.0)
     log = math.log(cell.mean)
     return min(abs(log + expected - math.log(factor)) for factor in {1.0, scale})
 
 
 def unit_factors(cell: CellFact) -> Mapping[str, float]:
+    """Return the factors between the units in which a cell may have been given, by
+    name."""
     if cell.is_cpu_utilization:
         return UTILIZATION_FACTORS
     if cell.unit in TIME_AND_ENERGY_UNITS:
@@ -107,22 +112,24 @@ def unit_factors(cell: CellFact) -> Mapping[str, float]:
 
 
 def min_comparable_shift(log_difference: float) -> float:
+    """Return from which log change on another value counts as changed as well."""
     return max(MIN_LOG_SHIFT, abs(log_difference) / 2)
 
 
 @dataclass(frozen=True)
 class RunReadings:
-    """Means of each run in every cell."""
+    """The means of each run in all cells of a study."""
 
     study: StudyFacts
 
     def ran_at_other_speed(
         self, cell: CellFact, run: int, log_difference: float, tolerance: float
     ) -> bool:
-        """Return whether other cells of this run moved at least half as far.
+        """Return whether other cells of a run differ from their other runs too.
 
-        Return False if all of them moved by the same factor in the same unit: then the
-        whole run has a unit error.
+        ``run`` is the index in ``cell.run_means``. The cells must differ by at least
+        half of ``log_difference``. If all of them differ by the same factor in the same
+        unit, the whole run has a unit error; then return False.
         """
         shifts = list(self._other_cell_shifts(cell, cell.run_means[run]))
         far = [
@@ -143,6 +150,8 @@ class RunReadings:
     def _other_cell_shifts(
         self, cell: CellFact, value: float
     ) -> Iterator[tuple[CellFact, float]]:
+        """Yield the other cells of the run that measured ``value``, each with the log
+        ratio of the run to its median over the other runs."""
         for run_id, mean in self._means_by_cell.get(cell.id, {}).items():
             # Cells do not store the ids of their runs.
             if abs(mean - value) > TOLERANCE * abs(value):
@@ -180,12 +189,18 @@ class RunReadings:
 
 @dataclass(frozen=True)
 class RelatedMetrics:
-    """Other metrics that the runs of a cell measured."""
+    """The other metrics that the runs of a cell measured."""
 
     study: StudyFacts
 
     def ran_at_other_speed(self, cell: CellFact, log_difference: float) -> bool:
-        """Return whether another metric of the test moved too, not by a unit error."""
+        """Return whether another metric of the cell's test differs in the same
+        direction.
+
+        It must differ from other systems by at least half of ``log_difference`` (log
+        scale), and by another factor or in another unit: a unit error changes only one
+        metric.
+        """
         sign = 1 if cell.better == "higher" else -1
         for related in self._tests[_test(cell)]:
             row = self._rows[related.case, related.metric, _circumstances(related)]

@@ -1,4 +1,7 @@
-"""Energy per work of cells with metered runs, compared with their baselines."""
+"""Energy per unit of work of cells, compared with their baselines.
+
+Only runs during which a power meter measured the machine are used.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
@@ -45,6 +48,10 @@ RUN_MEANS_SQL = f"""
 
 @dataclass(frozen=True, slots=True)
 class EnergyBaseline:
+    """The cell with which a cell's energy is compared (None if missing), and a
+    `State`.
+    """
+
     cell_id: int | None
     state: str
 
@@ -58,7 +65,10 @@ class RunPower:
 def cell_energies(
     study: Study, reference: System | None = None
 ) -> Mapping[int, CellEnergy]:
-    """Return energies per work by cell, relative to baselines or to a chosen system."""
+    """Return the energy per unit of work of each metered cell of a study, by cell id.
+
+    Energies are compared with those of the cells' baselines, or of a chosen system.
+    """
     baselines = _find_baselines(study, reference)
     power = _run_powers(study)
     cell_ids = {
@@ -90,7 +100,7 @@ def cell_energies(
 
 
 def tested_count(energies: Mapping[int, CellEnergy]) -> int:
-    """Return how many cells were tested together."""
+    """Return how many cells have a verdict, for the correction for multiple tests."""
     assessments = (energy.assessment for energy in energies.values())
     return sum(
         assessment is not None and assessment.is_assessed for assessment in assessments
@@ -170,9 +180,10 @@ def _find_baselines(
 
 
 def _run_powers(study: Study) -> Mapping[int, RunPower]:
-    """Return each run's mean power by its best source.
+    """Return the mean power of each run that was metered alone, from its best source.
 
-    Logs replace totals of meters; logs of wall meters replace those of CPU counters.
+    Logs of meters replace totals that a meter printed; logs of wall meters replace
+    those of CPU counters.
     """
     powers: dict[int, RunPower] = {}
     for reading in meter_readings(study):
@@ -197,6 +208,7 @@ def _run_powers(study: Study) -> Mapping[int, RunPower]:
 def _cases_by_metric(
     runs: Collection[tuple[int, int]],
 ) -> Mapping[tuple[int, str], int]:
+    """Return the number of cases by run id and metric."""
     labs, ids = ({row[index] for row in runs} for index in (0, 1))
     means = RunMean.objects.filter(lab__in=labs, run__in=ids)
     pairs = list(means.values_list("run_id", "case_id"))
@@ -208,13 +220,14 @@ def _cases_by_metric(
 def _cell_costs(
     cell_ids: Iterable[int], power: Mapping[int, RunPower]
 ) -> dict[int, CellEnergy]:
+    """Return the energies of cells, not yet compared with baselines."""
     with connection.cursor() as cursor:
         cursor.execute(RUN_MEANS_SQL, [list(cell_ids), list(power)])
         rows = cursor.fetchall()
     cases = _cases_by_metric({(lab_id, run_id) for _, run_id, lab_id, *_ in rows})
     means: dict[int, list[tuple[int, int, float]]] = defaultdict(list)
-    for cell_id, run_id, _, sitting_id, mean in rows:
-        session = UNKNOWN_TIME if sitting_id is None else sitting_id
+    for cell_id, run_id, _, session_id, mean in rows:
+        session = UNKNOWN_TIME if session_id is None else session_id
         means[cell_id].append((run_id, session, mean))
     costs: dict[int, CellEnergy] = {}
     related = ("case", "efficiency")
@@ -226,10 +239,8 @@ def _cell_costs(
         if not means[cell.pk]:
             continue
         unit = cost_unit(case.metric, case.unit, case.better)
-        # With a fixed test duration, joules measure no work.
-        if _is_set_length(cell):
-            continue
-        if not unit:
+        # If the duration is fixed, the energy does not depend on the work.
+        if not unit or _is_set_length(cell):
             continue
         meter = power[means[cell.pk][0][0]].meter
         costs_and_sessions = [
@@ -254,7 +265,7 @@ def _cell_costs(
 
 
 def _is_set_length(cell: Cell) -> bool:
-    """Return whether a time is a test duration that was set."""
+    """Return whether a cell measures a duration that the command line set."""
     stored = getattr(cell, "efficiency", None)
     if stored is None or stored.state != State.NO_SPEED:
         return False
@@ -264,7 +275,8 @@ def _is_set_length(cell: Cell) -> bool:
 def energy_rows(
     rows: Iterable[ComparisonRow], energies: Mapping[int, CellEnergy]
 ) -> list[ComparisonRow]:
-    """Return the rows with their energy, without unmetered cases."""
+    """Return rows with energy instead of speed, for cases and systems that were
+    metered."""
     all_rows = list(rows)
     metered = [row for row in all_rows if row.id in energies]
     units = {row.key: energies[row.id].unit for row in metered}
@@ -279,6 +291,8 @@ def energy_rows(
 def energy_row(
     row: ComparisonRow, energy: CellEnergy | None, unit: str = ""
 ) -> ComparisonRow:
+    """Return a row with energy instead of speed; ``unit`` is used if it was not
+    metered."""
     speed = row.result
     unmetered = ComparisonResult(
         value=None,
@@ -339,4 +353,6 @@ def _reason(speed: ComparisonResult, energy: CellEnergy, state: str) -> str:
             "One side was measured by a wall power meter, the other by the "
             "processor's own counters. These are never compared."
         )
-    return Sentence("The baseline has no separate power measurement.")
+    return Sentence(
+        "The power of the baseline was not measured, or only together with other runs."
+    )

@@ -1,4 +1,7 @@
-"""Energy that the systems of a study used for metered work."""
+"""Energy that power meters printed for the workloads of a study, by system.
+
+Energy of logged power is in `logged_energy`.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -15,10 +18,13 @@ from benchmarks.text_validation import natural_sort_key
 
 @dataclass(frozen=True, kw_only=True)
 class SystemEnergy:
-    """Means over a system's runs of a workload.
+    """Means over the metered runs of a system in one workload.
 
-    ``energy_j`` is mean power times the work's time, ``without_idle_j`` the total
-    without idle power.
+    A meter may run longer than the work: ``meter_total_j`` is the energy that it
+    printed for its own duration ``meter_s``. ``energy_j`` is mean power times the
+    duration of the work, ``without_idle_j`` the printed total minus idle power while
+    the meter ran longer. Ratios are relative to the reference system: ``printed_ratio``
+    of the printed totals, ``energy_ratio`` of ``energy_j``.
     """
 
     system: System
@@ -40,11 +46,13 @@ class SystemEnergy:
 
     @property
     def overrun_s(self) -> float | None:
+        """How much longer the meter ran than the work."""
         return None if self.work_s is None else self.meter_s - self.work_s
 
     @property
     def contradicts_total(self) -> bool:
-        """Whether the printed total ranks the system differently."""
+        """Whether the printed total and the energy of the work order the system
+        differently relative to the reference."""
         if self.printed_ratio is None or self.energy_ratio is None:
             return False
         return (self.printed_ratio - 1) * (self.energy_ratio - 1) < 0
@@ -52,7 +60,7 @@ class SystemEnergy:
 
 @dataclass(frozen=True)
 class EnergyTable:
-    """One workload on the systems on which it was metered."""
+    """The energy of one workload on all systems on which it was metered."""
 
     workload: str
     unit: str
@@ -82,7 +90,10 @@ Row = TypeVar("Row", bound=HasSystem)
 
 
 def study_energy(study: Study, idle_w: float | None = None) -> StudyEnergy:
-    """Return the energy of every workload; ``idle_w`` is the idle power."""
+    """Return the energy of every metered workload of a study.
+
+    ``idle_w`` is the idle power of the machine, if known.
+    """
     readings = meter_readings(study)
     not_assessed = []
     groups: dict[tuple[Any, ...], list[MeterReading]] = defaultdict(list)
@@ -192,6 +203,7 @@ def _system_energy(
 
 
 def mean_of_known(values: Iterable[float | None]) -> float | None:
+    """Return the mean; None if a value is missing."""
     numbers = list(values)
     known_numbers = [number for number in numbers if number is not None]
     return (
@@ -202,6 +214,9 @@ def mean_of_known(values: Iterable[float | None]) -> float | None:
 
 
 def reference_first(study: Study, rows: Sequence[Row]) -> list[Row]:
+    """Return the rows with the study's reference system first, or else a native
+    system.
+    """
     chosen = (row for row in rows if row.system.pk == study.reference_system_id)
     native = (row for row in rows if row.system.is_native)
     first = next(chosen, None) or next(native, None) or rows[0]

@@ -1,4 +1,4 @@
-"""Energy of a study's work by the logs of its machines' meters, by system."""
+"""Energy of the work of a study from logs of power meters, by system."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -46,7 +46,8 @@ from benchmarks.tools.watts_up import read_logs
 
 MAX_TEXT_LENGTH = 4_000_000
 MIN_IDLE_SAMPLES = 3
-# Shown before and after the work; a log covers everything a machine did.
+# A chart shows only this time before and after the work, because a log covers
+# everything that a machine did.
 MIN_CONTEXT_S, MAX_CONTEXT_S = 10.0, 120.0
 CONTEXT_PART = 0.2
 _MICROSECONDS = 1e6
@@ -56,6 +57,10 @@ _FIRST_DATE_S = 1e9
 
 @dataclass(frozen=True)
 class MeteredWork:
+    """Runs that overlapped on a machine (often a single run), with their common
+    energy.
+    """
+
     runs: tuple[Run, ...]
     energy: RunEnergy
 
@@ -69,6 +74,8 @@ class MeteredWork:
 
     @property
     def sentence(self) -> str:
+        """Reasons to read the energy with care: missing measurements, overlapping runs,
+        clocks."""
         energy = self.energy
         missing_s = energy.duration_s - energy.measured_s
         amounts = {
@@ -83,11 +90,13 @@ class MeteredWork:
             )
         elif not energy.is_covered:
             text = template(
-                "{missing} s of the {all} s ({share}%) were not measured, which is "
-                "too much to calculate the energy."
+                "{missing} s of the {all} s of the work ({share}%) were not measured, "
+                "which is too much to calculate the energy."
             )
         else:
-            text = template("{missing} s of the {all} s ({share}%) were not measured.")
+            text = template(
+                "{missing} s of the {all} s of the work ({share}%) were not measured."
+            )
         if not energy.is_covered or missing_s > 1e-6 * energy.duration_s:
             remarks.append(Sentence(text, **amounts))
         if energy.is_shared:
@@ -106,7 +115,12 @@ class MeteredWork:
 
 @dataclass(frozen=True, kw_only=True)
 class LoggedSystem:
-    """One system's energy for a workload by one meter, in J per operation or J."""
+    """The energy of one system for a workload, measured by one meter.
+
+    Fields are means over the runs. ``per_work`` has one value per run, in J per
+    operation or, if not all runs counted operations, in J; ``sessions`` are the session
+    ids of these runs. ``ratio`` is relative to the reference system.
+    """
 
     system: System
     meter: Meter
@@ -126,7 +140,8 @@ class LoggedSystem:
 
     @property
     def unmeasured_run_count(self) -> int:
-        """Runs of which too little was measured."""
+        """Number of runs without energy, because too little of their duration was
+        measured."""
         return sum(work.energy.energy_j is None for work in self.metered_works)
 
     @property
@@ -136,6 +151,8 @@ class LoggedSystem:
 
 @dataclass(frozen=True)
 class LoggedTable:
+    """The energy of one workload, by system and meter."""
+
     workload: str
     is_cpu_only: bool
     systems: tuple[LoggedSystem, ...]
@@ -143,7 +160,10 @@ class LoggedTable:
 
 @dataclass(frozen=True, slots=True)
 class PowerLog:
-    """Power samples; times are since 1970 if ``is_absolute``."""
+    """Power samples and their times in seconds.
+
+    Times are since 1970 if ``is_absolute``, otherwise since an unknown start.
+    """
 
     times_s: tuple[float, ...]
     watts: tuple[float, ...]
@@ -160,6 +180,11 @@ class PowerLog:
 
 @dataclass(frozen=True)
 class LoggedWindow:
+    """The time of one run in a power log, and its energy.
+
+    Times are in seconds since the first sample. ``reason`` explains a missing energy.
+    """
+
     run: Run
     start_s: float
     end_s: float
@@ -171,7 +196,10 @@ class LoggedWindow:
 
 @dataclass(frozen=True)
 class MeteredRun:
-    """Windows are in seconds from the first sample."""
+    """A power log as a chart shows it, with the windows of the work.
+
+    ``problem`` explains what is missing.
+    """
 
     run: Run
     log: PowerLog | None = None
@@ -182,7 +210,7 @@ class MeteredRun:
 
 @dataclass(frozen=True)
 class WorkSpan:
-    """In seconds since 1970."""
+    """The start and end of a run in seconds since 1970, and its operations."""
 
     run: Run
     start_s: float
@@ -191,6 +219,7 @@ class WorkSpan:
 
 
 def run_energies(study: Study) -> tuple[MeteredWork, ...]:
+    """Return all work of a study for which a power log was integrated, by meter."""
     rows = (
         RunEnergy.objects.filter(run__study=study, run__status=Run.Status.PARSED)
         .select_related("run__system__host", "run__corun", "meter__host")
@@ -209,7 +238,9 @@ def run_energies(study: Study) -> tuple[MeteredWork, ...]:
 def logged_energy(
     study: Study, metered_works: Sequence[MeteredWork]
 ) -> tuple[LoggedTable, ...]:
-    """Return a table for each workload, in two queries, without overlapping runs."""
+    """Return a table for each workload, in two queries; overlapping runs are
+    omitted.
+    """
     single = [work for work in metered_works if not work.energy.is_shared]
     leads = [work.lead_run for work in single]
     means = RunMean.objects.filter(
@@ -230,6 +261,7 @@ def logged_energy(
 
 
 def _step(work: MeteredWork) -> str:
+    """Return the step of the measurement plan in which the work ran, or ""."""
     order = work.lead_run.facts.get("order")
     step = order.get("step") if isinstance(order, dict) else None
     return step if isinstance(step, str) else ""
@@ -275,7 +307,7 @@ def _logged_system(works: Sequence[MeteredWork]) -> LoggedSystem:
     work_energies = [energy.per_work for energy in measured]
     per_operation = [work.joules_per_operation for work in work_energies if work]
     joules_per_work = [value for value in per_operation if value is not None]
-    # Only if every run counted operations: the units are not comparable.
+    # J per operation only if every run counted operations, otherwise J.
     if not joules_per_work or len(joules_per_work) < len(measured):
         metered = [work for work in metered if work.energy.energy_j]
         joules_per_work = [work.energy.energy_j or 0.0 for work in metered]
@@ -303,7 +335,7 @@ def _logged_system(works: Sequence[MeteredWork]) -> LoggedSystem:
 
 
 def metered_run(reading: MeterReading) -> MeteredRun:
-    """Integrate a meter's upload over the work, in three queries."""
+    """Integrate the log that a meter uploaded over the work, in three queries."""
     run = Run.objects.get(pk=reading.run.pk)
     try:
         log = power_log(run.tool, _text(run))
@@ -348,7 +380,10 @@ def metered_run(reading: MeterReading) -> MeteredRun:
 
 
 def power_log(tool: str, output: str) -> PowerLog:
-    """Return the samples of the only log in a text; ParseError without times."""
+    """Return the samples of the only log in an output.
+
+    Raise ParseError if there is not exactly one log, or if it has no times.
+    """
     if tool == "power-csv":
         logs = [
             PowerLog(
@@ -380,6 +415,9 @@ def power_log(tool: str, output: str) -> PowerLog:
 
 
 def _text(run: Run) -> str:
+    """Return the lines of the upload that contain the run's log, or raise
+    ParseError.
+    """
     document = orjson.loads(run.upload.text)
     output = document.get("output") if isinstance(document, dict) else None
     if not isinstance(output, str):
@@ -408,7 +446,10 @@ def _spans(runs: Sequence[Run]) -> list[WorkSpan]:
 
 
 def work_power(work: MeteredWork) -> MeteredRun | None:
-    """Return the power around some work; None if the log is gone."""
+    """Return the logged power during some work, and shortly before and after it.
+
+    None if the log was deleted or the times of the work are unknown.
+    """
     windows = [window for run in work.runs if (window := run_window(run))]
     if not windows:
         return None

@@ -1,4 +1,4 @@
-"""Logs of power meters: stored on arrival, integrated over the windows of runs."""
+"""Logs of power meters, stored on arrival and integrated over the time of each run."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -63,16 +63,21 @@ class StoredChunk:
 
 @dataclass(frozen=True)
 class LogTrace:
+    """The power of one log by the server's clock, and the relation of the clocks."""
+
     server_clock: ServerClock
     trace: PowerTrace
 
     def distance_s(self, moment_s: float) -> float:
+        """Return how far a moment is outside the log; 0 within it."""
         first, last = self.trace.starts_s[0], self.trace.ends_s[-1]
         return float(max(first - moment_s, moment_s - last, 0.0))
 
 
 @dataclass(frozen=True)
 class ServerTrace:
+    """The power that all logs of a meter measured, by the server's clock."""
+
     logs: tuple[LogTrace, ...]
     trace: PowerTrace
 
@@ -82,21 +87,23 @@ class ServerTrace:
 
     @property
     def error_s(self) -> float:
+        """The largest error of the clocks' relation."""
         return max(log.server_clock.error_s for log in self.logs)
 
     def overlaps(self, span: Span) -> bool:
         return self.span_s[0] < span[1] and self.span_s[1] > span[0]
 
     def window_span(self, window: TimeWindow) -> Span:
-        """Return a run's window on the log's clock."""
+        """Return the start and end of a run by the clock of the nearest log."""
         log = min(self.logs, key=lambda log: log.distance_s(window.begin_s))
         return window.span(log.server_clock)
 
 
 def store_power_chunk(*, agent: Agent, document: dict[str, Any]) -> StoredChunk:
-    """Store a chunk of a power log and queue the changed energies. Idempotent.
+    """Store a chunk of a power log, and queue the energies that it changes. Idempotent.
 
-    Raise ConflictError or UnknownNameError.
+    Raise ConflictError if the key or the meter's name is used for something else, and
+    UnknownNameError if the host is unknown.
     """
     admit_uploads(agent.lab_id, runs=1, size=len(orjson.dumps(document)))
     return retry_on_conflict(partial(_store_chunk, agent, document))
@@ -137,7 +144,8 @@ def _store_chunk(agent: Agent, document: dict[str, Any]) -> StoredChunk:
 
 
 def _is_repeated(chunk: PowerChunk, document: Document) -> bool:
-    """Return whether a wall-clock log is sent again with other stamps."""
+    """Return whether a log with wall-clock times was sent again with other clock
+    stamps."""
     if document["axis"] != "wall":
         return False
     stored = orjson.loads(chunk.text)
@@ -145,6 +153,7 @@ def _is_repeated(chunk: PowerChunk, document: Document) -> bool:
 
 
 def _meter(agent: Agent, slug: str, stated: dict[str, Any]) -> Meter:
+    """Return the agent's meter as stated in the document; create it if it is new."""
     host = Host.objects.filter(lab=agent.lab, slug=slug).first()
     if host is None:
         slugs = Host.objects.filter(lab=agent.lab).values_list("slug", flat=True)
@@ -166,6 +175,8 @@ def _meter(agent: Agent, slug: str, stated: dict[str, Any]) -> Meter:
 
 
 def _set_times(chunk: PowerChunk, document: dict[str, Any]) -> None:
+    """Set the times of all chunks of a log, once a stamp relates its clock to the
+    server's."""
     chunks = PowerChunk.objects.filter(lab=chunk.lab, log=chunk.log)
     # Concurrent chunks of one log must see each other's stamps.
     Meter.objects.select_for_update().get(pk=chunk.meter_id)
@@ -188,7 +199,11 @@ def _set_times(chunk: PowerChunk, document: dict[str, Any]) -> None:
 
 
 def visible_meters(viewer: Viewer) -> QuerySet[Meter]:
-    """Return the meters of the viewer's labs: logs reveal everything a machine did."""
+    """Return the meters of the viewer's labs.
+
+    Even meters of public studies are private: their logs show everything that a machine
+    did.
+    """
     untimed = Count("chunks", filter=Q(chunks__first_at=None))
     return (
         Meter.objects.filter(lab_id__in=viewer.lab_ids)
@@ -203,9 +218,10 @@ def visible_meters(viewer: Viewer) -> QuerySet[Meter]:
 
 
 def measured_power(meter: Meter, begin_s: float, end_s: float) -> ServerTrace | None:
-    """Return a meter's measurements between two moments.
+    """Return what a meter measured between two moments (seconds since 1970), or None.
 
-    Corrected chunks, and the last of overlapping CSV files, replace earlier ones.
+    A corrected chunk replaces the earlier one. Of overlapping CSV files, the last one
+    counts.
     """
     newer = PowerChunk.objects.filter(
         meter=OuterRef("meter"),
@@ -224,7 +240,7 @@ def measured_power(meter: Meter, begin_s: float, end_s: float) -> ServerTrace | 
     for chunk in chunks.order_by("chunk_number", "pk"):
         documents[chunk.log].append(orjson.loads(chunk.text))
         last_pk[chunk.log] = max(chunk.pk, last_pk.get(chunk.log, 0))
-    # Any stamp of a whole log relates its clock to the server's.
+    # A stamp of any chunk relates the clock of the whole log to the server's.
     stamps: dict[UUID, list[Any]] = defaultdict(list)
     rows = PowerChunk.objects.filter(log__in=list(documents)).order_by("chunk_number")
     for log, chunk_stamps in rows.values_list("log", "clock_stamps"):
@@ -244,7 +260,7 @@ def _log_trace(documents: Sequence[Document], stamps: list[Any]) -> LogTrace | N
     clock = server_clock(first["axis"], stamps)
     channels = first["channels"]
     total = first.get("total") or channels
-    # They add up to the machine's power.
+    # The columns whose sum is the power of the machine.
     columns = [n for n, name in enumerate(channels, start=1) if name in total]
     # Chunks may arrive in any order.
     amounts = {
@@ -267,7 +283,10 @@ def _log_trace(documents: Sequence[Document], stamps: list[Any]) -> LogTrace | N
 
 
 def run_window(run: Run) -> TimeWindow | None:
-    """Return a run's window by server stamps, else as stated."""
+    """Return when a run started and how long it took; None if unknown.
+
+    Stamps of the time server are preferred to the run's own clock.
+    """
     external = stamped_window(run.facts)
     if external is not None:
         return external
@@ -285,7 +304,7 @@ def run_window(run: Run) -> TimeWindow | None:
 
 
 def count_operations(runs: Sequence[Run]) -> float | None:
-    """Return the total operations; None unless every run counted them."""
+    """Return the total number of operations; None unless every run counted them."""
     counted = samples_by_run(runs, OPERATION_METRICS)
     return sum_if_all_known(run_operations(samples) for samples in counted.values())
 
@@ -304,7 +323,10 @@ ENERGY_FIELDS = (
 
 
 def integrate_due(settle_time: timedelta = SETTLE_TIME) -> int:
-    """Integrate changes older than ``settle_time``; return the number of hosts."""
+    """Compute the energies that are due, and return the number of hosts.
+
+    Changes younger than ``settle_time`` wait.
+    """
     latest = timezone.now() - settle_time
     due = queue.due_job_groups(JobKind.ENERGY, created_at__lte=latest)[:HOSTS_PER_CALL]
     return sum(queue.run_due_jobs(JobKind.ENERGY, group.subject_id) for group in due)
@@ -313,16 +335,19 @@ def integrate_due(settle_time: timedelta = SETTLE_TIME) -> int:
 @queue.job_handler(JobKind.ENERGY)
 @transaction.atomic
 def _integrate(jobs: Jobs) -> None:
+    """Compute the energies of a host's new runs, and of runs near changed
+    measurements.
+    """
     # Only blocks other integrations: new systems may still refer to the host.
     host_id = jobs[0].subject_id
     Host.objects.select_for_update(no_key=True).get(pk=host_id)
     new_run_ids = _store_windows(host_id)
-    # Left over from when their time was known.
+    # Energies of runs whose time is no longer known.
     RunEnergy.objects.filter(run__in=new_run_ids, run__window__started_at=None).delete()
     touched = Q(run__in=new_run_ids)
     for job in jobs:
         if job.detail:
-            # A change affects idle power as far as that is searched.
+            # A changed log may change the idle power of runs within this margin.
             begin, end = map(clamped_datetime, job.detail)
             first, last = begin - WINDOW_MARGIN, end + WINDOW_MARGIN
             touched |= Q(started_at__lt=last, ended_at__gt=first)
@@ -361,7 +386,7 @@ def _store_windows(host_id: int) -> list[int]:
 
 
 def _with_overlapping(host_id: int, rows: Sequence[RunWindow]) -> list[RunWindow]:
-    """Add windows that overlap these, and windows that overlap the added ones."""
+    """Return these windows and all that overlap them, directly or through others."""
     by_pk = {row.pk: row for row in rows}
     while rows:
         begin, end = enclosing_span([_span(row) for row in rows])
@@ -386,6 +411,7 @@ def _span(row: RunWindow) -> Span:
 def _energies(
     meter: Meter, members: Sequence[RunWindow], span: Span
 ) -> list[RunEnergy]:
+    """Return the energy by one meter of runs that overlap, once for each run."""
     margin_s = WINDOW_MARGIN.total_seconds()
     power = measured_power(meter, span[0] - margin_s, span[1] + margin_s)
     if power is None or not power.overlaps(span):
@@ -433,6 +459,7 @@ def _energies(
 
 
 def _store(run_ids: Iterable[int], energies: Sequence[RunEnergy]) -> None:
+    """Replace the stored energies of the runs."""
     stored = {
         (row.run_id, row.meter_id): row
         for row in RunEnergy.objects.filter(run__in=run_ids)

@@ -1,4 +1,4 @@
-"""Readings of power meters in a study, and the work during which they were taken."""
+"""Uploaded readings of power meters, with the work during which they were taken."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,6 +21,8 @@ RunGroupKey = tuple[Any, ...] | None
 
 @dataclass(frozen=True)
 class MeteredWorkload:
+    """The runs that a meter measured together, with their duration and operations."""
+
     runs: tuple[Run, ...] = ()
     seconds: float | None = None
     operations: float | None = None
@@ -28,6 +30,8 @@ class MeteredWorkload:
 
 @dataclass(frozen=True)
 class MeterReading:
+    """A meter's printed energy and power for some work, over its own duration."""
+
     run: Run
     case: Case
     meter_j: float | None
@@ -43,7 +47,10 @@ class MeterReading:
 
 
 def meter_readings(study: Study) -> tuple[MeterReading, ...]:
-    """Return each reading with the work of its co-run or session, in four queries."""
+    """Return each reading of a study with the work of its co-run or session.
+
+    Four queries.
+    """
     meters = list(_runs(study).filter(tool__in=METER_TOOLS))
     partners = _partners(study, meters)
     work_runs = {run.pk: run for runs in partners.values() for run in runs}
@@ -72,6 +79,10 @@ def _runs(study: Study) -> Any:
 
 
 def _partners(study: Study, meters: Sequence[Run]) -> Mapping[int, tuple[Run, ...]]:
+    """Map meters to the runs of the same co-run, or of the same session and system.
+
+    A session must have a single reading of a meter.
+    """
     coruns = {meter.corun_id for meter in meters if meter.corun_id}
     sessions = {
         meter.declared_session_id for meter in meters if meter.declared_session_id
@@ -102,7 +113,8 @@ def _group_key(run: Run) -> RunGroupKey:
 def _readings(
     meter: Run, samples: Sequence[Sample], work: MeteredWorkload
 ) -> Iterable[MeterReading]:
-    """Yield one reading per energy (several for processors), else one for the power."""
+    """Yield one reading for each energy (processors have several), or one for the power
+    if the meter printed no energy."""
     by_metric: dict[str, list[Sample]] = defaultdict(list)
     for sample in samples:
         by_metric[sample.case.metric].append(sample)
@@ -118,6 +130,9 @@ def _readings(
 
 
 def run_duration_s(run: Run, samples: Iterable[Sample]) -> float | None:
+    """Return the stated duration of a run, or the longest time that its tool
+    printed.
+    """
     for stated in (run.facts.get(name) for name in ELAPSED_FACTS):
         if isinstance(stated, int | float) and stated > 0:
             return float(stated)
@@ -145,7 +160,7 @@ def samples_by_run(
 
 
 def run_operations(samples: Sequence[Sample]) -> float | None:
-    """Return a run's operations; None if its tool does not count any."""
+    """Return how many operations a run counted; None if its tool does not count any."""
     for metric in OPERATION_METRICS:
         counts = [sample.value for sample in samples if sample.case.metric == metric]
         if counts:
@@ -154,6 +169,7 @@ def run_operations(samples: Sequence[Sample]) -> float | None:
 
 
 def sum_if_all_known(operations: Iterable[float | None]) -> float | None:
+    """Return the sum; None unless all numbers are known and above 0."""
     counts = list(operations)
     positive = [count for count in counts if count and count > 0]
     return sum(positive) if positive and len(positive) == len(counts) else None

@@ -1,4 +1,4 @@
-"""All plausibility rules, and the page about them."""
+"""All plausibility rules, and the generated page about them."""
 
 from collections.abc import Iterable, Mapping
 from importlib import import_module
@@ -29,7 +29,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
 def apply_rules(
     study: StudyFacts, rules: Iterable[Rule] = RULES.values()
 ) -> tuple[RuleFinding, ...]:
-    """Return distinct findings, by severity and then by rule."""
+    """Return the distinct findings of the rules, the most severe ones first."""
     findings = {
         finding.fingerprint: finding
         for rule in rules
@@ -62,6 +62,7 @@ disk 10%.
 
 
 def flags_page() -> str:
+    """Return the text of ``docs/flags.md``."""
     lines = [_INTRODUCTION, "| rule | flags | severity |", "|---|---|---|"]
     for rule in RULES.values():
         lines.append(f"| [`{rule.id}`](#{rule.id}) | {rule.title} | {rule.severity} |")

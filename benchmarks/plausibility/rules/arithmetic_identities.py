@@ -117,7 +117,6 @@ def size_identity(rate: str, time: str) -> Identity:
 
 
 def _bytes(text: str) -> float:
-    """Return a size such as "4 KiB" in bytes, or 0."""
     match = _SIZE.fullmatch(text.strip())
     is_known = match and units.find_unit(match[2])
     return units.convert(float(match[1]), match[2], "B") if match and is_known else 0.0

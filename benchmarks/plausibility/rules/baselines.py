@@ -168,7 +168,6 @@ def _disagreement(
 
 
 def _repeat_error(cell: CellFact, noise: Noise) -> float:
-    """Return the relative standard error of a native result."""
     return noise.mean_error(cell) * (NATIVE_NOISE_FRACTION if cell.n == 1 else 1)
 
 
@@ -345,7 +344,8 @@ def _lead_over_native(
 
 
 NOT_STATED: Final = "not stated"
-"""In fingerprints, whatever the sentence says: decisions are stored by them."""
+"""Part of fingerprints, which stored decisions contain; unlike the sentence, it must
+not change."""
 
 ValuePair = tuple[object, object]
 NAMED_PROPERTIES: Final = (

@@ -126,7 +126,6 @@ def _check_total(
 
 
 def _tolerance(total: CellFact, parts: list[CellFact], noise: Noise) -> float:
-    """Return the difference that rounding and noise explain."""
     cells = [total, *parts]
     decimals = [cell.decimals for cell in cells if cell.decimals is not None]
     readings = [value for cell in cells for value in cell.readings]

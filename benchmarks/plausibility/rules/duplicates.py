@@ -248,7 +248,6 @@ def _chance_of_run(cell: CellFact, study: StudyFacts) -> float:
 
 
 def median_deviation(means: Sequence[float]) -> float:
-    """Return the median absolute deviation from the median."""
     # The sum of two middle values may overflow.
     unit = max(map(abs, means)) or 1.0
     parts = np.array(means) / unit

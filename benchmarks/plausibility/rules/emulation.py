@@ -127,13 +127,11 @@ def emulation_speed(study: StudyFacts) -> Iterator[Finding]:
 
 
 def emulation_explained_cells(study: StudyFacts) -> Iterator[CellFact]:
-    """Yield slow cells of guests that look emulated."""
     for speeds in _emulated_speeds(study):
         yield from (speed.cell for speed in speeds if speed.ratio <= MAX_EMULATED_SPEED)
 
 
 def _emulated_speeds(study: StudyFacts) -> Iterator[list[RelativeCpuSpeed]]:
-    """Yield the speeds of each guest that looks emulated."""
     columns: dict[ColumnKey, list[RelativeCpuSpeed]] = defaultdict(list)
     for cell in study.cells:
         if (speed := _speed(cell, study)) is not None:

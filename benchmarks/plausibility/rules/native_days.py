@@ -166,7 +166,6 @@ def _other_study_finding(difference: SameMachineDifference) -> Finding:
 
 
 def _days(cells: Sequence[CellFact]) -> str:
-    """Return the first and last day of measurement as text."""
     days = sorted(set(filter(None, map(measurement_day, cells))))
     if len(days) < 2:
         return days[0] if days else Sentence("unknown day")

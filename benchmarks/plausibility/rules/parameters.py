@@ -113,7 +113,6 @@ def _changed(
 def _nearest(
     cell: CellFact, candidates: Iterable[CellFact], study: StudyFacts
 ) -> CellFact | None:
-    """Return the candidate with the fewest different parameters, or None."""
     best: CellFact | None = None
     fewest = MAX_CHANGED_PARAMETERS + 1
     for candidate in candidates:

@@ -112,7 +112,6 @@ def repeated_run_ids(finding: RuleFinding) -> Iterator[tuple[str, str]]:
 
 
 def find_repeated_runs(study: StudyFacts) -> list[RepeatedRuns]:
-    """Return the repeated runs of a study that cannot be chance."""
     cells = {cell.id: cell for cell in study.cells}
     groups: dict[object, list[RunFact]] = defaultdict(list)
     for run in study.runs:
@@ -140,7 +139,6 @@ def find_repeated_runs(study: StudyFacts) -> list[RepeatedRuns]:
 def _repeated_in_group(
     runs: Sequence[RunFact], cells: Mapping[Id, CellFact]
 ) -> Iterator[RepeatedRuns]:
-    """Yield repetitions among runs of one tool under the same conditions."""
     by_signature: dict[Signature, list[RunFact]] = defaultdict(list)
     starts: dict[object, set[Signature]] = defaultdict(set)
     for run in runs:
@@ -222,7 +220,6 @@ def _pair_repeats(members: Sequence[RunFact], min_firsts: int) -> list[RunPair]:
 
 
 def _may_be_same_run(first: RunFact, again: RunFact) -> bool:
-    """Return False if the runs have different start times or come from one upload."""
     starts = {first.started_at, again.started_at} - {None}
     return len(starts) < 2 and not (again.upload and again.upload == first.upload)
 

@@ -267,7 +267,6 @@ def saturated_reading(study: StudyFacts) -> Iterator[Finding]:
 
 
 def _is_never_zero(cell: CellFact) -> bool:
-    """Return whether the metric consumes something that every run needs."""
     unit = units.find_unit(cell.unit)
     if (
         cell.better != "lower"

@@ -54,14 +54,12 @@ class InconsistentTest:
 
 
 def _contradicts_itself(run: RunFact) -> bool:
-    """Return whether `identity-violated` or `netperf-service-demand` finds an error."""
     return has_no_whole_cpu_count(run) or next(mismatches(run), None) is not None
 
 
 def _inconsistent_tests(
     study: StudyFacts,
 ) -> Mapping[object, Sequence[InconsistentTest]]:
-    """Group contradictory tests by tool, host and conditions."""
     tests: dict[object, list[InconsistentTest]] = defaultdict(list)
     for run in study.runs:
         # Few runs contradict themselves, so check the whole run first.

@@ -220,7 +220,6 @@ def rate_as_time(study: StudyFacts) -> Iterator[Finding]:
 
 
 def _are_reciprocal(first: CellFact, second: CellFact) -> bool:
-    """Return whether two systems have reciprocal values in one case."""
     is_same_case = (first.case, first.host, first.sibling_key) == (
         second.case,
         second.host,
@@ -233,7 +232,6 @@ def _are_reciprocal(first: CellFact, second: CellFact) -> bool:
 
 
 def inverted_cells(study: StudyFacts) -> Iterator[CellFact]:
-    """Yield the cells that look like reciprocals."""
     for members in _reciprocals(study).values():
         yield from (cell for cell, _ in members)
 
@@ -426,9 +424,6 @@ def find_swapped_values(study: StudyFacts) -> Iterator[Finding]:
 
 
 def _swapped_with_emulated(study: StudyFacts) -> Iterator[Finding]:
-    """Yield emulated systems that are faster than one real system and like all
-    others.
-    """
     rows: dict[object, list[CellFact]] = defaultdict(list)
     for cell in study.cells:
         if is_compute_bound(cell) and cell.mean > 0:
@@ -495,7 +490,6 @@ def find_swapped_runs(study: StudyFacts) -> Iterator[Finding]:
 
 
 def _swaps_in_small_table(table: SiblingTable, study: StudyFacts) -> Iterator[Finding]:
-    """Yield cases swapped on a system, in tables of two or three systems."""
     sample = next(cell for row in table.cells for cell in row if cell)
     # They have no order of speed.
     if not sample.is_performance:
@@ -615,7 +609,6 @@ def _swaps_by_other_tests(study: StudyFacts) -> Iterator[Finding]:
 def _swaps_in_group(
     kinds: Mapping[tuple[str, ...], Sequence[CellFact]], study: StudyFacts
 ) -> Iterator[Finding]:
-    """Yield the systems that are swapped in each tool and metric of ``kinds``."""
     cells = [cell for members in kinds.values() for cell in members]
     rows = {case: row for row, case in enumerate(dict.fromkeys(c.case for c in cells))}
     systems = dict.fromkeys(cell.system for cell in cells)
@@ -667,7 +660,6 @@ def _swaps_in_group(
 
 
 def _is_clear(first: CellFact, second: CellFact, study: StudyFacts) -> bool:
-    """Return whether two cells differ by more than 4 standard errors."""
     error = math.hypot(study.noise.mean_error(first), study.noise.mean_error(second))
     return abs(log_efficiency(first, second)) > MIN_DEVIATIONS * error
 
@@ -706,7 +698,7 @@ def _error_after_swap(
 ) -> float:
     """Return how much of the suspects' error remains after swapping two systems back.
 
-    The error is relative to third systems; 0 if there are none.
+    The error is relative to third systems; without them, return 0.
     """
     third_columns = [
         third_column

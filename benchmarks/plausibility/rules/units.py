@@ -1,4 +1,4 @@
-"""Values that differ from their siblings by the factor between two units."""
+"""Rule about values that differ from expected ones by the factor between two units."""
 
 import math
 from collections import defaultdict
@@ -50,13 +50,15 @@ from benchmarks.plausibility.unit_errors import (
 from benchmarks.sentences import Sentence, join_sentences, template
 
 MAX_LOG_SLOWDOWN: Final = math.log(40)
-"""Emulated network cards make a system 20 times slower."""
+"""Settings do not slow a system down more; emulated network cards do by a factor of
+20.
+"""
 STEADY_COMPONENTS: Final = frozenset({"CPU", "memory", "power"})
-"""No system is ten times slower than another here."""
+"""Components in which no system is ten times slower than another."""
 RECIPROCAL_TOLERANCE: Final = math.log(2.5)
-"""Log distance at which the flag mentions a reciprocal."""
+"""Largest log distance from a reciprocal at which the finding mentions it."""
 DIGITS_TOLERANCE: Final = 0.9
-"""Log distance from a factor that the digits indicate."""
+"""Largest log distance from a factor that the digits indicate."""
 NEAR_FACTOR_SENTENCE: Final = template(
     "{name} is {mean:g} {unit}. It differs from {where} by a factor of {exactly:.4g}, "
     "which is near {factor}."
@@ -66,7 +68,7 @@ NEAREST_FACTOR_SENTENCE: Final = template(
     "The nearest factor between two units is {factor}."
 )
 MIN_GUESTS: Final = 2
-"""Other guests that show the usual distance from native."""
+"""Number of other guests that show the usual distance from native."""
 MIN_OTHER_CELLS: Final = 4
 """Fewer cells do not show how far such cases usually differ."""
 
@@ -236,7 +238,9 @@ def _columns_off(table: SiblingTable, related: RelatedMetrics) -> Iterator[Findi
 def _cells_off(
     table: SiblingTable, residuals: Floats, study: StudyFacts
 ) -> Iterable[Sequence[tuple[CellFact, float]]]:
-    """Return, by row, cells far from their prediction with the log distance."""
+    """Return cells that are far from their prediction, with the log distance, by
+    row.
+    """
     sample = next(cell for row in table.cells for cell in row if cell)
     # Cell and prediction both scatter.
     floor = math.sqrt(2) * study.noise.kind_deviation(sample)
@@ -265,7 +269,11 @@ def _cells_off(
 def _off_the_row(
     table: SiblingTable, residuals: Floats, speeds: SystemSpeeds
 ) -> Iterator[tuple[CellFact, float]]:
-    """Yield cells without another shared row, by their own row and other tables."""
+    """Yield cells that are far from the other systems of their row.
+
+    Only systems that share no other row are tested. Their usual speed in other tests of
+    the component is taken into account.
+    """
     for row, row_residuals in zip(table.cells, residuals, strict=True):
         members = [cell for cell in row if cell]
         if len(members) < 2 or members[0].is_extreme:
@@ -294,7 +302,8 @@ def _off_the_row(
 
 
 def _off_all_others(table: SiblingTable) -> Iterator[tuple[CellFact, float]]:
-    """Yield cells farther from all of their kind than these are from each other."""
+    """Yield cells that are farther from all of their kind than these are from each
+    other."""
     hosts: dict[str, list[CellFact]] = defaultdict(list)
     for row in table.cells:
         for cell in row:
@@ -355,7 +364,9 @@ def _divided_cells(study: StudyFacts) -> Iterator[tuple[CellFact, float]]:
 
 
 def _off_their_natives(study: StudyFacts) -> Iterator[tuple[CellFact, float]]:
-    """Yield guests whose ratio to native differs from the case's other guests."""
+    """Yield guests whose ratio to native differs from that of the case's other
+    guests.
+    """
     rows: dict[object, list[tuple[CellFact, float]]] = defaultdict(list)
     for cell in study.cells:
         native = study.baseline(cell)
@@ -400,7 +411,11 @@ def _off_their_natives(study: StudyFacts) -> Iterator[tuple[CellFact, float]]:
 def _unit_error_findings(
     members: Sequence[tuple[CellFact, float]],
 ) -> Iterator[Finding]:
-    """Two cells that point at each other are one finding."""
+    """Yield a finding for each cell and its log distance from the expected value.
+
+    If two cells of a row differ in opposite directions, either may be wrong: they are
+    one finding.
+    """
     candidates: list[tuple[tuple[CellFact, ...], float, str]] = []
     if len(members) == 2 and members[0][1] * members[1][1] < 0:
         (first, log_ratio), (second, _) = members
@@ -453,7 +468,7 @@ def _unit_error_findings(
 
 
 def _is_sure(cell: CellFact, row: Sequence[CellFact | None]) -> bool:
-    """Return whether no setting explains the distance from the row."""
+    """Return whether no setting can explain the distance of a cell from its row."""
     return cell.component in STEADY_COMPONENTS or _beats_native(cell, row)
 
 

@@ -101,8 +101,10 @@ def _metered_workload(index: int, table: LoggedTable) -> dict[str, Any]:
         )
     if unmeasured := sum(system.unmeasured_run_count for system in table.systems):
         note = ngettext(
-            "%(n)s run is excluded, because too little of it was measured.",
-            "%(n)s runs are excluded, because too little of them was measured.",
+            "%(n)s run is excluded because its power was recorded for too small a "
+            "part of it.",
+            "%(n)s runs are excluded because their power was recorded for too small "
+            "a part of them.",
             unmeasured,
         )
         notes.append(note % {"n": unmeasured})
@@ -177,7 +179,10 @@ def _work_chart(workload: LoggedTable, names: Mapping[int, str]) -> ChartWithTab
     return ChartWithTable(
         slug="logged",
         title=_("J per operation") if is_counted else _("Energy of the work"),
-        note=_("Energy is integrated over each run and then averaged over the runs."),
+        note=_(
+            "Power is integrated over each run; the energies are averaged over the "
+            "runs."
+        ),
         chart=bar_chart(
             [names[system.system.pk] for system in systems],
             [series for series in bars if any(series[1])],

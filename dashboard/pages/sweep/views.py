@@ -356,11 +356,12 @@ def divergence_sentence(
     }
     templates = {
         "never_slower": _(
-            "%(system)s is not slower than %(other)s at any level (at least %(worst)s)."
+            "%(system)s is not slower than %(other)s at any level (at least %(worst)s "
+            "of %(other)s)."
         ),
         "slower_from": _(
             "%(system)s keeps up with %(other)s up to %(before)s and drops to "
-            "%(worst)s at %(where)s."
+            "%(worst)s of %(other)s at %(where)s."
         ),
         "slower_until": _(
             "%(system)s drops to %(worst)s of %(other)s at %(where)s and keeps up "
@@ -368,7 +369,7 @@ def divergence_sentence(
         ),
         "always_slower": _(
             "%(system)s is slower than %(other)s at every %(axis)s (%(worst)s to "
-            "%(best)s)."
+            "%(best)s of %(other)s)."
         ),
     }
     return templates[change.pattern] % values
