@@ -240,7 +240,7 @@ def _cell_costs(
             continue
         unit = cost_unit(case.metric, case.unit, case.better)
         # If the duration is fixed, the energy does not depend on the work.
-        if not unit or _is_set_length(cell):
+        if _is_set_length(cell) or not unit:
             continue
         meter = power[means[cell.pk][0][0]].meter
         costs_and_sessions = [

@@ -60,8 +60,8 @@ def test_it_shows_what_the_machines_meters_saw_of_each_run(anyone, logged):
     assert (whole["is_cpu_only"], whole["is_external_clock"]) == (False, True)
     assert (partly["energy_j"], partly["measured_s"]) == (None, 20)
     assert partly["message"] == (
-        "10 s of the 30 s (33%) were not measured, which is too much to calculate "
-        "the energy."
+        "10 s of the 30 s of the work (33%) were not measured, which is too much to "
+        "calculate the energy."
     )
 
 

@@ -6,6 +6,7 @@ of background work must be empty; the table of jobs replaces them. This command 
 deleted with the first release.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,8 +16,11 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from benchmarks.evidence.queries import Question, refresh_public_evidence
 from benchmarks.migrations import _triggers
-from benchmarks.models import Effect, Job, Study
+from benchmarks.models import Effect, Flag, Job, Study
+from benchmarks.plausibility.findings import RuleFinding, Subject
+from benchmarks.plausibility.rules.run_warnings import warning_values
 from benchmarks.rls_policies import as_owner
+from benchmarks.sentences import Sentence
 
 LAST_OLD_MIGRATION = "0070_impossible_effects_are_counted"
 IS_OUTDATED = """
@@ -254,6 +258,26 @@ def value_statements() -> Iterator[str]:
         )
 
 
+def update_warning_fingerprints() -> None:
+    """Let decisions about parser warnings outlive a new wording of the warning.
+
+    Their fingerprints contained the wording.
+    """
+    repeats: Counter[object] = Counter()
+    for flag in Flag.objects.filter(rule="tool-mark").order_by("pk"):
+        if not isinstance(flag.message, Sentence):
+            continue
+        subjects = tuple(Subject(**subject) for subject in flag.subjects)
+        code, mark = flag.evidence["code"], flag.message.parameters["mark"]
+        assert isinstance(mark, str)
+        warning = (flag.study_id, subjects, warning_values(code, mark, 0))
+        values = warning_values(code, mark, repeats[warning])
+        repeats[warning] += 1
+        finding = RuleFinding(flag.rule, "check", mark, subjects, values=values)
+        flag.fingerprint = finding.fingerprint
+        flag.save(update_fields=["fingerprint"])
+
+
 class Command(BaseCommand):
     help = __doc__
 
@@ -300,6 +324,7 @@ class Command(BaseCommand):
                     editor.execute(statement)
                 _triggers.create_change_counters(None, editor)
             applied.exclude(name="0001_initial").delete()
+            update_warning_fingerprints()
             effects = Effect.objects.exclude(work_class="").order_by()
             names = effects.values_list("hypervisor", "work_class").distinct()
             refresh_public_evidence(Question(*pair) for pair in names)

@@ -44,9 +44,9 @@ def find_parse_warnings(study: StudyFacts) -> Iterator[Finding]:
     repeats: Counter[object] = Counter()
     for (_, _, code, sentence), runs in warnings.items():
         subjects = unique_subjects("run", (run.id for run in runs))
-        values = (code, *_warning_values(sentence))
-        number = repeats[subjects, values]
-        repeats[subjects, values] += 1
+        warning = (subjects, warning_values(code, sentence, 0))
+        number = repeats[warning]
+        repeats[warning] += 1
         yield Finding(
             pluralized(
                 "{name}: {mark}",
@@ -57,27 +57,24 @@ def find_parse_warnings(study: StudyFacts) -> Iterator[Finding]:
             ),
             subjects,
             {"code": code, "mark": sentence, "runs": len(runs)},
-            (*values, *([number] if number else [])),
+            warning_values(code, sentence, number),
             "check" if code in INFORMATIONAL_WARNINGS else None,
         )
 
 
-def _warning_values(text: str) -> tuple[str | int | float, ...]:
-    """Return the parameters of a warning, which do not change if it is reworded.
+def warning_values(code: str, text: str, number: int) -> tuple[str | int | float, ...]:
+    """Return what identifies a warning even if it is reworded: code and parameters.
 
-    Decisions about flags are stored by these values.
+    ``number`` counts warnings of the same runs that only differ in their wording.
     """
-    if not isinstance(text, Sentence):
-        return (text,)
+    return (code, *_leaf_parameters(text), *([number] if number else []))
+
+
+def _leaf_parameters(part: str | int | float) -> tuple[str | int | float, ...]:
+    if not isinstance(part, Sentence):
+        return (part,)
     return tuple(
-        value
-        for name in sorted(text.parameters)
-        for parameter in [text.parameters[name]]
-        for value in (
-            _warning_values(parameter)
-            if isinstance(parameter, Sentence)
-            else (parameter,)
-        )
+        leaf for value in part.parameters.values() for leaf in _leaf_parameters(value)
     )
 
 

@@ -162,10 +162,10 @@ def incompatibility(old, new, measured):
         ({"better": "higher"}, "its direction cannot change"),
         (
             {"fixed_by_parameter": "seconds"},
-            "its fixed_by parameter cannot change",
+            "its parameter that fixes the value cannot change",
         ),
         ({"kind": "setting"}, "its kind of number cannot change"),
-        ({"name": "boot duration"}, "must remain under this name"),
+        ({"name": "boot duration"}, "must keep it under this name"),
     ],
 )
 def test_a_metric_with_results_cannot_change(change, word):

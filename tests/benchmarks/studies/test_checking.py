@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from benchmarks.errors import InvalidError
 from benchmarks.jobs import queue
+from benchmarks.management.commands.upgrade_tables import update_warning_fingerprints
 from benchmarks.models import (
     Cell,
     CellSession,
@@ -19,6 +20,7 @@ from benchmarks.models import (
     Run,
     Study,
 )
+from benchmarks.sentences import Sentence, serialize
 from benchmarks.studies import checking
 from benchmarks.studies.flags import decide_flag
 from benchmarks.studies.saving import update_study
@@ -108,6 +110,27 @@ def test_decision_is_kept_when_the_finding_returns(run_with_warning, study, pers
     run_check(study)
     flag = flags().get()
     assert (flag.resolved_at, flag.status) == (None, "dismissed")
+
+
+def test_upgrade_keeps_decisions_about_warnings_that_are_reworded(
+    run_with_warning, study
+):
+    old = {
+        "code": "errors",
+        "words": serialize(Sentence("It read {n} errors.", n=5)),
+    }
+    new = {"code": "errors", "words": serialize(Sentence("{n} errors.", n=5))}
+    Run.objects.filter(pk=run_with_warning.run_id).update(warnings=[old])
+    run_check(study)
+    Flag.objects.filter(evidence__code="errors").update(
+        fingerprint="with the wording", status="dismissed"
+    )
+
+    update_warning_fingerprints()
+    Run.objects.filter(pk=run_with_warning.run_id).update(warnings=[new])
+    run_check(study)
+
+    assert flags().get().status == "dismissed"
 
 
 def test_all_decisions_are_stored(run_with_warning, person):

@@ -257,7 +257,7 @@ def test_slots_that_match_their_sum_are_not_flagged():
 @pytest.mark.parametrize(
     ("unit", "off", "factor"),
     [
-        ("MB/s", 2.10, "8 (bits and bytes)"),
+        ("MB/s", 2.10, "8, as between bits and bytes"),
         ("MB/s", -6.93, "1024"),
         ("s", 4.1, "60 (seconds and minutes)"),
         ("MB/s", 3.4, ""),

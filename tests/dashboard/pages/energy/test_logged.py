@@ -146,7 +146,7 @@ def test_unmeasured_runs_are_reported_and_excluded(text, client, works, upload):
         "1 run is excluded because its power was recorded for too small a part of it"
         in page
     )
-    assert "20 s of the 30 s (67%) were not measured" in page
+    assert "20 s of the 30 s of the work (67%) were not measured" in page
     drawing = client.get(PAGE).context["page"]["logged"]["workloads"][0]["charts"][0]
     assert drawing.rows[0][1] == "1 of 2"
 
