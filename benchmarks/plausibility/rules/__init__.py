@@ -55,14 +55,14 @@ continues to withhold the verdict. A decision applies as long as the values stay
 same: if one of them changes, the flag is open again.
 
 The rules use these terms. A *benchmark* is a metric of a tool with its parameters. A
-*result* is the measurement of one system in one benchmark, by one or more *runs* (starts
-of the tool). A *native* system has no hypervisor; a *guest* is a virtual machine or a
-container. A guest's *baseline* is the native result of the same host.
+*result* is the measurement of one system in one benchmark, by one or more *runs*
+(starts of the tool). A *native* system has no hypervisor; a *guest* is a virtual
+machine or a container. A guest's *baseline* is the native result of the same host.
 
 *Noise* is the relative standard deviation of single runs. It is estimated from the runs
-of the result and of the study's other results of the same tool and metric (or component).
-If the study repeated too few results, it is the dispersion up to which a lab may publish:
-CPU 2%, memory 3%, network 5%, disk 10%, power and applications 5%.
+of the result and of the study's other results of the same tool and metric (or
+component). If the study repeated too few results, it is the dispersion up to which a
+lab may publish: CPU 2%, memory 3%, network 5%, disk 10%, power and applications 5%.
 """
 
 
