@@ -330,7 +330,7 @@ def test_runs_that_contradict_themselves_until_a_swap_are_named():
 
     [finding] = findings("exchanged-in-runs", *members)
 
-    assert "xen and kvm look swapped" in finding.sentence
+    assert "look swapped between xen and kvm" in finding.sentence
     assert "service demand remote or throughput" in finding.sentence
     assert len(finding.subjects) == 4
 
