@@ -1,4 +1,4 @@
-"""Assessments of single results as sentences, of their speed or their energy."""
+"""Assessments of single results as sentences, by speed or by energy."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -129,13 +129,12 @@ ENERGY_WORDS: Final = {"slower": "less", "faster": "more"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellAssessment:
-    """The assessment of one cell for display; unknown numbers are None.
+    """The assessment of one cell for display, with None for unknown numbers.
 
     ``range`` has the lowest and highest ratio between runs of the cell and its
-    baseline. ``design`` is a slug of `SessionDesign`, ``scope`` what the assessment
-    covers ("across 5 sessions"). ``sessions`` counts the cell's, the baseline's and
-    shared ones. ``between_sd`` is the standard deviation of the log ratio between
-    sessions. ``is_weak`` means that start times are missing.
+    baseline. ``scope`` is what the assessment covers ("across 5 sessions").
+    ``sessions`` counts the cell's, the baseline's and shared ones. ``between_sd`` is on
+    the log scale. ``is_weak`` means that start times are missing.
     """
 
     ratio: float | None
@@ -182,10 +181,10 @@ class MeteredPair:
 
 
 class TableRatio(NamedTuple):
-    """The numbers that a table shows instead of the ratio of a cell's two means.
+    """A ratio as tables show it.
 
-    Without ``ratio``, the table shows the ratio of the means. ``range`` replaces both
-    if no single figure describes the runs.
+    Without ``ratio``, it is the ratio of the two means. ``range`` replaces both if no
+    single figure describes the runs.
     """
 
     ratio: float | None
@@ -433,7 +432,7 @@ def assess_energies(
     margin: float,
     session_days: Mapping[int, str] | None = None,
 ) -> list[CellAssessment]:
-    """Return the assessments of pairs, corrected for testing all of them together.
+    """Return assessments, corrected for testing all pairs together.
 
     Raise ValueError if the accuracy of one of two meters is unknown.
     """

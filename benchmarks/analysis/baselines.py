@@ -27,10 +27,9 @@ MATCH_SENTENCE: Final = Sentence("Native run of the same host, OS and benchmark.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellConditions:
-    """The facts of a cell that decide which native cell is its baseline.
+    """The facts of a cell that decide its baseline; empty or None if not reported.
 
-    Facts that are not reported are empty or None. ``sessions`` is empty if the time of
-    a run is unknown. ``common_facts`` are equal in all runs.
+    ``sessions`` is empty if the time of a run is unknown.
     """
 
     id: Id
@@ -59,10 +58,7 @@ class CellConditions:
 
 @dataclass(frozen=True, slots=True)
 class BaselineChoice:
-    """The baseline chosen for a cell, if any, with a sentence that explains the choice.
-
-    ``rejected`` are other cells that matched.
-    """
+    """The chosen native cell, if any, and why; ``rejected`` cells also matched."""
 
     state: BaselineState
     baseline_id: Id | None
@@ -83,8 +79,7 @@ def choose_baseline(
     bit width, same OS, same study, most similar OS name, equal vCPUs, memory and
     options. If the means of the remaining cells differ by at most
     ``equivalence_margin_percent``, the latest is chosen, otherwise the choice is
-    ambiguous. A baseline measured more than ``max_age_days`` before or after the cell
-    is stale.
+    ambiguous.
     """
     if cell.is_native:
         return BaselineChoice("native", None, Sentence("This is the native result."))

@@ -1,6 +1,6 @@
 """Distribution shapes of many small cells at once.
 
-The results are equal to those of `distribution_shape.find_shape`, bit by bit.
+They equal the results of `distribution_shape.find_shape` to the last bit.
 """
 
 import math

@@ -1,8 +1,7 @@
 """Detection of bimodal runs, which form two groups of different speed.
 
-The sorted runs are cut into the two groups that explain most of the variance within
-sessions. The runs are bimodal if this share of the variance exceeds a cutoff that
-unimodal runs rarely reach.
+The best cut of the sorted runs into two groups must explain more of the variance within
+sessions than a cutoff that unimodal runs rarely reach.
 """
 
 from __future__ import annotations
@@ -59,8 +58,7 @@ class ModeSplit:
 
     ``session_adjusted`` are the values without the differences between sessions.
     ``groups`` has the indices of each mode, lower mode first. ``eta_squared`` is the
-    share of variance that two groups explain. With too few runs, it and ``cutoff`` do
-    not exist.
+    share of variance that two groups explain, None for too few runs.
     """
 
     session_adjusted: Floats
@@ -142,8 +140,7 @@ def find_modes(
 def outliers_in(split: ModeSplit, groups: tuple[Indices, ...], step: float) -> set[int]:
     """Return indices of values with a modified z above 3.5 within their mode.
 
-    z = 0.6745 |x - median| / MAD (Iglewicz and Hoaglin, 1993). MAD is at least half of
-    ``step``, the resolution.
+    z = 0.6745 |x - median| / MAD (Iglewicz and Hoaglin, 1993).
     """
     outliers: set[int] = set()
     for group in groups:

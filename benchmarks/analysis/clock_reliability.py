@@ -1,11 +1,10 @@
 """Clocks that time runs, and how far they can be trusted (``docs/method.md``).
 
-A guest that counts timer ticks loses time when its host is busy. Only a time server
-outside the host reveals this. The fact ``clock`` of a run contains, in microseconds:
-the guest's offsets to the server (``offset_start_us``, ``offset_end_us``), the duration
-by each clock (``local_us``, ``external_us``), the error of the latter
-(``interval_bound_us``), and the smallest observed step of the guest's clock
-(``resolution_us``).
+A guest that counts timer ticks loses time when its host is busy, which only an external
+time server reveals. The fact ``clock`` of a run contains, in microseconds: the guest's
+offsets to the server (``offset_start_us``, ``offset_end_us``), the duration by each
+clock (``local_us``, ``external_us``) with the error of the latter
+(``interval_bound_us``), and the observed step of the guest's clock (``resolution_us``).
 """
 
 import math
@@ -141,8 +140,7 @@ def trust_guest(
 
     Faults are an offset over 50 ms, a drift over both 500 ppm and the server's error,
     and a clock step over half of the margin. With a fault, the duration is corrected to
-    the server's if that is precise enough, and suspect otherwise. Raise ValueError for
-    a duration of 0.
+    the server's if that is precise enough, and suspect otherwise.
     """
     if not 0 < clock.guest_s < math.inf:
         raise ValueError("a run has a duration above 0")
@@ -298,8 +296,7 @@ def figures_trust(
 ) -> str:
     """Return the trust in figures that a tool computed itself; empty if unknown.
 
-    They contain the uncorrected duration, so a correction by more than half of the
-    margin makes them suspect.
+    They contain the uncorrected duration, so a large correction makes them suspect.
     """
     trust = run_trust(clock, facts, is_virtual=is_virtual, margin=margin)
     report = read_clock_report(facts)

@@ -135,8 +135,7 @@ def compare_facts(
 ) -> Comparability:
     """Compare the facts (canonical values) of two systems.
 
-    ``studied_names`` are the facts whose effect is studied. A fact that only one system
-    reports is a difference.
+    A fact that only one system reports is a difference.
     """
     differing = differences(one, other)
     studied = tuple(fact for fact in differing if fact.name in studied_names)
@@ -245,7 +244,7 @@ def nearest_case(
 ) -> NearCase | None:
     """Return the most similar case, or None if all are too different.
 
-    Cases with few and small differences are preferred. A different unit comes last.
+    Few and small differences are preferred. A different unit comes last.
     """
     ranked_cases = (
         (_rank(near), near) for case in others if (near := _near(wanted, case))

@@ -43,8 +43,7 @@ class SeparationRange:
     n: Floats
 
     def direction(self, margin: float) -> NDArray[np.int8]:
-        """Return 1 if all runs are faster by more than the margin, -1 if slower, or
-        0."""
+        """Return 1 if all runs are faster by more than the margin, -1 if slower."""
         slower = self.high + self.rounding < np.log1p(-margin)
         faster = self.low - self.rounding > np.log1p(margin)
         return np.asarray(faster * 1 - slower * 1, dtype=np.int8)

@@ -1,9 +1,9 @@
 """Distribution shape of a cell's runs: whether a single figure describes them.
 
-No single figure describes runs with two modes that differ by more than the band (the
-equivalence margin), or with a drift, a period or a different first run that shifts the
-mean by more than a quarter of the band. Dependence of each run on the previous one (lag
-1) does not count, because the confidence interval includes it.
+No single figure describes two modes that differ by more than the band (the equivalence
+margin), or a drift, a period or a different first run that shifts the mean by more than
+a quarter of the band. Dependence of each run on the previous one is part of the
+confidence interval instead.
 """
 
 import math
@@ -157,11 +157,10 @@ def find_shape(
 ) -> Shape:
     """Return the shape of a cell from the mean of each run, in order.
 
-    ``sessions`` has the session of each run (None: time unknown), ``band`` is the
-    relative equivalence margin. Rounding to ``resolution`` (default: the last decimal
-    place used, at most 1) counts as spread within a mode, resolution^2 / 12. Without
-    ``is_ordered``, only modes and outliers are tested. Raise ValueError without runs,
-    or for values that are not finite.
+    ``sessions`` has the session of each run (None: time unknown). Rounding to
+    ``resolution`` (default: the last decimal place used, at most 1) counts as spread
+    within a mode, resolution^2 / 12. Without ``is_ordered``, only modes and outliers
+    are tested. Raise ValueError without runs, or for values that are not finite.
     """
     values = np.asarray(run_means, dtype=float)
     if not values.size or not np.isfinite(values).all():
@@ -254,16 +253,15 @@ def _mean_shifts(
         )
     shifts = []
     if order.slope is not None:
-        # Average the change from the first to the last run over sessions, weighted by
-        # their numbers of runs. A session of one run has no change.
+        # Average the change within sessions, weighted by their numbers of runs.
         change = math.fsum(size * (size - 1) for size in sizes) / n
         shift = abs(order.slope) * change
         drift = math.copysign(_relative_shift(shift, parts), order.slope)
         shifts.append(shift / 2)
     # A period causes autocorrelation at its multiples.
     is_periodic = order.lag and order.period and order.lag % order.period == 0
-    # The confidence interval includes dependence at lag 1. With three or more sessions,
-    # it is over sessions and includes all dependence within them.
+    # The confidence interval includes dependence at lag 1 and, with three or more
+    # sessions, all dependence within them.
     is_counted = order.lag == 1 or len(sizes) >= REPEATED_SESSIONS
     if order.lag is not None and not is_periodic and not is_counted:
         freedom = n - len(sizes) + 1

@@ -1,7 +1,6 @@
 """Energy per unit of work (``docs/method.md``, "Energy").
 
-If one meter measured both energies, its gain error cancels in their ratio. The errors
-of two meters add up.
+The gain error of a meter cancels in a ratio. The errors of two meters add up.
 """
 
 import math
@@ -56,10 +55,7 @@ class MeterFacts:
 
 @dataclass(frozen=True, slots=True)
 class EnergyRatio:
-    """A ratio of energies per unit of work: 1.2 means 20 % more than the reference.
-
-    ``reason`` says why an interval is missing.
-    """
+    """A ratio of energies per unit of work: 1.2 means 20 % more than the reference."""
 
     ratio: float
     low: float | None = None
@@ -84,8 +80,7 @@ def per_work(
 ) -> EnergyPerWork:
     """Return J per operation, operations per J, and the energy-delay product (J s).
 
-    The product is energy x time: R. Gonzalez and M. Horowitz (1996). Raise ValueError
-    for values that are not above 0.
+    Energy x time: R. Gonzalez and M. Horowitz (1996).
     """
     _require_positive(energy=energy_j, duration=duration_s)
     if operations is None:
@@ -166,10 +161,9 @@ def mean_energy_ratio(
     baseline_joules: Sequence[float],
     meters: tuple[MeterFacts, MeterFacts],
 ) -> EnergyRatio | None:
-    """Return the ratio of two mean energies.
+    """Return the ratio of two mean energies; None if they cannot be compared.
 
-    Return None for an energy of 0 or out of bounds, and for a CPU counter and a meter
-    of the whole machine.
+    A CPU counter and a meter of the whole machine cannot be compared.
     """
     if (
         not cell_joules
@@ -197,7 +191,7 @@ def mean_energy_ratio(
 def meters_log_variance(meters: tuple[MeterFacts, MeterFacts]) -> float:
     """Return the variance that two meters add to a log ratio; 0 if they are the same.
 
-    Raise ValueError if they differ and the accuracy of one is unknown.
+    Raise ValueError if an accuracy is unknown.
     """
     first, second = meters
     if first.name == second.name:

@@ -204,11 +204,10 @@ def log_ratio_intervals(
 ) -> Intervals:
     """Return the ratio of each cell to its baseline, with its interval.
 
-    The ratio is cell / baseline, or baseline / cell if lower is better.
-    ``extra_log_variance`` is variance of the log ratio that repeated runs do not show.
-    An interval does not exist for a single run, for readings of 0 or less, for
-    identical readings of unknown resolution, and if the interval of either mean reaches
-    0.
+    The ratio is cell / baseline, or the reciprocal if lower is better.
+    ``extra_log_variance`` is variance that repeated runs do not show. An interval does
+    not exist for a single run, for readings of 0 or less, for identical readings of
+    unknown resolution, and if the interval of either mean reaches 0.
     """
     probability = (1 + confidence) / 2
     extra = np.asarray(extra_log_variance, dtype=float)

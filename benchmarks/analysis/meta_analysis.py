@@ -199,8 +199,7 @@ def heterogeneity(
 ) -> Heterogeneity | None:
     """Return the heterogeneity of a pool; None for fewer than three effects.
 
-    Means without one effect are computed only for the indices ``left_out`` (default:
-    all).
+    ``left_out`` limits the means without one effect to these indices.
     """
     y, v = np.asarray(effects, dtype=float), np.asarray(variances, dtype=float)
     k = y.size
@@ -238,11 +237,7 @@ def _leave_one_out(
 
 
 def interval_direction(low: float, high: float, margin: float = DEFAULT_MARGIN) -> int:
-    """Return the direction of the interval of a log ratio.
-
-    -1 is slower, 1 faster, 0 equivalent within ``margin``, and `UNDECIDED` none of
-    these.
-    """
+    """Return -1 (slower), 1 (faster), 0 (equivalent) or `UNDECIDED` for a log ratio."""
     below, above = float(np.log1p(-margin)), float(np.log1p(margin))
     if high < below:
         return -1

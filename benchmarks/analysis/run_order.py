@@ -1,11 +1,10 @@
 """Patterns in the order of a cell's runs: periods, a trend, dependence.
 
-Ten statistics are tested together, all computed within sessions: the variance explained
-by the position modulo 2, 3, 4 and 5, the autocorrelations at lags 1 to 5, and the
-variance explained by a line. Each becomes an approximately normal score (E. B. Wilson
-and M. M. Hilferty, 1931). Each score is compared with the largest of the ten in
-permutations of the runs (maxT: P. H. Westfall and S. S. Young, Resampling-Based
-Multiple Testing, 1993), which gives 1 % false alarms for all together.
+Ten statistics within sessions are tested together: the variance explained by the
+position modulo 2 to 5 and by a line, and the autocorrelations at lags 1 to 5. Each
+becomes an approximately normal score (E. B. Wilson and M. M. Hilferty, 1931). It is
+compared with the largest score in permutations of the runs (maxT: P. H. Westfall and S.
+S. Young, Resampling-Based Multiple Testing, 1993): 1 % false alarms in all.
 """
 
 import math
@@ -30,8 +29,7 @@ FALSE_ALARM: Final = 0.01
 # Normal quantile for 1 %, two-sided.
 Z_THRESHOLD: Final = 2.576
 PERMUTATIONS: Final = 999
-# If the first 99 permutations have ten or more scores as large as the measured one, it
-# is not significant, and the other permutations are skipped.
+# Ten scores as large as the measured one in 99 permutations rule out a pattern.
 EARLY_PERMUTATIONS, EARLY_EXCEEDING = 99, 10
 # More runs are compared with the normal distribution instead of permutations.
 MIN_NORMAL_RUNS: Final = 500
@@ -46,8 +44,8 @@ ROUNDING: Final = 8 * float(np.finfo(float).eps)
 class RunOrder:
     """The significant patterns in the order of a cell's runs.
 
-    ``autocorrelation`` is at ``lag``. ``slope`` is the change per run. ``period_bias``
-    is the largest amount that an incomplete period adds to the sum of a session.
+    ``slope`` is the change per run, ``period_bias`` the largest amount that an
+    incomplete period adds to the sum of a session.
     """
 
     p: float
@@ -64,7 +62,7 @@ def find_run_order(
     """Test for a period, autocorrelation and a trend.
 
     ``values`` are in order, session by session. Return None for fewer than 8 runs, not
-    counting one run of each further session, or if all values are equal.
+    counting one of each further session, or if all are equal.
     """
     session_sizes = session_sizes or (values.size,)
     n = values.size - len(session_sizes) + 1

@@ -117,9 +117,8 @@ class DesignIntervals:
 
     ``deciding_low`` to ``deciding_high`` (log scale) decides the verdict: with two
     shared sessions it covers both intervals. ``session`` is the one shared session,
-    else -1. ``between_sd`` is the standard deviation between sessions on the log scale,
-    ``within_sd`` the part that the scatter of runs explains. ``is_weak`` means that
-    sessions are assumed because start times are missing.
+    else -1. ``between_sd`` is on the log scale, ``within_sd`` the part that the scatter
+    of runs explains. ``is_weak`` means that start times are missing.
     """
 
     design: NDArray[np.int8]

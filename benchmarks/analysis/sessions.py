@@ -1,4 +1,4 @@
-"""Sessions (runs grouped by start time and state of the machine), and their statistics.
+"""Sessions: runs grouped by start time and machine state, and their statistics.
 
 A new session begins after more than six hours between two starts, on another calendar
 day (UTC) if the host was booted in between, and when the host runs another kernel,
@@ -32,8 +32,8 @@ MACHINE_STATES: Final = {
     "host_microcode": Sentence("microcode"),
 }
 BOOT_FACT: Final = "host_boot"
-# An agent generates such a name at each start. It does not count as a declared session,
-# because the runs of one afternoon would become separate sessions.
+# Agents generate such a name at each start. If it counted as declared, the runs of one
+# afternoon would be separate sessions.
 AGENT_SESSION_NAME: Final = re.compile(r"agent-[0-9a-f]{12}")
 
 MIN_LAG_RUNS: Final = 5
@@ -396,8 +396,8 @@ def with_pooled_rho(
 ) -> tuple[SessionStatistics, SessionStatistics]:
     """Return both sides with the ``rho`` that the intervals of ``size`` cells use.
 
-    This is the mean over all sessions of a cell and its baseline, weighted by their
-    parts in the variance of the ratio, plus `RHO_ALLOWANCE` / runs.
+    It is the mean over all sessions of both sides, weighted by their parts in the
+    variance of the ratio, plus `RHO_ALLOWANCE` / runs.
     """
     sides = (own, other)
     weight_sum, excess_sum, error_variance, run_sum, weight_squares = np.zeros(

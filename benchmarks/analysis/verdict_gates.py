@@ -30,8 +30,6 @@ from benchmarks.sentences import Sentence, pluralized, template
 
 
 class Gate(IntFlag):
-    """A reason to withhold a verdict."""
-
     # Add new gates at the end, because a gate's bit depends on its position.
     NO_RUNS = auto()
     SINGLE_RUN = auto()
@@ -237,7 +235,7 @@ def statistical_gates(
 
 
 def gates_from_states(states: Sequence[str]) -> NDArray[np.int64]:
-    """Return the gate of each state; KeyError if unknown: no gate allows a verdict."""
+    """Return the gate of each state; raise KeyError for an unknown state."""
     bits = {state: int(gate) for state, gate in GATES_BY_STATE.items()}
     return np.array([bits[state] for state in states], dtype=np.int64)
 
@@ -324,8 +322,8 @@ def sessions_for_width(
 ) -> NDArray[np.int64]:
     """Return how many sessions narrow the interval to ``log_half_width``.
 
-    ``between_sd`` is the standard deviation between sessions on the log scale. Return 0
-    if `MAX_SESSIONS` are not enough or the spread is unknown.
+    ``between_sd`` is on the log scale. Return 0 if `MAX_SESSIONS` are not enough or the
+    spread is unknown.
     """
     counts = np.arange(REPEATED_SESSIONS, MAX_SESSIONS + 1)
     shared_widths = t_quantiles_of_runs(counts, 0.975) / np.sqrt(counts)

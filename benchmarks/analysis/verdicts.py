@@ -1,14 +1,14 @@
 """Verdicts on ratios: slower, faster, equivalent, undetermined, or not assessed.
 
-The verdict follows from the confidence interval by two one-sided tests (Schuirmann,
-Journal of Pharmacokinetics and Biopharmaceutics 15, 1987), each at half the level.
-Gates withhold the verdict. Complete separation by more than the margin decides if it is
-significant or if the interval over sessions agrees (``docs/method.md``). If the order
-of the runs may have shifted a mean, the interval is stretched by as much.
+The interval decides by two one-sided tests (Schuirmann, Journal of Pharmacokinetics and
+Biopharmaceutics 15, 1987), each at half the level. Gates withhold the verdict. Complete
+separation by more than the margin also decides if it is significant or if the interval
+over sessions agrees. If the order of the runs may have shifted a mean, the interval is
+stretched by as much.
 
-The verdicts on many cells are corrected by Benjamini and Hochberg, Journal of the Royal
-Statistical Society B 57 (1995). The rate bounds the share of wrong verdicts, because
-verdicts are directions (Benjamini and Yekutieli, JASA 100 (2005)).
+Verdicts are corrected together by Benjamini and Hochberg, Journal of the Royal
+Statistical Society B 57 (1995). Because verdicts are directions, the rate bounds the
+share of wrong ones (Benjamini and Yekutieli, JASA 100 (2005)).
 """
 
 from __future__ import annotations
@@ -207,9 +207,8 @@ def assess_cells(
     """Assess many cells against their baselines.
 
     ``gates`` are bits of `Gate` that do not follow from the statistics.
-    ``order_shifts`` are the relative shifts of the means of cells and baselines by the
-    order of their runs, NaN if unknown. Without ``sessions``, all runs of a cell are
-    one session.
+    ``order_shifts`` are relative shifts of the means of both sides by the order of
+    runs, NaN if unknown. Without ``sessions``, all runs of a cell are one session.
     """
     options: dict[str, Any] = {
         "extra_log_variance": extra_log_variance,
@@ -524,8 +523,8 @@ def correct_for_multiple_tests(
     """Return the assessments after correction for testing all cells together.
 
     A verdict that does not remain significant becomes undetermined. Only ``is_primary``
-    cells count as tests, or all cells if no primary cell has a verdict. The verdicts on
-    other cells must reach the same p value.
+    cells with a verdict count as tests, or all without one. Other cells must reach the
+    same p value.
     """
     p = assessments.p_values()
     primary = np.full(p.shape, True) if is_primary is None else np.asarray(is_primary)

@@ -95,17 +95,16 @@ class CellEnergy:
 class ComparisonResult:
     """The result of a cell in one measure: a speed, or the energy of its work.
 
-    ``value`` and ``baseline_value`` are means over runs in ``unit``. If no single
-    figure describes the runs, they and ``ratio`` are missing. Then ``mode_medians`` are
-    the two modes, ``range`` the lowest and highest run, and ``ratio_range`` the ratios
-    of the extreme runs.
+    ``value`` and ``baseline_value`` are means over runs in ``unit``. Without a single
+    figure, they and ``ratio`` are missing, ``mode_medians`` are the two modes,
+    ``range`` the lowest and highest run, and ``ratio_range`` the ratios of the extreme
+    runs.
 
     ``ratio`` is 1 for the baseline, and a lower one is worse. ``ratio_kind`` names the
     reference: a native baseline ("efficiency"), a reference system ("relative"), one
     machine for a sum over VMs ("scaling"), the system with one VM ("slowdown").
 
-    ``interval`` is the 95 % interval of ``displayed_ratio``. ``comparability`` is full,
-    limited or none, and empty without a baseline.
+    ``interval`` is the 95 % interval of ``displayed_ratio``.
     """
 
     value: float | None

@@ -140,8 +140,8 @@ def column_head(
 ) -> ColumnHead:
     """Order the systems and find the properties in which they differ.
 
-    ``group`` is the property of the first heading. ``ratios``, by system id, order the
-    columns of a group, highest first.
+    ``group`` is the property of the first heading. ``ratios``, by system id, order its
+    columns.
     """
     by_id = {row.system.id: row for row in rows}
     options = {name for row in by_id.values() for name in row.system.options}

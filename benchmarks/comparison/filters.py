@@ -139,7 +139,7 @@ def sort_keys(
 ) -> dict[RowKey, SortKey]:
     """Return a sort key for each table row: the smallest one of its matching cells.
 
-    ``order`` is a key of `SORT_KEYS`. Rows without a comparable ratio have no sort key.
+    Rows without a comparable ratio have none.
     """
     rank_of = SORT_KEYS[order]
     ranks: dict[RowKey, SortKey] = {}

@@ -449,7 +449,7 @@ def primary_case_ids(cases: Mapping[int, CaseLike]) -> frozenset[int]:
     """Return the cases that are primary for their tests and measure a speed.
 
     An implied metric is primary only if no metric that implies it was measured with all
-    of its parameters.
+    its parameters.
     """
     by_metric: dict[tuple[str, str], list[frozenset[tuple[str, str]]]] = {}
     for case in cases.values():

@@ -126,8 +126,7 @@ class SweepStep:
 def verdict_change(verdicts: Sequence[str]) -> VerdictChange | None:
     """Return from which level on a system is slower, or is not slower any more.
 
-    Return None for fewer than three levels, for a verdict that is undecided or missing,
-    and for more than one change.
+    Return None for an undecided verdict or for more than one change.
     """
     if len(verdicts) < MIN_LEVELS:
         return None

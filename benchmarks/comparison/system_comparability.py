@@ -204,8 +204,7 @@ def compare_with_baseline(
 ) -> Comparability:
     """Compare a system with its own baseline; ``run_facts`` are further facts of both.
 
-    A native baseline with another OS limits the comparability even if the study varies
-    the OS.
+    Another OS limits the comparability even if the study varies the OS.
     """
     is_same_os = own.guest_os.casefold() == baseline.guest_os.casefold()
     is_cross_os = baseline.is_native and not is_same_os
@@ -238,8 +237,8 @@ def compare_systems(
 ) -> Comparability:
     """Compare two systems by their reported facts.
 
-    The comparability is full only if at most one studied factor differs. If the systems
-    belong to two studies, a factor counts as studied only if both studies vary it.
+    Comparability is full only if at most one studied factor differs. With two studies,
+    both must vary it.
     """
     studied = studied_facts(study)
     if other_study is not None and other_study != study:

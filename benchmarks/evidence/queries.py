@@ -258,8 +258,7 @@ def study_questions(study: Study) -> set[Question]:
 def refresh_public_evidence(questions: Iterable[Question]) -> None:
     """Pool public studies on these questions again, in the caller's transaction.
 
-    The rows of the questions are locked, so the later of two checks reads the results
-    of the earlier one.
+    Rows are locked, so the later of two checks reads the results of the earlier one.
     """
     requested = sorted(set(questions))
     if not requested:

@@ -2,8 +2,7 @@
 
 A replication is another lab's study with the same benchmark on the same hypervisor. It
 confirms a finding if both whole intervals have the same direction (slower, faster or
-equivalent), contradicts it if the directions differ, and is otherwise undecided. Single
-runs neither confirm nor contradict.
+equivalent), and contradicts it if the directions differ. Single runs do neither.
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 
 Machines are pooled. Within a machine, each benchmark (a tool and metric) has the same
 weight, and within a benchmark each cell. Cells of a machine share its days and native
-runs. Their standard errors are therefore averaged and not divided by the root of their
-number. Single runs of a machine count only if it has no repeated cells, and are pooled
-separately.
+runs, so their standard errors are averaged and not divided by the root of their number.
+Single runs of a machine count only without repeated cells, and are pooled separately.
 """
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ FLAGGED: Final = "flagged"
 class BenchmarkAverage:
     """The mean of a machine's cells for one benchmark that have the same exclusion.
 
-    ``log_ratio`` is the mean natural log ratio, ``standard_error`` the mean standard
-    error. A missing ``half_width`` follows from the normal quantile.
+    Ratios are natural logarithms. A missing ``half_width`` follows from the normal
+    quantile.
     """
 
     machine: Hashable

@@ -134,7 +134,7 @@ def start_step(step: PlanStep, now_us: int | None, now: datetime) -> None:
 def extend_deadline(step: PlanStep, now: datetime) -> None:
     """Allow the other slots twice the time of the first one that ended.
 
-    A slot that takes longer would overlap with it for less than half of its time.
+    A slower slot would overlap less than half of its time.
     """
     if step.started_at is None or step.deadline is None:
         return
@@ -275,8 +275,8 @@ def _add_rounds(plan: Plan, now: datetime) -> bool:
 def _widths_of(plan: Plan, keys: Mapping[str, int]) -> dict[int, IntervalWidth]:
     """Return the widest interval of each treatment, with two queries.
 
-    Intervals are of the ratio to the baseline or, without one, of the mean. ``keys``
-    maps upload keys to treatments.
+    It is of the ratio to the baseline or, without one, of the mean. ``keys`` maps
+    upload keys to treatments.
     """
     with connection.cursor() as cursor:
         cursor.execute(PLANNED_CELLS_SQL, [plan.study_id, plan.lab_id, list(keys)])
@@ -359,8 +359,8 @@ def _advance_plan(jobs: Jobs) -> bool:
 def advance_or_record_error(plan: Plan, now: datetime) -> bool:
     """Advance a plan before answering an agent; return whether this succeeded.
 
-    An error is stored, and a plan with an earlier error is left to the sweeper. The
-    caller holds the plan's lock.
+    Plans with an earlier error are left to the sweeper. The caller holds the plan's
+    lock.
     """
     jobs = Job.objects.filter(kind=JobKind.PLAN, subject_id=plan.pk)
     if jobs.filter(failures__gt=0).exists() and not queue.due_job_groups(

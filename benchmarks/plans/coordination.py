@@ -1,7 +1,7 @@
 """Requests of guests that follow a plan: join, next part, barrier, result.
 
-All requests are idempotent. Requests about an ended attempt are answered with
-"cancelled", and the agent discards its results.
+All are idempotent. Requests about an ended attempt are answered with "cancelled", and
+the agent discards its results.
 """
 
 from collections.abc import Mapping

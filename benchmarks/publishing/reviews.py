@@ -97,8 +97,8 @@ def publish_review(
 ) -> tuple[Review, bool]:
     """Publish a review of public or signed results; return whether it is new.
 
-    The results are frozen. If the same lab published the same review before, return
-    that one. Raise InvalidError without a title, authors or any results.
+    An equal review of the lab is returned instead. Raise InvalidError without a title,
+    authors or any results.
     """
     stated = {
         "title": clean_text(title.strip(), label=Sentence("title")),

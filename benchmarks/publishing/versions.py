@@ -136,8 +136,8 @@ def check_is_processed(study: Study) -> None:
 def publish_version(*, job: PublishingJob, write: WriteFiles) -> Version:
     """Publish a version with the files that ``write`` returns.
 
-    They are written before the transaction to keep it short. Raise InvalidError if runs
-    are waiting or if the study has changed since the request.
+    They are written before the short transaction. Raise InvalidError if runs are
+    waiting or if the study has changed.
     """
     # This is checked again below, because uploads continue while files are written.
     _check_unchanged(job)

@@ -1,9 +1,8 @@
 """Effects of parameters on the response of a set of systems.
 
-The error of the effects is estimated by the first of these methods that is possible:
-the pooled scatter of repeated runs; Lenth's margins in a regular two-level design; the
-residuals of a model with main effects and two-factor interactions. If none is, effects
-have no margins.
+The error is estimated by the first possible method: the pooled scatter of repeated
+runs; Lenth's margins in a regular two-level design; the residuals of main effects and
+two-factor interactions. Without an estimate, effects have no margins.
 """
 
 import math
@@ -64,9 +63,9 @@ class FactorEffect:
     """The effect of a factor or interaction on the logarithm of the response.
 
     ``levels`` has the compared levels of each factor. ``margin`` is half of the 95 %
-    interval, or Lenth's margin of error; ``wide_margin`` is Bonferroni's, or Lenth's
-    simultaneous margin. ``p_value`` is adjusted (Benjamini and Hochberg).
-    ``baseline_share`` is the share of variance from the native cells.
+    interval, or Lenth's ME; ``wide_margin`` is Bonferroni's, or Lenth's SME.
+    ``p_value`` is adjusted (Benjamini and Hochberg). ``baseline_share`` is the share of
+    variance from the native cells.
     """
 
     term: Term
@@ -322,8 +321,8 @@ def _assess_effects(
 ) -> list[FactorEffect]:
     """Return the effects with margins, p values and strengths.
 
-    Effects are clear if they are significant after the correction of Benjamini and
-    Hochberg. All effects beyond ``wide_margin`` (Bonferroni's) are.
+    Effects that pass Benjamini and Hochberg's correction are clear, which includes all
+    beyond ``wide_margin``.
     """
     if not estimated:
         return []

@@ -76,10 +76,7 @@ class RunScatter:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """The response of one system: the logarithm of its relative performance or value.
-
-    A plain value has the ``baseline_id`` None.
-    """
+    """The response of one system; a plain value has no baseline."""
 
     levels: Levels
     log_response: float

@@ -135,9 +135,9 @@ def pseudo_inverse(matrix: Floats) -> Floats:
 
 
 def estimable_effects(model: LinearModel) -> Iterator[Estimate]:
-    """Yield every effect that can be estimated from the systems.
+    """Yield every effect that can be estimated.
 
-    A main effect is a level minus the reference level. An interaction is half of the
+    A main effect is a level minus the reference. An interaction is half of the
     difference between two such differences (Box, Hunter and Hunter).
     """
     solver = pseudo_inverse(model.matrix)
@@ -269,10 +269,7 @@ CONFIDENCE: Final = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """A column of -1 and 1, and all terms that have this column or its negative.
-
-    Terms with fewer factors come first.
-    """
+    """A column of -1 and 1, and all terms that have this column or its negative."""
 
     terms: tuple[Term, ...]
     column: tuple[float, ...]
@@ -343,10 +340,9 @@ def lenth(contrasts: Floats) -> Lenth | None:
 
 
 def half_normal_quantiles(contrasts: Floats) -> Floats:
-    """Return the half-normal quantile of the absolute value of each contrast.
+    """Return the half-normal quantiles of contrasts (Daniel 1959).
 
-    For the i-th smallest of m, this is the normal quantile of 0.5 + 0.5 (i - 0.5) / m
-    (Daniel 1959).
+    For the i-th smallest of m: the normal quantile of 0.5 + 0.5 (i - 0.5) / m.
     """
     m = len(contrasts)
     ranks = np.argsort(size_order(np.abs(contrasts)))
