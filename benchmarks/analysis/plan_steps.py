@@ -164,7 +164,7 @@ class PlanDesign:
 
 
 def expand_design(design: PlanDesign) -> tuple[PlannedStep, ...]:
-    """Return all steps in order, warm-up first; raise InvalidError if unfeasible."""
+    """Return all steps in order, warm-up first; InvalidError for none or too many."""
     treatments = tuple(enumerate(_list_treatments(design)))
     rounds = design.warm_up + design.repetitions
     if len(treatments) * rounds > MAX_STEPS:

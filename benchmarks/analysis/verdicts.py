@@ -414,11 +414,11 @@ def _designs_without_first_runs(
         higher_is_better,
         **options,
     )
-    is_outlying, is_kept = np.zeros((2, cell.n.size), dtype=np.bool_)
+    is_outlying, keeps_first_run = np.zeros((2, cell.n.size), dtype=np.bool_)
     for side in sessions:
         is_first_outlying = np.isfinite(side.first_mean)
         is_outlying[side.row[is_first_outlying]] = True
-        is_kept[
+        keeps_first_run[
             side.row[is_first_outlying & (side.exclude_first_runs().n == side.n)]
         ] = True
     if not is_outlying.any():
@@ -427,7 +427,7 @@ def _designs_without_first_runs(
         cell, baseline, sessions, higher_is_better, **options
     )
     shift = np.log(with_first_runs.intervals.ratio) - np.log(designed.intervals.ratio)
-    return designed, np.where(is_outlying & ~is_kept, shift, np.nan)
+    return designed, np.where(is_outlying & ~keeps_first_run, shift, np.nan)
 
 
 def _log_order_shifts(

@@ -300,18 +300,7 @@ def cross_study_table(viewer: Viewer, filters: CrossStudyFilters) -> CrossStudyT
 
 def _effects(viewer: Viewer) -> list[SystemEffects]:
     summaries = EffectSummary.objects.visible_to(viewer).filter(study__deleted_at=None)
-    names = (
-        *(
-            "study_id",
-            "system_id",
-            "host_id",
-            "work_class",
-            "cell_count",
-            "ratio_count",
-        ),
-        *("min_log_ratio", "max_log_ratio", "log_ratio_sum", "min_runs", "max_runs"),
-        *("flagged_count", "impossible_count"),
-    )
+    names = ("study_id", "system_id", "host_id", *SystemEffects._fields[3:])
     return list(map(SystemEffects._make, summaries.order_by().values_list(*names)))
 
 

@@ -37,6 +37,8 @@ UNPAIRED_STATES = (Efficiency.State.STALE, Efficiency.State.OTHER_SESSION)
 
 @dataclass(frozen=True)
 class SpectrumBand:
+    """The ratios of one hypervisor in one component of a study, for a chart."""
+
     study: Study
     component: str
     hypervisor: str

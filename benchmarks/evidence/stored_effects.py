@@ -1,7 +1,7 @@
 """Stored effects of studies, which pages over all studies read."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from math import fsum, isfinite
 from typing import Any, Final
 
@@ -141,7 +141,10 @@ def _effects(study: Study) -> dict[int, Effect]:
     systems = System.objects.in_bulk({row[1] for row in cells})
     cases = Case.objects.in_bulk({row[2] for row in cells})
     primary = primary_case_ids(cases)
-    works = _works(cases.values())
+    work_classes = {
+        pk: require_tool(case.tool).work_class_of(case.metric, case.parameters)
+        for pk, case in cases.items()
+    }
     verdicts = study_verdicts(study)
     assessments = verdicts.assessments
     numbers = _numbers(assessments)
@@ -172,7 +175,7 @@ def _effects(study: Study) -> dict[int, Effect]:
             case_id=case_id,
             hypervisor=system.hypervisor,
             virtualization=system.virtualization,
-            work_class=works[case_id],
+            work_class=work_classes[case_id],
             log_ratio=log_ratio,
             log_low=log_low,
             log_high=log_high,
@@ -222,10 +225,3 @@ def _exclusion(
     if n < MIN_RUNS:
         return Exclusion.SINGLE_RUN
     return "" if variance else Exclusion.NO_SPREAD
-
-
-def _works(cases: Iterable[Case]) -> Mapping[int, str]:
-    return {
-        case.pk: require_tool(case.tool).work_class_of(case.metric, case.parameters)
-        for case in cases
-    }
