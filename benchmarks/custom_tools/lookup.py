@@ -44,7 +44,6 @@ class DeclaredTool:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names by which uploads may refer to the tool."""
         return (self.name, self.slug, self.declaration.title)
 
 
@@ -60,7 +59,6 @@ request_started.connect(clear_tool_cache, dispatch_uid="clear_tool_cache")
 
 
 def is_custom(name: str) -> bool:
-    """Return whether a stored name is that of a lab's own tool."""
     return LAB_SEPARATOR in name
 
 

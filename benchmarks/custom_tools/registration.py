@@ -160,7 +160,6 @@ def has_runs(tool: CustomTool) -> bool:
 
 
 def measured_metrics(tool: CustomTool) -> set[str]:
-    """Return the names of a tool's metrics that have results."""
     cells = Cell.objects.filter(case_id=OuterRef("pk"))
     measured = Case.objects.filter(Exists(cells), tool=tool.name)
     return set(measured.values_list("metric", flat=True))
@@ -211,7 +210,6 @@ def _name(actor: Actor) -> str:
 
 
 def _check_same_slug(slug: str, old: Declaration, new: Declaration) -> None:
-    """Raise ConflictError if a slug is declared again with other content."""
     before, after = old.row_fields, new.row_fields
     if differing := [name for name in after if before[name] != after[name]]:
         raise already_exists_error(

@@ -198,8 +198,6 @@ class Efficiency(models.Model):
     """
 
     class State(models.TextChoices):
-        """How a cell was matched with its baseline, or why it has no ratio."""
-
         NATIVE = "native"
         PAIRED = "paired"
         OTHER_SESSION = "other_session"

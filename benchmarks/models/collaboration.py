@@ -166,8 +166,6 @@ class Webhook(models.Model):
 
 
 class Delivery(models.Model):
-    """An event that is or was sent to a webhook."""
-
     class State(models.TextChoices):
         WAITING = "waiting"
         DONE = "done"

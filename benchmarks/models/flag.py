@@ -29,7 +29,6 @@ class FlagQuerySet(models.QuerySet["Flag"]):
         return severe.exclude(status=Flag.Status.DISMISSED)
 
     def cells_without_verdict(self) -> frozenset[int]:
-        """Return the ids of cells whose verdict a flag withholds."""
         flags = self.withholding_verdicts().filter(cells__isnull=False)
         return frozenset(flags.values_list("cells", flat=True))
 

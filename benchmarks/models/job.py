@@ -16,8 +16,6 @@ class Job(models.Model):
     """
 
     class Kind(models.TextChoices):
-        """The kind of work; comments say what ``subject_id`` refers to."""
-
         UPLOAD = "upload"  # of a run
         CHECK = "check"  # of a study
         ENERGY = "energy"  # of a host

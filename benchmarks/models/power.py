@@ -163,7 +163,6 @@ class RunEnergy(models.Model):
 
     @property
     def coverage(self) -> float:
-        """The measured fraction of the duration."""
         return self.measured_s / self.duration_s
 
     @property
@@ -185,7 +184,6 @@ class RunEnergy(models.Model):
 
     @property
     def above_idle_j(self) -> float | None:
-        """The energy above idle power."""
         if self.energy_j is None or self.idle_w is None:
             return None
         return self.energy_j - self.idle_w * self.duration_s

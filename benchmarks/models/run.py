@@ -229,8 +229,6 @@ UPLOAD_ID_SQL = "coalesce(run.first_run_id, run.id)"
 
 # The type stubs differ in `as_sql`.
 class OrderedMean(OrderableAggMixin, models.Avg):  # type: ignore[misc]
-    """The mean of samples in their order, which makes its last bits reproducible."""
-
     template = "%(function)s(%(distinct)s%(expressions)s %(order_by)s)"
 
     def __init__(self) -> None:

@@ -284,8 +284,6 @@ class Session(models.Model):
 
 
 class CoRun(models.Model):
-    """A group of runs that ran at the same time."""
-
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
     study = models.ForeignKey(Study, models.CASCADE, related_name="coruns")
     name = models.CharField(max_length=200)

@@ -170,7 +170,6 @@ def cell_finding(
     quoted_studies: tuple[Id, ...] = (),
     **evidence: Evidence,
 ) -> Finding:
-    """Return a finding about cells; its values are their means."""
     members = tuple(cells)
     return Finding(
         sentence,

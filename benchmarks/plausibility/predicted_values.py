@@ -195,9 +195,6 @@ class SystemSpeeds:
         return usual if cell.better == "higher" else -usual
 
     def is_ordinary_elsewhere(self, cell: CellFact) -> bool:
-        """Return whether the system is within a factor of 3 of others in other
-        tests.
-        """
         logs = self._logs_in_other_kinds(cell)
         return bool(logs) and abs(float(np.median(logs))) < MAX_ORDINARY_LOG
 
@@ -286,8 +283,6 @@ printed."""
 
 @dataclass(frozen=True, slots=True)
 class PrintedDigits:
-    """Numbers of decimals, of significant digits, and of digits before the point."""
-
     decimals: int
     digits: int
     integer_digits: int
@@ -325,8 +320,6 @@ class DigitComparison:
         )
 
     def cells_with_most_decimals(self) -> Mapping[Id, CellFact]:
-        """Return cells with more decimals than all others of their tool and metric, by
-        id."""
         return {
             cell.id: cell
             for cell in self.study.cells

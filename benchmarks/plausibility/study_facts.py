@@ -179,8 +179,6 @@ class CellFact:
 
     @property
     def is_extreme(self) -> bool:
-        """Whether the metric is a minimum, a maximum or a percentile other than the
-        median."""
         return self.metric.rpartition(" ")[2] in EXTREME_STATISTICS
 
     @cached_property
@@ -256,7 +254,6 @@ class RunFact:
 
     @property
     def elapsed_s(self) -> float | None:
-        """The elapsed time that the tool printed."""
         elapsed = self.facts.get("elapsed_s")
         is_valid = isinstance(elapsed, int | float) and 0 < elapsed < 1e12
         return float(elapsed) if is_valid and elapsed is not None else None
@@ -430,8 +427,6 @@ class Noise:
         return TYPICAL_DEVIATION.get(cell.component, 0.05)
 
     def run_deviation(self, cell: CellFact) -> float:
-        """Return the relative standard deviation of the cell's runs, pooled with its
-        kind."""
         prior, own = self.kind_deviation(cell), cell.relative_variance
         if own is None:
             return prior
@@ -440,7 +435,6 @@ class Noise:
         return math.sqrt(pooled / (freedom + PRIOR_DF))
 
     def mean_error(self, cell: CellFact) -> float:
-        """Return the relative standard error of the cell's mean."""
         return self.run_deviation(cell) / math.sqrt(max(cell.n, 1))
 
     def conservative_mean_error(self, cell: CellFact) -> float:

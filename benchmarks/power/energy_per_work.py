@@ -208,7 +208,6 @@ def _run_powers(study: Study) -> Mapping[int, RunPower]:
 def _cases_by_metric(
     runs: Collection[tuple[int, int]],
 ) -> Mapping[tuple[int, str], int]:
-    """Return the number of cases by run id and metric."""
     labs, ids = ({row[index] for row in runs} for index in (0, 1))
     means = RunMean.objects.filter(lab__in=labs, run__in=ids)
     pairs = list(means.values_list("run_id", "case_id"))
@@ -220,7 +219,6 @@ def _cases_by_metric(
 def _cell_costs(
     cell_ids: Iterable[int], power: Mapping[int, RunPower]
 ) -> dict[int, CellEnergy]:
-    """Return the energies of cells, not yet compared with baselines."""
     with connection.cursor() as cursor:
         cursor.execute(RUN_MEANS_SQL, [list(cell_ids), list(power)])
         rows = cursor.fetchall()

@@ -46,7 +46,6 @@ class SystemEnergy:
 
     @property
     def overrun_s(self) -> float | None:
-        """How much longer the meter ran than the work."""
         return None if self.work_s is None else self.meter_s - self.work_s
 
     @property
@@ -203,7 +202,6 @@ def _system_energy(
 
 
 def mean_of_known(values: Iterable[float | None]) -> float | None:
-    """Return the mean; None if a value is missing."""
     numbers = list(values)
     known_numbers = [number for number in numbers if number is not None]
     return (
@@ -214,9 +212,6 @@ def mean_of_known(values: Iterable[float | None]) -> float | None:
 
 
 def reference_first(study: Study, rows: Sequence[Row]) -> list[Row]:
-    """Return the rows with the study's reference system first, or else a native
-    system.
-    """
     chosen = (row for row in rows if row.system.pk == study.reference_system_id)
     native = (row for row in rows if row.system.is_native)
     first = next(chosen, None) or next(native, None) or rows[0]

@@ -74,8 +74,6 @@ class MeteredWork:
 
     @property
     def sentence(self) -> str:
-        """Reasons to read the energy with care: missing measurements, overlapping runs,
-        clocks."""
         energy = self.energy
         missing_s = energy.duration_s - energy.measured_s
         amounts = {
@@ -151,8 +149,6 @@ class LoggedSystem:
 
 @dataclass(frozen=True)
 class LoggedTable:
-    """The energy of one workload, by system and meter."""
-
     workload: str
     is_cpu_only: bool
     systems: tuple[LoggedSystem, ...]
@@ -261,7 +257,6 @@ def logged_energy(
 
 
 def _step(work: MeteredWork) -> str:
-    """Return the step of the measurement plan in which the work ran, or ""."""
     order = work.lead_run.facts.get("order")
     step = order.get("step") if isinstance(order, dict) else None
     return step if isinstance(step, str) else ""

@@ -69,7 +69,6 @@ class LogTrace:
     trace: PowerTrace
 
     def distance_s(self, moment_s: float) -> float:
-        """Return how far a moment is outside the log; 0 within it."""
         first, last = self.trace.starts_s[0], self.trace.ends_s[-1]
         return float(max(first - moment_s, moment_s - last, 0.0))
 
@@ -87,7 +86,6 @@ class ServerTrace:
 
     @property
     def error_s(self) -> float:
-        """The largest error of the clocks' relation."""
         return max(log.server_clock.error_s for log in self.logs)
 
     def overlaps(self, span: Span) -> bool:
@@ -153,7 +151,6 @@ def _is_repeated(chunk: PowerChunk, document: Document) -> bool:
 
 
 def _meter(agent: Agent, slug: str, stated: dict[str, Any]) -> Meter:
-    """Return the agent's meter as stated in the document; create it if it is new."""
     host = Host.objects.filter(lab=agent.lab, slug=slug).first()
     if host is None:
         slugs = Host.objects.filter(lab=agent.lab).values_list("slug", flat=True)
@@ -411,7 +408,6 @@ def _span(row: RunWindow) -> Span:
 def _energies(
     meter: Meter, members: Sequence[RunWindow], span: Span
 ) -> list[RunEnergy]:
-    """Return the energy by one meter of runs that overlap, once for each run."""
     margin_s = WINDOW_MARGIN.total_seconds()
     power = measured_power(meter, span[0] - margin_s, span[1] + margin_s)
     if power is None or not power.overlaps(span):
@@ -459,7 +455,6 @@ def _energies(
 
 
 def _store(run_ids: Iterable[int], energies: Sequence[RunEnergy]) -> None:
-    """Replace the stored energies of the runs."""
     stored = {
         (row.run_id, row.meter_id): row
         for row in RunEnergy.objects.filter(run__in=run_ids)

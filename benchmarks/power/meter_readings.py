@@ -130,9 +130,6 @@ def _readings(
 
 
 def run_duration_s(run: Run, samples: Iterable[Sample]) -> float | None:
-    """Return the stated duration of a run, or the longest time that its tool
-    printed.
-    """
     for stated in (run.facts.get(name) for name in ELAPSED_FACTS):
         if isinstance(stated, int | float) and stated > 0:
             return float(stated)

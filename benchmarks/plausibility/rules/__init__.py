@@ -67,7 +67,6 @@ lab may publish: CPU 2%, memory 3%, network 5%, disk 10%, power and applications
 
 
 def flags_page() -> str:
-    """Return the text of ``docs/flags.md``."""
     lines = [_INTRODUCTION, "| rule | flags | severity |", "|---|---|---|"]
     for rule in RULES.values():
         lines.append(f"| [`{rule.id}`](#{rule.id}) | {rule.title} | {rule.severity} |")

@@ -50,8 +50,6 @@ MAX_LOG_DIFFERENCE: Final = math.log(4)
 
 @dataclass(frozen=True, slots=True)
 class ValueRatio:
-    """The log ratio of a cell to another, with its standard error."""
-
     cell: CellFact
     other: CellFact
     log_ratio: float

@@ -55,7 +55,6 @@ def slots_do_not_add_up(study: StudyFacts) -> Iterator[Finding]:
 
 
 def consistent_slots(study: StudyFacts) -> Iterator[CellFact]:
-    """Yield the slots of complete co-runs that match their printed totals."""
     for slots in _slots(study):
         totals = [slots[kind] for kind in TOTAL_SLOTS if kind in slots]
         parts = [cell for slot, cell in slots.items() if slot.isdigit()]

@@ -176,7 +176,6 @@ def _find_common_factor(
 
 
 def _error(cell: CellFact, study: StudyFacts) -> float:
-    """Return the standard error of the log ratio of a cell to its baseline."""
     native, noise = study.baseline(cell), study.noise
     return math.hypot(
         *(noise.conservative_mean_error(member) for member in (cell, native) if member)

@@ -128,7 +128,6 @@ def _nearest(
 
 
 def _parameter_change(cell: CellFact, counterpart: CellFact) -> ParameterChange:
-    """Return (name, value, other value) of each parameter that differs."""
     keys = sorted({*cell.parameters, *counterpart.parameters})
     pairs = (
         (k, cell.parameters.get(k, "-"), counterpart.parameters.get(k, "-"))

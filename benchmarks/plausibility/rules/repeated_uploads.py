@@ -242,7 +242,6 @@ def _signature(run: RunFact) -> Signature:
 def _spreads(
     runs: Sequence[RunFact], cells: Mapping[Id, CellFact]
 ) -> dict[Id, CellSpread]:
-    """Map cells to their spread, without cells that have few distinct values."""
     values_by_cell: dict[Id, list[float]] = defaultdict(list)
     for run in runs:
         for sample in run.samples:

@@ -106,7 +106,6 @@ def few_distinct_readings(study: StudyFacts) -> Iterator[Finding]:
 
 
 def _may_agree(cell: CellFact, study: StudyFacts) -> bool:
-    """Return whether so few distinct runs may be chance."""
     distinct = len(set(cell.run_means))
     step = study.print_step(cell)
     width = max(cell.run_means) - min(cell.run_means)

@@ -124,7 +124,6 @@ def _candidates(tests: Sequence[InconsistentTest]) -> Iterator[tuple[int, int]]:
 def _resolving_metrics(
     first: InconsistentTest, second: InconsistentTest
 ) -> Iterator[str]:
-    """Yield metrics whose swap makes both tests consistent."""
     for metric, sample in first.samples.items():
         other_sample = second.samples.get(metric)
         if (

@@ -285,7 +285,6 @@ def _reciprocals(
 
 
 def _inverted_by_digits(study: StudyFacts) -> Iterator[tuple[CellFact, float]]:
-    """Yield cells whose digits show a reciprocal, with the expected value."""
     digits = DigitComparison(study)
     inverted: dict[Id, tuple[CellFact, float]] = {}
     for cell in digits.cells_with_most_decimals().values():
@@ -518,7 +517,6 @@ def _swaps_in_small_table(table: SiblingTable, study: StudyFacts) -> Iterator[Fi
 
 
 def _swaps_by_native(study: StudyFacts) -> Iterator[Finding]:
-    """Yield systems that have the speed of each other's native machine."""
     pairs_by_columns: dict[object, list[CellPair]] = defaultdict(list)
     counterparts = same_machine_cells(study)
     for row in _far_from_native(study, counterparts):
