@@ -90,9 +90,9 @@ Check = Callable[[StudyFacts], Iterator[Finding]]
 class Rule:
     """A plausibility rule.
 
-    ``title`` and ``family`` (a group of rules) are shown to people. If
-    ``uses_other_studies``, the rule reads cells of other studies, and no runs; such
-    rules are also checked when only other studies changed.
+    Rules are listed by ``family`` (a group of rules) and id. If ``uses_other_studies``,
+    the rule reads cells of other studies, and no runs; such rules are also checked when
+    only other studies changed.
     """
 
     id: str
@@ -138,8 +138,8 @@ def rule(
 ) -> Callable[[Check], Check]:
     """Return a decorator that registers a function as a rule.
 
-    It raises ValueError if the id is taken. ``family`` is the group of rules shown to
-    people (default: the name of the module).
+    It raises ValueError if the id is taken. ``family`` is the group in which the rule
+    is listed (default: the name of the module).
     """
 
     def register(check: Check) -> Check:

@@ -72,7 +72,7 @@ def flags_page() -> str:
         lines.append(f"| [`{rule.id}`](#{rule.id}) | {rule.title} | {rule.severity} |")
     lines.append("")
     for rule in RULES.values():
-        title = f"**{rule.title}** ({rule.severity}, {rule.family})."
+        title = f"**{rule.title}** ({rule.severity})."
         text = rule.documentation.replace("``", "`")
         lines.append(f"## {rule.id}\n\n{title}\n\n{text}\n")
     return "\n".join(lines)
