@@ -66,7 +66,9 @@ def system_pair_page(study: Study, form: ComparisonForm) -> dict[str, Any]:
             first_system.host_id
         )
     margin = study.equivalence_margin_percent / 100
-    assessments = [judgement for row in rows if (judgement := charted_assessment(row))]
+    assessments = [
+        assessment for row in rows if (assessment := charted_assessment(row))
+    ]
     # All rows have the same axis, so that their bars can be compared.
     axis = bar_axis_limit(assessments, margin)
     groups: list[dict[str, Any]] = []

@@ -118,7 +118,7 @@ def test_different_hosts_have_no_verdict(client, submit, run_document, xen, lab)
         for difference in comparability["differences"]
     ]
     (row,) = page.context["page"]["groups"][0]["rows"]
-    assert row["judgement"].verdict == "not_assessed"
+    assert row["assessment"].verdict == "not_assessed"
     assert "comparability-none" in page.text
     assert 'class="ratio"' in page.text
     assert wording.translate_text(comparability["sentence"]) in page.text
