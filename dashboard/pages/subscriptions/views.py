@@ -1,4 +1,4 @@
-"""Atom feeds of events."""
+"""Subscriptions of a user: Atom feeds, email digests and followed studies."""
 
 from typing import Final
 
@@ -158,7 +158,7 @@ def _page(request: HttpRequest, secret: str = "") -> HttpResponse:
         "followed": followed_studies(person) if settings.MAIL_SERVER else (),
         "study_query": query_params(request).get("study", "")[:151],
     }
-    return render(request, "feeds/subscriptions.html", context)
+    return render(request, "subscriptions/subscriptions.html", context)
 
 
 urlpatterns = [
