@@ -177,7 +177,7 @@ TABLES_COUNTED_BY_LAB: Final = frozenset(
 SHARED_TABLES: Final = frozenset({Case._meta.db_table})
 WHOLE_TABLE, ALL_PARTS = 0, -1
 # A study, the studies of its baselines, and the studies that its flags quote.
-_BASELINE_STUDIES_SQL = f"""
+BASELINE_STUDIES_SQL = f"""
     SELECT study_id FROM {_CELL} WHERE id = ANY({_BASELINES})
     UNION SELECT unnest({_QUOTED})
     UNION SELECT id FROM {Study._meta.db_table} WHERE id = %(study)s
@@ -200,7 +200,7 @@ _SUMS = f"""
     GROUP BY counted, part
     UNION ALL SELECT 'file', pg_relation_filenode('{CHANGE_COUNTS_TABLE}')::bigint, 0
 """
-_ROLLUP_BASELINES_SQL = f"""
+ROLLUP_BASELINES_SQL = f"""
     SELECT id, lab_id FROM {Study._meta.db_table}
     WHERE id = %(study)s OR id = ANY(ARRAY(
         SELECT study_id FROM {_CELL} WHERE id = ANY({_BASELINES})
@@ -254,7 +254,7 @@ class TableTracker:
 def baseline_studies(study_id: int) -> tuple[list[int], list[int]]:
     """Return ids of the studies that a study's pages read, and of their labs."""
     with connection.cursor() as cursor:
-        cursor.execute(_BASELINE_STUDIES_SQL, {"study": study_id})
+        cursor.execute(BASELINE_STUDIES_SQL, {"study": study_id})
         studies = [pk for (pk,) in cursor.fetchall()]
     owners = Study.objects.filter(pk__in=studies).values_list("lab_id", flat=True)
     return studies, list(owners.distinct())
@@ -352,7 +352,7 @@ def rollup_change_counts() -> RollupChangeCounts:
 def rollup_baseline_studies(study_id: int) -> RollupBaselines:
     """Return studies and labs of a study and its baselines."""
     with connection.cursor() as cursor:
-        cursor.execute(_ROLLUP_BASELINES_SQL, {"study": study_id})
+        cursor.execute(ROLLUP_BASELINES_SQL, {"study": study_id})
         return [[*row] for row in cursor.fetchall()]
 
 

@@ -11,12 +11,21 @@ from django.conf import settings
 from django.db import connection
 
 from benchmarks.models import (
+    Case,
+    Cell,
+    CoRun,
+    CustomTool,
+    Efficiency,
     Flag,
     FlagDecision,
+    Host,
+    Lab,
     Meter,
     Run,
     RunEnergy,
+    Session,
     Study,
+    System,
 )
 from benchmarks.studies import data_versions
 from benchmarks.studies.data_versions import parts_version, study_version, track_tables
@@ -72,6 +81,70 @@ def test_any_written_row_changes_the_version(measured, table, key):
         assert cursor.rowcount
 
     assert study_version(measured) != before
+
+
+@pytest.fixture
+def using_other_baselines(measured, lab, submit, run_document, xen):
+    """A study of guests only, whose baselines are native cells of `measured`."""
+    study = Study.objects.create(
+        lab=lab, slug="guests", title="Guests", visibility=Study.Visibility.PUBLIC
+    )
+    submit(run_document(14.1, study=study.slug, system=xen))
+    assert Efficiency.objects.filter(
+        cell__study=study, baseline__study=measured
+    ).exists()
+    return study
+
+
+def test_version_covers_all_rows_of_the_pages(measured, using_other_baselines):
+    for study in (measured, using_other_baselines):
+        expected = rows_of_pages(study)
+        for table, key, condition in data_versions.STUDY_PAGE_TABLES:
+            with connection.cursor() as cursor:
+                cursor.execute(
+                    f"SELECT {key} FROM {table} WHERE {condition}",
+                    {"study": study.pk, "lab": study.lab_id},
+                )
+                covered = sorted(pk for (pk,) in cursor.fetchall())
+            assert covered == sorted(expected.pop(table)), table
+        assert not expected
+
+
+def rows_of_pages(study):
+    """The keys of all rows that the pages of a study read, by table."""
+    own = Cell.objects.filter(study=study)
+    efficiencies = Efficiency.objects.filter(cell__study=study)
+    cells = own | Cell.objects.filter(pk__in=efficiencies.values("baseline"))
+    runs, flags = Run.objects.filter(study=study), Flag.objects.filter(study=study)
+    systems = System.objects.filter(pk__in=cells.values("system"))
+    systems |= System.objects.filter(pk__in=runs.values("system"))
+    energies = RunEnergy.objects.filter(run__study=study)
+    quotes = Flag.quoted_studies.through.objects.filter(flag__study=study)
+    rows = (
+        Study.objects.filter(
+            pk__in=[study.pk, *quotes.values_list("study", flat=True)]
+        ),
+        quotes,
+        Lab.objects.filter(pk=study.lab_id),
+        CustomTool.objects.filter(lab=study.lab),
+        cells,
+        efficiencies,
+        Case.objects.filter(pk__in=own.values("case")),
+        systems,
+        Host.objects.filter(pk__in=systems.values("host")),
+        Session.objects.filter(study=study),
+        CoRun.objects.filter(study=study),
+        runs,
+        energies,
+        Meter.objects.filter(pk__in=energies.values("meter")),
+        flags,
+        Flag.cells.through.objects.filter(flag__study=study),
+        FlagDecision.objects.filter(flag__study=study),
+    )
+    return {
+        found.model._meta.db_table: set(found.values_list("pk", flat=True))
+        for found in rows
+    }
 
 
 def test_version_is_stable_without_writes(measured, django_assert_num_queries):

@@ -6,8 +6,23 @@ import orjson
 import pytest
 from django.db import connection
 
-from benchmarks.models import Cell, CellSession, Efficiency, Run, RunMean
-from benchmarks.studies import cell_shapes, checking, plausibility_facts
+from benchmarks.models import (
+    Case,
+    Cell,
+    CellSession,
+    Efficiency,
+    Host,
+    Run,
+    RunMean,
+    Study,
+    System,
+)
+from benchmarks.studies import (
+    cell_shapes,
+    checking,
+    data_versions,
+    plausibility_facts,
+)
 from benchmarks.uploads import cell_summaries, efficiencies
 
 SYSTEMS, UPLOADS, CASES = 4, 6, 30
@@ -22,7 +37,9 @@ def wide(submit, run_document, study):
     other tests, which left these tables without a row in them.
     """
     with connection.cursor() as cursor:
-        for model in (Cell, CellSession, Efficiency, Run, RunMean):
+        for model in (
+            *(Case, Cell, CellSession, Efficiency, Host, Run, RunMean, Study, System),
+        ):
             table = model._meta.db_table
             clear = "SELECT pg_clear_relation_stats('public', %s)"
             cursor.execute(clear, [table])
@@ -99,3 +116,34 @@ def test_sessions_are_compared_by_cell_without_planner_statistics(wide):
     looked_at = rows_looked_at(efficiencies.OUTDATED_STATES_SQL, {"study": wide.pk})
 
     assert looked_at <= 2 * cells
+
+
+def test_version_looks_up_rows_by_cell_without_planner_statistics(
+    wide, lab, submit, run_document, xen
+):
+    guests = Study.objects.create(
+        lab=lab, slug="guests", title="Guests", visibility=Study.Visibility.PUBLIC
+    )
+    samples = [
+        {
+            "metric": "network throughput",
+            "parameters": {"n": case},
+            "value": 90.0 + case,
+            "unit": "MB/s",
+        }
+        for case in range(CASES)
+    ]
+    guest = {"guest_os": "Debian 0", **xen}
+    submit(run_document(study=guests.slug, system=guest, samples=samples))
+    # Each cell has a baseline in the other, larger study.
+    baselines = Efficiency.objects.filter(cell__study=guests, baseline__study=wide)
+    assert baselines.count() == Cell.objects.filter(study=guests).count() == CASES
+
+    for statement in (
+        data_versions.STUDY_VERSION_SQL,
+        data_versions.BASELINE_STUDIES_SQL,
+        data_versions.ROLLUP_BASELINES_SQL,
+    ):
+        looked_at = rows_looked_at(statement, {"study": guests.pk, "lab": lab.pk})
+        # Cells, baselines and runs.
+        assert looked_at <= 3 * CASES < Cell.objects.count()
