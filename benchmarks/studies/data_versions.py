@@ -57,15 +57,15 @@ def _ids(column: str, table: str, condition: str) -> str:
 
 
 _OWN = "study_id = %(study)s"
-_CELLS = _ids("id", _CELL, _OWN)
+_CELLS = "(SELECT cells FROM own)::bigint[]"
 # Baselines in other studies.
-_BASELINES = _ids(
-    "baseline_id",
-    f"{_EFFICIENCY} AS against",
-    f"""cell_id = ANY({_CELLS}) AND %(study)s <> (
-        SELECT study_id FROM {_CELL} WHERE id = against.baseline_id
-    )""",
-)
+_BASELINES = "(SELECT baselines FROM other)::bigint[]"
+_BASELINES_OF_CELLS = _ids("baseline_id", _EFFICIENCY, f"cell_id = ANY({_CELLS})")
+_OF_OTHERS = f"id = ANY({_BASELINES_OF_CELLS}) AND study_id <> %(study)s"
+WITH_CELLS_SQL = f"""
+    WITH own AS MATERIALIZED (SELECT {_ids("id", _CELL, _OWN)} AS cells),
+         other AS MATERIALIZED (SELECT {_ids("id", _CELL, _OF_OTHERS)} AS baselines)
+"""
 # Rejected runs have no cell.
 _SYSTEMS = f"""ARRAY(
     SELECT system_id FROM {_CELL} WHERE {_OWN}
@@ -104,12 +104,11 @@ STUDY_PAGE_TABLES = (
 # Combined by xor: rows are unordered.
 _ROW_HASH_SQL = "hashtidextended(ctid, hashint8extended({key}, xmin::text::bigint))"
 _ROWS_HASH_SQL = f"count(*), ':', bit_xor({_ROW_HASH_SQL})"
-STUDY_VERSION_SQL = "SELECT concat_ws('-', {})".format(
-    ", ".join(
-        f"(SELECT concat({_ROWS_HASH_SQL.format(key=key)}) FROM {table} WHERE {rows})"
-        for table, key, rows in STUDY_PAGE_TABLES
-    )
+_ROW_HASHES = ", ".join(
+    f"(SELECT concat({_ROWS_HASH_SQL.format(key=key)}) FROM {table} WHERE {rows})"
+    for table, key, rows in STUDY_PAGE_TABLES
 )
+STUDY_VERSION_SQL = f"{WITH_CELLS_SQL} SELECT concat_ws('-', {_ROW_HASHES})"
 
 
 # Identifies the run of the server: after a crash, transaction numbers may repeat, and
@@ -178,6 +177,7 @@ SHARED_TABLES: Final = frozenset({Case._meta.db_table})
 WHOLE_TABLE, ALL_PARTS = 0, -1
 # A study, the studies of its baselines, and the studies that its flags quote.
 BASELINE_STUDIES_SQL = f"""
+    {WITH_CELLS_SQL}
     SELECT study_id FROM {_CELL} WHERE id = ANY({_BASELINES})
     UNION SELECT unnest({_QUOTED})
     UNION SELECT id FROM {Study._meta.db_table} WHERE id = %(study)s
@@ -201,6 +201,7 @@ _SUMS = f"""
     UNION ALL SELECT 'file', pg_relation_filenode('{CHANGE_COUNTS_TABLE}')::bigint, 0
 """
 ROLLUP_BASELINES_SQL = f"""
+    {WITH_CELLS_SQL}
     SELECT id, lab_id FROM {Study._meta.db_table}
     WHERE id = %(study)s OR id = ANY(ARRAY(
         SELECT study_id FROM {_CELL} WHERE id = ANY({_BASELINES})

@@ -102,7 +102,8 @@ def test_version_covers_all_rows_of_the_pages(measured, using_other_baselines):
         for table, key, condition in data_versions.STUDY_PAGE_TABLES:
             with connection.cursor() as cursor:
                 cursor.execute(
-                    f"SELECT {key} FROM {table} WHERE {condition}",
+                    f"{data_versions.WITH_CELLS_SQL} SELECT {key} FROM {table}"
+                    f" WHERE {condition}",
                     {"study": study.pk, "lab": study.lab_id},
                 )
                 covered = sorted(pk for (pk,) in cursor.fetchall())

@@ -81,6 +81,8 @@ def _steps(step):
 
 
 def _looked_at(step):
+    if step["Node Type"] == "Bitmap Index Scan":
+        return 0  # also entries of dead rows; the scan of the heap counts the others
     dropped = ("Rows Removed by Filter", "Rows Removed by Join Filter")
     rows = step["Actual Rows"] + sum(step.get(name, 0) for name in dropped)
     return rows * step["Actual Loops"]
