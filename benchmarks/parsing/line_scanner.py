@@ -309,7 +309,11 @@ class Draft:
 
 
 def append_limited(items: list[T], item: T) -> None:
-    """Append the item; raise ParseError if there are too many."""
+    """Append the item; raise ParseError if there are too many.
+
+    One more than `MAX_RUNS` is allowed, because many parsers begin with an empty item
+    that does not become a run. `extract_runs` checks the number of runs exactly.
+    """
     if len(items) > MAX_RUNS:
         raise ParseError(
             "The text has more than {most:,} results. Split it.", most=MAX_RUNS

@@ -21,6 +21,7 @@ def summary(output, **options):
 
 NETPERF = saved("netperf/tcp-stream-cC")
 SYSBENCH = saved("sysbench/cpu-1thread")
+HACKBENCH = saved("hackbench/de-hackbench")
 HDPARM = saved("hdparm/tT-in-tcg-guest")
 
 
@@ -181,6 +182,23 @@ def test_too_many_readings_of_one_run_are_rejected():
 def test_too_many_runs_are_rejected():
     (run,) = run_extraction.extract_runs(SYSBENCH * 1_002)
     assert "more than 1,000 results" in str(run.problem)
+
+
+@pytest.mark.parametrize("tool", ["sysbench", "hackbench"])
+def test_a_thousand_runs_are_the_limit_with_and_without_an_empty_item(tool):
+    """The parser of hackbench begins with an item that does not become a run."""
+    output = {"sysbench": SYSBENCH, "hackbench": HACKBENCH}[tool]
+
+    assert parsed_count(output * 1_000) == 1_000
+    assert parsed_count(output * 1_001) == 0
+
+
+def parsed_count(text):
+    try:
+        runs = run_extraction.extract_runs(text)
+    except ParseError:
+        return 0
+    return sum(run.problem is None for run in runs)
 
 
 def test_a_comma_in_a_list_is_not_a_decimal_comma_of_an_unknown_tool():
