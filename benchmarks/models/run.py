@@ -53,7 +53,7 @@ class Run(models.Model):
         REJECTED = "rejected"
         QUARANTINED = "quarantined"
 
-    # The study implies the lab, and has a constraint.
+    # The constraint of the study is enough: it belongs to the lab.
     lab = models.ForeignKey(
         Lab, models.CASCADE, related_name="runs", **WITHOUT_CONSTRAINT
     )

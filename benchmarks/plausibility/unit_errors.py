@@ -64,7 +64,7 @@ TIME_AND_ENERGY_UNITS: Final = frozenset(
 )
 MIN_LOG_SHIFT: Final = math.log(2)
 """Noise does not change a cell by a factor of 2."""
-# PostgreSQL sums the means of cells, Python those of runs.
+# PostgreSQL computes the run means of a cell, Python those here: last bits differ.
 TOLERANCE: Final = 1e-9
 MIN_RUNS: Final = 3
 MIN_FACTOR_TOLERANCE: Final = 0.05

@@ -195,7 +195,7 @@ def rate_as_time(study: StudyFacts) -> Iterator[Finding]:
     for members in groups.values():
         cells = [cell for cell, _ in members]
         cell, expected = members[0]
-        # Two systems alone point at each other.
+        # With only two systems, each is the reciprocal of the other.
         counterparts = [
             candidate
             for candidate in cells_by_id.values()

@@ -50,7 +50,7 @@ from benchmarks.plausibility.unit_errors import (
 from benchmarks.sentences import Sentence, join_sentences, template
 
 MAX_LOG_SLOWDOWN: Final = math.log(40)
-"""Settings do not slow a system down more; emulated network cards do by a factor of
+"""Larger slowdowns are errors: even emulated network cards cause only a factor of
 20.
 """
 STEADY_COMPONENTS: Final = frozenset({"CPU", "memory", "power"})
@@ -337,7 +337,7 @@ def _off_all_others(table: SiblingTable) -> Iterator[tuple[CellFact, float]]:
 
 
 def _divided_cells(study: StudyFacts) -> Iterator[tuple[CellFact, float]]:
-    """Yield too small cells whose digits show a division by a factor."""
+    """Yield cells that are too small and whose digits show a division by a factor."""
     digits = DigitComparison(study)
     factors = {
         cell.id: {
