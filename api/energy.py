@@ -85,7 +85,7 @@ class EnergyTableSerializer(OutputSerializer):
 
 
 class NotAssessedSerializer(OutputSerializer):
-    """A run with a meter total for which no energy can be computed."""
+    """A run with a meter reading for which no energy can be computed."""
 
     columns = "run_id:int=reading.run.pk reason:str"
     descriptions = {
@@ -170,7 +170,7 @@ class EnergySerializer(serializers.Serializer[Any]):
     )
     not_assessed = NotAssessedSerializer(
         many=True,
-        help_text="Runs with a meter total for which no energy can be computed.",
+        help_text="Runs with a meter reading for which no energy can be computed.",
     )
     runs = MeteredRunSerializer(
         many=True,

@@ -59,7 +59,7 @@ def spool(tmp_path: Path) -> Spool:
 
 @pytest.fixture(autouse=True)
 def no_settling(monkeypatch):
-    """Skip the idle check, because this machine is not idle."""
+    """Skip the idle check, because the machine that runs the tests is not idle."""
     monkeypatch.setattr("agents.measuring.timed_run.IDLE_CHECK_S", 0)
 
 

@@ -292,7 +292,7 @@ class PlanningServer(KeepingServer):
 
 
 class Stage:
-    """The packed agent, a server, a tool and a meter in one folder."""
+    """A folder with the packed agent and a tool, a server, and a simulated meter."""
 
     def __init__(self, folder: Path, server: KeepingServer) -> None:
         self.folder, self.server, self.home = folder, server, folder / "home"

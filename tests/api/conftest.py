@@ -1,4 +1,4 @@
-"""A client that speaks the API's JSON, and what tests of several endpoints need."""
+"""A client of the API, and fixtures for the tests of several endpoints."""
 
 import gzip
 import json
@@ -16,7 +16,7 @@ ROOT = "/api/v1/"
 
 
 class Api:
-    """Calls under /api/v1/, with a token if there is one."""
+    """Sends requests below /api/v1/, with a token if there is one."""
 
     def __init__(self, token: str = "") -> None:
         self.client = Client(raise_request_exception=False)
@@ -41,7 +41,7 @@ class Api:
         content_type: str = "application/json",
         **headers: str,
     ) -> Any:
-        """Send bytes as they are and anything else as JSON."""
+        """Send bytes unchanged, and other bodies as JSON."""
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
         call = getattr(self.client, method)
         headers = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -50,21 +50,22 @@ class Api:
             raw,
             content_type=content_type,
             headers={
-                "Content-Type": content_type,  # the test client drops it without a body
+                # The test client omits it if there is no body.
+                "Content-Type": content_type,
                 **self._headers(token),
                 **headers,
             },
         )
 
     def packed(self, path: str, raw: bytes, **extra: Any) -> Any:
-        """Send gzip."""
+        """Post a body compressed with gzip."""
         return self.post(path, gzip.compress(raw), Content_Encoding="gzip", **extra)
 
     def bulk(self, documents: list[Any], token: str | None = None) -> Any:
-        """Send one document a line; bytes are lines as they are."""
+        """Post one document per line; bytes are sent unchanged."""
         lines = [
-            each if isinstance(each, bytes) else orjson.dumps(each)
-            for each in documents
+            document if isinstance(document, bytes) else orjson.dumps(document)
+            for document in documents
         ]
         return self.post(
             "runs/bulk/",
@@ -80,25 +81,25 @@ class Api:
 
 @pytest.fixture
 def anyone() -> Api:
-    """Somebody without a token."""
+    """A client without a token."""
     return Api()
 
 
 @pytest.fixture
 def api(token: str) -> Api:
-    """The lab's agent."""
+    """A client with a token of the lab that may upload."""
     return Api(token)
 
 
 @pytest.fixture
 def reader(read_token: str) -> Api:
-    """Somebody who may read what the lab keeps private."""
+    """A client that may read the lab's private data."""
     return Api(read_token)
 
 
 @pytest.fixture
 def stranger(other_token: str) -> Api:
-    """The other lab's agent."""
+    """A client with a token of the other lab that may upload."""
     return Api(other_token)
 
 
@@ -114,5 +115,5 @@ def measured(
     run_document: Callable[..., dict[str, Any]],
     xen: dict[str, Any],
 ) -> list[Any]:
-    """One native and one Xen run, processed."""
+    """Submit and process one native run and one run on Xen."""
     return submit(run_document(), run_document(13.08, system=xen))

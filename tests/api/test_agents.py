@@ -1,16 +1,16 @@
-"""/api/v1/agents/: what uploads to one's lab, and what it carries."""
+"""/agents/: the agents of a lab, their tokens and their last runs."""
 
 from benchmarks.labs.members import person_agent
 from benchmarks.labs.tokens import issue_token
 from benchmarks.models import Token
 
 
-def test_it_tells_where_an_agent_measured_and_when_it_was_seen(
+def test_agents_have_their_last_run_and_last_use(
     api, reader, submit, run_document, study
 ):
     made = {"python": "3.6.8", "sha256": "0123456789abcdef" * 4}
     submit(run_document(), run_document(facts={"agent": made}))
-    api.post("runs/", {})  # refused, but its token was used
+    api.post("runs/", {})  # rejected, but the token was used
 
     (agent,) = reader.get("agents/").json()["results"]
 
@@ -24,10 +24,10 @@ def test_it_tells_where_an_agent_measured_and_when_it_was_seen(
         "python": "3.6.8",
     }
     assert agent["last_seen_at"] is not None
-    assert token.prefix in {each["prefix"] for each in agent["tokens"]}
+    assert token.prefix in {row["prefix"] for row in agent["tokens"]}
 
 
-def test_it_never_gives_a_secret_away(reader, read_token, token):
+def test_secrets_are_never_returned(reader, read_token, token):
     page = reader.get("agents/").content.decode()
 
     for secret in (read_token, token):
@@ -39,9 +39,7 @@ def test_it_never_gives_a_secret_away(reader, read_token, token):
     )
 
 
-def test_what_an_agent_says_of_itself_may_be_anything(
-    reader, submit, run_document, study
-):
+def test_facts_about_the_agent_may_have_any_type(reader, submit, run_document, study):
     submit(run_document(facts={"agent": "a word"}))
 
     (agent,) = reader.get("agents/").json()["results"]
@@ -52,15 +50,13 @@ def test_what_an_agent_says_of_itself_may_be_anything(
     )
 
 
-def test_people_who_upload_in_the_browser_are_no_agents(reader, lab, person):
+def test_people_who_upload_in_the_browser_are_not_listed(reader, lab, person):
     person_agent(lab=lab, user=person)
 
-    assert [each["name"] for each in reader.get("agents/").json()["results"]] == [
-        "alice"
-    ]
+    assert [row["name"] for row in reader.get("agents/").json()["results"]] == ["alice"]
 
 
-def test_a_member_reads_them_in_the_browser(client, agent, person):
+def test_members_can_list_agents(client, agent, person):
     client.force_login(person)
 
     (found,) = client.get("/api/v1/agents/").json()["results"]
@@ -68,13 +64,11 @@ def test_a_member_reads_them_in_the_browser(client, agent, person):
     assert found["name"] == "alice"
 
 
-def test_its_queries_do_not_grow_with_the_agents(
-    reader, lab, django_assert_num_queries
-):
-    reader.get("agents/")  # notes that the token was used
+def test_query_count_is_independent_of_agents(reader, lab, django_assert_num_queries):
+    reader.get("agents/")  # stores that the token was used
     for number in range(5):
         issue_token(agent=lab.agents.create(name=f"a-{number}"), can_read=True)
 
-    # The agents, their tokens, their last runs; the token's statement is not Django's.
+    # One query each for agents, tokens and last runs. The token is not read by Django.
     with django_assert_num_queries(3):
         reader.get("agents/")

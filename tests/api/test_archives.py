@@ -1,4 +1,4 @@
-"""/api/v1/archives/: an archive whose folders are systems, looked at and stored."""
+"""/archives/: preview and import of an archive whose folders are systems."""
 
 import io
 import json
@@ -70,7 +70,7 @@ def post(api, study, host):
     return send
 
 
-def test_a_look_says_which_system_each_folder_is_and_stores_nothing(post):
+def test_previews_show_systems_and_store_nothing(post):
     answer = post()
 
     assert answer.status_code == 200
@@ -97,7 +97,7 @@ def test_a_look_says_which_system_each_folder_is_and_stores_nothing(post):
     assert not Run.objects.exists()
 
 
-def test_it_is_stored_and_again_changes_nothing(post):
+def test_importing_twice_stores_once(post):
     first, again = post(store=True), post(store=True)
 
     assert (first.status_code, again.status_code) == (202, 202)
@@ -116,7 +116,7 @@ def test_it_is_stored_and_again_changes_nothing(post):
     assert hypervisors == {"native", "KVM"}
 
 
-def test_what_a_folder_does_not_say_is_said_beside_it(post):
+def test_missing_properties_can_be_sent(post):
     options = {"cache": "none"}
     answer = post(systems={"kvm-8.2": {"vcpus": 4, "options": options}}, store=True)
 
@@ -125,7 +125,7 @@ def test_what_a_folder_does_not_say_is_said_beside_it(post):
     assert (kvm.vcpus, kvm.options) == (4, options)
 
 
-def test_a_registered_system_is_named_by_its_id(post, host):
+def test_folders_can_have_a_registered_system(post, host):
     post(store=True)
     kvm = System.objects.get(hypervisor="KVM")
 
@@ -137,7 +137,7 @@ def test_a_registered_system_is_named_by_its_id(post, host):
     assert kvm.runs.count() == 2
 
 
-def test_files_dates_stand_where_it_is_asked_for(post):
+def test_file_dates_are_used_on_request(post):
     post(tarred({"native/cpu.txt": CPU}), store=True, use_file_dates=True)
     post(tarred({"native/cpu.txt": CPU}), store=True)
 
@@ -146,7 +146,7 @@ def test_files_dates_stand_where_it_is_asked_for(post):
     assert "2010-11-17" not in json.dumps(undated.facts)
 
 
-def test_a_folder_of_an_unknown_system_is_refused_before_anything_is_stored(post):
+def test_unknown_systems_are_rejected_before_anything_is_stored(post):
     answer = post(zipped({**FOLDERS, "mine/cpu.txt": CPU}), store=True)
 
     assert answer.status_code == 422
@@ -166,7 +166,7 @@ def test_a_folder_of_an_unknown_system_is_refused_before_anything_is_stored(post
         ({"systems": {"native": {"host": "alpha", "colour": "red"}}}, "colour"),
     ],
 )
-def test_what_is_wrong_is_said(post, about, said):
+def test_invalid_metadata_get_a_message(post, about, said):
     answer = post(**about)
 
     assert answer.status_code in (400, 422)
@@ -176,14 +176,14 @@ def test_what_is_wrong_is_said(post, about, said):
 
 
 @pytest.mark.parametrize("archive", [b"", b"PK\x03\x04 broken", b"nothing of a tool"])
-def test_what_holds_no_result_is_refused(post, archive):
+def test_archives_without_results_are_rejected(post, archive):
     answer = post(archive)
 
     assert answer.status_code in (400, 422)
     assert answer.json()["detail"]
 
 
-def test_a_form_without_its_parts_is_refused(api):
+def test_forms_without_parts_are_rejected(api):
     body = f"--{BOUNDARY}--\r\n".encode()
     content_type = f"multipart/form-data; boundary={BOUNDARY}"
 
@@ -194,7 +194,7 @@ def test_a_form_without_its_parts_is_refused(api):
     assert api.post("archives/", {"metadata": {}}).status_code == 415
 
 
-def test_another_labs_token_names_no_system_of_ours(
+def test_systems_of_other_labs_cannot_be_used(
     post, other_token, other_lab, foreign_study
 ):
     post(store=True)
@@ -209,5 +209,5 @@ def test_another_labs_token_names_no_system_of_ours(
     assert not Study.objects.get(slug="theirs").runs.exists()
 
 
-def test_a_token_that_only_reads_stores_nothing(post, read_token):
+def test_read_tokens_cannot_import(post, read_token):
     assert post(token=read_token, store=True).status_code == 403

@@ -1,4 +1,4 @@
-"""Bad input that slips through elsewhere: 400 with a sentence, nothing stored."""
+"""Invalid input that lenient servers accept: 400 with a message, nothing is stored."""
 
 import json
 
@@ -8,7 +8,7 @@ from benchmarks.models import Run
 
 LONG = {f"k{number}": 1 for number in range(100_000)}
 
-# What a lenient server takes for something else, by the field that must be named.
+# Values that a lenient server would convert, with the field that the error must name.
 SHAPES = {
     "true for a number": ({"value": True}, "samples[0].value"),
     "text for a number": ({"value": "12"}, "samples[0].value"),
@@ -56,7 +56,7 @@ DOCUMENTS = {
     "a list for a name": ({"session": ["a"]}, "session"),
 }
 
-# What must be written by hand, since Python's json would not.
+# Invalid JSON, which Python's json module cannot write.
 RAW = {
     "NaN": ("52.97", "NaN"),
     "Infinity": ("52.97", "Infinity"),
@@ -95,7 +95,7 @@ def refused(answer, status=400):
 
 
 @pytest.mark.parametrize(("change", "path"), SHAPES.values(), ids=SHAPES.keys())
-def test_a_bad_sample_is_400_and_named(api, run_document, change, path):
+def test_invalid_samples_are_400_with_a_path(api, run_document, change, path):
     document = run_document()
     document["samples"][0] |= change
 
@@ -103,14 +103,14 @@ def test_a_bad_sample_is_400_and_named(api, run_document, change, path):
 
 
 @pytest.mark.parametrize(("change", "path"), DOCUMENTS.values(), ids=DOCUMENTS.keys())
-def test_a_bad_document_is_400_and_named(api, run_document, change, path):
+def test_invalid_documents_are_400_with_a_path(api, run_document, change, path):
     document = {**run_document(), **change}
 
     assert list(refused(api.post("runs/", document))["fields"]) == [path]
 
 
 @pytest.mark.parametrize(("good", "bad"), RAW.values(), ids=RAW.keys())
-def test_bad_json_is_400(api, run_document, good, bad):
+def test_invalid_json_is_400(api, run_document, good, bad):
     raw = json.dumps(run_document()).replace(good, bad, 1)
     assert bad in raw
 
@@ -118,7 +118,7 @@ def test_bad_json_is_400(api, run_document, good, bad):
 
 
 @pytest.mark.parametrize(("good", "bad"), RAW.values(), ids=RAW.keys())
-def test_bad_json_in_one_line_refuses_all_lines(api, run_document, good, bad):
+def test_invalid_json_in_one_line_rejects_all_lines(api, run_document, good, bad):
     raw = json.dumps(run_document()).replace(good, bad, 1).encode()
 
     body = refused(api.bulk([run_document(), raw, run_document()]))
@@ -127,7 +127,7 @@ def test_bad_json_in_one_line_refuses_all_lines(api, run_document, good, bad):
 
 
 @pytest.mark.parametrize("missing", ["key", "study", "system", "tool"])
-def test_what_is_missing_is_named(api, run_document, missing):
+def test_missing_keys_are_named(api, run_document, missing):
     document = run_document()
     del document[missing]
 
@@ -137,7 +137,7 @@ def test_what_is_missing_is_named(api, run_document, missing):
 
 
 @pytest.mark.parametrize("missing", ["metric", "value", "unit"])
-def test_what_a_sample_lacks_is_named(api, run_document, missing):
+def test_missing_keys_of_samples_are_named(api, run_document, missing):
     document = run_document()
     del document["samples"][0][missing]
 
@@ -168,7 +168,7 @@ def test_10_001_samples_are_400(api, run_document):
     assert list(refused(api.post("runs/", document))["fields"]) == ["samples"]
 
 
-def test_a_typo_is_answered_with_what_was_meant(api, run_document):
+def test_typos_get_a_suggestion(api, run_document):
     body = refused(api.post("runs/", {**run_document(), "tool_verson": "1"}))
 
     assert body["fields"]["tool_verson"] == [
@@ -177,14 +177,14 @@ def test_a_typo_is_answered_with_what_was_meant(api, run_document):
 
 
 @pytest.mark.parametrize("value", [0, -5, 1e-300])
-def test_a_rate_is_above_zero(api, run_document, value):
+def test_rates_must_be_positive(api, run_document, value):
     answer = api.post("runs/", run_document(value=value))
 
     assert (answer.status_code == 422) is (value <= 0)
 
 
 @pytest.mark.parametrize("body", [[], "text", 5, None, True, [{}]])
-def test_the_body_is_an_object(api, db, body):
+def test_bodies_must_be_objects(api, db, body):
     said = refused(api.post("runs/", body))["detail"]
 
     assert said.endswith("Send a JSON object.")
@@ -205,5 +205,5 @@ def test_the_body_is_an_object(api, db, body):
         b"[" * 100_000,
     ],
 )
-def test_every_endpoint_refuses_broken_json(api, db, path, raw):
+def test_every_endpoint_rejects_invalid_json(api, db, path, raw):
     assert refused(api.post(path, raw))["code"] == "malformed"

@@ -1,4 +1,4 @@
-"""/api/v1/runs/bulk/: all lines or none."""
+"""/runs/bulk/: all lines are stored, or none."""
 
 import orjson
 import pytest
@@ -7,7 +7,7 @@ from benchmarks.models import Run, RunOutput, System
 from tests import job_queue
 
 
-def test_it_takes_a_thousand_lines(api, run_document):
+def test_a_thousand_lines_are_stored(api, run_document):
     documents = [run_document(value=10 + number) for number in range(1000)]
 
     answer = api.bulk(documents)
@@ -15,14 +15,14 @@ def test_it_takes_a_thousand_lines(api, run_document):
     body = answer.json()
     assert answer.status_code == 202
     assert (body["accepted"], body["repeated"]) == (1000, 0)
-    assert [each["key"] for each in body["runs"]] == [each["key"] for each in documents]
-    assert [each["line"] for each in body["runs"]] == list(range(1, 1001))
-    assert {each["status"] for each in body["runs"]} == {"received"}
+    assert [row["key"] for row in body["runs"]] == [row["key"] for row in documents]
+    assert [row["line"] for row in body["runs"]] == list(range(1, 1001))
+    assert {row["status"] for row in body["runs"]} == {"received"}
     assert Run.objects.count() == job_queue.waiting("upload").count() == 1000
     assert System.objects.count() == 1
 
 
-def test_it_counts_what_was_here_already(api, run_document):
+def test_repeated_runs_are_counted(api, run_document):
     known = run_document()
     pk = api.post("runs/", known).json()["id"]
 
@@ -33,7 +33,7 @@ def test_it_counts_what_was_here_already(api, run_document):
     assert Run.objects.count() == 2
 
 
-def test_the_same_bulk_again_stores_nothing_twice(api, run_document):
+def test_repeated_bulk_uploads_store_nothing(api, run_document):
     documents = [run_document() for _ in range(5)]
     first = api.bulk(documents).json()
 
@@ -44,7 +44,7 @@ def test_the_same_bulk_again_stores_nothing_twice(api, run_document):
     assert RunOutput.objects.count() == 5
 
 
-def test_it_takes_packed_lines(api, run_document):
+def test_gzipped_lines_are_accepted(api, run_document):
     raw = b"\n".join(orjson.dumps(run_document()) for _ in range(3))
 
     answer = api.packed("runs/bulk/", raw, content_type="application/x-ndjson")
@@ -62,7 +62,7 @@ def test_it_takes_packed_lines(api, run_document):
         ({"tool": 5}, 400, "invalid"),
     ],
 )
-def test_one_bad_line_of_a_thousand_stores_nothing(
+def test_one_invalid_line_of_a_thousand_rejects_all(
     api, run_document, changes, status, code
 ):
     documents = [run_document() for _ in range(1000)]
@@ -80,7 +80,7 @@ def test_one_bad_line_of_a_thousand_stores_nothing(
     assert not System.objects.exists()
 
 
-def test_it_names_lines_as_an_editor_does(api, run_document):
+def test_lines_are_numbered_as_in_an_editor(api, run_document):
     good, bad = orjson.dumps(run_document()), orjson.dumps(run_document(tool="x"))
 
     body = api.bulk([b"", good, b"  ", bad]).json()
@@ -88,18 +88,18 @@ def test_it_names_lines_as_an_editor_does(api, run_document):
     assert list(body["fields"]) == ["line 4"]
 
 
-def test_every_bad_line_is_named(api, run_document):
+def test_all_invalid_lines_are_listed(api, run_document):
     body = api.bulk(
         [run_document(tool="x"), run_document(), run_document(study="y")]
     ).json()
 
-    assert {line: each["code"] for line, each in body["fields"].items()} == {
+    assert {line: row["code"] for line, row in body["fields"].items()} == {
         "line 1": "unknown_tool",
         "line 3": "unknown_study",
     }
 
 
-def test_a_key_reused_with_another_body_is_409(api, run_document):
+def test_known_keys_with_other_content_are_409(api, run_document):
     known = run_document()
     api.post("runs/", known)
 
@@ -110,7 +110,7 @@ def test_a_key_reused_with_another_body_is_409(api, run_document):
     assert Run.objects.count() == 1
 
 
-def test_one_key_twice_in_a_bulk_is_one_run(api, run_document):
+def test_equal_lines_are_one_run(api, run_document):
     document = run_document()
 
     body = api.bulk([document, document]).json()
@@ -119,7 +119,7 @@ def test_one_key_twice_in_a_bulk_is_one_run(api, run_document):
     assert body["runs"][0]["id"] == body["runs"][1]["id"]
 
 
-def test_one_key_twice_with_other_bodies_is_409(api, run_document):
+def test_equal_keys_with_different_content_are_409(api, run_document):
     document = run_document()
 
     answer = api.bulk([document, {**document, "note": "changed"}])
@@ -134,15 +134,15 @@ def test_more_than_ten_thousand_lines_are_413(api, db):
     assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
 
 
-def test_json_is_not_ndjson(api, run_document):
+def test_json_content_type_is_rejected(api, run_document):
     answer = api.post("runs/bulk/", run_document())
 
     assert answer.status_code == 415
 
 
-def test_it_needs_a_token(anyone, run_document):
+def test_bulk_uploads_require_a_token(anyone, run_document):
     assert anyone.bulk([run_document()]).status_code == 401
 
 
-def test_it_cannot_be_read(anyone, db):
+def test_get_is_not_allowed(anyone, db):
     assert anyone.get("runs/bulk/").status_code == 405

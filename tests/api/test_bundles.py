@@ -1,4 +1,4 @@
-"""/api/v1/bundles/: a signed file of an agent without a network."""
+"""/bundles/: import of the signed file of an agent without a network."""
 
 import gzip
 
@@ -21,7 +21,7 @@ def post(api, content, **more):
     return api.post("bundles/", content, content_type="application/gzip", **more)
 
 
-def test_it_is_stored_and_again_changes_nothing(api, packed):
+def test_importing_twice_stores_once(api, packed):
     first, again = post(api, packed), post(api, packed)
 
     assert (first.status_code, again.status_code) == (202, 202)
@@ -31,7 +31,7 @@ def test_it_is_stored_and_again_changes_nothing(api, packed):
     assert (again.json()["accepted"], again.json()["repeated"]) == (0, 1)
 
 
-def test_a_changed_one_is_refused_in_the_shape_of_all_errors(api, packed):
+def test_modified_bundles_are_rejected(api, packed):
     changed = gzip.compress(gzip.decompress(packed) + b"run {}\n")
 
     answer = post(api, changed)
@@ -43,12 +43,12 @@ def test_a_changed_one_is_refused_in_the_shape_of_all_errors(api, packed):
     assert not Run.objects.exists()
 
 
-def test_another_labs_token_imports_nothing_of_ours(api, packed, other_token):
+def test_tokens_of_other_labs_cannot_import(api, packed, other_token):
     answer = post(api, packed, token=other_token)
 
     assert answer.status_code == 422
     assert "not a token of this lab" in answer.json()["detail"]
 
 
-def test_what_is_no_gzip_has_another_media_type(api):
+def test_other_content_types_are_415(api):
     assert api.post("bundles/", {"a": 1}).status_code == 415

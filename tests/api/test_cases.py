@@ -1,11 +1,11 @@
-"""/api/v1/cases/: metrics with their parameters."""
+"""/cases/: metrics with their parameters."""
 
 import pytest
 
 from benchmarks.models import Case
 
 
-def test_it_lists_what_was_measured(anyone, measured):
+def test_measured_benchmarks_are_listed(anyone, measured):
     (case,) = anyone.get("cases/").json()["results"]
 
     assert case == {
@@ -35,11 +35,11 @@ def test_it_lists_what_was_measured(anyone, measured):
         ({"study": "study"}, 1),
     ],
 )
-def test_it_filters(anyone, measured, query, number):
+def test_benchmarks_can_be_filtered(anyone, measured, query, number):
     assert len(anyone.get("cases/", **query).json()["results"]) == number
 
 
-def test_a_case_nobody_measured_in_a_study_is_not_of_it(anyone, measured, lab, study):
+def test_studies_list_only_their_own_benchmarks(anyone, measured, lab, study):
     study.pk, study.slug = None, "empty"
     study.save()
 

@@ -1,11 +1,11 @@
-"""/api/v1/cells/: statistics over runs."""
+"""/cells/: statistics over runs."""
 
 import pytest
 
 from benchmarks.models import Case, System
 
 
-def test_it_shows_statistics_over_run_means(anyone, submit, run_document):
+def test_cells_have_statistics_over_run_means(anyone, submit, run_document):
     submit(*(run_document(value) for value in (10, 20, 30)))
 
     (cell,) = anyone.get("cells/", study="study").json()["results"]
@@ -23,7 +23,7 @@ def test_it_shows_statistics_over_run_means(anyone, submit, run_document):
     assert (cell["sample_count"], cell["component"]) == (3, "network")
 
 
-def test_it_filters_cells(anyone, measured):
+def test_cells_can_be_filtered(anyone, measured):
     def count(**query):
         return len(anyone.get("cells/", **query).json()["results"])
 
@@ -34,7 +34,7 @@ def test_it_filters_cells(anyone, measured):
     assert count(system=999) == count(scenario="inter-vm") == count(metric="time") == 0
 
 
-def test_cells_of_a_private_study_are_seen_by_its_lab_alone(
+def test_private_cells_are_visible_to_their_lab_only(
     anyone, reader, submit, run_document, private_study
 ):
     submit(run_document(study="secret-study"))
@@ -45,14 +45,12 @@ def test_cells_of_a_private_study_are_seen_by_its_lab_alone(
 
 
 @pytest.mark.parametrize("query", [{"scenario": "double"}, {"system": "native"}])
-def test_it_refuses_a_bad_filter(anyone, db, query):
+def test_invalid_filters_are_rejected(anyone, db, query):
     answer = anyone.get("cells/", **query)
 
     assert (answer.status_code, list(answer.json()["fields"])) == (400, list(query))
 
 
-def test_it_costs_a_fixed_number_of_queries(
-    anyone, measured, django_assert_num_queries
-):
+def test_query_count_is_fixed(anyone, measured, django_assert_num_queries):
     with django_assert_num_queries(1):
         anyone.get("cells/")

@@ -1,4 +1,4 @@
-"""/comments/: write, list, edit and remove what is said about things."""
+"""/comments/: comments can be written, listed, edited and removed."""
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -9,10 +9,10 @@ TEXT = "31 °C.\nSee https://example.org/log"
 
 
 def listed(api, **query):
-    return [it["text"] for it in api.get("comments/", **query).json()["results"]]
+    return [row["text"] for row in api.get("comments/", **query).json()["results"]]
 
 
-def test_a_comment_on_each_thing_is_found_by_it(api, anyone, measured):
+def test_comments_are_listed_by_subject(api, anyone, measured):
     run, cell = Run.objects.first().pk, Cell.objects.first().pk
     for about in ({"study": "study"}, {"run": run}, {"cell": cell}):
         answer = api.post("comments/", {**about, "text": f"{TEXT} {about}"})
@@ -39,12 +39,12 @@ def test_a_comment_on_each_thing_is_found_by_it(api, anyone, measured):
         ({"cell": 999_999, "text": "x"}, 404),
     ],
 )
-def test_what_says_nothing_is_refused(api, study, body, status):
+def test_invalid_comments_are_rejected(api, study, body, status):
     assert api.post("comments/", body).status_code == status
     assert not Comment.objects.exists()
 
 
-def test_another_lab_writes_about_what_it_sees_only(stranger, study, private_study):
+def test_labs_can_comment_only_on_what_they_see(stranger, study, private_study):
     seen = stranger.post("comments/", {"study": "study", "text": "x"})
     hidden = stranger.post(
         "comments/", {"study": "alpha-lab/secret-study", "text": "x"}
@@ -54,14 +54,14 @@ def test_another_lab_writes_about_what_it_sees_only(stranger, study, private_stu
     assert seen.json()["lab"] == "alpha-lab"
 
 
-def test_nobody_writes_without_a_token(anyone, reader, study):
+def test_writing_requires_an_upload_token(anyone, reader, study):
     body = {"study": "study", "text": "x"}
 
     assert anyone.post("comments/", body).status_code == 401
     assert reader.post("comments/", body).status_code == 403
 
 
-def test_the_author_edits_and_removes_and_what_it_said_is_kept(
+def test_authors_can_edit_and_remove_and_revisions_are_stored(
     api, stranger, anyone, person, study
 ):
     written = api.post("comments/", {"study": "study", "text": "a"}).json()
@@ -74,10 +74,10 @@ def test_the_author_edits_and_removes_and_what_it_said_is_kept(
     assert refused.status_code == 422
     assert refused.json()["code"] == "invalid_comment"
     assert (edited.json()["text"], removed.json()["text"]) == ("b", "")
-    assert [it["text"] for it in removed.json()["revisions"]] == ["a", "b"]
+    assert [row["text"] for row in removed.json()["revisions"]] == ["a", "b"]
     assert anyone.get(url).json()["revisions"] == []
     assert stranger.get(url).json()["revisions"] == []
-    # A maintainer does not read it, an admin who has signed in does.
+    # Maintainers cannot read earlier texts, but signed-in admins can.
     anyone.client.force_login(person)
     assert anyone.get(url).json()["revisions"] == []
     Membership.objects.update(role="admin")
@@ -88,13 +88,13 @@ def test_the_author_edits_and_removes_and_what_it_said_is_kept(
 @pytest.mark.parametrize(
     "body", [{}, {"removed": False}, {"text": "a", "removed": True}]
 )
-def test_a_change_is_one_change(api, study, body):
+def test_changes_are_a_text_or_a_removal(api, study, body):
     number = api.post("comments/", {"study": "study", "text": "a"}).json()["id"]
 
     assert api.patch(f"comments/{number}/", body).status_code == 400
 
 
-def test_a_page_of_comments_asks_as_often_for_many(
+def test_query_count_is_independent_of_comments(
     anyone, api, study, django_assert_num_queries
 ):
     get_user_model().objects.create_user("zoe")

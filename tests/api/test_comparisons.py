@@ -1,4 +1,4 @@
-"""/api/v1/comparisons/: every cell beside its baseline."""
+"""/comparisons/: cells compared with their baselines."""
 
 from collections.abc import Iterator
 from dataclasses import is_dataclass
@@ -33,21 +33,23 @@ NOT_SHOWN = {
 """Fields of a row that the API leaves out, and why."""
 
 
-def promised() -> list[str]:
-    """The fields of a row in the API's document."""
+def documented_fields() -> list[str]:
+    """Return the fields of a row according to the saved OpenAPI document."""
     document = yaml.safe_load(DOCUMENT.read_text())
     return list(document["components"]["schemas"]["Comparison"]["properties"])
 
 
-def parts_of(kind: type, before: str = "") -> Iterator[str]:
-    """Yield every field of a row, those of its parts as ``part.field``."""
+def fields_of(kind: type, before: str = "") -> Iterator[str]:
+    """Yield all fields of a dataclass; fields of nested ones are ``part.field``."""
     for name, hint in get_type_hints(kind).items():
         path = before + name
-        (part,) = [it for it in (hint, *get_args(hint)) if is_dataclass(it)] or [None]
+        (part,) = [item for item in (hint, *get_args(hint)) if is_dataclass(item)] or [
+            None
+        ]
         if part is None or path in NOT_SHOWN:
             yield path
         else:
-            yield from parts_of(part, f"{path}.")
+            yield from fields_of(part, f"{path}.")
 
 
 def rows(caller, **query):
@@ -56,7 +58,7 @@ def rows(caller, **query):
     return answer.json()["results"]
 
 
-def test_it_sets_a_guest_beside_its_machine(anyone, measured):
+def test_guests_are_compared_with_their_machine(anyone, measured):
     native, guest = rows(anyone, study="study")
 
     assert guest["relative_performance"] == pytest.approx(13.08 / 52.97)
@@ -66,14 +68,14 @@ def test_it_sets_a_guest_beside_its_machine(anyone, measured):
     assert native["relative_performance"] is None
 
 
-def test_a_row_has_the_fields_that_were_promised(anyone, measured):
+def test_rows_have_the_documented_fields(anyone, measured):
     row = rows(anyone)[0]
 
-    assert set(row) == set(promised())
+    assert set(row) == set(documented_fields())
     assert list(row) == list(ComparisonSerializer().fields)
 
 
-def test_every_field_of_a_row_is_promised_or_left_out_for_a_reason():
+def test_every_attribute_is_documented_or_excluded():
     fields = ComparisonSerializer().fields
     shown = {
         field.source
@@ -81,10 +83,10 @@ def test_every_field_of_a_row_is_promised_or_left_out_for_a_reason():
         if not isinstance(field, RatioOfKindField)
     }
 
-    # A case and a system are models: what is shown of them is promised one by one.
-    parts = set(parts_of(ComparisonRow)) - {"case", "system"}
+    # Case and system are models, whose documented fields are listed separately.
+    parts = set(fields_of(ComparisonRow)) - {"case", "system"}
 
-    assert set(fields) == set(promised())
+    assert set(fields) == set(documented_fields())
     assert (shown & parts) | NOT_SHOWN.keys() == parts
     assert not shown & NOT_SHOWN.keys()
 
@@ -104,7 +106,7 @@ def test_every_field_of_a_row_is_promised_or_left_out_for_a_reason():
         ),
     ],
 )
-def test_what_native_ran_otherwise_is_no_baseline_and_refuses_the_verdict(
+def test_native_runs_under_other_conditions_are_not_a_baseline(
     anyone, api, run_document, xen, state, native, said
 ):
     sample = {
@@ -130,9 +132,7 @@ def test_what_native_ran_otherwise_is_no_baseline_and_refuses_the_verdict(
     assert said in row["state_message"]
 
 
-def test_a_guest_of_another_host_than_the_chosen_baselines_is_red(
-    anyone, api, run_document, xen, lab
-):
+def test_other_hosts_are_not_comparable(anyone, api, run_document, xen, lab):
     beta = api.post("hosts/", {"slug": "beta", "facts": {"cores": 16}})
     assert beta.status_code == 201
     guests = [
@@ -156,9 +156,7 @@ def test_a_guest_of_another_host_than_the_chosen_baselines_is_red(
     assert (chosen["comparability"], chosen["comparability_reason"]) == ("", "")
 
 
-def test_a_guest_with_another_os_than_its_hosts_is_amber(
-    anyone, api, run_document, xen
-):
+def test_another_os_limits_comparability(anyone, api, run_document, xen):
     debian = run_document(13.08, system={**xen, "guest_os": "Debian 12"})
     assert api.bulk([run_document(), debian]).status_code == 202
     processing.process_due_uploads()
@@ -170,7 +168,7 @@ def test_a_guest_with_another_os_than_its_hosts_is_amber(
     assert guest["relative_performance"] == pytest.approx(13.08 / 52.97)
 
 
-def test_it_filters_rows(anyone, measured):
+def test_rows_can_be_filtered(anyone, measured):
     assert len(rows(anyone, hypervisor="xen")) == 1
     assert len(rows(anyone, state="paired")) == 1
     assert len(rows(anyone, guest_os="Ubuntu Server 9.04", guest_bits=32)) == 2
@@ -179,14 +177,14 @@ def test_it_filters_rows(anyone, measured):
     assert rows(anyone, component="disk") == rows(anyone, guest_bits=64) == []
 
 
-def test_it_shows_what_is_not_yet_compared(anyone, measured):
+def test_results_without_a_comparison_are_listed(anyone, measured):
     Efficiency.objects.all().delete()
 
     assert [row["state"] for row in rows(anyone, state="waiting")] == ["waiting"] * 2
     assert rows(anyone, state="paired") == []
 
 
-def test_it_compares_with_a_system_one_chooses(anyone, measured):
+def test_results_can_be_compared_with_any_system(anyone, measured):
     xen = System.objects.get(hypervisor="Xen")
 
     native, guest = rows(anyone, study="study", baseline=xen.pk)
@@ -196,15 +194,15 @@ def test_it_compares_with_a_system_one_chooses(anyone, measured):
     assert guest["state"] == "reference"
 
 
-def test_a_system_of_no_such_study_is_404(anyone, measured):
+def test_unknown_reference_systems_are_404(anyone, measured):
     answer = anyone.get("comparisons/", study="study", baseline=999)
 
     assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
 
 
 @pytest.fixture
-def elsewhere(submit, run_document, lab, measured):
-    """ESXi in a study of its own: on the same machine, or on another one."""
+def measured_elsewhere(submit, run_document, lab, measured):
+    """Return a function that measures ESXi in another study, also on another host."""
 
     def measure(host="alpha", visibility="public"):
         Study.objects.create(
@@ -223,8 +221,8 @@ def elsewhere(submit, run_document, lab, measured):
 
 
 @pytest.mark.parametrize("asked", [{"study": "study"}, {}])
-def test_a_system_of_another_study_is_one_to_compare_with(anyone, elsewhere, asked):
-    esxi = elsewhere()
+def test_reference_systems_may_be_of_another_study(anyone, measured_elsewhere, asked):
+    esxi = measured_elsewhere()
 
     found = rows(anyone, **asked, baseline=esxi.pk, hypervisors="xen")
 
@@ -234,8 +232,8 @@ def test_a_system_of_another_study_is_one_to_compare_with(anyone, elsewhere, ask
     assert guest["comparability"] in ("full", "limited")
 
 
-def test_on_another_machine_a_direct_ratio_is_refused(anyone, elsewhere):
-    esxi = elsewhere("beta")
+def test_results_of_different_machines_have_no_ratio(anyone, measured_elsewhere):
+    esxi = measured_elsewhere("beta")
 
     (guest,) = rows(anyone, study="study", baseline=esxi.pk, hypervisors="Xen")
 
@@ -248,16 +246,16 @@ def test_on_another_machine_a_direct_ratio_is_refused(anyone, elsewhere):
     assert "Different hosts" in guest["state_message"]
 
 
-def test_another_labs_private_system_is_none_to_compare_with(anyone, elsewhere):
-    esxi = elsewhere(visibility="private")
+def test_private_systems_of_other_labs_are_404(anyone, measured_elsewhere):
+    esxi = measured_elsewhere(visibility="private")
 
     answer = anyone.get("comparisons/", study="study", baseline=esxi.pk)
 
     assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
 
 
-def test_without_a_study_it_is_filtered_over_all(anyone, elsewhere):
-    elsewhere("beta")
+def test_filters_apply_to_all_studies(anyone, measured_elsewhere):
+    measured_elsewhere("beta")
     case = rows(anyone)[0]["case_id"]
 
     def hypervisors(**query):
@@ -287,13 +285,13 @@ def test_without_a_study_it_is_filtered_over_all(anyone, elsewhere):
         {"tool": "nosuchtool"},
     ],
 )
-def test_it_refuses_a_bad_filter(anyone, db, query):
+def test_invalid_filters_are_rejected(anyone, db, query):
     answer = anyone.get("comparisons/", **query)
 
     assert (answer.status_code, list(answer.json()["fields"])) == (400, list(query))
 
 
-def test_rows_of_a_private_study_are_seen_by_its_lab_alone(
+def test_private_rows_are_visible_to_their_lab_only(
     anyone, reader, other_read_token, submit, run_document, private_study
 ):
     submit(run_document(study="secret-study"))
@@ -302,7 +300,7 @@ def test_rows_of_a_private_study_are_seen_by_its_lab_alone(
     assert len(rows(reader)) == 1
 
 
-def test_pages_put_together_are_the_whole(anyone, submit, run_document, xen):
+def test_pages_contain_every_row_once(anyone, submit, run_document, xen):
     submit(*(run_document(system={**xen, "vcpus": count}) for count in range(1, 8)))
     whole = [row["id"] for row in rows(anyone)]
 
@@ -316,8 +314,6 @@ def test_pages_put_together_are_the_whole(anyone, submit, run_document, xen):
     assert len(whole) == 7
 
 
-def test_it_costs_a_fixed_number_of_queries(
-    anyone, measured, django_assert_num_queries
-):
+def test_query_count_is_fixed(anyone, measured, django_assert_num_queries):
     with django_assert_num_queries(9):
         rows(anyone)

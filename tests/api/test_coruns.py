@@ -1,4 +1,4 @@
-"""GET /coruns/: what several VMs did together."""
+"""GET /coruns/: results of several VMs that ran at the same time."""
 
 import pytest
 
@@ -6,8 +6,8 @@ from benchmarks.studies import checking
 
 
 @pytest.fixture
-def together(submit, run_document, xen):
-    """Two VMs with a printed sum that is not theirs."""
+def two_vms(submit, run_document, xen):
+    """Submit the results of two VMs and a published sum that contradicts them."""
     shared = {"system": xen, "scenario": "parallel", "vms": 2}
     submit(
         run_document(10.0, slot="1", **shared),
@@ -17,7 +17,7 @@ def together(submit, run_document, xen):
     )
 
 
-def test_it_shows_slots_figures_and_the_doubtful_sum(anyone, together):
+def test_coruns_have_slots_statistics_and_the_checked_sum(anyone, two_vms):
     body = anyone.get("coruns/", study="study").json()
 
     (corun,) = body["results"]
@@ -30,15 +30,13 @@ def test_it_shows_slots_figures_and_the_doubtful_sum(anyone, together):
     assert [point["vm_count"] for point in body["curves"][0]["points"]] == [1, 2]
 
 
-def test_of_a_slot_of_two_speeds_nothing_is_made(
-    anyone, submit, run_document, xen, study
-):
+def test_bimodal_slots_have_no_statistics(anyone, submit, run_document, xen, study):
     shared = {"system": xen, "scenario": "parallel", "vms": 2}
     for at, rate in enumerate((50, 51, 50, 100, 101, 100, 51)):
-        together = {**shared, "corun": f"together {at}"}
+        two_vms = {**shared, "corun": f"together {at}"}
         submit(
-            run_document(rate, slot="1", **together),
-            run_document(40, slot="2", **together),
+            run_document(rate, slot="1", **two_vms),
+            run_document(40, slot="2", **two_vms),
         )
     checking.check_study(study)
 
@@ -67,7 +65,7 @@ def test_of_a_slot_of_two_speeds_nothing_is_made(
         ({"scenario": "inter-vm"}, 0),
     ],
 )
-def test_it_can_be_narrowed(anyone, together, filters, count):
+def test_coruns_can_be_filtered(anyone, two_vms, filters, count):
     answer = anyone.get("coruns/", study="study", **filters)
 
     assert len(answer.json()["results"]) == count
@@ -77,10 +75,10 @@ def test_it_can_be_narrowed(anyone, together, filters, count):
     "query",
     [{}, {"study": "study", "scenario": "single"}, {"study": "study", "x": 1}],
 )
-def test_a_wrong_question_is_refused(anyone, study, query):
+def test_invalid_queries_are_rejected(anyone, study, query):
     assert anyone.get("coruns/", **query).status_code == 400
 
 
-def test_its_queries_are_fixed(anyone, together, django_assert_num_queries):
+def test_query_count_is_fixed(anyone, two_vms, django_assert_num_queries):
     with django_assert_num_queries(8):
         anyone.get("coruns/", study="study")

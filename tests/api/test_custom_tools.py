@@ -1,4 +1,4 @@
-"""/api/v1/custom-tools/: benchmarks that a lab declares itself."""
+"""/custom-tools/: benchmark tools that a lab declares."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def tool(lab, agent):
     return declare(lab)
 
 
-def test_it_declares_a_tool(api, lab):
+def test_tools_can_be_declared(api, lab):
     answer = api.post("custom-tools/", DECLARED)
 
     tool = CustomTool.objects.get()
@@ -39,7 +39,7 @@ def test_it_declares_a_tool(api, lab):
     ]
 
 
-def test_the_same_tool_again_is_200(api):
+def test_identical_tools_are_200(api):
     first = api.post("custom-tools/", DECLARED)
 
     again = api.post("custom-tools/", DECLARED)
@@ -47,7 +47,7 @@ def test_the_same_tool_again_is_200(api):
     assert (again.status_code, again.json()) == (200, first.json())
 
 
-def test_the_same_slug_with_another_declaration_is_409(api, tool):
+def test_existing_slugs_with_another_declaration_are_409(api, tool):
     answer = api.post("custom-tools/", {**DECLARED, "title": "Another"})
 
     assert (answer.status_code, answer.json()["code"]) == (409, "custom_tool_exists")
@@ -71,7 +71,7 @@ def test_the_same_slug_with_another_declaration_is_409(api, tool):
         ({"aliases": []}, 400, "aliases"),
     ],
 )
-def test_it_refuses_a_bad_value_and_stores_nothing(api, changes, status, field):
+def test_invalid_declarations_are_rejected(api, changes, status, field):
     answer = api.post("custom-tools/", {**DECLARED, **changes})
 
     assert answer.status_code == status
@@ -79,17 +79,17 @@ def test_it_refuses_a_bad_value_and_stores_nothing(api, changes, status, field):
     assert not CustomTool.objects.exists()
 
 
-def test_a_new_version_stands_before_the_old_one(api, tool):
+def test_newest_version_is_first(api, tool):
     answer = api.post(f"custom-tools/{tool.pk}/versions/", declaration(title="Watch"))
 
     body = answer.json()
     assert (answer.status_code, body["title"], body["version"]) == (201, "Watch", 2)
-    assert [each["number"] for each in body["versions"]] == [2, 1]
+    assert [item["number"] for item in body["versions"]] == [2, 1]
     again = api.post(f"custom-tools/{tool.pk}/versions/", declaration(title="Watch"))
     assert (again.status_code, again.json()) == (200, body)
 
 
-def test_what_results_mean_is_not_changed(api, tool, submit, run_document):
+def test_metrics_with_results_cannot_change(api, tool, submit, run_document):
     submit(run_document(tool="boot-time", samples=[boot_sample()]))
 
     changed = declaration(metrics=[metric(better="higher")])
@@ -99,7 +99,7 @@ def test_what_results_mean_is_not_changed(api, tool, submit, run_document):
     assert "Declare a new metric" in answer.json()["detail"]
 
 
-def test_a_retired_tool_takes_no_uploads(api, tool, run_document):
+def test_retired_tools_accept_no_uploads(api, tool, run_document):
     answer = api.patch(f"custom-tools/{tool.pk}/", {"is_retired": True})
     assert answer.json()["retired_at"]
 
@@ -110,9 +110,7 @@ def test_a_retired_tool_takes_no_uploads(api, tool, run_document):
     assert back.json()["retired_at"] is None
 
 
-def test_its_runs_say_the_tool_and_the_version_they_were_read_by(
-    api, anyone, tool, submit, run_document
-):
+def test_runs_have_the_tool_and_its_version(api, anyone, tool, submit, run_document):
     submit(run_document(tool="boot-time", samples=[boot_sample()]))
 
     [run] = anyone.get("runs/", tool="alpha-lab:boot-time").json()["results"]
@@ -122,7 +120,7 @@ def test_its_runs_say_the_tool_and_the_version_they_were_read_by(
     assert anyone.get("runs/", tool="beta-lab:boot-time").json()["results"] == []
 
 
-def test_its_comparison_names_it_by_its_title(
+def test_comparisons_have_the_title_of_the_tool(
     anyone, tool, submit, run_document, study, xen
 ):
     for value, system in ((2.0, {}), (4.0, xen)):
@@ -134,33 +132,31 @@ def test_its_comparison_names_it_by_its_title(
     assert {row["tool"] for row in rows} == {"alpha-lab:boot-time"}
 
 
-def test_another_lab_changes_nothing_of_it(stranger, tool):
-    place = f"custom-tools/{tool.pk}/"
+def test_other_labs_cannot_change_tools(stranger, tool):
+    url = f"custom-tools/{tool.pk}/"
 
     answers = [
-        stranger.patch(place, {"is_retired": True}),
-        stranger.post(f"{place}versions/", declaration(title="Theirs")),
+        stranger.patch(url, {"is_retired": True}),
+        stranger.post(f"{url}versions/", declaration(title="Theirs")),
     ]
 
     assert [answer.status_code for answer in answers] == [404, 404]
     assert CustomTool.objects.get().retired_at is None
 
 
-def test_another_lab_changes_nothing_even_of_one_it_can_see(
-    stranger, tool, submit, run_document
-):
+def test_other_labs_cannot_change_visible_tools(stranger, tool, submit, run_document):
     submit(run_document(tool="boot-time", samples=[boot_sample()]))
-    place = f"custom-tools/{tool.pk}/"
-    assert stranger.get(place).status_code == 200
+    url = f"custom-tools/{tool.pk}/"
+    assert stranger.get(url).status_code == 200
 
-    answer = stranger.patch(place, {"is_retired": True})
+    answer = stranger.patch(url, {"is_retired": True})
 
     assert answer.status_code == 404
     assert CustomTool.objects.get().retired_at is None
 
 
 @pytest.mark.parametrize("secret", ["", "read_token"])
-def test_only_a_token_that_may_upload_writes(anyone, request, tool, secret):
+def test_only_upload_tokens_can_declare(anyone, request, tool, secret):
     token = request.getfixturevalue(secret) if secret else ""
 
     answer = anyone.post("custom-tools/", {**DECLARED, "slug": "new"}, token=token)
@@ -169,14 +165,14 @@ def test_only_a_token_that_may_upload_writes(anyone, request, tool, secret):
     assert CustomTool.objects.get() == tool
 
 
-def test_the_audit_log_names_the_agent(api, lab):
+def test_audit_log_has_the_agent(api, lab):
     api.post("custom-tools/", DECLARED)
 
     entry = AuditEntry.objects.get(lab=lab)
     assert (entry.kind, entry.actor, entry.person) == ("declared_tool", "alice", None)
 
 
-def test_a_pushed_file_of_samples_becomes_runs(api, tool, run_document):
+def test_files_of_samples_become_runs(api, tool, run_document):
     document = run_document(tool="boot-time", output="metric,value\nboot time,3.2\n")
     del document["samples"]
 

@@ -1,4 +1,4 @@
-"""/api/v1/data/: whole tables as files."""
+"""/data/: tables as files."""
 
 import base64
 import csv
@@ -23,7 +23,7 @@ ROWS = {"studies": 1, "systems": 2, "cells": 2, "runs": 2, "samples": 2}
 
 
 def read(answer, form):
-    """Return the rows of a file as a program has them."""
+    """Return the rows of a file as dictionaries."""
     assert answer.status_code == 200, answer.getvalue()
     content = answer.getvalue()
     if form == "ndjson":
@@ -35,7 +35,7 @@ def read(answer, form):
 
 @pytest.fixture
 def rows(anyone):
-    """Return the rows of a table for these parameters."""
+    """Return a function that returns the rows of a table for query parameters."""
 
     def asked(table, form="ndjson", token=None, **query):
         return read(anyone.get(f"data/{table}/{form}/", token=token, **query), form)
@@ -45,7 +45,7 @@ def rows(anyone):
 
 @pytest.mark.parametrize("form", files.FILE_FORMATS)
 @pytest.mark.parametrize("table", TABLES)
-def test_every_table_comes_in_every_form(rows, measured, table, form):
+def test_every_table_has_every_format(rows, measured, table, form):
     found = rows(table, form)
 
     assert len(found) == ROWS[table]
@@ -53,7 +53,7 @@ def test_every_table_comes_in_every_form(rows, measured, table, form):
 
 
 @pytest.mark.parametrize("form", files.FILE_FORMATS)
-def test_a_sample_is_what_was_uploaded(rows, submit, run_document, form):
+def test_samples_equal_the_upload(rows, submit, run_document, form):
     at = "2026-03-14T09:26:53.500000Z"
     submit(run_document(0.1 + 0.2, started_at=at))
 
@@ -70,7 +70,7 @@ def test_a_sample_is_what_was_uploaded(rows, submit, run_document, form):
     assert sample["is_derived"] in (False, "f")
 
 
-def test_a_cell_has_its_statistics_and_what_it_is_compared_with(rows, measured):
+def test_cells_have_statistics_and_the_comparison(rows, measured):
     cells = {cell["hypervisor"]: cell for cell in rows("cells")}
 
     assert cells["Xen"]["mean"] == 13.08
@@ -79,7 +79,7 @@ def test_a_cell_has_its_statistics_and_what_it_is_compared_with(rows, measured):
     assert cells["Xen"]["baseline_state"] == "paired"
 
 
-def test_what_a_single_figure_does_not_describe_has_none(rows, measured):
+def test_bimodal_cells_have_no_mean(rows, measured):
     native = Study.objects.get().cells.get(system__hypervisor="native")
     native.shape_codes = "bimodal"
     native.save()
@@ -94,7 +94,7 @@ def test_what_a_single_figure_does_not_describe_has_none(rows, measured):
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
-def test_what_is_missing_is_not_what_is_empty(anyone, submit, run_document, form):
+def test_null_differs_from_an_empty_text(anyone, submit, run_document, form):
     submit(run_document(load=""))
     content = anyone.get(f"data/runs/{form}/").getvalue()
 
@@ -107,7 +107,7 @@ def test_what_is_missing_is_not_what_is_empty(anyone, submit, run_document, form
         assert b',"",' in content
 
 
-def test_a_note_of_several_lines_stays_one_value(rows, submit, run_document):
+def test_multiline_notes_are_one_value(rows, submit, run_document):
     note = 'said "fast"\\n\nthen\u2028"slow", \t \\'
     submit(run_document(note=note))
 
@@ -115,7 +115,7 @@ def test_a_note_of_several_lines_stays_one_value(rows, submit, run_document):
         assert [run["note"] for run in rows("runs", form)] == [note], form
 
 
-def test_no_text_is_a_formula_in_a_spreadsheet(rows, submit, run_document):
+def test_texts_are_not_spreadsheet_formulas(rows, submit, run_document):
     submit(run_document(note="=cmd()"))
 
     assert rows("runs", "csv")[0]["note"] == "'=cmd()"
@@ -123,7 +123,7 @@ def test_no_text_is_a_formula_in_a_spreadsheet(rows, submit, run_document):
 
 
 @pytest.mark.parametrize("form", files.FILE_FORMATS)
-def test_the_digest_is_of_the_bytes_and_of_the_same_bytes_again(anyone, measured, form):
+def test_digests_are_correct_and_reproducible(anyone, measured, form):
     first, again = (anyone.get(f"data/cells/{form}/") for _ in range(2))
     content = first.getvalue()
 
@@ -135,7 +135,7 @@ def test_the_digest_is_of_the_bytes_and_of_the_same_bytes_again(anyone, measured
     again.close()
 
 
-def test_filters_narrow_every_table(rows, measured):
+def test_every_table_can_be_filtered(rows, measured):
     xen, case = System.objects.get(hypervisor="Xen"), Case.objects.get()
 
     for table in ("systems", "cells", "runs", "samples"):
@@ -147,12 +147,12 @@ def test_filters_narrow_every_table(rows, measured):
             table
         )
         assert rows(table, host="beta") == rows(table, metric="time") == [], table
-    assert [it["system_id"] for it in rows("cells", hypervisor="Xen")] == [xen.pk]
+    assert [item["system_id"] for item in rows("cells", hypervisor="Xen")] == [xen.pk]
     assert len(rows("studies", hypervisor="Xen")) == 1
     assert rows("studies", hypervisor="KVM") == []
 
 
-def test_days_are_those_on_which_runs_began(rows, submit, run_document):
+def test_days_filter_by_the_start_of_runs(rows, submit, run_document):
     for day in ("2026-03-13T23:59:59Z", "2026-03-14T23:59:59Z", None):
         submit(run_document(started_at=day))
 
@@ -175,7 +175,7 @@ def test_days_are_those_on_which_runs_began(rows, submit, run_document):
         ({"study": ""}, "study"),
     ],
 )
-def test_a_parameter_that_means_nothing_is_refused(anyone, measured, query, field):
+def test_invalid_parameters_are_rejected(anyone, measured, query, field):
     answer = anyone.get("data/cells/csv/", **query)
 
     assert answer.status_code == 400
@@ -183,13 +183,13 @@ def test_a_parameter_that_means_nothing_is_refused(anyone, measured, query, fiel
 
 
 @pytest.mark.parametrize("path", ["data/tables/csv/", "data/cells/xlsx/"])
-def test_what_is_no_table_or_form_is_not_there(anyone, db, path):
+def test_unknown_tables_and_formats_are_404(anyone, db, path):
     answer = anyone.get(path)
 
     assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
 
 
-def test_the_tables_are_listed_with_their_rows_and_addresses(anyone, measured):
+def test_tables_are_listed_with_row_counts_and_urls(anyone, measured):
     listed = anyone.get("data/", hypervisor="Xen").json()
 
     found = {table["name"]: table["row_count"] for table in listed["results"]}
@@ -199,10 +199,10 @@ def test_the_tables_are_listed_with_their_rows_and_addresses(anyone, measured):
     assert listed["schema"].endswith("/api/v1/data/schema/")
 
 
-def test_the_schema_says_names_types_units_and_meanings(anyone, measured):
+def test_schema_has_names_types_units_and_descriptions(anyone, measured):
     resources = anyone.get("data/schema/").json()["resources"]
 
-    tables = {it["name"]: it["schema"] for it in resources}
+    tables = {item["name"]: item["schema"] for item in resources}
     assert list(tables) == list(TABLES)
     fields = {field["name"]: field for field in tables["samples"]["fields"]}
     assert fields["value"]["type"] == "number"
@@ -212,7 +212,7 @@ def test_the_schema_says_names_types_units_and_meanings(anyone, measured):
         names = {field["name"] for field in table["fields"]}
         assert {
             *table["primaryKey"],
-            *(it["fields"] for it in table["foreignKeys"]),
+            *(item["fields"] for item in table["foreignKeys"]),
         } <= names
         assert all(
             field["description"].endswith(".") or field["description"].endswith("..")
@@ -220,7 +220,7 @@ def test_the_schema_says_names_types_units_and_meanings(anyone, measured):
         )
 
 
-def test_pieces_are_put_together_in_order(rows, submit, run_document, monkeypatch):
+def test_chunks_are_joined_in_order(rows, submit, run_document, monkeypatch):
     monkeypatch.setattr("benchmarks.datasets.row_selection.MAX_BATCH_ROWS", 2)
     monkeypatch.setattr("benchmarks.datasets.row_selection.MAX_BATCH_KEYS", 3)
     submit(*(run_document(float(n)) for n in range(1, 8)))
@@ -233,14 +233,14 @@ def test_pieces_are_put_together_in_order(rows, submit, run_document, monkeypatc
     )
 
 
-def test_samples_of_a_run_that_was_not_read_are_left_out(rows, measured):
+def test_samples_of_rejected_runs_are_excluded(rows, measured):
     Run.objects.filter(system__hypervisor="Xen").update(status="quarantined")
 
     assert len(rows("samples")) == 1
     assert {run["status"] for run in rows("runs")} == {"parsed", "quarantined"}
 
 
-def test_files_that_are_being_made_leave_threads_for_others(anyone, measured):
+def test_concurrent_files_are_limited(anyone, measured):
     taken = [
         data._FILE_SLOTS.acquire(blocking=False)
         for _ in range(data.MAX_CONCURRENT_FILES)
@@ -256,7 +256,7 @@ def test_files_that_are_being_made_leave_threads_for_others(anyone, measured):
     anyone.get("data/cells/csv/").getvalue()
 
 
-def test_a_file_gives_its_place_back_however_it_ends(anyone, measured, monkeypatch):
+def test_slots_are_always_released(anyone, measured, monkeypatch):
     for _ in range(data.MAX_CONCURRENT_DOWNLOADS + 1):
         assert anyone.get("data/cells/csv/").getvalue()
     monkeypatch.setattr(settings, "EXPORT_TIMEOUT_S", -1)
@@ -265,7 +265,7 @@ def test_a_file_gives_its_place_back_however_it_ends(anyone, measured, monkeypat
         assert (answer.status_code, answer.json()["code"]) == (503, "query_timeout")
 
 
-def test_a_file_for_nobody_is_not_made_to_its_end(anyone, measured):
+def test_files_are_cancelled_when_clients_disconnect(anyone, measured):
     asked = {"waitress.client_disconnected": lambda: True}
 
     answer = anyone.client.get("/api/v1/data/cells/csv/", **asked)
@@ -273,7 +273,7 @@ def test_a_file_for_nobody_is_not_made_to_its_end(anyone, measured):
     assert (answer.status_code, answer.json()["code"]) == (503, "client_disconnected")
 
 
-def test_a_full_disk_is_told_before_it_is_full(anyone, measured, monkeypatch):
+def test_files_are_refused_before_the_disk_is_full(anyone, measured, monkeypatch):
     monkeypatch.setattr(files, "MIN_FREE_DISK_BYTES", 10**18)
 
     answer = anyone.get("data/cells/parquet/")
@@ -281,7 +281,7 @@ def test_a_full_disk_is_told_before_it_is_full(anyone, measured, monkeypatch):
     assert (answer.status_code, answer.json()["code"]) == (507, "disk_full")
 
 
-def test_head_makes_no_file(anyone, measured, monkeypatch):
+def test_head_creates_no_file(anyone, measured, monkeypatch):
     monkeypatch.setattr(data, "write_table", None)
 
     answer = anyone.client.head("/api/v1/data/cells/csv/")
@@ -292,21 +292,21 @@ def test_head_makes_no_file(anyone, measured, monkeypatch):
     )
 
 
-def test_a_baseline_that_one_may_not_see_is_not_told(rows, read_token, measured, lab):
+def test_invisible_baselines_are_not_returned(rows, read_token, measured, lab):
     hidden = Study.objects.create(lab=lab, slug="hidden", title="Hidden")
     Study.objects.get(slug="study").cells.filter(system__hypervisor="native").update(
         study=hidden
     )
 
     (cell,) = rows("cells")
-    own = {it["hypervisor"]: it for it in rows("cells", token=read_token)}
+    own = {item["hypervisor"]: item for item in rows("cells", token=read_token)}
 
     assert cell["baseline_cell_id"] is cell["baseline_n"] is None
     assert cell["relative_performance"] is None
     assert own["Xen"]["baseline_cell_id"] == own["native"]["id"]
 
 
-def test_what_is_private_is_in_no_file_of_others(
+def test_private_data_are_not_in_files_of_others(
     rows, read_token, submit, run_document, private_study
 ):
     submit(run_document(study=private_study.slug))
@@ -321,11 +321,11 @@ def test_what_is_private_is_in_no_file_of_others(
     }
 
 
-def test_a_day_is_read_as_one():
+def test_dates_have_one_format():
     assert data.DateParameter().run_validation("2026-03-14") == date(2026, 3, 14)
 
 
-def test_a_start_does_not_load_what_only_parquet_needs():
+def test_pyarrow_is_not_imported_at_startup():
     loaded = """if True:
         import sys
         from config.wsgi import application

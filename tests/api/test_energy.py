@@ -1,4 +1,4 @@
-"""GET /energy/: printed totals, and the energy of the work."""
+"""GET /energy/: published totals, and the energy of the work."""
 
 from datetime import timedelta
 
@@ -10,7 +10,10 @@ from tests.power_logs import chunk, clock_of, power
 
 @pytest.fixture
 def metered(submit, run_document, xen):
-    """A meter that ran twice as long as its work, on two systems; and one without."""
+    """Submit meter totals of two systems, and a reading that is not an energy.
+
+    On the native system, the meter ran twice as long as the work.
+    """
     for system in ({}, xen):
         shared = {"system": system, "corun": f"one on {system}"}
         samples = [
@@ -25,7 +28,7 @@ def metered(submit, run_document, xen):
     submit(run_document(tool="watts-up", samples=power))
 
 
-def test_it_shows_both_energies_and_their_ratios(anyone, metered):
+def test_both_energies_have_ratios(anyone, metered):
     body = anyone.get("energy/", study="study", idle_w=60).json()
 
     (table,) = body["results"]
@@ -36,15 +39,15 @@ def test_it_shows_both_energies_and_their_ratios(anyone, metered):
     assert table["reference_id"] == native["system_id"]
 
 
-def test_what_cannot_be_used_is_refused_with_the_reason(anyone, metered):
+def test_unusable_readings_have_a_reason(anyone, metered):
     (reading,) = anyone.get("energy/", study="study").json()["not_assessed"]
 
     assert "not energy" in reading["reason"]
 
 
 @pytest.fixture
-def logged(submit, run_document, agent):
-    """A run that a meter of the machine saw two thirds of, and one that it saw."""
+def logged_runs(submit, run_document, agent):
+    """Submit a power log and two runs, of which it covers two thirds and all."""
     submit(
         run_document(facts=clock_of(90, 120)), run_document(facts=clock_of(130, 140))
     )
@@ -52,7 +55,7 @@ def logged(submit, run_document, agent):
     integrate_due(timedelta(0))
 
 
-def test_it_shows_what_the_machines_meters_saw_of_each_run(anyone, logged):
+def test_runs_have_the_energy_of_power_logs(anyone, logged_runs):
     partly, whole = anyone.get("energy/", study="study").json()["runs"]
 
     assert (whole["host"], whole["meter"]) == ("alpha", "lab meter 2")
@@ -69,10 +72,10 @@ def test_it_shows_what_the_machines_meters_saw_of_each_run(anyone, logged):
     "query",
     [{}, {"study": "study", "idle_w": "-1"}, {"study": "study", "x": 1}],
 )
-def test_a_wrong_question_is_refused(anyone, study, query):
+def test_invalid_queries_are_rejected(anyone, study, query):
     assert anyone.get("energy/", **query).status_code == 400
 
 
-def test_its_queries_are_fixed(anyone, metered, django_assert_num_queries):
+def test_query_count_is_fixed(anyone, metered, django_assert_num_queries):
     with django_assert_num_queries(6):
         anyone.get("energy/", study="study")

@@ -1,4 +1,4 @@
-"""GET /events/: what happened, by study and kind."""
+"""GET /events/: events by study and kind."""
 
 from benchmarks.collaboration.events import (
     notify_version_published,
@@ -13,7 +13,7 @@ def test_events_are_listed_by_study_and_kind(anyone, reader, study, private_stud
 
     def kinds(api, **query):
         found = api.get("events/", **query).json()["results"]
-        return [(it["study"], it["kind"]) for it in found]
+        return [(row["study"], row["kind"]) for row in found]
 
     assert kinds(anyone) == [("study", "published"), ("study", "withdrawn")]
     assert len(kinds(reader)) == 3

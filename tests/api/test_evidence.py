@@ -1,4 +1,4 @@
-"""/api/v1/evidence/: what all studies together say."""
+"""/evidence/: results pooled over all studies."""
 
 from datetime import timedelta
 
@@ -12,7 +12,7 @@ WORK = "network-throughput-out"
 
 @pytest.fixture
 def checked(submit, run_document, xen):
-    """A Xen guest at 0.8 of its machine, and one of a single run elsewhere."""
+    """Submit repeated runs, native and in a Xen guest at 0.8 of native."""
     native, slow = (100.0, 100.4, 99.7, 100.1), (80.0, 80.3, 79.9, 80.1)
     submit(
         *(run_document(value) for value in native),
@@ -27,7 +27,7 @@ def results(caller, **query):
     return answer.json()["results"]
 
 
-def test_it_lists_every_question_that_somebody_measured(anyone, checked):
+def test_measured_questions_are_listed(anyone, checked):
     (item,) = results(anyone)
 
     assert (item["hypervisor"], item["work_class"]) == ("Xen", WORK)
@@ -36,7 +36,7 @@ def test_it_lists_every_question_that_somebody_measured(anyone, checked):
     assert (item["strength"], item["machines"]) == ("weak", None)
 
 
-def test_one_question_has_its_units(anyone, checked, host):
+def test_single_questions_have_machines(anyone, checked, host):
     (item,) = results(anyone, hypervisor="xen", work_class=WORK)
 
     (unit,) = item["machines"]
@@ -48,10 +48,10 @@ def test_one_question_has_its_units(anyone, checked, host):
     assert item["exclusions"] == []
 
 
-def test_one_question_has_its_subgroups(anyone, checked):
+def test_single_questions_have_subgroups(anyone, checked):
     (item,) = results(anyone, hypervisor="xen", work_class=WORK)
 
-    groups = {it["grouped_by"]: it for it in item["subgroups"]}
+    groups = {row["grouped_by"]: row for row in item["subgroups"]}
     assert set(groups) == {"benchmark", "decade", "virtualization", "path"}
     assert groups["virtualization"]["group"] == "full"
     assert groups["benchmark"]["pool"] == item["pool"]
@@ -60,23 +60,23 @@ def test_one_question_has_its_subgroups(anyone, checked):
 
 
 @pytest.mark.parametrize("query", [{}, {"hypervisor": "Xen", "work_class": WORK}])
-def test_what_is_private_is_said_to_nobody_else(anyone, checked, study, query):
+def test_private_results_are_visible_to_their_lab_only(anyone, checked, study, query):
     update_study(study=study, visibility="private")
 
-    assert not any(each["pool"]["machine_count"] for each in results(anyone, **query))
+    assert not any(row["pool"]["machine_count"] for row in results(anyone, **query))
     assert not any(
-        each["machines"] or each["exclusions"] for each in results(anyone, **query)
+        row["machines"] or row["exclusions"] for row in results(anyone, **query)
     )
 
 
 @pytest.mark.parametrize(
     "query", [{"hypervisor": "KVM"}, {"work_class": "cpu-integer"}]
 )
-def test_what_nobody_measured_is_not_listed(anyone, checked, query):
+def test_unmeasured_questions_are_not_listed(anyone, checked, query):
     assert results(anyone, **query) == []
 
 
-def test_an_unknown_class_is_refused_with_those_there_are(anyone, db):
+def test_unknown_work_classes_are_rejected_with_the_known_ones(anyone, db):
     answer = anyone.get("evidence/", work_class="cooking")
 
     assert answer.status_code == 400

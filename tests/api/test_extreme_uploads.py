@@ -1,4 +1,4 @@
-"""Uploads that are legal and mad: no check dies of them, no page answers 500."""
+"""Uploads with valid but extreme values: no check fails, and no page returns 500."""
 
 from datetime import timedelta
 
@@ -18,11 +18,11 @@ PAGES = (
     *("", "compare/", "compare/?scenario=all", "factor-effects/", "co-runs/"),
     *("energy/", "sweep/", "network/", "trend/", "runs/", "flags/", "report/"),
 )
-QUESTIONS = (
+ENDPOINTS = (
     *("cells", "comparisons", "factor-effects", "coruns", "energy", "sweeps"),
     *("network", "trend", "profile", "publishing", "flags", "runs", "sessions"),
 )
-MAD_NUMBERS = (
+EXTREME_NUMBERS = (
     (52.1, 51.9, 5300.0, 5280.0),
     (2e-308,) * 12,
     (5e-324, 1.7e308, 5e-324, 1.7e308),
@@ -32,22 +32,22 @@ MAD_NUMBERS = (
 )
 
 
-def sweep():
-    """Do what the sweeper does with an upload; say what of it failed."""
+def process_everything():
+    """Do all work that the sweeper starts for an upload; return the failed jobs."""
     processing.process_due_uploads()
     check_due_studies(timedelta(0))
     integrate_due(timedelta(0))
     return list(job_queue.failed().values_list("kind", "error"))
 
 
-def refused(api, client):
-    """Say which address answers 500, after everything was asked for."""
-    asked = {page: client.get(STUDY + page).status_code for page in PAGES}
+def server_errors(api, client):
+    """Request all pages and endpoints; return the status codes of server errors."""
+    statuses = {page: client.get(STUDY + page).status_code for page in PAGES}
     cells = Cell.objects.values_list("pk", flat=True)
-    asked |= {pk: client.get(f"{STUDY}cells/{pk}/").status_code for pk in cells[:4]}
-    for name in QUESTIONS:
-        asked[name] = api.get(f"{name}/", study="study").status_code
-    return {address: code for address, code in asked.items() if code >= 500}
+    statuses |= {pk: client.get(f"{STUDY}cells/{pk}/").status_code for pk in cells[:4]}
+    for name in ENDPOINTS:
+        statuses[name] = api.get(f"{name}/", study="study").status_code
+    return {url: status for url, status in statuses.items() if status >= 500}
 
 
 @pytest.fixture
@@ -56,17 +56,19 @@ def ask(client):
     return client
 
 
-@pytest.mark.parametrize("values", MAD_NUMBERS, ids=str)
-def test_numbers_stop_no_check_and_no_page(api, ask, run_document, xen, values):
+@pytest.mark.parametrize("values", EXTREME_NUMBERS, ids=str)
+def test_extreme_numbers_break_no_check_and_no_page(
+    api, ask, run_document, xen, values
+):
     for value in values:
         api.post("runs/", run_document(value))
         api.post("runs/", run_document(value, system=xen))
 
-    assert sweep() == []
-    assert refused(api, ask) == {}
+    assert process_everything() == []
+    assert server_errors(api, ask) == {}
 
 
-def test_evidence_that_postgresql_writes_out_in_full_is_answered(api, study):
+def test_evidence_with_huge_numbers_is_returned(api, study):
     Flag.objects.create(
         lab=study.lab,
         study=study,
@@ -101,13 +103,15 @@ CLOCKS = {
 
 
 @pytest.mark.parametrize("facts", CLOCKS.values(), ids=CLOCKS)
-def test_clocks_stop_no_energy_and_no_page(api, ask, host, run_document, facts):
+def test_extreme_clocks_break_no_energy_and_no_page(
+    api, ask, host, run_document, facts
+):
     api.post("power/", chunk(power(range(200))))
     assert Meter.objects.exists(), WALL
     api.post("runs/", run_document(facts=facts, started_at="2026-11-06T12:00:00Z"))
 
-    assert sweep() == []
-    assert refused(api, ask) == {}
+    assert process_everything() == []
+    assert server_errors(api, ask) == {}
 
 
 @pytest.mark.django_db
@@ -127,12 +131,12 @@ def test_clocks_stop_no_energy_and_no_page(api, ask, host, run_document, facts):
         max_size=8,
     )
 )
-def test_any_finite_numbers_stop_no_check_and_no_page(
+def test_random_finite_numbers_break_no_check_and_no_page(
     api, ask, run_document, xen, values
 ):
     for value in values:
         api.post("runs/", run_document(value))
         api.post("runs/", run_document(value, system=xen))
 
-    assert sweep() == []
-    assert refused(api, ask) == {}
+    assert process_everything() == []
+    assert server_errors(api, ask) == {}

@@ -1,4 +1,4 @@
-"""/api/v1/factor-effects/: which parameters moved a study's results."""
+"""/factor-effects/: which parameters changed the results of a study."""
 
 import itertools
 
@@ -18,7 +18,7 @@ RESULT = [
 
 @pytest.fixture
 def factorial(submit, run_document):
-    """One native run; tools double the throughput of eight guests, nothing else."""
+    """Submit a native run and eight guests; only guest tools double the throughput."""
     documents = [run_document(50.0)]
     for at, (tools, amd_v, vcpus) in enumerate(
         itertools.product(("absent", "installed"), ("off", "on"), (1, 2))
@@ -36,7 +36,7 @@ def found(caller, **query):
     return answer.json()
 
 
-def test_it_answers_component_by_component_and_case_by_case(anyone, factorial):
+def test_components_and_benchmarks_are_analyzed(anyone, factorial):
     answer = found(anyone)
 
     whole, case = answer["results"]
@@ -48,10 +48,10 @@ def test_it_answers_component_by_component_and_case_by_case(anyone, factorial):
         "relative_performance",
     )
     assert (whole["is_component"], case["is_component"]) == (True, False)
-    assert [each["case"] for each in case["cases"]] == ["Network throughput · write"]
+    assert [row["case"] for row in case["cases"]] == ["Network throughput · write"]
 
 
-def test_it_ranks_the_effects_as_factors(anyone, factorial):
+def test_effects_are_ranked(anyone, factorial):
     effects = found(anyone)["results"][0]["analysis"]["effects"]
 
     first, *others = effects
@@ -60,10 +60,10 @@ def test_it_ranks_the_effects_as_factors(anyone, factorial):
     assert first["ratio"] == pytest.approx(2, rel=0.02)
     assert first["strength"] == "clear"
     assert first["simultaneous_low"] < first["low"] < first["ratio"] < first["high"]
-    assert {each["strength"] for each in others} == {"none"}
+    assert {row["strength"] for row in others} == {"none"}
 
 
-def test_it_tells_how_chance_was_measured(anyone, factorial):
+def test_source_of_the_error_is_stated(anyone, factorial):
     effects = found(anyone)["results"][1]["analysis"]
 
     assert (effects["error_source"], effects["cell_count"]) == ("contrasts", 8)
@@ -74,7 +74,7 @@ def test_it_tells_how_chance_was_measured(anyone, factorial):
     assert effects["half_normal_points"][0]["terms"] == [[["guest_tools"]]]
 
 
-def test_it_shows_the_design(anyone, factorial):
+def test_design_is_returned(anyone, factorial):
     effects = found(anyone)["results"][1]["analysis"]
 
     assert effects["factors"][1] == {"names": ["hw_virt"], "levels": ["off", "on"]}
@@ -101,7 +101,7 @@ def test_repeated_runs_give_intervals_and_adjusted_p_values(
     assert effect["simultaneous_low"] == pytest.approx(effect["low"])
 
 
-def test_factors_that_never_changed_apart_are_one(anyone, submit, run_document, xen):
+def test_factors_that_change_together_are_one_factor(anyone, submit, run_document, xen):
     sizes = [{"vcpus": 1, "memory_bytes": 2**30}, {"vcpus": 2, "memory_bytes": 2**31}]
     submit(*(run_document(9.0, system={**xen, **size}) for size in sizes))
 
@@ -116,14 +116,14 @@ def test_factors_that_never_changed_apart_are_one(anyone, submit, run_document, 
     assert (effect["low"], effect["p_value"]) == (None, None)
 
 
-def test_it_filters(anyone, factorial):
+def test_analyses_can_be_filtered(anyone, factorial):
     assert len(found(anyone, component="network", scenario="single")["results"]) == 2
     assert found(anyone, component="disk")["results"] == []
     assert found(anyone, scenario="parallel")["results"] == []
     assert found(anyone, response="value")["response"] == "value"
 
 
-def test_another_labs_study_is_named_with_its_lab(anyone, factorial):
+def test_studies_of_other_labs_are_named_with_their_lab(anyone, factorial):
     assert found(anyone, study="alpha-lab/study") == found(anyone)
 
 
@@ -138,25 +138,23 @@ def test_another_labs_study_is_named_with_its_lab(anyone, factorial):
         ({"study": "a b"}, "study"),
     ],
 )
-def test_it_refuses_a_bad_query(anyone, factorial, query, wrong):
+def test_invalid_queries_are_rejected(anyone, factorial, query, wrong):
     answer = anyone.get("factor-effects/", **query)
 
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid")
     assert list(answer.json()["fields"]) == [wrong]
 
 
-def test_a_study_that_does_not_exist_is_404(anyone, db):
+def test_unknown_studies_are_404(anyone, db):
     answer = anyone.get("factor-effects/", study="nowhere")
 
     assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
 
 
-def test_nothing_is_written_here(api, factorial):
+def test_post_is_not_allowed(api, factorial):
     assert api.post("factor-effects/", {}).status_code == 405
 
 
-def test_it_costs_a_fixed_number_of_queries(
-    anyone, factorial, django_assert_num_queries
-):
+def test_query_count_is_fixed(anyone, factorial, django_assert_num_queries):
     with django_assert_num_queries(6):
         found(anyone)

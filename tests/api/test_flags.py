@@ -1,4 +1,4 @@
-"""GET /flags/: doubts with their evidence; PATCH: what somebody decides."""
+"""GET /flags/: findings with their evidence; PATCH: decisions about them."""
 
 from datetime import timedelta
 
@@ -12,7 +12,7 @@ MARK = {"code": "not_valid", "sentence": "The run was too short."}
 
 @pytest.fixture
 def flagged(submit, run_document):
-    """A study whose only run doubts itself."""
+    """Submit a run whose output contains a warning about itself."""
     (submission,) = submit(run_document())
     Run.objects.filter(pk=submission.run_id).update(warnings=[MARK])
     checking.check_due_studies(timedelta(0))
@@ -24,7 +24,7 @@ def flag_of(api, **query):
     return flag
 
 
-def test_it_shows_what_is_doubted_and_why(anyone, flagged):
+def test_flags_have_a_message_and_evidence(anyone, flagged):
     flag = flag_of(anyone)
 
     assert (flag["rule"], flag["status"], flag["decisions"]) == (
@@ -38,7 +38,7 @@ def test_it_shows_what_is_doubted_and_why(anyone, flagged):
     assert flag["documentation"]
 
 
-def test_it_can_be_narrowed(anyone, flagged):
+def test_flags_can_be_filtered(anyone, flagged):
     flag = flag_of(anyone)
     cell = anyone.get("cells/").json()["results"][0]["id"]
 
@@ -47,7 +47,7 @@ def test_it_can_be_narrowed(anyone, flagged):
     assert anyone.get("flags/", cell=cell + 1).json()["results"] == []
 
 
-def test_a_decision_is_kept_with_its_note_and_author(api, flagged):
+def test_decisions_are_stored_with_note_and_author(api, flagged):
     number = flag_of(api)["id"]
 
     answer = api.patch(
@@ -70,14 +70,14 @@ def test_a_decision_is_kept_with_its_note_and_author(api, flagged):
         ({"note": "x"}, 400),
     ],
 )
-def test_a_decision_without_reason_is_refused(api, flagged, decision, status):
+def test_decisions_without_a_note_are_rejected(api, flagged, decision, status):
     answer = api.patch(f"flags/{flag_of(api)['id']}/", decision)
 
     assert answer.status_code == status
     assert not FlagDecision.objects.exists()
 
 
-def test_another_lab_cannot_decide(stranger, anyone, flagged):
+def test_other_labs_cannot_decide(stranger, anyone, flagged):
     decision = {"status": "dismissed", "note": "Not ours."}
     address = f"flags/{flag_of(anyone)['id']}/"
 
@@ -85,13 +85,13 @@ def test_another_lab_cannot_decide(stranger, anyone, flagged):
     assert anyone.patch(address, decision).status_code == 401
 
 
-def test_a_reading_token_cannot_decide(reader, flagged):
+def test_read_tokens_cannot_decide(reader, flagged):
     address = f"flags/{flag_of(reader)['id']}/"
 
     assert reader.patch(address, {"status": "open", "note": "x"}).status_code == 403
 
 
-def test_a_study_says_whether_its_flags_are_up_to_date(anyone, submit, run_document):
+def test_studies_count_unchecked_runs(anyone, submit, run_document):
     submit(run_document())
     assert anyone.get("studies/study/").json()["counts"]["unchecked_runs"] == 1
 
@@ -99,6 +99,6 @@ def test_a_study_says_whether_its_flags_are_up_to_date(anyone, submit, run_docum
     assert anyone.get("studies/study/").json()["counts"]["unchecked_runs"] == 0
 
 
-def test_queries_are_fixed(anyone, flagged, django_assert_num_queries):
+def test_query_count_is_fixed(anyone, flagged, django_assert_num_queries):
     with django_assert_num_queries(3):
         anyone.get("flags/", study="study")

@@ -1,4 +1,4 @@
-"""/api/v1/health/: for load balancers and people."""
+"""/health/ and /ready/: the state of the server."""
 
 from datetime import timedelta
 
@@ -17,7 +17,7 @@ from benchmarks.models import Job
 GONE = redis.Redis(port=1, retry=Retry(NoBackoff(), 0))
 
 
-def test_all_is_well(anyone, api, run_document):
+def test_healthy_servers_are_ok(anyone, api, run_document):
     api.post("runs/", run_document())
 
     answer = anyone.get("health/")
@@ -30,7 +30,7 @@ def test_all_is_well(anyone, api, run_document):
     assert body["failed_jobs"] == []
 
 
-def test_without_redis_it_is_degraded_and_still_takes_uploads(anyone, db, monkeypatch):
+def test_without_redis_servers_are_degraded(anyone, db, monkeypatch):
     monkeypatch.setattr(redis_connection, "connection", lambda: GONE)
 
     answer = anyone.get("health/")
@@ -38,7 +38,7 @@ def test_without_redis_it_is_degraded_and_still_takes_uploads(anyone, db, monkey
     assert (answer.status_code, answer.json()["status"]) == (200, "degraded")
 
 
-def test_without_the_database_it_is_503(anyone, monkeypatch):
+def test_without_a_database_health_is_503(anyone, monkeypatch):
     def no_answer(*args, **kwargs):
         raise OperationalError("the database does not answer")
 
@@ -51,11 +51,11 @@ def test_without_the_database_it_is_503(anyone, monkeypatch):
     assert answer.headers["Retry-After"] == "2"
 
 
-def test_it_asks_for_no_token_and_looks_at_none(anyone, db):
+def test_tokens_are_ignored(anyone, db):
     assert anyone.get("health/", token="nonsense").status_code == 200
 
 
-def test_it_counts_what_is_stuck_and_names_nobody(anyone, study):
+def test_failed_jobs_are_counted(anyone, study):
     enqueue_checks([study.pk])
     Job.objects.update(failures=5, error="secret", quarantined_at=timezone.now())
 
@@ -72,7 +72,7 @@ def test_it_counts_what_is_stuck_and_names_nobody(anyone, study):
     assert "secret" not in answer.text
 
 
-def test_it_is_degraded_by_work_that_nobody_does(anyone, study):
+def test_late_jobs_degrade_health(anyone, study):
     long_ago = timezone.now() - timedelta(hours=1)
     enqueue_checks([study.pk], created_at=long_ago)
 
@@ -84,7 +84,7 @@ def test_it_is_degraded_by_work_that_nobody_does(anyone, study):
     assert 3600 <= check["oldest_age_s"] < 3700
 
 
-def test_work_that_just_came_is_not_late(anyone, study):
+def test_new_jobs_are_not_late(anyone, study):
     enqueue_checks([study.pk])
 
     body = anyone.get("health/").json()

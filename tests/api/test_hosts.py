@@ -1,4 +1,4 @@
-"""/api/v1/hosts/: physical machines."""
+"""/hosts/: physical machines."""
 
 import pytest
 
@@ -13,7 +13,7 @@ MACHINE = {
 }
 
 
-def test_it_registers_a_host(api, lab):
+def test_hosts_can_be_registered(api, lab):
     answer = api.post("hosts/", MACHINE)
 
     host = Host.objects.get()
@@ -29,7 +29,7 @@ def test_it_registers_a_host(api, lab):
     assert host.lab == lab
 
 
-def test_the_same_host_again_is_200(api):
+def test_identical_hosts_are_200(api):
     first = api.post("hosts/", MACHINE)
 
     again = api.post("hosts/", MACHINE)
@@ -37,7 +37,7 @@ def test_the_same_host_again_is_200(api):
     assert (again.status_code, again.json()) == (200, first.json())
 
 
-def test_the_same_slug_with_other_facts_is_409(api):
+def test_existing_slugs_with_other_facts_are_409(api):
     api.post("hosts/", MACHINE)
 
     answer = api.post("hosts/", {**MACHINE, "facts": {"cores": 4}})
@@ -58,7 +58,7 @@ def test_the_same_slug_with_other_facts_is_409(api):
         ({"title": ["x"]}, "title"),
     ],
 )
-def test_it_refuses_a_bad_value_and_stores_nothing(api, changes, field):
+def test_invalid_hosts_are_rejected(api, changes, field):
     answer = api.post("hosts/", {**MACHINE, **changes})
 
     assert answer.status_code == 400
@@ -66,25 +66,23 @@ def test_it_refuses_a_bad_value_and_stores_nothing(api, changes, field):
     assert not Host.objects.exists()
 
 
-def test_a_host_is_seen_by_its_lab_alone(anyone, reader, host):
+def test_hosts_are_visible_to_their_lab_only(anyone, reader, host):
     assert reader.get(f"hosts/{host.pk}/").json()["slug"] == "alpha"
     assert anyone.get(f"hosts/{host.pk}/").status_code == 404
     assert anyone.get("hosts/").json()["results"] == []
 
 
-def test_a_host_that_a_public_study_measured_is_seen_by_all(anyone, host, measured):
+def test_hosts_of_public_studies_are_public(anyone, host, measured):
     assert anyone.get(f"hosts/{host.pk}/").status_code == 200
-    assert [each["slug"] for each in anyone.get("hosts/").json()["results"]] == [
-        "alpha"
-    ]
+    assert [row["slug"] for row in anyone.get("hosts/").json()["results"]] == ["alpha"]
 
 
 @pytest.mark.parametrize("pk", [999, 2**63 - 1, 2**63, 10**30])
-def test_a_missing_host_is_404(anyone, db, pk):
+def test_unknown_hosts_are_404(anyone, db, pk):
     assert anyone.get(f"hosts/{pk}/").status_code == 404
 
 
-def test_its_facts_can_be_corrected_by_its_lab_alone(api, stranger, host, measured):
+def test_only_their_lab_can_change_facts(api, stranger, host, measured):
     Job.objects.all().delete()
 
     refused = stranger.patch(f"hosts/{host.pk}/", {"facts": {"cores": 1}})
@@ -92,10 +90,10 @@ def test_its_facts_can_be_corrected_by_its_lab_alone(api, stranger, host, measur
 
     assert (refused.status_code, answer.status_code) == (404, 200)
     assert answer.json()["facts"] == {"cores": 4}
-    assert Job.objects.count() == 1  # flags rest on facts of hosts
+    assert Job.objects.count() == 1  # flags depend on the facts of hosts
 
 
-def test_it_reads_the_facts_that_a_machine_prints(anyone, db):
+def test_facts_are_read_from_output(anyone, db):
     answer = anyone.post("parse/machine/", {"output": UNAME})
 
     assert answer.status_code == 200
@@ -107,7 +105,7 @@ def test_it_reads_the_facts_that_a_machine_prints(anyone, db):
     assert not Host.objects.exists()
 
 
-def test_machines_are_read_as_often_as_previews_are(anyone, settings, valkey):
+def test_machine_previews_share_the_quota_of_previews(anyone, settings, valkey):
     settings.PREVIEWS_PER_MINUTE = 1
     for key in connection().scan_iter("quota:previews:*"):
         connection().delete(key)

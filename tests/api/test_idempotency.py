@@ -1,4 +1,4 @@
-"""The same key is the same run: however often, from however many, at once."""
+"""Uploads with the same key are one run, also if they are repeated or simultaneous."""
 
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +13,7 @@ from tests import job_queue
 from tests.api.conftest import Api
 
 
-def test_the_same_key_and_body_is_200_with_the_same_id(api, run_document):
+def test_repeated_uploads_are_200_with_the_same_id(api, run_document):
     document = run_document()
     first = api.post("runs/", document)
 
@@ -25,7 +25,7 @@ def test_the_same_key_and_body_is_200_with_the_same_id(api, run_document):
     assert Run.objects.count() == 1
 
 
-def test_a_repeated_upload_tells_how_far_the_run_is(api, run_document):
+def test_repeated_uploads_return_the_status(api, run_document):
     document = run_document()
     api.post("runs/", document)
     processing.process_due_uploads()
@@ -33,14 +33,14 @@ def test_a_repeated_upload_tells_how_far_the_run_is(api, run_document):
     assert api.post("runs/", document).json()["status"] == "parsed"
 
 
-def test_the_order_of_keys_does_not_matter(api, run_document):
+def test_order_of_keys_does_not_matter(api, run_document):
     document = run_document()
     api.post("runs/", document)
 
     assert api.post("runs/", dict(reversed(document.items()))).status_code == 200
 
 
-def test_the_same_key_with_another_body_is_409(api, run_document):
+def test_known_keys_with_other_content_are_409(api, run_document):
     document = run_document()
     api.post("runs/", document)
 
@@ -51,7 +51,7 @@ def test_the_same_key_with_another_body_is_409(api, run_document):
     assert Run.objects.get().note == ""
 
 
-def test_the_same_key_of_another_agent_is_another_run(api, lab, run_document):
+def test_agents_have_separate_keys(api, lab, run_document):
     document = run_document()
     colleague = lab.agents.create(name="alan")
     _, secret = tokens.issue_token(agent=colleague, can_upload=True)
@@ -63,7 +63,7 @@ def test_the_same_key_of_another_agent_is_another_run(api, lab, run_document):
     assert Run.objects.count() == 2
 
 
-def test_a_new_token_of_the_same_agent_finds_the_same_run(api, agent, run_document):
+def test_tokens_of_one_agent_share_keys(api, agent, run_document):
     document = run_document()
     api.post("runs/", document)
     _, secret = tokens.issue_token(agent=agent, can_upload=True)
@@ -72,7 +72,7 @@ def test_a_new_token_of_the_same_agent_finds_the_same_run(api, agent, run_docume
 
 
 @pytest.mark.django_db(transaction=True)
-def test_fifty_at_once_make_one_run(token, run_document):
+def test_fifty_simultaneous_uploads_are_one_run(token, run_document):
     document = run_document(key=str(uuid.uuid4()))
 
     def send(_number):
@@ -91,7 +91,7 @@ def test_fifty_at_once_make_one_run(token, run_document):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_ten_overlapping_bulks_at_once_store_each_run_once(token, run_document):
+def test_overlapping_simultaneous_bulks_store_each_run_once(token, run_document):
     documents = [run_document(value=10 + number) for number in range(40)]
 
     def send(number):

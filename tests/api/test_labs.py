@@ -1,4 +1,4 @@
-"""/api/v1/labs/: labs that one may know of; new ones, where the installation lets."""
+"""/labs/: visible labs, and the creation of labs."""
 
 from benchmarks.labs.members import find_invitation
 from benchmarks.models import Lab
@@ -6,20 +6,20 @@ from benchmarks.models import Lab
 LAB = {"slug": "rack-lab", "name": "The rack lab", "admin_name": "Carol"}
 
 
-def test_it_lists_labs_that_have_published(anyone, study, other_lab):
+def test_labs_with_public_studies_are_listed(anyone, study, other_lab):
     (found,) = anyone.get("labs/").json()["results"]
 
     assert (found["slug"], found["study_count"]) == ("alpha-lab", 1)
 
 
-def test_an_agent_creates_none_unless_everybody_may(api):
+def test_agents_cannot_create_labs_by_default(api):
     answer = api.post("labs/", LAB)
 
     assert (answer.status_code, answer.json()["code"]) == (403, "not_allowed")
     assert not Lab.objects.filter(slug="rack-lab").exists()
 
 
-def test_it_creates_a_lab_with_an_invitation_for_its_admin(api, settings):
+def test_new_labs_have_an_invitation_for_their_admin(api, settings):
     settings.LAB_CREATION = "everybody"
 
     answer = api.post("labs/", LAB)
@@ -31,14 +31,14 @@ def test_it_creates_a_lab_with_an_invitation_for_its_admin(api, settings):
     assert (again.status_code, again.json()["code"]) == (409, "lab_exists")
 
 
-def test_a_reader_creates_none(reader, anyone, settings):
+def test_read_tokens_cannot_create_labs(reader, anyone, settings):
     settings.LAB_CREATION = "everybody"
 
     assert reader.post("labs/", LAB).status_code == 403
     assert anyone.post("labs/", LAB).status_code == 401
 
 
-def test_what_is_wrong_with_it_is_said_by_field(api, settings):
+def test_invalid_labs_get_errors_by_field(api, settings):
     settings.LAB_CREATION = "everybody"
 
     answer = api.post("labs/", {"slug": "x" * 51, "name": ""})

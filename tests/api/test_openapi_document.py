@@ -1,4 +1,4 @@
-"""The OpenAPI document, the page that shows it, and the reader's docs/api.md."""
+"""The OpenAPI document, the page that shows it, and docs/api.md."""
 
 import io
 import re
@@ -14,8 +14,8 @@ from api.urls import urlpatterns
 from tests.for_each import for_each
 
 GOLDEN = Path(__file__).with_name("openapi.yaml")
-READERS = Path(__file__).parents[2] / "docs" / "api.md"
-REBUILD = "Look at the difference; if it is meant: make golden"
+API_DOCS = Path(__file__).parents[2] / "docs" / "api.md"
+REBUILD = "Check the differences. If they are intended, run: make golden"
 
 OPERATIONS = [
     (path, method, operation)
@@ -25,14 +25,14 @@ OPERATIONS = [
 NAMES = [f"{method} {path}" for path, method, _ in OPERATIONS]
 
 
-def test_the_document_is_the_saved_one():
+def test_document_equals_the_saved_one():
     made = io.StringIO()
     call_command("spectacular", "--validate", "--fail-on-warn", stdout=made)
 
     assert made.getvalue().strip() == GOLDEN.read_text().strip(), REBUILD
 
 
-def test_it_is_served_as_json_and_yaml(anyone):
+def test_document_is_served_as_json_and_yaml(anyone):
     as_json = anyone.get("schema/")
     as_yaml = anyone.client.get(
         "/api/v1/schema/", headers={"Accept": "application/vnd.oai.openapi"}
@@ -43,23 +43,23 @@ def test_it_is_served_as_json_and_yaml(anyone):
 
 
 STORES_NOTHING = {"/api/v1/parse/", "/api/v1/parse/machine/"}
-ASK_FOR_NOTHING = {"/api/v1/webhooks/{id}/test/"}
+WITHOUT_BODY = {"/api/v1/webhooks/{id}/test/"}
 
 
 @for_each(("path", "method", "operation"), OPERATIONS)
 def test_every_operation_is_described(path, method, operation):
     assert operation["summary"]
-    assert operation["security"], "say whether a token is needed"
+    assert operation["security"], "it must state whether a token is needed"
     assert operation["responses"].keys() >= {"400", "406", "500", "503"}
     if method in {"post", "patch"} and path not in STORES_NOTHING:
         assert operation["security"] == [{"token": []}]
         assert operation["responses"].keys() >= {"401", "403", "413", "415", "422"}
-        if path not in ASK_FOR_NOTHING:
+        if path not in WITHOUT_BODY:
             (content,) = operation["requestBody"]["content"].values()
             assert content["examples"]
 
 
-def test_every_address_is_in_the_document():
+def test_every_url_is_in_the_document():
     paths = {re.sub(r"{\w+}", "*", path) for path in openapi_document()["paths"]}
     hidden = {"schema", "docs", "unknown"}
 
@@ -69,7 +69,7 @@ def test_every_address_is_in_the_document():
             assert f"/api/v1/{address}" in paths
 
 
-def test_unknown_keys_are_refused_by_the_document_too():
+def test_request_schemas_allow_no_other_keys():
     shapes = openapi_document()["components"]["schemas"]
 
     for name, shape in shapes.items():
@@ -77,7 +77,7 @@ def test_unknown_keys_are_refused_by_the_document_too():
             assert shape["additionalProperties"] is False, name
 
 
-def test_the_page_loads_its_scripts_from_us(anyone, settings):
+def test_docs_page_loads_scripts_from_this_server(anyone, settings):
     page = anyone.get("docs/")
     text = page.content.decode()
 
@@ -91,14 +91,14 @@ def test_the_page_loads_its_scripts_from_us(anyone, settings):
             assert finders.find(source.removeprefix(settings.STATIC_URL)), source
 
 
-def test_the_page_needs_no_exception_from_the_content_security_policy(anyone):
+def test_docs_page_fits_the_content_security_policy(anyone):
     policy = anyone.get("docs/").headers["Content-Security-Policy"]
 
     assert "default-src 'self'" in policy
     assert "unsafe" not in policy
 
 
-def test_the_script_of_the_page_reads_our_document(anyone):
+def test_docs_page_shows_this_document(anyone):
     script = anyone.get("docs/", script="")
 
     assert script.headers["Content-Type"].startswith("application/javascript")
@@ -109,24 +109,24 @@ def test_the_script_of_the_page_reads_our_document(anyone):
     "address",
     [str(pattern.pattern) for pattern in urlpatterns if pattern.name != "unknown"],
 )
-def test_the_readers_docs_mention_every_address(address):
+def test_api_docs_mention_every_url(address):
     shown = re.sub(r"<\w+:pk>", "<id>", address).replace("<study:slug>", "<slug>")
     shown = shown.replace("<slug:file_format>", "<file_format>")
     shown = shown.replace("<slug:table>", "<table>").replace("<str:name>", "<name>")
 
-    assert f"/api/v1/{shown}`" in READERS.read_text()
+    assert f"/api/v1/{shown}`" in API_DOCS.read_text()
 
 
 @for_each(("path", "method", "operation"), OPERATIONS)
-def test_the_readers_docs_mention_every_parameter(path, method, operation):
-    text = READERS.read_text()
+def test_api_docs_mention_every_parameter(path, method, operation):
+    text = API_DOCS.read_text()
 
     for parameter in operation.get("parameters", []):
         assert f"`{parameter['name']}`" in text or parameter["in"] == "path"
 
 
-def test_the_readers_docs_mention_every_field_that_can_be_sent():
-    text = READERS.read_text()
+def test_api_docs_mention_every_request_field():
+    text = API_DOCS.read_text()
 
     for name, shape in openapi_document()["components"]["schemas"].items():
         if name.endswith("Request"):
@@ -134,8 +134,8 @@ def test_the_readers_docs_mention_every_field_that_can_be_sent():
                 assert f"`{field}`" in text, (name, field)
 
 
-def test_the_readers_docs_mention_every_status_and_code():
-    text = READERS.read_text()
+def test_api_docs_mention_every_status_and_code():
+    text = API_DOCS.read_text()
 
     for status in ERROR_RESPONSES:
         assert f"| {status} |" in text

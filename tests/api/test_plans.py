@@ -1,4 +1,4 @@
-"""/plans/: made whole, shown as far as they are, followed by agents of their lab."""
+"""/plans/: creation and progress of plans, and the agents that follow them."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def plan(api, document):
     return answer.json()
 
 
-def test_it_is_made_and_read_again(anyone, plan):
+def test_plans_can_be_created_and_read(anyone, plan):
     shown = anyone.get(f"plans/{plan['id']}/").json()
 
     assert shown["steps"]["waiting"] == 1
@@ -41,10 +41,10 @@ def test_it_is_made_and_read_again(anyone, plan):
     assert (shown["barriers"], shown["start_spreads_us"]) == ([], [])
 
 
-def test_it_is_listed_by_study_and_status(anyone, plan):
+def test_plans_are_listed_by_study_and_status(anyone, plan):
     found = anyone.get("plans/", study="study", status="open").json()["results"]
 
-    assert [each["id"] for each in found] == [plan["id"]]
+    assert [item["id"] for item in found] == [plan["id"]]
     assert anyone.get("plans/", status="done").json()["results"] == []
 
 
@@ -60,20 +60,20 @@ def test_it_is_listed_by_study_and_status(anyone, plan):
         ({"study": "missing"}, 422, "unknown_study"),
     ],
 )
-def test_a_bad_plan_is_refused_in_words(api, document, change, status, code):
+def test_invalid_plans_get_a_message(api, document, change, status, code):
     answer = api.post("plans/", {**document, **change})
 
     assert (answer.status_code, answer.json()["code"]) == (status, code)
     assert not Plan.objects.exists()
 
 
-def test_another_lab_can_neither_change_nor_follow_it(stranger, system, plan):
+def test_other_labs_cannot_change_or_follow_plans(stranger, system, plan):
     part = PlanPart.objects.first().pk
-    place = f"plans/{plan['id']}/"
+    url = f"plans/{plan['id']}/"
     asked = [
-        stranger.patch(place, {"status": "stopped"}),
-        stranger.post(f"{place}slots/", {"name": "vm-a", "system": system.pk}),
-        stranger.post(f"{place}next/", {"slot": 1}),
+        stranger.patch(url, {"status": "stopped"}),
+        stranger.post(f"{url}slots/", {"name": "vm-a", "system": system.pk}),
+        stranger.post(f"{url}next/", {"slot": 1}),
         stranger.post(f"plan-parts/{part}/arrive/", {"attempt": 1}),
         stranger.post(f"plan-parts/{part}/finish/", {"attempt": 1, "outcome": "done"}),
     ]
@@ -83,12 +83,12 @@ def test_another_lab_can_neither_change_nor_follow_it(stranger, system, plan):
     assert Plan.objects.get().status == "open"
 
 
-def test_who_may_only_read_makes_none(reader, anyone, document):
+def test_read_tokens_cannot_create_plans(reader, anyone, document):
     assert reader.post("plans/", document).status_code == 403
     assert anyone.post("plans/", document).status_code == 401
 
 
-def test_it_is_stopped_once(api, plan):
+def test_plans_can_be_stopped_once(api, plan):
     first = api.patch(f"plans/{plan['id']}/", {"status": "stopped"})
     again = api.patch(f"plans/{plan['id']}/", {"status": "stopped"})
 
@@ -96,12 +96,12 @@ def test_it_is_stopped_once(api, plan):
     assert (again.status_code, again.json()["code"]) == (409, "plan_finished")
 
 
-def test_two_guests_go_through_a_step(api, anyone, system, plan):
-    place = f"plans/{plan['id']}/"
+def test_two_guests_run_a_step(api, anyone, system, plan):
+    url = f"plans/{plan['id']}/"
     said = [{"name": name, "system": system.pk} for name in ("vm-a", "vm-b")]
-    slots = [api.post(f"{place}slots/", each).json() for each in said]
+    slots = [api.post(f"{url}slots/", item).json() for item in said]
     parts = [
-        api.post(f"{place}next/", {"slot": each["id"]}).json()["part"] for each in slots
+        api.post(f"{url}next/", {"slot": item["id"]}).json()["part"] for item in slots
     ]
     for part in parts:
         arrived = {"attempt": 1, "clock_id": "c", "now_us": 1_000, "timeout_s": 9.5}
@@ -122,12 +122,12 @@ def test_two_guests_go_through_a_step(api, anyone, system, plan):
         3_001_000,
         "keep",
     )
-    (step,) = anyone.get(f"{place}steps/", status="done").json()["results"]
+    (step,) = anyone.get(f"{url}steps/", status="done").json()["results"]
     assert (step["start_spread_us"], step["parts"][1]["started_us"]) == (1, 11)
-    assert anyone.get(place).json()["status"] == "done"
+    assert anyone.get(url).json()["status"] == "done"
 
 
-def test_a_system_may_be_described_by_who_joins(api, host, document):
+def test_joining_guests_can_describe_their_system(api, host, document):
     described = {"host": host.slug, "hypervisor": "Xen", "guest_bits": 64}
     document["systems"] = [{"system": described, "slots": 2}]
     plan = api.post("plans/", document).json()

@@ -1,4 +1,4 @@
-"""POST and GET /power/: pieces of power logs go in, meters can be listed."""
+"""/power/: chunks of power logs can be uploaded, and meters listed."""
 
 import pytest
 
@@ -8,18 +8,18 @@ from tests.power_logs import WALL, chunk, power
 LOG = power(range(5), begin=2, end=3)
 
 
-def test_a_piece_is_kept_with_its_moments_on_the_servers_clock(api, host):
+def test_chunks_are_dated_by_the_time_servers_clock(api, host):
     answer = api.post("power/", chunk(LOG))
 
     assert answer.status_code == 202, answer.json()
     body = answer.json()
-    # The machine's own clock is an hour ahead of this.
+    # The local clock in the stamps is an hour ahead.
     assert body["first_at"] == "2026-11-06T21:20:00Z"
     assert body["last_at"] == "2026-11-06T21:20:04Z"
     assert PowerChunk.objects.get().sample_count == 5
 
 
-def test_sending_it_again_is_safe(api, host):
+def test_repeated_chunks_are_stored_once(api, host):
     document = chunk(LOG)
     api.post("power/", document)
 
@@ -30,7 +30,7 @@ def test_sending_it_again_is_safe(api, host):
     assert (other.status_code, other.json()["code"]) == (409, "key_reused")
 
 
-def test_the_lab_lists_its_meters(api, reader, host):
+def test_labs_list_their_meters(api, reader, host):
     api.post("power/", chunk(LOG))
     api.post("power/", chunk(LOG, number=2, stamps=[], log=chunk(LOG)["key"]))
 
@@ -45,13 +45,13 @@ def test_the_lab_lists_its_meters(api, reader, host):
     assert (meter["chunk_count"], meter["unsynchronized_chunk_count"]) == (2, 1)
 
 
-def test_another_labs_machine_is_unknown(stranger, host):
+def test_hosts_of_other_labs_are_unknown(stranger, host):
     answer = stranger.post("power/", chunk(LOG))
 
     assert (answer.status_code, answer.json()["code"]) == (422, "unknown_host")
 
 
-def test_a_meter_with_another_accuracy_needs_another_name(api, host):
+def test_accuracy_of_a_meter_cannot_change(api, host):
     api.post("power/", chunk(LOG))
 
     answer = api.post("power/", chunk(LOG, meter={**WALL, "gain_error": 0.1}))
@@ -79,7 +79,7 @@ def test_a_meter_with_another_accuracy_needs_another_name(api, host):
         ({"watts": 1}, "not a known field"),
     ],
 )
-def test_what_is_no_log_is_refused_in_words(api, host, changes, sentence):
+def test_invalid_chunks_get_a_message(api, host, changes, sentence):
     answer = api.post("power/", chunk(LOG) | changes)
 
     assert answer.status_code == 400
@@ -87,7 +87,7 @@ def test_what_is_no_log_is_refused_in_words(api, host, changes, sentence):
     assert not PowerChunk.objects.exists()
 
 
-def test_reading_needs_no_query_for_each_meter(
+def test_query_count_is_independent_of_meters(
     api, reader, host, django_assert_num_queries
 ):
     api.post("power/", chunk(LOG))

@@ -1,4 +1,4 @@
-"""POST /parse/: raw output is read for whoever asks, and nothing of it is kept."""
+"""POST /parse/: raw output is parsed for every client, and nothing is stored."""
 
 import pytest
 
@@ -11,7 +11,7 @@ ADDRESS = "/api/v1/parse/"
 
 @pytest.fixture
 def preview(client, db):
-    """Send raw output without a token."""
+    """Return a function that sends raw output without a token."""
 
     def send(output, **more):
         body = {"output": output, **more}
@@ -24,7 +24,7 @@ TABLE = "run,metric,value,unit\n1,boot time,3200,ms\n2,boot time,3.4,s\n"
 NAME = "alpha-lab:boot-time"
 
 
-def test_a_labs_own_tool_is_read_for_its_lab_alone(preview, api, lab):
+def test_custom_tools_are_known_to_their_lab_only(preview, api, lab):
     declare(lab)
 
     (run, other) = api.post("parse/", {"output": TABLE, "tool": NAME}).json()["runs"]
@@ -33,12 +33,12 @@ def test_a_labs_own_tool_is_read_for_its_lab_alone(preview, api, lab):
     assert (run["samples"][0]["value"], run["samples"][0]["unit"]) == (3200, "ms")
     assert other["samples"][0]["value"] == 3.4
     assert not Run.objects.exists()
-    # Nobody else knows that there is such a tool.
+    # Other clients do not learn that the tool exists.
     answer = preview(TABLE, tool=NAME)
     assert (answer.status_code, answer.json()["code"]) == (422, "unknown_tool")
 
 
-def test_a_tool_of_a_public_study_is_read_for_anybody(
+def test_custom_tools_of_public_studies_are_known_to_all(
     preview, lab, submit, run_document
 ):
     declare(lab)
@@ -49,7 +49,7 @@ def test_a_tool_of_a_public_study_is_read_for_anybody(
     assert run["status"] == "parsed"
 
 
-def test_a_sample_that_would_be_refused_is_said(api, lab):
+def test_invalid_samples_have_a_problem(api, lab):
     declare(lab)
     table = "metric,value\nboot time,0\n"
 
@@ -59,7 +59,7 @@ def test_a_sample_that_would_be_refused_is_said(api, lab):
     assert "never measures zero" in run["problem"]
 
 
-def test_it_says_what_was_read_and_keeps_nothing(preview):
+def test_previews_store_nothing(preview):
     line = " Timing buffered disk reads: 318 MB in  3.01 seconds = 105.75 MB/sec\n"
 
     answer = preview(line)
@@ -79,7 +79,7 @@ def test_it_says_what_was_read_and_keeps_nothing(preview):
     assert not Run.objects.exists()
 
 
-def test_a_log_of_several_tools_is_several_runs(preview):
+def test_output_of_several_tools_is_several_runs(preview):
     names = ("hdparm/tT-in-tcg-guest.txt", "ramspeed/intmem.txt")
     log = "".join(f"root@vm:~# run\n{(DATA / name).read_text()}" for name in names)
 
@@ -88,7 +88,7 @@ def test_a_log_of_several_tools_is_several_runs(preview):
     assert tools == ["hdparm", "ramspeed"]
 
 
-def test_terminal_colours_are_survived(preview):
+def test_terminal_colors_are_ignored(preview):
     line = " Timing buffered disk reads: 318 MB in 3.01 seconds = 105.75 MB/sec"
 
     (run,) = preview(f"\x1b[1m{line}\x1b[0m\r\n").json()["runs"]
@@ -96,7 +96,7 @@ def test_terminal_colours_are_survived(preview):
     assert run["samples"][0]["value"] == 105.75
 
 
-def test_what_cannot_be_read_is_a_rejected_run_that_names_the_line(preview):
+def test_unreadable_runs_are_rejected_with_the_line(preview):
     answer = preview("netperf: some error\nnothing else\n", tool="netperf").json()
 
     statuses = {run["status"] for run in answer.get("runs", [])}
@@ -105,7 +105,7 @@ def test_what_cannot_be_read_is_a_rejected_run_that_names_the_line(preview):
     assert "ine" in said
 
 
-def test_text_of_no_known_tool_is_422_and_says_what_to_do(preview):
+def test_unknown_output_is_422_with_instructions(preview):
     answer = preview("Segmentation fault\n")
 
     assert answer.status_code == 422
@@ -113,14 +113,14 @@ def test_text_of_no_known_tool_is_422_and_says_what_to_do(preview):
     assert "Name the tool" in answer.json()["detail"]
 
 
-def test_an_unknown_tool_names_the_closest(preview):
+def test_unknown_tools_get_a_suggestion(preview):
     answer = preview("x", tool="hdparn")
 
     assert (answer.status_code, answer.json()["code"]) == (422, "unknown_tool")
     assert "hdparm" in answer.json()["detail"]
 
 
-def test_a_decimal_comma_is_read_only_where_the_locale_is_named(preview):
+def test_decimal_commas_require_a_locale(preview):
     line = " Timing buffered disk reads: 318 MB in  3,01 seconds = 105,75 MB/sec\n"
 
     without = preview(line)
@@ -139,7 +139,7 @@ def test_a_decimal_comma_is_read_only_where_the_locale_is_named(preview):
         ({"output": "x", "tool": "fi\u0007o"}, ""),
     ],
 )
-def test_a_body_of_another_shape_is_400(client, db, body, field):
+def test_invalid_bodies_are_400(client, db, body, field):
     answer = client.post(ADDRESS, body, content_type="application/json")
 
     assert answer.status_code == 400

@@ -1,4 +1,4 @@
-"""A public study beside a private one: no address says a number of that one."""
+"""A public and a private study in one lab: no URL reveals private numbers."""
 
 import pytest
 
@@ -22,8 +22,8 @@ from tests.module_data import standing
 
 
 @pytest.fixture(scope="module", params=sibling_studies.SCENARIOS)
-def beside(request, django_db_setup, django_db_blocker):
-    """A public study beside a private one; return a token of who may not see that."""
+def sibling_token(request, django_db_setup, django_db_blocker):
+    """Store a public and a private study; return a token of another lab."""
     with standing(django_db_blocker):
         sibling_studies.store_siblings(request.param)
         other = Lab.objects.create(slug="beta-lab")
@@ -31,8 +31,8 @@ def beside(request, django_db_setup, django_db_blocker):
         yield issue_token(agent=agent, can_read=True)[1]
 
 
-def addresses_beside():
-    """Every address that may say something of the public study or its neighbour."""
+def urls_of_siblings():
+    """Yield all URLs that might contain data of the public or the private study."""
     study = Study.objects.get(slug=sibling_studies.PUBLIC)
     for table in TABLES:
         for form in ("csv", "ndjson"):
@@ -55,7 +55,7 @@ def addresses_beside():
     yield from (f"runs/{row.pk}/samples/" for row in Run.objects.all())
     for version in Version.objects.all():
         yield from (
-            f"versions/{version.pk}/{each.name}/" for each in version.files.all()
+            f"versions/{version.pk}/{item.name}/" for item in version.files.all()
         )
     for review in Review.objects.all():
         yield f"reviews/{review.pk}/"
@@ -67,11 +67,11 @@ def addresses_beside():
         yield f"trend/?study={sibling_studies.PUBLIC}&case={cell.case_id}"
 
 
-def test_a_public_study_says_no_number_of_a_private_one(db, anyone, beside):
+def test_public_study_reveals_no_private_number(db, anyone, sibling_token):
     found = {
         address: answer.getvalue().decode()
-        for address in addresses_beside()
-        if (answer := anyone.get(address, token=beside)).status_code == 200
+        for address in urls_of_siblings()
+        if (answer := anyone.get(address, token=sibling_token)).status_code == 200
     }
 
     assert len(found) > len(BY_STUDY)
@@ -82,7 +82,7 @@ def test_a_public_study_says_no_number_of_a_private_one(db, anyone, beside):
     ]
 
 
-def test_the_lab_sees_the_marked_numbers(db, anyone, beside):
+def test_labs_see_their_private_numbers(db, anyone, sibling_token):
     owner = Study.objects.get(slug=sibling_studies.PRIVATE).lab
     token = issue_token(agent=owner.agents.first(), can_read=True)[1]
 

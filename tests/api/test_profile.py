@@ -1,4 +1,4 @@
-"""/profile/: what each system of a study costs."""
+"""/profile/: the mean relative performance of each system of a study."""
 
 import pytest
 
@@ -8,7 +8,7 @@ def pair(submit, run_document, xen):
     submit(run_document(52.97), run_document(13.08, system=xen))
 
 
-def test_it_has_a_row_a_system_and_a_share_a_component(anyone, pair):
+def test_profiles_have_a_mean_per_system_and_component(anyone, pair):
     answer = anyone.get("profile/", study="study").json()
 
     assert (answer["study"], answer["is_relative"]) == ("study", False)
@@ -21,14 +21,14 @@ def test_it_has_a_row_a_system_and_a_share_a_component(anyone, pair):
     assert (share["case_count"], share["excluded_count"]) == (1, 0)
 
 
-def test_a_study_has_to_be_named(anyone, pair):
+def test_study_is_required(anyone, pair):
     answer = anyone.get("profile/")
 
     assert answer.status_code == 400
     assert "study" in answer.json()["fields"]
 
 
-def test_an_empty_study_has_an_empty_profile(anyone, study):
+def test_empty_studies_have_an_empty_profile(anyone, study):
     answer = anyone.get("profile/", study="study").json()
 
     assert (answer["components"], answer["systems"]) == ([], [])

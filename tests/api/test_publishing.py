@@ -1,10 +1,10 @@
-"""GET /publishing/: what a study may be published as."""
+"""GET /publishing/: the publication level of a study."""
 
 from benchmarks.analysis.publication_level import REQUIRED_FACTS
 from benchmarks.models import Host, System
 
 
-def test_a_study_of_single_runs_is_a_draft_and_says_why(anyone, measured):
+def test_studies_of_single_runs_are_drafts_with_reasons(anyone, measured):
     found = anyone.get("publishing/", study="study").json()
 
     assert (found["level"], found["rule_set"], found["cell_count"]) == ("draft", 2, 2)
@@ -13,7 +13,7 @@ def test_a_study_of_single_runs_is_a_draft_and_says_why(anyone, measured):
     assert "build" not in found["missing_facts"]["hypervisor"]
 
 
-def test_five_quiet_runs_that_state_everything_are_a_labs(
+def test_precise_and_complete_studies_reach_level_lab(
     anyone, submit, run_document, xen, study
 ):
     stated = {
@@ -39,10 +39,10 @@ def test_five_quiet_runs_that_state_everything_are_a_labs(
     assert System.objects.count() == 2
 
 
-def test_it_needs_a_study(anyone, db):
+def test_study_is_required(anyone, db):
     assert anyone.get("publishing/").status_code == 400
 
 
-def test_it_asks_a_fixed_number_of_times(anyone, measured, django_assert_num_queries):
+def test_query_count_is_fixed(anyone, measured, django_assert_num_queries):
     with django_assert_num_queries(6):
         anyone.get("publishing/", study="study")

@@ -1,4 +1,4 @@
-"""POST /runs/ with what a tool printed instead of numbers."""
+"""POST /runs/ with the output of a tool instead of samples."""
 
 import pytest
 
@@ -11,7 +11,7 @@ PRINTED = "\x1b[1m Timing buffered disk reads: 318 MB in 3.01 seconds = 105.75 M
 
 @pytest.fixture
 def raw(run_document):
-    """Make an upload of raw output."""
+    """Return a function that creates an upload of raw output."""
 
     def make(**changes):
         document = run_document(**{"output": PRINTED, **changes})
@@ -24,7 +24,7 @@ def raw(run_document):
     return make
 
 
-def test_it_takes_what_a_tool_printed(api, raw):
+def test_output_of_a_tool_is_parsed(api, raw):
     answer = api.post("runs/", raw())
     processing.process_due_uploads()
 
@@ -36,7 +36,7 @@ def test_it_takes_what_a_tool_printed(api, raw):
     assert (run["upload_position"], run["first_line"], run["last_line"]) == (1, 1, 1)
 
 
-def test_all_runs_of_an_upload_are_found_by_its_key(api, raw):
+def test_runs_of_an_upload_are_listed_by_its_key(api, raw):
     document = raw(output=f"$ hdparm -t a\n{PRINTED}\n$ hdparm -t a\n{PRINTED}\n")
     api.post("runs/", document)
     processing.process_due_uploads()
@@ -46,7 +46,7 @@ def test_all_runs_of_an_upload_are_found_by_its_key(api, raw):
     assert [run["upload_position"] for run in found] == [1, 2]
 
 
-def test_a_bulk_takes_it_too(api, raw, run_document):
+def test_bulk_uploads_may_contain_output(api, raw, run_document):
     answer = api.bulk([raw(), run_document()])
     processing.process_due_uploads()
 
@@ -54,7 +54,7 @@ def test_a_bulk_takes_it_too(api, raw, run_document):
     assert set(Run.objects.values_list("status", flat=True)) == {"parsed"}
 
 
-def test_a_doubt_is_shown_with_its_run(api, raw):
+def test_warnings_are_returned_with_their_run(api, raw):
     document = raw(
         output=" Timing cached reads: 1 MB in 0.01 seconds = 100.00 MB/sec\n"
     )
@@ -76,14 +76,14 @@ def test_a_doubt_is_shown_with_its_run(api, raw):
         ({"locale": 7}, "locale"),
     ],
 )
-def test_a_wrong_field_is_400(api, raw, changes, field):
+def test_invalid_fields_are_400(api, raw, changes, field):
     answer = api.post("runs/", raw(**changes))
 
     assert (answer.status_code, list(answer.json()["fields"])) == (400, [field])
     assert not Run.objects.exists()
 
 
-def test_either_numbers_or_a_text(api, run_document, raw):
+def test_uploads_have_either_samples_or_output(api, run_document, raw):
     both = run_document(output=PRINTED)
     neither = {key: value for key, value in raw().items() if key != "output"}
     nameless = {key: value for key, value in run_document().items() if key != "tool"}
@@ -106,7 +106,7 @@ def test_either_numbers_or_a_text(api, run_document, raw):
     ("changes", "code"),
     [({"tool": "hdparn"}, "unknown_tool"), ({"locale": "xx"}, "unreadable_output")],
 )
-def test_a_wrong_name_is_422(api, raw, changes, code):
+def test_unknown_names_are_422(api, raw, changes, code):
     answer = api.post("runs/", raw(**changes))
 
     assert (answer.status_code, answer.json()["code"]) == (422, code)

@@ -1,4 +1,4 @@
-"""/reviews/: publish one, withdraw it."""
+"""/reviews/: publication and withdrawal."""
 
 from datetime import timedelta
 
@@ -15,7 +15,7 @@ WITHDRAWAL = {"withdrawal_reason": "A cable was loose."}
 
 @pytest.fixture
 def published(api, submit, run_document, xen):
-    """Publish what Xen costs, by runs of today, and return its address."""
+    """Publish a review of current runs on Xen; return its URL."""
     submit(
         *(run_document(value) for value in (100.0, 100.4, 99.7)),
         *(run_document(value, system=xen) for value in (80.0, 80.3, 79.9)),
@@ -26,7 +26,7 @@ def published(api, submit, run_document, xen):
     return f"reviews/{answer.json()['id']}/"
 
 
-def test_its_lab_withdraws_it_with_a_reason(api, anyone, published):
+def test_labs_can_withdraw_reviews_with_a_reason(api, anyone, published):
     answer = api.patch(published, WITHDRAWAL)
 
     assert answer.status_code == 200
@@ -36,7 +36,7 @@ def test_its_lab_withdraws_it_with_a_reason(api, anyone, published):
     assert Review.objects.get().withdrawn_by == "alice"
 
 
-def test_its_numbers_stay(api, anyone, published):
+def test_withdrawn_reviews_have_the_same_numbers(api, anyone, published):
     before = anyone.get(published).json()["questions"]
 
     api.patch(published, WITHDRAWAL)
@@ -44,7 +44,7 @@ def test_its_numbers_stay(api, anyone, published):
     assert anyone.get(published).json()["questions"] == before
 
 
-def test_what_was_withdrawn_may_be_published_again(api, published):
+def test_withdrawn_reviews_can_be_published_again(api, published):
     api.patch(published, WITHDRAWAL)
 
     assert api.post("reviews/", REVIEW).status_code == 201
@@ -59,19 +59,19 @@ def test_what_was_withdrawn_may_be_published_again(api, published):
         ({**WITHDRAWAL, "title": "Another"}, 400),
     ],
 )
-def test_without_a_reason_or_with_more_it_stays(api, published, given, status):
+def test_invalid_withdrawals_are_rejected(api, published, given, status):
     assert api.patch(published, given).status_code == status
     assert Review.objects.get().withdrawn_at is None
 
 
-def test_the_first_reason_stays(api, published):
+def test_reasons_cannot_be_changed(api, published):
     api.patch(published, WITHDRAWAL)
 
     assert api.patch(published, {"withdrawal_reason": "Again."}).status_code == 422
     assert Review.objects.get().withdrawal_reason == "A cable was loose."
 
 
-def test_nobody_else_withdraws_it(stranger, reader, anyone, published):
+def test_other_clients_cannot_withdraw_reviews(stranger, reader, anyone, published):
     assert stranger.patch(published, WITHDRAWAL).status_code == 404
     assert reader.patch(published, WITHDRAWAL).status_code == 403
     assert anyone.patch(published, WITHDRAWAL).status_code == 401

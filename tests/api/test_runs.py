@@ -1,4 +1,4 @@
-"""/api/v1/runs/: uploads, and reading them again."""
+"""/runs/: upload and retrieval of runs."""
 
 import gzip
 
@@ -13,7 +13,7 @@ from tests import job_queue
 KEY = "6f1f6a5e-3b1c-4f0e-9a51-0c2d3e4f5a6b"
 
 
-def test_it_takes_a_run(api, run_document):
+def test_runs_are_stored(api, run_document):
     answer = api.post("runs/", run_document(key=KEY))
 
     run = Run.objects.get()
@@ -28,7 +28,7 @@ def test_it_takes_a_run(api, run_document):
     assert job_queue.waiting("upload").get().subject_id == run.pk
 
 
-def test_it_takes_everything_that_can_be_said(api, run_document, reader):
+def test_all_fields_are_accepted(api, run_document, reader):
     said = {
         "tool_version": "2006.07.27",
         "scenario": "parallel",
@@ -55,7 +55,7 @@ def test_it_takes_everything_that_can_be_said(api, run_document, reader):
     }
 
 
-def test_it_keeps_the_upload_as_it_came(api, run_document):
+def test_uploads_are_stored_unchanged(api, run_document):
     document = run_document(note="Überlast 测试")
 
     api.post("runs/", document)
@@ -63,13 +63,13 @@ def test_it_keeps_the_upload_as_it_came(api, run_document):
     assert orjson.loads(RunOutput.objects.get().text) == document
 
 
-def test_it_takes_a_packed_run(api, run_document):
+def test_gzipped_runs_are_accepted(api, run_document):
     answer = api.packed("runs/", orjson.dumps(run_document()))
 
     assert answer.status_code == 202
 
 
-def test_it_takes_a_system_by_its_id(api, run_document, measured):
+def test_systems_can_be_named_by_id(api, run_document, measured):
     run = Run.objects.first()
 
     answer = api.post("runs/", {**run_document(), "system": run.system_id})
@@ -78,7 +78,7 @@ def test_it_takes_a_system_by_its_id(api, run_document, measured):
     assert Run.objects.latest("pk").system == run.system
 
 
-def test_it_shows_a_run_with_its_samples(anyone, api, run_document):
+def test_runs_have_their_samples(anyone, api, run_document):
     pk = api.post("runs/", run_document(value=423_760)).json()["id"]
     processing.process_due_uploads()
 
@@ -90,7 +90,7 @@ def test_it_shows_a_run_with_its_samples(anyone, api, run_document):
     assert read["samples_url"] == f"http://testserver/api/v1/runs/{pk}/samples/"
 
 
-def test_it_converts_samples_to_the_unit_of_their_metric(anyone, api, run_document):
+def test_samples_are_converted_to_the_unit_of_their_metric(anyone, api, run_document):
     document = run_document()
     document["samples"][0] |= {"value": 5_000_000, "unit": "B/s"}
     pk = api.post("runs/", document).json()["id"]
@@ -101,7 +101,7 @@ def test_it_converts_samples_to_the_unit_of_their_metric(anyone, api, run_docume
     assert (sample["value"], sample["unit"]) == (5, "MB/s")
 
 
-def test_it_leaves_out_more_than_a_hundred_samples(anyone, api, run_document):
+def test_more_than_a_hundred_samples_are_not_inlined(anyone, api, run_document):
     document = run_document()
     document["samples"] = [
         {**document["samples"][0], "repetition": number} for number in range(1, 102)
@@ -113,21 +113,21 @@ def test_it_leaves_out_more_than_a_hundred_samples(anyone, api, run_document):
     page = anyone.get(f"runs/{pk}/samples/", page_size=100).json()
 
     assert (read["sample_count"], read["samples"]) == (101, None)
-    assert [each["repetition"] for each in page["results"]] == list(range(1, 101))
+    assert [row["repetition"] for row in page["results"]] == list(range(1, 101))
     assert page["next"].endswith(f"/{pk}/samples/?cursor=after-100&page_size=100")
 
 
-def test_what_nobody_uploaded_is_told_apart(anyone, submit, run_document):
+def test_derived_samples_are_marked(anyone, submit, run_document):
     document = run_document(100.0)
     share = {**document["samples"][0], "metric": "CPU utilization (network)"}
     document["samples"].append({**share, "value": 20.0, "unit": "%"})
     (submission,) = submit(document)
-    place = f"runs/{submission.run_id}/"
+    url = f"runs/{submission.run_id}/"
 
-    inline = anyone.get(place).json()["samples"]
-    paged = anyone.get(f"{place}samples/").json()["results"]
+    inline = anyone.get(url).json()["samples"]
+    paged = anyone.get(f"{url}samples/").json()["results"]
 
-    found = [(each["metric"], each["is_derived"]) for each in inline]
+    found = [(row["metric"], row["is_derived"]) for row in inline]
     assert found == [
         ("network throughput", False),
         ("CPU utilization (network)", False),
@@ -136,11 +136,11 @@ def test_what_nobody_uploaded_is_told_apart(anyone, submit, run_document):
     assert paged == inline
 
 
-def test_it_filters_runs(anyone, measured):
+def test_runs_can_be_filtered(anyone, measured):
     def keys(**query):
-        return [each["key"] for each in anyone.get("runs/", **query).json()["results"]]
+        return [row["key"] for row in anyone.get("runs/", **query).json()["results"]]
 
-    native, guest = (str(each.key) for each in measured)
+    native, guest = (str(row.key) for row in measured)
     system = Run.objects.get(key=guest).system_id
     assert keys() == [native, guest]
     assert keys(study="study", tool="Iometer", status="parsed") == [native, guest]
@@ -148,7 +148,7 @@ def test_it_filters_runs(anyone, measured):
     assert keys(status="received") == []
 
 
-def test_a_run_of_a_private_study_is_404_like_a_missing_one(
+def test_private_runs_are_404_like_missing_ones(
     anyone, api, reader, run_document, private_study, other_read_token
 ):
     pk = api.post("runs/", run_document(study="secret-study")).json()["id"]
@@ -170,9 +170,7 @@ def test_a_run_of_a_private_study_is_404_like_a_missing_one(
         ({"system": {"host": "beta"}}, "unknown_host", "POST /api/v1/hosts/"),
     ],
 )
-def test_it_answers_422_to_names_it_does_not_know(
-    api, run_document, foreign_study, changes, code, says
-):
+def test_unknown_names_are_422(api, run_document, foreign_study, changes, code, says):
     answer = api.post("runs/", run_document(**changes))
 
     assert (answer.status_code, answer.json()["code"]) == (422, code)
@@ -181,7 +179,7 @@ def test_it_answers_422_to_names_it_does_not_know(
 
 
 @pytest.mark.parametrize("owner", ["other", "nobody"])
-def test_another_labs_system_is_422_like_a_missing_one(
+def test_systems_of_other_labs_are_422_like_missing_ones(
     stranger, run_document, measured, foreign_study, owner
 ):
     system = Run.objects.first().system_id if owner == "other" else 999_999
@@ -202,7 +200,7 @@ def test_another_labs_system_is_422_like_a_missing_one(
         ({"parameters": {"Block Size": "4k", "block_size": "8k"}}, "invalid_parameter"),
     ],
 )
-def test_it_answers_422_to_a_sample_that_means_nothing(api, run_document, sample, code):
+def test_unprocessable_samples_are_422(api, run_document, sample, code):
     document = run_document()
     document["samples"].append({**document["samples"][0], **sample})
 
@@ -213,7 +211,7 @@ def test_it_answers_422_to_a_sample_that_means_nothing(api, run_document, sample
     assert not Run.objects.exists()
 
 
-def test_it_pages_through_runs_both_ways(anyone, api, run_document):
+def test_pages_have_links_in_both_directions(anyone, api, run_document):
     api.bulk([run_document() for _ in range(7)])
     ids = list(Run.objects.values_list("pk", flat=True).order_by("pk"))
 
@@ -222,19 +220,15 @@ def test_it_pages_through_runs_both_ways(anyone, api, run_document):
     third = anyone.client.get(second["next"]).json()
     back = anyone.client.get(third["previous"]).json()
 
-    pages = [
-        [each["id"] for each in page["results"]] for page in (first, second, third)
-    ]
+    pages = [[row["id"] for row in page["results"]] for page in (first, second, third)]
     assert pages == [ids[:3], ids[3:6], ids[6:]]
     assert (first["previous"], third["next"]) == (None, None)
-    assert [each["id"] for each in back["results"]] == ids[3:6]
+    assert [row["id"] for row in back["results"]] == ids[3:6]
     assert anyone.client.get(back["previous"]).json()["results"] == first["results"]
     assert anyone.client.get(back["previous"]).json()["previous"] is None
 
 
-def test_a_list_costs_a_fixed_number_of_queries(
-    anyone, api, run_document, django_assert_num_queries
-):
+def test_query_count_is_fixed(anyone, api, run_document, django_assert_num_queries):
     api.bulk([run_document() for _ in range(20)])
     processing.process_due_uploads()
 
@@ -242,25 +236,25 @@ def test_a_list_costs_a_fixed_number_of_queries(
         assert len(anyone.get("runs/").json()["results"]) == 20
 
 
-def test_a_packed_bomb_is_413_and_stores_nothing(api, db):
+def test_zip_bombs_are_413(api, db):
     answer = api.packed("runs/", b'{"note":"' + b" " * 5_000_000 + b'"}')
 
     assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
 
 
-def test_a_body_above_the_limit_is_413(api, db):
+def test_bodies_above_the_limit_are_413(api, db):
     answer = api.post("runs/", b'{"note":"' + b"x" * 9_000_000 + b'"}')
 
     assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
 
 
-def test_another_encoding_is_415(api, run_document):
+def test_other_encodings_are_415(api, run_document):
     answer = api.post("runs/", gzip.compress(b"{}"), Content_Encoding="br")
 
     assert (answer.status_code, answer.json()["code"]) == (415, "unsupported_encoding")
 
 
-def test_an_empty_body_is_400(api, db):
+def test_empty_bodies_are_400(api, db):
     answer = api.post("runs/", b"")
 
     assert (answer.status_code, answer.json()["detail"]) == (
@@ -269,9 +263,7 @@ def test_an_empty_body_is_400(api, db):
     )
 
 
-def test_a_run_that_was_uploaded_twice_names_the_first(
-    client, submit, run_document, study
-):
+def test_duplicates_name_the_first_run(client, submit, run_document, study):
     start = "2026-05-01T12:00:00Z"
     first, again = (
         submit(run_document(52.97, started_at=start))[0].run_id for _ in range(2)

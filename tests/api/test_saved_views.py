@@ -1,9 +1,9 @@
-"""/saved-views/: an agent shares a view with its lab."""
+"""/saved-views/: views that agents share with their lab."""
 
 import pytest
 
 
-def test_an_agent_shares_a_view_with_its_lab(api, reader, stranger):
+def test_agents_can_share_views_with_their_lab(api, reader, stranger):
     body = {"name": "Integer", "path": "/compare/?work=cpu-integer"}
 
     answer = api.post("saved-views/", body)
@@ -24,23 +24,23 @@ def test_an_agent_shares_a_view_with_its_lab(api, reader, stranger):
         ({"name": "x", "path": "/compare/", "lab": "beta-lab"}, 400),
     ],
 )
-def test_what_is_no_view_is_refused(api, body, status):
+def test_invalid_views_are_rejected(api, body, status):
     assert api.post("saved-views/", body).status_code == status
 
 
-def test_a_view_is_read_changed_and_deleted(api, token, other_token, read_token):
+def test_views_can_be_read_changed_and_deleted(api, token, other_token, read_token):
     made = api.post("saved-views/", {"name": "One", "path": "/evidence/"}, token=token)
-    place = f"saved-views/{made.json()['id']}/"
-    assert made["Location"].endswith(f"/api/v1/{place}")
-    assert api.get(place, token=read_token).json()["name"] == "One"
+    url = f"saved-views/{made.json()['id']}/"
+    assert made["Location"].endswith(f"/api/v1/{url}")
+    assert api.get(url, token=read_token).json()["name"] == "One"
 
-    changed = api.patch(place, {"name": "Two"}, token=token).json()
+    changed = api.patch(url, {"name": "Two"}, token=token).json()
     assert (changed["name"], changed["path"]) == ("Two", "/evidence/")
-    assert api.patch(place, {"path": "/labs/"}, token=token).status_code == 422
-    assert api.patch(place, {}, token=token).status_code == 400
+    assert api.patch(url, {"path": "/labs/"}, token=token).status_code == 422
+    assert api.patch(url, {}, token=token).status_code == 400
 
-    assert api.get(place, token=other_token).status_code == 404
-    assert api.send("delete", place, {}, other_token).status_code == 404
-    assert api.send("delete", place, {}, read_token).status_code == 403
-    assert api.send("delete", place, {}, token).status_code == 204
-    assert api.get(place, token=read_token).status_code == 404
+    assert api.get(url, token=other_token).status_code == 404
+    assert api.send("delete", url, {}, other_token).status_code == 404
+    assert api.send("delete", url, {}, read_token).status_code == 403
+    assert api.send("delete", url, {}, token).status_code == 204
+    assert api.get(url, token=read_token).status_code == 404

@@ -1,4 +1,4 @@
-"""Requests made up from the OpenAPI document: what it promises is what happens."""
+"""Requests generated from the OpenAPI document get the documented responses."""
 
 import json
 from collections.abc import Iterator
@@ -16,8 +16,8 @@ from schemathesis.checks import positive_data_acceptance
 from config.wsgi import application
 
 
-def served(environ: Any, start_response: Any) -> list[bytes]:
-    """Answer and close the answer, as web servers do and test clients do not."""
+def closing_application(environ: Any, start_response: Any) -> list[bytes]:
+    """Close each response, as web servers do and test clients do not."""
     answer = application(environ, start_response)
     try:
         return list(answer)
@@ -25,35 +25,35 @@ def served(environ: Any, start_response: Any) -> list[bytes]:
         answer.close()
 
 
-# Every boundary value of every parameter: `every_boundary.py`.
-some_values = schemathesis.openapi.from_wsgi("/api/v1/schema/", served)
-some_values.config.phases.coverage.enabled = False
-made_up = partial(
+# `boundary_values.py` tests all boundary values of all parameters.
+api_schema = schemathesis.openapi.from_wsgi("/api/v1/schema/", closing_application)
+api_schema.config.phases.coverage.enabled = False
+example_settings = partial(
     settings,
     deadline=None,
     derandomize=True,
     suppress_health_check=list(HealthCheck),
 )
 
-# What exists, put into requests that are otherwise right: they get past the names.
+# Names of existing objects. Valid requests use them, so that more than names is tested.
 KNOWN = {"study": "study", "host": "alpha", "tool": "iometer", "slug": "study"}
 
 
 @schemathesis.serializer("application/x-ndjson")
-def as_one_line(context: Any, document: Any) -> bytes:
-    """The document describes a line; a body of one is enough here."""
+def serialize_ndjson(context: Any, document: Any) -> bytes:
+    """Return a body of one line, because the document describes a line."""
     return json.dumps(document).encode()
 
 
 @schemathesis.serializer("application/gzip")
-def as_bytes(context: Any, body: Any) -> bytes:
-    """No bundle that anybody signed: it is refused."""
+def serialize_gzip(context: Any, body: Any) -> bytes:
+    """Return a body that is not a signed bundle, and is therefore rejected."""
     return body if isinstance(body, bytes) else json.dumps(body, default=str).encode()
 
 
 @pytest.fixture(autouse=True)
-def one_connection() -> Iterator[None]:
-    """Requests share the test's transaction, so they may not close its connection."""
+def keep_connection() -> Iterator[None]:
+    """Keep the connection open, because requests share the test's transaction."""
     for signal in (signals.request_started, signals.request_finished):
         signal.disconnect(close_old_connections)
     yield
@@ -61,22 +61,22 @@ def one_connection() -> Iterator[None]:
         signal.connect(close_old_connections)
 
 
-@some_values.parametrize()
-@made_up(max_examples=4)
-def test_it_does_what_the_document_says(case, token, measured):
+@api_schema.parametrize()
+@example_settings(max_examples=4)
+def test_responses_match_the_document(case, token, measured):
     assert_as_documented(case, token, measured[0].run_id)
 
 
 def assert_as_documented(case: Any, token: str, run_id: int) -> None:
-    """Send a request; fail if its answer differs from the document."""
+    """Send a request; fail unless the response is as documented."""
     if case.meta.generation.mode == GenerationMode.POSITIVE:
-        name_what_exists(case, run_id)
+        use_known_names(case, run_id)
 
-    # It raises what differs from the document, all at once.
-    # A document cannot say which names exist and which characters a text may hold,
-    # so what it allows may still be answered 400 or 422; all other checks hold.
+    # This raises all differences from the document. One check is excluded: a valid
+    # request may return 400 or 422, because the document cannot state which names exist
+    # and which characters are allowed.
     answer = case.call_and_validate(
-        # It says that it takes gzip, and does not unpack it without a network.
+        # The test client accepts gzip by default but does not unpack it.
         headers={"Authorization": f"Token {token}", "Accept-Encoding": "identity"},
         excluded_checks=[positive_data_acceptance],
     )
@@ -84,8 +84,8 @@ def assert_as_documented(case: Any, token: str, run_id: int) -> None:
     assert answer.status_code < 500
 
 
-def name_what_exists(case: Any, run_id: int) -> None:
-    """Replace made-up names by known ones."""
+def use_known_names(case: Any, run_id: int) -> None:
+    """Replace generated names by those of existing objects."""
     if "pk" in case.path_parameters:
         case.path_parameters["pk"] = run_id
     for named in (case.path_parameters, case.query, case.body):

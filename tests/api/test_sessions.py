@@ -1,4 +1,4 @@
-"""GET /sessions/: the sessions of runs; POST: a correction."""
+"""GET /sessions/: sessions of runs; POST: corrections."""
 
 from datetime import timedelta
 
@@ -9,8 +9,8 @@ from benchmarks.studies import checking
 
 
 @pytest.fixture
-def sat(submit, run_document):
-    """Two runs of one day and one of the next; the runs' ids."""
+def two_days(submit, run_document):
+    """Submit two runs on one day and one on the next; return the ids."""
     starts = ["2021-05-03T08:00:00Z", "2021-05-03T09:00:00Z", "2021-05-04T08:00:00Z"]
     submissions = submit(*(run_document(started_at=start) for start in starts))
     checking.check_due_studies(timedelta(0))
@@ -21,7 +21,7 @@ def sessions(api, **query):
     return api.get("sessions/", **query).json()["results"]
 
 
-def test_it_lists_sessions_with_why_they_begin(anyone, sat):
+def test_sessions_are_listed_with_a_reason(anyone, two_days):
     first, second = sessions(anyone, study="study")
 
     assert first["name"] == "2021-05-03 08:00"
@@ -35,8 +35,8 @@ def test_it_lists_sessions_with_why_they_begin(anyone, sat):
     assert second["reason"] == "23.0 hours after the previous run"
 
 
-def test_it_can_be_narrowed(anyone, api, sat):
-    api.post("sessions/", {"study": "study", "name": "x", "run_ids": sat[:1]})
+def test_sessions_can_be_filtered(anyone, api, two_days):
+    api.post("sessions/", {"study": "study", "name": "x", "run_ids": two_days[:1]})
 
     assert {one["name"] for one in sessions(anyone, origin="corrected")} == {
         "x",
@@ -46,20 +46,25 @@ def test_it_can_be_narrowed(anyone, api, sat):
     assert sessions(anyone, origin="named") == []
 
 
-def test_a_run_says_what_was_named_and_where_it_counts(anyone, sat):
+def test_runs_have_declared_and_derived_sessions(anyone, two_days):
     first, _ = sessions(anyone)
-    run = anyone.get(f"runs/{sat[0]}/").json()
+    run = anyone.get(f"runs/{two_days[0]}/").json()
 
     assert (run["declared_session"], run["session"]) == ("", "2021-05-03 08:00")
     assert run["session_id"] == first["id"]
     listed = anyone.get("runs/", session=first["id"]).json()["results"]
-    assert [one["id"] for one in listed] == sat[:2]
+    assert [one["id"] for one in listed] == two_days[:2]
 
 
-def test_a_correction_is_kept_with_its_author(api, sat):
+def test_corrections_are_stored_with_their_author(api, two_days):
     answer = api.post(
         "sessions/",
-        {"study": "study", "name": "by night", "run_ids": sat[1:], "note": "Clock."},
+        {
+            "study": "study",
+            "name": "by night",
+            "run_ids": two_days[1:],
+            "note": "Clock.",
+        },
     )
 
     assert answer.status_code == 200
@@ -69,10 +74,10 @@ def test_a_correction_is_kept_with_its_author(api, sat):
     assert AuditEntry.objects.get().actor == "alice"
 
 
-def test_without_a_name_it_is_taken_back(api, sat):
-    api.post("sessions/", {"study": "study", "name": "x", "run_ids": sat})
+def test_corrections_can_be_undone(api, two_days):
+    api.post("sessions/", {"study": "study", "name": "x", "run_ids": two_days})
 
-    answer = api.post("sessions/", {"study": "study", "name": "", "run_ids": sat})
+    answer = api.post("sessions/", {"study": "study", "name": "", "run_ids": two_days})
 
     assert answer.json() == {"session": None}
     assert [one["origin"] for one in sessions(api)] == ["derived", "derived"]
@@ -90,15 +95,15 @@ def test_without_a_name_it_is_taken_back(api, sat):
         ({"name": "a\nb", "run_ids": [1]}, 400),
     ],
 )
-def test_a_correction_that_cannot_be_is_refused(api, sat, said, status):
+def test_invalid_corrections_are_rejected(api, two_days, said, status):
     answer = api.post("sessions/", {"study": "study", **said})
 
     assert answer.status_code == status
     assert not AuditEntry.objects.exists()
 
 
-def test_another_lab_cannot_correct(stranger, reader, anyone, sat):
-    said = {"study": "study", "name": "x", "run_ids": sat}
+def test_other_labs_cannot_correct_sessions(stranger, reader, anyone, two_days):
+    said = {"study": "study", "name": "x", "run_ids": two_days}
 
     assert stranger.post("sessions/", said).status_code == 404
     assert anyone.post("sessions/", said).status_code == 401
@@ -106,6 +111,6 @@ def test_another_lab_cannot_correct(stranger, reader, anyone, sat):
     assert not Run.objects.filter(session__name="x").exists()
 
 
-def test_queries_are_fixed(anyone, sat, django_assert_num_queries):
+def test_query_count_is_fixed(anyone, two_days, django_assert_num_queries):
     with django_assert_num_queries(2):
         anyone.get("sessions/", study="study")

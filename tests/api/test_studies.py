@@ -1,4 +1,4 @@
-"""/api/v1/studies/: studies of a lab."""
+"""/studies/: studies of a lab."""
 
 import pytest
 
@@ -19,7 +19,7 @@ STUDY = {
 }
 
 
-def test_it_creates_a_study(api, lab):
+def test_studies_can_be_created(api, lab):
     answer = api.post("studies/", STUDY)
 
     assert answer.status_code == 201
@@ -38,7 +38,7 @@ def test_it_creates_a_study(api, lab):
     assert Study.objects.get().lab == lab
 
 
-def test_the_same_study_again_is_200(api):
+def test_identical_studies_are_200(api):
     first = api.post("studies/", STUDY)
 
     again = api.post("studies/", STUDY)
@@ -46,7 +46,7 @@ def test_the_same_study_again_is_200(api):
     assert (again.status_code, again.json()) == (200, first.json())
 
 
-def test_the_same_slug_with_another_title_is_409(api):
+def test_existing_slugs_with_another_title_are_409(api):
     api.post("studies/", STUDY)
 
     answer = api.post("studies/", {**STUDY, "title": "Another"})
@@ -57,12 +57,12 @@ def test_the_same_slug_with_another_title_is_409(api):
     assert Study.objects.get().title == STUDY["title"]
 
 
-def test_two_labs_may_use_one_slug(api, stranger):
+def test_two_labs_can_use_the_same_slug(api, stranger):
     assert api.post("studies/", STUDY).status_code == 201
     assert stranger.post("studies/", STUDY).status_code == 201
 
 
-def test_a_new_study_is_private(api):
+def test_new_studies_are_private(api):
     api.post("studies/", {"slug": "x", "title": "X"})
 
     assert Study.objects.get().visibility == "private"
@@ -93,7 +93,7 @@ def test_a_new_study_is_private(api):
         ({"note": None}, "note"),
     ],
 )
-def test_it_refuses_a_bad_value_and_stores_nothing(api, changes, field):
+def test_invalid_studies_are_rejected(api, changes, field):
     answer = api.post("studies/", {**STUDY, **changes})
 
     assert answer.status_code == 400
@@ -101,7 +101,7 @@ def test_it_refuses_a_bad_value_and_stores_nothing(api, changes, field):
     assert not Study.objects.exists()
 
 
-def test_it_asks_for_what_is_missing(api):
+def test_missing_fields_are_named(api):
     answer = api.post("studies/", {})
 
     assert answer.json()["fields"] == {
@@ -110,14 +110,14 @@ def test_it_asks_for_what_is_missing(api):
     }
 
 
-def test_it_lists_what_one_may_see(anyone, reader, study, private_study):
-    public = [each["slug"] for each in anyone.get("studies/").json()["results"]]
-    own = [each["slug"] for each in reader.get("studies/").json()["results"]]
+def test_visible_studies_are_listed(anyone, reader, study, private_study):
+    public = [row["slug"] for row in anyone.get("studies/").json()["results"]]
+    own = [row["slug"] for row in reader.get("studies/").json()["results"]]
 
     assert (public, own) == (["study"], ["study", "secret-study"])
 
 
-def test_it_shows_a_study_with_its_numbers(anyone, measured):
+def test_studies_have_counts(anyone, measured):
     answer = anyone.get("studies/study/").json()
 
     assert answer["counts"] == {
@@ -135,7 +135,7 @@ def test_it_shows_a_study_with_its_numbers(anyone, measured):
     assert answer["tools"] == ["iometer"]
 
 
-def test_a_study_can_be_named_with_its_lab(anyone, study, other_lab):
+def test_studies_can_be_named_with_their_lab(anyone, study, other_lab):
     Study.objects.create(
         lab=other_lab, slug="study", title="Theirs", visibility="public"
     )
@@ -151,7 +151,7 @@ def test_a_study_can_be_named_with_its_lab(anyone, study, other_lab):
 
 
 @pytest.mark.parametrize("name", ["theirs", "beta-lab/theirs", "missing"])
-def test_another_labs_private_study_is_404_like_a_missing_one(
+def test_private_studies_of_other_labs_are_404_like_missing_ones(
     api, reader, foreign_study, name
 ):
     for caller in (api, reader):
@@ -163,11 +163,11 @@ def test_another_labs_private_study_is_404_like_a_missing_one(
     assert Study.objects.get().title == "Their study"
 
 
-def test_another_labs_public_study_cannot_be_changed(stranger, study):
+def test_public_studies_of_other_labs_cannot_be_changed(stranger, study):
     assert stranger.patch("studies/study/", {"title": "X"}).status_code == 404
 
 
-def test_it_changes_what_is_sent_and_no_more(api, study):
+def test_only_sent_fields_are_changed(api, study):
     answer = api.patch(
         "studies/study/", {"title": "Renamed", "equivalence_margin_percent": 5}
     )
@@ -181,17 +181,17 @@ def test_it_changes_what_is_sent_and_no_more(api, study):
 
 
 @pytest.mark.parametrize("changes", [{}, {"title": "A study"}])
-def test_a_change_that_changes_nothing_is_fine(api, study, changes):
+def test_changes_may_be_empty(api, study, changes):
     assert api.patch("studies/study/", changes).status_code == 200
 
 
-def test_a_slug_cannot_be_changed(api, study):
+def test_slugs_cannot_be_changed(api, study):
     answer = api.patch("studies/study/", {"slug": "other"})
 
     assert (answer.status_code, list(answer.json()["fields"])) == (400, ["slug"])
 
 
-def test_it_sets_and_clears_the_reference_system(api, study, measured):
+def test_reference_systems_can_be_set_and_cleared(api, study, measured):
     xen = System.objects.get(hypervisor="Xen")
 
     set_to = api.patch("studies/study/", {"reference_system": xen.pk})
@@ -201,13 +201,13 @@ def test_it_sets_and_clears_the_reference_system(api, study, measured):
     assert cleared.json()["reference_system"] is None
 
 
-def test_an_unknown_reference_system_is_422(api, study):
+def test_unknown_reference_systems_are_422(api, study):
     answer = api.patch("studies/study/", {"reference_system": 999})
 
     assert (answer.status_code, answer.json()["code"]) == (422, "unknown_system")
 
 
-def test_it_is_shared_with_labs_that_are_named(api, other_lab):
+def test_studies_can_be_shared_with_labs(api, other_lab):
     answer = api.post(
         "studies/",
         {**STUDY, "visibility": "shared", "shared_with": ["beta-lab"]},
@@ -217,7 +217,7 @@ def test_it_is_shared_with_labs_that_are_named(api, other_lab):
     assert answer.json()["shared_with"] == ["beta-lab"]
 
 
-def test_each_lab_sees_only_itself_among_those_it_is_shared_with(
+def test_labs_see_only_themselves_in_shared_with(
     api, anyone, other_lab, other_read_token
 ):
     Lab.objects.create(slug="gamma-lab")
@@ -240,14 +240,14 @@ def test_each_lab_sees_only_itself_among_those_it_is_shared_with(
         ({"visibility": "shared", "shared_with": ["missing"]}, "unknown_lab"),
     ],
 )
-def test_sharing_with_nobody_is_refused(api, other_lab, changes, code):
+def test_sharing_requires_known_labs(api, other_lab, changes, code):
     answer = api.post("studies/", {**STUDY, **changes})
 
     assert (answer.status_code, answer.json()["code"]) == (422, code)
     assert not Study.objects.exists()
 
 
-def test_a_study_that_is_private_again_forgets_with_whom_it_was_shared(api, other_lab):
+def test_private_studies_are_shared_with_no_lab(api, other_lab):
     api.post("studies/", {**STUDY, "visibility": "shared", "shared_with": ["beta-lab"]})
 
     api.patch("studies/lmu-2010-xen/", {"visibility": "private"})
@@ -257,7 +257,7 @@ def test_a_study_that_is_private_again_forgets_with_whom_it_was_shared(api, othe
     assert again.status_code == 422
 
 
-def test_an_archived_study_takes_no_runs(api, study, run_document):
+def test_archived_studies_accept_no_runs(api, study, run_document):
     archived = api.patch("studies/study/", {"archived": True}).json()
 
     refused = api.post("runs/", run_document())

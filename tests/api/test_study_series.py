@@ -1,4 +1,4 @@
-"""GET /sweeps/, /network/, /trend/: values along a parameter, a path, a time."""
+"""GET /sweeps/, /network/ and /trend/: results by parameter, by connection, by time."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from benchmarks.studies import checking
 
 @pytest.fixture
 def sizes(submit, run_document, xen):
-    """Four block sizes, once native and once on Xen, which halves the largest."""
+    """Submit four block sizes, native and on Xen, which halves the largest."""
     for system, rates in (({}, (10, 20, 40, 80)), (xen, (10, 20, 40, 40))):
         for size, rate in zip((4, 8, 16, 32), rates, strict=True):
             document = run_document(rate, system=system)
@@ -18,7 +18,7 @@ def sizes(submit, run_document, xen):
 
 @pytest.fixture
 def paths(submit, run_document):
-    """From a to b twice as much as comes back."""
+    """Submit a throughput from a to b that is twice the throughput from b to a."""
     for ends, rate in ((("a", "b"), 100), (("b", "a"), 50)):
         document = run_document(rate)
         document["samples"][0]["parameters"] = dict(
@@ -29,7 +29,7 @@ def paths(submit, run_document):
 
 @pytest.fixture
 def versions(submit, run_document, xen):
-    """Two versions of Xen, one case."""
+    """Submit a benchmark on two versions of Xen."""
     for version, rate in (("3.3", 40), ("4.18", 50)):
         submit(run_document(rate, system={**xen, "hypervisor_version": version}))
 
@@ -40,7 +40,7 @@ STEADY = (40, 41, 40, 39, 40, 41, 40)
 
 @pytest.fixture
 def bimodal(submit, run_document, study):
-    """Seven runs each of two kinds: those of the first have two speeds."""
+    """Return a function that submits seven runs of two kinds; the first is bimodal."""
 
     def measured(first, second):
         for rate in SLOW_AND_FAST:
@@ -52,7 +52,7 @@ def bimodal(submit, run_document, study):
     return measured
 
 
-def test_a_path_of_two_speeds_has_no_value_but_both_speeds(
+def test_bimodal_paths_have_mode_medians_instead_of_a_value(
     anyone, submit, run_document, study
 ):
     for ends, rates in ((("a", "b"), SLOW_AND_FAST), (("b", "a"), STEADY)):
@@ -74,7 +74,7 @@ def test_a_path_of_two_speeds_has_no_value_but_both_speeds(
     assert matrix["asymmetries"] == []
 
 
-def test_a_version_of_two_speeds_has_no_mean(anyone, bimodal, xen):
+def test_bimodal_versions_have_no_mean(anyone, bimodal, xen):
     bimodal(
         {"system": {**xen, "hypervisor_version": "4.18"}},
         {"system": {**xen, "hypervisor_version": "4.19"}},
@@ -90,7 +90,7 @@ def test_a_version_of_two_speeds_has_no_mean(anyone, bimodal, xen):
     assert new["shape_codes"] == []
 
 
-def test_a_sweep_has_a_line_a_system_lowest_level_first(anyone, sizes):
+def test_sweeps_have_a_line_per_system_in_order_of_level(anyone, sizes):
     (sweep,) = anyone.get("sweeps/", study="study").json()["results"]
 
     assert (sweep["axis"], sweep["unit"]) == ("block_size", "MB/s")
@@ -101,7 +101,7 @@ def test_a_sweep_has_a_line_a_system_lowest_level_first(anyone, sizes):
     assert xen["verdict_pattern"] is None
 
 
-def test_a_matrix_has_its_paths_and_what_differs_by_direction(anyone, paths):
+def test_matrices_have_paths_and_asymmetries(anyone, paths):
     (metric,) = anyone.get("network/", study="study").json()["results"]
     (matrix,) = metric["matrices"]
 
@@ -111,12 +111,12 @@ def test_a_matrix_has_its_paths_and_what_differs_by_direction(anyone, paths):
     assert (found["larger_direction"], found["ratio"]) == (["a", "b"], 2)
 
 
-def test_a_history_is_asked_for_by_its_case(anyone, versions):
+def test_trends_are_selected_by_case(anyone, versions):
     case = Case.objects.get().pk
     told = anyone.get("trend/", study="study").json()
     found = anyone.get("trend/", study="study", case=case, host="alpha").json()
 
-    assert [each["case_id"] for each in told["results"]] == [case]
+    assert [row["case_id"] for row in told["results"]] == [case]
     assert told["series"] == []
     (series,) = found["series"]
     assert [(p["version"], p["mean"]) for p in series["versions"]] == [
@@ -126,16 +126,16 @@ def test_a_history_is_asked_for_by_its_case(anyone, versions):
     assert series["changes"] is None
 
 
-def test_a_host_may_have_the_longest_slug_there_is(anyone, versions):
+def test_hosts_can_have_the_longest_slug(anyone, versions):
     Host.objects.update(slug="h" * 100)
 
     found = anyone.get("trend/", study="study", host="h" * 100)
 
     assert found.status_code == 200
-    assert [each["host"] for each in found.json()["results"]] == ["h" * 100]
+    assert [row["host"] for row in found.json()["results"]] == ["h" * 100]
 
 
-def test_a_case_that_was_not_measured_is_not_found(anyone, versions):
+def test_unmeasured_cases_are_404(anyone, versions):
     answer = anyone.get("trend/", study="study", case=999_999)
 
     assert answer.status_code == 404
@@ -143,14 +143,14 @@ def test_a_case_that_was_not_measured_is_not_found(anyone, versions):
 
 
 @pytest.mark.parametrize("name", ["sweeps", "network", "trend"])
-def test_a_study_must_be_named(anyone, study, name):
+def test_study_is_required(anyone, study, name):
     assert anyone.get(f"{name}/").status_code == 400
 
 
 @pytest.mark.parametrize(
     ("name", "queries"), [("sweeps", 12), ("network", 6), ("trend", 3)]
 )
-def test_their_queries_are_fixed(
+def test_query_counts_are_fixed(
     anyone, sizes, paths, versions, django_assert_num_queries, name, queries
 ):
     with django_assert_num_queries(queries):

@@ -1,4 +1,4 @@
-"""/api/v1/systems/: what is measured."""
+"""/systems/: systems under test."""
 
 import pytest
 
@@ -17,7 +17,7 @@ GUEST = {
 }
 
 
-def test_it_registers_a_system(api, host):
+def test_systems_can_be_registered(api, host):
     answer = api.post("systems/", GUEST)
 
     system = System.objects.get()
@@ -36,7 +36,7 @@ def test_it_registers_a_system(api, host):
     }
 
 
-def test_the_same_system_in_another_spelling_is_200(api, host):
+def test_identical_systems_in_another_spelling_are_200(api, host):
     first = api.post("systems/", GUEST)
 
     again = api.post(
@@ -46,7 +46,7 @@ def test_the_same_system_in_another_spelling_is_200(api, host):
     assert (again.status_code, again.json()) == (200, first.json())
 
 
-def test_an_unknown_hypervisor_is_taken_and_said_to_be_unknown(api, host):
+def test_unknown_hypervisors_get_a_warning(api, host):
     answer = api.post("systems/", {**GUEST, "hypervisor": "Foovisor"})
 
     assert (answer.status_code, answer.json()["hypervisor"]) == (201, "Foovisor")
@@ -55,7 +55,7 @@ def test_an_unknown_hypervisor_is_taken_and_said_to_be_unknown(api, host):
     )
 
 
-def test_qemu_without_kvm_is_emulation_however_it_is_written(api, host):
+def test_qemu_without_kvm_is_emulated_in_any_spelling(api, host):
     stated = {"hypervisor": "QEMU", "hypervisor_version": "TCG, no KVM"}
     first = api.post("systems/", {**GUEST, **stated})
     again = api.post(
@@ -67,21 +67,21 @@ def test_qemu_without_kvm_is_emulation_however_it_is_written(api, host):
     assert first.json()["is_emulated"] is True
 
 
-def test_host_and_hypervisor_are_enough(api, host):
+def test_host_and_hypervisor_are_sufficient(api, host):
     answer = api.post("systems/", {"host": "alpha", "hypervisor": "native"})
 
     assert answer.status_code == 201
     assert answer.json()["guest_bits"] is None
 
 
-def test_an_unknown_host_is_422_and_told_to_register(api, host):
+def test_unknown_hosts_are_422_with_instructions(api, host):
     answer = api.post("systems/", {**GUEST, "host": "alhpa"})
 
     assert (answer.status_code, answer.json()["code"]) == (422, "unknown_host")
     assert "POST /api/v1/hosts/" in answer.json()["detail"]
 
 
-def test_another_labs_host_is_unknown(stranger, host):
+def test_hosts_of_other_labs_are_unknown(stranger, host):
     answer = stranger.post("systems/", GUEST)
 
     assert (answer.status_code, answer.json()["code"]) == (422, "unknown_host")
@@ -104,7 +104,7 @@ def test_another_labs_host_is_unknown(stranger, host):
         ({"hipervisor": "Xen"}, "hipervisor"),
     ],
 )
-def test_it_refuses_a_bad_value_and_stores_nothing(api, host, changes, field):
+def test_invalid_systems_are_rejected(api, host, changes, field):
     answer = api.post("systems/", {**GUEST, **changes})
 
     assert answer.status_code == 400
@@ -112,7 +112,7 @@ def test_it_refuses_a_bad_value_and_stores_nothing(api, host, changes, field):
     assert not System.objects.exists()
 
 
-def test_it_filters_by_study_and_host(anyone, measured):
+def test_systems_can_be_filtered(anyone, measured):
     def count(**query):
         return len(anyone.get("systems/", **query).json()["results"])
 
@@ -121,7 +121,7 @@ def test_it_filters_by_study_and_host(anyone, measured):
     assert anyone.get("systems/", study="missing").status_code == 404
 
 
-def test_a_system_is_seen_by_its_lab_alone(api, anyone, reader, host):
+def test_systems_are_visible_to_their_lab_only(api, anyone, reader, host):
     pk = api.post("systems/", GUEST).json()["id"]
 
     assert reader.get(f"systems/{pk}/").status_code == 200

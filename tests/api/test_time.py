@@ -1,4 +1,4 @@
-"""/api/v1/time/: the server's clocks, for guests whose own cannot be trusted."""
+"""/time/: the server's clocks, for guests whose own clocks are unreliable."""
 
 import time
 
@@ -14,7 +14,7 @@ from agents.timing.time_client import (
 from api import server_status as time_module
 
 
-def test_it_tells_both_clocks_and_sends_the_nonce_back(anyone):
+def test_responses_have_both_clocks_and_the_nonce(anyone):
     before_us = time.time_ns() // 1000
 
     answer = anyone.get("time/", nonce="6f1f-a")
@@ -26,11 +26,11 @@ def test_it_tells_both_clocks_and_sends_the_nonce_back(anyone):
     assert 0 < told["monotonic_us"] <= time.monotonic_ns() // 1000
 
 
-def test_nobody_may_keep_an_answer(anyone):
+def test_responses_must_not_be_cached(anyone):
     assert anyone.get("time/").headers["Cache-Control"] == "no-store"
 
 
-def test_it_is_one_clock_for_all_its_processes(anyone):
+def test_all_processes_have_the_same_clock(anyone):
     first = anyone.get("time/").json()["clock_id"]
     time_module.clock_id.cache_clear()
 
@@ -38,18 +38,18 @@ def test_it_is_one_clock_for_all_its_processes(anyone):
 
 
 @pytest.mark.parametrize("nonce", ["a b", "x" * 65, "ä", "<b>"])
-def test_a_nonce_that_is_none_is_refused(anyone, nonce):
+def test_invalid_nonces_are_rejected(anyone, nonce):
     answer = anyone.get("time/", nonce=nonce)
 
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid")
 
 
-def test_it_asks_no_database(anyone, django_assert_num_queries, db):
+def test_no_database_is_needed(anyone, django_assert_num_queries, db):
     with django_assert_num_queries(0):
         assert anyone.get("time/").status_code == 200
 
 
-def test_an_agent_takes_its_stamps_from_it(live_server):
+def test_agents_can_take_stamps(live_server):
     with connect_time_server(live_server.url) as asking:
         start = take_stamp(asking)
         end = take_stamp(asking)

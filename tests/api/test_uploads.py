@@ -1,4 +1,4 @@
-"""Uploads accepted by parts are those that the full rules accept, and no others."""
+"""The fast parser of uploads accepts only what the full validation accepts."""
 
 import copy
 from typing import Any
@@ -61,7 +61,7 @@ PATHS = [
     *(("samples", 0, name) for name in (*PLAIN["samples"][0], "unheard")),
     *(("samples", 0, "parameters", "size"), ("facts", "deep", "a")),
 ]
-# What no parsed document can say.
+# Changes of the JSON text that cannot be made in a parsed document.
 TEXTS = {
     "a doubled key": lambda raw: raw.replace(b'"vms":2', b'"vms":2,"vms":2'),
     "one with a blank": lambda raw: raw.replace(b'"vms":2', b'"vms" : 2, "vms":3'),
@@ -95,16 +95,16 @@ TEXTS = {
 }
 
 
-def read_quickly(raw: bytes) -> intake.Upload | None:
-    """Return an upload that is accepted by parts; None if it is read in full."""
+def fast_upload(raw: bytes) -> intake.Upload | None:
+    """Return the upload from the fast parser; None if it leaves it to `RunInput`."""
     try:
         return _fast_parse(raw)
     except FALLBACK_ERRORS:
         return None
 
 
-def is_taken_in_full(raw: bytes) -> bool:
-    """Whether the strict parser and REST framework take it."""
+def is_valid(raw: bytes) -> bool:
+    """Return whether the strict parser and `RunInput` accept a body."""
     try:
         validate_document(RunInput, parse_json_object(raw, ("output",)))
     except (MalformedError, TooLargeError, ValidationError):
@@ -112,7 +112,7 @@ def is_taken_in_full(raw: bytes) -> bool:
     return True
 
 
-def changed(path: tuple[Any, ...], value: Any) -> bytes:
+def document_with(path: tuple[Any, ...], value: Any) -> bytes:
     document = copy.deepcopy(PLAIN)
     inner: Any = document
     for name in path[:-1]:
@@ -120,12 +120,12 @@ def changed(path: tuple[Any, ...], value: Any) -> bytes:
     inner[path[-1]] = value
     try:
         return orjson.dumps(document)
-    except TypeError:  # more digits than orjson writes
+    except TypeError:  # orjson cannot write so many digits
         return b""
 
 
-def test_it_finds_a_plain_upload_right():
-    upload = read_quickly(orjson.dumps(PLAIN))
+def test_fast_parser_accepts_plain_uploads():
+    upload = fast_upload(orjson.dumps(PLAIN))
 
     assert upload is not None
     assert upload.document == PLAIN
@@ -133,20 +133,20 @@ def test_it_finds_a_plain_upload_right():
 
 
 @pytest.mark.parametrize("path", PATHS, ids=str)
-def test_it_never_takes_what_is_refused_in_full(path):
+def test_fast_parser_rejects_missing_and_invalid_keys(path):
     for value in WRONG:
-        raw = changed(path, value)
-        if read_quickly(raw):
-            assert is_taken_in_full(raw), value
+        raw = document_with(path, value)
+        if fast_upload(raw):
+            assert is_valid(raw), value
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_it_never_takes_a_text_that_is_refused(name):
+def test_fast_parser_rejects_invalid_json(name):
     raw = TEXTS[name](orjson.dumps(PLAIN))
 
     assert raw != orjson.dumps(PLAIN)
-    assert not is_taken_in_full(raw)
-    assert read_quickly(raw) is None
+    assert not is_valid(raw)
+    assert fast_upload(raw) is None
 
 
 @settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
@@ -161,23 +161,23 @@ def test_it_never_takes_a_text_that_is_refused(name):
         max_leaves=5,
     ),
 )
-def test_whatever_it_takes_is_taken_in_full(path, value):
-    raw = changed(path, value)
+def test_fast_uploads_are_always_valid(path, value):
+    raw = document_with(path, value)
 
-    if upload := read_quickly(raw):
-        assert is_taken_in_full(raw)
+    if upload := fast_upload(raw):
+        assert is_valid(raw)
         assert upload.document == parse_json_object(raw)
 
 
 @pytest.fixture(autouse=True)
-def nothing_remembered():
-    """What was rolled back after a test is no longer there."""
+def empty_caches():
+    """Empty the caches, because the objects in them are rolled back after a test."""
     intake.clear_caches()
 
 
 @pytest.fixture
-def taken_directly(monkeypatch):
-    """What the short way answered, request by request."""
+def fast_submissions(monkeypatch):
+    """Return a list of the fast path's results, which is extended by each request."""
     answers = []
     submit = intake._submit_fast
 
@@ -189,22 +189,24 @@ def taken_directly(monkeypatch):
     return answers
 
 
-def test_both_ways_store_and_answer_the_same(
-    api, run_document, taken_directly, monkeypatch, valkey
+def test_fast_and_full_uploads_store_the_same(
+    api, run_document, fast_submissions, monkeypatch, valkey
 ):
-    first = api.post("runs/", run_document())  # the system and the case are new
+    first = api.post(
+        "runs/", run_document()
+    )  # the fast path is not used, because the system and the case are new
     short = api.post("runs/", run_document())
     monkeypatch.setattr(intake, "_submit_fast", lambda *_: None)
     full = api.post("runs/", run_document())
 
-    assert [bool(each) for each in taken_directly] == [False, True]
+    assert [bool(item) for item in fast_submissions] == [False, True]
     assert first.status_code == short.status_code == full.status_code == 202
     assert short.json().keys() == full.json().keys()
     assert short.json()["status"] == full.json()["status"]
     for name in ("Allow", "Content-Type", "Vary"):
         assert short.headers[name] == full.headers[name], name
     assert short.headers["Location"] == short.json()["url"]
-    ours, theirs = (Run.objects.get(pk=each.json()["id"]) for each in (short, full))
+    ours, theirs = (Run.objects.get(pk=item.json()["id"]) for item in (short, full))
     differing = {"_state", "id", "key", "digest", "received_at"}
     assert {k: v for k, v in vars(ours).items() if k not in differing} == {
         k: v for k, v in vars(theirs).items() if k not in differing
@@ -217,16 +219,16 @@ def test_both_ways_store_and_answer_the_same(
     assert job_queue.waiting("upload").filter(is_preparsed=True).count() == 3
 
 
-def test_it_takes_the_same_once(api, run_document, taken_directly):
+def test_repeated_fast_uploads_are_stored_once(api, run_document, fast_submissions):
     api.post("runs/", run_document())
     document = run_document()
 
     answers = [api.post("runs/", document) for _ in range(2)]
 
-    assert [each.status_code for each in answers] == [202, 200]
+    assert [item.status_code for item in answers] == [202, 200]
     assert answers[0].json()["id"] == answers[1].json()["id"]
     assert Run.objects.count() == 2
-    assert [bool(each) for each in taken_directly] == [False, True, True]
+    assert [bool(item) for item in fast_submissions] == [False, True, True]
     other = {**document, "note": "another"}
     assert api.post("runs/", other).json()["code"] == "key_reused"
 
@@ -240,8 +242,8 @@ def test_it_takes_the_same_once(api, run_document, taken_directly):
     ],
     ids=lambda change: next(iter(change)),
 )
-def test_a_token_that_may_not_upload_is_refused_at_once(
-    api, run_document, change, taken_directly
+def test_revoked_upload_permissions_apply_immediately(
+    api, run_document, change, fast_submissions
 ):
     api.post("runs/", run_document())
     assert api.post("runs/", run_document()).status_code == 202
@@ -254,10 +256,10 @@ def test_a_token_that_may_not_upload_is_refused_at_once(
     assert answer.status_code in (401, 403)
     assert malformed.status_code in (401, 403)
     assert Run.objects.count() == 2
-    assert [bool(each) for each in taken_directly] == [False, True, False]
+    assert [bool(item) for item in fast_submissions] == [False, True, False]
 
 
-def test_it_stores_nothing_in_another_lab(api, run_document, other_agent):
+def test_fast_uploads_store_nothing_in_other_labs(api, run_document, other_agent):
     api.post("runs/", run_document())
     secret = tokens.issue_token(agent=other_agent, can_upload=True)[1]
 
@@ -269,8 +271,8 @@ def test_it_stores_nothing_in_another_lab(api, run_document, other_agent):
 
 
 @pytest.mark.parametrize("since", ["deleted_at", "archived_at"])
-def test_it_stores_nothing_in_a_study_that_is_closed(
-    api, run_document, study, taken_directly, since
+def test_fast_uploads_store_nothing_in_closed_studies(
+    api, run_document, study, fast_submissions, since
 ):
     api.post("runs/", run_document())
     Study.objects.filter(pk=study.pk).update(**{since: timezone.now()})
@@ -278,41 +280,39 @@ def test_it_stores_nothing_in_a_study_that_is_closed(
     answer = api.post("runs/", run_document())
 
     assert answer.status_code in (409, 422)
-    assert taken_directly[-1] is None
+    assert fast_submissions[-1] is None
     assert Run.objects.count() == 1
 
 
-def test_cases_that_are_others_now_are_asked_for_again(
-    api, run_document, taken_directly
-):
+def test_outdated_case_ids_are_looked_up_again(api, run_document, fast_submissions):
     api.post("runs/", run_document())
     api.post("runs/", run_document())
-    # As after a database that was set back: the ids are those of other cases.
+    # Simulate a restored database, in which the cached ids are those of other cases.
     intake._case_ids.update(
         {key: (pk, mark + 1) for key, (pk, mark) in intake._case_ids.items()}
     )
 
     answers = [api.post("runs/", run_document()) for _ in range(2)]
 
-    assert [each.status_code for each in answers] == [202, 202]
-    assert [bool(each) for each in taken_directly] == [False, True, False, True]
+    assert [item.status_code for item in answers] == [202, 202]
+    assert [bool(item) for item in fast_submissions] == [False, True, False, True]
 
 
-def test_a_packed_upload_goes_the_short_way(api, run_document, taken_directly):
+def test_gzipped_uploads_are_fast(api, run_document, fast_submissions):
     api.post("runs/", run_document())
 
     answer = api.packed("runs/", orjson.dumps(run_document()))
 
     assert answer.status_code == 202
-    assert taken_directly[-1] is not None
+    assert fast_submissions[-1] is not None
 
 
-def test_the_text_is_kept_in_both_ways_alike(api, run_document, monkeypatch):
+def test_fast_and_full_uploads_store_the_same_text(api, run_document, monkeypatch):
     monkeypatch.setattr(intake, "_submit_fast", lambda *_: None)
     document = run_document(note="Tab\tand line\n")
     api.post("runs/", document)
 
-    upload = read_quickly(orjson.dumps(document))
+    upload = fast_upload(orjson.dumps(document))
 
     assert upload is not None
     assert RunOutput.objects.get().text == upload.text

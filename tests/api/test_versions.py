@@ -1,4 +1,4 @@
-"""GET /versions/: what was published, and the same bytes for ever."""
+"""GET /versions/: published versions and their files, which never change."""
 
 import hashlib
 from dataclasses import replace
@@ -15,7 +15,7 @@ def published(measured, study, publish):
     return publish(study)
 
 
-def test_it_lists_them(anyone, published, study, publish):
+def test_versions_are_listed(anyone, published, study, publish):
     second = publish(study)
 
     rows = anyone.get("versions/", study="study").json()["results"]
@@ -24,7 +24,7 @@ def test_it_lists_them(anyone, published, study, publish):
     assert [row["number"] for row in rows] == [1, 2]
 
 
-def test_it_says_by_whom_when_and_by_which_rules(anyone, published, settings):
+def test_versions_have_publisher_date_and_rule_set(anyone, published, settings):
     found = anyone.get(f"versions/{published.pk}/").json()
 
     assert found["page_url"].endswith(f"/versions/{published.pk}/")
@@ -41,7 +41,7 @@ def test_it_says_by_whom_when_and_by_which_rules(anyone, published, settings):
     assert found["signatures"] == []
 
 
-def test_one_published_before_keeps_the_rules_it_was_judged_by(
+def test_old_versions_keep_their_rule_set(
     anyone, published, study, publish, monkeypatch
 ):
     judged = replace(assess_study(study), rule_set=1)
@@ -54,7 +54,7 @@ def test_one_published_before_keeps_the_rules_it_was_judged_by(
     assert {row["id"]: row["rule_set"] for row in rows} == {published.pk: 2, old.pk: 1}
 
 
-def test_each_file_is_what_its_digest_says(anyone, published):
+def test_files_match_their_digests(anyone, published):
     for file in anyone.get(f"versions/{published.pk}/").json()["files"]:
         answer = anyone.get(f"versions/{published.pk}/{file['format']}/")
 
@@ -62,13 +62,13 @@ def test_each_file_is_what_its_digest_says(anyone, published):
         assert len(answer.content) == file["size"]
 
 
-def test_a_form_that_does_not_exist_is_said_to_be_missing(anyone, published):
+def test_unknown_formats_are_404(anyone, published):
     answer = anyone.get(f"versions/{published.pk}/docx/")
 
     assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
 
 
-def test_what_is_withdrawn_says_why_and_keeps_its_files(anyone, published):
+def test_withdrawn_versions_have_a_reason_and_files(anyone, published):
     withdraw(published, actor="carol", reason="Wrong disk.")
 
     found = anyone.get(f"versions/{published.pk}/").json()
@@ -79,7 +79,7 @@ def test_what_is_withdrawn_says_why_and_keeps_its_files(anyone, published):
     assert anyone.get(f"versions/{published.pk}/csv/").content == b"a,b\r\n"
 
 
-def test_a_list_asks_a_fixed_number_of_times(
+def test_query_count_is_fixed(
     anyone, published, study, publish, django_assert_num_queries
 ):
     for _ in range(3):

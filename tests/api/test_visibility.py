@@ -1,6 +1,6 @@
-"""Every address, asked by everybody, about what one lab keeps private.
+"""Every URL of the API, requested by every kind of client, reveals no private data.
 
-A new address fails here until it is said what of a lab it could give away.
+A new URL fails here until it is added to one of the groups below.
 """
 
 from datetime import timedelta
@@ -45,7 +45,7 @@ from tests.module_data import standing
 from tests.power_logs import chunk, power
 from tests.upload_documents import network_run
 
-# Addresses of one thing, and how to find the private one.
+# URLs of single objects, with functions that return the URL of the private object.
 DETAILS = {
     "study": lambda: "studies/secret-study/",
     "host": lambda: f"hosts/{Host.objects.get().pk}/",
@@ -84,8 +84,8 @@ MISSING = {
     "review": "reviews/999999/",
     "review-file": "reviews/999999/review.csv/",
 }
-# What only agents ask, with a token of the lab: test_plans.py, test_own_tools.py; of a
-# lab's webhooks only its keepers and its uploading agents know: test_webhooks.py.
+# URLs for agents of the lab only, tested by test_plans.py and test_custom_tools.py, and
+# webhooks, which only editors and agents of the lab see (test_webhooks.py).
 AGENTS = {
     *("custom-tool-versions", "plan-slots", "plan-next", "part-arrive", "part-finish"),
     *("webhooks", "webhook", "webhook-test", "webhook-deliveries"),
@@ -107,16 +107,16 @@ FACTS = [
     "sessions",
     "versions",
 ]
-# What is put together from all studies that somebody may see.
+# URLs that pool the results of all visible studies.
 POOLED = ["evidence"]
-# Whole tables of it, and as files.
+# URLs of tables as files.
 DATA = ["data", "data-file"]
 LISTS = ["studies", "hosts", "power", "custom-tools", "saved-views", "reviews", *FACTS]
-# What belongs to the lab and not to the study that it shares: a tool that measured
-# nothing in it is one.
+# Objects of the lab that are not shared with the study. The custom tool is one, because
+# the study has no results of it.
 NOT_SHARED = {"power", "custom-tools", "custom-tool", "saved-views", "saved-view"}
 BY_STUDY = [*FACTS, *ANALYSES]
-OF_ONES_LABS = ["agents", "labs"]
+OWN_LABS = ["agents", "labs"]
 WITHOUT_LABS = {
     *(
         "runs-bulk",
@@ -138,17 +138,14 @@ OUTSIDERS = ["nobody", "upload", "other upload", "other read", "friend upload"]
 
 
 @pytest.fixture(scope="module")
-def stored(django_db_setup, django_db_blocker):
-    """Keep in one lab a doubtful run that only a friendly lab may know of, and no more.
-
-    Return the tokens of all labs.
-    """
+def stored_tokens(django_db_setup, django_db_blocker):
+    """Store a study of a lab, shared only with a second lab; yield tokens by client."""
     with standing(django_db_blocker):
         lab, other, friend = (Lab.objects.create(slug=f"{name}-lab") for name in LABS)
         agent = Agent.objects.create(lab=lab, name="alice")
         other_agent = Agent.objects.create(lab=other, name="bob")
         friendly_agent = Agent.objects.create(lab=friend, name="dora")
-        fill(lab, agent)
+        store_private_study(lab, agent)
         update_study(
             study=Study.objects.get(), visibility="shared", shared_with=[friend.slug]
         )
@@ -163,8 +160,8 @@ def stored(django_db_setup, django_db_blocker):
         }
 
 
-def fill(lab, agent):
-    """Keep a run, its flag, a power log, a plan and a version of a private study."""
+def store_private_study(lab, agent):
+    """Store one object of each kind in a private study."""
     study = Study.objects.create(lab=lab, slug="secret-study", title="A secret")
     Host.objects.create(lab=lab, slug="alpha")
     document = network_run(host="alpha", study=study.slug, session="secret day")
@@ -193,11 +190,11 @@ def fill(lab, agent):
         author=author_of(person), target=CommentTarget(study), text="A secret"
     )
     save_view(name="A secret", path="/compare/", person=person, lab=lab)
-    review_once_public(study)
+    store_review(study)
 
 
-def review_once_public(study):
-    """Keep a review that rests on the study, as if it had been public once."""
+def store_review(study):
+    """Store a review that is based on the study, as if the study had been public."""
     review = Review.objects.create(
         lab=study.lab,
         title="Of a secret",
@@ -213,31 +210,31 @@ def review_once_public(study):
 
 
 @pytest.fixture
-def secret(db, stored):
-    return stored
+def lab_tokens(db, stored_tokens):
+    return stored_tokens
 
 
 @pytest.fixture
-def reader(secret):
-    """Somebody of the lab."""
-    return Api(secret["read"])
+def reader(lab_tokens):
+    """A client that may read the private data of the lab."""
+    return Api(lab_tokens["read"])
 
 
 @pytest.fixture(params=OUTSIDERS)
-def outsider(request, secret):
-    return secret[request.param]
+def outsider(request, lab_tokens):
+    return lab_tokens[request.param]
 
 
-def test_every_address_is_classified():
+def test_every_url_is_classified():
     named = {pattern.name for pattern in urlpatterns}
 
-    of_labs = {*DETAILS, *LISTS, *DATA, *ANALYSES, *POOLED, *OF_ONES_LABS}
+    of_labs = {*DETAILS, *LISTS, *DATA, *ANALYSES, *POOLED, *OWN_LABS}
     assert named == {*of_labs, *WITHOUT_LABS, *AGENTS}
     assert DETAILS.keys() == MISSING.keys()
 
 
 @pytest.mark.parametrize("name", DETAILS)
-def test_a_private_thing_answers_like_a_missing_one(anyone, secret, outsider, name):
+def test_private_objects_are_404_like_missing_ones(anyone, lab_tokens, outsider, name):
     private = anyone.get(DETAILS[name](), token=outsider)
     missing = anyone.get(MISSING[name], token=outsider)
 
@@ -246,71 +243,71 @@ def test_a_private_thing_answers_like_a_missing_one(anyone, secret, outsider, na
 
 
 @pytest.mark.parametrize("name", DETAILS)
-def test_the_lab_reads_its_own(reader, secret, name):
+def test_labs_can_read_their_private_objects(reader, lab_tokens, name):
     assert reader.get(DETAILS[name]()).status_code == 200
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_lists_hold_nothing_private(anyone, reader, secret, outsider, name):
+def test_lists_contain_nothing_private(anyone, reader, lab_tokens, outsider, name):
     assert anyone.get(f"{name}/", token=outsider).json()["results"] == []
     assert len(reader.get(f"{name}/").json()["results"]) == 1
 
 
-@pytest.mark.parametrize("name", OF_ONES_LABS)
-def test_a_list_of_ones_own_labs_holds_no_other_labs(
-    anyone, reader, secret, outsider, name
+@pytest.mark.parametrize("name", OWN_LABS)
+def test_lists_of_own_labs_contain_no_other_labs(
+    anyone, reader, lab_tokens, outsider, name
 ):
     def labs(answer):
         field = "slug" if name == "labs" else "lab"
-        return {each[field] for each in answer.json()["results"]}
+        return {row[field] for row in answer.json()["results"]}
 
     assert labs(anyone.get(f"{name}/", token=outsider)) <= {"beta-lab"}
     assert labs(reader.get(f"{name}/")) == {"alpha-lab"}
 
 
 @pytest.mark.parametrize("name", DETAILS)
-def test_a_lab_with_which_it_is_shared_reads_it(anyone, secret, name):
-    answer = anyone.get(DETAILS[name](), token=secret["friend"])
+def test_labs_can_read_shared_objects(anyone, lab_tokens, name):
+    answer = anyone.get(DETAILS[name](), token=lab_tokens["friend"])
 
     assert answer.status_code == (404 if name in NOT_SHARED else 200)
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_lists_hold_what_is_shared(anyone, secret, name):
-    found = anyone.get(f"{name}/", token=secret["friend"]).json()["results"]
+def test_lists_contain_shared_objects(anyone, lab_tokens, name):
+    found = anyone.get(f"{name}/", token=lab_tokens["friend"]).json()["results"]
 
     assert len(found) == (0 if name in NOT_SHARED else 1)
 
 
 @pytest.mark.parametrize("name", BY_STUDY)
-def test_a_lab_with_which_it_is_shared_asks_of_it(anyone, secret, name):
-    asked = {"token": secret["friend"], "study": "secret-study"}
+def test_labs_can_filter_by_shared_studies(anyone, lab_tokens, name):
+    asked = {"token": lab_tokens["friend"], "study": "secret-study"}
 
     assert anyone.get(f"{name}/", **asked).status_code == 200
 
 
-def test_what_is_no_longer_shared_is_gone(anyone, secret):
+def test_unshared_objects_are_invisible(anyone, lab_tokens):
     update_study(study=Study.objects.get(), visibility="private")
 
     for name in LISTS:
-        found = anyone.get(f"{name}/", token=secret["friend"])
+        found = anyone.get(f"{name}/", token=lab_tokens["friend"])
         assert found.json()["results"] == [], name
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_files_hold_nothing_private(anyone, reader, secret, outsider, table):
+def test_files_contain_nothing_private(anyone, reader, lab_tokens, outsider, table):
     address = f"data/{table}/ndjson/"
 
     assert anyone.get(address, token=outsider).getvalue() == b""
-    for token in (secret["read"], secret["friend"]):
+    for token in (lab_tokens["read"], lab_tokens["friend"]):
         lines = anyone.get(address, token=token).getvalue().splitlines()
         assert len(lines) == 1, token
     listed = anyone.get("data/", token=outsider).json()["results"]
-    assert {it["row_count"] for it in listed} == {0}
+    assert {row["row_count"] for row in listed} == {0}
 
 
 @pytest.mark.parametrize("address", ["data/", "data/samples/csv/"])
-def test_files_do_not_tell_that_a_study_exists(anyone, secret, outsider, address):
+def test_files_do_not_reveal_that_a_study_exists(anyone, lab_tokens, outsider, address):
     private = anyone.get(address, token=outsider, study="secret-study")
     missing = anyone.get(address, token=outsider, study="missing-study")
 
@@ -320,12 +317,12 @@ def test_files_do_not_tell_that_a_study_exists(anyone, secret, outsider, address
 
 
 @pytest.mark.parametrize("name", ANALYSES)
-def test_the_lab_analyses_its_own(reader, secret, name):
+def test_labs_can_analyze_their_private_studies(reader, lab_tokens, name):
     assert reader.get(f"{name}/", study="secret-study").status_code == 200
 
 
 @pytest.mark.parametrize("name", BY_STUDY)
-def test_lists_do_not_tell_that_a_study_exists(anyone, secret, outsider, name):
+def test_lists_do_not_reveal_that_a_study_exists(anyone, lab_tokens, outsider, name):
     private = anyone.get(f"{name}/", token=outsider, study="secret-study")
     missing = anyone.get(f"{name}/", token=outsider, study="missing-study")
 
@@ -337,7 +334,7 @@ def test_lists_do_not_tell_that_a_study_exists(anyone, secret, outsider, name):
 
 
 @pytest.mark.parametrize("name", ["systems", "runs"])
-def test_filters_by_id_or_slug_find_nothing_private(anyone, secret, outsider, name):
+def test_filters_by_id_or_slug_find_nothing_private(anyone, lab_tokens, outsider, name):
     query = {"systems": {"host": "alpha"}, "runs": {"system": System.objects.get().pk}}
 
     answer = anyone.get(f"{name}/", token=outsider, **query[name])

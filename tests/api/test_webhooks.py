@@ -1,4 +1,4 @@
-"""Webhooks through the API: made, read, changed, tested, deleted."""
+"""/webhooks/: webhooks can be created, read, changed, tested and deleted."""
 
 import pytest
 
@@ -9,16 +9,19 @@ HOOK = {"target_url": "https://example.org/hook?key=hidden", "kinds": ["runs", "
 
 
 @pytest.fixture
-def made(api, token):
+def created_webhook(api, token):
     answer = api.post("webhooks/", HOOK, token=token)
     assert answer.status_code == 201, answer.json()
     return answer.json()
 
 
-def test_its_secret_is_shown_once(api, token, made):
+def test_secrets_are_shown_once(api, token, created_webhook):
     webhook = Webhook.objects.get()
-    assert made["secret"] == webhook_secret(webhook)
-    assert (made["target_url"], made["created_by"]) == (HOOK["target_url"], "alice")
+    assert created_webhook["secret"] == webhook_secret(webhook)
+    assert (created_webhook["target_url"], created_webhook["created_by"]) == (
+        HOOK["target_url"],
+        "alice",
+    )
 
     read = api.get(f"webhooks/{webhook.pk}/", token=token).json()
 
@@ -27,43 +30,43 @@ def test_its_secret_is_shown_once(api, token, made):
     assert (entry.actor, entry.about) == ("alice", "example.org")
 
 
-def test_it_is_changed_tested_and_deleted(api, token, made, study):
-    place = f"webhooks/{made['id']}/"
+def test_webhooks_can_be_changed_tested_and_deleted(api, token, created_webhook, study):
+    url = f"webhooks/{created_webhook['id']}/"
     changed = api.patch(
-        place, {"kinds": ["verdicts"], "study": "study"}, token=token
+        url, {"kinds": ["verdicts"], "study": "study"}, token=token
     ).json()
     assert changed["kinds"] == ["verdicts"]
     assert changed["study"] == "alpha-lab/study"
-    assert api.patch(place, {"study": ""}, token=token).json()["study"] is None
+    assert api.patch(url, {"study": ""}, token=token).json()["study"] is None
 
-    assert api.post(f"{place}test/", {}, token=token).status_code == 202
-    log = api.get(f"{place}deliveries/", token=token).json()["results"]
-    assert [(it["state"], it["event"]) for it in log] == [("waiting", None)]
+    assert api.post(f"{url}test/", {}, token=token).status_code == 202
+    log = api.get(f"{url}deliveries/", token=token).json()["results"]
+    assert [(row["state"], row["event"]) for row in log] == [("waiting", None)]
 
-    assert api.send("delete", place, {}, token).status_code == 204
+    assert api.send("delete", url, {}, token).status_code == 204
     assert not Webhook.objects.exists()
     assert not Delivery.objects.exists()
 
 
-def test_nobody_else_sees_or_touches_it(
-    api, made, read_token, other_token, other_read_token, client, person
+def test_other_clients_cannot_see_or_change_webhooks(
+    api, created_webhook, read_token, other_token, other_read_token, client, person
 ):
-    place = f"webhooks/{made['id']}/"
+    url = f"webhooks/{created_webhook['id']}/"
     for token in (read_token, other_token, other_read_token, ""):
         assert api.get("webhooks/", token=token).json()["results"] == []
-        assert api.get(place, token=token).status_code == 404
-        assert api.get(f"{place}deliveries/", token=token).status_code == 404
+        assert api.get(url, token=token).status_code == 404
+        assert api.get(f"{url}deliveries/", token=token).status_code == 404
     for act in (
-        api.patch(place, {"kinds": ["runs"]}, token=other_token),
-        api.send("delete", place, {}, other_token),
-        api.post(f"{place}test/", {}, token=other_token),
+        api.patch(url, {"kinds": ["runs"]}, token=other_token),
+        api.send("delete", url, {}, other_token),
+        api.post(f"{url}test/", {}, token=other_token),
     ):
         assert act.status_code == 404
-    # People who keep the lab read it; its viewers do not.
+    # Editors of the lab can read it, but viewers cannot.
     client.force_login(person)
-    assert client.get(f"/api/v1/{place}").status_code == 200
+    assert client.get(f"/api/v1/{url}").status_code == 200
     Membership.objects.update(role="viewer")
-    assert client.get(f"/api/v1/{place}").status_code == 404
+    assert client.get(f"/api/v1/{url}").status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -77,7 +80,7 @@ def test_nobody_else_sees_or_touches_it(
         ({"kinds": ["runs"]}, 400),
     ],
 )
-def test_what_makes_no_webhook_is_said(api, token, change, status):
+def test_invalid_webhooks_get_a_message(api, token, change, status):
     answer = api.post("webhooks/", change, token=token)
 
     assert answer.status_code == status

@@ -129,7 +129,7 @@ def test_bodies_above_the_limit_when_decompressed_are_rejected():
 
 
 def packed(raw):
-    """Return the same bytes at every moment: they name a test."""
+    """Compress without the current time, because the bytes are part of test names."""
     return gzip.compress(raw, mtime=0)
 
 

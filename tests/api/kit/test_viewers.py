@@ -10,7 +10,7 @@ from benchmarks.viewer import ANYONE
 
 
 class Asking:
-    """Minimal request."""
+    """The part of a request that `viewer_of` reads."""
 
     def __init__(self, auth=None, user=None):
         self.auth, self.user = auth, user or AnonymousUser()
