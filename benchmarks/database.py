@@ -74,7 +74,6 @@ def is_connection_error(error: BaseException | None) -> bool:
 
 
 def sqlstate(error: BaseException | None) -> str | None:
-    """Return the error code of PostgreSQL, None without one."""
     code: str | None = getattr(getattr(error, "__cause__", None), "sqlstate", None)
     return code
 

@@ -218,7 +218,6 @@ NAME_KINDS: Final = {
 
 
 def key_reused_error(key: object) -> ConflictError:
-    """Return the error for a key that was already used with another body."""
     return ConflictError(
         "key_reused",
         "The upload key {key} was already used for a run with different content. "

@@ -21,8 +21,6 @@ from benchmarks.models import Job, Reparse
 
 @dataclass(frozen=True)
 class Outbox:
-    """Numbers of waiting and quarantined uploads, and the age of the oldest."""
-
     waiting: int = 0
     oldest_age_s: float = 0.0
     quarantined: int = 0
@@ -50,8 +48,6 @@ class WaitingJobs:
 
 @dataclass(frozen=True)
 class ReplicaStatus:
-    """Whether the standby is in use, and its lag (None if unknown)."""
-
     is_in_use: bool
     lag_s: float | None
     lag_bytes: int | None
@@ -158,14 +154,11 @@ def check_health() -> Health:
 
 @dataclass(frozen=True)
 class Readiness:
-    """Whether this process can answer requests, and if not, the ``problem``."""
-
     ready: bool
     problem: str = ""
 
 
 def check_readiness() -> Readiness:
-    """Check PostgreSQL and its migrations."""
     try:
         applied = set(MigrationRecorder(connection).applied_migrations())
     except DatabaseError:

@@ -17,8 +17,6 @@ _trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
 
 
 class MemoryTrimmer:
-    """Returns freed memory to the system whenever a process has grown."""
-
     def __init__(self) -> None:
         self.held_bytes = 0
         self.first_bytes = psutil.Process().memory_info().rss

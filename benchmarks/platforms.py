@@ -98,7 +98,6 @@ VIRTUALIZATION_TYPES: Final[Mapping[str, tuple[str, ...]]] = {
 # Cached: checks look up the same few names for each cell.
 @lru_cache(4096)
 def _fold_name(name: str) -> str:
-    """Return the name without case, brackets, hyphens and slashes."""
     return " ".join(
         part for part in re.split(r"[\s_/()+,:;=-]+", name.casefold()) if part
     )
@@ -204,7 +203,6 @@ def canonical_platform(
 
 
 def canonical_hypervisor(name: str) -> str:
-    """Return the canonical name; unknown names are kept."""
     return canonical_platform(name).hypervisor
 
 

@@ -105,7 +105,6 @@ _thread = _ThreadState()
 
 
 def can_serve_reads(min_lsn: str | None) -> bool:
-    """Return whether the standby is usable and has replayed ``min_lsn``."""
     if not _last_check.is_recent():
         _last_check.record(lag().problem)
     if not _last_check.is_usable:

@@ -303,7 +303,6 @@ def policy_condition(model: type[models.Model]) -> str:
 
 
 def policy_sql(*, with_policies: bool = True) -> str:
-    """Return the statements that create all functions and policies."""
     version = STUDY_VERSION_SQL % {"study": "of_study", "lab": "of_lab"}
     function_bodies = {
         "study_version(of_study bigint, of_lab bigint)": ("text", version)

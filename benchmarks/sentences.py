@@ -110,7 +110,6 @@ class Translator(Protocol):
 
 
 def translate(text: str, translator: Translator) -> str:
-    """Translate sentences; return other texts unchanged."""
     if not isinstance(text, Sentence):
         return text
     return _TranslatingFormatter(translator).vformat(
@@ -141,7 +140,6 @@ def serialize(text: str) -> str:
 
 @lru_cache(_DESERIALIZE_CACHE_SIZE)
 def deserialize(text: str) -> str:
-    """Restore sentences; return other texts unchanged."""
     if not text.startswith(_MARK):
         return text
     try:

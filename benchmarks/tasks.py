@@ -43,7 +43,6 @@ def process_bulk_uploads(waits_for_more: bool = True) -> int:
 
 
 def _drain_lane(*, is_bulk: bool, waits_for_more: bool) -> int:
-    """Process all single or all bulk uploads; return the number of finished runs."""
     if waits_for_more:
         _wait_for_more(is_bulk)
     redis_connection.connection().delete(WAKEUP_KEYS[is_bulk])

@@ -24,12 +24,10 @@ class WorkClass:
 
     @property
     def slug(self) -> str:
-        """The unique name: "disk-random-write"."""
         return f"{self.area}-{self.kind}"
 
     @property
     def title(self) -> str:
-        """The title: "disk: random write"."""
         return f"{self.area_title}: {self.kind_title}"
 
 

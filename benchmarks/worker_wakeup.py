@@ -14,7 +14,6 @@ from benchmarks import redis_connection
 
 logger = logging.getLogger(__name__)
 
-# Requests with more runs are bulk uploads.
 MAX_INTERACTIVE_RUNS = 10
 UPLOAD_TASKS = (
     "benchmarks.tasks.process_uploads",
@@ -24,7 +23,6 @@ UPLOAD_TASKS = (
 WAKEUP_KEYS = ("virtlab:hint-sent", "virtlab:bulk-hint-sent")
 # After this time, a wake-up is sent again, in case the message was lost.
 WAKEUP_TIMEOUT_S = 5
-# Workers wait this long for more uploads to process together.
 BATCH_WAIT_S = 0.3
 # From this number of runs in a request on, workers do not wait for more.
 NO_WAIT_RUNS = 50

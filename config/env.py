@@ -86,8 +86,6 @@ LOOPBACK_HOSTS = {"127.0.0.1", "::1", "localhost"}
 
 @dataclass(frozen=True)
 class OidcProvider:
-    """The OpenID Connect provider."""
-
     issuer: str
     client_id: str
     secret: str
@@ -110,7 +108,6 @@ class OidcProvider:
 
 
 def oidc_provider() -> OidcProvider | None:
-    """Return the OpenID Connect provider; None without OIDC_ISSUER."""
     issuer = text("OIDC_ISSUER", "").rstrip("/")
     if not issuer:
         return None
@@ -133,8 +130,6 @@ def oidc_provider() -> OidcProvider | None:
 
 @dataclass(frozen=True)
 class MailServer:
-    """The outgoing mail server, and the site's URL for links."""
-
     host: str
     port: int
     user: str
@@ -145,7 +140,6 @@ class MailServer:
 
 
 def mail_server() -> MailServer | None:
-    """Return the mail server; None without EMAIL_HOST, so that no mail is sent."""
     host = text("EMAIL_HOST", "")
     if not host:
         return None

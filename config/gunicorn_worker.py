@@ -88,7 +88,6 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
     def log_request(
         self, environ: Environ, start_response: StartResponse
     ) -> Iterable[bytes]:
-        """Handle a request and log it."""
         started = time.monotonic()
         # gunicorn's logger reads the following.
         environ["RAW_URI"] = environ["REQUEST_URI"]

@@ -39,7 +39,6 @@ logger = logging.getLogger(__name__)
 
 
 def read_from_replica(get_response: GetResponse) -> GetResponse:
-    """Answer safe requests from the standby, if there is one that is recent enough."""
     if not replica.is_configured():
         raise MiddlewareNotUsed
 
@@ -61,7 +60,6 @@ def read_from_replica(get_response: GetResponse) -> GetResponse:
 
 
 def record_write_position(get_response: GetResponse) -> GetResponse:
-    """Store the log position after requests that may have written."""
     if not replica.is_configured():
         raise MiddlewareNotUsed
 
@@ -75,7 +73,6 @@ def record_write_position(get_response: GetResponse) -> GetResponse:
 
 
 def _can_use_replica(request: HttpRequest) -> bool:
-    """Return whether the standby may serve this path and has the client's writes."""
     path = request.path_info
     if path.startswith(PRIMARY_PATHS) and not path.startswith(REPLICA_API_PATHS):
         return False

@@ -263,7 +263,6 @@ PASSWORD_RESET_TIMEOUT = 4 * 3600
 # everybody with an account or a token for uploads.
 LAB_CREATION = env.choice("LAB_CREATION", ("admins", "nobody", "everybody"))
 
-# Whether webhooks may call private networks.
 WEBHOOK_PRIVATE_ADDRESSES = env.flag("WEBHOOK_PRIVATE_ADDRESSES", default=False)
 
 UPLOAD_LIMIT_BYTES = env.whole_number("UPLOAD_LIMIT_BYTES", 8 * 1024 * 1024)

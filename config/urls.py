@@ -34,7 +34,6 @@ def show_checksum(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_metrics(request: HttpRequest) -> HttpResponse:
-    """Return 404 to clients without the token."""
     if not exposition.is_authorized(request.headers.get("Authorization", "")):
         raise Http404
     return HttpResponse(

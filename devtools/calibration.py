@@ -51,7 +51,6 @@ class Table:
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """Return a share in percent: 0.951 becomes "95.1"."""
     return f"{100 * share:.{digits}f}"
 
 

@@ -124,8 +124,6 @@ def _killed(part: str, number: int = signal.SIGKILL, target: str = "all") -> Fau
 
 
 def _frozen(part: str) -> Fault:
-    """Return a fault that freezes a part for two seconds."""
-
     def fault(world: ProductUnderTest, chance: random.Random) -> None:
         processes = world.processes(part)
         _signal(processes, signal.SIGSTOP)
@@ -410,7 +408,6 @@ def _settle(world: ProductUnderTest) -> str:
 
 
 def _compare(world: ProductUnderTest, logs: list[ClientLog]) -> dict[str, int]:
-    """Count differences between the database and the acknowledged uploads."""
     sent = {key: value for log in logs for key, value in log.sent.items()}
     acked = {key for log in logs for key in log.acked}
     with database(world.product.var) as connection:

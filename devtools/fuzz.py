@@ -115,8 +115,6 @@ class FuzzedRequest:
 
 
 class Fuzzer:
-    """Generates random requests."""
-
     def __init__(self, chance: random.Random, token: str, cookies: str, csrf: str):
         self.chance = chance
         self.token, self.cookies, self.csrf = token, cookies, csrf

@@ -375,7 +375,6 @@ BENCHMARKS: dict[str, Callable[[IngestBench], Iterator[Measurement]]] = {
 
 @contextmanager
 def running(var: Path) -> Iterator[IngestBench]:
-    """Run a product and bare Django in the block."""
     product = launch_product(var)
     bare = None
     try:

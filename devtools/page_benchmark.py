@@ -33,7 +33,6 @@ CHANGE = "INSERT INTO benchmarks_changecount VALUES ('benchmarks_study', 0, 1)"
 
 
 def pages(product: Product) -> Iterator[tuple[str, ...]]:
-    """Yield a row of the table for each kind of page."""
     with database(product.var) as connection:
         empty_ms, _ = timed(product, EMPTY_PAGE, connection)
         for kind, urls in (*page_urls(product), ("comparisons API", [ROWS])):

@@ -48,8 +48,6 @@ FILES: Final = ("csv", "json", "tex", "bib")
 
 
 class Crawler:
-    """A client that follows links and looks for markers."""
-
     def __init__(self, running: Product, name: str, token: str = "") -> None:
         self.base, self.name = running.url, name
         self.headers = {"Authorization": f"Token {token}"} if token else {}

@@ -142,7 +142,6 @@ class DrillResult:
 
 
 def _is_same(expected: Cells | None, actual: Cells | None) -> bool:
-    """Compare cells except for rounding errors."""
     if expected is None or actual is None or len(expected) != len(actual):
         return False
     return all(
@@ -200,7 +199,6 @@ class RecoveryDrill:
         yield self._check(f"upgrade from {OLDEST_VERSION}", var, before)
 
     def _check(self, name: str, var: Path, expected: DatabaseContents) -> DrillResult:
-        """Start a restored product, and compare it with the expected contents."""
         if self.sabotage:
             # As if the backup were incomplete.
             with (

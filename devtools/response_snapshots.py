@@ -46,8 +46,6 @@ FILE_FORMATS: Final = ("csv", "json", "tex")
 
 @dataclass
 class SnapshotServer:
-    """A running installation whose responses are stored."""
-
     url: str
     token: str = ""
 
@@ -95,15 +93,12 @@ class SnapshotServer:
 
 @dataclass
 class Snapshot:
-    """Responses by file and query."""
-
     server: SnapshotServer
     answers: dict[str, dict[str, Any]] = field(
         default_factory=lambda: defaultdict(dict)
     )
 
     def collect(self) -> None:
-        """Request lists, their objects, then files."""
         schema = self.server.get(f"{API}schema/")["paths"]
         paths = {
             path.removeprefix(API).strip("/"): {
@@ -181,7 +176,6 @@ class Snapshot:
         return [str(row["id"]) for row in rows]
 
     def _details(self, path: str, parameters: Document) -> None:
-        """Request each object by ID or name, in each format."""
         list_path = path.split("/{")[0]
         names = re.findall(r"{(\w+)}", path)
         for row in self._rows(list_path):
@@ -199,7 +193,6 @@ class Snapshot:
                     self._request(path, url.removeprefix(API), url + query)
 
     def _files(self, study: Document) -> None:
-        """Request a study's compare page, cells and citation."""
         name = f"{study['lab']}/{study['slug']}"
         page = f"/studies/{name}/"
         for extension in FILE_FORMATS:
@@ -377,7 +370,6 @@ class SnapshotFolder:
         return self.names.get((referred, str(tree)), tree)
 
     def _rename_url(self, text: str) -> str:
-        """Replace IDs in a URL by names."""
         path, separator, query = text.partition("?")
         parts = path.split("/")
         for index, (list_name, part) in enumerate(pairwise(parts), 1):
@@ -571,7 +563,6 @@ TODAY: Final = frozenset(("created_on", "accessed", "urldate"))
 
 
 def compare(options: argparse.Namespace) -> int:
-    """Print differences by kind; return the exit code."""
     ignored = {*TODAY}
     if not options.sentences:
         ignored |= MESSAGE_FIELDS

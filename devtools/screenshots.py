@@ -121,7 +121,6 @@ def in_run_lab(url: str) -> str:
 
 
 def find_ids(context: BrowserContext) -> dict[str, str]:
-    """Return IDs for URLs, by name."""
     ids: dict[str, str] = {}
     for name, url, pattern in IDS:
         text = context.request.get(in_run_lab(url)).text()

@@ -148,7 +148,6 @@ class EmbeddedServers:
         return {"OWNER_DATABASE_URL": self.postgres.url(OWNER)}
 
     def environment(self) -> dict[str, str]:
-        """Return variables for the product's processes."""
         return {
             "DATABASE_URL": self.postgres.url(),
             "REDIS_URL": self.valkey.url(),

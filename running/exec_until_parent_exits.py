@@ -23,7 +23,6 @@ CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 1, 2
 
 
 def main(arguments: list[str]) -> None:
-    """Apply what LEASH demands, then execute the command."""
     leash, command = json.loads(arguments[0]), arguments[1:]
     os.umask(0o077)
     if leash["account"]:

@@ -22,7 +22,6 @@ POLL_S = 0.2
 
 
 def load_studies(client: Client) -> None:
-    """Upload missing runs, and wait until all are processed."""
     missing = [
         study
         for study in chain(reference_studies(), recorded_studies())

@@ -16,8 +16,6 @@ LISTEN_BACKLOG = 512
 
 @dataclass(frozen=True)
 class Options:
-    """The address and folder of an installation, and external servers if given."""
-
     host: str
     port: int
     var: Path

@@ -25,8 +25,6 @@ CAPABILITIES: tuple[tuple[int, ...], ...] = (
 
 @dataclass(frozen=True)
 class OsAccount:
-    """An account of the machine, and the capabilities that its processes get."""
-
     uid: int
     gid: int
     capabilities: tuple[int, ...] = ()

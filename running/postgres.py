@@ -275,7 +275,6 @@ class Postgres(Server):
             ) from error
 
     def password(self, user: str) -> str:
-        """Return the password of a role, which is created at the first call."""
         return self.folder.secret(f"{user}-password")
 
     def url(self, user: str = USER) -> str:

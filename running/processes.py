@@ -30,8 +30,6 @@ ROTATION_CHECK_S = 30.0
 
 @dataclass(frozen=True)
 class Program:
-    """A command with its environment and the signals that stop it."""
-
     name: str
     command: Sequence[str]
     log: Path | None = None  # None: the terminal

@@ -45,7 +45,6 @@ class Product:
         return psutil.Process(self.process.pid).children(recursive=True)
 
     def processes_matching(self, *words: str) -> list[psutil.Process]:
-        """Return processes with all of these words in their command line."""
         return [
             process
             for process in self.descendants()
@@ -98,7 +97,6 @@ def free_port() -> int:
 
 
 def product_environment() -> dict[str, str]:
-    """Return the environment without variables that name other servers."""
     return {
         name: value
         for name, value in os.environ.items()

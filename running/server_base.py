@@ -85,7 +85,6 @@ class Server(ABC):
         self.check()
 
     def failure_message(self) -> str:
-        """Return why the server does not start, with the end of its log."""
         end = last_lines(self.log)
         if "No space left on device" in end:
             return disk_full_message(self.folder.path)

@@ -31,8 +31,6 @@ class StopRequested(Exception):  # noqa: N818 - a request, not an error
 
 
 class Supervised(Protocol):
-    """A child process or server that can be supervised."""
-
     @property
     def name(self) -> str: ...
     @property

@@ -30,8 +30,6 @@ FOREVER_S = float("inf")
 
 
 class Supervisor:
-    """Starts the product and keeps it running until a signal."""
-
     def __init__(self, options: Options, supervision: Supervision) -> None:
         self.options = options
         self.supervision = supervision

@@ -164,8 +164,6 @@ class ClockCheck:
 
 @dataclass
 class ConsoleReport:
-    """The reports of one system on its console."""
-
     up_s: float
     done_s: float | None = None
     clocks: list[ClockCheck] = field(default_factory=list)

@@ -42,8 +42,6 @@ _WRONG_CLOCK_SYSTEM: Final = WRONG_CLOCK.systems[0].name
 
 @dataclass
 class SystemResults:
-    """The results of one system that the server has stored."""
-
     expected: int = 0
     parsed: int = 0
     layers: set[tuple[str, ...]] = field(default_factory=set)

@@ -52,8 +52,6 @@ XEN_NETWORK: Final = GuestNetwork("10.0.2.16", "10.0.2.2", "/dev/xvdc")
 
 @dataclass
 class Testbed:
-    """The common properties of all boots, and their outcomes."""
-
     folder: Path
     agent: Path
     guest: Image

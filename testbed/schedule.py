@@ -185,7 +185,6 @@ def select_boots(
 
 
 def expected_runs(system: TestSystem, repetitions: int) -> int:
-    """Return the number of runs of a system in one boot."""
     return repetitions * (len(_kernels(system)) + len(SYSBENCH))
 
 

@@ -76,8 +76,6 @@ Upload = dict[str, Any]
 
 @dataclass(frozen=True)
 class TestServer:
-    """The URL of a server, and its tokens for uploads and for reading."""
-
     url: str
     token: str
     read_token: str

@@ -33,8 +33,6 @@ MAX_COMMENT_LENGTH: Final = 10_000
 
 @dataclass(frozen=True)
 class Author:
-    """A person or an agent, their labs, and the labs of which they are an admin."""
-
     person: User | None = None
     agent: Agent | None = None
     lab_ids: frozenset[int] = frozenset()
@@ -46,7 +44,6 @@ class Author:
 
     @property
     def may_write(self) -> bool:
-        """Whether the author is a member of any lab."""
         return bool(self.lab_ids)
 
     def is_author_of(self, comment: Comment) -> bool:
@@ -66,8 +63,6 @@ ANONYMOUS_AUTHOR: Final = Author()
 
 @dataclass(frozen=True)
 class CommentTarget:
-    """The subject of a comment: a study, or one of its cells or runs."""
-
     study: Study
     cell: Cell | None = None
     run: Run | None = None
@@ -99,7 +94,6 @@ def author_of(person: User | None) -> Author:
 
 
 def visible_comments(viewer: Viewer, **filters: Any) -> QuerySet[Comment]:
-    """Return visible comments, oldest first."""
     comments = Comment.objects.visible_to(viewer).filter(**filters)
     return comments.select_related("study__lab").order_by("pk")
 

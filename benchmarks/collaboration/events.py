@@ -27,14 +27,12 @@ MAX_EVENT_DELAY: Final = timedelta(minutes=5)
 
 
 def visible_events(viewer: Viewer, **filters: Any) -> QuerySet[Event]:
-    """Return visible events, oldest first."""
     events = Event.objects.visible_to(viewer).filter(**filters)
     events = events.filter(study__deleted_at=None).select_related("study__lab")
     return events.order_by("pk")
 
 
 def queue_events(study: Study) -> None:
-    """Queue a job that creates a study's events, unless one is waiting."""
     untried = Job.objects.filter(
         kind=JobKind.EVENTS, subject_id=study.pk, attempted_at=None
     )
@@ -60,7 +58,6 @@ def publish_due_events() -> int:
 @queue.job_handler(JobKind.EVENTS)
 @transaction.atomic
 def _publish_events(jobs: Jobs) -> None:
-    """Create a study's events, and store its new state."""
     study = Study.objects.get(pk=jobs[0].subject_id)
     StudyEventState.objects.get_or_create(
         study=study, defaults={"lab_id": study.lab_id}

@@ -103,7 +103,6 @@ def is_email_address(text: str) -> bool:
 
 
 def queue_due_digests() -> None:
-    """Queue due digests, if email is configured."""
     if settings.MAIL_SERVER is not None and subscriptions.has_due_digests():
         for email in subscriptions.due_digest_emails():
             queue_email(email)

@@ -30,7 +30,6 @@ def can_be_saved(path: str) -> bool:
 
 
 def visible_views(viewer: Viewer, person: User | None = None) -> QuerySet[SavedView]:
-    """Return the views of a person and of the viewer's labs, ordered by name."""
     condition = Q(lab__in=viewer.lab_ids)
     if person is not None:
         condition |= Q(lab=None, person=person)
@@ -81,10 +80,7 @@ def update_view(
     person: User | None = None,
     agent: str = "",
 ) -> SavedView:
-    """Change the name or path of a view; raise InvalidError.
-
-    It still belongs to the same person or lab.
-    """
+    """Change the name or path of a view; raise InvalidError."""
     if name is not None:
         view.name = _checked_name(name)
         other_views = SavedView.objects.exclude(pk=view.pk).filter(name=view.name)
@@ -120,7 +116,6 @@ def _checked_path(path: str) -> str:
 
 
 def may_change_view(view: SavedView, person: User) -> bool:
-    """Return whether the person owns the view or can edit the lab that owns it."""
     if view.person_id == person.pk or view.lab_id is None:
         return view.person_id == person.pk
     memberships = Membership.objects.filter(lab=view.lab_id, user=person)

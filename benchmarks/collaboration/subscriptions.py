@@ -86,7 +86,6 @@ def follow(person: User, study: Study) -> None:
 
 
 def followed_studies(person: User) -> QuerySet[Follow]:
-    """Return the followed studies that the person can still see."""
     visible = Study.objects.visible_to(digest_viewer(person))
     rows = Follow.objects.filter(person=person, study__in=visible)
     return rows.select_related("study__lab").order_by("study__title", "pk")
@@ -197,7 +196,6 @@ def issue_feed_token(person: User) -> str:
 
 
 def revoke_feed_tokens(person: User) -> None:
-    """Revoke a person's feed secrets from the next request on."""
     valid = FeedToken.objects.filter(person=person, revoked_at=None)
     valid.update(revoked_at=timezone.now())
 
@@ -221,7 +219,6 @@ def person_for_feed_token(secret: str) -> User:
         token is None
         or token.revoked_at is not None
         or not token.person.is_active
-        # A required second factor is missing.
         or lab_requiring_second_factor(token.person)
     ):
         raise NotFoundError(Sentence("feed"), "…")

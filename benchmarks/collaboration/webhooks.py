@@ -180,7 +180,6 @@ def _job_of(delivery: Delivery) -> Job:
 
 @queue.job_handler(JobKind.WEBHOOK)
 def _deliver(jobs: Jobs) -> None:
-    """Send one delivery; raise RetryLater on failure."""
     related = "webhook__lab", "event__study__lab"
     rows = Delivery.objects.select_related(*related).filter(pk=jobs[0].subject_id)
     if (delivery := rows.first()) is None:
@@ -286,7 +285,6 @@ class WebhookResponse:
 
 
 def is_public_address(address: Address) -> bool:
-    """Return whether an address is on the public internet."""
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped:
             return is_public_address(address.ipv4_mapped)

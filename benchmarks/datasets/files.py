@@ -77,8 +77,6 @@ def write_table(
 
 
 class _LimitedFile:
-    """A temporary file with a digest and limits of space and time."""
-
     def __init__(self, folder: Path, is_cancelled: Callable[[], bool]) -> None:
         self.folder, self.is_cancelled = folder, is_cancelled
         # No `with`: the file stays open until it has been sent.

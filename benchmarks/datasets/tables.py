@@ -1,5 +1,3 @@
-"""The tables of datasets."""
-
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, Literal

@@ -23,10 +23,7 @@ _TRY_LOCK_SQL = f"""
 
 @contextmanager
 def advisory_lock(name: str, *, wait: bool = False) -> Iterator[bool]:
-    """Hold the lock in the block; yield False if another session has it.
-
-    With ``wait``, wait until the lock is free.
-    """
+    """Hold the lock in the block; yield False if another session has it."""
     # A lock of the session, not of a transaction: the block may commit.
     if wait:
         _query_value(f"SELECT pg_advisory_lock({_KEY})", name)

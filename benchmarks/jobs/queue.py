@@ -159,8 +159,6 @@ def enqueue_energy(
 
 @dataclass(frozen=True)
 class JobGroup:
-    """All jobs of a subject."""
-
     subject_id: int
     first_created_at: datetime
     last_created_at: datetime
@@ -333,7 +331,6 @@ def finish(jobs: Jobs) -> None:
 
 
 def lock_claimed(jobs: Jobs) -> list[Job]:
-    """Lock and return jobs that are still claimed."""
     return list(_claimed_rows(jobs).select_for_update(of=("self",)).order_by("pk"))
 
 
@@ -350,7 +347,6 @@ def is_transient_error(error: Exception) -> bool:
 
 
 def retry_delay(failures: int, first: timedelta = FIRST_DELAY) -> timedelta:
-    """Return the delay before the next try, after one or more failures."""
     return min(first * (1 << min(failures - 1, 10)), MAX_DELAY)
 
 

@@ -61,7 +61,6 @@ def subject_text(job: Job) -> str:
 
 
 def state_text(job: Job) -> Sentence:
-    """Return whether a job waits, runs or has failed, with its time and error."""
     if job.claimed_server_started_at and job.attempted_at:
         at = f"{job.attempted_at:%Y-%m-%d %H:%M:%S}"
         return Sentence("running since {at} UTC on {worker}", at=at, worker=job.worker)
@@ -85,7 +84,6 @@ def state_text(job: Job) -> Sentence:
 
 
 def failed_jobs() -> QuerySet[Job]:
-    """Return failed jobs, without those that only raised `RetryLater`."""
     return Job.objects.filter(FAILED_CONDITION)
 
 
@@ -98,7 +96,6 @@ def counts_by_kind(jobs: QuerySet[Job]) -> list[dict[str, Any]]:
 
 
 def most_failed_job_per_subject(rows: QuerySet[Job]) -> QuerySet[Job]:
-    """Return one job of each subject: the one with the most failures."""
     worst = rows.order_by("kind", "subject_id", "-failures", "created_at")
     ids = worst.distinct("kind", "subject_id").values("pk")
     return Job.objects.filter(pk__in=ids).select_related("study__lab", "lab")
@@ -119,7 +116,6 @@ def failed_jobs_of_study(study: Study) -> QuerySet[Job]:
 
 
 def study_failures(study: Study) -> tuple[JobFailure, ...]:
-    """Return the failed jobs of a study, for members of its lab only."""
     return tuple(
         JobFailure(
             message=failure_text(row),

@@ -49,8 +49,6 @@ class LastRun:
 
 @dataclass(frozen=True)
 class AuditLine:
-    """A person's action, from any table."""
-
     created_at: datetime
     actor: str
     kind: str
@@ -59,14 +57,12 @@ class AuditLine:
 
 
 def _visible_labs(viewer: Viewer) -> QuerySet[Lab]:
-    """Return the viewer's labs, and labs with a study that the viewer can see."""
     studies = Study.objects.visible_to(viewer).filter(lab=OuterRef("pk"))
     visible = Lab.objects.filter(Exists(studies) | Q(pk__in=viewer.lab_ids))
     return visible.order_by("name")
 
 
 def labs_with_counts(viewer: Viewer) -> QuerySet[Lab]:
-    """Return visible labs with their numbers of visible studies."""
     # order_by(): Django would add the ordering to GROUP BY.
     visible = list_studies(viewer).filter(lab=OuterRef("pk")).order_by().values("lab")
     count = Subquery(visible.annotate(count=Count("pk")).values("count"))
@@ -81,12 +77,10 @@ def find_lab(viewer: Viewer, slug: str) -> Lab:
 
 
 def lab_hosts(lab: Lab) -> QuerySet[Host]:
-    """Return a lab's machines with their numbers of systems."""
     return lab.hosts.annotate(systems_count=Count("systems")).order_by("slug")
 
 
 def lab_members(lab: Lab) -> QuerySet[Membership]:
-    """Return memberships, highest role first."""
     memberships = lab.memberships.select_related("user")
     return memberships.order_by("role", "user__username")
 
@@ -109,14 +103,12 @@ def agents_of(lab_ids: frozenset[int]) -> QuerySet[Agent]:
 
 
 def lab_agents(lab: Lab) -> list[tuple[Agent, LastRun | None]]:
-    """Return agents by name with their last runs."""
     agents = list(agents_of(frozenset({lab.pk})).order_by("name"))
     runs = last_runs(agents)
     return [(agent, runs.get(agent.pk)) for agent in agents]
 
 
 def last_runs(agents: list[Agent]) -> dict[int, LastRun]:
-    """Return the last run of each agent by agent id, with one query."""
     last = Run.objects.filter(agent=OuterRef("pk")).order_by("-pk").values("pk")[:1]
     annotated = Agent.objects.filter(pk__in=[agent.pk for agent in agents])
     numbers = annotated.annotate(last=Subquery(last)).values("last")

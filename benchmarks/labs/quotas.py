@@ -23,7 +23,6 @@ from benchmarks.sentences import Sentence
 MINUTE_S: Final = 60
 DAY_S: Final = 24 * 3600
 STORAGE_FULL_RETRY_S: Final = 3600
-"""Value of Retry-After if the lab's storage is full."""
 
 LOCAL_COUNT_FRACTION: Final = 1000
 """A process counts up to 1/1000 of a quota locally before it updates Redis."""
@@ -71,7 +70,6 @@ class Quota:
         return count > self.limit and before > 0
 
     def is_far_from_limit(self, unreported: int) -> bool:
-        """Return whether a process may keep counting locally."""
         return (
             unreported < self.limit // LOCAL_COUNT_FRACTION
             and self.key not in _exceeded_keys

@@ -35,7 +35,6 @@ def person_for_address(email: str) -> User | None:
 
 
 def verified_address(person: User) -> str:
-    """Return a verified address, or an empty text."""
     rows = EmailAddress.objects.filter(user=person, verified=True)
     row = rows.order_by("-primary", "pk").first()
     return row.email if row else ""
@@ -43,7 +42,6 @@ def verified_address(person: User) -> str:
 
 @transaction.atomic
 def set_verified_address(person: User, email: str) -> None:
-    """Replace a person's verified address."""
     if (owner := person_for_address(email)) and owner != person:
         raise InvalidError(
             "invalid_membership", "This email address belongs to another account."
@@ -105,7 +103,6 @@ def unlink_account(person: User, provider: str) -> None:
 def log_in_labs(
     person: User, kind: AuditEntry.Kind, subject: str, by_command: bool = False
 ) -> None:
-    """Store an audit entry in each lab of a person."""
     for membership in Membership.objects.filter(user=person).select_related("lab"):
         AuditEntry.log(
             membership.lab,
@@ -124,7 +121,6 @@ FEW_RECOVERY_CODES: Final = 3
 
 
 def list_second_factors(person: User) -> list[Authenticator]:
-    """Return the apps and passkeys of a person, oldest first."""
     rows = Authenticator.objects.filter(user=person).exclude(
         type=FactorType.RECOVERY_CODES
     )
@@ -248,7 +244,6 @@ def new_recovery_codes(person: User) -> list[str]:
 
 
 def recovery_codes_left(person: User) -> int | None:
-    """Return the number of unused recovery codes, None without any codes."""
     row = Authenticator.objects.filter(
         user=person, type=FactorType.RECOVERY_CODES
     ).first()

@@ -137,7 +137,6 @@ def revalidate(token: Token) -> Token:
 
 
 def _find(prefix: str) -> Token | None:
-    """Return the token with its agent and lab, in one prepared query."""
     for row in fetch_prepared(FIND_TOKEN_SQL, {"prefix": prefix}):
         values = iter(row)
         instances: list[Any] = [

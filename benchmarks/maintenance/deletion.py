@@ -157,7 +157,6 @@ def delete_account(*, person: User, actor: str) -> list[Lab]:
 
 
 def versions_quoting(runs: Iterable[Run]) -> QuerySet[Version]:
-    """Return the published versions of these runs' studies that are not withdrawn."""
     studies = {run.study_id for run in runs}
     return Version.objects.filter(study__in=studies, withdrawn_at=None)
 
@@ -176,7 +175,6 @@ def _runs_of_same_uploads(runs: Iterable[Run]) -> QuerySet[Run]:
 
 
 def _remove(runs: QuerySet[Run]) -> DeletionCounts:
-    """Delete runs, and update cells and efficiencies."""
     deleted = list(runs)
     ids = [run.pk for run in deleted]
     samples = sum(run.sample_count for run in deleted)

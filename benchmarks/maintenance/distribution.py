@@ -126,7 +126,6 @@ def _check_no_processes_run() -> None:
 
 
 def _steps(shards: int) -> Iterator[tuple[str, str]]:
-    """Yield description and SQL of each remaining step."""
     colocated = "none"
     for model in DISTRIBUTED_MODELS:
         table = model._meta.db_table

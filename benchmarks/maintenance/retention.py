@@ -64,7 +64,6 @@ MODELS_BY_JOB_KIND: Final[Mapping[str, type[Model]]] = {
 
 
 def _orphaned_jobs(_before: datetime) -> Q:
-    """Match jobs whose subject was deleted."""
     orphaned = [
         Q(kind=kind) & ~Q(subject_id__in=model._default_manager.values("pk"))
         for kind, model in MODELS_BY_JOB_KIND.items()
@@ -125,8 +124,6 @@ def clean_up() -> dict[str, int]:
 
 
 class HourlyCleanup:
-    """Calls `clean_up` at most once an hour."""
-
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
         self.next = 0.0

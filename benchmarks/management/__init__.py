@@ -32,7 +32,6 @@ class GeneratingCommand(BaseCommand, ABC):
 
 
 def lab_argument(slug: str) -> Lab:
-    """Return the lab of this slug; raise CommandError that lists the known labs."""
     lab = Lab.objects.filter(slug=slug).first()
     if lab is None:
         lab_slugs = ", ".join(Lab.objects.values_list("slug", flat=True)) or "none yet"

@@ -171,7 +171,6 @@ class ReferenceStudy:
 
 
 def reference_studies() -> Iterator[ReferenceStudy]:
-    """Return the published studies in the order of ``studies.json``."""
     return map(reference_study, published_studies()["studies"])
 
 
@@ -202,7 +201,6 @@ def study_document(slug: str) -> dict[str, Any]:
 
 
 def host_document(slug: str) -> dict[str, Any]:
-    """Return a machine; its facts are empty if the study published none."""
     facts = published_studies()["machines"].get(slug, {})
     return {"slug": slug, "title": HOST_TITLES[slug], "facts": facts}
 

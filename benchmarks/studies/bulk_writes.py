@@ -77,7 +77,6 @@ def _insert(
     defaults: Mapping[str, Any],
     on_conflict: str,
 ) -> None:
-    """Insert rows as array parameters; each row also gets ``defaults``."""
     if not rows:
         return
     names = map(connection.ops.quote_name, (*columns, *defaults))

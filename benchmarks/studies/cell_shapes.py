@@ -203,7 +203,6 @@ def _cell_session_runs(
 def _unordered_sessions(
     runs: Mapping[int, OrderedCellRuns],
 ) -> set[tuple[int, int | None]]:
-    """Return pairs of cell and session in which the order of runs is unknown."""
     unordered = {
         (cell_id, session.session_id)
         for cell_id, cell_runs in runs.items()

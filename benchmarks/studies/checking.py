@@ -150,7 +150,6 @@ def _store_findings(
     replaceable: QuerySet[Flag],
     baseline_studies: Collection[Id],
 ) -> None:
-    """Replace the ``replaceable`` flags by findings."""
     # Flags with a decision are resolved, not deleted.
     obsolete = replaceable.exclude(fingerprint__in=findings)
     obsolete.filter(status=Flag.Status.OPEN).delete()

@@ -263,7 +263,6 @@ def baseline_studies(study_id: int) -> tuple[list[int], list[int]]:
 
 @contextmanager
 def track_tables() -> Iterator[TableTracker]:
-    """Track tables read in the block."""
     tracker = TableTracker()
     _relations()  # not tracked
     with connection.execute_wrapper(tracker.track):
@@ -283,7 +282,6 @@ def _relations() -> frozenset[str]:
 
 @cache
 def counted_tables() -> frozenset[str]:
-    """Return tables with counting triggers."""
     return _names(_COUNTED_TABLES_SQL, [Sample._meta.db_table])
 
 
@@ -351,7 +349,6 @@ def rollup_change_counts() -> RollupChangeCounts:
 
 
 def rollup_baseline_studies(study_id: int) -> RollupBaselines:
-    """Return studies and labs of a study and its baselines."""
     with connection.cursor() as cursor:
         cursor.execute(ROLLUP_BASELINES_SQL, {"study": study_id})
         return [[*row] for row in cursor.fetchall()]

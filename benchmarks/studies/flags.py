@@ -28,7 +28,6 @@ NO_SUBJECTS: Final = FlagSubjects()
 
 
 def visible_flags(viewer: Viewer, **filters: Any) -> QuerySet[Flag]:
-    """Return visible current flags with related objects."""
     flags = Flag.objects.visible_to(viewer).current().filter(**filters)
     related = flags.select_related("study__lab")
     return related.prefetch_related("decisions").order_by("pk")
@@ -54,7 +53,6 @@ def runs_of_flags(flags: Iterable[Flag], limit: int) -> dict[int, FlagSubjects]:
 def _subjects(
     links: type[Model], name: str, flags: Iterable[Flag], limit: int
 ) -> dict[int, FlagSubjects]:
-    """Return the first ``limit`` subjects of each flag, and their total number."""
     query = f"""
         SELECT flag_id, (array_agg({name} ORDER BY {name}))[:%s], count(*)
         FROM {links._meta.db_table} WHERE flag_id = ANY(%s) GROUP BY flag_id

@@ -128,7 +128,6 @@ def page_annotations() -> dict[str, Any]:
 
 
 def list_studies(viewer: Viewer) -> QuerySet[Study]:
-    """Return visible studies, newest first."""
     studies = Study.objects.visible_to(viewer).select_related("lab")
     return studies.order_by("-published", "-pk")
 

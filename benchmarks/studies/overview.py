@@ -66,8 +66,6 @@ class StudyCounts:
 
 @dataclass(frozen=True)
 class StudyCard:
-    """A study in a list, with counts and rollup."""
-
     study: Study
     counts: StudyCounts
     rollup: Rollup
@@ -104,7 +102,6 @@ def study_card(study: Study) -> StudyCard:
 
 
 def processing_counts(study: Study) -> StudyCounts:
-    """Return counts of runs and checks, with two queries."""
     ids = [study.pk]
     runs = {name: n for row in run_counts(ids) for name, n in row.items()}
     runs.pop("study", None)
@@ -112,7 +109,6 @@ def processing_counts(study: Study) -> StudyCounts:
 
 
 def is_stalled(study: Study) -> bool:
-    """Return whether an unclaimed upload has been due for `STALLED_AFTER`."""
     cutoff = timezone.now() - STALLED_AFTER
     uploads = Job.objects.filter(kind=Job.Kind.UPLOAD, study=study)
     unclaimed = uploads.filter(claim_id=None, failures=0)

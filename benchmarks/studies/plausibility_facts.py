@@ -58,16 +58,12 @@ Facts = dict[str, Any]
 
 
 class ReferencedFacts(NamedTuple):
-    """Facts of objects that cells and runs refer to, by id."""
-
     systems: Mapping[int, Facts]
     cases: Mapping[int, Facts]
     studies: Mapping[int, Study]
 
 
 class CellRunMeans(NamedTuple):
-    """Means and sessions of a cell's runs."""
-
     means: tuple[float, ...]
     sessions: tuple[str, ...]
 

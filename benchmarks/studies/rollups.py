@@ -344,7 +344,6 @@ def _example_ids(study_id: int) -> dict[str, int]:
 
 
 def visible_tour_examples(viewer: Viewer) -> TourExamples:
-    """Return the examples of the tour from visible studies."""
     visible = Study.objects.visible_to(viewer).filter(slug__in=TOUR_STUDIES)
     studies = list(visible.select_related("lab"))
     rollups = current_rollups([study.pk for study in studies])
@@ -352,7 +351,6 @@ def visible_tour_examples(viewer: Viewer) -> TourExamples:
 
 
 def tour_examples(studies: Iterable[tuple[Study, Mapping[str, int]]]) -> TourExamples:
-    """Return the examples of the tour, from studies and their `Rollup.example_ids`."""
     by_slug = {study.slug: (study, example_ids) for study, example_ids in studies}
     return {
         name: (by_slug[slug][0], pk)

@@ -77,7 +77,6 @@ def _assign(session_by_run: SessionByRun, session_id: int | None) -> None:
 
 
 def _clear_corrections(session_by_run: SessionByRun) -> None:
-    """Return runs to their declared or derived session."""
     uploaded = Run.objects.filter(pk__in=session_by_run).exclude(declared_session=None)
     by_session: dict[int | None, SessionByRun] = {}
     declared = {
@@ -112,7 +111,6 @@ def _clean(text: str, label: str) -> str:
 def _selected_runs(
     study: Study, runs: Collection[int], sessions: Collection[int]
 ) -> SessionByRun:
-    """Return the selected runs with their current sessions, or raise InvalidError."""
     study_runs = Run.objects.filter(study=study).order_by("pk")
     selected: SessionByRun = dict(
         study_runs.filter(pk__in=runs).values_list("pk", "session_id")

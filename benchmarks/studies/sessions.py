@@ -34,8 +34,6 @@ CELLS_TO_RESHAPE_SQL = f"""
 
 
 class SessionRun(NamedTuple):
-    """A run with the data that decide about its session."""
-
     id: int
     host_id: int
     started_at: datetime | None
@@ -45,8 +43,6 @@ class SessionRun(NamedTuple):
 
 
 class DerivedGroup(NamedTuple):
-    """Runs of a host that will form a derived session."""
-
     host_id: int
     session: DerivedSession
     runs: Sequence[int]
@@ -277,6 +273,5 @@ def _names(study: Study, groups: Sequence[DerivedGroup]) -> list[str]:
 
 
 def _give_temporary_names(session_ids: Iterable[int]) -> None:
-    """Rename sessions so that others can get their names."""
     for pk in session_ids:
         Session.objects.filter(pk=pk).update(name=f"\N{BULLET} {pk}")

@@ -55,7 +55,6 @@ def update_host(*, host: Host, **changes: Any) -> Host:
 
 @transaction.atomic
 def register_system(*, lab: Lab, description: dict[str, Any]) -> tuple[System, bool]:
-    """Return the system with this description, and whether it was created."""
     hosts = hosts_by_slug(lab, [description["host"]])
     described = describe_system(lab, hosts, description)
     # Looked up first: once stored, new and old rows look the same.

@@ -52,7 +52,6 @@ class FileTimes:
     use_file_dates: bool = False
 
     def facts(self, text: str, modified: datetime | None) -> dict[str, str]:
-        """Return the facts that state these choices for one file."""
         facts = {}
         if self.zone and has_clock_time(text):
             facts[ZONE] = self.zone
@@ -81,8 +80,6 @@ class ArchiveRequest:
 
 @dataclass(frozen=True)
 class ArchiveFile:
-    """A file of an archive: counts of its results, a problem, receipts once stored."""
-
     index: int
     name: str
     folder: str

@@ -89,7 +89,6 @@ class ComputedEfficiency:
 
     @property
     def stored_values(self) -> tuple[Any, ...]:
-        """The values of `STORED_FIELDS`."""
         baseline_values: tuple[Any, ...] = (None, None, None)
         if self.baseline is not None:
             baseline_values = (self.baseline.pk, self.baseline.mean, self.baseline.n)
@@ -147,7 +146,6 @@ def cells_with_outdated_state(study: Study) -> list[Cell]:
 
 
 def _queue_reprocessing(study: Study) -> None:
-    """Queue the uploads of tools whose results may have derived CPU costs."""
     tools = [tool.slug for tool in TOOLS.values() if tool.derived_costs]
     uploads = Run.objects.filter(
         study=study, tool__in=tools, first_run=None, status=Run.Status.PARSED
@@ -279,8 +277,6 @@ def _cells_without_native(cells: Iterable[CandidateCell]) -> list[CandidateCell]
 
 
 class _NativeCells:
-    """The native cells of one lab and case, by `native_key`."""
-
     def __init__(self, cells: Iterable[CandidateCell]) -> None:
         self.by_key: dict[tuple[Any, ...], list[CandidateCell]] = defaultdict(list)
         self.visible: dict[tuple[Any, ...], list[CellConditions]] = {}
@@ -302,7 +298,6 @@ class _NativeCells:
         return self.visible[key]
 
     def is_measured_by_study(self, cell: CandidateCell) -> bool:
-        """Return whether the cell's study has a native cell with the same OS."""
         return any(
             native.study_id == cell.study_id
             and same_os(cell.conditions, native.conditions)
@@ -536,7 +531,6 @@ def _no_single_run_reason(
 
 
 def _platform_and_guest(cell: CandidateCell) -> tuple[Any, ...]:
-    """Return host, hypervisor with version, and guest OS with bits."""
     system = cell.system
     names = ("host_id", "hypervisor", "hypervisor_version", "guest_os", "guest_bits")
     return tuple(getattr(system, name) for name in names)

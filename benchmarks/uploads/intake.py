@@ -268,7 +268,6 @@ class Resolver:
         return self.described_systems[key]
 
     def _tool(self, name: str) -> Tool:
-        """Return the tool of this name; raise InvalidError if it is retired."""
         if name not in self.tools:
             tool, declared = resolve_tool(self.custom_tools, name)
             if declared and declared.is_retired:
@@ -550,7 +549,6 @@ def _wake_and_count(runs: int) -> None:
 
 
 def _store(agent: Agent, prepared: Sequence[PreparedRun]) -> dict[UUID, int]:
-    """Store runs with texts, samples and jobs; return the run ids by key."""
     lab = agent.lab
     unsaved = [
         prepared_run.system

@@ -154,7 +154,6 @@ def _next_batch(
 
 
 def labs_in_burst(is_bulk: bool) -> list[int]:
-    """Return the labs that are uploading a large study right now."""
     now = timezone.now()
     waiting = UPLOADS.filter(
         is_preparsed=True, is_bulk=is_bulk, claim_id=None, quarantined_at=None
@@ -178,7 +177,6 @@ def has_recent_uploads(within_s: float) -> bool:
 
 
 def _record_failure(jobs: Jobs, error: str, is_final: bool) -> None:
-    """Log the failure and quarantine the run if final."""
     [job] = jobs
     if error == queue.KILLED_WORKER:
         error = Sentence(ALWAYS_KILLED_WORKER)

@@ -153,7 +153,6 @@ def _reparse(uploads: Sequence[Run]) -> list[dict[str, Any]]:
 def _record_changes(
     reparse: Reparse, before: SampleValues, after: SampleValues
 ) -> None:
-    """Count the changed samples, and store the first ones."""
     keys = before.keys() | after.keys()
     changed = sorted(key for key in keys if before.get(key) != after.get(key))
     room = max(MAX_STORED_CHANGES - len(reparse.changes), 0)

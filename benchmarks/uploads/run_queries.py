@@ -26,7 +26,6 @@ def visible_runs(viewer: Viewer, **filters: Any) -> QuerySet[Run]:
 
 
 def listed_runs(viewer: Viewer, **filters: Any) -> QuerySet[Run]:
-    """Return visible runs with the few joins that lists need."""
     runs = Run.objects.visible_to(viewer).filter(**filters)
     return runs.select_related("system__host").order_by("pk")
 
@@ -47,7 +46,6 @@ def runs_of_upload(run: Run) -> QuerySet[Run]:
 
 
 def samples_of(run: Run) -> QuerySet[Sample]:
-    """Return a run's samples with their cases, in the order of measurement."""
     # The primary key begins with the lab.
     samples = run.samples.filter(lab_id=run.lab_id)
     return samples.select_related("case").order_by("sequence")

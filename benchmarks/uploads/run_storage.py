@@ -143,7 +143,6 @@ class NewRun:
     derived_count: int = 0
 
     def inputs(self) -> dict[str, str | None]:
-        """Return the values of `RUN_INPUTS` as text."""
         started_at = self.fields.get("started_at")
         samples = self.samples or StoredSampleColumns()
         values = {
@@ -197,7 +196,6 @@ def store_uploads(
 def _store_on_citus(
     lab_id: int, runs: Sequence[NewRun], fixed: Mapping[str, Any]
 ) -> dict[UUID, int]:
-    """Store in separate statements, as Citus requires."""
     arrays = _arrays(runs)
     ids: dict[UUID, int] = dict(fetch_prepared(STORE_RUNS, {**arrays, **fixed}))
     texts = {

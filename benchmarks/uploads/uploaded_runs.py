@@ -375,7 +375,6 @@ def _file_date(document: Mapping[str, Any]) -> datetime | None:
 def store_runs(
     results_by_run: Mapping[Run, Sequence[UploadedRun]], existing_runs: Iterable[Run]
 ) -> SamplesByRun:
-    """Create or update the run of each result; return the samples by run."""
     runs = {
         (run.first_run_id or run.pk, run.upload_position): run for run in existing_runs
     }

@@ -18,7 +18,6 @@ from benchmarks.models import Membership
 
 
 def checked_name(name: str) -> str:
-    """Return the username; raise CommandError if it is not valid."""
     try:
         User.username_validator(name)
     except ValidationError as error:

@@ -227,7 +227,6 @@ def name_pairs(text: str) -> list[tuple[str, str]]:
 
 
 def rename_statements(columns: Mapping[str, str]) -> Iterator[str]:
-    """Yield SQL that renames tables, columns and indexes."""
     for old, new in name_pairs(TABLES):
         yield f"ALTER TABLE IF EXISTS benchmarks_{old} RENAME TO benchmarks_{new}"
     for table, text in columns.items():
@@ -238,7 +237,6 @@ def rename_statements(columns: Mapping[str, str]) -> Iterator[str]:
 
 
 def value_statements() -> Iterator[str]:
-    """Yield SQL that replaces stored codes and JSON keys."""
     for column_name, text in CODES.items():
         table, column = column_name.split(".")
         for old, new in name_pairs(text):

@@ -36,7 +36,6 @@ class Command(GeneratingCommand):
 
 
 def _kind(metric: Metric) -> str:
-    """Return the kind of a metric, and the options that fix its value."""
     if metric.fixed_by_parameters:
         amount = metric.amount_options[0] if metric.amount_options else ""
         unless = f", unless `{amount}` is given" if amount else ""
@@ -50,7 +49,6 @@ def _kind(metric: Metric) -> str:
 
 
 def _rank(tool: Tool, metric: Metric) -> str:
-    """Return the work classes of a primary metric, or the metrics that imply it."""
     if work := tool.primary_metrics.get(metric.name):
         classes = (WORK_CLASSES[slug].title for slug in work.work_classes)
         return "; ".join(classes) or "yes"
