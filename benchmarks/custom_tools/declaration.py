@@ -47,8 +47,6 @@ class DeclaredMetric:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declaration:
-    """The content of one version of a lab's declaration of its tool."""
-
     title: str
     metrics: tuple[DeclaredMetric, ...]
     homepage: str = ""
@@ -56,7 +54,6 @@ class Declaration:
 
     @property
     def row_fields(self) -> dict[str, Any]:
-        """The values of the fields of a `CustomToolVersion`."""
         return {
             "title": self.title,
             "homepage": self.homepage,
@@ -79,7 +76,6 @@ def declaration_from_row(row: Mapping[str, Any]) -> Declaration:
 
 
 def tool_from_declaration(name: str, declaration: Declaration) -> Tool:
-    """Return the tool with its stored name, ``lab:slug``."""
     return Tool(
         slug=name,
         title=declaration.title,

@@ -51,7 +51,6 @@ _cache: dict[str, tuple[float, Mapping[str, DeclaredTool]]] = {}
 
 
 def clear_tool_cache(**_signal: Any) -> None:
-    """Clear the cache. Called when a request begins or a declaration changes."""
     _cache.clear()
 
 
@@ -142,9 +141,6 @@ def study_declarations(study: Study) -> list[dict[str, Any]]:
 
 
 def find_visible_declaration(viewer: Viewer, name: str) -> DeclaredTool | None:
-    """Return a lab's own tool by its stored name, or None if the viewer cannot see
-    it.
-    """
     visible = is_custom(name) and CustomTool.objects.visible_to(viewer).filter(
         name=name
     )

@@ -177,7 +177,6 @@ def _add_version(
 
 
 def _refresh_cases(tool: CustomTool, declaration: Declaration) -> None:
-    """Update labels and metric properties of the tool's cases."""
     current_tool = tool_from_declaration(tool.name, declaration)
     metrics = {metric.name: metric for metric in current_tool.metrics}
     cases = list(Case.objects.filter(tool=tool.name, metric__in=metrics))
@@ -234,7 +233,6 @@ def _name_taken_error(field: str, word: str, slug: str) -> InvalidError:
 
 
 def validate_tool_slug(slug: str) -> str:
-    """Return a valid slug, or raise InvalidError."""
     if len(slug) > MAX_SLUG or not _SLUG.fullmatch(slug):
         raise _declaration_error(
             "slug",

@@ -19,7 +19,6 @@ from benchmarks.viewer import Viewer
 
 class CaseQuerySet(models.QuerySet["Case"]):
     def visible_to(self, viewer: Viewer, **cells: Any) -> "CaseQuerySet":
-        """Return the cases with a visible measured cell that matches ``cells``."""
         measured = Cell.objects.visible_to(viewer).filter(
             case_id=models.OuterRef("pk"), n__gt=0, **cells
         )
@@ -133,7 +132,6 @@ class Cell(models.Model):
                 name="cell_is_summarised_once",
             )
         ]
-        # Baselines are searched by lab and case.
         indexes = [models.Index(fields=["lab", "case"], name="cell_by_lab_and_case")]
 
     def __str__(self) -> str:
@@ -192,10 +190,7 @@ class CellSession(models.Model):
 
 
 class Efficiency(models.Model):
-    """The relative performance of a cell: its ratio to the baseline cell.
-
-    If ``ratio`` is null, ``reason`` explains why.
-    """
+    """The relative performance of a cell: its ratio to the baseline cell."""
 
     class State(models.TextChoices):
         NATIVE = "native"

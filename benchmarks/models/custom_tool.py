@@ -11,8 +11,6 @@ from benchmarks.viewer import Viewer
 
 class CustomToolQuerySet(models.QuerySet["CustomTool"]):
     def visible_to(self, viewer: Viewer) -> "CustomToolQuerySet":
-        """Return the tools of the viewer's labs, and those with results the viewer can
-        see."""
         measured = Cell.objects.visible_to(viewer).filter(
             case__tool=models.OuterRef("name"), n__gt=0
         )

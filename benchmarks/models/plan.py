@@ -139,7 +139,6 @@ class PlanStep(ProgramStart):
     deadline = models.DateTimeField(null=True)
     starts_at_us = models.BigIntegerField(null=True)
     start_order = models.PositiveIntegerField(null=True)
-    """Position in the actual order of starts."""
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
     start_spread_us = models.BigIntegerField(null=True)

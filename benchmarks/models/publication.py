@@ -31,7 +31,6 @@ class GenerationRequest(models.Model):
         FAILED = "failed"
 
     claimed_jobs: Sequence[Job] = ()
-    """The jobs that the worker claimed for this request."""
     UNFINISHED = (Stage.WAITING, Stage.COLLECTING, Stage.TYPESETTING)
 
     site_url = models.CharField(max_length=300)
@@ -90,8 +89,6 @@ class Publication(models.Model):
 
 
 class PublishedFile(models.Model):
-    """The common fields of a publication's files."""
-
     content = models.BinaryField()
     size = models.PositiveIntegerField()
     digest = models.CharField(max_length=64)

@@ -344,7 +344,6 @@ IS_CASE_OF_RUN_SQL = """
 """
 CELL_ID_SQL = "run.cells[width_bucket({}.case_id, run.cases)]"
 RUNS_OF_CELLS_SQL = "FROM run_of_cell AS run"
-# One row per sample.
 SAMPLES_OF_CELLS_SQL = f"""
     FROM keyed_run AS run JOIN {Sample._meta.db_table} AS sample
       ON sample.lab_id = run.lab_id AND sample.run_id = run.id

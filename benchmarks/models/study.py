@@ -226,12 +226,10 @@ class System(models.Model):
 
     @property
     def stated_fields(self) -> dict[str, Any]:
-        """The stated properties, without host and options."""
         return {name: getattr(self, name) for name in self.STATED_FIELDS}
 
     @property
     def platform(self) -> str:
-        """Hypervisor, version and type of virtualization."""
         parts = (self.hypervisor, self.hypervisor_version, self.virtualization)
         return " ".join(filter(None, parts))
 

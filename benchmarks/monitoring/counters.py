@@ -25,7 +25,6 @@ full, SIGBUS would kill the process.
 
 
 def counter_folder() -> Path | None:
-    """Return the folder of the counter files, or None if it is not configured."""
     path = os.environ.get(DIRECTORY_VARIABLE)
     return Path(path) if path else None
 

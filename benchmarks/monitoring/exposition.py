@@ -26,8 +26,6 @@ def is_authorized(authorization: str) -> bool:
 
 
 def render_metrics(*extra_collectors: Collector) -> bytes:
-    """Return the counters of all processes, and other metrics, in Prometheus text
-    format."""
     registry = CollectorRegistry()
     if counters.counter_folder():
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]

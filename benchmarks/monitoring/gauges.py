@@ -94,7 +94,6 @@ def _work(state: Health) -> Iterator[GaugeMetricFamily]:
 
 
 def replica_gauges(standby: ReplicaStatus) -> Iterator[GaugeMetricFamily]:
-    """Yield whether the standby is used, and its lag if known."""
     yield _gauge(
         "replica_read", "Whether pages are read from the standby.", standby.is_in_use
     )

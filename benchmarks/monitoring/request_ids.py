@@ -33,7 +33,6 @@ def new_id(prefix: str = "") -> str:
 
 
 def accept_id(text: str) -> str:
-    """Return the client's id if it is valid, otherwise a new one."""
     return text if ID_PATTERN.fullmatch(text) else new_id()
 
 

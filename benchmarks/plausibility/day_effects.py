@@ -1,8 +1,4 @@
-"""Changes of a native machine between days or sessions.
-
-A hypervisor slows each kind of work by a different amount. Another day (governor,
-firmware, neighbor, weather) changes all work by one factor.
-"""
+"""Changes of a native machine between days or sessions."""
 
 import math
 from collections import defaultdict
@@ -61,10 +57,7 @@ COMMON_FACTOR_TOLERANCE: Final = 0.1
 MARGIN: Final = math.log(1.02)
 MIN_SAME_MACHINE_CASES: Final = 4
 UNRELATED_TOLERANCE: Final = 0.01
-"""Largest log distance between cases at one factor, unless 2 standard errors are
-larger."""
 MIN_WORK_KINDS: Final = 3
-"""Number of kinds of work at one factor that show an effect without several guests."""
 
 WorkKind = tuple[str, str]
 """Component and tool."""
@@ -96,10 +89,7 @@ class NativeDayEffect:
 
     @property
     def is_native_side(self) -> bool:
-        """Whether the native machine is the cause, and not the clock of a guest.
-
-        A single guest may have a slow clock, unless it is a container.
-        """
+        """Whether the native machine is the cause, and not the clock of a guest."""
         shared = any(p.cell.virtualization == "container" for p in self.pairs)
         return shared or len({pair.cell.system for pair in self.pairs}) > 1
 
@@ -189,9 +179,6 @@ def _pairs(study: StudyFacts) -> Iterator[NativePair]:
 
 @cached_per_study
 def native_day_effects(study: StudyFacts) -> Sequence[NativeDayEffect]:
-    """Return the native machines that one factor separates from guests of another
-    day.
-    """
     effects = (
         _guests_ahead(pairs) or _guests_behind(pairs) or _at_one_factor(pairs)
         for pairs in _pairs_by_machine(study).values()
@@ -209,10 +196,7 @@ def _pairs_by_machine(study: StudyFacts) -> Mapping[object, list[NativePair]]:
 
 
 def same_machine_differences(study: StudyFacts) -> Iterator[SameMachineDifference]:
-    """Yield native machines whose speed differs from another study by one factor.
-
-    Only machines whose guests were measured on another day are compared.
-    """
+    """Yield the differences of machines whose guests were measured on another day."""
     counterparts = same_machine_cells(study)
     for pairs in _pairs_by_machine(study).values():
         cells = {pair.native.id: pair.native for pair in pairs}.values()
@@ -254,11 +238,7 @@ def day_shifts(study: StudyFacts) -> Mapping[ColumnKey, float]:
 def _pairs_by_kind(
     pairs: Sequence[NativePair],
 ) -> Mapping[WorkKind, Mapping[ColumnKey, list[NativePair]]]:
-    """Return the pairs by kind of work and guest.
-
-    Guests whose median is not known well enough to resolve an effect of 3 % are
-    omitted.
-    """
+    """Return the pairs by kind of work and guest."""
     kinds: dict[WorkKind, dict[ColumnKey, list[NativePair]]] = defaultdict(dict)
     for pair in pairs:
         is_local = pair.cell.component not in {"network", "power", ""}
@@ -324,8 +304,6 @@ def _guests_ahead(pairs: Sequence[NativePair]) -> NativeDayEffect | None:
 
 
 def _guests_behind(pairs: Sequence[NativePair]) -> NativeDayEffect | None:
-    """Return the effect if the fastest guest is slower by one factor in all kinds of
-    work."""
     kinds = _pairs_by_kind(pairs)
     nearest: dict[WorkKind, tuple[float, float]] = {}
     for name, guests in kinds.items():
@@ -368,10 +346,7 @@ def _guests_behind(pairs: Sequence[NativePair]) -> NativeDayEffect | None:
 
 
 def _at_one_factor(pairs: Sequence[NativePair]) -> NativeDayEffect | None:
-    """Return the effect if unrelated cases differ from native by one factor.
-
-    No hypervisor slows processor, disk and graphics alike.
-    """
+    """Return the effect if unrelated cases differ from native by one factor."""
     cases: dict[object, NativePair] = {}
     for pair in pairs:
         cell = pair.cell
@@ -432,8 +407,7 @@ def case_scatter(logs: Sequence[float]) -> float:
 def _median_and_error(pairs: Sequence[NativePair]) -> tuple[float, float]:
     """Return the median log ratio and its standard error.
 
-    A median's error is sqrt(pi / 2) times that of a mean. If there are single runs, the
-    scatter of four or more cases limits the error.
+    A median's error is sqrt(pi / 2) times that of a mean.
     """
     logs = [pair.log_efficiency for pair in pairs]
     middle = median(logs)

@@ -23,8 +23,7 @@ Evidence = (
 )
 
 SEVERITIES: Final[tuple[Severity, ...]] = ("impossible", "implausible", "check")
-"""From severe to harmless. The first two withhold the verdict until a person dismisses
-the flag."""
+"""From severe to harmless."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -90,9 +89,8 @@ Check = Callable[[StudyFacts], Iterator[Finding]]
 class Rule:
     """A plausibility rule.
 
-    Rules are listed by ``family`` (a group of rules) and id. If ``uses_other_studies``,
-    the rule reads cells of other studies, and no runs; such rules are also checked when
-    only other studies changed.
+    If ``uses_other_studies``, the rule reads cells of other studies, and no runs; such
+    rules are also checked when only other studies changed.
     """
 
     id: str

@@ -120,8 +120,6 @@ def sibling_residuals(logs: Floats) -> Floats:
             distances = logs[:, [column]] - logs[:, others]
             residuals = nanmedian(distances - _shift_elsewhere(distances), axis=1)
             if len(logs) == 2:
-                # With two rows, the unadjusted distance must be at least half as large
-                # too.
                 unadjusted = nanmedian(distances, axis=1)
                 confirmed = np.isnan(residuals) | (
                     unadjusted * residuals >= residuals**2 / 2
@@ -156,11 +154,7 @@ class PredictionSpread:
 def leave_one_out_spread(
     logs: Floats, residuals: Floats, cell: TableIndex, floor: float
 ) -> PredictionSpread:
-    """Return the accuracy of a table's predictions if a cell is left out.
-
-    The deviation is the larger of the scaled median and the 90th percentile of the
-    residuals (with two rows, their maximum), and at least ``floor``.
-    """
+    """Return the accuracy of a table's predictions if a cell is left out."""
     residuals = residuals.copy()
     if logs.size <= MAX_SMALL_TABLE:
         remaining = logs.copy()

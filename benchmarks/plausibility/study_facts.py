@@ -43,11 +43,9 @@ _START_UP: Final = re.compile(
 )
 
 MAD_TO_SD: Final = 1.4826
-"""Factor from the median absolute deviation to the standard deviation (normal)."""
 PRIOR_DF: Final = 4
 """Degrees of freedom of the noise of a kind of cells when pooled with a cell's own."""
 MIN_POOLED_DF: Final = 8
-"""Degrees of freedom from which on the study's own scatter replaces the typical one."""
 MIN_OWN_DF: Final = 4
 """Degrees of freedom from which on a cell's own scatter is used without pooling."""
 MIN_MEAN_ERROR: Final = 1e-3
@@ -188,7 +186,6 @@ class CellFact:
 
     @property
     def readings(self) -> tuple[float, ...]:
-        """The run means, or the mean if it is the only known value."""
         return self.run_means or (self.mean,)
 
     @property
@@ -222,8 +219,7 @@ class SampleFact:
 class RunFact:
     """A run with its samples and facts.
 
-    ``corun`` is the name of its co-run. ``parse_warnings`` are pairs of a code and a
-    sentence.
+    ``parse_warnings`` are pairs of a code and a sentence.
     """
 
     id: Id
@@ -260,8 +256,6 @@ class RunFact:
 
     @property
     def effective_duration_s(self) -> float | None:
-        """The recorded duration, the elapsed time, or the longest time among the
-        samples."""
         times = [s.value for s in self.samples if s.metric in RUN_TIME_METRICS]
         return self.duration_s or self.elapsed_s or max(times, default=None)
 
@@ -318,10 +312,7 @@ class ParameterReadings:
 def readings_by_parameters(
     run: RunFact, min_readings: int = 1
 ) -> Iterator[ParameterReadings]:
-    """Yield the readings of a run by parameters and repetition.
-
-    Groups with fewer than ``min_readings`` metrics are omitted.
-    """
+    """Yield the readings of a run by parameters and repetition."""
     groups: dict[object, dict[str, SampleFact]] = defaultdict(dict)
     for sample in run.samples:
         key = (tuple(sorted(sample.parameters.items())), sample.repetition)
@@ -383,7 +374,6 @@ def find_precision(values: Iterable[float], decimals: int | None = None) -> Prec
     for factor in BINARY_PREFIXES:
         # A binary prefix is nearly decimal: the step is the same within a tenth.
         originals = (float(f"{value / factor:.12g}") for value in values)
-        # Studies have many readings.
         printed = list(takewhile(_is_printed, originals))
         if len(printed) == len(values):
             candidates.append(_printed_precision(printed))
@@ -404,7 +394,6 @@ def _printed_precision(
         most_decimals = max(most_decimals, -int(exponent))
         most_digits = max(most_digits, len(digits))
     if decimals is not None and decimals > most_decimals:
-        # Trailing zeros count: 12.50 has four digits.
         most_digits += decimals - most_decimals
         most_decimals = decimals
     return Precision(most_decimals, most_digits)
@@ -438,11 +427,7 @@ class Noise:
         return self.run_deviation(cell) / math.sqrt(max(cell.n, 1))
 
     def conservative_mean_error(self, cell: CellFact) -> float:
-        """Return the relative standard error of the cell's mean for strict tests.
-
-        From five runs on, the scatter of the cell's own runs is used if it is smaller,
-        widened by a t quantile.
-        """
+        """Return the relative standard error of the cell's mean for strict tests."""
         own, freedom = cell.relative_variance, len(cell.run_means) - 1
         if own is None or freedom < MIN_OWN_DF:
             return self.mean_error(cell)
@@ -486,7 +471,6 @@ def group_by_column(
     return columns
 
 
-# No slots, because of cached_property.
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StudyFacts:
     """The cells and runs of a study.

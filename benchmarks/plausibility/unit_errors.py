@@ -56,9 +56,8 @@ MIN_DEVIATIONS: Final = 3
 """In standard deviations of the predictions."""
 FACTOR_TOLERANCE: Final = 0.3
 MAX_FACTOR_TOLERANCE: Final = 0.5
-"""A difference matches a factor to within 0.3 (35 %; log scale), or to within 2.5
-standard deviations of less accurate predictions, but at most 0.5 (65 %). With 0.9, four
-of five differences between 5 and 2000 would match some factor."""
+"""``FACTOR_TOLERANCE`` (35 %) and ``MAX_FACTOR_TOLERANCE`` (65 %) are log distances.
+With 0.9, four of five differences between 5 and 2000 would match some factor."""
 TIME_AND_ENERGY_UNITS: Final = frozenset(
     {"s", "ms", "us", "ns", "min", "h", "J", "Wh", "kWh"}
 )
@@ -73,7 +72,6 @@ distance of 0.024)."""
 
 
 def nearest_factor(cell: CellFact, log_difference: float, tolerance: float) -> str:
-    """Return the name of the unit factor that matches a log difference, or ""."""
     name, miss = nearest_factor_distance(cell, log_difference)
     return name if miss <= tolerance else ""
 
@@ -100,8 +98,6 @@ def reciprocal_distance(cell: CellFact, expected: float) -> float:
 
 
 def unit_factors(cell: CellFact) -> Mapping[str, float]:
-    """Return the factors between the units in which a cell may have been given, by
-    name."""
     if cell.is_cpu_utilization:
         return UTILIZATION_FACTORS
     if cell.unit in TIME_AND_ENERGY_UNITS:
@@ -285,7 +281,6 @@ def find_unit_errors_in_runs(
         and (factor := nearest_factor(cell, distance, tolerances[run]))
     }
     for run, factor in unit_errors.items():
-        # Another run is as far off without a unit factor.
         has_several_speeds = any(
             abs(distance) >= max(min_comparable_shift(deviations[run]), inner)
             for other_run, distance in enumerate(deviations)

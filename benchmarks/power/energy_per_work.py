@@ -48,10 +48,6 @@ RUN_MEANS_SQL = f"""
 
 @dataclass(frozen=True, slots=True)
 class EnergyBaseline:
-    """The cell with which a cell's energy is compared (None if missing), and a
-    `State`.
-    """
-
     cell_id: int | None
     state: str
 
@@ -263,7 +259,6 @@ def _cell_costs(
 
 
 def _is_set_length(cell: Cell) -> bool:
-    """Return whether a cell measures a duration that the command line set."""
     stored = getattr(cell, "efficiency", None)
     if stored is None or stored.state != State.NO_SPEED:
         return False

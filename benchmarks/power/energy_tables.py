@@ -1,7 +1,4 @@
-"""Energy that power meters printed for the workloads of a study, by system.
-
-Energy of logged power is in `logged_energy`.
-"""
+"""Energy that power meters printed for the workloads of a study, by system."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -59,8 +56,6 @@ class SystemEnergy:
 
 @dataclass(frozen=True)
 class EnergyTable:
-    """The energy of one workload on all systems on which it was metered."""
-
     workload: str
     unit: str
     reference: System
@@ -89,10 +84,6 @@ Row = TypeVar("Row", bound=HasSystem)
 
 
 def study_energy(study: Study, idle_w: float | None = None) -> StudyEnergy:
-    """Return the energy of every metered workload of a study.
-
-    ``idle_w`` is the idle power of the machine, if known.
-    """
     readings = meter_readings(study)
     not_assessed = []
     groups: dict[tuple[Any, ...], list[MeterReading]] = defaultdict(list)

@@ -117,7 +117,7 @@ class LoggedSystem:
 
     Fields are means over the runs. ``per_work`` has one value per run, in J per
     operation or, if not all runs counted operations, in J; ``sessions`` are the session
-    ids of these runs. ``ratio`` is relative to the reference system.
+    ids of these runs.
     """
 
     system: System
@@ -192,10 +192,7 @@ class LoggedWindow:
 
 @dataclass(frozen=True)
 class MeteredRun:
-    """A power log as a chart shows it, with the windows of the work.
-
-    ``problem`` explains what is missing.
-    """
+    """A power log as a chart shows it, with the windows of the work."""
 
     run: Run
     log: PowerLog | None = None
@@ -302,7 +299,6 @@ def _logged_system(works: Sequence[MeteredWork]) -> LoggedSystem:
     work_energies = [energy.per_work for energy in measured]
     per_operation = [work.joules_per_operation for work in work_energies if work]
     joules_per_work = [value for value in per_operation if value is not None]
-    # J per operation only if every run counted operations, otherwise J.
     if not joules_per_work or len(joules_per_work) < len(measured):
         metered = [work for work in metered if work.energy.energy_j]
         joules_per_work = [work.energy.energy_j or 0.0 for work in metered]

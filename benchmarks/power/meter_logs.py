@@ -237,7 +237,6 @@ def measured_power(meter: Meter, begin_s: float, end_s: float) -> ServerTrace | 
     for chunk in chunks.order_by("chunk_number", "pk"):
         documents[chunk.log].append(orjson.loads(chunk.text))
         last_pk[chunk.log] = max(chunk.pk, last_pk.get(chunk.log, 0))
-    # A stamp of any chunk relates the clock of the whole log to the server's.
     stamps: dict[UUID, list[Any]] = defaultdict(list)
     rows = PowerChunk.objects.filter(log__in=list(documents)).order_by("chunk_number")
     for log, chunk_stamps in rows.values_list("log", "clock_stamps"):
@@ -257,7 +256,6 @@ def _log_trace(documents: Sequence[Document], stamps: list[Any]) -> LogTrace | N
     clock = server_clock(first["axis"], stamps)
     channels = first["channels"]
     total = first.get("total") or channels
-    # The columns whose sum is the power of the machine.
     columns = [n for n, name in enumerate(channels, start=1) if name in total]
     # Chunks may arrive in any order.
     amounts = {
@@ -320,10 +318,7 @@ ENERGY_FIELDS = (
 
 
 def integrate_due(settle_time: timedelta = SETTLE_TIME) -> int:
-    """Compute the energies that are due, and return the number of hosts.
-
-    Changes younger than ``settle_time`` wait.
-    """
+    """Compute the energies that are due, and return the number of hosts."""
     latest = timezone.now() - settle_time
     due = queue.due_job_groups(JobKind.ENERGY, created_at__lte=latest)[:HOSTS_PER_CALL]
     return sum(queue.run_due_jobs(JobKind.ENERGY, group.subject_id) for group in due)
@@ -339,7 +334,6 @@ def _integrate(jobs: Jobs) -> None:
     host_id = jobs[0].subject_id
     Host.objects.select_for_update(no_key=True).get(pk=host_id)
     new_run_ids = _store_windows(host_id)
-    # Energies of runs whose time is no longer known.
     RunEnergy.objects.filter(run__in=new_run_ids, run__window__started_at=None).delete()
     touched = Q(run__in=new_run_ids)
     for job in jobs:
@@ -366,7 +360,6 @@ def _integrate(jobs: Jobs) -> None:
 
 
 def _store_windows(host_id: int) -> list[int]:
-    """Store the windows of the host's new runs; return the runs' ids."""
     runs = Run.objects.filter(
         system__host=host_id, status=Run.Status.PARSED, window=None
     )

@@ -21,8 +21,6 @@ RunGroupKey = tuple[Any, ...] | None
 
 @dataclass(frozen=True)
 class MeteredWorkload:
-    """The runs that a meter measured together, with their duration and operations."""
-
     runs: tuple[Run, ...] = ()
     seconds: float | None = None
     operations: float | None = None

@@ -40,7 +40,6 @@ MARGIN: Final = math.log(1.02)
 MIN_LOG_ADVANTAGE: Final = math.log(1.05)
 """Smaller advantages may come from the placement of a program in memory."""
 MIN_GUESTS: Final = 4
-"""Fewer guests may all be fast for other reasons."""
 NATIVE_NOISE_FRACTION: Final = 1 / 3
 """Single printed values of a native machine vary less than other results: the 52 values
 that the LMU studies share are identical."""
@@ -72,9 +71,7 @@ def baselines_disagree(study: StudyFacts) -> Iterator[Finding]:
     session and differ by at most 25%, the severity is check: the machine may have
     changed between the two days, and neither value is wrong.
 
-    Why: every relative performance depends on which of the two is used. The native
-    Windows network throughput of the LMU studies differs by 6%; all other native values
-    agree.
+    Why: every relative performance depends on which of the two is used.
 
     Remedy: find out what changed (driver, offload, cable, day). Measure the native
     machine again in the session of the guests.
@@ -170,11 +167,8 @@ def _repeat_error(cell: CellFact, noise: Noise) -> float:
 
 
 def _is_clear(log: float, error: float, minimum: float = MARGIN) -> bool:
-    """Return whether a log ratio is larger than its error and the ``minimum`` explain.
-
-    It must exceed 3.3 standard errors and the minimum. A minimum above the equivalence
-    margin must be exceeded by 2.3 standard errors.
-    """
+    """Return whether a log ratio is larger than its error and the ``minimum``
+    explain."""
     threshold = minimum + 2.3 * error if minimum > MARGIN else minimum
     return abs(log) > max(threshold, MIN_STANDARD_ERRORS * error)
 
@@ -202,12 +196,10 @@ def _pooled_log(ratios: Sequence[ValueRatio], minimum: float = MARGIN) -> float 
 def faster_than_native(study: StudyFacts) -> Iterator[Finding]:
     """Flags a guest that is faster than its native baseline by more than 3.3 standard
     errors and by more than 5% plus 2.3 standard errors, in one benchmark or in the
-    median of all benchmarks of one tool and metric under the same conditions. Noise
-    combines the runs of each result with the typical deviation of such results in this
-    study or, if there are none, with the largest deviation at which the component may
-    be published. CPU utilization, power and the time that something takes to start are
-    excluded (a container starts faster than a machine). Sums over several guests are
-    excluded except for disk and network, where all guests share one medium.
+    median of all benchmarks of one tool and metric under the same conditions. CPU
+    utilization, power and the time that something takes to start are excluded (a
+    container starts faster than a machine). Sums over several guests are excluded
+    except for disk and network, where all guests share one medium.
 
     Why: a hypervisor adds work. A faster guest has a cache that the native machine
     lacks, a slow clock, another setting, or a baseline that was measured too slow.
@@ -273,8 +265,7 @@ def baseline_too_slow(study: StudyFacts) -> Iterator[Finding]:
     such results), and 1%.
 
     Why: one guest may be ahead by chance. If all are ahead by the same amount, the
-    native value is wrong. In the LMU study of ESXi, all four 64-bit Linux guests send
-    7% more than the native machine and write 12% more into the second-level cache.
+    native value is wrong.
 
     Remedy: measure the native machine again in the session of the guests.
     """
@@ -287,10 +278,8 @@ def baseline_too_slow(study: StudyFacts) -> Iterator[Finding]:
             guests[native.id].append(_lead_over_native(cell, native, 0.0, shift))
     for members in guests.values():
         native = members[0].other
-        # For few numbers, numpy takes twenty times as long.
         logs = [ratio.log_ratio for ratio in members]
         middle = median(logs)
-        # A single one of four guests may be an exception.
         are_faster = (
             4 * sum(log > 0 for log in logs) >= 3 * len(members) >= 3 * MIN_GUESTS
         )
@@ -369,8 +358,7 @@ def corun_reference(study: StudyFacts) -> Iterator[Finding]:
 
     Why: the cost of a co-run is its value relative to a single guest with the same
     configuration. Another configuration (memory, vCPUs, drivers, storage) adds its own
-    effect. The LMU study of ESXi does not report the configuration of its parallel
-    runs.
+    effect.
 
     Remedy: run the configuration of the co-run alone, or state that the options are the
     same.
@@ -416,18 +404,13 @@ def corun_reference(study: StudyFacts) -> Iterator[Finding]:
 def _unmatched_coruns(
     study: StudyFacts,
 ) -> Iterator[list[tuple[CellFact, CellFact]]]:
-    """Yield groups of co-run cells, each with the closest single-VM cell.
-
-    The single-VM cell is of another system, or of the same system with other
-    parameters.
-    """
+    """Yield groups of co-run cells, each with the closest single-VM cell."""
     singles_by_platform: dict[object, dict[Id, CellFact]] = defaultdict(dict)
     tests: dict[object, list[CellFact]] = defaultdict(list)
     for cell in study.cells:
         if cell.scenario == "single" and not cell.is_native:
             singles_by_platform[_platform(cell)].setdefault(cell.system, cell)
             tests[cell.system, cell.sibling_key].append(cell)
-    # One flag per pair of systems, or per test.
     pairs: dict[object, dict[object, list[tuple[CellFact, CellFact]]]] = defaultdict(
         lambda: defaultdict(list)
     )
@@ -467,8 +450,6 @@ def _different_parameters(cell: CellFact, reference: CellFact) -> dict[str, Valu
 
 
 def _differences(cell: CellFact, reference: CellFact) -> dict[str, ValuePair]:
-    """Return the properties, options and parameters that differ, also if one is
-    missing."""
     values: dict[str, ValuePair] = {
         name: (getattr(cell, name), getattr(reference, name))
         for name in NAMED_PROPERTIES

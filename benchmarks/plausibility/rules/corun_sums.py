@@ -40,8 +40,7 @@ def slots_do_not_add_up(study: StudyFacts) -> Iterator[Finding]:
     A difference below 0.5% has only the severity check. A slot that is larger than the
     printed sum is flagged even if other slots are missing.
 
-    Why: slots that do not match their total come from other runs. In the LMU study of
-    ESXi, this shows that the values of the slots are those of the study of Xen.
+    Why: slots that do not match their total come from other runs.
 
     Remedy: look up the total and the slots in the source. Keep the slots or the total,
     not both.

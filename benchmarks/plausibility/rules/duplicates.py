@@ -20,7 +20,6 @@ from benchmarks.plausibility.study_facts import (
 from benchmarks.sentences import Sentence, join_sentences
 
 MIN_NOISE_FRACTION: Final = 1 / 2
-"""The assumed deviation is at least this fraction of the noise of such cells."""
 MAX_FALSE_FLAGS: Final = 1e-3
 """Expected number of false flags per study."""
 MIN_PAIRS: Final = 60
@@ -28,12 +27,10 @@ MIN_PAIRS: Final = 60
 MIN_SURPRISE: Final = math.log(1000)
 """-ln of the probability below which nearly equal cells also count as copies."""
 MIN_CHANCE: Final = 1e-9
-"""Minimum probability that two readings agree."""
 MAX_RUNS: Final = 50
 MIN_OWN_RUNS: Final = 4
 """With fewer runs, a cell's own scatter is not used."""
 MAX_SHARING_COLUMNS: Final = 12
-"""A reading shared by more columns is a limit or a constant."""
 
 Lines = Mapping[object, Mapping[object, CellFact]]
 CellPair = tuple[CellFact, CellFact]
@@ -58,8 +55,7 @@ def pasted_values(study: StudyFacts) -> Iterator[Finding]:
     measurement.
 
     Why: identical digits are a copy. Both LMU studies contain the same 27 values of VMs
-    in parallel, in one study for ESXi and in the other for Xen. In the study of Xen,
-    two types of virtualization of 64-bit Linux have the same four disk throughputs.
+    in parallel, in one study for ESXi and in the other for Xen.
 
     Remedy: find out which table is the source. Withdraw the copy.
     """
@@ -68,7 +64,6 @@ def pasted_values(study: StudyFacts) -> Iterator[Finding]:
         [*study.cells, *study.other_study_cells]
     ).items():
         noisy = {case: cell for case, cell in cells.items() if _has_noise(cell)}
-        # Readings shared by several cases of a system are limits.
         counts = Counter((cell.sibling_key, cell.readings) for cell in noisy.values())
         columns[name] = {
             case: cell
@@ -232,7 +227,6 @@ def _equal_rows(first: Sequence[float], second: Sequence[float]) -> int:
 
 
 def _chance_of_run(cell: CellFact, study: StudyFacts) -> float:
-    """Return the probability that two runs of a cell are equal."""
     # A mean has digits that were never printed.
     precision = find_precision(
         (float(f"{mean:.12g}") for mean in cell.run_means), cell.decimals

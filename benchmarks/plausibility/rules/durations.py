@@ -49,8 +49,7 @@ def meter_window(study: StudyFacts) -> Iterator[Finding]:
     duration is its recorded duration, its elapsed time, or the total time printed by
     its tool. If the meter ran shorter than the work, the severity is impossible.
 
-    Why: after the work ends, the meter measures an idle machine. In the UOC study, one
-    OLTP test shows 15% more energy than the others because its meter ran 40% longer.
+    Why: after the work ends, the meter measures an idle machine.
 
     Remedy: integrate the meter's samples over the time of the work only. If only the
     total is available, use mean power multiplied by the duration of the work, and state
@@ -115,8 +114,7 @@ def elapsed_not_requested(study: StudyFacts) -> Iterator[Finding]:
     more than 5% are flagged.
 
     Why: a test that ends early never reached its steady state. A test that hangs
-    includes time in which it did nothing. In the Heidelberg study, a netperf run of 100
-    s took 137.9 s.
+    includes time in which it did nothing.
 
     Remedy: check the raw output for errors and retries. Repeat the run.
     """
@@ -132,7 +130,6 @@ def elapsed_not_requested(study: StudyFacts) -> Iterator[Finding]:
         times = [run.elapsed_s or 0 for run in runs]
         middle = median(times)
         similar = sum(abs(time_s / middle - 1) <= 0.02 for time_s in times)
-        # Three runs do not define a usual length.
         if len(runs) < 4 or 4 * similar < 3 * len(runs):
             continue
         for run, run_s in zip(runs, times, strict=True):
@@ -165,7 +162,6 @@ def _duration_finding(
 
 
 def _requested_s(run: RunFact) -> float | None:
-    """Return the requested duration, or None if none or several are known."""
     if run.requested_s:
         return run.requested_s
     durations = set()

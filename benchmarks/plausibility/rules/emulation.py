@@ -22,9 +22,7 @@ MAX_EMULATED_SPEED: Final = 1 / 3
 """Relative to native.
 
 CPU cases under QEMU TCG (on x86 and POWER9; alone, below KVM, below Xen) reached 0.03
-to 0.30. Of 42 systems in eight studies that use the processor directly, the slowest has
-a median of 0.45 (LINPACK in a guest that does not see the CPU topology), the next of
-0.61.
+to 0.30.
 """
 MIN_EMULATED_SPEED: Final = 0.01
 """A slower system has a unit error: no CPU case under emulation was below 0.03."""
@@ -88,7 +86,7 @@ def emulation_speed(study: StudyFacts) -> Iterator[Finding]:
     be opened, or if nested virtualization is off, and reports this in a single line.
     CPU benchmarks on an emulated processor reach 0.03 to 0.3 of native. Of 42 systems
     of eight studies that use the processor directly, the slowest reaches 0.45 and the
-    next 0.61. The limit is a third, between 0.30 and 0.45.
+    next 0.61.
 
     Remedy: look for ``accel=kvm`` and /dev/kvm on the host, and run the agent's
     ``detect`` in the guest. If the processor was emulated, upload the system as QEMU
@@ -139,7 +137,6 @@ def _emulated_speeds(study: StudyFacts) -> Iterator[list[RelativeCpuSpeed]]:
     for speeds in columns.values():
         if not _is_slow(speeds, [speed.ratio for speed in speeds]):
             continue
-        # Skip systems whose cases all differ by a unit factor.
         factors = {
             nearest_factor(speed.cell, math.log(speed.ratio), FACTOR_TOLERANCE)
             for speed in speeds
@@ -162,7 +159,6 @@ def _is_slow(speeds: Sequence[RelativeCpuSpeed], ratios: Sequence[float]) -> boo
 
 
 def _speed(cell: CellFact, study: StudyFacts) -> RelativeCpuSpeed | None:
-    """Return the speed of a cell, or None if it cannot show emulation."""
     native = study.baseline(cell)
     if native is None or not native.is_native or min(cell.mean, native.mean) <= 0:
         return None
@@ -180,7 +176,6 @@ def _speed(cell: CellFact, study: StudyFacts) -> RelativeCpuSpeed | None:
 
 
 def is_compute_bound(cell: CellFact) -> bool:
-    """Return whether a case uses only processor and memory."""
     if cell.component not in {"CPU", "memory"} or cell.better == "neither":
         return False
     if (

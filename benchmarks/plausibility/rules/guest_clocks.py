@@ -29,7 +29,6 @@ from benchmarks.sentences import Sentence, join_sentences
 
 MIN_LOG_FACTOR: Final = math.log(1.03)
 MIN_LOG_FACTOR_TWO_CASES: Final = math.log(1.08)
-"""Minimum for two cases; three or more need only `MIN_LOG_FACTOR`."""
 MIN_LOG_FACTOR_PRECISE: Final = math.log(1.05)
 """Minimum for two cases known to 1 % that differ by at most a fifth of the factor."""
 PRECISE_ERROR: Final = 0.01
@@ -154,11 +153,7 @@ def common_clock_factor(study: StudyFacts) -> Iterator[Finding]:
 def _find_common_factor(
     cells: Sequence[CellFact], study: StudyFacts
 ) -> tuple[list[CellFact], CommonFactor] | None:
-    """Return the cells that share a factor, and the factor.
-
-    CPU and memory cells are tested first. If there are fewer than three and they share
-    no factor, the cells of all components are tested.
-    """
+    """Return the cells that share a factor, and the factor."""
     guest = [cell for cell in cells if cell.clock not in EXTERNAL_CLOCKS]
     cpu_bound = [cell for cell in guest if cell.component in CPU_BOUND_COMPONENTS]
     for candidates in (cpu_bound, guest) if len(cpu_bound) < 3 else (cpu_bound,):
@@ -187,10 +182,7 @@ def common_factor(
 ) -> CommonFactor | None:
     """Return the factor that explains all log ratios to native, or None.
 
-    ``errors`` are the standard errors of ``logs``. The median must exceed 3 % (8 % for
-    two ratios, 5 % for two precise ones) and 3.3 of its standard errors. Three of four
-    ratios must be above 1. Their robust spread must be within the noise combined with
-    half of the factor (with all of it if every ratio is above 1).
+    ``errors`` are the standard errors of ``logs``.
     """
     if len(logs) < 2:
         return None

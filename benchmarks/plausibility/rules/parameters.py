@@ -21,7 +21,6 @@ LOCATION_PARAMETERS: Final = frozenset(
         *("link", "target", "path", "file", "device", "interface", "workload"),
     }
 )
-"""Parameters that differ on purpose."""
 MAX_CHANGED_PARAMETERS: Final = 2
 """Cases that differ in more parameters are different tests."""
 ITERATION_PARAMETERS: Final = ("iterations", "repetitions", "runs", "loops", "passes")
@@ -38,8 +37,7 @@ def parameters_differ(study: StudyFacts) -> Iterator[Finding]:
     that differ in the same parameters are one flag.
 
     Why: the two benchmarks become separate rows of the comparison, or people compare
-    them although they measure different things. The UOC study ran b_eff_io with T=600,
-    MT=4096 on disks and with T=200, MT=2048 on flash memory.
+    them although they measure different things.
 
     Remedy: repeat the runs with one set of parameters. If the study varies the
     parameter on purpose, declare it as a factor.
@@ -48,8 +46,7 @@ def parameters_differ(study: StudyFacts) -> Iterator[Finding]:
     for cell in study.cells:
         test = (cell.tool, *cell.circumstances)
         tests[test].setdefault(cell.column_key, {})[cell.case] = cell
-    # Variants measured on several systems are intended. Only a single one may be a
-    # mistake.
+    # Variants measured on several systems are intended.
     systems: dict[Id, set[Id]] = defaultdict(set)
     for cell in study.cells:
         systems[cell.case].add(cell.system)
@@ -147,8 +144,7 @@ def length_differs(study: StudyFacts) -> Iterator[Finding]:
     runs are needed, and two of three must be within 2% of the median. This shows that
     the duration of the test is fixed, and not longer because the system is slow.
 
-    Why: in short runs the start has more weight, and they vary more. The Heidelberg
-    study ran netperf for 100 s before its tuning and for 20 s after it.
+    Why: in short runs the start has more weight, and they vary more.
 
     Remedy: report the duration with the result, or repeat the shorter runs.
     """
@@ -162,9 +158,7 @@ def length_differs(study: StudyFacts) -> Iterator[Finding]:
             times = [run.elapsed_s or 0 for run in runs]
             middle = median(times)
             similar = sum(abs(time_s / middle - 1) <= 0.02 for time_s in times)
-            # Without a fixed length, slow systems take longer. Two of three runs must
-            # agree: the Heidelberg study ran netperf three times before its tuning, and
-            # one run hung.
+            # Without a fixed length, slow systems take longer.
             if len(times) >= 3 and 3 * similar >= 2 * len(times):
                 lengths_s[system] = middle
         if not lengths_s or max(lengths_s.values()) <= 1.5 * min(lengths_s.values()):
@@ -196,8 +190,7 @@ def iterations_as_runs(study: StudyFacts) -> Iterator[Finding]:
 
     Why: a run is a fresh start of the tool. Iterations of one start share its cache,
     its placement in memory and its chance effects. If they are counted as runs, the
-    confidence interval is too narrow (method, section 1). The Heidelberg study reports
-    five repetitions of an mpi-io-test with five iterations.
+    confidence interval is too narrow (method, section 1).
 
     Remedy: upload the iterations as repetitions of one run, or confirm that the tool
     was restarted each time.

@@ -149,7 +149,6 @@ def _repeated_in_group(
     by_readings: list[list[RunFact]] = []
     for members in by_signature.values():
         start = members[0].started_at
-        # A start that is also stated with other readings is that of a series.
         is_own_start = start is not None and len(starts[start]) == 1
         if is_own_start and all(run.started_at == start for run in members):
             # Runs of a series may share their start and read the same value.
@@ -164,7 +163,6 @@ def _repeated_in_group(
         yield RepeatedRuns(len(runs), tuple(by_start), math.inf)
     if not by_readings:
         return
-    # The usual number of uploads.
     sizes = Counter(map(len, by_readings))
     uploads, usual = sizes.most_common(1)[0]
     pairs = [
@@ -225,7 +223,6 @@ def _may_be_same_run(first: RunFact, again: RunFact) -> bool:
 
 
 def _signature(run: RunFact) -> Signature:
-    """Return all readings of a run in canonical order."""
     readings = [
         (
             sample.metric,

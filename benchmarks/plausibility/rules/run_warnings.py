@@ -17,7 +17,6 @@ from benchmarks.plausibility.study_facts import (
 )
 from benchmarks.sentences import Sentence, pluralized
 
-# Warnings that do not question the numbers of a run.
 INFORMATIONAL_WARNINGS: Final = frozenset(
     {"time_server", "not_measured", "unknown_test"}
 )
@@ -183,8 +182,7 @@ def client_think_time(study: StudyFacts) -> Iterator[Finding]:
     All such runs of one system are one flag.
 
     Why: the command line then determines the duration, so it does not measure the
-    system. In the UOC study, 4 sessions of 15 calls with pauses of 10 s contain 560 s
-    of pauses; the runs took 560.02 to 560.08 s on every storage.
+    system.
 
     Remedy: compare reply times instead, or load the server without pauses.
     """
@@ -196,7 +194,6 @@ def client_think_time(study: StudyFacts) -> Iterator[Finding]:
                 sessions, calls, think_s = map(float, wsess.groups())
                 pauses_s = sessions * (calls - 1) * think_s
                 took_s = readings["test duration"]
-                # Otherwise the sessions did not run one after the other.
                 if pauses_s and MAX_THINK_TIME * took_s <= pauses_s <= took_s:
                     thinking[run.system].append((run, pauses_s, took_s))
     for members in thinking.values():

@@ -33,14 +33,11 @@ MIN_READING: Final = 1e-50
 MIN_STEPS_PER_TICK: Final = 5
 """Any value is a multiple of a tick of fewer printed steps."""
 MAX_TICKS: Final = 1e6
-"""Values of more ticks than this are not coarse."""
 MAX_CHANCE: Final = 0.1
 """Largest distance from a whole number of ticks, in ticks."""
 MIN_RUNS: Final = 5
 MIN_SIBLINGS: Final = 3
-"""Number of other systems that show how much a case usually scatters."""
 FIXED_LENGTH_TOLERANCE: Final = 0.01
-"""Systems of different speeds take equally long only if the duration is fixed."""
 
 
 @rule(
@@ -112,7 +109,6 @@ def _may_agree(cell: CellFact, study: StudyFacts) -> bool:
     deviation = max(
         width / 2, study.noise.kind_deviation(cell) * MIN_NOISE_FRACTION * cell.mean / 2
     )
-    # A disk of two speeds has a wide range.
     other_deviations = [
         median_deviation(neighbor.run_means)
         for neighbor in study.cells
@@ -243,7 +239,6 @@ def saturated_reading(study: StudyFacts) -> Iterator[Finding]:
             severity="impossible",
             readings=[cell.mean for cell in cells],
         )
-    # Full in a test of another component, or without any scatter.
     full = [
         cell
         for cell in utilizations
@@ -278,7 +273,6 @@ def _is_never_zero(cell: CellFact) -> bool:
 
 
 def _grouped_cells(cells: Iterable[CellFact]) -> Iterator[list[CellFact]]:
-    """Group cells by column, tool and metric."""
     groups: dict[object, list[CellFact]] = defaultdict(list)
     for cell in cells:
         groups[(*cell.column_key, *cell.sibling_key)].append(cell)

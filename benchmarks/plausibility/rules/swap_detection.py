@@ -35,7 +35,6 @@ MAX_INCONSISTENT_RUNS: Final = 40
 MAX_CASES: Final = 40
 MAX_SYSTEMS: Final = 3
 MIN_CASES: Final = 5
-"""The two swapped cases, and three others that show how the systems compare."""
 
 Pair = tuple[CellFact, CellFact]
 
@@ -196,10 +195,7 @@ def find_swapped_cases(
 def _crossing(
     table: SiblingTable, column: int, pair: tuple[int, int], tolerance: float
 ) -> tuple[float, float] | None:
-    """Return the expected distance of swapped cases and the deviation of the others.
-
-    None if the cases do not have each other's expected value.
-    """
+    """Return the expected distance of swapped cases and the deviation of the others."""
     logs = table.logs[:, column]
     distances = logs[:, None] - np.delete(table.logs, column, axis=1)
     is_other = np.ones(len(logs), dtype=bool)

@@ -56,7 +56,6 @@ from benchmarks.plausibility.unit_errors import (
 from benchmarks.sentences import Sentence, Template, join_with_or, template
 
 MIN_DEVIATIONS: Final = 4
-"""In standard deviations of the predictions of other cases."""
 MIN_LOG_DISTANCE: Final = math.log(1.1)
 """Systems that are closer to each other look the same when swapped."""
 MIN_OTHER_CASES: Final = 3
@@ -69,7 +68,6 @@ MAX_RECIPROCAL_LOG: Final = 0.5
 MIN_LOG_WITH_DIGITS: Final = math.log(1.05)
 """Distance from the expected value if the digits show that a value is inverted."""
 MIN_LOG_ONE_OTHER: Final = math.log(40)
-"""Distance from the expected value if a single other system gives it."""
 MAX_SYSTEMS: Final = 40
 MIN_DEVIATIONS_ELSEWHERE: Final = 2
 """In standard deviations of the comparison in other tests."""
@@ -78,7 +76,6 @@ REVERSAL_TOLERANCE: Final = 0.5
 MAX_REMAINING_ERROR: Final = 0.5
 """Error after swapping back, relative to the error before."""
 MIN_LOG_NATIVE_DISTANCE: Final = math.log(1.4)
-"""Guests of native machines that are closer to each other cannot be distinguished."""
 MIN_LOG_EMULATED: Final = math.log(3)
 """No system on a real processor is slower than all others by this factor, and hardly
 any emulated one is faster (`emulation-speed`).
@@ -358,11 +355,9 @@ def _expected_log(cell: CellFact, row: list[CellFact]) -> float | None:
     ]
     if not other_logs:
         return None
-    # For few numbers, numpy takes twenty times as long.
     middle = median(other_logs)
     distance = abs(math.log(cell.mean) - middle)
     spread = median([abs(neighbor - middle) for neighbor in other_logs])
-    # A single other system may be far faster, but not forty times.
     is_clear = (
         distance >= MIN_LOG_ONE_OTHER if len(other_logs) == 1 else 3 * spread < distance
     )
@@ -587,7 +582,6 @@ def _fit_each_other(
 
 
 def _swaps_by_other_tests(study: StudyFacts) -> Iterator[Finding]:
-    """Yield systems swapped in a test, by how they compare in other tests."""
     groups: dict[object, dict[tuple[str, ...], list[CellFact]]] = defaultdict(
         lambda: defaultdict(list)
     )
@@ -637,7 +631,6 @@ def _swaps_in_group(
                 candidates.append(
                     (error, first_column, second_column, np.flatnonzero(suspects))
                 )
-        # If several pairs explain the values, use the best.
         for _, first_column, second_column, case_rows in sorted(
             candidates, key=lambda candidate: candidate[0]
         )[:1]:
@@ -667,8 +660,7 @@ def _reversed_cases(
 ) -> NDArray[np.bool_]:
     """Return a mask of the cases in the test in which the usually slower system leads.
 
-    ``first`` and ``second`` are columns of ``speeds`` (log). The lead must be about as
-    large as the usual deficit in the cases outside the test.
+    ``first`` and ``second`` are columns of ``speeds`` (log).
     """
     lead = speeds[:, first] - speeds[:, second]
     elsewhere = lead[~in_test & ~np.isnan(lead)]

@@ -68,9 +68,7 @@ NEAREST_FACTOR_SENTENCE: Final = template(
     "The nearest factor between two units is {factor}."
 )
 MIN_GUESTS: Final = 2
-"""Number of other guests that show the usual distance from native."""
 MIN_OTHER_CELLS: Final = 4
-"""Fewer cells do not show how far such cases usually differ."""
 
 
 @rule("unit-slip", "Suspected unit error", "impossible")
@@ -269,11 +267,7 @@ def _cells_off(
 def _off_the_row(
     table: SiblingTable, residuals: Floats, speeds: SystemSpeeds
 ) -> Iterator[tuple[CellFact, float]]:
-    """Yield cells that are far from the other systems of their row.
-
-    Only systems that share no other row are tested. Their usual speed in other tests of
-    the component is taken into account.
-    """
+    """Yield cells that are far from the other systems of their row."""
     for row, row_residuals in zip(table.cells, residuals, strict=True):
         members = [cell for cell in row if cell]
         if len(members) < 2 or members[0].is_extreme:
@@ -391,7 +385,6 @@ def _off_their_natives(study: StudyFacts) -> Iterator[tuple[CellFact, float]]:
             other_logs = [other_log for _, other_log in row[:index] + row[index + 1 :]]
             if len(other_logs) < MIN_GUESTS:
                 continue
-            # For few numbers, numpy takes twenty times as long.
             middle = median(other_logs)
             distance = log - middle
             if abs(distance) < MIN_LOG_FACTOR or abs(middle) >= MIN_LOG_FACTOR:
