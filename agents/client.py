@@ -189,10 +189,7 @@ class Client:
     def request(
         self, method: str, path: str, body: Optional[Document] = None
     ) -> Document:
-        """Send JSON to a path below /api/v1/; return the JSON object of the response.
-
-        Temporary failures are retried.
-        """
+        """Send JSON to a path below /api/v1/, with retries; return the response."""
         encoded = None if body is None else json.dumps(body).encode()
         return self._send(method, path, encoded, "application/json")
 
@@ -442,8 +439,7 @@ def _open_tunnel(sock: _DeadlineSocket, proxy: Proxy, host: str, port: int) -> N
 def proxy_of(scheme: str, host: str) -> Optional[Proxy]:
     """Return the HTTP proxy for a server, if any; raise OSError for other kinds."""
     variables = [name for name in os.environ if name.lower().endswith("_proxy")]
-    # Only Windows and macOS configure proxies elsewhere too. Importing urllib.request
-    # costs 1 MB.
+    # Only Windows and macOS have other settings; importing urllib.request costs 1 MB.
     if not variables and os.name != "nt" and sys.platform != "darwin":
         return None
     from urllib import request
@@ -533,10 +529,7 @@ def ssl_context() -> Any:
 
 
 def certificate_folder(paths: Any) -> str:
-    """Return the folder whose certificates are named by their hash.
-
-    Return "" if the bundle file has more certificates or a variable names another file.
-    """
+    """Return the folder of certificates by hash; "" if the bundle has more."""
     variables = (paths.openssl_cafile_env, paths.openssl_capath_env)
     if not (paths.cafile and paths.capath) or any(map(os.environ.get, variables)):
         return ""

@@ -27,10 +27,7 @@ def printable(text: str) -> str:
 
 
 def printable_all(value: Any) -> Any:
-    """Escape unprintable characters in all texts of a JSON value.
-
-    NUL characters at the end of a text are removed.
-    """
+    """Escape unprintable characters in all texts, and remove NUL at their ends."""
     if isinstance(value, dict):
         return {name: printable_all(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):

@@ -39,10 +39,7 @@ def memory_fields(text: Optional[str]) -> Dict[str, int]:
 
 
 def cpu_ticks(text: Optional[str]) -> Optional[List[int]]:
-    """Parse /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal ticks.
-
-    Return None if one of the eight is missing.
-    """
+    """Parse /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal ticks."""
     match = re.search(r"^cpu +(.+)$", text or "", re.MULTILINE)
     ticks = [int(count) for count in match.group(1).split()[:8]] if match else []
     return ticks if len(ticks) == 8 else None
@@ -58,11 +55,7 @@ def read_link(path: str) -> Optional[str]:
 def write_durably(
     path: str, content: bytes, mode: int = 0o600, temporary_folder: str = ""
 ) -> None:
-    """Create or replace a file atomically and flush it to disk.
-
-    The content is first written to a temporary file in ``temporary_folder``, by default
-    the folder of the file.
-    """
+    """Create or replace a file atomically and flush it to disk."""
     name = "%s.%d.part" % (os.path.basename(path), os.getpid())
     temporary = os.path.join(temporary_folder or os.path.dirname(path), name)
     # Set the mode from the start: no other user may read the file, even briefly.
@@ -89,10 +82,7 @@ def remove_if_exists(path: str) -> None:
 
 
 def sync_folder(folder: str) -> None:
-    """Flush a folder to disk, so that renames in it survive a crash.
-
-    On Windows this does nothing.
-    """
+    """Flush a folder to disk, so that renames survive a crash (not on Windows)."""
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)

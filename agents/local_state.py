@@ -146,7 +146,7 @@ class MeasuringLock:
     def __enter__(self) -> "MeasuringLock":
         # Waits, because `is_measuring` takes this lock exclusively for a moment.
         self._file = _locked("measuring", is_shared=True, timeout_s=MAX_WAIT_S)
-        # From here on, no request begins. Wait until the current one has ended.
+        # No request begins from here on; wait for the end of the current one.
         sending = _locked("sending", is_shared=False, timeout_s=MAX_WAIT_S)
         if sending is not None:
             sending.close()
@@ -158,10 +158,7 @@ class MeasuringLock:
 
 
 class SendingLock:
-    """A lock that is held during a request.
-
-    ``is_allowed`` is False while a process measures; then nothing may be sent.
-    """
+    """A lock that is held during a request; ``is_allowed`` is False while measuring."""
 
     def __enter__(self) -> "SendingLock":
         self._file = _locked("sending", is_shared=True)

@@ -107,10 +107,7 @@ class Barrier:
         self.timeout_s, self.report = timeout_s, report
 
     def __call__(self, path: TimeServerPath) -> Tuple[Optional[ClockStamp], str]:
-        """Wait for the start; return the last stamp before it.
-
-        Raise AttemptCancelledError or StartMissedError.
-        """
+        """Wait for the start; raise AttemptCancelledError or StartMissedError."""
         stamp, silence = try_stamp(path)
         while True:
             stamp = refresh_stamp(stamp, path)
@@ -140,10 +137,7 @@ def pause_before_retry(wait_s: float) -> None:
 
 
 def wait_for(moment_us: int, stamp: ClockStamp, path: TimeServerPath) -> ClockStamp:
-    """Wait until a time of the time server's clock; return the last stamp before it.
-
-    Raise StartMissedError if it is too late.
-    """
+    """Wait for a time of the time server's clock, or raise StartMissedError."""
     first, rate, sleep_us = stamp, 1.0, FIRST_SLEEP_US
     while remaining_us(moment_us, stamp, rate) > LAST_STAMP_US:
         left_us = remaining_us(moment_us, stamp, rate) - LAST_STAMP_US
@@ -183,10 +177,7 @@ def clock_rate(first: ClockStamp, last: ClockStamp) -> float:
 def refresh_stamp(
     stamp: Optional[ClockStamp], path: TimeServerPath, age_us: int = STAMP_MAX_AGE_US
 ) -> Optional[ClockStamp]:
-    """Return a stamp that is at most ``age_us`` old.
-
-    If the time server does not answer, return the given one.
-    """
+    """Return a stamp of at most this age; the given one without an answer."""
     if stamp is not None and monotonic_us() - stamp.local_monotonic_us < age_us:
         return stamp
     return try_stamp(path)[0] or stamp
@@ -392,8 +383,7 @@ def part_step(part: Part, slot: PlanSlotContext) -> Step:
 def part_steps(part: Part, slot: PlanSlotContext) -> List[Step]:
     """Return the steps of a part's tool; raise UsageError if it cannot run.
 
-    Files are written to the folder that the plan names, by default the current folder
-    of the agent or of the probe.
+    Files go to the folder that the plan names, by default the current one.
     """
     options, through = part["options"], slot.through
     if through:

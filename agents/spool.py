@@ -148,8 +148,7 @@ class Spool:
         }
 
     def retry(self, key: str) -> None:
-        # In this order: a killed process may leave a reason without its run, but not a
-        # rejected run without its reason.
+        # A process killed here leaves a reason without a run, never the opposite.
         os.replace(self._rejected_path(key), self.path(key))
         sync_folder(self.folder)
         remove_if_exists(self._rejected_path(key, ".reason"))
@@ -173,11 +172,7 @@ class Spool:
         return self._count(0) / max(self.most_bytes, 1)
 
     def _count(self, change: int, size: int = -1) -> int:
-        """Change the stored size and return it.
-
-        ``size`` replaces the stored size before ``change`` is added. If the file is
-        damaged, the documents are counted again, so it need not be flushed to disk.
-        """
+        """Add to the stored size, or to ``size``; recount if the file is damaged."""
         path = os.path.join(self.folder, "held")
         try:
             with open(path, "r+b" if os.path.exists(path) else "w+b") as file:

@@ -62,11 +62,7 @@ def send_spool(
     report: ProgressCallback,
     should_stop: Callable[[], bool] = _never,
 ) -> "SpoolDelivery":
-    """Send all documents of the spool, oldest first.
-
-    Stop at a problem, when ``should_stop()`` returns True, or when a process on this
-    machine measures.
-    """
+    """Send all documents, oldest first, until a problem, a stop or a measurement."""
     delivery = SpoolDelivery(spool, client, report, should_stop)
     try:
         with client:
@@ -78,11 +74,7 @@ def send_spool(
 
 
 class SpoolDelivery:
-    """One attempt to send the whole spool.
-
-    ``problem`` is the reason for an early stop, and ``wait_s`` how long the server
-    wants the agent to wait then.
-    """
+    """One attempt to send the whole spool; ``problem`` is why it stopped early."""
 
     def __init__(
         self,
@@ -119,10 +111,7 @@ class SpoolDelivery:
                 self._send_some(remaining)
 
     def _send_some(self, remaining: List[Tuple[str, int]]) -> None:
-        """Send the next documents and remove them from the list.
-
-        ``remaining`` has keys and sizes and ends with the oldest document.
-        """
+        """Send the last documents of the list, which ends with the oldest."""
         keys, size = [remaining.pop()], 0
         while (
             remaining
@@ -202,10 +191,7 @@ class SpoolDelivery:
             raise _StopError(str(error), error.wait_s) from None
 
     def _reject(self, key: str, refused: RefusedError) -> None:
-        """Move a run to the rejected ones.
-
-        Raise _StopError if the server refused the request for another reason.
-        """
+        """Move a run to the rejected ones; raise _StopError if it is not the cause."""
         is_final = 400 <= refused.status < 500 and refused.is_ours
         is_about_run = (
             refused.status not in _TOKEN_STATUSES and refused.code not in _REQUEST_CODES
@@ -296,10 +282,7 @@ def check_server(client: Client) -> Dict[str, Any]:
 
 
 def check_token(client: Client) -> None:
-    """Raise ServerRefusedError unless the token may upload.
-
-    It is tested with an empty upload, which the server never stores.
-    """
+    """Send an empty upload; raise ServerRefusedError if the token may not upload."""
     try:
         client.send_once("POST", "runs/", b"{}")
     except TemporaryError as error:
@@ -314,10 +297,7 @@ def check_token(client: Client) -> None:
 def report_parsing(
     enrolment: Enrolment, pushed: Dict[str, Dict[str, Any]], console: Console
 ) -> int:
-    """Wait until the server has parsed the uploads; print rejected ones.
-
-    ``pushed`` has the upload documents by file name. Return the exit code.
-    """
+    """Wait until uploads are parsed; print rejected ones; return the exit code."""
     client = Client(enrolment.server, enrolment.token)
     remaining, refused = dict(pushed), 0
     deadline_s = time.monotonic() + PARSING_TIMEOUT_S

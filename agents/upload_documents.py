@@ -154,10 +154,7 @@ def decode_text(content: bytes) -> str:
 def upload_document(
     output: str, study: str, system: Any, facts: Facts, given: Dict[str, Any]
 ) -> Dict[str, Any]:
-    """Return an upload document with a new key.
-
-    ``given`` has other fields of the run; those that are None or "" are omitted.
-    """
+    """Return an upload document with a new key; empty ``given`` fields are omitted."""
     stated = {name: value for name, value in given.items() if value not in (None, "")}
     common = {"study": study, "system": system, "output": output, "facts": facts}
     return dict(stated, key=str(uuid.uuid4()), **common)
@@ -212,10 +209,7 @@ def _platform(facts: Facts, stated: Optional[str]) -> Tuple[str, Optional[str]]:
 
 
 def guest_bits(architecture: str) -> Optional[int]:
-    """Return the word size of this Python, which a 64-bit kernel may run with 32 bits.
-
-    Return None if the architecture is unknown.
-    """
+    """Return the word size of this Python; a 64-bit kernel can run 32-bit programs."""
     if not architecture:
         return None
     return 64 if sys.maxsize > 2**32 else 32

@@ -144,10 +144,7 @@ def cpu_identity(text: Optional[str]) -> Optional[str]:
 
 
 def microcode(revision: Any) -> Optional[str]:
-    """Return the microcode revision in the form of Linux.
-
-    The registry has eight bytes, whose upper half is the revision.
-    """
+    """Return the upper half of the eight bytes, in the form of Linux."""
     if not isinstance(revision, bytes) or len(revision) != 8:
         return None
     (number,) = struct.unpack("<4xI", revision)
@@ -325,10 +322,7 @@ def _disk(path: str) -> Optional[Dict[str, Any]]:
 
 
 def disk_facts(property_of: Callable[[int], bytes], geometry: bytes) -> Dict[str, Any]:
-    """Parse the descriptors of a disk, which are empty if unavailable.
-
-    ``property_of`` returns the descriptor of a kind.
-    """
+    """Parse the descriptors of a disk, which are empty if unavailable."""
     device, cache = property_of(_DEVICE), property_of(_WRITE_CACHE)
     seeks = property_of(_SEEK_PENALTY)
     facts: Dict[str, Any] = {"bytes": None, "rotational": None, "write cache": None}

@@ -85,10 +85,7 @@ def signing_key(token: str) -> Tuple[str, bytes]:
 def write_bundles(
     spool: Spool, folder: str, token: str, host: Optional[Dict[str, Any]] = None
 ) -> Dict[str, int]:
-    """Write all waiting documents to signed files; return their number by path.
-
-    The first file also registers ``host``, which is not counted.
-    """
+    """Write all waiting documents to signed files; return their number by path."""
     prefix, key = signing_key(token)
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     written: Dict[str, int] = {}

@@ -166,11 +166,7 @@ def _item(ctypes: Any) -> Any:
 
 
 def typeperf_log(host: str, samples: List[CounterSample]) -> str:
-    """Return samples as CSV in the format of typeperf, with UTC times.
-
-    Cells of counters that a sample lacks, such as those of a stopped machine, are
-    blank.
-    """
+    """Return samples as typeperf prints them, in UTC; missing counters are blank."""
     columns: Dict[str, None] = {}
     for _, values in samples:
         columns.update(dict.fromkeys(values))

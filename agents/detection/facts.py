@@ -26,7 +26,7 @@ _CPU = "sys/devices/system/cpu/"
 _FREQUENCY = _CPU + "cpu0/cpufreq/"
 _NODE = re.compile(r"node\d+$")
 _VIRTUALIZATION = (("svm", "AMD-V"), ("vmx", "VT-x"))
-_SECTOR_BYTES = 512  # the unit of /sys/block/*/size, whatever the disk's sectors are
+_SECTOR_BYTES = 512  # the unit of /sys/block/*/size for every disk
 _VIRTUAL_DISKS = ("loop", "ram", "zram", "dm-", "md", "sr", "fd", "nbd")
 _OFFLOADS = (
     "rx-checksumming",
@@ -53,7 +53,6 @@ Facts = Dict[str, Any]
 
 
 def gather_platform() -> Facts:
-    """Return the facts of this machine with its layers and the evidence for them."""
     evidence = gather_indicators()
     facts = gather_facts()
     detection = detect_layers(evidence)
@@ -87,10 +86,7 @@ def host_document(slug: str) -> Dict[str, Any]:
 def native_machine_facts(
     facts: Facts, detection: Detection, boot: Optional[str]
 ) -> Dict[str, str]:
-    """Return kernel, firmware, microcode and boot of a native machine.
-
-    Return {} for guests and contradictory evidence.
-    """
+    """Return kernel, firmware, microcode and boot of a native machine, otherwise {}."""
     if detection.layers or detection.conflict:
         return {}
     versions = {
@@ -182,10 +178,7 @@ def cpu_blocks(text: str) -> List[Dict[str, str]]:
 
 
 def turbo_state(no_turbo: Optional[str], boost: Optional[str]) -> Optional[str]:
-    """Return "on" or "off" from the contents of Intel's file and the generic one.
-
-    Intel's states the opposite: 1 means that turbo is off. Return None without both.
-    """
+    """Return "on" or "off", if known; 1 in Intel's file means that turbo is off."""
     if no_turbo is not None:
         return "off" if no_turbo == "1" else "on"
     if boost is not None:
@@ -302,10 +295,7 @@ def distribution(text: str) -> Optional[str]:
 
 
 def steal_ticks(text: str) -> Optional[Dict[str, int]]:
-    """Return stolen and total ticks since boot from /proc/stat.
-
-    Return None for Linux before 2.6.11, which does not report steal time.
-    """
+    """Return stolen and total ticks since boot; None before Linux 2.6.11."""
     ticks = cpu_ticks(text)
     # Guest time is not added, because user time already includes it.
     return {"stolen ticks": ticks[7], "all ticks": sum(ticks)} if ticks else None

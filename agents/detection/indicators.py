@@ -40,10 +40,7 @@ class Registers(NamedTuple):
     edx: int
 
     def text(self, order: str = "bcd") -> str:
-        """Return the bytes of several registers as Latin-1 text.
-
-        Hypervisors put their signatures into ebx, ecx and edx: the order bcd.
-        """
+        """Return registers as Latin-1 text; hypervisors use ebx, ecx and edx (bcd)."""
         values = [getattr(self, "e%sx" % letter) for letter in order]
         return struct.pack("<%dI" % len(values), *values).decode("latin-1")
 
@@ -59,10 +56,7 @@ def open_cpuid() -> Optional[Cpuid]:
 
 
 def machine_code(is_64_bit: bool, is_windows: bool) -> bytes:
-    """Return the machine code of a C function that stores the registers of CPUID.
-
-    Its arguments are leaf, subleaf and a pointer to 16 bytes.
-    """
+    """Return the code of a function with the arguments leaf, subleaf and result."""
     if not is_64_bit:
         return _STACK
     return _WINDOWS if is_windows else _SYSTEM_V
@@ -165,10 +159,7 @@ def gather_indicators(root: str = "/") -> Indicators:
 
 
 def cpuid_indicators(cpuid: Optional[Cpuid] = None) -> Indicators:
-    """Return the evidence from CPUID: hypervisor bit, signatures, Hyper-V's details.
-
-    By default, CPUID of this machine is read.
-    """
+    """Return the evidence from CPUID, by default of this machine."""
     run_cpuid = cpuid or open_cpuid()
     if run_cpuid is None:
         return {"leaves": {}, "cpuid1_ecx31": None, "vendor": None}

@@ -199,10 +199,7 @@ def detect_layers(evidence: Evidence) -> Detection:
 
 
 def signatures(evidence: Evidence) -> List[str]:
-    """Return the known signatures in CPUID.
-
-    The maximum leaf that accompanies a signature must belong to its range or be 0.
-    """
+    """Return the known signatures whose maximum leaf is 0 or in their range."""
     texts = []
     for base in _BASES:
         maximum, text = (evidence.get("leaves") or {}).get(base) or ("0x0", "")
@@ -234,10 +231,7 @@ def _hypervisors(evidence: Evidence) -> List[DetectedLayer]:
 
 
 def _by_cpuid(evidence: Evidence) -> Optional[DetectedLayer]:
-    """Return the hypervisor that CPUID names, if any.
-
-    Other hypervisors may also show Hyper-V's signature, so theirs has priority.
-    """
+    """Return the hypervisor that CPUID names; many also show Hyper-V's signature."""
     texts = signatures(evidence)
     if not texts:
         return None
@@ -258,10 +252,7 @@ def _by_cpuid(evidence: Evidence) -> Optional[DetectedLayer]:
 
 
 def _hyper_v_layer(evidence: Evidence, reason: str) -> DetectedLayer:
-    """Return the layer of a root partition or a guest of Hyper-V.
-
-    ``reason`` is extended by version and isolation.
-    """
+    """Return the layer of a root partition or a guest of Hyper-V."""
     if evidence.get("hyperv_version"):
         reason += " It is version %s." % evidence["hyperv_version"]
     _, kind = evidence.get("hyperv_isolation") or (0, 0)
@@ -282,10 +273,7 @@ def _hyper_v_layer(evidence: Evidence, reason: str) -> DetectedLayer:
 
 
 def _firmware(evidence: Evidence) -> Tuple[str, Tuple[str, ...]]:
-    """Return the firmware text that names a hypervisor, and the layers that fit it.
-
-    Return "" and () without such a text.
-    """
+    """Return the firmware text that names a hypervisor, and the layers that fit it."""
     dmi = evidence.get("dmi") or {}
     vendor, product = str(dmi.get("sys_vendor")), str(dmi.get("product_name"))
     if vendor == AMAZON and BARE_METAL_SUFFIX in product:
@@ -383,8 +371,7 @@ def _is_on_xen(evidence: Evidence) -> bool:
 def _on_xen(evidence: Evidence, is_signed: bool) -> Optional[DetectedLayer]:
     """Return the kind of Xen domain, if this is one.
 
-    Linux before 4.13 does not state it: then HVM guests are recognized by Xen's
-    signature in CPUID (``is_signed``).
+    Linux before 4.13 does not state it; HVM is then recognized by ``is_signed``.
     """
     if not _is_on_xen(evidence):
         return None
@@ -398,18 +385,14 @@ def _on_xen(evidence: Evidence, is_signed: bool) -> Optional[DetectedLayer]:
 
 
 def wsl_version(evidence: Evidence, is_virtual: bool) -> List[DetectedLayer]:
-    """Return the layers of the Windows Subsystem for Linux; [] outside it.
-
-    ``is_virtual`` is whether a hypervisor was found.
-    """
+    """Return the layers of the Windows Subsystem for Linux; [] outside it."""
     kernel = str(evidence.get("kernel") or "")
     builder = "microsoft@microsoft.com" in str(evidence.get("version") or "").lower()
     is_named = builder or "-microsoft" in kernel.lower()
     is_reported = evidence.get("systemd-detect-virt -c") == "wsl"
     if not (is_named or is_reported or evidence.get("wsl_interop")):
         return []
-    # WSL 1 has kernels like 4.4.0-19041-Microsoft, and WSL 2 like
-    # 5.15.153.1-microsoft-standard-WSL2.
+    # WSL 1: 4.4.0-19041-Microsoft; WSL 2: 5.15.153.1-microsoft-standard-WSL2.
     is_first = kernel.endswith("-Microsoft") or not (is_named or is_virtual)
     if is_first:
         return [DetectedLayer("wsl1", "Windows implements Linux system calls (WSL 1).")]
@@ -488,10 +471,7 @@ def _by_markers(evidence: Evidence) -> List[DetectedLayer]:
 
 
 def _by_control_group(evidence: Evidence) -> List[DetectedLayer]:
-    """Return the container that the control groups of process 1 show, if any.
-
-    An unknown one is recognized only in systemd's hierarchy and in version 2.
-    """
+    """Return the container that the control groups of process 1 show, if any."""
     for line in str(evidence.get("cgroup1") or "").splitlines():
         _, _, rest = line.partition(":")
         controller, _, path = rest.partition(":")

@@ -31,8 +31,7 @@ SOURCES = {
         *("clock.h", "options.h"),
     ),
 }
-# Linker flags to try in this order: Windows needs a library for sockets, and glibc
-# before 2.17 needs one for clocks.
+# Linker flags to try: for sockets on Windows, and for clocks in glibc before 2.17.
 _LIBRARIES = (["-lws2_32"],) if os.name == "nt" else ([], ["-lrt"])
 COMPILER_HINT = (
     "use the agent for Windows, which contains them (docs/agents.md)"
@@ -59,8 +58,8 @@ def kernel_argv(
 ) -> List[str]:
     """Return a kernel's command line; compile the kernel if needed.
 
-    ``start`` are the words that start it on another machine, where nothing is compiled.
-    0 ``iterations`` stands for the kernel's default.
+    ``start`` are the words that start it on another machine; 0 ``iterations`` is its
+    default.
     """
     words = [*(start or [program_path(kernel, bits)]), *options]
     if iterations:
@@ -100,8 +99,7 @@ def find_compiler() -> Optional[str]:
 def program_path(kernel: str, bits: int = 0) -> str:
     """Return the path of a kernel; compile or unpack it if needed.
 
-    Raise UsageError that names the missing package. 0 ``bits`` stands for the word size
-    of this machine.
+    Raise UsageError that names the missing package. 0 ``bits`` is this machine's size.
     """
     compiler = find_compiler()
     prebuilt = prebuilt_program(kernel, bits)

@@ -106,8 +106,8 @@ _NO_GUEST_CLOCK = (
 # Parameters of New-PSSession.
 _TARGET_PARAMETERS = {"winrm": "ComputerName", "psdirect": "VMName"}
 _SHELLS = ("powershell.exe", "powershell", "pwsh")
-# Lines are written separately, because PowerShell may wrap its own output. The exit
-# code is known only inside the session, which is therefore asked for it.
+# WriteLine, because PowerShell may wrap its own output. The exit code is known only
+# inside the session.
 _SCRIPT = (
     "$s = New-PSSession -%s '%s'%s -ErrorAction Stop; "
     'Invoke-Command -Session $s { & {} 2>&1 | ForEach-Object { "$_" } } | '
@@ -279,10 +279,7 @@ class MeasuredMachine(NamedTuple):
 def measured_machine(
     options: argparse.Namespace, host: str, through: Optional[RemoteCommand]
 ) -> MeasuredMachine:
-    """Describe the machine under test: this one or, with ``through``, a guest.
-
-    The facts of a guest cannot be detected from here.
-    """
+    """Describe this machine or, with ``through``, a guest with undetectable facts."""
     from agents.detection.facts import gather_platform
 
     if through is None:

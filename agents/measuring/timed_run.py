@@ -130,10 +130,7 @@ def _wait(
 
 
 def _die_with_parent() -> None:
-    """Let the kernel kill this process if the agent dies.
-
-    Otherwise it would disturb later runs.
-    """
+    """Let the kernel kill this process, which would disturb others, with the agent."""
     _LIBRARY.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
@@ -155,8 +152,7 @@ IDLE_CHECK_S = 0.3  # how long other load is observed before each run
 MAX_BUSY_SHARE = 0.15
 MAX_STEAL_SHARE = 0.04  # above one step of the counters (10 ms) in IDLE_CHECK_S
 MIN_FREE_MEMORY_SHARE = 0.1
-# Limit for the clock's step relative to the duration: half of the default equivalence
-# margin, which is 2 %.
+# Half of the default equivalence margin, 2 %.
 MAX_RESOLUTION_SHARE = 0.01
 
 

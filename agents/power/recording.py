@@ -119,10 +119,7 @@ def recover_chunks(folder: str, spool: Spool) -> int:
 
 
 def chunk_document(content: bytes) -> Optional[Dict[str, Any]]:
-    """Return the upload document of a chunk file; None without samples.
-
-    It depends only on the content, so the server recognizes a repeated upload.
-    """
+    """Return the upload document of a chunk file; None without samples."""
     lines: List[Any] = []
     for line in content.split(b"\n"):
         try:
@@ -302,11 +299,7 @@ class Recorder:
 def watts_between(
     source: MeterSource, before: Optional[Reading], reading: Reading
 ) -> Optional[float]:
-    """Return the total power in watts.
-
-    For a meter of energy it is the mean since the reading ``before``, or None without
-    an earlier reading.
-    """
+    """Return the power in watts; for a meter of energy the mean since ``before``."""
     is_total = [name in source.total for name in source.channels]
     now = sum(compress(reading.values, is_total))
     if source.measures == "power":

@@ -260,10 +260,7 @@ class WattsUp(MeterSource):
             self.damaged += 1
 
     def _receive(self, seconds: float) -> bool:
-        """Receive bytes; return False if none arrive in time.
-
-        Raise ReadingMissedError, after closing the port, if the connection is broken.
-        """
+        """Receive bytes; return False if none arrive in time."""
         assert self._port is not None
         try:
             if seconds <= 0 or not self._port.wait_readable(seconds):
@@ -287,10 +284,7 @@ class WattsUp(MeterSource):
 
 
 def parse_packet(count: bytes, fields: bytes) -> Optional[Packet]:
-    """Parse a packet from its stated number of fields and the fields.
-
-    Return None if it is damaged.
-    """
+    """Parse the number of fields and the fields; return None for a damaged packet."""
     cells = [cell.strip() for cell in fields.split(b",")]
     if len(cells) != int(count) or len(cells) not in _FIELD_COUNTS:
         return None

@@ -58,10 +58,7 @@ def monotonic_us() -> int:
 
 
 def clock_step_us(read_us: Callable[[], int]) -> int:
-    """Return the median of five steps of a clock in microseconds.
-
-    Return the longest step if fewer were observed, and one day without any.
-    """
+    """Return the median step of a clock; one day if the clock does not move."""
     steps: List[int] = []
     before_us = read_us()
     for _ in range(_MAX_READINGS):
@@ -128,11 +125,7 @@ def _stored_boot_id() -> str:
 
 
 def is_same_boot(booted_us: int, up_us: int, seen_us: int, seen_up_us: int) -> bool:
-    """Return whether two observations are of the same boot.
-
-    Each has the time of the boot by the wall clock and the time since then. ``seen``
-    is the earlier observation.
-    """
+    """Return whether two observations of boot time and uptime are of the same boot."""
     if up_us < seen_up_us:
         return False
     difference_us = abs(booted_us - seen_us)

@@ -32,10 +32,7 @@ class TimeServerError(Exception):
 
 
 class TimeServerConnection:
-    """An open connection; ``ask`` sends a nonce and returns the server's time.
-
-    ``ask`` returns None if the reply is invalid and raises OSError on failure.
-    """
+    """An open connection; ``ask`` sends a nonce and returns the server's time."""
 
     def __init__(
         self, ask: Callable[[str], Optional[ServerTime]], close: Callable[[], Any]
@@ -250,9 +247,9 @@ class Offset(NamedTuple):
 class Interval(NamedTuple):
     """The time between two stamps on both clocks.
 
-    ``bound_us`` is the maximum error if the directions of the shortest round trip take
-    the same parts of it in both stamps, and ``hard_bound_us`` is the maximum error in
-    any case. ``wall_step_us`` is how far our wall clock was set.
+    ``bound_us`` is the maximum error if the shortest round trip is symmetric in the
+    same way in both stamps, ``hard_bound_us`` in any case. ``wall_step_us`` is how far
+    our wall clock was set.
     """
 
     external_us: int
@@ -273,10 +270,7 @@ class Interval(NamedTuple):
 
 
 def offset_of(stamp: ClockStamp) -> Offset:
-    """Compare the wall clocks.
-
-    The error is at most half the round trip plus the resolutions of the clocks.
-    """
+    """Compare the wall clocks; half a round trip and the resolutions are the error."""
     behind_us = stamp.server_wall_us - stamp.local_wall_us
     steps_us = stamp.resolution_us + stamp.wall_resolution_us
     bound_us = stamp.round_trip_us // 2 + steps_us + stamp.server_resolution_us
@@ -307,10 +301,7 @@ def interval_of(
 
 
 def clock_warnings(start: ClockStamp, end: ClockStamp) -> List[str]:
-    """Return sentences about deviations of our clock beyond the limits.
-
-    A deviation counts only as far as it exceeds its possible error.
-    """
+    """Return sentences about deviations that certainly exceed the limits."""
     reasons = []
     for when, stamp in (("start", start), ("end", end)):
         offset = offset_of(stamp)

@@ -140,8 +140,7 @@ class TimeServer:
     def serve(self) -> None:
         while not self.stopping.is_set:
             for key, _ in self.selector.select(self._close_silent()):
-                # Skip events of closed connections, whose file descriptor may be that
-                # of a new one.
+                # Skip events of closed connections: descriptors are used again.
                 if self.selector.get_map().get(key.fd) is key:
                     key.data(key.fileobj)
 
@@ -250,11 +249,7 @@ class TimeServer:
         return reply
 
     def _has_room_for(self, address: str) -> bool:
-        """Return whether to accept a connection; close another one if needed.
-
-        Close idle connections, then one without a request, then one of the address with
-        the most connections.
-        """
+        """Return whether to accept a connection; close another one if needed."""
         if len(self.connections) >= MAX_CONNECTIONS:
             oldest_us = self.clocks.monotonic_us() - IDLE_S * 1000000
             for sock, connection in list(self.connections.items()):
@@ -279,10 +274,7 @@ class TimeServer:
         return True
 
     def _close_silent(self) -> Optional[float]:
-        """Close connections whose first request is overdue.
-
-        Return the seconds until the next one is overdue, or None.
-        """
+        """Close connections without a timely request; return seconds to the next."""
         while self.silent:
             sock, since_us = next(iter(self.silent.items()))
             left_us = since_us + IDLE_TIMEOUT_S * 1000000 - self.clocks.monotonic_us()
