@@ -39,7 +39,7 @@ WORD_SYNONYMS: Final = {
 _VERBATIM_KEY = re.compile(
     r"(?:.*_)?(?:version|release|build|kernel|args|arguments|flags|command|path|file)"
 )
-# No leading zeros: 007 is a name.
+# A number has no leading zeros: 007 is a name.
 _NUMBER = re.compile(
     r"[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII
 )
@@ -235,7 +235,7 @@ def _format_number(number: Decimal) -> str:
     if not number:
         return "0"
     tidy = number.normalize(_EXACT)
-    # 1e9999 would have ten thousand digits.
+    # With an exponent outside this range: 1e9999 would have ten thousand digits.
     return f"{tidy:f}" if -20 <= tidy.adjusted() <= 30 else str(tidy)
 
 

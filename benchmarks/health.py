@@ -55,10 +55,10 @@ class ReplicaStatus:
 
 @dataclass(frozen=True)
 class Health:
-    """Status ``ok``, ``degraded`` or ``down``.
+    """The health of the installation; ``status`` is ``ok``, ``degraded`` or ``down``.
 
-    ``down``: PostgreSQL is unavailable. ``degraded``: Redis or a configured standby is
-    unavailable, or jobs are quarantined or late.
+    It is ``down`` if PostgreSQL is unavailable. It is ``degraded`` if Redis or a
+    configured standby is unavailable, or jobs are quarantined or late.
     """
 
     status: str
@@ -99,7 +99,7 @@ def check_health() -> Health:
         rows = kinds.annotate(
             waiting=Count("pk", filter=waits),
             oldest=Min("created_at", filter=waits),
-            aside=Count("pk", filter=~waits),
+            quarantined_jobs=Count("pk", filter=~waits),
             failing=Count("subject_id", filter=FAILED_CONDITION & waits, distinct=True),
             quarantined=Count(
                 "subject_id", filter=FAILED_CONDITION & ~waits, distinct=True
@@ -108,7 +108,7 @@ def check_health() -> Health:
         )
         outbox_by_kind: dict[str, dict[str, Any]] = {row["kind"]: row for row in rows}
         upload = outbox_by_kind.pop(
-            Job.Kind.UPLOAD, {"waiting": 0, "oldest": None, "aside": 0}
+            Job.Kind.UPLOAD, {"waiting": 0, "oldest": None, "quarantined_jobs": 0}
         )
         failed = tuple(
             FailedJobs(kind, row["failing"], row["quarantined"], _age_s(row["since"]))
@@ -126,7 +126,9 @@ def check_health() -> Health:
         if replica.is_configured():
             lag = replica.lag()
             standby = ReplicaStatus(not lag.problem, lag.seconds, lag.bytes)
-        outbox = Outbox(upload["waiting"], _age_s(upload["oldest"]), upload["aside"])
+        outbox = Outbox(
+            upload["waiting"], _age_s(upload["oldest"]), upload["quarantined_jobs"]
+        )
     except DatabaseError:
         connection.close()  # a broken connection would fail later requests
         failed, due = (), ()

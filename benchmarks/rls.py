@@ -123,6 +123,6 @@ def clear_context(**_signal: Any) -> None:
     _thread.context = None
 
 
-# Streaming responses run queries after middleware returns.
+# Signals, because streaming responses run queries after middleware has returned.
 request_started.connect(_start_request, dispatch_uid="rls: allow public rows")
 request_finished.connect(clear_context, dispatch_uid="rls: clear context")

@@ -67,7 +67,7 @@ UNPROTECTED_MODELS: Final[Mapping[type[models.Model], str]] = {
     Lab: _PUBLIC,
     Case: _PUBLIC,
     PublicEvidence: _PUBLIC,
-    # Detects links to hidden studies.
+    # Read to detect links to hidden studies.
     ReviewedStudy: _ONLY_IDS,
     Flag.cells.through: _ONLY_IDS,
     Flag.runs.through: _ONLY_IDS,

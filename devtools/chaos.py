@@ -76,9 +76,9 @@ class ClientLog:
 
 
 class ProductUnderTest:
-    def __init__(self, running: Product) -> None:
-        self.product = running
-        self.services = EmbeddedServers(VarFolder(running.var))
+    def __init__(self, product: Product) -> None:
+        self.product = product
+        self.services = EmbeddedServers(VarFolder(product.var))
         self.socket = self.services.valkey.socket
 
     def processes(self, part: str) -> list[psutil.Process]:
@@ -109,14 +109,14 @@ def _signal(processes: list[psutil.Process], number: int) -> None:
 def _killed(part: str, number: int = signal.SIGKILL, target: str = "all") -> Fault:
     """Return a fault that sends a signal to all processes, the master or a child."""
 
-    def fault(world: ProductUnderTest, chance: random.Random) -> None:
-        processes = world.processes(part)
+    def fault(under_test: ProductUnderTest, rng: random.Random) -> None:
+        processes = under_test.processes(part)
         targets = {"all": processes, "master": processes[:1], "child": processes[1:]}
         if not targets[target]:
             # The part is not running again yet, or has no children.
             raise ProcessLookupError
         if target == "child":
-            _signal([chance.choice(targets[target])], number)
+            _signal([rng.choice(targets[target])], number)
         else:
             _signal(targets[target], number)
 
@@ -124,8 +124,8 @@ def _killed(part: str, number: int = signal.SIGKILL, target: str = "all") -> Fau
 
 
 def _frozen(part: str) -> Fault:
-    def fault(world: ProductUnderTest, chance: random.Random) -> None:
-        processes = world.processes(part)
+    def fault(under_test: ProductUnderTest, rng: random.Random) -> None:
+        processes = under_test.processes(part)
         _signal(processes, signal.SIGSTOP)
         time.sleep(FROZEN_S)
         _signal(processes, signal.SIGCONT)
@@ -133,40 +133,40 @@ def _frozen(part: str) -> Fault:
     return fault
 
 
-def _flush(world: ProductUnderTest, chance: random.Random) -> None:
-    world.broker().flushall()
+def _flush(under_test: ProductUnderTest, rng: random.Random) -> None:
+    under_test.broker().flushall()
 
 
-def _lose_broker(world: ProductUnderTest, chance: random.Random) -> None:
-    _signal(world.processes("valkey"), signal.SIGKILL)
-    shutil.rmtree(world.product.var / "valkey", ignore_errors=True)
+def _lose_broker(under_test: ProductUnderTest, rng: random.Random) -> None:
+    _signal(under_test.processes("valkey"), signal.SIGKILL)
+    shutil.rmtree(under_test.product.var / "valkey", ignore_errors=True)
 
 
-def _fill_broker(world: ProductUnderTest, chance: random.Random) -> None:
-    world.broker().config_set("maxmemory", 1)
+def _fill_broker(under_test: ProductUnderTest, rng: random.Random) -> None:
+    under_test.broker().config_set("maxmemory", 1)
     time.sleep(FROZEN_S)
     with suppress(redis.RedisError):  # reset by a restart
-        world.broker().config_set("maxmemory", 0)
+        under_test.broker().config_set("maxmemory", 0)
 
 
-def _end_sessions(world: ProductUnderTest, chance: random.Random) -> None:
-    with database(world.product.var) as connection:
+def _end_sessions(under_test: ProductUnderTest, rng: random.Random) -> None:
+    with database(under_test.product.var) as connection:
         connection.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE usename = 'virtlab'"
         )
 
 
-def _lock_outbox(world: ProductUnderTest, chance: random.Random) -> None:
-    with database(world.product.var) as connection, connection.transaction():
+def _lock_outbox(under_test: ProductUnderTest, rng: random.Random) -> None:
+    with database(under_test.product.var) as connection, connection.transaction():
         connection.execute("SET LOCAL lock_timeout = '5s'")
         connection.execute("LOCK TABLE benchmarks_job IN ACCESS EXCLUSIVE MODE")
         time.sleep(FROZEN_S)
 
 
-def _fill_disk(world: ProductUnderTest, chance: random.Random) -> None:
+def _fill_disk(under_test: ProductUnderTest, rng: random.Random) -> None:
     """Fill the disk (a private mount) for two seconds."""
-    folder = world.product.var
+    folder = under_test.product.var
     # Shrink it to its content. This fails if the content grows meanwhile.
     while not _resize(folder, f"{shutil.disk_usage(folder).used}"):
         pass
@@ -209,18 +209,22 @@ class Uploader(threading.Thread):
     """A client that repeats each upload until it is acknowledged."""
 
     def __init__(
-        self, number: int, world: ProductUnderTest, seed: int, stop: threading.Event
+        self,
+        number: int,
+        under_test: ProductUnderTest,
+        seed: int,
+        stop: threading.Event,
     ):
         super().__init__(daemon=True)
-        self.number, self.product, self.stop = number, world.product, stop
-        self.chance = random.Random(f"{seed} {number}")
+        self.number, self.product, self.stop = number, under_test.product, stop
+        self.rng = random.Random(f"{seed} {number}")
         self.log = ClientLog()
 
     def run(self) -> None:
         while not self.stop.is_set():
-            key = UUID(int=self.chance.getrandbits(128), version=4)
+            key = UUID(int=self.rng.getrandbits(128), version=4)
             # Random, because runs with equal values would be duplicates.
-            value = self.chance.uniform(50, 60)
+            value = self.rng.uniform(50, 60)
             self.log.sent[str(key)] = (self.number, value)
             # Each client has its own cell.
             system = {"guest_os": f"client {self.number}"}
@@ -229,7 +233,7 @@ class Uploader(threading.Thread):
                 status = upload(self.product, run, timeout_s=RESPONSE_TIMEOUT_S)
                 self.log.statuses[status] += 1
                 if status in {200, 202}:
-                    if self.chance.random() < REPEATED_SHARE:
+                    if self.rng.random() < REPEATED_SHARE:
                         continue  # as if the response was lost
                     self.log.acked[str(key)] = time.monotonic()
                     break
@@ -238,13 +242,13 @@ class Uploader(threading.Thread):
                 if status in {400, 401, 404, 409, 413, 422}:
                     self.log.refused.append(f"{key}: {status}")
                     break
-                time.sleep(self.chance.uniform(0.05, 0.2))
+                time.sleep(self.rng.uniform(0.05, 0.2))
 
 
 class Reader(threading.Thread):
-    def __init__(self, world: ProductUnderTest, stop: threading.Event) -> None:
+    def __init__(self, under_test: ProductUnderTest, stop: threading.Event) -> None:
         super().__init__(daemon=True)
-        self.port, self.stop, self.log = world.product.port, stop, ClientLog()
+        self.port, self.stop, self.log = under_test.product.port, stop, ClientLog()
 
     def run(self) -> None:
         while not self.stop.is_set():
@@ -280,14 +284,14 @@ LINE = (
 def chaos(folder: Path, seed: int, seconds: float, *, sabotage: bool) -> Figures:
     """Run a product and apply faults; return the values of ``LINE``."""
     with _disk(folder) as has_disk:
-        running = product_launcher.launch_product(folder / "var", LOAD_REFERENCE="off")
+        product = product_launcher.launch_product(folder / "var", LOAD_REFERENCE="off")
         try:
-            running.wait_until_ready()
+            product.wait_until_ready()
             return _run_faults(
-                ProductUnderTest(running), seed, seconds, has_disk, sabotage
+                ProductUnderTest(product), seed, seconds, has_disk, sabotage
             )
         finally:
-            running.stop()
+            product.stop()
 
 
 @contextmanager
@@ -306,18 +310,22 @@ def _disk(folder: Path) -> Iterator[bool]:
 
 
 def _run_faults(
-    world: ProductUnderTest, seed: int, seconds: float, has_disk: bool, sabotage: bool
+    under_test: ProductUnderTest,
+    seed: int,
+    seconds: float,
+    has_disk: bool,
+    sabotage: bool,
 ) -> Figures:
-    client = world.product.client()
+    client = under_test.product.client()
     client.create_study({"slug": STUDY, "title": "Chaos", "visibility": "public"})
     client.register_host({"slug": HOST, "facts": {"cores": 2}})
     stop = threading.Event()
-    uploaders = [Uploader(n, world, seed, stop) for n in range(CLIENTS)]
-    reader = Reader(world, stop)
+    uploaders = [Uploader(n, under_test, seed, stop) for n in range(CLIENTS)]
+    reader = Reader(under_test, stop)
     for thread in (*uploaders, reader):
         thread.start()
     faults = FAULTS | (DISK_FAULTS if has_disk else {})
-    applied = _apply_faults(world, faults, seed, seconds)
+    applied = _apply_faults(under_test, faults, seed, seconds)
     # Clients go on until the product has recovered, then finish their last requests.
     wait_until(lambda: _is_healthy(client), SETTLE_TIMEOUT_S)
     stop.set()
@@ -325,8 +333,8 @@ def _run_faults(
         thread.join(30)
     started = time.monotonic()
     if sabotage:
-        _sabotage(world)
-    unsettled = _settle(world)
+        _sabotage(under_test)
+    unsettled = _settle(under_test)
     settled_s = time.monotonic() - started
     logs = [uploader.log for uploader in uploaders]
     outages = _outages(applied, logs)
@@ -345,31 +353,31 @@ def _run_faults(
         "errors_in_outages": inside,
         "slowest_s": max((b - a for a, b in outages), default=0.0),
         "settled_s": settled_s,
-        **_compare(world, logs),
+        **_compare(under_test, logs),
     }
 
 
 def _apply_faults(
-    world: ProductUnderTest, faults: dict[str, Fault], seed: int, seconds: float
+    under_test: ProductUnderTest, faults: dict[str, Fault], seed: int, seconds: float
 ) -> list[tuple[str, float]]:
     """Apply random faults until the time is over; return names and start times."""
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     applied: list[tuple[str, float]] = []
     end = time.monotonic() + seconds
     remaining: list[str] = []
     while time.monotonic() < end:
         # Apply each kind before repeating any.
-        remaining = remaining or chance.sample(sorted(faults), len(faults))
+        remaining = remaining or rng.sample(sorted(faults), len(faults))
         name = remaining.pop()
         started = time.monotonic()
         try:
-            faults[name](world, chance)
+            faults[name](under_test, rng)
         except (psycopg.Error, redis.RedisError, OSError, RuntimeError) as error:
             # The part has not recovered from an earlier fault.
             print(f"  {name}: not applied ({type(error).__name__})")
         else:
             applied.append((name, started))
-        time.sleep(chance.uniform(*PAUSES_S))
+        time.sleep(rng.uniform(*PAUSES_S))
     return applied
 
 
@@ -392,13 +400,13 @@ def _is_healthy(client: Client) -> bool:
     return False
 
 
-def _settle(world: ProductUnderTest) -> str:
+def _settle(under_test: ProductUnderTest) -> str:
     """Wait until all uploads are processed; return "", or a problem after a timeout."""
     waiting = (
         "SELECT count(*) FROM benchmarks_job"
         " WHERE kind = 'upload' AND quarantined_at IS NULL"
     )
-    with database(world.product.var) as connection:
+    with database(under_test.product.var) as connection:
 
         def pending() -> Any:
             return connection.execute(waiting).fetchone()
@@ -407,10 +415,10 @@ def _settle(world: ProductUnderTest) -> str:
         return "" if is_settled else f"{pending()[0]} uploads wait"
 
 
-def _compare(world: ProductUnderTest, logs: list[ClientLog]) -> dict[str, int]:
+def _compare(under_test: ProductUnderTest, logs: list[ClientLog]) -> dict[str, int]:
     sent = {key: value for log in logs for key, value in log.sent.items()}
     acked = {key for log in logs for key in log.acked}
-    with database(world.product.var) as connection:
+    with database(under_test.product.var) as connection:
         runs = connection.execute(
             "SELECT run.key::text, run.status FROM benchmarks_run AS run"
             " JOIN benchmarks_study AS study ON study.id = run.study_id"
@@ -448,9 +456,9 @@ def _compare(world: ProductUnderTest, logs: list[ClientLog]) -> dict[str, int]:
     }
 
 
-def _sabotage(world: ProductUnderTest) -> None:
-    _settle(world)
-    with database(world.product.var) as connection:
+def _sabotage(under_test: ProductUnderTest) -> None:
+    _settle(under_test)
+    with database(under_test.product.var) as connection:
         connection.execute("SET session_replication_role = replica")
         ids = "SELECT id FROM benchmarks_run WHERE study_id = (SELECT id FROM"
         run_ids = f"{ids} benchmarks_study WHERE slug = '{STUDY}') ORDER BY id"

@@ -115,8 +115,8 @@ class FuzzedRequest:
 
 
 class Fuzzer:
-    def __init__(self, chance: random.Random, token: str, cookies: str, csrf: str):
-        self.chance = chance
+    def __init__(self, rng: random.Random, token: str, cookies: str, csrf: str):
+        self.rng = rng
         self.token, self.cookies, self.csrf = token, cookies, csrf
         paths = {path.partition("?")[0] for path in addresses()}
         self.api = sorted(path for path in paths if path.startswith("/api/"))
@@ -144,7 +144,7 @@ class Fuzzer:
         )
 
     def draw(self) -> FuzzedRequest:
-        kind = self.chance.random()
+        kind = self.rng.random()
         if kind < 0.35:
             request = self._document()
         elif kind < 0.55:
@@ -153,12 +153,12 @@ class Fuzzer:
             request = self._read(self.pages, {"Cookie": self.cookies})
         else:
             request = self._form()
-        return self._corrupt(request) if self.chance.random() < 0.1 else request
+        return self._corrupt(request) if self.rng.random() < 0.1 else request
 
     def _document(self) -> FuzzedRequest:
-        name, make = self.chance.choice(self.writers)
+        name, make = self.rng.choice(self.writers)
         document = make()
-        for _ in range(self.chance.choice((0, 1, 1, 1, 2, 3))):
+        for _ in range(self.rng.choice((0, 1, 1, 1, 2, 3))):
             document = self._changed(document)
         try:
             body = json.dumps(document).encode()
@@ -174,39 +174,39 @@ class Fuzzer:
         items = list(_items(changed))
         if not items:
             return self._value()
-        container, key = self.chance.choice(items)
-        if isinstance(container, dict) and self.chance.random() < 0.15:
+        container, key = self.rng.choice(items)
+        if isinstance(container, dict) and self.rng.random() < 0.15:
             del container[key]
-        elif isinstance(container, dict) and self.chance.random() < 0.1:
-            container[self.chance.choice(TEXTS)[:100]] = self._value()
+        elif isinstance(container, dict) and self.rng.random() < 0.1:
+            container[self.rng.choice(TEXTS)[:100]] = self._value()
         else:
             container[key] = self._value()
         return changed
 
     def _value(self) -> Any:
-        return self.chance.choice(self.chance.choice((NUMBERS, TEXTS, TYPES)))
+        return self.rng.choice(self.rng.choice((NUMBERS, TEXTS, TYPES)))
 
     def _read(self, paths: list[str], headers: dict[str, str]) -> FuzzedRequest:
-        path = self.chance.choice(paths)
+        path = self.rng.choice(paths)
         parameters = [
-            (self.chance.choice(PARAMETERS), str(self._value())[:3000])
-            for _ in range(self.chance.choice((0, 1, 1, 2, 3)))
+            (self.rng.choice(PARAMETERS), str(self._value())[:3000])
+            for _ in range(self.rng.choice((0, 1, 1, 2, 3)))
         ]
         query = urllib.parse.urlencode(parameters, errors="surrogatepass")
         return FuzzedRequest("GET", f"{path}?{query}" if query else path, headers)
 
     def _form(self) -> FuzzedRequest:
-        path = self.chance.choice(self.pages)
+        path = self.rng.choice(self.pages)
         fields = {
             "csrfmiddlewaretoken": self.csrf,
-            "do": self.chance.choice(("preview", "store", "")),
-            self.chance.choice(PARAMETERS): str(self._value())[:3000],
-            self.chance.choice(("slug", "title", "name", "note", "facts", "role")): str(
+            "do": self.rng.choice(("preview", "store", "")),
+            self.rng.choice(PARAMETERS): str(self._value())[:3000],
+            self.rng.choice(("slug", "title", "name", "note", "facts", "role")): str(
                 self._value()
             )[:3000],
         }
         headers = {"Cookie": self.cookies, "Referer": "http://127.0.0.1/"}
-        if self.chance.random() < 0.5:
+        if self.rng.random() < 0.5:
             body = urllib.parse.urlencode(fields, errors="surrogatepass").encode()
             headers["Content-Type"] = "application/x-www-form-urlencoded"
             return FuzzedRequest("POST", path, headers, body)
@@ -218,7 +218,7 @@ class Fuzzer:
             f'--b\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
             for name, value in fields.items()
         ]
-        file = self.chance.choice(
+        file = self.rng.choice(
             (
                 *(
                     b"",
@@ -230,55 +230,55 @@ class Fuzzer:
                 *(b"Triad: 25684.4 0.1 0.1 0.1\n", b"9" * 5000, b"1e999 MB/s\n"),
             )
         )
-        name = self.chance.choice(("a.txt", "a.zip", "", "../a", "é", '";x', "x" * 900))
+        name = self.rng.choice(("a.txt", "a.zip", "", "../a", "é", '";x', "x" * 900))
         head = f'--b\r\nContent-Disposition: form-data; name="file"; filename="{name}"'
-        extra = self.chance.choice(
+        extra = self.rng.choice(
             (
                 *("", "Content-Transfer-Encoding: base64\r\n", "Content-Type: \r\n"),
                 *("A\r\n", "Content-Type: text/plain; charset=utf-16\r\n"),
             )
         )
-        end = self.chance.choice((b"\r\n--b--\r\n", b"", b"\r\n--b", b"\r\n--c--"))
+        end = self.rng.choice((b"\r\n--b--\r\n", b"", b"\r\n--b", b"\r\n--c--"))
         text = "".join(parts) + head + f"\r\n{extra}\r\n"
         return text.encode(errors="surrogatepass") + file + end
 
     def _corrupt(self, request: FuzzedRequest) -> FuzzedRequest:
         headers, method, body = dict(request.headers), request.method, request.body
-        kind = self.chance.randrange(7)
+        kind = self.rng.randrange(7)
         if kind == 0:
-            method = self.chance.choice(METHODS)
+            method = self.rng.choice(METHODS)
         elif kind == 1:
-            headers["Host"] = self.chance.choice(HOSTS)
+            headers["Host"] = self.rng.choice(HOSTS)
         elif kind == 2:
-            headers["Content-Type"] = self.chance.choice(KINDS)
+            headers["Content-Type"] = self.rng.choice(KINDS)
         elif kind == 3:
-            headers["Content-Encoding"] = self.chance.choice(ENCODINGS)
+            headers["Content-Encoding"] = self.rng.choice(ENCODINGS)
         elif kind == 4:
-            headers["Accept"] = self.chance.choice((*KINDS, "*/*;q=x"))
+            headers["Accept"] = self.rng.choice((*KINDS, "*/*;q=x"))
             headers["Accept-Language"] = str(self._value())[:200]
         elif kind == 5:
             headers["Authorization"] = str(self._value())[:500]
             headers["Cookie"] = "sessionid=" + str(self._value())[:500]
         else:
-            body = bytes(self.chance.randrange(256) for _ in range(200))
+            body = bytes(self.rng.randrange(256) for _ in range(200))
         return FuzzedRequest(method, request.path, headers, body)
 
     def _run(self) -> dict[str, Any]:
-        key = f"{self.chance.getrandbits(128):032x}"
-        run = document(STUDY, HOST, self.chance.uniform(50, 60), key=key)
+        key = f"{self.rng.getrandbits(128):032x}"
+        run = document(STUDY, HOST, self.rng.uniform(50, 60), key=key)
         run["key"] = f"{key[:8]}-{key[8:12]}-4{key[13:16]}-a{key[17:20]}-{key[20:]}"
-        if self.chance.random() < 0.5:
-            run["system"]["hypervisor"] = self.chance.choice(("Xen", "KVM", "ESXi"))
-        if self.chance.random() < 0.3:
-            run["samples"][0]["value"] = self.chance.choice(NUMBERS)
-        if self.chance.random() < 0.3:
-            run["facts"] = {"execution": {"local_us": self.chance.choice(NUMBERS)}}
-        if self.chance.random() < 0.2:
+        if self.rng.random() < 0.5:
+            run["system"]["hypervisor"] = self.rng.choice(("Xen", "KVM", "ESXi"))
+        if self.rng.random() < 0.3:
+            run["samples"][0]["value"] = self.rng.choice(NUMBERS)
+        if self.rng.random() < 0.3:
+            run["facts"] = {"execution": {"local_us": self.rng.choice(NUMBERS)}}
+        if self.rng.random() < 0.2:
             run |= {"session": "day", "started_at": "2026-01-02T03:04:05Z"}
         return run
 
     def _power(self) -> dict[str, Any]:
-        samples = [[n, self.chance.choice(NUMBERS)] for n in range(3)]
+        samples = [[n, self.rng.choice(NUMBERS)] for n in range(3)]
         return {"host": HOST, "meter": "m", "clock": "c", "samples": samples}
 
     def _plan(self) -> dict[str, Any]:
@@ -308,18 +308,18 @@ LINE: Final = (
 
 
 def fuzz(
-    running: Product, seed: int, requests: int, *, sabotage: bool
+    product: Product, seed: int, requests: int, *, sabotage: bool
 ) -> dict[str, Any]:
     """Send random requests, then read all pages; return the values of ``LINE``."""
-    client = running.client()
+    client = product.client()
     client.create_study({"slug": STUDY, "title": "Fuzz", "visibility": "public"})
     client.register_host({"slug": HOST, "facts": {"cores": 2}})
     for hypervisor in ("native", "Xen"):
         run = document(STUDY, HOST, 52.0, system={"hypervisor": hypervisor})
         list(client.upload([run]))
-    fuzzer = Fuzzer(random.Random(seed), *_credentials(running))
+    fuzzer = Fuzzer(random.Random(seed), *_credentials(product))
     if sabotage:
-        _sabotage(running)
+        _sabotage(product)
     statuses: Counter[int] = Counter()
     printed = 0
     requests_ = [fuzzer.draw() for _ in range(requests)]
@@ -330,16 +330,16 @@ def fuzz(
     reads += [FuzzedRequest("GET", f"{path}?study={STUDY}", {}) for path in fuzzer.api]
     with ThreadPoolExecutor(CLIENTS) as pool:
         for batch in (requests_, reads):
-            responses = pool.map(lambda request: request.send(running.port), batch)
+            responses = pool.map(lambda request: request.send(product.port), batch)
             for request, response in zip(batch, responses, strict=True):
                 status = response.status
                 statuses[status] += 1
                 if status in {0, *range(500, 600)} and printed < MAX_PRINTED:
                     printed += 1
                     print(f"  {status}: {request}", flush=True)
-            wait_until(lambda: _is_settled(running), 60)
+            wait_until(lambda: _is_settled(product), 60)
     kinds = Counter(status // 100 for status in statuses.elements())
-    with database(running.var) as connection:
+    with database(product.var) as connection:
         [(stuck, accepted)] = connection.execute(
             "SELECT (SELECT count(*) FROM benchmarks_job WHERE error > ''),"
             " (SELECT count(*) FROM benchmarks_run)"
@@ -355,8 +355,8 @@ def fuzz(
     }
 
 
-def _is_settled(running: Product) -> bool:
-    response = send_request(running.port, "/api/v1/health/")
+def _is_settled(product: Product) -> bool:
+    response = send_request(product.port, "/api/v1/health/")
     if response.status != 200:
         return False
     health = json.loads(response.body)
@@ -366,19 +366,19 @@ def _is_settled(running: Product) -> bool:
     )
 
 
-def _credentials(running: Product) -> tuple[str, str, str]:
+def _credentials(product: Product) -> tuple[str, str, str]:
     """Return a token with all rights, session cookies and CSRF token."""
     words = ("create_token", "first-lab", "fuzzer", "--upload", "--read")
-    token = command(running.var, "manage.py", *words).split()[-1]
-    user = Crawler(running, "a user")
-    user.sign_in(*first_sign_in(running.var))
+    token = command(product.var, "manage.py", *words).split()[-1]
+    user = Crawler(product, "a user")
+    user.sign_in(*first_sign_in(product.var))
     cookies = {cookie.name: cookie.value or "" for cookie in user.cookies}
     header = "; ".join(f"{name}={value}" for name, value in cookies.items())
     return token, header, cookies.get("csrftoken", "")
 
 
-def _sabotage(running: Product) -> None:
-    with database(running.var) as connection:
+def _sabotage(product: Product) -> None:
+    with database(product.var) as connection:
         connection.execute("ALTER TABLE benchmarks_flag RENAME TO taken_away")
 
 
@@ -387,10 +387,10 @@ def main() -> int:
     quotas = {"PREVIEWS_PER_MINUTE": "0", "LAB_PREVIEWS_PER_MINUTE": "0"}
     with (
         temporary_folder("fuzz") as folder,
-        running_product(folder / "var", **quotas) as running,
+        running_product(folder / "var", **quotas) as product,
     ):
         figures = fuzz(
-            running, options.seed, options.requests, sabotage=options.control
+            product, options.seed, options.requests, sabotage=options.control
         )
     print(LINE.format(**figures))
     failures = figures["errors"] or figures["stuck"] or figures["unanswered"]

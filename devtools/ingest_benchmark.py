@@ -374,7 +374,7 @@ BENCHMARKS: dict[str, Callable[[IngestBench], Iterator[Measurement]]] = {
 
 
 @contextmanager
-def running(var: Path) -> Iterator[IngestBench]:
+def running_benchmark(var: Path) -> Iterator[IngestBench]:
     product = launch_product(var)
     bare = None
     try:
@@ -440,7 +440,7 @@ def measure(passes: int, only: Sequence[str] = (), path: Path | None = None) -> 
     passes_by_name: dict[str, list[Measurement]] = {}
     with (
         tempfile.TemporaryDirectory(prefix="virtlab-ingest-") as folder,
-        running(Path(folder) / "var") as bench,
+        running_benchmark(Path(folder) / "var") as bench,
     ):
         for _ in range(passes):
             for name in only or BENCHMARKS:

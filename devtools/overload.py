@@ -58,21 +58,21 @@ LINE: Final = (
 
 
 def _read(port: int, pages: list[str], seed: str, end: float, log: LoadLog) -> None:
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     while time.monotonic() < end:
         started = time.monotonic()
-        status = send_request(port, chance.choice(pages)).status
+        status = send_request(port, rng.choice(pages)).status
         log.statuses[status] += 1
         if status:
             log.times_s.append(time.monotonic() - started)
 
 
-def _upload(running: Product, seed: str, end: float, log: LoadLog) -> None:
-    chance = random.Random(seed)
+def _upload(product: Product, seed: str, end: float, log: LoadLog) -> None:
+    rng = random.Random(seed)
     while time.monotonic() < end:
-        key = str(uuid.UUID(int=chance.getrandbits(128), version=4))
-        value = chance.uniform(50, 60)
-        status = upload(running, document(STUDY, "overloaded", value, key=key))
+        key = str(uuid.UUID(int=rng.getrandbits(128), version=4))
+        value = rng.uniform(50, 60)
+        status = upload(product, document(STUDY, "overloaded", value, key=key))
         log.statuses[status] += 1
         if status in {200, 202}:
             log.acked.add(key)
@@ -105,22 +105,22 @@ class SlowClients(threading.Thread):
             sock.close()
 
 
-def overload(running: Product, seed: int, seconds: float) -> dict[str, float]:
+def overload(product: Product, seed: int, seconds: float) -> dict[str, float]:
     """Overload a product; return the values of ``LINE``."""
-    client = running.client()
-    slug = temporary_product.upload_reference(running, most=200)
+    client = product.client()
+    slug = temporary_product.upload_reference(product, most=200)
     client.create_study({"slug": STUDY, "title": "Overload", "visibility": "public"})
     client.register_host({"slug": "overloaded", "facts": {"cores": 2}})
     home = f"/studies/first-lab/{slug}/"
     pages = ["/", "/labs/", home, f"{home}compare/", f"{home}runs/"]
     pages += [f"{home}flags/", f"/api/v1/cells/?study={slug}"]
     end = time.monotonic() + seconds
-    slow = SlowClients(running.port, SLOW, IDLE, end)
+    slow = SlowClients(product.port, SLOW, IDLE, end)
     readers, uploaders = ([LoadLog() for _ in range(n)] for n in (READERS, UPLOADERS))
     threads: list[threading.Thread] = [slow]
     for number, log in enumerate(readers):
         args: tuple[object, ...] = (
-            running.port,
+            product.port,
             pages,
             f"{seed} reader {number}",
             end,
@@ -128,9 +128,9 @@ def overload(running: Product, seed: int, seconds: float) -> dict[str, float]:
         )
         threads.append(threading.Thread(target=_read, args=args, daemon=True))
     for number, log in enumerate(uploaders):
-        args = (running, f"{seed} uploader {number}", end, log)
+        args = (product, f"{seed} uploader {number}", end, log)
         threads.append(threading.Thread(target=_upload, args=args, daemon=True))
-    cpu = CpuTime(running.process.pid)
+    cpu = CpuTime(product.process.pid)
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -174,9 +174,9 @@ def main() -> int:
     environment = {"GUNICORN_CMD_ARGS": GUNICORN_THREADS} if options.control else {}
     with (
         temporary_folder("overload") as folder,
-        running_product(folder / "var", **environment) as running,
+        running_product(folder / "var", **environment) as product,
     ):
-        figures = overload(running, options.seed, options.seconds)
+        figures = overload(product, options.seed, options.seconds)
     print(LINE.format(**figures))
     is_quick = (
         figures["pages"] > 0

@@ -48,8 +48,8 @@ FILES: Final = ("csv", "json", "tex", "bib")
 
 
 class Crawler:
-    def __init__(self, running: Product, name: str, token: str = "") -> None:
-        self.base, self.name = running.url, name
+    def __init__(self, product: Product, name: str, token: str = "") -> None:
+        self.base, self.name = product.url, name
         self.headers = {"Authorization": f"Token {token}"} if token else {}
         self.cookies = http.cookiejar.CookieJar()
         self.opener = urllib.request.build_opener(
@@ -142,12 +142,12 @@ def addresses() -> list[str]:
     return list(dict.fromkeys(urls))
 
 
-def _create_studies(running: Product, chance: random.Random) -> dict[str, bytes]:
+def _create_studies(product: Product, rng: random.Random) -> dict[str, bytes]:
     """Create a private and a public study; return the markers of the private one."""
     # Markers are unique words, and values that pages do not round.
-    word = f"zq{chance.getrandbits(48):012x}"
+    word = f"zq{rng.getrandbits(48):012x}"
     title, note = f"t{word}", f"n{word}"
-    client = running.client()
+    client = product.client()
     client.create_study({"slug": PRIVATE, "title": title, "visibility": "private"})
     client.create_study({"slug": PUBLIC, "title": "Open", "visibility": "public"})
     for slug in (HOST, OPEN_HOST):
@@ -156,7 +156,7 @@ def _create_studies(running: Product, chance: random.Random) -> dict[str, bytes]
     runs = []
     for guest, base in ((None, 7000.0), ("KVM", 6000.0)):
         # Values do not end in zero, which JSON would omit.
-        values = [base + chance.randrange(10**5 + 1, 10**6, 10) / 1000 for _ in "123"]
+        values = [base + rng.randrange(10**5 + 1, 10**6, 10) / 1000 for _ in "123"]
         markers |= {
             f"{guest} value {n}": f"{v:.3f}".encode() for n, v in enumerate(values)
         }
@@ -170,18 +170,18 @@ def _create_studies(running: Product, chance: random.Random) -> dict[str, bytes]
     return markers
 
 
-def _publish(running: Product) -> None:
-    with database(running.var) as connection:
+def _publish(product: Product) -> None:
+    with database(product.var) as connection:
         connection.execute(
             "UPDATE benchmarks_study SET visibility = 'public' WHERE slug = %s",
             [PRIVATE],
         )
 
 
-def _outsiders(running: Product) -> list[Crawler]:
+def _outsiders(product: Product) -> list[Crawler]:
     admin = "other-admin"
     password = command(
-        running.var,
+        product.var,
         "manage.py",
         "create_lab",
         OTHER_LAB,
@@ -190,19 +190,19 @@ def _outsiders(running: Product) -> list[Crawler]:
         admin,
     )
     output = command(
-        running.var, "manage.py", "create_token", OTHER_LAB, "reader", "--read"
+        product.var, "manage.py", "create_token", OTHER_LAB, "reader", "--read"
     )
-    upload = (running.var / "upload-token").read_text().strip()
+    upload = (product.var / "upload-token").read_text().strip()
     token = re.search(r"vl_[A-Za-z0-9]+_\S+", output)
     if not token:
         raise RuntimeError(f"no token: {output}")
-    user = Crawler(running, "the admin of another lab")
+    user = Crawler(product, "the admin of another lab")
     user.sign_in(admin, password.strip())
     return [
-        Crawler(running, "an anonymous client"),
+        Crawler(product, "an anonymous client"),
         user,
-        Crawler(running, "a token of another lab", token[0]),
-        Crawler(running, "the lab's token for uploads only", upload),
+        Crawler(product, "a token of another lab", token[0]),
+        Crawler(product, "the lab's token for uploads only", upload),
     ]
 
 
@@ -213,19 +213,19 @@ LINE: Final = (
 
 
 def crawl_all(
-    running: Product, seed: int, most: int, *, sabotage: bool
+    product: Product, seed: int, most: int, *, sabotage: bool
 ) -> dict[str, int]:
-    markers = _create_studies(running, random.Random(seed))
-    read_token = (running.var / "read-token").read_text().strip()
-    token = Crawler(running, "the lab's read token", read_token)
-    admin = Crawler(running, "the lab's admin")
-    admin.sign_in(*first_sign_in(running.var))
+    markers = _create_studies(product, random.Random(seed))
+    read_token = (product.var / "read-token").read_text().strip()
+    token = Crawler(product, "the lab's read token", read_token)
+    admin = Crawler(product, "the lab's admin")
+    admin.sign_in(*first_sign_in(product.var))
     start = addresses()
     for insider in (token, admin):
         insider.crawl(start, markers, most)
-    outsiders = _outsiders(running)
+    outsiders = _outsiders(product)
     if sabotage:
-        _publish(running)
+        _publish(product)
     for outsider in outsiders:
         outsider.crawl(start, markers, most)
         for name, urls in outsider.leaks.items():
@@ -255,10 +255,10 @@ def main() -> int:
     options = arguments(__doc__, "publish the study to find", seed=1, most=3000)
     with (
         temporary_folder("leaks") as folder,
-        running_product(folder / "var") as running,
+        running_product(folder / "var") as product,
     ):
         figures = crawl_all(
-            running, options.seed, options.most, sabotage=options.control
+            product, options.seed, options.most, sabotage=options.control
         )
     print(LINE.format(**figures))
     return exit_code_for(

@@ -155,24 +155,24 @@ class RecoveryDrill:
         self.folder, self.sabotage = folder, sabotage
         self.runs = iter(reference_study(STUDY).runs)
 
-    def upload(self, running: Product) -> None:
-        client = running.client()
+    def upload(self, product: Product) -> None:
+        client = product.client()
         list(client.upload(list(islice(self.runs, STEP_RUNS))))
         wait_until_processed(client)
 
     def backup_and_recover(self) -> Iterator[DrillResult]:
         """Fill a product, restore its backup, and recover another from its archive."""
         var, archive, dump = (self.folder / name for name in ("var", "archive", "dump"))
-        with running_product(var, ARCHIVE=str(archive)) as running:
-            create_reference_study(running.client(), reference_study(STUDY))
-            self.upload(running)
+        with running_product(var, ARCHIVE=str(archive)) as product:
+            create_reference_study(product.client(), reference_study(STUDY))
+            self.upload(product)
             base_backup(VarFolder(var), archive)
-            self.upload(running)
+            self.upload(product)
             at_target = read_contents(var)
             time.sleep(1.1)
             target = datetime.now(UTC)
             time.sleep(1.1)
-            self.upload(running)
+            self.upload(product)
             command(var, "pg_dump", "--format=custom", "--no-owner", f"--file={dump}")
             final = read_contents(var)
             _archive_all(var, archive)
@@ -192,9 +192,9 @@ class RecoveryDrill:
         self.runs = iter(reference_study(STUDY).runs)
         var = self.folder / "upgraded"
         tree = old_version(self.folder / "old")
-        with running_product(var, tree=tree) as running:
-            create_reference_study(running.client(), reference_study(STUDY))
-            self.upload(running)
+        with running_product(var, tree=tree) as product:
+            create_reference_study(product.client(), reference_study(STUDY))
+            self.upload(product)
             before = read_contents(var)
         yield self._check(f"upgrade from {OLDEST_VERSION}", var, before)
 
@@ -202,8 +202,8 @@ class RecoveryDrill:
         if self.sabotage:
             # As if the backup were incomplete.
             with (
-                embedded_servers(var) as running,
-                running.postgres.connect("postgres", "virtlab") as connection,
+                embedded_servers(var) as servers,
+                servers.postgres.connect("postgres", "virtlab") as connection,
             ):
                 connection.execute("SET session_replication_role = replica")
                 runs = "(SELECT min(id) FROM benchmarks_run)"

@@ -98,7 +98,7 @@ def memory_by_group(processes: Iterable[psutil.Process]) -> dict[str, float]:
 
 
 def _load(
-    running: Product, pages: Sequence[str], seed: int, end: float
+    product: Product, pages: Sequence[str], seed: int, end: float
 ) -> Counter[int]:
     """Start to upload and read steadily until ``end``.
 
@@ -107,20 +107,20 @@ def _load(
     statuses: Counter[int] = Counter()
 
     def send() -> None:
-        chance = random.Random(f"{seed} upload")
+        rng = random.Random(f"{seed} upload")
         for number in itertools.count():
             if time.monotonic() > end:
                 return
             options = {"options": {"swap": str(number % CELLS)}}
-            value = chance.uniform(50, 60)
+            value = rng.uniform(50, 60)
             run = document(STUDY, "soaked", value, system=options)
-            statuses[upload(running, run)] += 1
+            statuses[upload(product, run)] += 1
             time.sleep(1 / UPLOADS_PER_S)
 
     def read() -> None:
-        chance = random.Random(f"{seed} read")
+        rng = random.Random(f"{seed} read")
         while time.monotonic() < end:
-            statuses[send_request(running.port, chance.choice(pages)).status] += 1
+            statuses[send_request(product.port, rng.choice(pages)).status] += 1
             time.sleep(1 / PAGES_PER_S)
 
     threads = [threading.Thread(target=task, daemon=True) for task in (send, read)]
@@ -130,7 +130,7 @@ def _load(
 
 
 def soak(
-    running: Product,
+    product: Product,
     seed: int,
     minutes: float,
     extra: Sequence[psutil.Process] = (),
@@ -139,8 +139,8 @@ def soak(
 
     ``extra`` processes are measured, too.
     """
-    client = running.client()
-    slug = temporary_product.upload_reference(running, most=200)
+    client = product.client()
+    slug = temporary_product.upload_reference(product, most=200)
     client.create_study({"slug": STUDY, "title": "Soak", "visibility": "public"})
     client.register_host({"slug": "soaked", "facts": {"cores": 2}})
     pages = ["/", "/labs/", "/evidence/", "/compare/", f"/api/v1/cells/?study={slug}"]
@@ -149,11 +149,11 @@ def soak(
         pages += [home, f"{home}compare/", f"{home}runs/", f"{home}flags/"]
     started = time.monotonic()
     end = started + 60 * minutes
-    statuses = _load(running, pages, seed, end)
+    statuses = _load(product, pages, seed, end)
     readings = []
     for step in range(1, STEPS + 1):
         time.sleep(max(0.0, started + step * 60 * minutes / STEPS - time.monotonic()))
-        readings.append(memory_by_group([*running.descendants(), *extra]))
+        readings.append(memory_by_group([*product.descendants(), *extra]))
         minute = (time.monotonic() - started) / 60
         groups = sorted(readings[-1].items())
         text = ", ".join(f"{name} {mib:.0f}" for name, mib in groups)
@@ -173,12 +173,12 @@ def main() -> int:
     options = temporary_product.arguments(
         __doc__, "add a process that grows", seed=1, minutes=30.0
     )
-    with temporary_folder("soak") as folder, running_product(folder / "var") as running:
+    with temporary_folder("soak") as folder, running_product(folder / "var") as product:
         extra = []
         if options.control:
             extra.append(psutil.Popen([sys.executable, "-c", LEAK]))
         try:
-            groups, wrong = soak(running, options.seed, options.minutes, extra)
+            groups, wrong = soak(product, options.seed, options.minutes, extra)
         finally:
             for leak in extra:
                 leak.kill()

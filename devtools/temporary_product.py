@@ -78,14 +78,14 @@ def temporary_folder(name: str) -> Iterator[Path]:
 
 @contextmanager
 def running_product(var: Path, **environment: Any) -> Iterator[Product]:
-    running = product_launcher.launch_product(
+    product = product_launcher.launch_product(
         var, **{"LOAD_REFERENCE": "off", **environment}
     )
     try:
-        running.wait_until_ready()
-        yield running
+        product.wait_until_ready()
+        yield product
     finally:
-        running.stop()
+        product.stop()
 
 
 @contextmanager
@@ -97,14 +97,14 @@ def database(var: Path) -> Iterator["psycopg.Connection[Any]"]:
         yield connection
 
 
-def upload(running: Product, run: Mapping[str, Any], *, timeout_s: float = 30) -> int:
+def upload(product: Product, run: Mapping[str, Any], *, timeout_s: float = 30) -> int:
     """Upload a run; return the status of the response, 0 without one."""
-    token = (running.var / "upload-token").read_text().strip()
+    token = (product.var / "upload-token").read_text().strip()
     headers = {"Authorization": f"Token {token}", "Content-Type": "application/json"}
     sent: dict[str, Any] = {"method": "POST", "headers": headers}
     path, body = "/api/v1/runs/", orjson.dumps(run)
     return send_request(
-        running.port, path, body=body, timeout_s=timeout_s, **sent
+        product.port, path, body=body, timeout_s=timeout_s, **sent
     ).status
 
 
@@ -132,9 +132,9 @@ def wait_until(is_done: Callable[[], object], timeout_s: float) -> bool:
     return True
 
 
-def upload_reference(running: Product, most: int) -> str:
+def upload_reference(product: Product, most: int) -> str:
     """Upload up to ``most`` runs of the first published study; return its slug."""
-    study, client = next(iter(reference_studies())), running.client()
+    study, client = next(iter(reference_studies())), product.client()
     create_reference_study(client, study)
     for _ in client.upload(list(islice(study.runs, most))):
         pass

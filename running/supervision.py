@@ -206,7 +206,7 @@ class Supervision:
         """Reap dead orphans, but not our own children, which `Child` reaps."""
         if sys.platform != "linux" or not self.adopts_orphans:
             return
-        # A Popen must reap its own process to learn its exit code.
+        # WNOWAIT, because a Popen must reap its own process to learn its exit code.
         options = os.WEXITED | os.WNOHANG | os.WNOWAIT
         with suppress(ChildProcessError):
             while dead := os.waitid(os.P_ALL, 0, options):

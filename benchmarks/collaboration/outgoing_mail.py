@@ -71,7 +71,7 @@ def queue_email(email: OutgoingEmail) -> None:
 def mail_password_reset(name_or_address: str) -> None:
     """Send a person a link to set a password, at most once in five minutes.
 
-    Only to a verified address. Does not reveal whether the person exists.
+    The address must be verified. Does not reveal whether the person exists.
     """
     identifier = name_or_address.strip()
     person = person_for_address(identifier) if "@" in identifier else None
@@ -110,7 +110,7 @@ def queue_due_digests() -> None:
 
 @queue.job_handler(JobKind.EMAIL)
 def _deliver(jobs: Jobs) -> bool:
-    """Return whether an email was sent; raise RetryLater on failure."""
+    """Send an email; return whether it was sent, raise RetryLater on failure."""
     waiting = OutgoingEmail.objects.filter(state=OutgoingEmail.State.WAITING)
     emails = waiting.select_related("person", "invitation__lab")
     email = emails.filter(pk=jobs[0].subject_id).first()

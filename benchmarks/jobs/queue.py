@@ -258,7 +258,7 @@ def _store_claim(rows: Jobs, lease: timedelta = timedelta(0)) -> list[Job]:
     """Store a common claim and return the jobs.
 
     It must be committed before the work begins, so that others notice if the worker
-    dies. They may not claim the jobs again during the ``lease``.
+    dies. Other workers may not claim the jobs during the ``lease``.
     """
     now, claim_id = timezone.now(), uuid4()
     fields = {

@@ -89,10 +89,10 @@ def failed_jobs() -> QuerySet[Job]:
 
 def counts_by_kind(jobs: QuerySet[Job]) -> list[dict[str, Any]]:
     states = {name: Count("pk", filter=rows) for name, rows in STATE_CONDITIONS.items()}
-    aside = Count("pk", filter=~Q(quarantined_at=None))
+    quarantined = Count("pk", filter=~Q(quarantined_at=None))
     kinds = most_failed_job_per_subject(jobs).order_by("kind").values("kind")
     oldest = Min("created_at")
-    return list(kinds.annotate(**states, quarantined=aside, oldest=oldest))
+    return list(kinds.annotate(**states, quarantined=quarantined, oldest=oldest))
 
 
 def most_failed_job_per_subject(rows: QuerySet[Job]) -> QuerySet[Job]:

@@ -42,6 +42,7 @@ def verified_address(person: User) -> str:
 
 @transaction.atomic
 def set_verified_address(person: User, email: str) -> None:
+    """Replace a person's verified address; raise InvalidError if it is taken."""
     if (owner := person_for_address(email)) and owner != person:
         raise InvalidError(
             "invalid_membership", "This email address belongs to another account."

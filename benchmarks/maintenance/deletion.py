@@ -66,10 +66,10 @@ def count_upload_deletion(runs: Iterable[Run]) -> DeletionCounts:
 
 
 def count_study_deletion(study: Study) -> DeletionCounts:
-    loss = count_upload_deletion(study.runs.all())
+    counts = count_upload_deletion(study.runs.all())
     return DeletionCounts(
-        loss.runs,
-        loss.samples,
+        counts.runs,
+        counts.samples,
         study.cells.count(),
         study.flags.count(),
         Version.objects.filter(study=study, withdrawn_at=None).count()
@@ -87,12 +87,12 @@ def delete_uploads(
     An agent that still has an upload in its spool may send it again.
     """
     reason = _checked_reason(reason)
-    loss = _remove(_runs_of_same_uploads(runs))
+    counts = _remove(_runs_of_same_uploads(runs))
     about = pluralized(
-        "{n} run: {reason}", "{n} runs: {reason}", n=loss.runs, reason=reason
+        "{n} run: {reason}", "{n} runs: {reason}", n=counts.runs, reason=reason
     )
     AuditEntry.log(lab, AuditKind.DELETED_RUNS, about, agent=actor)
-    return loss
+    return counts
 
 
 @rls.allow_all()
@@ -103,7 +103,7 @@ def delete_study(*, study: Study, actor: str, reason: str) -> DeletionCounts:
     locked = Study.objects.select_for_update().get(pk=study.pk)
     if locked.deleted_at:
         raise InvalidError("deletion_not_allowed", "The study was already deleted.")
-    loss = count_study_deletion(locked)
+    counts = count_study_deletion(locked)
     questions = study_questions(locked)
     _remove(locked.runs.all())
     about = Sentence("{study}: {reason}", study=study.slug, reason=reason)
@@ -112,7 +112,7 @@ def delete_study(*, study: Study, actor: str, reason: str) -> DeletionCounts:
     if not Version.objects.filter(study=locked).exists() and not reviews.exists():
         locked.delete()
         refresh_public_evidence(questions)
-        return loss
+        return counts
     for version in Version.objects.filter(study=locked, withdrawn_at=None):
         withdraw(version, actor=actor, reason=reason)
     for review in reviews.filter(withdrawn_at=None):
@@ -136,7 +136,7 @@ def delete_study(*, study: Study, actor: str, reason: str) -> DeletionCounts:
     locked.reference_system = None
     locked.save(update_fields=["deleted_at", "note", "reference_system"])
     refresh_public_evidence(questions)
-    return loss
+    return counts
 
 
 @rls.allow_all()
@@ -182,7 +182,7 @@ def _remove(runs: QuerySet[Run]) -> DeletionCounts:
     duplicates = list(Run.objects.filter(duplicate_of__in=ids).exclude(pk__in=ids))
     keys = affected_cells([*deleted, *duplicates])
     lock_cases({(key.lab_id, key.case_id) for key in keys})
-    # SET_NULL would turn them into comments on the study.
+    # Deleted here, because SET_NULL would turn them into comments on the study.
     Comment.objects.filter(run__in=ids).delete()
     Job.objects.filter(kind=Job.Kind.UPLOAD, subject_id__in=ids).delete()
     Run.objects.filter(pk__in=ids).delete()

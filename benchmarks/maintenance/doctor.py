@@ -141,7 +141,7 @@ def _replica() -> Iterator[Diagnosis]:
         "the standby",
         f"{lag.problem} Pages are read from the primary in the meantime.",
     )
-    # Without it, vacuum cancels long queries on the standby.
+    # Without this setting, vacuum cancels long queries on the standby.
     feedback = (
         replica.replica_setting("hot_standby_feedback") if not lag.problem else "on"
     )

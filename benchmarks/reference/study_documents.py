@@ -51,7 +51,7 @@ HOST_TITLES: Final = {
 NAMESPACE: Final = UUID("6a1f6c2e-6d0c-5c0b-9a53-2f0c5b7e4d11")
 
 VARIED_PARAMETERS: Final = {"ramspeed": {"level"}, "tiotest": {"size"}}
-# Printed as parameters, but properties of the system, the run or its load.
+# Printed parameters that are properties of the system, the run or its load.
 SYSTEM_OPTIONS: Final = (
     *("storage", "swap", "tuned", "bridge"),
     *("topology", "pinning", "scheduling"),
@@ -90,7 +90,7 @@ WORKLOADS: Final = {
     "linpack": "LINPACK n={n}",
 }
 
-# As described in studies.json.
+# Sizes of guests, as described in studies.json.
 GUEST_SIZES: Final[Mapping[str, Mapping[str, int]]] = {
     "lmu-2010-esxi": {"vcpus": 1},
     "lmu-2010-xen": {"vcpus": 1, "memory_bytes": 2**30},

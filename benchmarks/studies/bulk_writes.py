@@ -12,7 +12,7 @@ from django.db.models import JSONField, Model
 def update_columns(
     model: type[Model], names: Sequence[str], rows: Sequence[Model]
 ) -> None:
-    """Update these fields in one statement, faster than bulk_update."""
+    """Update these fields of all rows in one statement, faster than bulk_update."""
     if not rows:
         return
     by_name = {
@@ -98,7 +98,7 @@ def _array(kind: str | None) -> str:
 
 
 def _execute(statement: str, values: Sequence[Any]) -> None:
-    """Use server-side parameters: Django would inline the arrays."""
+    """Execute a statement with server-side parameters; Django would inline them."""
     connection.ensure_connection()
     with (
         connection.wrap_database_errors,

@@ -314,7 +314,7 @@ def _store_sessions(
     shapes: Mapping[int, Shape],
     unordered: Collection[tuple[int, int | None]],
 ) -> None:
-    # A worker may be about to delete a cell with its sessions.
+    # Locked, because a worker may be about to delete a cell with its sessions.
     locked = Cell.objects.select_for_update(no_key=True).filter(
         pk__in=ids_subquery(cells)
     )

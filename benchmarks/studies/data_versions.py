@@ -50,8 +50,9 @@ _QUOTES = Flag.quoted_studies.through._meta.db_table
 def _ids(column: str, table: str, condition: str) -> str:
     """Return SQL for an array of ids.
 
-    PostgreSQL looks up the elements of an array by index. Instead of ``IN`` with a
-    subquery, it may join every row with every other one if tables have no statistics.
+    For ``id = ANY(array)``, PostgreSQL looks up each id by index. For ``id IN
+    (subquery)``, it may compare every row with every other one if the tables have no
+    statistics.
     """
     return f"ARRAY(SELECT {column} FROM {table} WHERE {condition})"
 
@@ -66,7 +67,7 @@ WITH_CELLS_SQL = f"""
     WITH own AS MATERIALIZED (SELECT {_ids("id", _CELL, _OWN)} AS cells),
          other AS MATERIALIZED (SELECT {_ids("id", _CELL, _OF_OTHERS)} AS baselines)
 """
-# Rejected runs have no cell.
+# Of cells, of baselines, and of runs, because rejected runs have no cell.
 _SYSTEMS = f"""ARRAY(
     SELECT system_id FROM {_CELL} WHERE {_OWN}
     UNION SELECT system_id FROM {_RUN} WHERE {_OWN}
@@ -78,7 +79,7 @@ _MEASURED = f"run_id = ANY({_ids('id', _RUN, _OWN)})"
 _CASES = _ids("case_id", _CELL, _OWN)
 _HOSTS = _ids("host_id", System._meta.db_table, f"id = ANY({_SYSTEMS})")
 _METERS = _ids("meter_id", _ENERGY, _MEASURED)
-# Table, primary key, condition.
+# The rows that a study's pages read: table, primary key, condition.
 STUDY_PAGE_TABLES = (
     # A flag is visible to readers who can see all studies that it quotes.
     (Study._meta.db_table, "id", f"id = %(study)s OR id = ANY({_QUOTED})"),
@@ -101,7 +102,7 @@ STUDY_PAGE_TABLES = (
     (Flag.cells.through._meta.db_table, "id", f"flag_id = ANY({_FLAGS})"),
     (FlagDecision._meta.db_table, "id", f"flag_id = ANY({_FLAGS})"),
 )
-# Combined by xor: rows are unordered.
+# The hashes of rows are combined by xor, because rows have no order.
 _ROW_HASH_SQL = "hashtidextended(ctid, hashint8extended({key}, xmin::text::bigint))"
 _ROWS_HASH_SQL = f"count(*), ':', bit_xor({_ROW_HASH_SQL})"
 _ROW_HASHES = ", ".join(
@@ -119,7 +120,7 @@ _SERVER = """
         (SELECT oid FROM pg_database WHERE datname = current_database())
     )
 """
-# A standby's snapshot does not list running transactions.
+# No row on a standby, whose snapshot does not list running transactions.
 SNAPSHOT_SQL = f"""
     SELECT concat_ws(' ', {_SERVER}, pg_current_snapshot())
     WHERE NOT pg_is_in_recovery()
@@ -212,7 +213,7 @@ RollupBaselines: TypeAlias = list[list[int]]
 """Pairs of study and lab: a study and the studies of its baselines."""
 
 TableParts: TypeAlias = tuple[tuple[str, int], ...]
-"""Pairs of table and study, lab or `WHOLE_TABLE` that were read."""
+"""Pairs of a table that was read, and a study, a lab or `WHOLE_TABLE`."""
 
 
 @dataclass
@@ -292,10 +293,10 @@ def _names(statement: str, parameters: Sequence[str] = ()) -> frozenset[str]:
 
 
 def parts_version(parts: TableParts | None) -> str | None:
-    """Return a version of these parts' data.
+    """Return a version of the data of these parts.
 
-    Without parts, it is the snapshot of a new query. None on a standby, a distributed
-    database, or in a transaction whose statements see different snapshots.
+    ``parts`` is None if a table has no change counts. Then the version is the snapshot
+    of a new query, or None on a standby or a distributed database.
     """
     if parts is None and is_distributed():
         return None
@@ -365,7 +366,10 @@ def merge_change_counts(limit: int = 20) -> int:
 
 
 def study_version(study: Study) -> str:
-    """Return a version of all data of a study; call before reading."""
+    """Return a version of all data that a study's pages read.
+
+    Call this before reading the data, so that later changes make it outdated.
+    """
     with connection.cursor() as cursor:
         # Created by `rls_policies`: it sees all rows and is planned once a connection.
         cursor.execute("SELECT virtlab_study_version(%s, %s)", [study.pk, study.lab_id])

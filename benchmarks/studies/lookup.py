@@ -45,7 +45,7 @@ EMULATED_SQL = f"""EXISTS (
 
 
 PAGE_CONDITIONS: Final[Mapping[str, str]] = {
-    # The ORM lacks lateral joins and JSON keys in subqueries.
+    # In SQL, because the ORM lacks lateral joins and JSON keys in subqueries.
     "coruns": f"""EXISTS (
     SELECT 1 FROM {CELLS}
     WHERE {MEASURED_CELL_SQL} AND cell.scenario = ANY('{_listed(CONCURRENT_SCENARIOS)}')
@@ -59,7 +59,7 @@ PAGE_CONDITIONS: Final[Mapping[str, str]] = {
     JOIN {Run._meta.db_table} AS run ON run.id = energy.run_id
     WHERE run.study_id = of_study
 ))""",
-    # Three cases that differ only in a parameter with a leading number.
+    # At least three cases that differ only in a parameter with a leading number.
     "sweep": f"""EXISTS (
     SELECT 1
     FROM (SELECT DISTINCT cell.case_id FROM {CELLS}
@@ -77,7 +77,7 @@ PAGE_CONDITIONS: Final[Mapping[str, str]] = {
     WHERE {MEASURED_CELL_SQL} AND benchmark_case.parameters ?& ARRAY['from', 'to']
 )""",
     "emulation": EMULATED_SQL,
-    # Other guests may have run without emulation.
+    # Emulated guests, and others without emulation.
     "emulation_beside": f"""({EMULATED_SQL} AND EXISTS (
     SELECT 1 FROM {CELLS} {SYSTEMS}
     WHERE {MEASURED_CELL_SQL} AND NOT system.is_emulated
@@ -103,7 +103,7 @@ PAGE_CONDITIONS: Final[Mapping[str, str]] = {
     )
 )""",
 }
-"""SQL conditions for pages with data.
+"""SQL conditions for whether a study has data for a page.
 
 `rls_policies` creates functions from them, which are planned once per session: planning
 takes longer than execution.
@@ -114,7 +114,7 @@ TABLE: Final = re.compile(r"\bbenchmarks_[a-z]+\b")
 
 
 def page_annotations() -> dict[str, Any]:
-    """Return has_coruns, has_energy, has_sweep, ..."""
+    """Return the annotations ``has_coruns``, ``has_energy``, ... of studies."""
     study = f"{Study._meta.db_table}.id"
     return {
         f"has_{name}": RawSQL(
@@ -139,7 +139,7 @@ def find_study(viewer: Viewer, name: str, **annotations: Any) -> Study:
     """
     lab, _, slug = name.rpartition("/")
     matches = Q(slug=slug) & (Q(lab__slug=lab) if lab else Q())
-    # The viewer's own first; a few others show ambiguity.
+    # The viewer's own first. Ten studies suffice to see that a name is ambiguous.
     own_first = CaseOf(When(lab__in=viewer.lab_ids, then=0), default=1)
     candidates = list_studies(viewer).filter(matches).annotate(**annotations)
     studies = list(candidates.order_by(own_first, "-published", "-pk")[:10])

@@ -72,7 +72,10 @@ NO_RUNS = CellRunMeans((), ())
 
 
 def study_facts(study: Study, *, with_runs: bool = True) -> StudyFacts:
-    """Return the facts of a study, with a fixed number of queries."""
+    """Return the facts of a study, with a fixed number of queries.
+
+    Without ``with_runs``, it contains no facts of runs.
+    """
     # Runs are read first: later ones are ignored, and their uploads queue a check.
     runs: list[Run] = []
     if with_runs:

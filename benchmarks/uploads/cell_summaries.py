@@ -172,13 +172,13 @@ def summarize_cells(keys: Iterable[CellKey]) -> list[Cell]:
 
 def _stored_cells(keys: Iterable[CellKey]) -> dict[CellKey, Cell]:
     requested = set(keys)
-    # A superset: exact keys would need one condition each.
+    # Also other combinations of these values: exact keys would need a condition each.
     candidates = Cell.objects.filter(
         case_id__in=ids_subquery({key.case_id for key in requested}),
         study_id__in={key.study_id for key in requested},
         system_id__in={key.system_id for key in requested},
     )
-    # Not the shape, which is large.
+    # Do not read the shape, which is large.
     candidates = candidates.only(*CellKey._fields, *SUMMARY_FIELDS)
     cells = {
         CellKey(*(getattr(cell, name) for name in CellKey._fields)): cell

@@ -245,7 +245,7 @@ def process_runs(
         for upload in uploads
     }
     existing = [*uploads, *Run.objects.filter(first_run__in=uploads).order_by("pk")]
-    # Before the means change: cells that lose a run are affected, too.
+    # Read before the means change, because cells that lose a run are affected, too.
     cells = affected_cells(existing)
     store_run_means(stored)
     cells |= affected_cells(stored)
@@ -268,7 +268,7 @@ def process_runs(
     changed = summarize_cells(cells | affected_cells(samples))
     recompute_efficiencies(changed)
     queue_follow_ups(changed, [run.pk for run in (*stored, *samples)])
-    # Until here, efficiencies may refer to these cells as baselines.
+    # Deleted last, because until here efficiencies may use these cells as baselines.
     Cell.objects.filter(pk__in=[cell.pk for cell in changed if not cell.n]).delete()
 
 

@@ -50,7 +50,7 @@ RUN_INPUTS: Final[Mapping[str, str]] = {
     "repetitions": "text",
     "values": "text",
 }
-# They are stored in other tables than that of the runs.
+# Parameters that are stored in other tables than that of the runs.
 OTHER_TABLE_INPUTS: Final = ("text", "is_preparsed", "cases", "repetitions", "values")
 COLUMNS = ", ".join(
     f'"{name}"' for name in RUN_INPUTS if name not in OTHER_TABLE_INPUTS

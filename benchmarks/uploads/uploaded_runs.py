@@ -50,9 +50,9 @@ UPLOAD_FIELDS = (
 
 
 FILE_DATE: Final = "file date"
-"""The modification time of the uploaded file."""
+"""The name of the fact with the modification time of the uploaded file."""
 ZONE: Final = "time zone"
-"""The time zone of times printed in the output."""
+"""The name of the fact with the time zone of times printed in the output."""
 
 MIN_NORMAL_FLOAT: Final = float_info.min
 """Smaller values than this one are validated even in the metric's unit."""
@@ -109,7 +109,7 @@ class SampleColumns(NamedTuple):
         return cls(*zip(*rows, strict=True)) if rows else cls()
 
     def with_derived(self, tool: Tool) -> tuple["SampleColumns", int]:
-        """Append derived samples; also return their number."""
+        """Return the samples followed by derived ones, and the number of these."""
         if not tool.derived_costs:
             return self, 0
         derived = SampleColumns.from_samples(

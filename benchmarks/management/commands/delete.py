@@ -54,17 +54,17 @@ class Command(BaseCommand):
 
     def _study(self, options: dict[str, Any]) -> None:
         study = study_argument(options["name"])
-        loss = deletion.count_study_deletion(study)
+        counts = deletion.count_study_deletion(study)
         if options["yes"]:
             reason = options["reason"]
-            loss = deletion.delete_study(study=study, actor=ACTOR, reason=reason)
+            counts = deletion.delete_study(study=study, actor=ACTOR, reason=reason)
         self._print(
-            f"{study}: {loss.runs:,} runs, {loss.samples:,} samples, "
-            f"{loss.cells:,} results, {loss.flags:,} flags"
+            f"{study}: {counts.runs:,} runs, {counts.samples:,} samples, "
+            f"{counts.cells:,} results, {counts.flags:,} flags"
         )
-        if loss.withdrawn:
+        if counts.withdrawn:
             self._print(
-                f"published versions, withdrawn with the reason: {loss.withdrawn}"
+                f"published versions, withdrawn with the reason: {counts.withdrawn}"
             )
 
     def _runs(self, options: dict[str, Any]) -> None:
@@ -74,13 +74,15 @@ class Command(BaseCommand):
             listed = ", ".join(map(str, sorted(missing)))
             raise CommandError(f"{lab.slug} has no run {listed}.")
         versions = [str(version) for version in deletion.versions_quoting(runs)]
-        loss = deletion.count_upload_deletion(runs)
+        counts = deletion.count_upload_deletion(runs)
         if options["yes"]:
             reason = options["reason"]
-            loss = deletion.delete_uploads(
+            counts = deletion.delete_uploads(
                 lab=lab, runs=runs, actor=ACTOR, reason=reason
             )
-        self._print(f"{loss.runs:,} runs of these uploads, {loss.samples:,} samples")
+        self._print(
+            f"{counts.runs:,} runs of these uploads, {counts.samples:,} samples"
+        )
         if versions:
             listed = ", ".join(versions)
             self._print(f"published versions, kept unchanged: {listed}")

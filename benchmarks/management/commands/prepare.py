@@ -31,7 +31,7 @@ class Command(BaseCommand):
             install_policies()
         with advisory_lock("prepare", wait=True):
             self._collect_static()
-            # Before the commit: secrets are not stored elsewhere.
+            # Written before the commit, because secrets are not stored elsewhere.
             with transaction.atomic():
                 if secrets := create_first_lab():
                     sign_in = (
@@ -87,7 +87,7 @@ class Command(BaseCommand):
     def _write(self, name: str, text: str) -> None:
         """Write a file that only its owner can ever read."""
         path = settings.VAR_DIR / name
-        # An existing file would keep its mode.
+        # Removed first, because an existing file would keep its mode.
         path.unlink(missing_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w") as file:
