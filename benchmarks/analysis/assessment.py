@@ -133,8 +133,8 @@ class CellAssessment:
 
     ``range`` has the lowest and highest ratio between runs of the cell and its
     baseline. ``scope`` is what the assessment covers ("across 5 sessions").
-    ``sessions`` counts the cell's, the baseline's and shared ones. ``between_sd`` is on
-    the log scale. ``is_weak`` means that start times are missing.
+    ``sessions`` counts the cell's, the baseline's and shared ones. ``is_weak`` means
+    that start times are missing.
     """
 
     ratio: float | None
@@ -171,8 +171,6 @@ class CellAssessment:
 
 @dataclass(frozen=True, slots=True)
 class MeteredPair:
-    """Energies (J) of the runs of a cell and of its baseline."""
-
     cell_joules: Sequence[float]
     baseline_joules: Sequence[float]
     meters: tuple[MeterFacts, MeterFacts]
@@ -194,7 +192,6 @@ class TableRatio(NamedTuple):
 
 @NO_WARNINGS
 def table_ratios(assessments: AssessmentArrays) -> dict[int, TableRatio]:
-    """Return a `TableRatio` per row that has an interval, a range or its own ratio."""
     designed, ends = assessments.design_intervals, assessments.separation
     has_range = np.isfinite(ends.low) & np.isfinite(ends.high)
     is_range = (assessments.shape_gates != 0) & has_range
@@ -395,10 +392,7 @@ def energy_ratio(
     sessions: tuple[Sequence[int], Sequence[int]] = ((), ()),
     session_days: Mapping[int, str] | None = None,
 ) -> EnergyRatio | None:
-    """Return the ratio of two energies (J per run) with its interval.
-
-    Return None if they cannot be compared.
-    """
+    """Return the ratio of two energies (J per run) with its interval."""
     mean_ratio = mean_energy_ratio(cell_joules, baseline_joules, meters)
     if mean_ratio is None or mean_ratio.reason:
         return mean_ratio
@@ -432,10 +426,7 @@ def assess_energies(
     margin: float,
     session_days: Mapping[int, str] | None = None,
 ) -> list[CellAssessment]:
-    """Return assessments, corrected for testing all pairs together.
-
-    Raise ValueError if the accuracy of one of two meters is unknown.
-    """
+    """Return assessments, corrected for testing all pairs together."""
     if not pairs:
         return []
     cells = [pair.cell_joules for pair in pairs]

@@ -75,11 +75,7 @@ def choose_baseline(
 ) -> BaselineChoice:
     """Choose the baseline of a cell among the cells of its lab.
 
-    Native cells match if host, case and scenario are equal. Preferred in order: same
-    bit width, same OS, same study, most similar OS name, equal vCPUs, memory and
-    options. If the means of the remaining cells differ by at most
-    ``equivalence_margin_percent``, the latest is chosen, otherwise the choice is
-    ambiguous.
+    Native cells match if host, case and scenario are equal.
     """
     if cell.is_native:
         return BaselineChoice("native", None, Sentence("This is the native result."))
@@ -110,7 +106,6 @@ def choose_baseline(
     preferred = sorted(_preferred(cell, partners), key=_recency)
     means = [candidate.mean for candidate in preferred]
     low, high = min(means), max(means)
-    # A difference in percent exists only for means above 0.
     difference = (high - low) / low * 100 if low > 0 else math.inf
     if low != high and difference > equivalence_margin_percent:
         disagreement = Sentence(

@@ -28,8 +28,6 @@ MAX_FLOAT: Final = float(np.finfo(float).max)
 
 
 class CellReadings(NamedTuple):
-    """Arguments of `distribution_shape.find_shape` for one cell."""
-
     values: Sequence[float]
     sessions: Sequence[Hashable]
     resolution: float | None
@@ -37,7 +35,6 @@ class CellReadings(NamedTuple):
 
 
 def find_shapes(cells: Sequence[CellReadings], *, band: float) -> list[Shape]:
-    """Return the shapes, computed together for simple cells with equally many runs."""
     indices_by_count: dict[int, list[int]] = defaultdict(list)
     for index, (values, sessions, resolution, is_ordered) in enumerate(cells):
         n = len(values)

@@ -1,8 +1,4 @@
-"""Detection of bimodal runs, which form two groups of different speed.
-
-The best cut of the sorted runs into two groups must explain more of the variance within
-sessions than a cutoff that unimodal runs rarely reach.
-"""
+"""Detection of bimodal runs, which form two groups of different speed."""
 
 from __future__ import annotations
 
@@ -28,7 +24,6 @@ CUTOFFS: Final = {
 # The cutoff for infinitely many runs.
 CUTOFF_LIMIT: Final = 0.75
 OUTLIER_Z: Final = 3.5
-# Smaller groups are outliers, not a mode.
 MIN_MODE_SHARE: Final = 0.15
 MIN_MODE_RUNS: Final = 3
 # This share of the runs at each end is outside of the middle, whose width is measured.
@@ -40,8 +35,6 @@ CUTOFF_SESSION_FACTOR: Final = 1.45
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """A mode: its median, its share of the runs (0 to 1) and its number of runs."""
-
     median: float
     share: float
     count: int
@@ -57,8 +50,7 @@ class ModeSplit:
     """One or two modes of a cell's values, which are ordered by session.
 
     ``session_adjusted`` are the values without the differences between sessions.
-    ``groups`` has the indices of each mode, lower mode first. ``eta_squared`` is the
-    share of variance that two groups explain, None for too few runs.
+    ``groups`` has the indices of each mode, lower mode first.
     """
 
     session_adjusted: Floats
@@ -86,10 +78,7 @@ def _median(values: Floats) -> float:
 
 @cache
 def bimodal_cutoff(n: int) -> float | None:
-    """Return the share of variance that two modes must explain; None below 5 runs.
-
-    Cutoffs between those of `CUTOFFS` are interpolated linearly in 1/sqrt(n).
-    """
+    """Return the share of variance that two modes must explain; None below 5 runs."""
     if n < MIN_RUNS:
         return None
     sizes = sorted(CUTOFFS, reverse=True)
@@ -101,10 +90,7 @@ def bimodal_cutoff(n: int) -> float | None:
 def find_modes(
     values: Floats, session_sizes: tuple[int, ...], step: float
 ) -> ModeSplit:
-    """Find two modes, each with at least 15 % of the runs and at least 3 runs.
-
-    If outliers hide the modes, the search is repeated without them.
-    """
+    """Find two modes, each with at least 15 % of the runs and at least 3 runs."""
     all_runs = np.arange(values.size)
     labels = np.repeat(np.arange(len(session_sizes)), session_sizes)
     split = _best_split(values, labels, step)

@@ -1,5 +1,3 @@
-"""Statistics of one cell over its run means."""
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -2,7 +2,7 @@
 
 Binary segmentation (Scott and Knott, Biometrics 30, 1974; Vostrikova, Soviet
 Mathematics Doklady 24, 1981) on the largest standardized difference of means (CUSUM:
-Page, Biometrika 41, 1954), tested by permutation. A slow drift appears as steps.
+Page, Biometrika 41, 1954), tested by permutation.
 """
 
 from collections.abc import Sequence

@@ -1,10 +1,7 @@
 """Clocks that time runs, and how far they can be trusted (``docs/method.md``).
 
 A guest that counts timer ticks loses time when its host is busy, which only an external
-time server reveals. The fact ``clock`` of a run contains, in microseconds: the guest's
-offsets to the server (``offset_start_us``, ``offset_end_us``), the duration by each
-clock (``local_us``, ``external_us``) with the error of the latter
-(``interval_bound_us``), and the observed step of the guest's clock (``resolution_us``).
+time server reveals.
 """
 
 import math
@@ -87,8 +84,6 @@ class GuestClock:
 
 @dataclass(frozen=True, slots=True)
 class TimeTrust:
-    """How far a run's time can be trusted, and its (corrected) duration."""
-
     trust: Trust
     duration_s: float
     sentence: str
@@ -96,8 +91,6 @@ class TimeTrust:
 
 @dataclass(frozen=True, slots=True)
 class ClockReport:
-    """A reported clock comparison; the server's duration may be missing."""
-
     guest: GuestClock
     external: TimedDuration | None
 
@@ -138,9 +131,8 @@ def trust_guest(
 ) -> TimeTrust:
     """Return the trust in a run that the guest's clock timed.
 
-    Faults are an offset over 50 ms, a drift over both 500 ppm and the server's error,
-    and a clock step over half of the margin. With a fault, the duration is corrected to
-    the server's if that is precise enough, and suspect otherwise.
+    If the clock has faults (`_faults`), the duration is corrected to the server's if
+    that is precise enough, and suspect otherwise.
     """
     if not 0 < clock.guest_s < math.inf:
         raise ValueError("a run has a duration above 0")

@@ -1,5 +1,3 @@
-"""Comparability of two systems by their facts, and search for the most similar case."""
-
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -190,8 +188,8 @@ def _join_differences(differing: tuple[Difference, ...]) -> Sentence:
 class MeasuredCase:
     """A case: a metric of a tool with parameters.
 
-    ``display_parameters`` are the parameters as entered. ``equivalent_metrics`` are
-    metrics of the tool that measure the same in another unit.
+    ``equivalent_metrics`` are metrics of the tool that measure the same in another
+    unit.
     """
 
     tool: str
@@ -244,7 +242,7 @@ def nearest_case(
 ) -> NearCase | None:
     """Return the most similar case, or None if all are too different.
 
-    Few and small differences are preferred. A different unit comes last.
+    A different unit comes last.
     """
     ranked_cases = (
         (_rank(near), near) for case in others if (near := _near(wanted, case))

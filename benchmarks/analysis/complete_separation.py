@@ -32,7 +32,7 @@ class SeparationRange:
     ``rounding`` is how much the last digits may change ``low`` and ``high``. The
     chances are the probabilities of a separation of equally fast sides:
     ``design_chance`` if the units of the session design are exchanged, ``run_chance``
-    if single runs are. ``n`` is the smaller number of runs.
+    if single runs are.
     """
 
     low: Floats

@@ -2,8 +2,7 @@
 
 No single figure describes two modes that differ by more than the band (the equivalence
 margin), or a drift, a period or a different first run that shifts the mean by more than
-a quarter of the band. Dependence of each run on the previous one is part of the
-confidence interval instead.
+a quarter of the band.
 """
 
 import math
@@ -37,7 +36,6 @@ from benchmarks.analysis.sessions import REPEATED_SESSIONS, lag_one_autocorrelat
 from benchmarks.sentences import Sentence, join_sentences, pluralized
 
 DEFAULT_BAND: Final = 0.02
-# Smaller shifts of the mean, relative to the band, are ignored.
 MIN_SHIFT_PART: Final = 0.25
 # Larger relative shifts are stored as this number, because infinity cannot be stored.
 MAX_SHIFT: Final = 1e6
@@ -50,10 +48,9 @@ class Shape:
     """The shape of a cell's runs.
 
     Bimodal runs have two ``modes``, lower first. ``close_modes`` differ by less than
-    the band and count as one mode. ``outliers`` are indices of runs. ``mean_shifts``
-    has the relative shift of the mean by each finding: ``periodic``, ``drift``,
-    ``first_run``. ``drift`` is the relative change over a session, negative if it
-    falls.
+    the band and count as one mode. ``mean_shifts`` has the relative shift of the mean
+    by each finding: ``periodic``, ``drift``, ``first_run``. ``drift`` is the relative
+    change over a session, negative if it falls.
     """
 
     n: int
@@ -87,10 +84,6 @@ class Shape:
         return self.order.lag if self.order else None
 
     @property
-    def has_outlying_first_run(self) -> bool:
-        return self.first_run_p is not None and self.first_run_p <= FALSE_ALARM
-
-    @property
     def has_single_figure(self) -> bool:
         return not self.shape_codes
 
@@ -118,7 +111,6 @@ class Shape:
 
     @property
     def sentence(self) -> Sentence:
-        """Findings: "two speeds, 59 (64%) and 109 (36%), alternating with period 3"."""
         findings = [_describe_modes(self)]
         findings += [
             _describe_finding(self, code)
@@ -253,7 +245,6 @@ def _mean_shifts(
         )
     shifts = []
     if order.slope is not None:
-        # Average the change within sessions, weighted by their numbers of runs.
         change = math.fsum(size * (size - 1) for size in sizes) / n
         shift = abs(order.slope) * change
         drift = math.copysign(_relative_shift(shift, parts), order.slope)

@@ -20,7 +20,6 @@ GAIN_ERROR: Final = 0.015
 EXTERNAL_METER_TOOLS: Final = frozenset({"watts-up", "power-csv", "ipmi-dcmi"})
 """Meters that may measure longer than the work."""
 RUN_TIME_METRICS: Final = frozenset({"total time", "test duration"})
-"""Metrics of the duration of a whole run."""
 
 NoIntervalReason = Literal[
     "", "single_run", "unknown_accuracy", "within_meters", "no_spread"
@@ -93,8 +92,6 @@ def per_work(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeterTotal:
-    """The total of a meter that may have run longer than the work."""
-
     total_j: float
     metered_s: float
     work_s: float | None = None
@@ -206,11 +203,6 @@ def cost_unit(metric: str, unit: str, better: str) -> str:
 
     For a rate in 1/s, the unit of work is the word before "rate" in the metric's name,
     otherwise "operation".
-
-    >>> cost_unit("throughput", "MB/s", "higher"), cost_unit("total time", "s", "lower")
-    ('J/MB', 'J')
-    >>> cost_unit("request rate", "1/s", "higher"), cost_unit("IOPS", "1/s", "higher")
-    ('J/request', 'J/operation')
     """
     parsed_unit = find_unit(unit)
     if (

@@ -65,7 +65,6 @@ class RunStatistics:
     def from_sums(
         cls, n: ArrayLike, mean: ArrayLike, m2: ArrayLike, resolution: ArrayLike
     ) -> RunStatistics:
-        """Build from ``m2``, the sums of squared deviations from the mean."""
         runs, means, squares, digits = np.broadcast_arrays(
             np.asarray(n, dtype=np.int64),
             *(np.asarray(numbers, dtype=float) for numbers in (mean, m2, resolution)),
@@ -138,7 +137,6 @@ class Intervals:
     @property
     def half_width(self) -> Floats:
         """Relative to the ratio: 0.01 is 1 %."""
-        # Half the distance from e^-w to e^w.
         return np.asarray(np.sinh(self.log_half_width), dtype=float)
 
 
@@ -273,10 +271,7 @@ def mean_interval_ends(cells: RunStatistics) -> tuple[Floats, Floats]:
 def mean_interval(
     n: int, mean: float, m2: float, resolution: float | None = None
 ) -> MeanInterval | None:
-    """Return Student's interval of the mean of ``n`` runs; None if it does not exist.
-
-    The variance is at least that of rounding, resolution^2 / 12 (GUM, F.2.2.1).
-    """
+    """Return Student's interval of the mean of ``n`` runs; None if there is none."""
     if n < 2:
         return None
     step = resolution or 0.0

@@ -70,7 +70,7 @@ class Heterogeneity:
     """The differences between the effects of a pool beyond their noise.
 
     ``tau2`` is by REML, ``q`` is Cochran's statistic, ``mean_dl`` the mean by
-    DerSimonian and Laird. ``leave_one_out`` has the mean without each effect.
+    DerSimonian and Laird.
     """
 
     tau2: float
@@ -316,7 +316,6 @@ def _q(y: Floats, v: Floats, tau2: float) -> float:
 
 
 def _tau2_where_q_is(y: Floats, v: Floats, target: float) -> float:
-    """Return the tau^2 at which the generalized Q is ``target``."""
     if _q(y, v, 0.0) <= target:
         return 0.0
     high = max(float(v.max()), float(np.var(y)))

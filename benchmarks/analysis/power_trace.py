@@ -252,8 +252,6 @@ STAMP_FIELDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ClockStamp:
-    """One instant by the clocks of a time server and of a machine (us)."""
-
     clock: str
     server_wall_us: int
     server_monotonic_us: int
@@ -283,7 +281,6 @@ class ServerClock:
         return cls(axis, ordered, tuple(_server_times(ordered))) if ordered else None
 
     def to_server_seconds(self, times_us: Sequence[int]) -> NDArray[np.float64]:
-        """Convert times of the machine's clock to the server's seconds since 1970."""
         anchor = self.stamps[0].local_us(self.axis)
         local = [(s.local_us(self.axis) - anchor) / _MICROSECONDS for s in self.stamps]
         since = (np.asarray(times_us, dtype=np.int64) - anchor) / _MICROSECONDS
@@ -326,11 +323,7 @@ class TimeWindow:
 
 
 def overlapping_groups(spans: Sequence[Span]) -> list[list[int]]:
-    """Group the indices of spans that overlap, directly or through others.
-
-    >>> overlapping_groups([(0, 10), (20, 30), (9, 12)])
-    [[0, 2], [1]]
-    """
+    """Group the indices of spans that overlap, directly or through others."""
     closed: list[list[int]] = []
     active: list[list[int]] = []
     for index in sorted(range(len(spans)), key=lambda index: spans[index]):
@@ -389,7 +382,6 @@ def stamped_window(facts: Mapping[str, Any]) -> TimeWindow | None:
 
 
 def valid_window(window: TimeWindow) -> TimeWindow | None:
-    """Return the window, or None if its times do not fit into a datetime."""
     begin_s, end_s = window.begin_s, window.begin_s + window.duration_s
     return window if 0 <= begin_s <= end_s <= MAX_TIMESTAMP_S else None
 

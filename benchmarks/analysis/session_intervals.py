@@ -49,9 +49,9 @@ class SessionDesign(IntEnum):
     SINGLE_RUN = 1
     ONE_SHARED = 2
     TWO_SHARED = 3
-    SHARED = 4  # three or more
-    SEPARATE_SESSIONS = 5  # three or more on each side
-    ASSUMED_SPREAD = 6  # three or more on one side only
+    SHARED = 4
+    SEPARATE_SESSIONS = 5
+    ASSUMED_SPREAD = 6
     UNREPEATED = 7  # different sessions, too few
     ASSUMED_ONE_SESSION = 8  # start times are not reported
 
@@ -118,7 +118,7 @@ class DesignIntervals:
     ``deciding_low`` to ``deciding_high`` (log scale) decides the verdict: with two
     shared sessions it covers both intervals. ``session`` is the one shared session,
     else -1. ``between_sd`` is on the log scale, ``within_sd`` the part that the scatter
-    of runs explains. ``is_weak`` means that start times are missing.
+    of runs explains.
     """
 
     design: NDArray[np.int8]
@@ -308,7 +308,6 @@ def session_ratios(
     extra_log_variance: float = 0.0,
     confidence: float = 0.95,
 ) -> tuple[SessionRatio, ...]:
-    """Return the ratio of one cell to its baseline in each shared session."""
     own, other = with_pooled_rho(own, other, 1)
     pairs = _find_shared_sessions(own, other)
     intervals = log_ratio_intervals(

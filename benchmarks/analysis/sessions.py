@@ -51,14 +51,11 @@ class RunStart:
 
 @dataclass(frozen=True, slots=True)
 class DerivedSession:
-    """The runs of one session in the order of their starts, and why it begins."""
-
     runs: tuple[int, ...]
     starts: tuple[datetime, ...]
     reason: Sentence
 
     def session_name(self, run: int) -> str:
-        """Return a name for a session from this run on: 2021-05-03 14:10 (UTC)."""
         return f"{self.starts[self.runs.index(run)]:%Y-%m-%d %H:%M}"
 
 
@@ -261,7 +258,6 @@ class SessionStatistics:
         resolution: ArrayLike = np.nan,
         first: ArrayLike = np.nan,
     ) -> SessionStatistics:
-        """Build from stored values; ``m2`` as in `RunStatistics.from_sums`."""
         rows, sessions = (
             np.asarray(values, dtype=np.int64) for values in (row, session)
         )

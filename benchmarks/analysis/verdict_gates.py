@@ -1,8 +1,6 @@
 """Gates (reasons to withhold a verdict), and how many runs or sessions would be needed.
 
-The needed number solves the interval's formula for the same mean and spread. Stop
-measuring at a width of the interval: stopping at the first significant difference finds
-one in 19 % of equal systems.
+The needed number solves the interval's formula for the same mean and spread.
 """
 
 from collections.abc import Mapping, Sequence
@@ -68,7 +66,6 @@ class Gate(IntFlag):
         return (self.name or "").lower()
 
 
-# More runs can remove these gates.
 SOLVED_BY_RUNS: Final = (
     Gate.SINGLE_RUN
     | Gate.TWO_RUNS
@@ -79,7 +76,6 @@ SOLVED_BY_RUNS: Final = (
 
 SHAPE_GATES: Final = Gate.BIMODAL | Gate.PERIODIC | Gate.DRIFT | Gate.FIRST_RUN
 
-# Complete separation decides in spite of these gates.
 LIFTED_BY_SEPARATION: Final = (
     SHAPE_GATES
     | Gate.NOISY_BASELINE
@@ -92,7 +88,6 @@ LIFTED_BY_LARGE_SEPARATION: Final = (
     LIFTED_BY_SEPARATION | Gate.UNREPEATED | Gate.OTHER_SESSION | Gate.STALE_BASELINE
 )
 
-# These gates explain why a value to compare with is missing.
 NO_COUNTERPART: Final = (
     Gate.NATIVE
     | Gate.NO_BASELINE
@@ -235,7 +230,6 @@ def statistical_gates(
 
 
 def gates_from_states(states: Sequence[str]) -> NDArray[np.int64]:
-    """Return the gate of each state; raise KeyError for an unknown state."""
     bits = {state: int(gate) for state, gate in GATES_BY_STATE.items()}
     return np.array([bits[state] for state in states], dtype=np.int64)
 
@@ -322,8 +316,7 @@ def sessions_for_width(
 ) -> NDArray[np.int64]:
     """Return how many sessions narrow the interval to ``log_half_width``.
 
-    ``between_sd`` is on the log scale. Return 0 if `MAX_SESSIONS` are not enough or the
-    spread is unknown.
+    Return 0 if `MAX_SESSIONS` are not enough or the spread is unknown.
     """
     counts = np.arange(REPEATED_SESSIONS, MAX_SESSIONS + 1)
     shared_widths = t_quantiles_of_runs(counts, 0.975) / np.sqrt(counts)

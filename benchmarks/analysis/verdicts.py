@@ -383,7 +383,6 @@ def _apply_stretching(
     below, above = shifts
     stretched = _direction(ends[0] - below, ends[1] + above, margin)
     few = int(Gate.TWO_RUNS | Gate.FEW_RUNS)
-    # The gate of few independent runs applies only if the interval does not decide.
     removed = lifted | int(Gate.FEW_INDEPENDENT)
     decides = ((bits & lifted) != 0) & ((bits & ~removed & ~few) == 0)
     decides &= stretched != Verdict.UNDETERMINED
@@ -511,7 +510,6 @@ def benjamini_hochberg(p_values: ArrayLike) -> Correction:
     steps = tested[order] * tested.size / np.arange(1, tested.size + 1)
     adjusted = np.full(p.shape, np.nan)
     corrected = np.empty_like(tested)
-    # The adjusted p values must have the same order as the p values.
     corrected[order] = np.minimum.accumulate(steps[::-1])[::-1]
     adjusted[is_test] = corrected
     return Correction(adjusted, adjusted <= FALSE_DISCOVERY_RATE, tested.size)

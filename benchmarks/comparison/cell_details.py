@@ -1,5 +1,3 @@
-"""The evidence behind one cell: runs, samples, baseline, sessions, printed tables."""
-
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -104,7 +102,6 @@ class CellSamples:
 
     @property
     def series(self) -> tuple[float, ...]:
-        """The run means, or all samples if there are too few runs."""
         if self.uses_run_means:
             return tuple(run.mean for run in self.runs)
         return tuple(value for run in self.runs for value in run.values)
@@ -199,7 +196,6 @@ def cell_samples(cell: Cell | None) -> CellSamples:
         RunSamples(run_id, session, tuple(row[2] for row in members))
         for (run_id, session), members in grouped
     )
-    # Drop the incomplete last run.
     if is_cut and len(runs) > 1 and samples[-1][0] == runs[-1].run_id:
         runs = runs[:-1]
     return CellSamples(runs, is_cut)
@@ -314,10 +310,7 @@ def _select_facts(facts: Mapping[str, str], names: Collection[str]) -> dict[str,
 
 
 def width_advice(cell: Cell, baseline: Cell, half_width: float) -> str:
-    """Say how many more runs narrow the interval of the ratio to ``half_width``.
-
-    Return an empty string if that cannot be computed.
-    """
+    """Say how many more runs narrow the interval of the ratio to ``half_width``."""
     if min(cell.n, baseline.n) < 2 or cell.shape_codes or baseline.shape_codes:
         return ""
     own_statistics = cell_statistics([cell])
@@ -327,7 +320,6 @@ def width_advice(cell: Cell, baseline: Cell, half_width: float) -> str:
 
 
 def printed_tables(viewer: Viewer, study: Study) -> tuple[PrintedTable, ...]:
-    """Return the numbers that a study's runs have from printed tables."""
     runs = (
         Run.objects.visible_to(viewer)
         .filter(study=study, status=Run.Status.PARSED)
@@ -474,7 +466,6 @@ class RunCounts:
 
 
 def count_runs(cells: Collection[int]) -> RunCounts:
-    """Count the runs of these cells, each once."""
     with connection.cursor() as cursor:
         cursor.execute(RUN_COUNTS_SQL, [list(cells)])
         rows = cursor.fetchall()

@@ -142,7 +142,6 @@ class ComparisonResult:
 
     @property
     def displayed_ratio(self) -> float | None:
-        """Cell / baseline for energies, otherwise ``ratio``."""
         return self.energy_ratio.ratio if self.energy_ratio else self.ratio
 
     @property
@@ -290,7 +289,6 @@ def _speed_result(
         replacement = _mean_replacement(fields)
         replacement["baseline_shape_codes"] = _split_codes(baseline_codes)
         reason = Sentence("No single value describes the runs of the baseline.")
-    # The cell's own shape has priority over its baseline's.
     if codes:
         reason = no_single_figure_sentence(
             with_unit(replacement["shape_sentence"], case.unit)

@@ -128,7 +128,6 @@ class ComparisonTable:
 
 
 def rank_by_order(order: Sequence[str], name: str) -> tuple[int, str]:
-    """Return a sort key: known names in their order, then the others by name."""
     return (order.index(name) if name in order else len(order), name)
 
 
@@ -168,7 +167,6 @@ def column_head(
             platform
             if lead == PLATFORM
             else natural_sort_key(_property_text(row, lead)),
-            # A system without a ratio comes last in its group.
             -(ratios or {}).get(row.system.id, 0.0),
             platform,
             [natural_sort_key(_property_text(row, name)) for name in names],
@@ -254,7 +252,6 @@ class Median:
 
 
 def medians(rows: Iterable[ComparisonRow]) -> dict[int, Median]:
-    """Return the median displayed ratio of each system over its comparable rows."""
     ratios: dict[int, list[float]] = {}
     for row in rows:
         if (
@@ -333,7 +330,6 @@ def _merge_groups(
 
 
 def drop_rows_without_ratios(rows: Sequence[ComparisonRow]) -> list[ComparisonRow]:
-    """Return the cells of those table rows and systems that have a ratio."""
     compared = [row for row in rows if row.result.ratio is not None]
     keys = {row.key for row in compared}
     systems = {row.system.id for row in compared}
@@ -401,7 +397,6 @@ def row_facts(row: ComparisonRow, circumstances: Sequence[str]) -> dict[str, str
 
 def _row_order(row: ComparisonRow) -> tuple[Any, ...]:
     names = [metric.name for metric in require_tool(row.case.tool).metrics]
-    # 64 KiB comes before 1 MiB, and names come after all sizes.
     parameters = []
     for name, value in sorted(row.case.parameters.items()):
         size = parse_quantity(value)

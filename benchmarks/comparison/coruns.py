@@ -153,7 +153,6 @@ class StudyCoRuns:
 def study_coruns(
     study: Study, *, filters: Mapping[str, Any] | None = None
 ) -> StudyCoRuns:
-    """Return a study's co-runs in eight queries; ``filters`` limit them."""
     cell_filters = dict(filters or {})
     scenario = cell_filters.pop("scenario", None)
     measured = CoRunCells.load(study, cell_filters)
@@ -257,7 +256,7 @@ class CoRunCells:
         missing = _missing(first, names)
         is_complete = not missing and all(slot.value is not None for slot in slots)
         means = {kind: _mean(cells[kind]) for kind in AGGREGATE_SLOTS if kind in cells}
-        rows: CoRunRows = ()  # empty if a slot is missing
+        rows: CoRunRows = ()
         if names and is_complete:
             repeated = [self.run_means.get(cells[name].pk, {}) for name in names]
             shared = sorted(set(repeated[0]).intersection(*repeated[1:]))

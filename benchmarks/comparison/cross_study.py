@@ -72,8 +72,6 @@ class SystemInStudyKey(NamedTuple):
 
 @dataclass(frozen=True)
 class SystemInStudy:
-    """A system as one study measured it."""
-
     study: Study
     system: System
     result_count: int = 0
@@ -157,8 +155,6 @@ class CrossStudyRow:
 
 @dataclass(frozen=True)
 class ColumnPair:
-    """A system to compare a column with directly, and their comparability."""
-
     reference: SystemInStudy
     comparability: Comparability
 

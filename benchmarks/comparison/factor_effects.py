@@ -1,5 +1,3 @@
-"""Effects of parameters on relative performance in a study, by component and case."""
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -48,8 +46,6 @@ MAX_EFFICIENCY = 100.0
 
 @dataclass(frozen=True)
 class RowWithScatter:
-    """A cell with the scatter and the sessions of its runs and of its baseline's."""
-
     row: ComparisonRow
     m2: float
     baseline_id: int | None
@@ -60,8 +56,6 @@ class RowWithScatter:
 
 @dataclass(frozen=True)
 class CaseResponses:
-    """The responses to one case by system id, and excluded cells by reason."""
-
     observations: Mapping[int, Observation]
     excluded: Mapping[ExclusionCode, int]
     are_sessions_different: bool = False
@@ -100,8 +94,6 @@ class ResponseAnalysis:
 
 @dataclass(frozen=True)
 class ComponentAnalysis:
-    """The effects on a component's cases, and on the mean of comparable ones."""
-
     component: str
     overall: ResponseAnalysis | None
     per_case: tuple[ResponseAnalysis, ...]

@@ -96,7 +96,6 @@ def filter_rows(
     verdicts: Mapping[int, CellVerdict],
     result_filter: ResultFilter,
 ) -> list[ComparisonRow]:
-    """Return all cells of the table rows in which at least one cell matches."""
     if result_filter.is_empty:
         return list(rows)
     keys = {

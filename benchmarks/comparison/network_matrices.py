@@ -52,7 +52,6 @@ class Asymmetry:
 
 
 def path_medium(scenario: str, endpoints: Endpoints, hosts: tuple[str, str]) -> Medium:
-    """Return the medium of a path, as far as reported facts show it."""
     if endpoints[0] == endpoints[1]:
         return "loopback"
     if scenario in ON_HOST_SCENARIOS or (hosts[0] and hosts[0] == hosts[1]):
@@ -63,7 +62,6 @@ def path_medium(scenario: str, endpoints: Endpoints, hosts: tuple[str, str]) -> 
 
 
 def asymmetries(paths: Mapping[Endpoints, Cell]) -> tuple[Asymmetry, ...]:
-    """Return the paths that are clearly faster than their opposite, sorted."""
     asymmetric = []
     means = {ends: cell.mean or 0.0 for ends, cell in paths.items()}
     for forward in paths:
@@ -117,7 +115,6 @@ class NetworkPath:
         rate = line_rate_bit_per_s(cell.system.host.facts) if medium == "wire" else None
         line_rate = None
         if rate is not None and cell.case.better == "higher":
-            # Only throughputs can be compared with a line rate.
             with suppress(InvalidError):
                 line_rate = units.convert(rate, "bit/s", cell.case.unit)
         return cls(
@@ -245,7 +242,6 @@ def _metric(key: str, paths: Sequence[NetworkPath]) -> NetworkMetric:
     for path in paths:
         for end, host in zip(path.endpoints, path.hosts, strict=True):
             hosts[end] = hosts.get(end) or host
-    # Hosts come before their guests.
     nodes = sorted(
         hosts.items(),
         key=lambda node: (

@@ -1,8 +1,4 @@
-"""Overhead profile of a study: the relative performance of each system by component.
-
-The means are over the cases that all systems have
-(`meta_analysis.overall_performance`).
-"""
+"""Overhead profile of a study: the relative performance of each system by component."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,8 +33,6 @@ UNPAIRED_STATES = (Efficiency.State.STALE, Efficiency.State.OTHER_SESSION)
 
 @dataclass(frozen=True)
 class SpectrumBand:
-    """The ratios of one hypervisor in one component of a study, for a chart."""
-
     study: Study
     component: str
     hypervisor: str
@@ -55,8 +49,7 @@ class ComponentMean:
     """Mean performance of a system in one component, relative to the baseline's.
 
     The 95 % interval does not exist for one case, or if a case has a single run.
-    ``spread`` is the geometric standard deviation between cases. ``unpaired_count``
-    cases have a stale baseline or one from another session.
+    ``unpaired_count`` cases have a stale baseline or one from another session.
     """
 
     component: str

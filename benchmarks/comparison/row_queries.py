@@ -1,5 +1,3 @@
-"""Queries for comparison rows, of a whole study or of single cells."""
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
@@ -47,7 +45,6 @@ READ_FIELDS = (
     "doubted_shape",
     *(f"efficiency__{name}" for name in EFFICIENCY_FIELDS),
 )
-"""The columns of a query that `split_columns` takes apart."""
 
 
 @dataclass(frozen=True)
@@ -207,7 +204,6 @@ def comparison_row(
     assessment: CellAssessment | None = None,
     comparability: ComparabilityCache | None = None,
 ) -> ComparisonRow:
-    """Return a cell as a row, relative to its own baseline or to a reference system."""
     fields = {name: getattr(cell, name) for name in (*ROW_FIELDS, "shape")}
     comparison = BaselineComparison()
     stored = getattr(cell, "efficiency", None)

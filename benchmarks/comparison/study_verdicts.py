@@ -248,8 +248,7 @@ OTHER_HOST_SQL = f"""(SELECT system.host_id = ANY(%(other_hosts)s::bigint[])
     FROM {System._meta.db_table} AS system WHERE system.id = cell.system_id)"""
 STALE_SQL = f"({TOO_FAR_APART_SQL} OR ({SAME_HOST_SQL} AND ({MACHINE_CHANGED_SQL})))"
 
-# The sessions of cells by the last check or, before the first check, as declared. A
-# name that an agent generated does not count.
+# The sessions of cells by the last check or, before the first check, as declared.
 SESSIONS_SQL = f"""(
     SELECT named.id AS cell_id,
            CASE WHEN count(checked.id) = 0
@@ -266,7 +265,6 @@ SESSIONS_SQL = f"""(
 
 BASELINE_SQL = _select(
     f"JOIN {Efficiency._meta.db_table} AS against ON against.cell_id = cell.id "
-    # Cells without a baseline are rows too.
     f"LEFT JOIN {Cell._meta.db_table} AS baseline ON baseline.id = against.baseline_id",
     "against.state",
 )

@@ -158,7 +158,6 @@ def sweep_scale(amounts: Sequence[float]) -> Scale:
 
 
 def study_sweeps(viewer: Viewer, study: Study) -> tuple[SweepFamily, ...]:
-    """Return a study's families of three levels or more, in nine queries."""
     return load_lines(viewer, study, sweep_families(viewer, study))
 
 

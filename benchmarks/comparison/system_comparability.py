@@ -1,5 +1,3 @@
-"""Comparability of two systems (full, limited or none), and its reasons."""
-
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -155,8 +153,6 @@ class ReferenceSystem:
 
 @dataclass(frozen=True)
 class ComparabilityCache:
-    """Cached comparability of systems with their baselines or with ``reference``."""
-
     study: Study
     systems: Mapping[int, System]
     reference: ReferenceSystem | None = None
@@ -443,7 +439,6 @@ def with_host_comparison(
 
 
 def _largest_difference(natives: NativeRuns, margin: float) -> int | None:
-    """Return the index of the case that differs most; None if the hosts agree."""
     ratios = natives.first.mean / natives.second.mean
     # Readings of 0 on both sides are equal.
     is_equal = natives.first.mean == natives.second.mean

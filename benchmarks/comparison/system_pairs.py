@@ -71,7 +71,6 @@ class SystemPair:
 
     @property
     def differing_native_count(self) -> int:
-        """The number of benchmarks whose native means differ between the studies."""
         if self.is_incomparable or self.first.study == self.second.study:
             return 0
         pairs = (row.native_means for row in self.rows)

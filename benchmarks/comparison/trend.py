@@ -267,10 +267,6 @@ def _points(groups: Sequence[Sequence[DatedRun]]) -> tuple[TrendPoint, ...]:
 
 
 def _figure(runs: Sequence[DatedRun]) -> CellFigure:
-    """Return the mean of runs, or the figure that replaces it.
-
-    If the runs are all runs of one cell, its stored shape is used.
-    """
     cells = {run.cell.pk: run.cell for run in runs}
     if len(cells) == 1 and runs[0].cell.n == len(runs):
         return cell_figure(runs[0].cell)

@@ -1,5 +1,3 @@
-"""Progress of a study towards verdicts, and what is missing, by system."""
-
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass

@@ -16,7 +16,6 @@ from typing import Final, Literal, NamedTuple
 from benchmarks.analysis.verdicts import NORMAL_QUANTILE
 
 MIN_LABS: Final = 3
-"""With fewer labs the evidence is weak."""
 MIN_REPEATED_RUNS: Final = 3
 MIN_DIFFERENCE: Final = 0.02
 SummaryKind = Literal["compared", "alone", "nothing"]
@@ -70,10 +69,7 @@ class PlatformRange:
 
 @dataclass(frozen=True, slots=True)
 class WorkClassSummary:
-    """The results of one class of work, the fastest platform first.
-
-    ``without_ratio`` platforms have no usable ratio.
-    """
+    """The results of one class of work, the fastest platform first."""
 
     work_class: str
     ranges: tuple[PlatformRange, ...]
@@ -99,7 +95,6 @@ class WorkClassSummary:
 
     @property
     def min_labs(self) -> int:
-        """The smallest number of labs that measured one of the platforms."""
         return min((platform.labs for platform in self.ranges), default=0)
 
     @property
@@ -213,7 +208,6 @@ def _summarize(
 def clearest_summary(
     summaries: Mapping[str, WorkClassSummary],
 ) -> WorkClassSummary | None:
-    """Return the summary with most platforms, then with the largest separation."""
     return max(
         summaries.values(),
         key=lambda summary: (

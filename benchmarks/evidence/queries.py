@@ -1,5 +1,3 @@
-"""Results of studies by question, and the stored evidence of public studies."""
-
 from __future__ import annotations
 
 from collections import defaultdict
@@ -25,9 +23,7 @@ from benchmarks.models.study import visible_studies
 from benchmarks.viewer import ANYONE, Viewer
 
 MAX_CELLS: Final = 50
-"""The maximum number of cells that are listed with an average."""
 
-# The institution or author that measured.
 LAB_NAME_SQL: Final = """
     COALESCE(NULLIF(study.institution, ''), NULLIF(study.author, ''), lab.name)
 """
@@ -166,10 +162,7 @@ def study_averages_by_question(
     questions: Collection[Question] | None = None,
     studies: Collection[int] | None = None,
 ) -> dict[Question, list[StudyAverage]]:
-    """Return the results of all visible studies by question, in one query.
-
-    None means all questions, or all studies.
-    """
+    """Return the results of all visible studies by question, in one query."""
     parameters: dict[str, Any] = {
         "labs": sorted(viewer.lab_ids),
         **_columns(questions or ()),
@@ -211,7 +204,6 @@ def _benchmark_average(row: Sequence[Any]) -> BenchmarkAverage:
     return BenchmarkAverage(host, lab, (tool, metric), *numbers)
 
 
-# Each column, and whether its evidence includes flagged results.
 POOL_COLUMNS: Final = (("without_flagged", False), ("with_flagged", True))
 
 
@@ -282,7 +274,6 @@ def refresh_public_evidence(questions: Iterable[Question]) -> None:
         # In a fixed order to avoid deadlocks.
         .order_by("hypervisor", "work_class")
     }
-    # Read after locking, to include results committed until then.
     parts = list(averages_by_question(ANYONE, requested))
     pooled = {
         column: syntheses_by_question(parts, with_flagged=with_flagged)

@@ -131,10 +131,7 @@ def replications(
 
 
 def reproducing_labs(replications: Sequence[Replication]) -> tuple[str, ...]:
-    """Return the labs that confirmed a finding, or none if a lab contradicts one.
-
-    Only findings with repeated runs in both labs count.
-    """
+    """Return the labs that confirmed a finding, or none if a lab contradicts one."""
     if any(replication.outcome == "contradicted" for replication in replications):
         return ()
     return tuple(
@@ -219,7 +216,6 @@ def _mean(
     return fsum(map(value, findings)) / len(findings)
 
 
-# Single runs are listed, but do not decide.
 COUNTED_EXCLUSIONS: Final = ("", Effect.Exclusion.SINGLE_RUN)
 EFFECTS_SQL: Final = f"""
     SELECT effect.study_id, {LAB_NAME_SQL} AS measured_by, effect.hypervisor,
@@ -250,7 +246,6 @@ class StudyReplications:
 
 
 def study_replications(viewer: Viewer, study: Study) -> StudyReplications:
-    """Return a study's replications that the viewer may see, in two queries."""
     results = replications(study.pk, _findings(viewer, study, ()))
     ids = {
         result.effect.study for replication in results for result in replication.results

@@ -40,8 +40,7 @@ FLAGGED: Final = "flagged"
 class BenchmarkAverage:
     """The mean of a machine's cells for one benchmark that have the same exclusion.
 
-    Ratios are natural logarithms. A missing ``half_width`` follows from the normal
-    quantile.
+    Ratios are natural logarithms.
     """
 
     machine: Hashable
@@ -97,8 +96,7 @@ class WeightedMachine:
 class PooledEffect:
     """The pooled effect of machines on the log scale.
 
-    Too few machines have no ``mean`` or no intervals. ``predicted`` is the prediction
-    interval of another machine.
+    ``predicted`` is the prediction interval of another machine.
     """
 
     machine_count: int
@@ -220,7 +218,6 @@ def weighted_machines(
 def machine_heterogeneity(
     machines: Sequence[MachineEffect], left_out: Sequence[int] | None = None
 ) -> Heterogeneity | None:
-    """Return the heterogeneity of machines with repeated runs; None below three."""
     replicated = [machine for machine in machines if machine.variance is not None]
     return heterogeneity(
         [machine.log_ratio for machine in replicated],
@@ -397,7 +394,6 @@ def _synthesis(
             ],
         )
     else:
-        # Single runs are weak evidence if all of them agree.
         directions = {
             interval_direction(machine.log_ratio, machine.log_ratio)
             for machine in single_runs

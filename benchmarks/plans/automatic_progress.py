@@ -92,7 +92,6 @@ def begin_attempt(plan: Plan, step: PlanStep, now: datetime) -> None:
     step.status, step.attempt = StepStatus.AT_BARRIER, step.attempt + 1
     step.deadline = now + timedelta(seconds=timeout_s)
     step.clock, step.starts_at_us, step.started_at = "", None, None
-    # Retries keep the position of the first attempt.
     if step.start_order is None:
         last = plan.steps.aggregate(last=Max("start_order"))["last"]
         step.start_order = (last or 0) + 1
@@ -114,10 +113,7 @@ def begin_attempt(plan: Plan, step: PlanStep, now: datetime) -> None:
 
 
 def start_step(step: PlanStep, now_us: int | None, now: datetime) -> None:
-    """Start a step: a single slot at once, several slots at a common time.
-
-    ``now_us`` is the time by the time server's clock.
-    """
+    """Start a step: a single slot at once, several slots at a common time."""
     is_single = step.vms == 1
     limits = step.parts.aggregate(longest=Max("timeout_s"))
     allowed_s = (
@@ -315,7 +311,6 @@ def _widths_of(plan: Plan, keys: Mapping[str, int]) -> dict[int, IntervalWidth]:
 
 
 def _required_runs(cell: Cell, baseline: Cell | None, half_width: float) -> int:
-    """Return the required number of runs, `WELCH_RUNS` if the variance is unknown."""
     if cell.n < 2 or (baseline is not None and baseline.n < 2):
         return WELCH_RUNS
     if baseline is None:

@@ -102,7 +102,6 @@ def join_plan(
 
 
 def lock_plan(lab: Lab, plan_id: int) -> Plan:
-    """Lock a plan of the lab and return it; raise NotFoundError."""
     plan = Plan.objects.select_for_update().filter(lab=lab, pk=plan_id).first()
     if plan is None:
         raise NotFoundError(Sentence("plan"), plan_id)
@@ -110,7 +109,6 @@ def lock_plan(lab: Lab, plan_id: int) -> Plan:
 
 
 def _slot_of(plan: Plan, system: int | dict[str, Any], name: str) -> PlanSlot:
-    """Return the guest's slot or, if it has none, the first free one of its system."""
     if isinstance(system, dict):
         hosts = hosts_by_slug(plan.lab, [system["host"]])
         described = describe_system(plan.lab, hosts, system)
@@ -208,13 +206,11 @@ def _next_instruction(plan: Plan, slot: PlanSlot, now: datetime) -> Instruction:
         absent = plan.slots.filter(
             Q(last_seen_at=None) | Q(last_seen_at__lt=now - PRESENCE_TIMEOUT)
         )
-        # Prefer steps whose guests are all present.
         complete = waiting.exclude(parts__slot__in=absent)
         step = complete.first() or waiting.filter(parts__slot=slot).first()
         if step is not None:
             begin_attempt(plan, step, now)
     if step is None:
-        # Skipping steps may have ended the plan.
         succeeded = advance_or_record_error(plan, timezone.now())
         if plan.status != Plan.Status.OPEN:
             return Instruction("finished", f"The plan is {plan.status}.")
@@ -277,7 +273,6 @@ def arrive_at_barrier(
         part.status = PartStatus.ARRIVED
         part.timeout_s = timeout_s
         part.clock = clock_id
-        # The first request is the arrival, later ones only ask again.
         part.arrived_at = part.arrived_at or now
     part.save()
     if step.status == StepStatus.AT_BARRIER and (

@@ -1,5 +1,3 @@
-"""Measurement plans: creation, stopping and queries."""
-
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,11 +44,8 @@ def create_plan(
 ) -> Plan:
     """Store a plan with its steps; raise InvalidError if it cannot be run.
 
-    ``design`` has ``systems`` (id or description, and number of slots), ``tools``,
-    ``scenarios``, ``repetitions``, ``warm_up_rounds`` and ``order``. ``limits`` are
-    fields of `Plan`.
+    ``limits`` are fields of `Plan`.
     """
-    # The seed is stored, so the order can be reproduced.
     seed = secrets.randbits(SEED_BITS) if seed is None else seed
     # Store ids, because rounds added later must use the same systems.
     stored_design = {**design, "systems": _planned_systems(study, design["systems"])}
@@ -110,7 +105,6 @@ def _planned_systems(
 
 
 def read_design(design: Mapping[str, Any], seed: int) -> PlanDesign:
-    """Return the design of a plan's JSON; raise InvalidError if it is invalid."""
     scenarios = []
     for stated in design.get("scenarios", ({},)):
         kind, vms = stated.get("kind", "single"), stated.get("vms", 1)
@@ -219,8 +213,6 @@ class Barrier:
 
 @dataclass(frozen=True)
 class PlanState:
-    """The progress of a plan; ``counts`` are numbers of steps by status."""
-
     plan: Plan
     counts: dict[str, int]
     slots: tuple[PlanSlot, ...]
@@ -292,7 +284,6 @@ def plan_state(plan: Plan) -> PlanState:
 
 
 def plan_steps(plan: Plan) -> QuerySet[PlanStep]:
-    """Return the steps of a plan with their parts, in planned order."""
     parts = PlanPart.objects.select_related("slot").order_by("slot__number")
     steps = plan.steps.select_related("system", "plan")
     return steps.prefetch_related(Prefetch("parts", parts)).order_by("position")

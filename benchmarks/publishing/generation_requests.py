@@ -22,7 +22,6 @@ MAX_STORED_FILES: Final[Mapping[type[GenerationRequest], int]] = {
     Report: 50,
     ChartFile: 200,
 }
-"""Maximum numbers of stored reports and charts."""
 
 
 @rls.allow_all()
@@ -30,7 +29,6 @@ MAX_STORED_FILES: Final[Mapping[type[GenerationRequest], int]] = {
 def request_generation(
     kind: JobKind, request: GenerationRequest, study: Study | None = None
 ) -> None:
-    """Queue a job for a request; it replaces an earlier job for this request."""
     Job.objects.filter(kind=kind, subject_id=request.pk).delete()
     lab_id = study.lab_id if study else None
     job = Job(kind=kind, subject_id=request.pk, study=study, lab_id=lab_id)
@@ -90,7 +88,6 @@ def request_report(
 def request_chart_file(
     *, chart_data: Mapping[str, Any], file_format: str, site_url: str
 ) -> tuple[ChartFile, bool]:
-    """Return the file of a chart, and whether its generation was queued."""
     text = json.dumps([settings.VERSION, file_format, chart_data], sort_keys=True)
     stamp = hashlib.sha256(text.encode()).hexdigest()
     picture, is_new = ChartFile.objects.get_or_create(

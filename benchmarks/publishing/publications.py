@@ -1,5 +1,3 @@
-"""Versions and reviews: lookup, files and withdrawal."""
-
 import hashlib
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -29,7 +27,6 @@ def visible_publications(
 def find_publication(
     model: type[PublicationT], viewer: Viewer, pk: int
 ) -> PublicationT:
-    """Return a publication; raise NotFoundError if it is unknown or not visible."""
     publication = visible_publications(model, viewer).filter(pk=pk).first()
     if publication is None:
         raise NotFoundError(model.KIND_LABEL, pk)
@@ -39,7 +36,6 @@ def find_publication(
 def find_file(
     model: type[PublicationT], viewer: Viewer, pk: int, name: str
 ) -> tuple[PublicationT, Any]:
-    """Return a publication and one of its files, with content; raise NotFoundError."""
     publication = find_publication(model, viewer, pk)
     file = publication.files.model.objects.filter(
         **{publication.files.field.name: publication}, name=name

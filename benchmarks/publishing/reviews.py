@@ -76,7 +76,6 @@ def reviewable_studies(viewer: Viewer) -> set[int]:
 
 
 def reviewable_questions(viewer: Viewer) -> list[Question]:
-    """Return the questions on which this viewer can publish a review, in order."""
     averages = study_averages_by_question(viewer, studies=reviewable_studies(viewer))
     return sorted(averages, key=_order)
 

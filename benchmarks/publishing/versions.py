@@ -1,5 +1,3 @@
-"""Versions of studies: assessment, publication, signatures and DOIs."""
-
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final
@@ -91,7 +89,6 @@ def request_version(
             },
         )
         if is_new:
-            # Replace failed jobs.
             Job.objects.filter(kind=JobKind.PUBLISHING, study=study).delete()
             request_generation(JobKind.PUBLISHING, request, study)
     return request, is_new
@@ -238,7 +235,6 @@ def set_doi(
 
 @transaction.atomic
 def sign_version(*, version: Version, lab: Lab, person: User, note: str) -> Signature:
-    """Sign a version; ``note`` describes what was reviewed or repeated."""
     note = clean_text(note.strip(), label=Sentence("note"), multiline=True)
     if not note:
         raise InvalidError("invalid_version", "Describe what you reviewed or repeated.")
@@ -293,7 +289,6 @@ def _reserve_id() -> int:
 
 
 def latest_versions(viewer: Viewer, studies: Collection[int]) -> dict[int, Version]:
-    """Return the newest version of each study that is not withdrawn, by study id."""
     versions = visible_publications(Version, viewer).filter(
         study__in=studies, withdrawn_at=None
     )
@@ -315,7 +310,6 @@ REPORTED_SYSTEM_FIELDS = (
 
 
 def assess_study(study: Study) -> LevelAssessment:
-    """Return the publication level of a study, with four queries."""
     # Creating model instances would take most of the time.
     cells = Cell.objects.filter(study=study, n__gt=0).exclude(case__better="neither")
     names = ("pk", "case__label", "case__component", "n", "mean", "m2")
@@ -365,7 +359,6 @@ def assess_study(study: Study) -> LevelAssessment:
 
 
 def _stated_by_all_runs(study: Study) -> frozenset[str]:
-    """Return the names of the facts that all parsed runs report."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT name FROM {Run._meta.db_table}, jsonb_object_keys(facts) AS name
@@ -384,6 +377,5 @@ def _names(facts: Any) -> frozenset[str]:
 
 
 def _intersection(fact_sets: Iterable[frozenset[str]]) -> frozenset[str]:
-    """Return the common facts of all sets; empty without sets."""
     sets = list(fact_sets)
     return frozenset.intersection(*sets) if sets else frozenset()

@@ -1,1 +1,0 @@
-"""Effects of a system's parameters on its relative performance."""

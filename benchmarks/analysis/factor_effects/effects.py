@@ -2,7 +2,7 @@
 
 The error is estimated by the first possible method: the pooled scatter of repeated
 runs; Lenth's margins in a regular two-level design; the residuals of main effects and
-two-factor interactions. Without an estimate, effects have no margins.
+two-factor interactions.
 """
 
 import math
@@ -62,10 +62,9 @@ ChanceSource = Literal[
 class FactorEffect:
     """The effect of a factor or interaction on the logarithm of the response.
 
-    ``levels`` has the compared levels of each factor. ``margin`` is half of the 95 %
-    interval, or Lenth's ME; ``wide_margin`` is Bonferroni's, or Lenth's SME.
-    ``p_value`` is adjusted (Benjamini and Hochberg). ``baseline_share`` is the share of
-    variance from the native cells.
+    ``margin`` is half of the 95 % interval, or Lenth's ME; ``wide_margin`` is
+    Bonferroni's, or Lenth's SME. ``p_value`` is adjusted (Benjamini and Hochberg).
+    ``baseline_share`` is the share of variance from the native cells.
     """
 
     term: Term
@@ -143,10 +142,7 @@ class FactorAnalysis:
 
 @dataclass(frozen=True, slots=True)
 class InteractionMeans:
-    """Geometric means over levels of two factors.
-
-    ``rows`` has one row per level of ``row_factor``.
-    """
+    """Geometric means over levels of two factors."""
 
     row_factor: Factor
     column_factor: Factor

@@ -92,10 +92,7 @@ class PooledScatter:
 
 
 def find_factors(systems: Sequence[Levels]) -> tuple[Factor, ...]:
-    """Return the parameters in which systems differ.
-
-    If the level of one parameter determines that of another one, both are one factor.
-    """
+    """Return the parameters in which systems differ."""
     factors: list[Factor] = []
     for name in dict.fromkeys(name for system in systems for name in system):
         factor = _factor((name,), systems)

@@ -181,7 +181,6 @@ def aliased_main_effects(mains: LinearModel) -> tuple[Alias, ...]:
 
 
 def find_interactions(mains: LinearModel) -> tuple[tuple[Term, ...], tuple[Alias, ...]]:
-    """Return the two-factor interactions that can be estimated, and the others."""
     pairs: list[Term] = []
     for first, second in combinations([term[0] for term in mains.terms], 2):
         levels = [
@@ -293,7 +292,6 @@ class Lenth:
 def regular_contrasts(
     factors: Sequence[Factor], systems: Sequence[Levels]
 ) -> tuple[Contrast, ...]:
-    """Return all contrasts of a regular two-level design; empty for other designs."""
     has_two_levels = all(len(factor.levels) == 2 for factor in factors)
     if not 0 < len(factors) <= MAX_FACTORS or not has_two_levels:
         return ()
@@ -304,7 +302,6 @@ def regular_contrasts(
     for order in range(1, len(factors) + 1):
         for term in combinations(factors, order):
             column = np.prod([mains[factor] for factor in term], axis=0)
-            # A column and its negative are one contrast.
             normalized = column * column[0]
             aliases.setdefault(normalized.tobytes(), []).append((term, column))
     contrasts = [

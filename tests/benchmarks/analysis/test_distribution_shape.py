@@ -107,7 +107,6 @@ def test_many_outliers_are_counted():
 def test_an_outlying_first_run_is_found():
     shape = find_shape([12.9, *STEADY])
 
-    assert shape.has_outlying_first_run
     assert not shape.has_single_figure
     assert "the first run differs from the others" in shape.sentence
 
@@ -124,11 +123,9 @@ def test_the_first_run_is_tested_by_the_prediction_interval():
 def test_normal_data_rarely_have_an_outlying_first_run():
     rows = np.random.default_rng(3).standard_normal((1500, 6))
 
-    assert (
-        0.003
-        < np.mean([find_shape(row).has_outlying_first_run for row in rows])
-        < 0.018
-    )
+    p_values = [find_shape(row).first_run_p for row in rows]
+
+    assert 0.003 < np.mean([p is not None and p <= 0.01 for p in p_values]) < 0.018
 
 
 def test_a_period_is_described_without_bimodality():
