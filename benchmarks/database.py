@@ -1,5 +1,3 @@
-"""Database helpers: snapshots, prepared statements, retries, connection errors."""
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, Final, TypeVar

@@ -229,7 +229,6 @@ def key_reused_error(key: object) -> ConflictError:
 def already_exists_error(
     code: str, kind: str, name: str, differing: Iterable[str], remedy: str
 ) -> ConflictError:
-    """Return the error for an object that exists with other properties."""
     return ConflictError(
         code,
         'The {kind} "{name}" already exists and differs in {fields}. {remedy}',

@@ -156,7 +156,6 @@ def _normalized_key(raw_key: str) -> str:
 
 def _text_of(key: str, value: object) -> str:
     label = _key_label(key)
-    # bool is a subclass of int.
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, int | float):
@@ -214,7 +213,6 @@ def _canonical_text(key: str, value: object) -> str:
     quantity = _QUANTITY.fullmatch(text)
     unit = units.find_unit(quantity[2]) if quantity else None
     if quantity and unit and unit.dimension in _SPELLED_IN:
-        # For example, 102400 KiB becomes 104857600 B.
         base = _SPELLED_IN[unit.dimension]
         ratio = unit.factor / units.get_unit(base).factor
         number = _EXACT.multiply(Decimal(quantity[1]), Decimal(ratio.numerator))

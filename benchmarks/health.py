@@ -1,5 +1,3 @@
-"""Health of PostgreSQL, Redis, the standby and background jobs."""
-
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache

@@ -95,7 +95,6 @@ VIRTUALIZATION_TYPES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-# Cached: checks look up the same few names for each cell.
 @lru_cache(4096)
 def _fold_name(name: str) -> str:
     return " ".join(
@@ -215,7 +214,6 @@ def canonical_virtualization(name: str) -> str:
 
 
 def unknown_hypervisor_reason(hypervisor: str) -> str:
-    """Return a warning if the hypervisor is unknown, else ""."""
     if hypervisor in PLATFORMS:
         return ""
     words = set(_words(hypervisor))
@@ -338,10 +336,7 @@ def core_count(facts: Mapping[str, object]) -> int | None:
 
 
 def line_rate_bit_per_s(facts: Mapping[str, object]) -> float | None:
-    """Return the stated network rate, or else the fastest that facts describe.
-
-    Only facts with "net" or "nic" in their names are read.
-    """
+    """Return the stated network rate, or else the fastest that facts describe."""
     stated = facts.get("line_rate_bit_per_s")
     if isinstance(stated, int | float) and not isinstance(stated, bool):
         return float(stated)
@@ -359,10 +354,7 @@ def line_rate_bit_per_s(facts: Mapping[str, object]) -> float | None:
 
 
 def disk_bus_byte_per_s(facts: Mapping[str, object]) -> float | None:
-    """Return the stated rate of the disk bus, or that of the bus that facts name.
-
-    Only facts with "disk" in their names are read.
-    """
+    """Return the stated rate of the disk bus, or that of the bus that facts name."""
     stated = facts.get("disk_bus_byte_per_s")
     if isinstance(stated, int | float) and not isinstance(stated, bool):
         return float(stated)

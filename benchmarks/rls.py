@@ -48,7 +48,6 @@ _SET_CONTEXT_SQL = """
            virtlab_set_rls_context(%(labs)s::bigint[], %(person)s::bigint)
 """
 RESET_ROLE: Final = "SELECT set_config('role', 'none', false)"
-"""A statement that ends the effect of `ALL_ROWS`."""
 ALL_ROWS: Final = RlsContext(_ALL_ROWS_SQL, {"role": BYPASS_ROLE})
 NO_ROWS: Final = RlsContext(_NO_ROWS_SQL, {})
 

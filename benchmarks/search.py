@@ -23,10 +23,7 @@ MAX_WORDS: Final = 8
 MAX_WORD_LENGTH: Final = 60
 MAX_VOCABULARY: Final = 20_000
 MIN_SIMILARITY: Final = 0.75
-"""The similarity (`difflib`) from which a known word corrects an unknown one.
-
-"bandwidht" and "bandwidth" are similar enough.
-"""
+"""The similarity (`difflib`) from which a known word corrects an unknown one."""
 _WORD = re.compile(r"[^\W_]+")
 STUDY_COLUMNS: Final = (
     "title",

@@ -132,7 +132,6 @@ class _TranslatingFormatter(Formatter):
 
 
 def serialize(text: str) -> str:
-    """Return a Sentence as JSON, and any other text unchanged."""
     if text.startswith(_MARK):  # a user's text that looks like a serialized sentence
         text = Sentence("{text}", text=text)
     return json.dumps(_to_json(text)) if isinstance(text, Sentence) else text

@@ -1,5 +1,3 @@
-"""Validation, normalization and natural sorting of texts."""
-
 from __future__ import annotations
 
 import re

@@ -94,7 +94,6 @@ UNITS: Final[Mapping[str, Unit]] = MappingProxyType(
     {unit.symbol: unit for unit in _table()}
 )
 
-# Other spellings, if they are unambiguous.
 ALIASES: Final[Mapping[str, str]] = MappingProxyType(
     {
         **dict.fromkeys(("sec", "secs", "second", "seconds"), "s"),

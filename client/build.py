@@ -66,7 +66,6 @@ def _digest(content: bytes) -> str:
 
 
 def main(folder: str) -> Path:
-    """Write the wheel into a folder; return its path."""
     version = (ROOT / "VERSION").read_text().strip()
     path = Path(folder) / wheel_name(version)
     path.parent.mkdir(parents=True, exist_ok=True)

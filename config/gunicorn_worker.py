@@ -34,13 +34,11 @@ MEMORY_CHECK_S = 5.0
 # The API rejects bodies above the limit with a message. Bodies larger than the limit
 # times this factor are not even read.
 BODY_LIMIT_FACTOR = 4
-# URLs of feeds contain a secret, because feed readers cannot sign in.
+# URLs of feeds contain a secret.
 FEED_SECRET: Final = re.compile(r"\bvf_[\w-]+")
 
 
 class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
-    """A process with one loop that reads and writes, and threads that respond."""
-
     def run(self) -> None:
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

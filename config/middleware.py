@@ -1,5 +1,3 @@
-"""Middleware: request IDs and counters, limits, compression, and the current user."""
-
 import gzip
 import logging
 import re

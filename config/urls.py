@@ -1,5 +1,3 @@
-"""URLs of metrics, API, agent and pages."""
-
 from functools import cache
 
 from django.http import Http404, HttpRequest, HttpResponse

@@ -60,7 +60,6 @@ def rows_of(
     share: Callable[..., float],
     digits: int = 1,
 ) -> tuple[tuple[str, ...], ...]:
-    """Return a row for each name, with ``share(*values, column)`` in percent."""
     columns = tuple(columns)
     return tuple(
         (name, *(percent(share(*values, column), digits) for column in columns))
@@ -278,7 +277,6 @@ TABLES: Final[tuple[Callable[[Generator, int], Table], ...]] = (
 
 
 def report(repetitions: int, commit: str) -> str:
-    """Return the page in Markdown; ``commit`` identifies the measured code."""
     tables = (
         make_table(np.random.default_rng([SEED, index]), repetitions)
         for index, make_table in enumerate(TABLES)

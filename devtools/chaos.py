@@ -107,8 +107,6 @@ def _signal(processes: list[psutil.Process], number: int) -> None:
 
 
 def _killed(part: str, number: int = signal.SIGKILL, target: str = "all") -> Fault:
-    """Return a fault that sends a signal to all processes, the master or a child."""
-
     def fault(under_test: ProductUnderTest, rng: random.Random) -> None:
         processes = under_test.processes(part)
         targets = {"all": processes, "master": processes[:1], "child": processes[1:]}
@@ -206,8 +204,6 @@ DISK_FAULTS: dict[str, Fault] = {"disk full": _fill_disk}
 
 
 class Uploader(threading.Thread):
-    """A client that repeats each upload until it is acknowledged."""
-
     def __init__(
         self,
         number: int,
@@ -226,7 +222,6 @@ class Uploader(threading.Thread):
             # Random, because runs with equal values would be duplicates.
             value = self.rng.uniform(50, 60)
             self.log.sent[str(key)] = (self.number, value)
-            # Each client has its own cell.
             system = {"guest_os": f"client {self.number}"}
             run = document(STUDY, HOST, value, key=str(key), system=system)
             while not self.stop.is_set():

@@ -47,7 +47,6 @@ WARM_UP = 40
 STUDIES = 4
 WIDE_STUDY_CELLS, WIDE_SAMPLES = 20_000, 100_000
 DATABASE = "virtlab_bare"
-# Counts the runs that have all their samples and means.
 COMPLETE_RUNS = f"""
     SELECT count(*) FROM benchmarks_run AS run
     JOIN benchmarks_study AS study ON study.id = run.study_id
@@ -149,10 +148,7 @@ class IngestBench:
 
 
 def single_uploads(bench: IngestBench) -> Iterator[Measurement]:
-    """Measure single runs of 50 samples from 4 clients; the limit is bare Django.
-
-    The limit is measured before and after the product.
-    """
+    """Measure single runs of 50 samples from 4 clients; the limit is bare Django."""
     for studies, label in ((1, "one study"), (STUDIES, "studies share benchmarks")):
         slugs = [bench.create_study() for _ in range(studies)]
 
@@ -292,7 +288,6 @@ def run_document(
     hypervisor: str = "KVM",
     guest: str = "Debian 12",
 ) -> dict[str, Any]:
-    """Return a run with one sample per case."""
     variation = (number * 7919 + 13) % 100 / 1000
     return {
         "key": str(uuid.uuid4()),

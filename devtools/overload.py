@@ -106,7 +106,6 @@ class SlowClients(threading.Thread):
 
 
 def overload(product: Product, seed: int, seconds: float) -> dict[str, float]:
-    """Overload a product; return the values of ``LINE``."""
     client = product.client()
     slug = temporary_product.upload_reference(product, most=200)
     client.create_study({"slug": STUDY, "title": "Overload", "visibility": "public"})

@@ -143,7 +143,6 @@ def addresses() -> list[str]:
 
 
 def _create_studies(product: Product, rng: random.Random) -> dict[str, bytes]:
-    """Create a private and a public study; return the markers of the private one."""
     # Markers are unique words, and values that pages do not round.
     word = f"zq{rng.getrandbits(48):012x}"
     title, note = f"t{word}", f"n{word}"

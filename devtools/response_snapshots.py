@@ -130,7 +130,6 @@ class Snapshot:
         return answer
 
     def _list(self, path: str, parameters: Document) -> None:
-        """Request a list without filters, then for each study with each filter."""
         page_size = {"page_size": str(PAGE_SIZE)} if "cursor" in parameters else {}
         if not parameters.get("study", {}).get("required"):
             self._request(path, "", f"{API}{path}/?{urlencode(page_size)}")
@@ -328,7 +327,6 @@ class SnapshotFolder:
         return names
 
     def key(self, row: Document) -> str:
-        """Return the identifying fields of a row as a text."""
         fields = sorted(self._identifying(row).items())
         return ", ".join(f"{name} {_brief(value)}" for name, value in fields if value)
 
@@ -401,7 +399,6 @@ def _parsed(name: str, answer: Any) -> Any:
 
 
 def _field(text: str) -> Any:
-    """Parse a number, a text, or a list of them."""
     if "; " in text:
         return [_field(part) for part in text.split("; ")]
     if not NUMBER.fullmatch(text) or "," in text:

@@ -116,7 +116,6 @@ def take_screenshots(
 
 
 def in_run_lab(url: str) -> str:
-    """Convert a URL of the tests' lab to the lab of `make run`."""
     return url.replace("alpha-lab", LAB)
 
 

@@ -135,10 +135,7 @@ def soak(
     minutes: float,
     extra: Sequence[psutil.Process] = (),
 ) -> tuple[list[MemoryGrowth], int]:
-    """Put load on a product; return the growth of memory and the number of errors.
-
-    ``extra`` processes are measured, too.
-    """
+    """Put load on a product; return the growth of memory and the number of errors."""
     client = product.client()
     slug = temporary_product.upload_reference(product, most=200)
     client.create_study({"slug": STUDY, "title": "Soak", "visibility": "public"})

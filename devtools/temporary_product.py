@@ -1,4 +1,4 @@
-"""Helpers of the tools in this folder: temporary products, requests, load, options."""
+"""Helpers of the tools in this folder."""
 
 import argparse
 import http.client
@@ -237,8 +237,6 @@ def send(url: str, token: str, bodies: Sequence[bytes], clients: int = 4) -> Loa
 
 
 class CpuTime:
-    """The CPU time of a product's processes since this object was created."""
-
     def __init__(self, pid: int) -> None:
         self.pid = pid
         self.before = self._now()

@@ -59,10 +59,7 @@ def require_python(version: "tuple[int, ...]", executable: str) -> None:
 def create_environment(
     root: Path, dev: bool, exact: bool, folder: "Path | None" = None
 ) -> None:
-    """Create .venv if needed, and install the packages whose file has changed.
-
-    If several processes call this, they take turns.
-    """
+    """Create .venv if needed, and install the packages whose file has changed."""
     if os.geteuid() == 0:
         os.umask(0o022)  # PostgreSQL's account must be able to read root's .venv
     venv = Venv(folder or root / ".venv")
@@ -140,7 +137,6 @@ class Venv:
         shutil.rmtree(str(self.path))
 
     def install(self, requirements: Path) -> None:
-        """Install packages, unless this version of the file was already installed."""
         digest = hashlib.sha256(requirements.read_bytes()).hexdigest()
         notes = self._notes()
         if notes.get(requirements.name) == digest:
@@ -204,7 +200,6 @@ class Progress:
 
 
 def failure_message(title: str, output: str) -> str:
-    """Return advice about a failed step, and the end of its output."""
     end = "\n".join("  " + line for line in output.strip().splitlines()[-8:])
     advice = "Fix the problem below and run the command again."
     if "No space left on device" in output:

@@ -144,7 +144,6 @@ class EmbeddedServers:
         self.postgres.stop(immediately)
 
     def owner_environment(self) -> dict[str, str]:
-        """Return variables for commands that create and change tables."""
         return {"OWNER_DATABASE_URL": self.postgres.url(OWNER)}
 
     def environment(self) -> dict[str, str]:
@@ -162,7 +161,6 @@ def embedded_servers(
     pause: Callable[[], None] = sleep_briefly,
     archive: Path | None = None,
 ) -> Iterator[EmbeddedServers]:
-    """Run both servers in a folder during a ``with`` block."""
     folder = VarFolder(Path(var).absolute())
     folder.prepare()
     lock = folder.lock()

@@ -74,7 +74,6 @@ def find_browser() -> Path | None:
 
 @contextmanager
 def shared_chromium() -> Iterator[Browser]:
-    """Run a browser with the default font family."""
     with sync_playwright() as playwright, start_browser(playwright.chromium) as browser:
         yield browser
 
@@ -111,7 +110,6 @@ def _font_environment(family: str, folder: Path) -> dict[str, str | float | bool
 
 
 def install_browser() -> None:
-    """Install Chromium with apt-get, if that exists and the user is root."""
     if os.geteuid() != 0 or not shutil.which("apt-get"):
         return
     print("installing Chromium for the tests of pages ...", flush=True)
@@ -124,7 +122,6 @@ def install_browser() -> None:
 
 
 def main() -> int:
-    """Install a browser if needed; return 1 if there is none."""
     has_preferred = os.environ.get("CHROMIUM") or shutil.which(HEADLESS)
     if not has_preferred:
         install_browser()

@@ -216,7 +216,6 @@ class Postgres(Server):
         self.folder.remove_socket_folder(self.socket_folder)
 
     def is_ready(self) -> bool:
-        """Return whether the server accepts connections; opens no session."""
         host = f"host='{self.socket_folder}' port={PORT}"
         return PGconn.ping(host.encode()) == Ping.OK
 

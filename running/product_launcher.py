@@ -105,7 +105,6 @@ def product_environment() -> dict[str, str]:
 
 
 def launch_product(var: Path, *, tree: Path = ROOT, **more: Any) -> Product:
-    """Start the product on a free port, and return without waiting."""
     port = free_port()
     process = subprocess.Popen(
         [sys.executable, "-m", "running.supervisor"],

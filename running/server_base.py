@@ -74,7 +74,6 @@ class Server(ABC):
             self.child.start(pass_fds=[descriptor])
 
     def wait(self) -> None:
-        """Wait until the server answers; raise StartError if it does not."""
         deadline = time.monotonic() + RECOVERY_TIMEOUT_S
         while not self.is_ready():
             if self.child.poll() is not None:

@@ -122,10 +122,7 @@ class Supervision:
         self.adopts_orphans = False
 
     def install_signal_handlers(self) -> None:
-        """Stop on SIGTERM, Ctrl-C or a closed terminal; on Linux, adopt orphans.
-
-        Orphans are processes whose parent has died.
-        """
+        """Stop on SIGTERM, Ctrl-C or a closed terminal; on Linux, adopt orphans."""
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             if signal.getsignal(number) is not signal.SIG_IGN:  # nohup, background
                 signal.signal(number, self._request_stop)
@@ -168,7 +165,6 @@ class Supervision:
         return True
 
     def start_task(self, child: Child) -> None:
-        """Start a program that ends by itself."""
         self.task = child
         child.start()
 

@@ -103,7 +103,6 @@ class Supervisor:
             self.owner = self.owner or {"OWNER_DATABASE_URL": url}
 
     def _prepare(self) -> None:
-        """Run `manage.py prepare` as the owner of the tables; raise StartError."""
         print_line("preparing the database")
         program = self._program("prepare", *manage_command("prepare"))
         child = Child(replace(program, environment=self.environment | self.owner))
@@ -203,7 +202,6 @@ def manage_command(name: str, *arguments: str) -> tuple[str, ...]:
 
 
 def web_command(listener: int, access_log: Path) -> tuple[str, ...]:
-    """Return the command of the web server, which inherits the listening socket."""
     return (
         *("-m", "gunicorn", "--config", "config/gunicorn.py"),
         *("--bind", f"fd://{listener}", "--access-logfile", str(access_log)),
@@ -220,7 +218,6 @@ def worker_command() -> tuple[str, ...]:
 
 
 def run_supervised(start: Callable[[Supervision], None]) -> int:
-    """Run ``start`` until it ends or a signal stops it; return the exit code."""
     supervision = Supervision()
     supervision.install_signal_handlers()
     try:

@@ -33,7 +33,6 @@ class VarFolder:
         self.counters = self.runtime / "counters"
 
     def prepare(self) -> None:
-        """Create the subfolders; raise StartError if that fails or the disk is full."""
         with explain_os_errors(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             for private in (self.logs, self.secrets):
@@ -44,7 +43,6 @@ class VarFolder:
                 raise StartError(disk_full_message(self.path))
 
     def lock(self) -> "FileLock":
-        """Lock the folder; raise StartError that names the holder if it is locked."""
         with explain_os_errors(self.path):
             lock = FileLock(self.path / "lock")
             if not lock.try_acquire():
@@ -78,7 +76,6 @@ class VarFolder:
         return folder
 
     def remove_socket_folder(self, folder: Path) -> None:
-        """Remove the folder, unless it is in VAR or still in use."""
         if folder.parent != self.runtime:
             with suppress(OSError):
                 folder.rmdir()

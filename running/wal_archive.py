@@ -33,7 +33,6 @@ RECOVERY_SETTINGS = "virtlab-recovery.conf"
 
 
 def base_backup(folder: VarFolder, archive: Path) -> Path:
-    """Back up a running server; return the new folder."""
     postgres = Postgres(folder)
     backup = archive / "base" / datetime.now(UTC).strftime(TIME_FORMAT)
     temporary = backup.with_name(backup.name + ".new")
@@ -130,7 +129,6 @@ def _unpack(
 
 
 def _replay(postgres: Postgres) -> None:
-    """Recover to the requested time, then set this installation's password."""
     data = postgres.folder.pgdata
     postgres.spawn()
     try:

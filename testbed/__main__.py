@@ -63,7 +63,6 @@ Which = Callable[[str], str | None]
 
 
 def main() -> int:
-    """Run the testbed; return 1 if a system failed."""
     parser = argparse.ArgumentParser(prog="testbed", description=__doc__)
     parser.add_argument("--short", action="store_true", help="only the minimum")
     parser.add_argument("--repetitions", type=int, default=0)
@@ -143,7 +142,6 @@ def _set_up(
     environment: Mapping[str, str],
     order: str,
 ) -> tuple[Testbed, RecordingProxy]:
-    """Build missing images, and start the servers that guests need."""
     folder = data_folder(environment)
     sources_file = environment.get("APT_SOURCES")
     sources = Path(sources_file) if sources_file else own_sources()

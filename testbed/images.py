@@ -54,7 +54,6 @@ class Image:
 
 
 def own_sources(root: Path = Path("/etc/apt")) -> Path:
-    """Return the file of this machine's package sources, or raise TestbedError."""
     for path in (root / "sources.list.d/debian.sources", root / "sources.list"):
         if path.is_file() and path.read_text().strip():
             return path
@@ -74,7 +73,6 @@ def codename(release: Path = Path("/etc/os-release")) -> str:
 
 
 def image_key(recipe: ImageRecipe, sources: Path) -> str:
-    """Return a checksum of everything that an image depends on."""
     digest = hashlib.sha256(repr((recipe, codename())).encode())
     for path in (sources, *(FILES / name for name in ("init", "initrd", "prepare"))):
         digest.update(path.read_bytes())
@@ -84,7 +82,6 @@ def image_key(recipe: ImageRecipe, sources: Path) -> str:
 def build_image(
     recipe: ImageRecipe, folder: Path, sources: Path, say: Callable[[str], None]
 ) -> Image:
-    """Return the image, built unless one with the same key exists."""
     image = Image(folder / f"{recipe.name}-{image_key(recipe, sources)}")
     if image.disk.is_file():
         return image

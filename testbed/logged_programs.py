@@ -32,8 +32,6 @@ class ConsoleLine(NamedTuple):
 
 
 class LoggedProgram:
-    """A program in its own session, whose output is written to a file."""
-
     def __init__(
         self,
         argv: Sequence[str],
@@ -103,7 +101,6 @@ class LoggedProgram:
         raise TestbedError("\n".join([f"{self.log.stem} {end}.", *self.last_lines()]))
 
     def last_lines(self, count: int = LAST_LINES) -> list[str]:
-        """Return the path of the log and its last lines, for a message."""
         last = [line.text for line in self.lines[-count:]]
         return [f"  the end of {self.log}:", *(f"    {text}" for text in last)]
 

@@ -153,7 +153,6 @@ def measuring_script(
     enrolment: GuestEnrolment,
     commands: Sequence[Sequence[str]],
 ) -> str:
-    """Return a script that enrolls the agent, checks the clock, and measures."""
     enroll = ["enroll", "--server", enrolment.server, "--token", "-"]
     enroll += ["--study", enrolment.study, "--host", enrolment.machine]
     enroll += ["--time-server", enrolment.time_server]
@@ -191,7 +190,6 @@ def _interface(name: str, network: GuestNetwork) -> list[str]:
 
 
 def kvm_host_script(machine: QemuMachine) -> str:
-    """Return a script that runs a machine with KVM."""
     return "\n".join(
         [
             "cd /run/job",

@@ -157,7 +157,6 @@ def result_problems(
     reports: Mapping[str, Sequence[ConsoleReport]],
     host_layers: tuple[str, ...],
 ) -> list[str]:
-    """Return a sentence for each unexpected result."""
     problems = []
     for system in systems:
         result = results[system.name]

@@ -175,7 +175,6 @@ def boot_schedule(
 def select_boots(
     boots: Iterable[ScheduledBoot], kinds: Sequence[str]
 ) -> list[ScheduledBoot]:
-    """Return the boots of these kinds; raise TestbedError for an unknown kind."""
     if unknown := sorted(set(kinds) - set(KINDS)):
         raise TestbedError(
             f"There is no {', '.join(unknown)} in the testbed. "
@@ -193,7 +192,6 @@ def _kernels(system: TestSystem) -> tuple[str, ...]:
 
 
 def system_note(system: TestSystem) -> str:
-    """Return the note by which the runs of a system are found on the server."""
     return f"make lab: {system.name}"
 
 

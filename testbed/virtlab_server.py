@@ -142,12 +142,10 @@ def free_port() -> int:
 
 
 def data_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return $TESTBED or var/testbed."""
     return (ROOT / (environment.get("TESTBED") or "var/testbed")).absolute()
 
 
 def machine_name(environment: Mapping[str, str] = os.environ) -> str:
-    """Return $MACHINE, or a name that is derived from the host name."""
     host_name = re.sub(r"[^a-z0-9]+", "-", platform.node().lower()).strip("-")
     return environment.get("MACHINE") or f"lab-{host_name or 'machine'}"[:50].rstrip(
         "-"
@@ -262,7 +260,6 @@ def network_peer(kernel: Path, logs: Path) -> Iterator[str]:
 
 
 def require_peer(host: str, port: int, within_s: float = PEER_TIMEOUT_S) -> None:
-    """Raise TestbedError if the peer cannot be reached, instead of timeouts later."""
     try:
         socket.create_connection((host, port), within_s).close()
     except OSError as error:
@@ -274,15 +271,12 @@ def require_peer(host: str, port: int, within_s: float = PEER_TIMEOUT_S) -> None
 
 
 class RecordingProxy:
-    """A proxy in front of the server that records successful uploads."""
-
     def __init__(self, server: str) -> None:
         self.server = server.rstrip("/")
         self.uploads: dict[str, Upload] = {}
         self._lock = threading.Lock()
 
     def record(self, path: str, body: bytes, encoding: str) -> None:
-        """Record the runs of an upload by key; ignore other requests."""
         if path not in UPLOAD_PATHS:
             return
         text = gzip.decompress(body) if encoding == "gzip" else body
@@ -294,7 +288,6 @@ class RecordingProxy:
     def forward(
         self, method: str, path: str, body: bytes | None, headers: dict[str, str]
     ) -> tuple[int, dict[str, str], bytes]:
-        """Send a request to the server; return status, headers and body."""
         request = urllib.request.Request(self.server + path, body, headers)
         request.method = method
         try:

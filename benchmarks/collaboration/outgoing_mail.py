@@ -110,7 +110,6 @@ def queue_due_digests() -> None:
 
 @queue.job_handler(JobKind.EMAIL)
 def _deliver(jobs: Jobs) -> bool:
-    """Send an email; return whether it was sent, raise RetryLater on failure."""
     waiting = OutgoingEmail.objects.filter(state=OutgoingEmail.State.WAITING)
     emails = waiting.select_related("person", "invitation__lab")
     email = emails.filter(pk=jobs[0].subject_id).first()

@@ -69,7 +69,6 @@ def write_parquet(
 
 
 if __name__ == "__main__":
-    # Write to file descriptor 1 directly, not through sys.stdout.
     with io.FileIO(1, "w", closefd=False) as output:
         write_parquet(sys.stdin.buffer, output, json.loads(sys.argv[1]))
     # With a normal exit, Arrow's reader threads may end the process with SIGABRT.

@@ -161,7 +161,6 @@ def _runs(viewer: Viewer, selection: RowSelection) -> QuerySet[Run]:
         if selection.study is not None:
             run_means = run_means.filter(lab=selection.study.lab_id)
         return runs.filter(pk__in=run_means.values("run_id"))
-    # The key of run means begins with the lab.
     return runs.filter(
         Exists(run_means.filter(lab=OuterRef("lab"), run=OuterRef("pk")))
     )

@@ -81,8 +81,6 @@ HANDLERS: Final[dict[str, JobHandler]] = {}
 def job_handler(
     kind: JobKind, **options: Any
 ) -> Callable[[Callable[[Jobs], object]], Any]:
-    """Register a function as a `JobHandler` with these options."""
-
     def register(handle: Callable[[Jobs], object]) -> Callable[[Jobs], object]:
         HANDLERS[kind] = JobHandler(handle, **options)
         return handle

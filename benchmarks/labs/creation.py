@@ -98,8 +98,6 @@ FIRST_READER = "first-reader"
 
 @dataclass(frozen=True)
 class FirstSecrets:
-    """The secrets of the first lab, which the caller stores in protected files."""
-
     username: str
     password: str
     upload_token: str
@@ -108,7 +106,6 @@ class FirstSecrets:
 
 @transaction.atomic
 def create_first_lab() -> FirstSecrets | None:
-    """Create the first lab with an admin and two tokens; None if a lab exists."""
     if Lab.objects.exists():
         return None
     lab = Lab.objects.create(slug=FIRST_LAB[0], name=FIRST_LAB[1])

@@ -1,5 +1,3 @@
-"""Queries for the pages of labs."""
-
 from dataclasses import dataclass
 from datetime import datetime
 

@@ -1,5 +1,3 @@
-"""Members of labs: accounts, roles, invitations, agents for browser uploads."""
-
 import secrets
 from datetime import timedelta
 
@@ -220,7 +218,6 @@ def find_invitation(code: str) -> Invitation:
 
 @transaction.atomic
 def accept_invitation(*, invitation: Invitation, person: User) -> Membership:
-    """Make a person a member; raise InvalidError if the invitation is closed."""
     locked = Invitation.objects.select_for_update().get(pk=invitation.pk)
     if not locked.is_open():
         raise InvalidError("invalid_invitation", INVALID_INVITATION)

@@ -36,8 +36,7 @@ class SignInAttempt:
     """An attempt with a password or second factor.
 
     Call ``count`` before the check, and ``give_back`` after a correct one. Without a
-    name, only the network is limited. ``browser_cookie`` is from
-    ``known_browser_cookie``.
+    name, only the network is limited.
     """
 
     def __init__(

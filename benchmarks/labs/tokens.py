@@ -1,5 +1,3 @@
-"""Creation, authentication and revocation of agent tokens."""
-
 import hmac
 import secrets
 from collections.abc import Callable

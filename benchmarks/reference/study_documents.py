@@ -149,7 +149,6 @@ def read_rows(study: str) -> list[ReferenceRow]:
 
 @cache
 def published_studies() -> Mapping[str, Any]:
-    """Return ``machines`` and ``studies`` by slug."""
     text = (DATA / "studies.json").read_text(encoding="utf-8")
     content: Mapping[str, Any] = json.loads(text)
     return content
@@ -300,7 +299,6 @@ def _started_at(study: str, row: ReferenceRow) -> str | None:
 
 
 def _facts(row: ReferenceRow) -> dict[str, Any]:
-    """Return printed values that are not parameters of the case."""
     mapping = _mapping(row)
     printed = dict(row.parameters)
     facts: dict[str, Any] = {}
@@ -340,7 +338,6 @@ def _sample(row: ReferenceRow) -> dict[str, Any]:
 
 
 def system_document(study: str, row: ReferenceRow) -> dict[str, Any]:
-    """Return a system, without values that the study does not state."""
     sizes: Mapping[str, int] = {}
     if row.hypervisor != "native":
         by_hypervisor = SIZES_BY_HYPERVISOR.get((study, row.hypervisor), {})

@@ -38,7 +38,6 @@ SHAPE_FIELDS = ("shape", "shape_codes", "order_shift", "shaped_at", "clock_trust
 STATISTICS = ("n", "mean", "m2", "minimum", "maximum")
 SESSION_FIELDS = (*STATISTICS, "rho", "first_mean", "first_at", "last_at")
 
-# The ids and means of each cell's runs, in the order of the runs.
 ORDERED_CELL_RUNS_SQL = f"""
     {runs_of_cells_sql("cell.id = ANY(%s)")}
     SELECT run.cell_id, run.case_id, max(run.n),
@@ -281,7 +280,6 @@ def _stored_shape(shape: Shape) -> dict[str, Any]:
 
 
 def _clock_trust_of_groups(study: Study) -> Callable[[RunGroup], str]:
-    """Return a cached function that returns the trust in a group's worst clock."""
     margin = study.equivalence_margin_percent / 100
     trust_by_runs: dict[tuple[int, ...], str] = {}
 

@@ -306,6 +306,5 @@ def exclude_duplicate_runs(study: Study, facts: StudyFacts) -> bool:
 def related_studies(
     study: Study, cases: Iterable[int] | QuerySet[Any]
 ) -> QuerySet[Any]:
-    """Return ids of the lab's other studies with one of these cases."""
     cells = Cell.objects.filter(lab=study.lab_id, case__in=cases).exclude(study=study)
     return cells.order_by().values_list("study_id", flat=True).distinct()

@@ -184,7 +184,6 @@ BASELINE_STUDIES_SQL = f"""
     UNION SELECT id FROM {Study._meta.db_table} WHERE id = %(study)s
 """
 
-# The tables that rollups are computed from.
 _COUNTED_OF_STUDY: Final = frozenset(
     model._meta.db_table for model in (Run, Cell, Efficiency, Flag, Flag.cells.through)
 )
@@ -218,12 +217,9 @@ TableParts: TypeAlias = tuple[tuple[str, int], ...]
 
 @dataclass
 class TableTracker:
-    """The tables named in the statements of a block."""
-
     tables: set[str] = field(default_factory=set)
 
     def track(self, execute: Any, sql: Any, *arguments: Any) -> Any:
-        """Record a statement's tables and execute it (for `execute_wrapper`)."""
         self.tables |= _tables_in(str(sql))
         return execute(sql, *arguments)
 

@@ -1,5 +1,3 @@
-"""Flags and decisions about them."""
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final

@@ -186,7 +186,6 @@ def measured_systems(study: Study) -> QuerySet[System]:
 
 
 def _coverage(study: Study) -> tuple[tuple[str, ...], tuple[ScenarioCoverage, ...]]:
-    """Return the scenarios of a study, and the coverage of each component."""
     names = ("case__component", "scenario", "case__tool")
     cells = Cell.objects.filter(study=study, n__gt=0).order_by().values_list(*names)
     counted = list(cells.annotate(Count("pk")))

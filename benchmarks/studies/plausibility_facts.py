@@ -251,7 +251,6 @@ def _duration_s(facts: Mapping[str, Any]) -> float | None:
 
 
 def _number(facts: Mapping[str, Any], *names: str) -> float | None:
-    """Return the first of these facts that is a number."""
     stated = (facts.get(name) for name in names)
     return next(
         (float(value) for value in stated if isinstance(value, int | float)), None

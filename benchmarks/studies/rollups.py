@@ -39,12 +39,10 @@ from benchmarks.viewer import Viewer
 
 # Bins per factor of e. Ratios in the same bin are drawn as one line.
 BINS_PER_E: Final = 50
-# Fields that identify a series of bins.
 BIN_FIELDS: Final = ("case__component", "platform", "hypervisor_version")
 # Increase when the content changes.
 ROLLUP_FORMAT: Final = 3
 MAX_RENEWAL_S: Final = 2.0
-# Studies of the tour.
 XEN_SLUG, ESXI_SLUG, DISK_SLUG = "lmu-2010-xen", "lmu-2010-esxi", "inqbus-2008-io"
 TOUR_STUDIES: Final = (XEN_SLUG, ESXI_SLUG, DISK_SLUG)
 TOUR_EXAMPLES: Final = {

@@ -1,5 +1,3 @@
-"""Machines and systems under test."""
-
 from collections.abc import Iterable
 from typing import Any
 

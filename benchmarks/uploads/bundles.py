@@ -94,7 +94,6 @@ def bundle_error(text: str, **values: Any) -> InvalidError:
 
 
 def _read_header(archive: bytes) -> tuple[str, str, bytes]:
-    """Return the token's prefix, the signature and the signed bytes."""
     reader, limit = zlib.decompressobj(GZIP), settings.UPLOAD_LIMIT_BYTES
     try:
         content = reader.decompress(archive, limit + 1)

@@ -163,7 +163,6 @@ def summarize_cells(keys: Iterable[CellKey]) -> list[Cell]:
         if any(getattr(cell, name) != value for name, value in summary.items()):
             for name, value in summary.items():
                 setattr(cell, name, value)
-            # So that the next check analyzes the distribution of the runs again.
             cell.updated_at = now
             changed.append(cell)
     update_columns(Cell, (*SUMMARY_FIELDS, "updated_at"), changed)

@@ -320,7 +320,6 @@ def _unpaired_near_new_natives(ids: set[int]) -> set[int]:
 
 
 def _unpaired(locations: Iterable[tuple[int, int, str]]) -> set[int]:
-    """Return cells without native baseline, by lab, host and tool."""
     cell_ids: set[int] = set()
     for lab, host, tool in set(locations):
         unpaired = Efficiency.objects.filter(
@@ -335,7 +334,6 @@ def _unpaired(locations: Iterable[tuple[int, int, str]]) -> set[int]:
 
 
 def _set_near_case_reasons(missing: Sequence[ComputedEfficiency]) -> None:
-    """Let state and reason name the most similar case that was measured natively."""
     if not missing:
         return
     natives = _native_cases([efficiency.cell for efficiency in missing])

@@ -476,7 +476,6 @@ def _can_store_directly(
 
 
 def _find_case_ids(cases: Sequence[SampleCase]) -> dict[str, tuple[int, int]] | None:
-    """Return ids and hashes of cases by fingerprint; None if one is not stored."""
     fingerprints = {case.fingerprint for case in cases}
     if missing := [key for key in fingerprints if key not in _case_ids]:
         if len(_case_ids) > CASE_ID_CACHE_SIZE:

@@ -105,7 +105,6 @@ def cells_of_other_studies(
 
 
 def load_candidates(cells: QuerySet[Cell]) -> list[CandidateCell]:
-    """Return cells in the order of their ids, in a fixed number of queries."""
     sessions = CellSession.objects.filter(cell=OuterRef("pk")).order_by("session_id")
     rows = list(
         cells.annotate(session_ids=ArraySubquery(sessions.values("session_id")))

@@ -283,7 +283,6 @@ def _declared_tools(uploads: Sequence[Run]) -> dict[str, DeclaredTool]:
 
 
 def queue_follow_ups(cells: Sequence[Cell], run_ids: Sequence[int]) -> None:
-    """Queue checks and energy jobs after these cells and runs changed."""
     cells_of_cases = Cell.objects.filter(
         lab__in={cell.lab_id for cell in cells},
         case__in=ids_subquery({cell.case_id for cell in cells}),
@@ -301,7 +300,6 @@ def queue_follow_ups(cells: Sequence[Cell], run_ids: Sequence[int]) -> None:
 
 
 def reprocessing_jobs(runs: Iterable[Run]) -> list[Job]:
-    """Return unsaved jobs that process these uploads again."""
     return [
         Job(
             kind=JobKind.UPLOAD,

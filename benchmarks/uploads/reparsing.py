@@ -56,13 +56,11 @@ def create_reparse(
 
 
 def advance_reparses() -> int:
-    """Do one step of every unlocked reparse; return the number of steps."""
     unfinished = Reparse.objects.filter(finished_at=None).order_by("pk")
     return sum(run_step(pk) for pk in unfinished.values_list("pk", flat=True))
 
 
 def run_to_end(reparse: Reparse) -> Iterator[Reparse]:
-    """Do all steps of a reparse; yield it after each one."""
     while reparse.finished_at is None:
         run_step(reparse.pk, wait=True)
         reparse.refresh_from_db()

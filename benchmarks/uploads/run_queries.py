@@ -1,5 +1,3 @@
-"""Queries for the runs and samples that a viewer can see."""
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -60,7 +60,6 @@ NAMES = ", ".join(f'"{name}"' for name in RUN_INPUTS)
 ARRAYS = ", ".join(f"%({name})b::text[]::{kind}[]" for name, kind in RUN_INPUTS.items())
 VALUES = ", ".join(f"%({name})s::{kind}" for name, kind in RUN_INPUTS.items())
 SAMPLE_COLUMNS = "lab_id, run_id, sequence, case_id, repetition, value"
-# One worker at a time processes a partition.
 PARTITION_SQL: Final = (
     "hashtextextended(concat_ws(' ', 'share', {lab}::text, {tool}), 0)"
 )

@@ -435,7 +435,6 @@ def _changed_fields(run: Run, result: UploadedRun) -> dict[str, Any]:
 
 
 def store_cases(cases: Iterable[SampleCase]) -> dict[str, int]:
-    """Store missing cases; return the ids of all cases by fingerprint."""
     by_fingerprint = {case.fingerprint: case for case in cases}
     rows = Case.objects.filter(fingerprint__in=by_fingerprint).values_list(
         "fingerprint", "pk"

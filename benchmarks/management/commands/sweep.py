@@ -135,10 +135,7 @@ class Command(BaseCommand):
 
 @contextmanager
 def _logged(task: str) -> Iterator[None]:
-    """Log exceptions so that the other tasks run, and measure the time.
-
-    Errors of the connection to the database are raised.
-    """
+    """Log exceptions so that the other tasks run, and measure the time."""
     try:
         with SCHEDULER_SECONDS.labels(task).time():
             yield

@@ -215,7 +215,6 @@ DISABLE_TRIGGER = """
 
 
 def is_outdated() -> bool:
-    """Return whether the tables are of a version before 28 November 2026."""
     with connection.cursor() as cursor:
         cursor.execute(IS_OUTDATED)
         return bool(cursor.fetchone()[0])
