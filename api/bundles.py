@@ -77,8 +77,8 @@ class BundlesView(UploadView):
 def store_documents(agent: Agent, documents: Sequence[BundleDocument]) -> ImportCounts:
     """Store the documents of a bundle as if they had been uploaded separately.
 
-    Nothing is stored if one of them is invalid. Raises InvalidError, which names the
-    line of the invalid document.
+    All are validated before the first one is stored. Raises InvalidError, which names
+    the line of the invalid document.
     """
     by_kind = {
         kind: [document for document in documents if document.kind == kind]

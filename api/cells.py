@@ -8,19 +8,20 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from api.comparisons import SHAPE_CODES
-from api.kit.fields import Choice, Text
+from api.kit.fields import Text
 from api.kit.output_serializer import OutputSerializer
 from api.kit.query_parameters import (
     IntegerParameter,
     ListQuery,
     ToolParameter,
+    metric_parameter,
+    scenario_parameter,
     study_parameter,
 )
 from api.kit.views import ListView, ReadView, ResourceSerializer
 from benchmarks.analysis.clock_reliability import TRUST_ORDER
 from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.models import Case, Cell, CellSession
-from benchmarks.models.run import SCENARIOS
 from benchmarks.parsing.tool import MetricKind
 from benchmarks.work_classes import WORK_CLASSES
 
@@ -76,11 +77,8 @@ class CaseSerializer(ResourceSerializer):
 
 class CaseQuery(ListQuery):
     study = study_parameter()
-    tool = ToolParameter(
-        required=False,
-        help_text="The slug or title of a tool; a custom tool has the form `lab:slug`.",
-    )
-    metric = Text(required=False, max_length=100, help_text="The name of a metric.")
+    tool = ToolParameter()
+    metric = metric_parameter()
     component = Text(
         required=False,
         max_length=20,
@@ -201,20 +199,9 @@ class CellQuery(ListQuery):
     case = IntegerParameter(
         required=False, help_text="The id of a benchmark (`/cases/`)."
     )
-    tool = ToolParameter(
-        required=False,
-        source="case__tool",
-        help_text="The slug or title of a tool; a custom tool has the form `lab:slug`.",
-    )
-    metric = Text(
-        required=False,
-        source="case__metric",
-        max_length=100,
-        help_text="The name of a metric.",
-    )
-    scenario = Choice(
-        choices=SCENARIOS, required=False, help_text="What ran at the same time."
-    )
+    tool = ToolParameter(source="case__tool")
+    metric = metric_parameter(source="case__metric")
+    scenario = scenario_parameter()
 
 
 class CellsView(ListView):

@@ -17,6 +17,8 @@ from api.kit.query_parameters import (
     IntegerParameter,
     ListQuery,
     ToolParameter,
+    metric_parameter,
+    scenario_parameter,
     study_parameter,
 )
 from api.kit.views import ApiView
@@ -35,7 +37,6 @@ from benchmarks.comparison.study_verdicts import StudyVerdicts, study_verdicts
 from benchmarks.comparison.system_comparability import ComparabilityCache, systems_by_id
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Cell, Efficiency, Study, System
-from benchmarks.models.run import SCENARIOS
 from benchmarks.parsing.tool import Better
 from benchmarks.work_classes import WORK_CLASSES
 
@@ -395,9 +396,7 @@ class ComparisonQuery(ListQuery):
             "that represent their test have one."
         ),
     )
-    scenario = Choice(
-        choices=SCENARIOS, required=False, help_text="What ran at the same time."
-    )
+    scenario = scenario_parameter()
     component = Choice(
         choices=COMPONENTS,
         source="case__component",
@@ -422,17 +421,8 @@ class ComparisonQuery(ListQuery):
         max_length=100,
         help_text="A hypervisor in any spelling, or `native`.",
     )
-    tool = ToolParameter(
-        source="case__tool",
-        required=False,
-        help_text="The slug or title of a tool; a custom tool has the form `lab:slug`.",
-    )
-    metric = Text(
-        source="case__metric",
-        required=False,
-        max_length=100,
-        help_text="The name of a metric.",
-    )
+    tool = ToolParameter(source="case__tool")
+    metric = metric_parameter(source="case__metric")
     state = Choice(
         choices=STATES,
         source="efficiency__state",

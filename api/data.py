@@ -18,12 +18,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from api.kit.fields import Choice, Slug, Text
+from api.kit.fields import Slug
 from api.kit.query_parameters import (
     HypervisorParameter,
     IntegerParameter,
     Query,
     ToolParameter,
+    metric_parameter,
+    scenario_parameter,
     study_parameter,
 )
 from api.kit.views import ApiView
@@ -31,7 +33,6 @@ from benchmarks.datasets.files import FILE_FORMATS, DataFile, write_table
 from benchmarks.datasets.row_selection import RowSelection, count_selected_rows
 from benchmarks.datasets.tables import TABLES, table_schema
 from benchmarks.errors import NotFoundError, UnavailableError
-from benchmarks.models.run import SCENARIOS
 
 # Files that a process writes at the same time. Half of its threads (config/gunicorn.py)
 # stay free for other requests.
@@ -69,17 +70,12 @@ class DataQuery(Query):
         max_length=100,
         help_text="A hypervisor in any spelling, or `native`.",
     )
-    tool = ToolParameter(
-        required=False,
-        help_text="The slug or title of a tool; a custom tool has the form `lab:slug`.",
-    )
-    metric = Text(required=False, max_length=100, help_text="The name of a metric.")
+    tool = ToolParameter()
+    metric = metric_parameter()
     case = IntegerParameter(
         required=False, help_text="The id of a benchmark (`/cases/`)."
     )
-    scenario = Choice(
-        choices=SCENARIOS, required=False, help_text="What ran at the same time."
-    )
+    scenario = scenario_parameter()
     since = DateParameter(
         required=False,
         help_text=(

@@ -199,10 +199,7 @@ class RunSerializer(ResourceSerializer):
 
 class RunQuery(ListQuery):
     study = study_parameter()
-    tool = ToolParameter(
-        required=False,
-        help_text="The slug or title of a tool; a custom tool has the form `lab:slug`.",
-    )
+    tool = ToolParameter()
     status = Choice(
         choices=Run.Status.values,
         required=False,

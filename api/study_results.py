@@ -255,11 +255,7 @@ class CoRunsQuery(StudyQuery):
         required=False,
         help_text="The component that the metric measures.",
     )
-    tool = ToolParameter(
-        source="case__tool",
-        required=False,
-        help_text="The slug or title of a tool; a custom tool has the form `lab:slug`.",
-    )
+    tool = ToolParameter(source="case__tool")
     scenario = Choice(
         choices=CONCURRENT_SCENARIOS,
         required=False,

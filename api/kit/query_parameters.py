@@ -15,10 +15,11 @@ from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 
 from api.kit.composite_fields import StrictSerializer, validate_document
-from api.kit.fields import ERROR_MESSAGES, ErrorMessages, Pattern, Text
+from api.kit.fields import ERROR_MESSAGES, Choice, ErrorMessages, Pattern, Text
 from benchmarks import tools
 from benchmarks.custom_tools.lookup import is_custom
 from benchmarks.errors import UnknownNameError, closest_names, shorten
+from benchmarks.models.run import SCENARIOS
 from benchmarks.platforms import canonical_hypervisor
 
 PAGE_SIZE = 100
@@ -63,6 +64,12 @@ class CursorParameter(serializers.CharField):
 
 class ToolParameter(Text):
     """The slug or title of a tool, or ``lab:slug`` of a custom tool."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        help_text = (
+            "The slug or title of a tool; a custom tool has the form `lab:slug`."
+        )
+        super().__init__(required=False, help_text=help_text, **kwargs)
 
     def to_internal_value(self, data: Any) -> str:
         name = super().to_internal_value(data)
@@ -126,6 +133,18 @@ def study_parameter(*, required: bool = False) -> Pattern:
         # 50 characters for the lab, a slash, and 100 for the study.
         max_length=151,
         help_text="The slug of a study, or `lab/slug` if several labs use the slug.",
+    )
+
+
+def metric_parameter(**options: Any) -> Text:
+    return Text(
+        required=False, max_length=100, help_text="The name of a metric.", **options
+    )
+
+
+def scenario_parameter() -> Choice:
+    return Choice(
+        choices=SCENARIOS, required=False, help_text="What ran at the same time."
     )
 
 
