@@ -203,7 +203,8 @@ def _trust(
         not_stated = Sentence("not reported")
         reasons.append(
             Sentence(
-                "Bit width is reported on only one side: guest {guest}, host {host}.",
+                "Only one side reports whether it is 32-bit or 64-bit: guest {guest}, "
+                "host {host}.",
                 guest=cell.guest_bits or not_stated,
                 host=chosen.guest_bits or not_stated,
             )

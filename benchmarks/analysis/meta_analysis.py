@@ -7,8 +7,9 @@
   freedom, never narrower than Wald's (Roever, Knapp and Friede, BMC Medical Research
   Methodology 15 (2015)).
 - Prediction interval of the next study: Higgins, Thompson and Spiegelhalter, JRSS A 172
-  (2009); Partlett and Riley, Statistics in Medicine 36 (2017). Simulated coverage is
-  94-97 %, and 86-89 % if tau is about as large as the noise.
+  (2009); Partlett and Riley, Statistics in Medicine 36 (2017). In simulations it covers
+  the next study in 92 to 100 %. If tau is about as large as the noise, it covers 89 %
+  for 5 or 10 studies, because REML then often estimates 0.
 - Interval of tau^2: Q-profile (Viechtbauer, Statistics in Medicine 26 (2007)).
 - I^2: Higgins and Thompson, Statistics in Medicine 21 (2002).
 

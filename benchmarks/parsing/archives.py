@@ -1,4 +1,4 @@
-"""Reading of uploaded files, zips and tars without trusting names or sizes. PURE."""
+"""Readers of uploaded files, zips and tars that trust no names or sizes. PURE."""
 
 import struct
 import zlib
@@ -17,9 +17,9 @@ from benchmarks.errors import BenchmarksError, InvalidError, TooLargeError, shor
 MIB: Final = 1024 * 1024
 MAX_MEMBERS: Final = 200
 MAX_ENTRIES: Final = 2_000
-"""Includes folders and hidden files."""
+"""Entries include folders and hidden files."""
 MAX_TOTAL_BYTES: Final = 64 * MIB
-# Text is packed about ten to one.
+# Text is usually compressed about ten to one.
 MAX_RATIO: Final = 100
 RATIO_COUNTS_FROM_BYTES: Final = MIB
 MAX_SHOWN_NAME: Final = 200
@@ -29,14 +29,14 @@ _ZIP_SIGNATURES: Final = (b"PK\x03\x04", b"PK\x05\x06")
 _GZIP_SIGNATURE: Final = b"\x1f\x8b"
 _TAR_SIGNATURE: Final = b"ustar"
 _TAR_SIGNATURE_OFFSET: Final = 257
-# Headers and padding of the files.
+# Space for the headers and the padding of the files.
 _TAR_MARGIN: Final = MAX_ENTRIES * 2048 + MIB
-# First file of a zip by Word, Excel, LibreOffice and similar programs.
+# Files in documents of Word, Excel, LibreOffice and similar programs.
 _OFFICE_FILES: Final = frozenset({"[Content_Types].xml", "mimetype"})
 _ENTRY_SIGNATURE: Final = b"PK\x01\x02"
 _CHUNK: Final = 64 * 1024
 _ENCRYPTED: Final = 0x1
-# Damaged or malicious files.
+# Raised by the libraries for damaged or malicious files.
 _DAMAGE_ERRORS: Final = (
     BadZipFile,
     EOFError,
@@ -53,9 +53,9 @@ _DAMAGE_ERRORS: Final = (
 
 @dataclass(frozen=True)
 class ArchiveMember:
-    """A file, or the ``index``-th file of an archive; without data if it was rejected.
+    """An uploaded file, or the file number ``index`` of an archive.
 
-    ``modified`` is naive in a zip, which has no time zone.
+    A rejected file has no data. ``modified`` is naive in a zip, which has no time zone.
     """
 
     index: int
@@ -66,7 +66,7 @@ class ArchiveMember:
 
 
 Entry = tuple[str, datetime | None, Callable[[int], bytes]]
-"""Name, time, and a function that unpacks at most so many bytes."""
+"""Name, modification time, and a function that unpacks up to a limit in bytes."""
 
 
 def read_members(
@@ -75,7 +75,10 @@ def read_members(
     limit_bytes: int,
     is_selected: Callable[[int], bool] = lambda index: True,
 ) -> Iterator[ArchiveMember]:
-    """Yield members, or the reason for rejection; unpack ``is_selected`` ones."""
+    """Yield the selected files of an archive, or the file if it is not an archive.
+
+    Damaged, encrypted or too large files are yielded with the reason for rejection.
+    """
     head = file.read(512)
     file.seek(0)
     is_tar = head[_TAR_SIGNATURE_OFFSET:].startswith(_TAR_SIGNATURE)
@@ -104,7 +107,7 @@ def read_members(
 
 
 class _Bounded:
-    """A stream that reads up to ``limit_bytes``."""
+    """A stream that raises TooLargeError beyond ``limit_bytes``."""
 
     def __init__(self, stream: IO[bytes] | GzipFile, limit_bytes: int) -> None:
         self.stream, self.limit_bytes = stream, limit_bytes
@@ -136,7 +139,7 @@ def _tar_entries(file: IO[bytes], *, is_packed: bool) -> list[Entry]:
         GzipFile(fileobj=file) if is_packed else file, limit_bytes + _TAR_MARGIN
     )
     try:
-        # TarFile uses only these three methods.
+        # TarFile uses only read, seek and tell.
         archive = TarFile(fileobj=stream)  # type: ignore[arg-type]
         infos = []
         for info in archive:
@@ -200,7 +203,6 @@ def _read(file: IO[bytes], limit_bytes: int) -> bytes:
 
 
 def _zip_entries(file: IO[bytes]) -> list[Entry]:
-    """Raise an error if the zip contains or claims too much."""
     count, tail = 0, b""
     while chunk := file.read(_CHUNK):
         count += (tail + chunk).count(_ENTRY_SIGNATURE)
@@ -230,7 +232,7 @@ def _zip_entries(file: IO[bytes]) -> list[Entry]:
         )
     if len(infos) > MAX_MEMBERS:
         raise _too_many(len(infos))
-    # Claimed sizes. A claim that is too small fails later: zipfile reads no further,
+    # The zip claims these sizes. If a claim is too small, zipfile stops reading there
     # and the checksum is wrong.
     total, packed = sum(info.file_size for info in infos), file.seek(0, 2)
     if total > MAX_TOTAL_BYTES:

@@ -8,12 +8,12 @@ from benchmarks.fingerprints import display_parameters
 from benchmarks.parsing.tool import Metric, Tool
 
 MAX_PART_LENGTH = 40
-# Labels contain plurals: "1 threads", "1 processes".
+# "{threads} threads" gives "1 threads", which must become "1 thread".
 PLURAL_PATTERN = re.compile(r"^(1 \w+?)(?:(?<=ss)es|s)$")
 
 
 def case_label(tool: Tool, metric: Metric, parameters: Mapping[str, object]) -> str:
-    """Return ``Disk throughput · sequential write``, ``Bandwidth · read · L1``."""
+    """Return a label such as ``Disk throughput · sequential write``."""
     shown = display_parameters(parameters)
     action = " ".join(shown[key] for key in ("access", "operation") if key in shown)
     filled = (
@@ -28,6 +28,7 @@ def case_label(tool: Tool, metric: Metric, parameters: Mapping[str, object]) -> 
 
 
 def case_details(tool: Tool, parameters: Mapping[str, object]) -> dict[str, str]:
+    """Return the parameters that the label does not show."""
     shown = display_parameters(parameters)
     label_fields = {"access", "operation"}.union(
         *(_fields(label) for label in _applicable_labels(tool, shown))

@@ -7,7 +7,7 @@ from typing import Final
 from benchmarks.parsing.tool import Tool
 from benchmarks.units import convert
 
-# As in netperf's service demand.
+# A KB is 1024 B, as in netperf's service demand.
 _US_PER_KB: Final = 1e6 * 1024
 
 
@@ -26,9 +26,10 @@ class MeasuredSample:
 def derive_costs(
     tool: Tool, samples: Iterable[MeasuredSample]
 ) -> Iterator[MeasuredSample]:
-    """Yield the CPU time per unit of data of each test with shares and a rate.
+    """Yield the CPU time per unit of data (us/KB) of each test with shares and a rate.
 
-    A share of the whole test belongs to a rate of one direction if there is only one.
+    Shares and rate must have the same parameters. If no rate has, the only rate with
+    further parameters (such as a direction) is used.
     """
     measured = list(samples) if tool.derived_costs else []
     for name, cost in tool.derived_costs.items():

@@ -12,7 +12,7 @@ from benchmarks.errors import ParseError, shorten
 from benchmarks.parsing.line_scanner import line_error_at
 from benchmarks.sentences import Sentence
 
-# UTF-32 first: its little-endian mark begins like that of UTF-16.
+# UTF-32 is first, because its little-endian mark begins with that of UTF-16.
 _BYTE_ORDER_MARKS: Final = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -20,10 +20,10 @@ _BYTE_ORDER_MARKS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-# Bytes that show the byte order of UTF-16 without a mark.
+# Number of bytes in which UTF-16 without a mark is detected.
 _PROBE: Final = 4096
 
-# A Watts up? prints this before each reading; its serial line is noisy in between.
+# The power meter "Watts up?" sends this before each reading. Its serial line adds NULs.
 _METER_PACKET: Final = "#d,"
 
 _ESCAPES: Final = re.compile(
@@ -34,7 +34,8 @@ _ESCAPES: Final = re.compile(
     r"|[=>78@-Z\\^_c]"
     r")"
 )
-# Languages with a decimal comma or a point, and countries that differ.
+# Languages with a decimal comma, languages with a point, and countries with a point
+# whose language has a comma.
 _COMMA_LANGUAGES: Final = (
     "af az be bg bs ca cs da de el es et eu fi fo fr fy gl hr hu hy id is it ka kk "
     "ky lb lt lv mk mn nb nl nn no pl pt ro ru sk sl sq sr sv tr uk uz vi"
@@ -46,7 +47,7 @@ _POINT_LANGUAGES: Final = (
 _POINT_COUNTRIES: Final = (
     "de_ch de_li it_ch es_do es_gt es_hn es_mx es_ni es_pa es_pe es_pr es_sv es_us"
 )
-# "german", "German_Germany.1252".
+# Names of languages, as in "german" or "German_Germany.1252".
 _LANGUAGES: Final = {
     **{"croatian": "hr", "czech": "cs", "danish": "da", "dutch": "nl", "finnish": "fi"},
     **{"french": "fr", "german": "de", "greek": "el", "hungarian": "hu"},
@@ -55,7 +56,7 @@ _LANGUAGES: Final = {
     **{"turkish": "tr", "ukrainian": "uk", "english": "en", "chinese": "zh"},
     **{"japanese": "ja", "korean": "ko", "deutsch": "de", "francais": "fr"},
 }
-# The first one determines the numbers.
+# Variables that set the locale of numbers, in order of precedence.
 _SETTINGS: Final = ("lc_all", "lc_numeric", "lang", "language", "locale")
 _SETTING: Final = re.compile(
     r"(?:(?:export|set|env)[ \t]+)?"
@@ -65,21 +66,22 @@ _SETTING: Final = re.compile(
 _LOCALE: Final = re.compile(
     r"([a-z]{1,10})(?:[_-]([a-z]{2}|\d{3}))?(?:[.@_-][\w.@-]*)?"
 )
-# Digits around one comma, outside of lists and CSV rows.
+# Digits around one comma. Lists and CSV rows do not match.
 _DECIMAL_COMMA: Final = re.compile(
     r"(?<![\d.,])(\d{1,3}(?:\.\d{3}){1,99}|\d++),(\d++)(?![,.]?\d)", re.ASCII
 )
 
 
 def decode(output: bytes | str) -> str:
-    """Return bytes of UTF-8, UTF-16 or Latin-1 as text with ``\\n``, without escapes.
+    """Return text with ``\\n`` as line end and without terminal escapes.
 
-    Raise an error with the line for NULs, except in a power meter's serial log.
+    Bytes may be UTF-8, UTF-16, UTF-32 or Latin-1. Raise ParseError if they contradict
+    their byte order mark or contain NULs, except in a power meter's serial log.
     """
     text = output if isinstance(output, str) else _decoded(output)
     text = text.removeprefix("\ufeff")
     if "\r" in text:
-        # Progress lines overwrite each other.
+        # A lone carriage return separates the states of a progress line.
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
@@ -138,7 +140,10 @@ def _apply_backspaces(line: str) -> str:
 
 
 def uses_decimal_comma(locale: str | None) -> bool:
-    """Accept ``de_DE`` or ``LC_ALL=de_DE``."""
+    """Return whether a locale (``de_DE``, ``LC_ALL=de_DE``) has a decimal comma.
+
+    Raise ParseError if the locale is unknown.
+    """
     if not locale or not (locale_name := _stated_locale(locale.strip())):
         return False
     name = _LOCALE.fullmatch(locale_name.casefold())
@@ -153,7 +158,6 @@ def uses_decimal_comma(locale: str | None) -> bool:
 
 
 def _stated_locale(text: str) -> str:
-    """Return the locale that determines the numbers."""
     settings: dict[str, str] = {}
     position = 0
     while position < len(text):
@@ -170,7 +174,7 @@ def _stated_locale(text: str) -> str:
 
 
 def replace_decimal_commas(text: str) -> str:
-    """Return 1234.5 for 1.234,5."""
+    """Replace numbers like 1.234,5 by 1234.5."""
     if "," not in text:
         return text
     return _DECIMAL_COMMA.sub(
@@ -179,6 +183,7 @@ def replace_decimal_commas(text: str) -> str:
 
 
 def find_decimal_comma(text: str) -> int | None:
+    """Return the position of the first number with a decimal comma."""
     number = _DECIMAL_COMMA.search(text)
     return number.start() if number else None
 
@@ -193,7 +198,7 @@ _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) {1,2}\d{1,2}"
 _EPOCH = r"[1-9]\d{9}(?:\d{3}){0,3}(?:[.,]\d{1,9})?"
 _LEVEL = r"(?:DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR)"
 _NAME = r"[\w.-]{1,100}"
-# Only one blank belongs to the prefix. Editors remove it at the end of a line.
+# A prefix includes one blank, which editors remove at the end of a line.
 _AFTER = r"(?:[ \t]|(?=\n|\Z))"
 
 _LINE_PREFIXES: Final = (
@@ -234,7 +239,7 @@ _PREFIX_PATTERNS: Final = tuple(
     re.compile(rf"\n{prefix}", re.ASCII)
     for prefix in (*_LINE_PREFIXES, *_SOURCE_PREFIXES, *_NUMBERED_PREFIXES)
 )
-# Few texts have any prefix.
+# One search excludes the many texts without a prefix.
 _ANY_PREFIX: Final = re.compile(
     "|".join(re.sub(r"\?P<\w+>", "", prefix.pattern) for prefix in _PREFIX_PATTERNS),
     re.ASCII,
@@ -247,12 +252,12 @@ _MIN_PREFIX_FRACTION: Final = 0.8
 _MAX_PREFIXES: Final = 3
 _MAX_SOURCES: Final = 64
 _MIN_LINES_PER_SOURCE: Final = 3
-"""Mean per source: keys of a report precede a single line each."""
+"""Mean per source. With fewer lines, the names are probably keys of a report."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogSource:
-    """Lines of one source, with their numbers in the whole text."""
+    """Lines of one source (program or host) without ``prefix``, and their numbers."""
 
     text: str
     line_numbers: Sequence[int] = range(1, sys.maxsize)
@@ -273,7 +278,10 @@ def _unindented(source: LogSource) -> LogSource:
 
 
 def strip_prefixes(source: LogSource) -> Iterator[tuple[LogSource, ...]]:
-    """Yield the source without indentation, then with one prefix less each time."""
+    """Yield the text without indentation, then each time with one more prefix removed.
+
+    Lines whose prefix names a program or host are grouped by this source.
+    """
     sources: tuple[LogSource, ...] = (_unindented(source),)
     if sources != (source,):
         yield sources
@@ -289,13 +297,12 @@ def strip_prefixes(source: LogSource) -> Iterator[tuple[LogSource, ...]]:
 
 
 def _first_lines(text: str) -> list[str]:
-    """Skip blank lines and ``--``; begin each with a newline."""
+    """Return the first lines except blank ones and ``--``, each after a newline."""
     probed = text[: 200 * _PROBED_LINES].split("\n")[:_PROBED_LINES]
     return [f"\n{line}" for line in probed if line.strip() not in _SEPARATOR_LINES]
 
 
 def _common(indents: Sequence[str]) -> str:
-    """A tab is not a blank."""
     first, last = min(indents, default=""), max(indents, default="")
     common_pairs = takewhile(
         lambda pair: pair[0] == pair[1], zip(first, last, strict=False)
@@ -304,7 +311,6 @@ def _common(indents: Sequence[str]) -> str:
 
 
 def _sources_in(source: LogSource) -> tuple[LogSource, ...]:
-    """Remove the prefix of each line; return () if there is none."""
     heads = _first_lines(source.text)
     for pattern in _PREFIX_PATTERNS if _common_prefix(_ANY_PREFIX, heads) else ():
         if (first := _common_prefix(pattern, heads)) is None:
@@ -321,7 +327,6 @@ def _sources_in(source: LogSource) -> tuple[LogSource, ...]:
 def _common_prefix(
     pattern: re.Pattern[str], heads: Sequence[str]
 ) -> re.Match[str] | None:
-    """Match the first line with the prefix; None if too many lines lack it."""
     first, missing = None, 0
     for head in heads:
         if match := pattern.match(head):
@@ -336,10 +341,10 @@ def _common_prefix(
 def _split_by_source(
     source: LogSource, pattern: re.Pattern[str], first: re.Match[str]
 ) -> tuple[LogSource, ...]:
-    """Group lines by source without their prefix; return () if it is not a prefix.
+    """Group lines by source without their prefix, or return () if they have none.
 
-    Lines without the prefix continue the previous source. Line numbers must be on all
-    lines and increase.
+    Lines without the prefix continue the previous source. Printed line numbers must
+    be on all lines and increase.
     """
     is_counted, is_named = "count" in pattern.groupindex, "source" in pattern.groupindex
     name = first["source"] if is_named else ""
@@ -369,7 +374,7 @@ def _split_by_source(
             return ()
     if len(texts) > 1 and prefixed_lines < _MIN_LINES_PER_SOURCE * len(texts):
         return ()
-    # Only the very last line may be truncated.
+    # Only the last line of the text may be truncated.
     ends = {source_name: "" if source_name == name else "\n" for source_name in texts}
     return tuple(
         LogSource(

@@ -4,8 +4,8 @@ A :class:`LineScanner` passes once over a text and yields the lines that match o
 its patterns. Patterns are matched at the beginning of a line after its blanks, with
 ``$`` at its end. They are ASCII, and must not backtrack over the same text twice: no
 nested repetition, and ``*+`` or ``++`` after a character or a class. After a group,
-these fail in CPython before 3.11.5: there, each repetition must begin with something
-that the previous one cannot contain, and have a limit (``{0,99}``).
+these fail in CPython before 3.11.5, so each repetition of a group must begin with
+something that the previous one cannot contain, and have a limit (``{0,99}``).
 
 Capture ``\\S+`` where a number is expected and call :meth:`MatchedLine.number`, which
 raises an error with the line for other text.
@@ -23,7 +23,7 @@ from benchmarks.errors import ParseError, shorten
 from benchmarks.parsing.tool import Parameter, Parse, ParsedRun, ParseWarning, Reading
 from benchmarks.sentences import Sentence, join_sentences, to_sentence
 
-# Limited, because a text may have thousands of digits.
+# The length is limited, because a text may have thousands of digits.
 _NUMBER: Final = re.compile(
     r"[+-]?(?:\d{1,400}(?:\.\d{0,400})?|\.\d{1,400})(?:[eE][+-]?\d{1,3})?", re.ASCII
 )
@@ -36,8 +36,6 @@ COMMA_HINT: Final = Sentence(
 
 
 class LineError(ParseError):
-    """A line of an output that cannot be read."""
-
     def __init__(self, line: int, text: str, reason: str) -> None:
         self.line, self.text, self.why = line, text, reason
         self.field = f"line {line}"
@@ -47,14 +45,13 @@ class LineError(ParseError):
         )
 
     def shifted(self, lines: int) -> LineError:
-        """Return the same error, ``lines`` further down."""
         return LineError(self.line + lines, self.text, self.why)
 
 
 class MatchedLine:
-    """``kind`` is the name of the matching pattern."""
+    """A line that matches the pattern with the name ``kind``."""
 
-    # A long log has a million of them.
+    # A long log has a million matches.
     __slots__ = ("_match", "kind")
 
     def __init__(self, match: re.Match[str], kind: str) -> None:
@@ -62,14 +59,14 @@ class MatchedLine:
         self.kind = kind
 
     def __getitem__(self, group: str) -> str:
-        """Return "" if the group did not match."""
+        """Return the text of a group, or "" if it did not match."""
         return self._match[group] or ""
 
     def number(self, group: str, decimals: int | None = None) -> float:
         """Return a group's number, which must not be negative.
 
-        ``decimals`` is the number of decimals that the tool always prints: at the very
-        end of a text, a number with fewer is rejected as truncated.
+        ``decimals`` is the number of decimals that the tool always prints. A number at
+        the very end of a text is rejected as truncated unless it has these decimals.
         """
         number = self.parse_amount(self[group])
         self._reject_truncated_number(group, self[group], decimals)
@@ -94,7 +91,7 @@ class MatchedLine:
         raise self.parse_error(why)
 
     def numbers(self, group: str, decimals: int) -> list[float]:
-        """The last number has ``decimals`` decimals."""
+        """Return a group's numbers; ``decimals`` is for the last one."""
         cells = self[group].split()
         self._reject_truncated_number(group, cells[-1], decimals)
         return [self.parse_number(cell) for cell in cells]
@@ -125,6 +122,7 @@ class MatchedLine:
             )
 
     def is_followed_by(self, pattern: str, end_line: MatchedLine | None) -> bool:
+        """Return whether a line before ``end_line`` begins with ``pattern``."""
         end = (
             len(self._match.string) if end_line is None else end_line._match.start() + 1
         )
@@ -136,7 +134,7 @@ class MatchedLine:
 
     @property
     def line(self) -> int:
-        """The line number, from 1; slow, so only for errors."""
+        """The line number, starting at 1. It is slow, so use it only for errors."""
         return self._match.string.count("\n", 0, self._match.start()) + 1
 
     @property
@@ -147,7 +145,7 @@ class MatchedLine:
 
 
 class LineScanner:
-    """Named patterns of lines."""
+    """A scanner with the pattern of each kind of line."""
 
     def __init__(self, **kinds: str) -> None:
         self._kinds: dict[str | None, str] = {f"{kind}_line": kind for kind in kinds}
@@ -188,7 +186,7 @@ def json_documents(
     pattern = re.compile(rf"\n[ \t]*+(?={begin})", re.ASCII)
     match = pattern.search(text)
     while match:
-        # ``text`` has one more character in front.
+        # ``text`` has one more character than ``output`` in front.
         start = match.end() - 1
         try:
             document, end = decoder.raw_decode(output, start)
@@ -207,12 +205,12 @@ def json_documents(
 
 
 def _reject_constant(name: str) -> None:
-    """Python's JSON parser accepts ``NaN`` and ``Infinity``."""
+    """Reject ``NaN`` and ``Infinity``, which Python's JSON parser accepts."""
     raise ValueError(Sentence("{name} is not a number that can be measured", name=name))
 
 
 def json_number(value: object, label: str) -> float:
-    """Raise ParseError for anything but a number."""
+    """Return a number, or raise ParseError for another value."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ParseError("{what} is not a number in this output.", what=label)
     try:
@@ -222,13 +220,13 @@ def json_number(value: object, label: str) -> float:
 
 
 def json_section(document: object, *names: str) -> dict[str, Any]:
+    """Return the object under nested names, or {} if there is none."""
     for name in names:
         document = document.get(name) if isinstance(document, dict) else None
     return document if isinstance(document, dict) else {}
 
 
 MAX_READINGS: Final = 10_000
-"""A run with more readings is a log to be summarized."""
 MAX_RUNS: Final = 1_000
 
 T = TypeVar("T")
@@ -261,7 +259,10 @@ class Draft:
     def add(
         self, metric: str, value: float, unit: str, **parameters: Parameter
     ) -> None:
-        """Add a reading with the draft's parameters; number repeated cases."""
+        """Add a reading with the parameters of the draft and its own.
+
+        Readings of the same case are numbered as repetitions.
+        """
         if len(self._readings) == MAX_READINGS:
             raise ParseError(
                 "A run has more than {most:,} readings. Summarize the log, or "
@@ -281,11 +282,11 @@ class Draft:
         self._readings.append(reading)
 
     def add_warning(self, code: str, reason: str, /, **values: str | float) -> None:
-        """Add a sentence, or a template and its values, once."""
+        """Add a warning once; ``reason`` is a sentence or a template for ``values``."""
         self._warnings[ParseWarning(code, to_sentence(reason, values))] = None
 
     def close(self) -> None:
-        """Called once, after the last line."""
+        """Complete the run. ``finish_drafts`` calls this once, after the last line."""
 
     def __bool__(self) -> bool:
         return bool(self._readings)
@@ -309,10 +310,10 @@ class Draft:
 
 
 def append_limited(items: list[T], item: T) -> None:
-    """Append the item; raise ParseError if there are too many.
+    """Append the item, or raise ParseError if there are too many.
 
     One more than `MAX_RUNS` is allowed, because many parsers begin with an empty item
-    that does not become a run. `extract_runs` checks the number of runs exactly.
+    that does not become a run.
     """
     if len(items) > MAX_RUNS:
         raise ParseError(
@@ -322,7 +323,7 @@ def append_limited(items: list[T], item: T) -> None:
 
 
 def finish_drafts(drafts: Sequence[Draft], empty_message: str) -> tuple[ParsedRun, ...]:
-    """Return the runs with readings or warnings, or raise ParseError."""
+    """Return the runs that are not empty, or raise ParseError if all are."""
     empty_message = to_sentence(empty_message, {})
     for draft in drafts:
         draft.read_line(draft.close)
@@ -332,7 +333,7 @@ def finish_drafts(drafts: Sequence[Draft], empty_message: str) -> tuple[ParsedRu
 
 
 def parser(empty_message: str) -> Callable[[Callable[[str], Sequence[Draft]]], Parse]:
-    """Turn a function returning drafts into a tool's ``parse``.
+    """Turn a function that returns drafts into a tool's ``parse``.
 
     ``empty_message`` is the error for a text without any run.
     """

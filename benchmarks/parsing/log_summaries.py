@@ -23,7 +23,7 @@ from benchmarks.sentences import Sentence
 
 _CHUNK: Final = 1 << 17
 _SECOND: Final = 1_000_000
-# In usual steps.
+# A step longer than this many median steps is a gap.
 _GAP: Final = 10
 FACTORS: Final = {"W": 1.0, "mW": 1e-3, "kW": 1e3}
 TRUNCATED_ROW: Final = Sentence(
@@ -32,13 +32,11 @@ TRUNCATED_ROW: Final = Sentence(
 
 
 class SampleSummary:
-    """The samples of one case."""
-
     __slots__ = ("append", "extend", "samples")
 
     def __init__(self) -> None:
         self.samples = array("d")
-        # Bound once: called for every sample.
+        # These methods are bound once, because they are called for every sample.
         self.append: Callable[[float], None] = self.samples.append
         self.extend: Callable[[Iterable[float]], None] = self.samples.extend
 
@@ -71,14 +69,18 @@ def summary_metrics(
 
 ENERGY_METRICS: Final = (
     Metric("energy", "J", "lower", "power", work_class=ENERGY),
-    # Not the duration of the work.
+    # This is not the duration of the work.
     Metric("meter time", "s", "neither", "power", kind="setting"),
     *summary_metrics("power", "W", "power"),
 )
 
 
 def read_chunks(text: str, read: Callable[[str], None], above: int = 0) -> int:
-    """Pass a text in chunks of whole lines; return ``above`` plus its line count."""
+    """Call ``read`` with chunks of whole lines.
+
+    ``above`` is the number of lines before the text. It shifts the lines of errors;
+    return it plus the lines of the text.
+    """
     start = 0
     while start < len(text):
         end = text.find("\n", start + _CHUNK) + 1 or len(text)
@@ -93,12 +95,11 @@ def read_chunks(text: str, read: Callable[[str], None], above: int = 0) -> int:
 
 
 def count_lines(chunk: str) -> int:
-    """Return -1 if the last line has no end."""
+    """Return the number of lines, or -1 if the last one has no line end."""
     return chunk.count("\n") if chunk.endswith("\n") else -1
 
 
 def check_row_width(line: MatchedLine, cells: Sequence[str], width: int) -> None:
-    """Raise an error if the number of cells differs from the header."""
     if len(cells) != width:
         raise line.parse_error(
             "the row has {cells} columns, not {width}.", cells=len(cells), width=width
@@ -114,8 +115,9 @@ def summarize(
 ) -> None:
     """Add mean, minimum and maximum power, and energy if time has passed.
 
-    Times are microseconds. Power is linear between samples, also across a gap (with a
-    warning); logs with gaps that ``has_holes`` have no energy.
+    Times are in microseconds. Power is linear between samples, also across a gap, which
+    gets a warning. If invalid samples were excluded (``has_holes``), a log with a gap
+    has no energy.
     """
     if not watts:
         return
@@ -128,7 +130,7 @@ def summarize(
         gap_s = max(steps) / _SECOND
         run.add_warning("gap", "Nothing was measured for {gap:g} s.", gap=gap_s)
     if seconds > 0 and not (is_gap and has_holes):
-        # In C, because a log may have a million samples.
+        # These functions run in C, because a log may have a million samples.
         area = fsum(map(mul, map(add, watts[1:], watts[:-1]), steps)) / 2 / _SECOND
         mean = area / seconds
         run.add("energy", area * FACTORS[unit], "J")

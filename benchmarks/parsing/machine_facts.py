@@ -2,7 +2,8 @@
 
 Supported in any order, also in one text: ``lscpu``, ``dmidecode``, ``uname -a``,
 ``systeminfo`` (Windows), ``esxcli hardware cpu global get``, ``... memory get``, ``...
-platform get`` and ``esxcli system version get``. Names are those of docs/agents.md.
+platform get`` and ``esxcli system version get``. Facts have the names of
+docs/agents.md.
 Data that identify a machine (serial numbers, UUIDs, names of hosts and owners) are not
 read.
 """
@@ -14,7 +15,6 @@ from dataclasses import dataclass
 from benchmarks.sentences import Sentence
 
 MAX_CHARACTERS = 512 * 1024
-"""Longer than any description of a machine."""
 
 _LINE = re.compile(r"^[ \t]*([^:\n]{1,60}?)[ \t]*:[ \t]*(.*?)[ \t]*$")
 _UNAME = re.compile(
@@ -46,18 +46,16 @@ Fact = str | int
 
 @dataclass(frozen=True)
 class MachineFacts:
-    """Facts, the programs that printed them, and warnings about them."""
-
     facts: Mapping[str, Fact]
     programs: tuple[str, ...]
     warnings: tuple[str, ...] = ()
 
 
 def read_machine(text: str) -> MachineFacts:
-    """If programs differ, the first in ``by_program`` wins."""
+    """Return all facts; if programs differ, the first in ``by_program`` wins."""
     text = text[:MAX_CHARACTERS].replace("\r\n", "\n")
     sections = list(_dmi_sections(text))
-    # The first value of a name wins.
+    # Lines are reversed, so that the first value of a name wins.
     lines = filter(None, map(_LINE.match, reversed(text.splitlines())))
     pairs = {line[1]: line[2] for line in lines}
     by_program = {
@@ -81,14 +79,13 @@ def read_machine(text: str) -> MachineFacts:
 
 
 def _dmi_sections(text: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the title and the properties of each structure."""
     for block in re.split(r"^Handle 0x", text, flags=re.MULTILINE)[1:]:
         lines = block.splitlines()
         if len(lines) < 2:
             continue
         properties: dict[str, str] = {}
         for line in lines[2:]:
-            # Structures are indented.
+            # A line without indentation ends the structure.
             if line.strip() and not line.startswith(("\t", " ")):
                 break
             if match := _LINE.match(line):
@@ -192,7 +189,7 @@ def _facts_from_systeminfo(
     processors = re.findall(r"^\s+\[\d+\]: (.*?) ~(\d+) Mhz", text, re.MULTILINE)
     count = re.match(r"(\d+) Processor", pairs.get("Processor(s)", ""))
     kind = re.match(r"(x64|x86|ARM64)", pairs["System Type"], re.IGNORECASE)
-    # "Version, day"
+    # The text is "version, date".
     firmware = pairs.get("BIOS Version", "").rpartition(",")
     return {
         "distribution": _stated(pairs["OS Name"]),
@@ -255,14 +252,12 @@ def _whole(text: str | None) -> int | None:
 
 
 def _total(parts: list[dict[str, str]], name: str) -> int | None:
-    """Return None if any part lacks the number."""
     counts = [_whole(part.get(name)) for part in parts]
     numbers = [count for count in counts if count is not None]
     return sum(numbers) if numbers and len(numbers) == len(counts) else None
 
 
 def _bytes(text: str | None) -> int | None:
-    """Parse a size (prefixes of 1,024) with thousands separators."""
     match = _SIZE.match(text or "")
     digits = re.sub(r"\D", "", match[1]) if match else ""
     if match is None or not digits or len(digits) > 18:

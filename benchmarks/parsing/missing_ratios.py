@@ -16,10 +16,10 @@ from benchmarks.parsing.tool import (
 from benchmarks.sentences import Sentence, template
 from benchmarks.units import convert, find_unit
 
-# Excess over a set duration: tests finish pending work.
+# Tests may exceed a set duration by either of these, to finish pending work.
 MAX_OVERSHOOT: Final = 0.01
 MAX_OVERSHOOT_S: Final = 0.05
-# Early end if the clock of the test is not the reporting one.
+# Tests may end early by this fraction, if another clock reports their duration.
 MAX_UNDERSHOOT: Final = 0.001
 # Fraction of the requested rate that counts as reaching it.
 MIN_RATE_REACHED: Final = 0.98
@@ -77,10 +77,10 @@ def no_ratio_reason(
     *ranges: RunRange,
     is_guest: bool = False,
 ) -> Sentence | None:
-    """Return why a case has no relative performance.
+    """Return why a case has no relative performance, or None if it has one.
 
-    ``ranges`` are the runs of the cell and its baseline, for cases whose duration is
-    not a parameter.
+    ``ranges`` are the runs of the cell and of its baseline. They show whether a
+    duration was set without a parameter, and whether a requested rate was reached.
     """
     if metric.kind == "cost" and is_guest:
         return Sentence(GUEST_CPU_COST)
@@ -120,8 +120,8 @@ def _fixed_duration_reason(
 
 
 def _option_number(parameters: Mapping[str, str], option: str) -> float:
-    """Return a number of an option, 0 if absent; ``wsess.1`` is its second number."""
-    # "10", "60 s", "e0.02", "4,15,10"
+    """Return a number of an option, or 0; "wsess.1" is the second of ``wsess``."""
+    # Examples: "10", "60 s", "e0.02", "4,15,10".
     name, _, position = option.partition(".")
     numbers = _option_value(parameters, name).split(",")
     index = min(int(position), len(numbers) - 1) if position else -1
@@ -132,7 +132,6 @@ def _option_number(parameters: Mapping[str, str], option: str) -> float:
 def _requested_rate(
     rate_option: RateOption, unit: str, parameters: Mapping[str, str]
 ) -> float:
-    """Return the requested rate in ``unit``, or 0."""
     parts = _option_value(parameters, rate_option.option).split(",")
     operation = parameters.get("operation", "")
     index = (

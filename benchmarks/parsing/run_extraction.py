@@ -60,7 +60,7 @@ _BEFORE_PROGRAM: Final = re.compile(
     r"|\w+=\S*) +"
 )
 _PROGRAM: Final = re.compile(r"[^\s;|&<>]+")
-# The title that a tool prints, not a command.
+# These lines are titles that a tool prints, or commands that run no test.
 _NOT_A_RUN: Final = re.compile(r" (?:(?:--?version|--?help|-[hvV])(?: |$)|v?\d+\.\d)")
 MAX_PROMPTS: Final = 5_000
 # One of these is in every text with a prompt and a command.
@@ -98,12 +98,12 @@ class ExtractedRun:
 
 
 PREFIX: Final = "line prefix"
-"""Name of the fact."""
+"""Name of the fact that holds the removed prefix of the lines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextPart:
-    """A section of a source, from the source's line ``line``."""
+    """A section of a source that begins at the source's line ``line``."""
 
     text: str
     line: int
@@ -116,7 +116,7 @@ class TextPart:
 
     @property
     def prefix(self) -> str:
-        """ "" for nothing or one blank."""
+        """The removed prefix, or a count of its blanks; "" for nothing or one blank."""
         blanks = self.source.prefix.replace("\t", "    ")
         return blanks.strip() or (f"{len(blanks)} blanks" if len(blanks) > 1 else "")
 
@@ -138,7 +138,7 @@ def extract_runs(
     parts = _parts_of_tool(text, tools.get(tool) if tool else None)
     runs: list[ExtractedRun] = []
     for part in parts:
-        # A separate command belongs to the whole text.
+        # A separate command is used only if the text is a single part.
         part_runs = _read_part(part, comma, command if len(parts) == 1 else "")
         runs += (
             _restore_quoted_lines(part_runs, text) if part.source.prefix else part_runs
@@ -163,7 +163,7 @@ def _restore_quoted_lines(
 
 
 def _parts_of_tool(text: str, tool: Tool | None) -> list[TextPart]:
-    """Return at least one part."""
+    """Return the outputs of the tool (default: all), or raise ParseError."""
     if not text or text.isspace():
         raise ParseError("The output is empty. Upload what the tool printed.")
     source = LogSource(text)
@@ -189,7 +189,7 @@ def _parts_of_tool(text: str, tool: Tool | None) -> list[TextPart]:
     if tool:
         return _part_without_signature(source, tool)
     position = len(text) - len(text.lstrip())
-    # In a text of no known tool, a comma is more likely that of a list.
+    # In a text of an unknown tool, a comma more likely belongs to a list.
     hint = _comma_hint(text) if text.count(",") >= text.count(".") else ""
     raise line_error_at(text, position, join_sentences([TOOL_NOT_RECOGNIZED, hint]))
 
@@ -319,7 +319,6 @@ def _outputs(
 
 
 def _starts(text: str) -> Iterator[tuple[int, Tool]]:
-    """Yield where the output of another tool begins."""
     current: Tool | None = None
     began = 0
     for signature in _SIGNATURES.finditer(text):
@@ -345,7 +344,7 @@ def _read_part(part: TextPart, comma: bool, command: str) -> Iterator[ExtractedR
             "The output of {title} cannot be parsed yet. Send its samples instead.",
             title=tool.title,
         )
-    # A long text is not copied.
+    # Only the tail is copied, because the text may be long.
     tail = part.text[-10_000:]
     end = len(part.text) - len(tail) + len(tail.rstrip())
     template = ExtractedRun(
@@ -383,7 +382,6 @@ def _read_part(part: TextPart, comma: bool, command: str) -> Iterator[ExtractedR
 
 
 LineNumber = Callable[[int], int]
-"""From a part to the whole text."""
 
 
 def _checked_run(

@@ -14,7 +14,7 @@ _CLOCK: Final = (
 )
 _ISO: Final = r"(?P<iso>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)"
 _SECONDS: Final = r"(?P<seconds>\d{9,11})"
-# Most exact first.
+# Patterns by tool, the most exact first.
 _PRINTED: Final = {
     "bonnie": (rf"^\d[\w.]*,\d[\w.]*,[^,\n]*,\d*,{_SECONDS},",),
     "fio": (
@@ -36,7 +36,7 @@ _PATTERNS: Final = {
     for tool, patterns in _PRINTED.items()
 }
 _ANY_CLOCK: Final = re.compile(f"{_CLOCK}|{_ISO}", re.ASCII)
-# fio prints the time of its summary, and its runtime.
+# fio prints its runtime and the time when it ended.
 _FIO_LASTED: Final = re.compile(
     r'"job_runtime" *: *(\d{1,12})|\brun=\d{1,12}-(\d{1,12})msec', re.ASCII
 )
@@ -45,7 +45,7 @@ _EARLIEST: Final = datetime(1990, 1, 1)  # noqa: DTZ001 - of any time zone
 
 
 def printed_start(tool: str, text: str) -> datetime | None:
-    """Return when an output's first run began; naive without a time zone."""
+    """Return when the first run began; naive if the output has no time zone."""
     for pattern in _PATTERNS.get(tool, ()):
         if match := pattern.search(text):
             moment = _moment(match.groupdict())
@@ -69,7 +69,7 @@ def _moment(printed: dict[str, str | None]) -> datetime | None:
         elif form == "iso":
             moment = datetime.fromisoformat(text)
         else:
-            # The day of the week may be wrong without harm.
+            # The day of the week is ignored, because it may be wrong.
             moment = datetime.strptime(text[4:], "%b %d %H:%M:%S %Y")  # noqa: DTZ007
     except (OverflowError, ValueError):
         return None
@@ -81,7 +81,7 @@ def has_clock_time(text: str) -> bool:
 
 
 def in_time_zone(moment: datetime | None, zone: str) -> datetime | None:
-    """Return None without a known IANA ``zone``."""
+    """Return an aware time, or None if a naive one has no known IANA ``zone``."""
     if moment is None or moment.tzinfo:
         return moment
     tz = time_zone(zone)

@@ -53,13 +53,13 @@ _SYSTEMS: Final = {
     "win": "Windows",
     "linux": "Linux",
 }
-# Words in the longest name of a platform.
+# The number of words in the longest name of a platform.
 _LONGEST_NAME: Final = 5
 
 
 @dataclass(frozen=True)
 class SystemGuess:
-    """Empty fields are unknown; ``sources`` is the origin of each field."""
+    """Empty fields are unknown; ``sources`` maps the others to their origin."""
 
     hypervisor: str = ""
     hypervisor_version: str = ""
@@ -123,7 +123,7 @@ def system_folder(path: str) -> str:
 
 
 def add_file_facts(guess: SystemGuess, texts: Sequence[str]) -> SystemGuess:
-    """Read ``lscpu``, ``systemd-detect-virt`` and similar programs."""
+    """Add facts from the output of ``lscpu``, ``systemd-detect-virt`` and similar."""
     added: dict[str, object] = {}
     origins: dict[str, str] = {}
 
@@ -149,19 +149,17 @@ def add_file_facts(guess: SystemGuess, texts: Sequence[str]) -> SystemGuess:
             is_wide = str(facts["architecture"]).endswith(("64", "s390x"))
             add("guest_bits", 64 if is_wide else 32, "architecture")
         add("guest_os", facts.get("distribution"), "systeminfo")
-        # CPUs and memory of the guest.
         is_guest = "hypervisor" in added or guess.hypervisor not in ("", NATIVE)
         if is_guest:
             add("vcpus", facts.get("threads"), "lscpu")
             add("memory_bytes", facts.get("memory bytes"), "dmidecode")
     if added.get("hypervisor") not in (None, guess.hypervisor) and guess.hypervisor:
-        # Nested, or a folder with another name: the user decides.
+        # Either the guest is nested or its folder is misnamed, so the user decides.
         del added["hypervisor"]
     return replace(guess, **added, sources={**guess.sources, **origins})  # type: ignore[arg-type]
 
 
 def _split(word: str) -> tuple[str, str]:
-    """Split ``esxi8``."""
     parts = _NUMBERED.fullmatch(word)
     return (parts[1], parts[2]) if parts else (word, "")
 
@@ -186,7 +184,7 @@ def _platform(words: Sequence[str]) -> tuple[str, str, int, int] | None:
 
 def _detected(word: str) -> str:
     if word.casefold() in {"vmware", "microsoft", "qemu", "oracle"}:
-        # These vendors have a single product.
+        # Microsoft and Oracle have a single hypervisor; the others are not unique.
         return {"microsoft": "Hyper-V", "oracle": "VirtualBox"}.get(word.casefold(), "")
     platform = canonical_platform(word).hypervisor
     return platform if platform in HYPERVISOR_BY_SPELLING.values() else ""

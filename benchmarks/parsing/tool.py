@@ -28,7 +28,8 @@ _SWITCHES: Final = {"0": "off", "1": "on"}
 class Options:
     """A tool's options; ``names`` maps their spellings to parameters.
 
-    ``sizes`` have prefixes of 1024, ``bit_rates`` of 1000; ``switches`` are 0 or 1.
+    Prefixes are powers of 1024 in parameters of ``sizes`` and of 1000 in ``bit_rates``;
+    ``switches`` are 0 or 1.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
@@ -37,8 +38,9 @@ class Options:
     switches: frozenset[str] = frozenset()
 
     def normalize(self, parameters: Mapping[str, object]) -> dict[str, object]:
-        """Rename known options; raise InvalidError if two of them are the same
-        parameter.
+        """Return parameters with uniform names and values.
+
+        Raise InvalidError if two options are the same parameter.
         """
         entries: list[tuple[str, str, object]] = []
         for key, value in parameters.items():
@@ -67,14 +69,14 @@ class Options:
         return normalized
 
     def _parameter_name(self, key: str) -> str:
-        """An option of one letter needs its dash."""
+        """Return the name of an option; one letter is an option only with its dash."""
         typed = key.strip()
         if not typed.startswith("-") and len(typed) > 1:
             typed = "--" + _plain(typed).replace(" ", "-")
         return self.names.get(typed, key)
 
     def _parse_options(self, line: object) -> list[tuple[str, str, object]] | None:
-        """Return None if any option is unknown."""
+        """Return name, option and value of each option, or None if any is unknown."""
         try:
             words = shlex.split(line) if isinstance(line, str) else []
         except ValueError:  # an open quotation mark
@@ -131,12 +133,12 @@ class WorkClassRule:
 
 @dataclass(frozen=True, slots=True)
 class WorkClassRules:
-    """The first matching rule applies."""
+    """Rules for the work class of a case; the first matching rule applies."""
 
     rules: tuple[WorkClassRule, ...]
 
     def work_class_for(self, parameters: Mapping[str, str]) -> str:
-        """Return "" if no rule matches."""
+        """Return the slug of the work class, or "" if no rule matches."""
         matching = (rule.work_class for rule in self.rules if rule.matches(parameters))
         return next(matching, NO_SLUG)
 
@@ -173,7 +175,7 @@ DISK: Final = first_match(
     when("disk: sequential read", access="|sequential", operation="(re)?read"),
     when("disk: sequential write", access="|sequential", operation="(re)?write"),
 )
-# Scale, add and triad read as well as write.
+# Scale, add and triad read and write, like copy.
 MEMORY: Final = first_match(
     when("memory: read", operation="read(ing)?"),
     when("memory: write", operation="writ(e|ing)"),
@@ -192,7 +194,7 @@ Component = Literal["CPU", "memory", "disk", "network", "power", "application"]
 _SLUG = re.compile(r"(?:[-\w]+:)?[a-z0-9]+(?:[-_][a-z0-9]+)*", re.ASCII)
 MetricKind = Literal["speed", "energy", "cost", "share", "count", "amount", "setting"]
 _CPU_WORD = re.compile(r"\bCPU\b")
-# By the unit.
+# Default kinds by unit.
 _KINDS: Final[Mapping[str, MetricKind]] = {
     "": "count",
     "%": "share",
@@ -251,10 +253,9 @@ class Metric:
     of the sign of a failed run.
 
     ``kind``: only speeds (including times) and energies have a relative performance;
-    CPU time has one if no hypervisor hides a part of it (``parsing/cases``). A time is
-    not a speed if one of ``fixed_by_parameters`` sets it, unless one of
-    ``amount_options`` sets the amount of work. A rate is not a speed if one of
-    ``rate_options`` requests it.
+    CPU time has one if no hypervisor hides a part of it. A time is not a speed if one
+    of ``fixed_by_parameters`` sets it, unless one of ``amount_options`` sets the amount
+    of work. A rate is not a speed if one of ``rate_options`` requests it.
 
     ``work_class`` is set for primary metrics, which represent their test
     (``NO_WORK_CLASS``: without a class). Only these enter profiles, corrections for
@@ -300,7 +301,6 @@ class Metric:
 
     @property
     def is_cpu_metric(self) -> bool:
-        """Judged by the name."""
         return _CPU_WORD.search(self.name) is not None
 
 
@@ -347,7 +347,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class ParseWarning:
-    """A problem with a run: a code for programs and a message for people."""
+    """A problem with a run; ``code`` is for programs, ``message`` for people."""
 
     code: str
     message: str
@@ -355,7 +355,7 @@ class ParseWarning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedRun:
-    """One execution; ``problem`` is why it is rejected."""
+    """One execution of a tool; ``problem`` is why it is rejected."""
 
     readings: tuple[Reading, ...]
     tool_version: str = ""
@@ -453,11 +453,11 @@ class Tool:
         return (self.slug, self.title, *self.aliases)
 
     def is_signature_at(self, text: str, position: int) -> bool:
-        """``position`` is that of the newline before the line."""
+        """Return whether a signature follows the newline at ``position``."""
         return self._signature.match(text, position) is not None
 
     def metric(self, name: str) -> Metric:
-        """Match the name in any case, or raise UnknownNameError."""
+        """Return the metric with this name in any case, or raise UnknownNameError."""
         if metric := self._by_name.get(normalize_name(name)):
             return metric
         metric_names = [metric.name for metric in self.metrics]
@@ -474,7 +474,7 @@ class Tool:
         )
 
     def work_class_of(self, metric: str, parameters: Mapping[str, str]) -> str:
-        """Return "" if the case has none."""
+        """Return the slug of a case's work class, or "" if it has none."""
         sources = (metric, *self.implied_metrics.get(metric, ()))
         works = (
             self.primary_metrics.get(name, NO_WORK_CLASS).work_class_for(parameters)
@@ -494,7 +494,7 @@ class Tool:
 def cost_metric(
     name: str, component: Component, shares: tuple[str, ...], rate: str
 ) -> Metric:
-    """Allow 0, because a small share is printed as 0."""
+    """Return a metric that allows 0, because tools print a small share as 0."""
     return Metric(
         name,
         "us/KB",

@@ -102,14 +102,16 @@ def test_a_missing_baseline_names_the_search():
         (32, None, "guest 32, host not reported."),
     ],
 )
-def test_an_unreported_bit_width_matches_and_is_mentioned(guest, host, said):
+def test_unreported_bits_match_and_are_mentioned(guest, host, said):
     choice = choose(replace(GUEST, guest_bits=guest), replace(NATIVE, guest_bits=host))
 
     assert (choice.state, choice.baseline_id) == ("paired", 1)
-    assert choice.reason == f"Bit width is reported on only one side: {said}"
+    assert choice.reason == (
+        f"Only one side reports whether it is 32-bit or 64-bit: {said}"
+    )
 
 
-def test_equal_bit_widths_are_preferred_to_unreported_ones():
+def test_equal_bits_are_preferred_to_unreported_ones():
     unstated = replace(NATIVE, id=3, guest_bits=None, mean=2 * NATIVE.mean)
 
     choice = choose(GUEST, unstated, NATIVE)
@@ -117,7 +119,7 @@ def test_equal_bit_widths_are_preferred_to_unreported_ones():
     assert (choice.state, choice.baseline_id, choice.rejected) == ("paired", 1, ())
 
 
-def test_unreported_bit_widths_are_ambiguous_if_two_widths_disagree():
+def test_unreported_bits_are_ambiguous_if_two_candidates_disagree():
     unknown = replace(GUEST, guest_bits=None)
     wide = replace(NATIVE, id=3, guest_bits=64, mean=2 * NATIVE.mean)
 

@@ -60,7 +60,7 @@ def factors(effects):
 
 
 def per_bits(observed):
-    """Return the effect of the tools by bit width."""
+    """Return the effect of the tools on 32-bit and 64-bit guests."""
     by_name = {
         each.names[0]: each for each in find_factors([o.levels for o in observed])
     }
