@@ -29,14 +29,11 @@ _ZIP_SIGNATURES: Final = (b"PK\x03\x04", b"PK\x05\x06")
 _GZIP_SIGNATURE: Final = b"\x1f\x8b"
 _TAR_SIGNATURE: Final = b"ustar"
 _TAR_SIGNATURE_OFFSET: Final = 257
-# Space for the headers and the padding of the files.
 _TAR_MARGIN: Final = MAX_ENTRIES * 2048 + MIB
-# Files in documents of Word, Excel, LibreOffice and similar programs.
 _OFFICE_FILES: Final = frozenset({"[Content_Types].xml", "mimetype"})
 _ENTRY_SIGNATURE: Final = b"PK\x01\x02"
 _CHUNK: Final = 64 * 1024
 _ENCRYPTED: Final = 0x1
-# Raised by the libraries for damaged or malicious files.
 _DAMAGE_ERRORS: Final = (
     BadZipFile,
     EOFError,

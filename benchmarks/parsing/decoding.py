@@ -47,7 +47,6 @@ _POINT_LANGUAGES: Final = (
 _POINT_COUNTRIES: Final = (
     "de_ch de_li it_ch es_do es_gt es_hn es_mx es_ni es_pa es_pe es_pr es_sv es_us"
 )
-# Names of languages, as in "german" or "German_Germany.1252".
 _LANGUAGES: Final = {
     **{"croatian": "hr", "czech": "cs", "danish": "da", "dutch": "nl", "finnish": "fi"},
     **{"french": "fr", "german": "de", "greek": "el", "hungarian": "hu"},
@@ -183,7 +182,6 @@ def replace_decimal_commas(text: str) -> str:
 
 
 def find_decimal_comma(text: str) -> int | None:
-    """Return the position of the first number with a decimal comma."""
     number = _DECIMAL_COMMA.search(text)
     return number.start() if number else None
 
@@ -297,7 +295,6 @@ def strip_prefixes(source: LogSource) -> Iterator[tuple[LogSource, ...]]:
 
 
 def _first_lines(text: str) -> list[str]:
-    """Return the first lines except blank ones and ``--``, each after a newline."""
     probed = text[: 200 * _PROBED_LINES].split("\n")[:_PROBED_LINES]
     return [f"\n{line}" for line in probed if line.strip() not in _SEPARATOR_LINES]
 

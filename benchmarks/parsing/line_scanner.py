@@ -51,7 +51,6 @@ class LineError(ParseError):
 class MatchedLine:
     """A line that matches the pattern with the name ``kind``."""
 
-    # A long log has a million matches.
     __slots__ = ("_match", "kind")
 
     def __init__(self, match: re.Match[str], kind: str) -> None:
@@ -73,7 +72,6 @@ class MatchedLine:
         return number
 
     def parse_amount(self, text: str) -> float:
-        """Parse a number that is not negative."""
         if (number := self.parse_number(text)) < 0:
             raise self.parse_error(
                 "{text} is not possible because it is negative.", text=text
@@ -145,8 +143,6 @@ class MatchedLine:
 
 
 class LineScanner:
-    """A scanner with the pattern of each kind of line."""
-
     def __init__(self, **kinds: str) -> None:
         self._kinds: dict[str | None, str] = {f"{kind}_line": kind for kind in kinds}
         # With the group's name after the pattern, a branch that begins with another

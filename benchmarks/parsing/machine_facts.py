@@ -85,7 +85,6 @@ def _dmi_sections(text: str) -> Iterator[tuple[str, dict[str, str]]]:
             continue
         properties: dict[str, str] = {}
         for line in lines[2:]:
-            # A line without indentation ends the structure.
             if line.strip() and not line.startswith(("\t", " ")):
                 break
             if match := _LINE.match(line):

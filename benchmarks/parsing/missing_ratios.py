@@ -65,8 +65,6 @@ FIXED_RATE: Final = template(
 
 @dataclass(frozen=True, slots=True)
 class RunRange:
-    """The smallest and largest run of a cell."""
-
     minimum: float
     maximum: float
 

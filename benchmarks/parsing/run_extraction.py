@@ -301,7 +301,6 @@ def _tool_from_command(command: str) -> Tool | None:
 def _outputs(
     text: str, command: str, is_prompted: bool
 ) -> Iterator[tuple[int, int, Tool | None]]:
-    """Yield begin, end and tool of each output between two prompts."""
     end = len(text)
     if starts := list(_starts(f"\n{text}")):
         # Warnings and the command precede the first signature.

@@ -1,8 +1,6 @@
 """Start times of runs that their tools print. PURE.
 
-Seconds since 1970 are unambiguous. The time of the machine's clock needs a time zone::
-
-    rr: (groupid=0, jobs=1): err= 0: pid=12727: Fri Nov 20 21:40:26 2026
+Seconds since 1970 are unambiguous. The time of the machine's clock needs a time zone.
 """
 
 import re
@@ -14,7 +12,6 @@ _CLOCK: Final = (
 )
 _ISO: Final = r"(?P<iso>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)"
 _SECONDS: Final = r"(?P<seconds>\d{9,11})"
-# Patterns by tool, the most exact first.
 _PRINTED: Final = {
     "bonnie": (rf"^\d[\w.]*,\d[\w.]*,[^,\n]*,\d*,{_SECONDS},",),
     "fio": (

@@ -69,7 +69,6 @@ class Options:
         return normalized
 
     def _parameter_name(self, key: str) -> str:
-        """Return the name of an option; one letter is an option only with its dash."""
         typed = key.strip()
         if not typed.startswith("-") and len(typed) > 1:
             typed = "--" + _plain(typed).replace(" ", "-")
@@ -79,7 +78,7 @@ class Options:
         """Return name, option and value of each option, or None if any is unknown."""
         try:
             words = shlex.split(line) if isinstance(line, str) else []
-        except ValueError:  # an open quotation mark
+        except ValueError:
             return None
         options: list[tuple[str, str, object]] = []
         index = 0
@@ -119,8 +118,6 @@ NO_SLUG: Final = ""
 
 @dataclass(frozen=True, slots=True)
 class WorkClassRule:
-    """The work class (its slug) of cases whose parameters match the patterns."""
-
     work_class: str
     where: tuple[tuple[str, str], ...]
 
@@ -194,7 +191,6 @@ Component = Literal["CPU", "memory", "disk", "network", "power", "application"]
 _SLUG = re.compile(r"(?:[-\w]+:)?[a-z0-9]+(?:[-_][a-z0-9]+)*", re.ASCII)
 MetricKind = Literal["speed", "energy", "cost", "share", "count", "amount", "setting"]
 _CPU_WORD = re.compile(r"\bCPU\b")
-# Default kinds by unit.
 _KINDS: Final[Mapping[str, MetricKind]] = {
     "": "count",
     "%": "share",
@@ -204,7 +200,6 @@ _KINDS: Final[Mapping[str, MetricKind]] = {
     "KiB": "amount",
     "MiB": "amount",
 }
-# Options that end a test after a time, or after an amount of work.
 DURATION_OPTIONS: Final = (
     *("time", "seconds", "duration", "max_time", "runtime", "run_time", "timeout"),
     *("timelimit", "time_limit", "test_duration"),
@@ -257,9 +252,8 @@ class Metric:
     of ``fixed_by_parameters`` sets it, unless one of ``amount_options`` sets the amount
     of work. A rate is not a speed if one of ``rate_options`` requests it.
 
-    ``work_class`` is set for primary metrics, which represent their test
-    (``NO_WORK_CLASS``: without a class). Only these enter profiles, corrections for
-    multiple tests and pooling. A metric ``implied_by`` others (MiB/s by operations/s)
+    Only primary metrics, which represent their test, have a ``work_class`` (possibly
+    ``NO_WORK_CLASS``). A metric ``implied_by`` others (MiB/s by operations/s)
     represents its test if none of them was measured.
     """
 
@@ -347,16 +341,12 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class ParseWarning:
-    """A problem with a run; ``code`` is for programs, ``message`` for people."""
-
     code: str
     message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedRun:
-    """One execution of a tool; ``problem`` is why it is rejected."""
-
     readings: tuple[Reading, ...]
     tool_version: str = ""
     warnings: tuple[ParseWarning, ...] = ()
@@ -435,7 +425,6 @@ class Tool:
 
     @cached_property
     def implied_metrics(self) -> dict[str, tuple[str, ...]]:
-        """Map metrics to those that imply them."""
         return {
             metric.name: metric.implied_by
             for metric in self.metrics
@@ -520,7 +509,7 @@ def check_value(metric: Metric, value: float, unit: str) -> float:
         raise _refusal(metric, value, Sentence("it is not a number"))
     try:
         number = float(value)
-    except OverflowError:  # too many digits
+    except OverflowError:
         too_large = Sentence("it is too large")
         raise _refusal(metric, Sentence("a number"), too_large) from None
     if not math.isfinite(number):

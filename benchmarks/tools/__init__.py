@@ -2,11 +2,10 @@
 
 To add a tool, write one module here, save two outputs under ``tests/data/<slug>/``,
 describe each in ``tests/data/README.md`` (machine, command), and run ``make golden``.
-Nothing else is edited. The module contains
+The module contains
 
-- a docstring with one real line of output, and the meaning of its units;
-- ``LINES = LineScanner(kind=pattern, ...)`` or ``json_documents(...)``
-  (``parsing/line_scanner.py``);
+- a docstring with the units, and a real line of output if its columns have no names;
+- ``LINES = LineScanner(...)`` or ``json_documents(...)`` (``parsing/line_scanner.py``);
 - ``@parser("It printed no result.") def parse(output) -> list[Draft]``, which fills a
   ``Draft`` per execution; a subclass can convert collected lines in ``close``;
 - ``TOOL = Tool(...)``; ``parsing/tool.py`` explains the fields.
@@ -22,7 +21,6 @@ Rules for parsers:
 - If a tool reports a problem with its own result (a failed check, errors, a run that is
   too short), call ``draft.add_warning(code, sentence)``. A run without readings is
   rejected.
-- Messages are ``Sentence`` objects, which pages translate.
 - Increase ``version`` with every change of the readings: stored outputs are parsed
   again.
 """
@@ -50,7 +48,7 @@ def register(tools: Iterable[Tool]) -> dict[str, Tool]:
 
 
 def get(name: str) -> Tool:
-    """Raise UnknownNameError unless the name is a slug, title or alias."""
+    """Return the tool with this slug, title or alias, or raise UnknownNameError."""
     if tool := _BY_NAME.get(normalize_name(name)):
         return tool
     known_names = (alias for tool in TOOLS.values() for alias in tool.names)

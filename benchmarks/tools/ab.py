@@ -1,13 +1,7 @@
 """ab (ApacheBench): the requests that a web server answers, and how fast.
 
-One result row, as printed by ab 2.3::
-
-    Requests per second:    1999.78 [#/sec] (mean)
-
-Kbytes are 2^10 B; in ab 1.3 Kbytes and kb are 10^3 B. With ``-e`` ab writes
-percentiles::
-
-    50,0.901
+Kbytes are 2^10 B, but in ab 1.3 Kbytes and kb are 10^3 B. With ``-e`` ab writes
+percentiles as CSV.
 """
 
 from dataclasses import dataclass, field
@@ -35,7 +29,7 @@ LINES = LineScanner(
     banner=r"This is ApacheBench, Version (?P<version>\S+)",
     csv=r"Percentage served,Time in ms\b",
     fact=r"(?P<fact>Server Software|Server Hostname|Server Port|Document Length|"
-    r"SSL/TLS Protocol|TLS Protocol): +(?P<told>\S[^\n]*)$",
+    r"SSL/TLS Protocol|TLS Protocol): +(?P<value>\S[^\n]*)$",
     path=r"Document Path: +(?P<path>\S+)",
     concurrency=r"Concurrency Level: +(?P<concurrency>\S+)",
     duration=r"Time taken for tests: +(?P<duration>\S+) seconds",
@@ -60,7 +54,7 @@ LINES = LineScanner(
     doubt=r"(?:ERROR|WARNING): The median and mean for the (?P<doubt>[\w ]{1,40}) time",
 )
 PHASES = ("Connect", "Processing", "Waiting", "Total")
-# Columns of the table of times; sd is not a result.
+# Columns of the table of times, by their number.
 COLUMNS = {
     5: ("min", "mean", "sd", "median", "max"),
     3: ("min", "mean", "max"),
@@ -69,7 +63,6 @@ COLUMNS = {
 RESULT_LINES = ("fact", "phase", "percent", "share", "doubt")
 FIRST_LINES = frozenset({"banner", "csv"})
 FOLLOWING_LINES = frozenset({"moved", "rate", "each", "transfer", "timesTotal"})
-# Counts that should be 0, and the warning codes.
 WARNING_CODES = {
     "failed": "errors",
     "broken": "errors",
@@ -82,7 +75,7 @@ WARNING_TEXTS = {
     "written": template("{n} write errors."),
     "status": template("{n} responses were not 2xx."),
 }
-# Groups of rank and time, and the decimals of the time.
+# Groups of the percentile and of its time, and the decimals of the time.
 PERCENTILES: dict[str, tuple[str, str, int | None]] = {
     "percent": ("percent", "at", None),
     "cell": ("share", "ms", 3),
@@ -100,13 +93,11 @@ NUMBERS = {
 
 @dataclass
 class AbReport(Draft):
-    """One execution."""
-
     lines: dict[str, MatchedLine] = field(default_factory=dict)
 
     def close(self) -> None:
         self.facts.update(
-            (line["fact"].casefold(), line["told"].strip())
+            (line["fact"].casefold(), line["value"].strip())
             for line in self.lines.values()
             if line.kind == "fact"
         )
@@ -127,7 +118,7 @@ class AbReport(Draft):
             self._add_percentiles("cell")
             if self and "cell100" not in self.lines:
                 self.add_warning("cut", "The table of percentiles ends before 100%.")
-        # Truncated text does not show whether connections were kept.
+        # Without these lines, the text may be truncated before the line of ``-k``.
         elif (
             complete
             and complete.integer("complete")
@@ -171,9 +162,8 @@ class AbReport(Draft):
             rate = transfer.number("transfer")
             unit = "kB/s" if transfer["unit"] == "kb/s" else "KiB/s"
             if unit == "KiB/s" and duration and moved:
-                # Old versions print 10^3 B under the same name. Bytes and time show
-                # this, beyond the rounding of the rate (two decimals) and of the time
-                # (three).
+                # In old versions this unit is 10^3 B. Bytes and time show which it is,
+                # within the rounding of the rate (two decimals) and time (three).
                 seconds, total = duration.number("duration"), moved.number("moved")
                 slack = 6 * seconds + 0.005 * total
                 thousands = rate * seconds
@@ -193,7 +183,7 @@ class AbReport(Draft):
             if min(times) < 0:
                 raise row.parse_error("a time in this row is negative.")
             for which, value in zip(COLUMNS[len(times)], times, strict=True):
-                # 0 is less than the whole millisecond that ab prints.
+                # A time below one millisecond is printed as 0.
                 if which != "sd" and value:
                     self.add(f"{phase.casefold()} time {which}", value, "ms")
 
@@ -209,12 +199,11 @@ class AbReport(Draft):
 
 @parser("ab completed no request.")
 def parse(output: str) -> list[AbReport]:
-    """Return one run for each execution and each table of percentiles."""
     reports = [AbReport()]
     for line in LINES(output):
         key = line.kind + "".join(line[group] for group in RESULT_LINES)
         lines = reports[-1].lines
-        # A repeated line begins another report: a copy may lack its banner.
+        # A repeated line begins another report, because a copy may lack its banner.
         if key in lines or (line.kind in FIRST_LINES and lines):
             append_limited(reports, AbReport())
         reports[-1].lines[key] = line

@@ -1,11 +1,7 @@
 """b_eff_io: effective I/O bandwidth of a parallel application.
 
-The last row of its summary, as printed for 2 processes::
-
-     b_eff_io =    4.057 MB/s on 2 processes with 1024 MByte/PE, scheduled time=3.3 Min
-
-MB are 10^6 B, MByte 2^20 B. The last row is the result. NOT VALID results (too short,
-no shared file pointers, or errors) may not be compared between systems.
+The last row of its output is the result. MB are 10^6 B, MByte 2^20 B. NOT VALID results
+(too short, no shared file pointers, or errors) may not be compared between systems.
 """
 
 import re
@@ -45,8 +41,6 @@ NOT_VALID = Sentence("NOT VALID for comparison of different systems.")
 
 @dataclass(slots=True)
 class BEffIoSummary:
-    """The lines before the last row, by number of processes."""
-
     weighted: dict[int, list[MatchedLine]] = field(default_factory=dict)
     parts: dict[int, MatchedLine] = field(default_factory=dict)
     run: Draft = field(default_factory=Draft)
@@ -89,7 +83,7 @@ def parse(output: str) -> list[Draft]:
     for line in LINES(output):
         run = summary.run
         if line.kind == "summary":
-            # A repeated number of processes: the last row of the first table is
+            # If a number of processes repeats, the last row of the first table is
             # missing.
             is_next = line.integer("processes") in summary.parts
             summary = BEffIoSummary() if is_next else summary

@@ -1,11 +1,11 @@
 """Bonnie++: reads and writes of one large file, and creation of many small ones.
 
-One result row, as printed by Bonnie++ 2.00a (its CSV format 1.98, shortened)::
+CSV of Bonnie++ 2.00a (format 1.98, shortened)::
 
     1.98,2.00a,testhost,1,1795221947,512M,,8192,5,1042,58,251743,65,+++++,+++,1749,67
 
-Data rates are in KiB/s; a table uses k, m and g for KiB, MiB and GiB. ``+++++`` was too
-fast to measure. The table is read only if there is no CSV, which is more exact.
+Data rates are in KiB/s. ``+++++`` means that a test was too fast to measure. The table
+(k, m and g are KiB, MiB and GiB) is read only if the more exact CSV is missing.
 """
 
 import re
@@ -29,7 +29,7 @@ from benchmarks.parsing.tool import (
     cost_metric,
 )
 
-# The CSV of 1.03 has no version, but 27 fields of this form.
+# A CSV row of 1.03 has no version, but 27 fields of this form.
 _CELLS = r"(?:,(?:[\d.]+|\++)?){12}"
 _OLD = rf"[^\s,]{{1,99}},(?:\d+[kMG]?(?::\d+\w?)?)?{_CELLS},[\d:/]*{_CELLS}[ \t]*+$"
 LINES = LineScanner(
@@ -42,7 +42,7 @@ LINES = LineScanner(
     latency=r"Latency +(?P<latency>\d[^\n]*)$",
     row=r"(?P<row>[^\n]*[\d+][^\n]*)$",
 )
-# Fields between the two versions and the first result.
+# The index of the first result in ``fields``, by format.
 CSV_HEADS = {"1.96": 5, "1.97": 5, "1.98": 7}
 Tests = tuple[tuple[str, dict[str, Parameter]], ...]
 IO: Tests = (
@@ -88,7 +88,6 @@ def parse(output: str) -> list[Draft]:
 
 
 def _csv_run(line: MatchedLine, version: str) -> Draft:
-    """Return the run of a CSV row; 1.03 has neither version nor latencies."""
     if line.kind == "old":
         fields = line["old"].strip().split(",")
         if line.may_be_truncated("old") and fields[-1]:
@@ -102,8 +101,8 @@ def _csv_run(line: MatchedLine, version: str) -> Draft:
     else:
         fields = line["fields"].rstrip().split(",")
         first = CSV_HEADS.get(line["format"], 0)
-        # 12 results of the large file, 5 settings and 12 results of the small files, 12
-        # latencies.
+        # The fields are 12 results of the large file, 5 settings and 12 results of the
+        # small files, and 12 latencies.
         if not first or len(fields) != first + 41:
             raise line.parse_error(
                 "the fields do not match CSV format {format}.", format=line["format"]
@@ -135,7 +134,6 @@ def _read_sizes(run: Draft, size: str, chunk: str) -> None:
 def _read_rates(
     line: MatchedLine, cells: list[str], tests: Tests, run: Draft, unit: str = "K/sec"
 ) -> None:
-    """Add rate and CPU of six tests."""
     _forget_sizes(run, tests)
     for (metric, case), rate, cpu in zip(tests, cells[::2], cells[1::2], strict=True):
         if rate.startswith("+"):
@@ -174,8 +172,6 @@ def _forget_sizes(run: Draft, tests: Tests) -> None:
 
 @dataclass(slots=True)
 class BonnieTable:
-    """A table being read."""
-
     tests: Tests = IO
     unit: str = ""
     start: int = 0
@@ -193,7 +189,7 @@ class BonnieTable:
         return self.row < self.first or is_whole
 
     def next_run(self, runs: list[Draft]) -> Draft:
-        """bon_csv2txt prints rows of several runs."""
+        """Return the run of the next row; bon_csv2txt prints rows of several runs."""
         self.row += 1
         if self.row == len(runs) and self.tests is IO:
             append_limited(runs, Draft(tool_version=runs[-1].tool_version))

@@ -1,11 +1,7 @@
 """dbench: the file operations of an office server, replayed by many clients.
 
-The result row, as printed by dbench 4.00::
-
-    Throughput 108.759 MB/sec  1 clients  1 procs  max_latency=20.202 ms
-
-Since 2.0 an MB is 10^6 B (``1.0e-6 * total_bytes``). Version 1, recognized by ``(NB=``,
-uses the nominal 132 MB of its load file: its rate gets a warning.
+Since version 2.0, MB are 10^6 B. Version 1, recognized by ``(NB=``, uses the nominal
+132 MB of its load file, so its rate gets a warning.
 """
 
 from benchmarks.parsing.line_scanner import (
@@ -43,7 +39,7 @@ def parse(output: str) -> list[Draft]:
             is_over = False
         run = runs[-1]
         if line.kind in {"banner", "load", "client"}:
-            # The same operations are repeated below, for each client.
+            # The lines below repeat the operations for each client.
             per_client = line.kind == "client"
         if line.kind == "banner":
             run.tool_version = line["version"]
@@ -65,7 +61,7 @@ def parse(output: str) -> list[Draft]:
 
 
 def _read_result(line: MatchedLine, run: Draft) -> None:
-    # The last field is the latency since version 4, the processes before.
+    # The last field is the latency since version 4, and the processes before.
     is_whole = line["unit"] or (line["procs"] and not line["clients"])
     if line["rest"].strip() or not (is_whole or line["nominal"]):
         raise line.parse_error("this line is truncated.")

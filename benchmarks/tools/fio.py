@@ -1,16 +1,14 @@
 """fio: reads and writes of any pattern, to files and disks.
 
-One result row, as printed by fio 3.33::
+The most exact of three formats is read:
 
-      read: IOPS=63.9k, BW=250MiB/s (262MB/s)(999MiB/4001msec)
+- JSON: ``bw_bytes`` is in B/s, ``bw`` in KiB/s; times are in ns, before fio 3.0 in us.
+- Terse (``--minimal``, versions 3 to 5): a line per job. Reads, writes and trims have
+  KiB, KiB/s, IOPS, ms, 8 latencies in us, 20 percentiles (``95.000000%=203``), 4 total
+  latencies, and a varying number of further fields.
+- Text: fio 2 wrote KB, MB and GB for powers of 1024.
 
-Three forms of a report are read, the most exact first. JSON: ``bw_bytes`` in B/s
-(``bw`` in KiB/s), times in ns (before 3.0 in us). The terse form (``--minimal``,
-versions 3 to 5) is one line per job: each direction (reads, writes, trims) has KiB,
-KiB/s, IOPS and ms, eight latencies, twenty percentiles as ``95.000000%=203``, min, max,
-mean and deviation of the total latency, and samples, whose number differs between
-versions; times are in us. In text, version 2 wrote KB, MB and GB for powers of 1024. A
-job whose ``error`` is not 0 has no result.
+A job whose ``error`` is not 0 has no result.
 """
 
 from __future__ import annotations
@@ -59,7 +57,6 @@ MIN_RUNTIME_S: Final = 1.0
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)(?:([kmgtKMGT])(?:i?[bB])?|[bB])?")
 _BLOCKS: Final = ("bs", "blocksize", "bsrange", "blocksize_range")
 _NUMBERS: Final = {"numjobs": "jobs", "of jobs": "of jobs"}
-# Further options that distinguish cases.
 _OTHER_OPTIONS: Final = (
     *("rwmixread", "rwmixwrite", "rate", "rate_iops", "fsync", "fdatasync", "sync"),
     *("buffered", "zonemode", "verify"),
@@ -86,7 +83,7 @@ LINES: Final = LineScanner(
     r"BW=(?P<rate>[\d.]+)(?P<unit>[kKMGT]?i?(?:B|bit))/s "
     r"\((?P<same_rate>[\d.]+)(?P<same_unit>[kKMGT]?i?(?:B|bit))/s\)"
     r"\([^)\n/]*/(?P<time>\d+)(?P<time_unit>m?sec)\)",
-    # A direction without a rate: the lines below it belong to no other one.
+    # A direction without a rate, so that the lines below it are not read.
     unread=r"(?:read|write|trim|mixed) *: ",
     latency=r"(?P<which>clat|lat) \((?P<latency_unit>[num]sec)\) *: min= *"
     rf"{_TIME.format('min')} *, max= *{_TIME.format('max')} *, avg= *"
@@ -158,7 +155,6 @@ def _case_of(options: Mapping[str, str], operation: str) -> dict[str, Parameter]
 
 
 def _block_size(text: str, operation: str) -> str:
-    """Return ``4k`` or ``4096B-4096B`` as a size or a range."""
     parts = re.split(r"[,/]", text.strip())
     index = {"read": 0, "write": 1, "trim": 2, "mixed": 0}[operation]
     size_text = (parts[index] if index < len(parts) else "").strip() or parts[
@@ -209,9 +205,7 @@ class FioReport:
 
     @property
     def runtime_ms(self) -> float:
-        """Return the total runtime of the jobs; groups after a stonewall run in
-        sequence.
-        """
+        """The total runtime of the groups of jobs, which run in sequence."""
         runtimes: dict[object, float] = {}
         for job in self.jobs:
             ways = (json_section(job, way).get("runtime", 0) for way in FIO_OPERATIONS)
@@ -231,19 +225,18 @@ class FioReport:
             for report in (self, later)
         )
         ran, ran_later = self.runtime_ms, later.runtime_ms
-        # Printing takes some time.
+        # The computed starts differ by the time for printing.
         difference = abs((moment_later - ran_later) - (moment - ran))
         return moment > 0 and ran_later > ran and difference < min(500.0, ran / 2)
 
     def run(self) -> Draft:
         version = str(self.document.get("fio version", "")).removeprefix("fio-")
-        # Texts in JSON may have any length.
         run = Draft(tool_version=version[:40])
         common = json_section(self.document, "global options")
         entries = Counter(str(job.get("jobname")) for job in self.jobs)
         for job in self.jobs:
             name = str(job.get("jobname", ""))[:200]
-            # The sum over several machines, whose jobs are listed as well.
+            # This is the sum of several machines, whose jobs are listed as well.
             if name == "All clients":
                 continue
             if error := job.get("error"):
@@ -260,7 +253,7 @@ class FioReport:
 
 
 def _final_reports(output: str) -> Iterator[FioReport]:
-    """Yield the last report of each execution: ``--status-interval`` repeats it."""
+    """Yield the last report of each execution (``--status-interval`` prints more)."""
 
     def without_unneeded(pairs: Pairs) -> dict[str, Any]:
         return {key: value for key, value in pairs if key not in _UNNEEDED}
@@ -359,8 +352,6 @@ def _read_terse(line: MatchedLine, run: Draft) -> None:
 
 @dataclass
 class FioLog:
-    """The text of one execution."""
-
     draft: Draft = field(default_factory=Draft)
     results: dict[object, Draft] = field(default_factory=dict)
     run: Draft = field(default_factory=Draft)
@@ -378,12 +369,11 @@ class FioLog:
         elif line.kind == "trouble":
             printed = line["trouble"].strip()[:200]
             self.draft.add_warning("failed", "{said}", said=printed)
-        # A failed job has no name here, so the lines below it are not results.
+        # ``job`` is empty after a failed job, so the lines below are not read.
         elif self.job:
             self._read_result(line)
 
     def _read_named(self, line: MatchedLine) -> None:
-        # Options, file or result of a job.
         name = line["name"]
         if line["head"]:
             self.options[name] = {
@@ -431,7 +421,7 @@ class FioLog:
         unit, rate = line[f"{old}unit"], line.number(f"{old}rate")
         if old and unit != "B" and "i" not in unit:
             unit = unit.replace("B", "iB")
-        if unit.endswith("ibit"):  # not a unit of ours: brackets repeat the rate
+        if unit.endswith("ibit"):  # an unknown unit, but brackets repeat the rate
             unit, rate = line["same_unit"], line.number("same_rate")
         self.run.add("throughput", rate, f"{unit}/s", **case)
         iops = line.number(f"{old}iops") * _MANY[line[f"{old}many"]]

@@ -1,10 +1,6 @@
 """hackbench: groups of senders and receivers that load the scheduler.
 
-The result row, in seconds, as printed by the hackbench of rt-tests 2.4::
-
-    Time: 0.721
-
-Older programs print their header as ``Running with 10*40 (== 400) tasks.``
+Times are in seconds.
 """
 
 from benchmarks.parsing.line_scanner import Draft, LineScanner, append_limited, parser
@@ -25,7 +21,6 @@ LINES = LineScanner(
 
 @parser("hackbench printed no time, so it did not finish.")
 def parse(output: str) -> list[Draft]:
-    """Return one run for each header; without one, for each time."""
     runs = [Draft()]
     for line in LINES(output):
         if line.kind in {"header", "old"} or (line.kind == "time" and runs[-1]):

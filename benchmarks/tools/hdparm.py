@@ -1,10 +1,6 @@
 """hdparm: sequential reads from a disk, and from its cache.
 
-One result row, as printed with ``-tT``::
-
-     Timing buffered disk reads: 760 MB in  3.00 seconds = 252.92 MB/sec
-
-MB are 2^20 B and kB 2^10 B according to the source (``TIMING_BUF_BYTES``).
+MB are 2^20 B and kB are 2^10 B.
 """
 
 from benchmarks.parsing.line_scanner import (
@@ -45,7 +41,6 @@ def parse(output: str) -> list[Draft]:
                 "failed", 'hdparm printed "{text}".', text=line.text.strip()
             )
         else:
-            # Messages before the first device name.
             if runs[-1] or runs[-1].facts:
                 append_limited(runs, Draft())
             runs[-1].facts["device"] = line["path"]
@@ -65,7 +60,7 @@ TOOL = Tool(
     homepage="https://sourceforge.net/projects/hdparm/",
     metrics=(
         Metric("buffered read", "MB/s", "higher", "disk", work_class=SEQUENTIAL_READ),
-        # Served from RAM: no disk is read.
+        # These reads are served from RAM.
         Metric(
             "cached read", "MB/s", "higher", "memory", work_class=always("memory: read")
         ),

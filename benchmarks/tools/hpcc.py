@@ -1,16 +1,8 @@
 """HPL (High-Performance Linpack), and HPC Challenge, which contains it among seven
 tests.
 
-One result row of HPC Challenge's summary, as printed by HPCC 1.5.0::
-
-    HPL_Tflops=0.00993528
-
-``hpccoutf.txt`` is appended to: each summary is a run. GB and GBytes are 10^9 B, GUP/s
-are 10^9 updates per second; -1 is a test that was not done.
-
-One result row of HPL, a dense system over MPI processes, as printed by HPL 2.0::
-
-    WR11C2R4        1200    80     1     2               0.12              9.935e+00
+HPCC appends to ``hpccoutf.txt``, and each summary is a run. GB and GBytes are 10^9 B,
+GUP/s are 10^9 updates per second. A value of -1 means that the test was not done.
 """
 
 from typing import Final

@@ -1,11 +1,6 @@
 """httperf: the load one client can put on a web server.
 
-One result row, as printed by httperf 0.9.0::
-
-    Total: connections 300 requests 300 replies 300 test-duration 2.991 s
-
-The exit code is 0 even if every connection was refused. KB of net I/O are 2^10 B. The
-rate of replies is sampled every 5 s.
+KB are 2^10 B. The rate of replies is sampled every 5 s.
 """
 
 from dataclasses import dataclass
@@ -36,7 +31,7 @@ LINES = LineScanner(
     status=r"Reply status: (?P<status>[^\n]*\b5xx=\d+)$",
     cpu=r"CPU time \[s\]: user (?P<user>\S+) system (?P<system>\S+) \(",
     net=r"Net I/O: (?P<net>\S+) KB/s\b",
-    # Complete lines only.
+    # These lines must be complete.
     errors=r"Errors: total (?P<errors>\S+) (?P<why>[^\n]+)(?=\n)",
     more=r"Errors: (?P<more>fd-unavail [^\n]+)(?=\n)",
     sessions=r"Session rate \[sess/s\]: min \S+ avg (?P<session>\S+) max \S+ "
@@ -59,19 +54,15 @@ NUMBERS = {
 OPTIONS = {"rate": "rate", "num-conns": "connections", "num-calls": "calls"}
 SHAPES = ("uri", "period", "burst-length", "wsesslog", "wset", "wlog", "method")
 FACTS = ("server", "port", "timeout", "client")
-# Options that determine the times of requests, and so the length of a test: connections
-# per second, the time between two, or the think time of a session (the last of
-# `wsess`).
+# Options that set the duration of a test: connections per second, the time between two
+# connections, or the think time of a session (the last number of `wsess`).
 PACE_OPTIONS = ("rate", "period", "wsess")
-# Each connection or session makes this many calls.
 CALLS = (RateOption("rate", multipliers=("calls", "wsess.1")),)
 COUNTS = ("requests", "replies", "errors")
 
 
 @dataclass
 class HttperfRun(Draft):
-    """One run; ``replies`` is None until its total is read."""
-
     replies: int | None = None
     has_errors: bool = False
 
@@ -211,7 +202,7 @@ TOOL = Tool(
             implied_by=IMPLYING_RATE_AND_TIME,
         ),
         _metric("reply time", "ms", "lower", implied_by=IMPLYING_RATE),
-        # httperf polls in a busy loop: its CPU time follows the duration of the test.
+        # httperf polls in a busy loop, so its CPU time follows the test duration.
         *(
             _metric(f"client CPU {mode}", "s", "neither", kind="amount")
             for mode in ("user", "system")

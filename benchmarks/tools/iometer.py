@@ -4,8 +4,8 @@ Its CSV file has a row for each target below a line with the column names::
 
     ALL,All,4K read,1,2,2,1523.41,1523.41,0,5.95082,5.95082,0,6.23989,6.23989,0,...
 
-``MBps`` is 2^20 B/s in files of 2006 and if called binary, 10^6 B/s if called decimal.
-A line with an apostrophe names the values below it.
+``MBps`` is 10^6 B/s if called decimal. If called binary, and in files of 2006, it is
+2^20 B/s. A line with an apostrophe names the values below it.
 """
 
 from collections.abc import Iterator
@@ -36,15 +36,12 @@ RATES: Final = {
     "MBps (Binary)": "MiB/s",
     "MBps": "MiB/s",
 }
-# Rarely changed parameters of a specification, with the usual values.
 RARE_PARAMETERS: Final = {"delay": 0, "burst": 1, "align": 0, "reply": 0}
 ERRORS: Final = ("Errors", "Read Errors", "Write Errors")
 
 
 @dataclass(slots=True)
 class IometerBlock:
-    """A test, with its current block of results."""
-
     version: str = ""
     facts: dict[str, Parameter] = field(default_factory=dict)
     specifications: dict[str, list[MatchedLine]] = field(default_factory=dict)
@@ -100,7 +97,7 @@ class IometerBlock:
         columns = [column.strip() for column in self.columns]
         while len(cells) > len(columns) and not cells[-1].strip():
             cells.pop()
-        # Latency columns are optional.
+        # Rows may lack the latency columns.
         bins = sum(column[:1].isdigit() or column.startswith(">") for column in columns)
         if len(cells) not in {len(columns), len(columns) - bins}:
             raise line.parse_error(
@@ -120,7 +117,7 @@ class IometerBlock:
             if (text := cells.get(column, "")) and (count := _whole(line, text)) > 0:
                 parameter = column.removeprefix("# ").casefold().replace(" ", "_")
                 draft.parameters[parameter] = count
-        # Several rows are a mix without a single size or read share.
+        # A specification with several rows has no single size or read share.
         rows = self.specifications.get(name, [])
         if len(rows) == 1 and len(rows[0]["value"].split(",")) >= 4:
             draft.parameters.update(_access(rows[0]))
@@ -150,7 +147,6 @@ class IometerBlock:
 
 @parser(Sentence("Iometer wrote no complete results. {cut}", cut=TRUNCATED_RESULTS))
 def parse(output: str) -> list[Draft]:
-    """Return one run for each block that a time stamp closes."""
     runs: list[Draft] = []
     block = IometerBlock()
     key = ""
@@ -220,8 +216,6 @@ def _whole(line: MatchedLine, text: str) -> int:
 
 @dataclass(slots=True)
 class IometerRow:
-    """The row of all targets."""
-
     line: MatchedLine
     cells: dict[str, str]
     draft: Draft

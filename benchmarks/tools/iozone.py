@@ -1,12 +1,11 @@
 """iozone: reads and writes of a file in records of many sizes.
 
-One result row, as printed by iozone 3.471 with ``-a``::
+Output of iozone 3.471 with ``-a``::
 
             4096       4  1295830  4244242  4315676  5083093  5475122  2758132
 
 kB (KB, Kbytes in older versions) are 2^10 B. A number belongs to the heading above its
-last digit, because tests that were not run leave blanks. Without ``-I``, and with a
-file smaller than the memory, these are results of the page cache.
+last digit, because tests that were not run leave blanks.
 """
 
 import re
@@ -60,7 +59,7 @@ def _case(operation: str, access: str = "") -> Case:
     return {"operation": operation, **({"access": access} if access else {})}
 
 
-# In the order of the headings.
+# Case, workers and report of each test, in the order of the headings.
 _TESTS: Final = (
     (_case("write", "sequential"), "initial writers", "writer"),
     (_case("rewrite", "sequential"), "rewriters", "re-writer"),
@@ -91,7 +90,7 @@ _SHARES: Final = {"Min": "min", "Avg": "mean", "Max": "max"}
 
 @dataclass
 class IozoneLog(Draft):
-    """One execution; ``sheet`` is the spreadsheet of -R, which repeats the numbers."""
+    """``sheet`` is the spreadsheet of ``-R``, which repeats the numbers."""
 
     unit: str = ""
     head: MatchedLine | None = None
@@ -154,7 +153,7 @@ class IozoneLog(Draft):
         line.reject_if_truncated("cells")
 
     def _read_sum(self, line: MatchedLine) -> None:
-        # The sum of all processes; the lines below share its case.
+        # The lines below this sum of all processes have the same case.
         what = line["what"].strip()
         self.seen = {
             "processes": line.integer("count"),
@@ -163,7 +162,7 @@ class IozoneLog(Draft):
         self._add_rate("rate", line, _SEEN[line["who"]])
 
     def _add_rate(self, group: str, line: MatchedLine, metric: str) -> None:
-        # With -O, rates are operations; only those seen by the children are used.
+        # With -O, rates are operations; only those that the children see are used.
         unit = line[f"{group}_unit"].casefold()
         if unit in _KIB:
             self.add(metric, line.number(group), "KiB/s", **self.seen)
@@ -257,7 +256,7 @@ def _cells_by_heading(head: MatchedLine, line: MatchedLine) -> list[tuple[Case, 
 def _word_ends(line: MatchedLine, anchor: str) -> list[tuple[int, str]]:
     """Return the end of each word, counted from the end of the second word."""
     words = list(re.finditer(r"\S+", line.text.expandtabs()))
-    # The first word may be the same number, for a file of one record.
+    # The first word is the same number if the file has one record.
     index = next(
         number for number, word in enumerate(words) if number and word[0] == anchor
     )
@@ -274,9 +273,8 @@ TOOL = Tool(
         sizes=frozenset({"record", "file_size"}),
     ),
     metrics=(
-        # The sum over all processes (-t).
         Metric("throughput", "MB/s", "higher", "disk", work_class=DISK),
-        # The same sum, over the time from the first start to the last end.
+        # The sum of all processes over the time from the first start to the last end.
         Metric(
             "parent throughput", "MB/s", "higher", "disk", implied_by=("throughput",)
         ),

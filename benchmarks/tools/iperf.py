@@ -1,11 +1,7 @@
 """iperf 2: throughput of a network path.
 
-One result row, as printed by iperf 2.0.13::
-
-    [  3]  0.0-10.0 sec  1.10 GBytes   941 Mbits/sec
-
-Mbits are 10^6 bit, GBytes are 2^30 B. The row of a stream that begins at 0.0 and ends
-last is its total. A UDP client's own row is what was sent; the server's report is what
+Mbits are 10^6 bit, GBytes are 2^30 B. The last row of a stream that begins at 0.0 is
+its total. With UDP, the client's own row is what was sent, and the server's report what
 arrived. A star before the stream marks the reverse direction.
 """
 
@@ -42,7 +38,6 @@ UNITS = {
     "GBytes/sec": "GiB/s",
     "TBytes/sec": "TiB/s",
 }
-# The requested rate: datagrams are sent at no other rate.
 BITRATE = tuple(
     RateOption(option, "bit/s", multipliers=("streams",))
     for option in ("bitrate", "bandwidth", "b")
@@ -55,7 +50,7 @@ OPTIONS = Options(
     bit_rates=frozenset({"bitrate"}),
 )
 THROUGHPUTS = metrics(
-    # Whether or not the datagrams arrived.
+    # Sent throughput includes lost datagrams.
     ("throughput", "sent throughput"),
     "Mbit/s",
     "higher",
@@ -100,7 +95,8 @@ FORWARD, REVERSE = "forward", "reverse"
 class IperfTest(Draft):
     """One execution of the client, or simultaneous connections of a server.
 
-    ``totals`` are each stream's last rows from 0.0; ``until`` begins the next test.
+    ``totals`` has the last row from 0.0 of each stream, as in ``_total_of``; ``until``
+    is the first line of the next test.
     """
 
     is_client: bool = False
@@ -147,7 +143,7 @@ class IperfTest(Draft):
         stream = line["stream"].removeprefix("*")
         self.streams.add(stream)
         self.is_duplex |= "(full-duplex)" in line["flags"]
-        # A connection to the client on the test's port: the other end sends (-d).
+        # With -d, the other end connects to the client's port and sends.
         is_back = self.is_client and line["here"] in self.ports
         is_back = is_back and line["there"] not in self.ports
         if "(reverse)" in line["flags"] or is_back:
@@ -202,7 +198,7 @@ class IperfTest(Draft):
     def _close_directions(
         self, directions: dict[str, set[str]], reported: bool
     ) -> None:
-        # If both directions are loaded, SUM is that of both.
+        # If both directions are loaded, SUM includes both.
         has_both = all(directions.values())
         is_csv = any(row.kind == "csv" for row in self.totals.values())
         is_never_summed = not is_csv and (has_both or (reported and self.is_client))

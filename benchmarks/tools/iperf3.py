@@ -1,11 +1,7 @@
 """iperf3: throughput of a network path.
 
-One result row, as printed by iperf 3.12::
-
-    [  5]   0.00-4.00   sec  11.9 GBytes  25.6 Gbits/sec                  receiver
-
-Gbits are 10^9 bit, GBytes 2^30 B. Throughput is what the receiver counts; with several
-streams, the row (or object) of their sum.
+Gbits are 10^9 bit, GBytes 2^30 B. Throughput is what the receiver counts. With several
+streams, only their sum is read.
 """
 
 from collections.abc import Iterator, Mapping
@@ -50,20 +46,19 @@ LINES: Final = LineScanner(
     r"(?P<remote>\S+)%",
     trouble=r"iperf3: (?P<trouble>(?:error|interrupt|the \w+ has)[^\n]*)",
 )
-# TX of the client and RX of the server are the forward direction.
 ROLES: Final = {
     "TX-C": "forward",
     "RX-S": "forward",
     "RX-C": "reverse",
     "TX-S": "reverse",
 }
-# -J, and --json-stream (3.17 and later).
+# The output of -J, or of --json-stream (3.17 and later).
 _REPORT: Final = r"\{\s*\"(?:start\"\s*:\s*\{|event\"\s*:)"
 
 
 @dataclass
 class Iperf3Test(Draft):
-    """One test; ``is_echo``: the server's report, repeated by its client."""
+    """``is_echo`` marks a server's report that its client repeats."""
 
     operation: str = "forward"
     is_server: bool = False
@@ -135,7 +130,7 @@ class Iperf3Test(Draft):
         if row["retransmits"]:
             count = row.number("retransmits")
             self.add("retransmits", count, "", operation=direction)
-        # The sender's own row shows neither; before 3.2 the only row shows both.
+        # The sender's own row has no jitter or loss. Before 3.2 the only row has both.
         if is_udp and row["jitter"] and end != "sender":
             self.add("jitter", row.number("jitter"), "ms", operation=direction)
             if row["share"] == "nan" or row["share"].startswith("-"):
@@ -157,7 +152,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         if line.kind == "version":
             version = line["version"]
         elif line.kind == "begin":
-            # Errors are not buffered: messages before a test belong to it.
+            # Errors are not buffered, so messages before a test belong to it.
             if tests[-1].is_done or tests[-1].ids:
                 append_limited(tests, Iperf3Test())
             tests[-1].begin(line)
@@ -238,7 +233,7 @@ def _add_sums(run: Draft, end: Mapping[str, Any], direction: str) -> None:
     if "retransmits" in sent:
         count = json_number(sent["retransmits"], "retransmits")
         run.add("retransmits", count, "", operation=direction)
-    # A sender without a report from the receiver prints 0 for both.
+    # Without a report from the receiver, a sender prints 0 for jitter and loss.
     has_report = not received or received.get("bits_per_second", 0) != 0
     has_packets = json_number(combined.get("packets", 0), "packets") > 0
     if "jitter_ms" in combined and has_packets and has_report:

@@ -1,12 +1,9 @@
 """IPMI DCMI: power readings of the machine's management controller (BMC).
 
-One line of ``ipmitool dcmi power reading``::
-
-    Instantaneous power reading:                   332 Watts
-
-FreeIPMI's ``ipmi-dcmi --get-system-power-statistics`` and ``ipmiutil dcmi`` are read
-too. Minimum, maximum and mean are those of the BMC's own window (``sampling period``),
-which is not the benchmark's. A deactivated reading has meaningless numbers.
+The formats are ``ipmitool dcmi power reading``, FreeIPMI's ``ipmi-dcmi
+--get-system-power-statistics`` and ``ipmiutil dcmi``. Minimum, maximum and mean cover
+the BMC's own window (``sampling period``), not the benchmark. A deactivated reading has
+meaningless numbers.
 """
 
 from collections import defaultdict

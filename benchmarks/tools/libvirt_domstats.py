@@ -1,12 +1,8 @@
 """libvirt: the host's statistics of its virtual machines (``virsh domstats``).
 
-One line of a machine's block::
-
-    vcpu.0.delay=4225229820
-
 A reading is the increase of a counter from the first to the last sample. Times are ns,
-memory is KiB. ``delay`` is the time a virtual CPU waited for a real one, which the
-guest calls steal.
+memory is KiB. ``delay`` is the time a virtual CPU waited for a real one (the guest's
+steal time).
 """
 
 from benchmarks.parsing.line_scanner import Draft, LineScanner, MatchedLine, parser
@@ -73,7 +69,7 @@ class LibvirtDomain:
 
     def _count(self, line: MatchedLine) -> None:
         group, index = line["group"], line["index"]
-        # A device keeps its name when another device is removed before it.
+        # The name of a device is constant; its index is not.
         label = self.labels.get(f"{group}.{index}", index)
         key = (group, label, line["key"])
         value = line.integer("value")
@@ -82,7 +78,6 @@ class LibvirtDomain:
         if before is not None and value >= before:
             self.grown[key] = self.grown.get(key, 0) + value - before
         elif before is not None:
-            # A lower counter means a restart.
             self.has_restarted = True
 
     def add_to(self, run: Draft) -> None:
@@ -111,7 +106,6 @@ class LibvirtDomain:
 
 @parser("virsh domstats reported no machines.")
 def parse(output: str) -> list[Draft]:
-    """Return one run; each machine is a case."""
     domains: dict[str, LibvirtDomain] = {}
     current: LibvirtDomain | None = None
     for line in LINES(output):

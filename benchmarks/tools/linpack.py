@@ -1,18 +1,12 @@
 """LINPACK: dense systems of n linear equations, solved by netlib's or Intel's program.
 
-One result row, as printed by netlib's ``linpack.c``::
+Output of netlib's ``linpack.c``::
 
         16384  15.02  88.94%   2.95%   8.11%  1630594.203
 
-The last column is in KFLOPS (1000 floating-point operations per second); the last row
-is the result, after at least 10 s. "Array size 200" is n = 100. The older programs
-(``clinpack.c``, ``linpackd.f``, LINPACK_BENCH) print a row of ``dgefa dgesl total
-mflops unit ratio`` or ``Factor Solve Total MFLOPS`` for each solution. The Java program
-prints ``Mflops/s: ... Time: ... Norm Res: ... Precision: ...``.
-
-One row of Intel's ``xlinpack_xeon64``, which solves each of many sizes several times::
-
-    20000  20000  4      18.362     290.4959 3.520981e-10 3.116839e-02   pass
+The last column is in KFLOPS (1000 floating-point operations per second). The last row,
+which takes at least 10 s, is the result. "Array size 200" is n = 100. The output of
+netlib's Java program and of older programs is also read.
 """
 
 from dataclasses import dataclass
@@ -51,8 +45,6 @@ MIN_DURATION_S = 10
 
 @dataclass
 class LinpackTable(Draft):
-    """The rows of one array size."""
-
     unit: str = ""
     last: MatchedLine | None = None
 
@@ -70,7 +62,7 @@ class LinpackTable(Draft):
         elif line.kind == "times" and self.unit:
             self.add("performance", line.number("flop"), self.unit)
         elif line.kind == "title":
-            # The program's own summary of all its rows.
+            # This is the program's own summary.
             self.parameters.pop("leading_dimension", None)
             unit = UNITS[line["final_unit"].upper()]
             self.add("performance", line.number("final"), unit)

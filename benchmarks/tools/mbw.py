@@ -1,11 +1,7 @@
 """mbw: how fast memory is copied, by three methods.
 
-One result row, as printed by mbw 1.2.2::
-
-    0	Method: MEMCPY	Elapsed: 0.01757	MiB: 128.00000	Copy: 7285.145 MiB/s
-
-All sizes are of 2^20 B, also if an old version writes MB. ``AVG`` rows are the size
-over the mean time; ``TOT`` rows (3.0) sum the threads.
+MB, which old versions print, are MiB. ``AVG`` rows are the size divided by the
+mean time; ``TOT`` rows (version 3.0) sum the threads.
 """
 
 from benchmarks.parsing.line_scanner import (
@@ -32,7 +28,6 @@ BLOCKS = "MCBLOCK"
 
 @parser("mbw printed no copy result.")
 def parse(output: str) -> list[Draft]:
-    """Return one run for each header, or for each repetition of an earlier row."""
     runs = [Draft()]
     header: dict[str, int] = {}
     seen: set[tuple[str, str]] = set()
@@ -41,7 +36,7 @@ def parse(output: str) -> list[Draft]:
             raise line.parse_error("this row is incomplete.")
         row = line["number"], line["method"] or line["total_method"]
         if line.kind == "header" or row in seen:
-            # With -q there is no header: a repeated row is of another execution.
+            # With -q there is no header, so a repeated row begins another run.
             append_limited(runs, Draft())
             seen.clear()
         if line.kind == "header":

@@ -1,12 +1,7 @@
 """mpi-io-test: bandwidth of a parallel file system, from the PVFS2 tests.
 
-Its two result rows, as its source prints them::
-
-    Write bandwidth = 62.417215 Mbytes/sec
-    Read bandwidth = 96.038117 Mbytes/sec
-
 Mbytes are 10^6 B, divided by the time of the slowest process. The program continues
-after errors and exits with 0; errors may precede the first line of a run.
+after errors, which may precede the first line of a run.
 """
 
 from typing import Final
@@ -58,7 +53,7 @@ def parse(output: str) -> list[Draft]:
                 "The correctness test failed: the data read back are different.",
             )
         elif line.kind == "total":
-            # Products have 32 bits in some versions, and rates are computed from them.
+            # In some versions the total overflows 32 bits, which makes rates wrong.
             moved = runs[-1].facts["bytes"]
             if "files" not in runs[-1].parameters and line["total"] != str(moved):
                 runs[-1].add_warning(

@@ -1,9 +1,5 @@
 """netperf: throughput of a network path, and its CPU time at both ends.
 
-One result row, as printed by netperf 2.7.1 with ``-c -C``::
-
-    131072  16384  16384    2.00       34245.91   71.36    71.36    0.341   0.341
-
 KBytes, MBytes and GBytes (``-f``) are powers of 1024 bytes; 10^6bits are not. Service
 demand is in microseconds of CPU per KB (1024 B) or per transaction. The second row of a
 UDP stream is what arrived.
@@ -30,7 +26,7 @@ from benchmarks.sentences import Sentence
 LINES: Final = LineScanner(
     banner=r"(?:MIGRATED )?(?P<test>(?:TCP|UDP|SCTP|DCCP|UDPLITE|OMNI)[ \w/|]{0,50}) "
     r"T(?:EST|est) (?:from\b|(?=to\b))(?:[^\n]*?\bto (?P<to>\S+))?"
-    # Output of -O: column names of several lines above the values.
+    # With -O, column names of several lines precede the values.
     r"(?:[^\n]*+(?P<heads>(?:\n[ \t]*+[A-Z][^\n,=]*+){1,8}?)\n"
     r"(?P<cells>[ \t]*+\d[^\n]*+)$)?",
     doubt=r"!!! (?P<doubt>Desired confidence was not achieved|"
@@ -61,8 +57,7 @@ _TESTS: Final = {
     "UDP UNIDIRECTIONAL SEND": "UDP_STREAM",
 }
 _DEFAULT_UNIT: Final = "Mbit/s"
-# Sizes, seconds and a rate in fixed columns; with -c -C the CPU utilization and cost of
-# both ends.
+# Names of the sizes, the rate and the cost in rows with fixed columns.
 _CLASSIC: Final = {
     "stream": (
         ("recv_socket", "send_socket", "message"),
@@ -75,7 +70,7 @@ _CLASSIC: Final = {
         ("CPU time per transaction", "us"),
     ),
 }
-# Rows without headers (-P 0): sockets, sizes, seconds, rate; CPU at both ends.
+# Rows without headers (-P 0) have sockets, sizes, seconds, rate and CPU at both ends.
 _CPU: Final = r"(?: +-?\d+\.\d\d +-?\d+\.\d\d +-?\d+\.\d{3} +-?\d+\.\d{3})?"
 _CPU_OF_ONE: Final = r"(?: +-?\d+\.\d\d +-?\d+\.\d{3})?"
 _BARE: Final = re.compile(
@@ -87,7 +82,6 @@ _BARE: Final = re.compile(
     r")?[ \t]*(?:\n|\Z))+",
     re.ASCII,
 )
-# The pattern is not tried on longer text.
 _LONGEST_BARE: Final = 20_000
 # Column names of -o and -O that differ from the key of -k.
 _KEYS: Final = {
@@ -141,7 +135,7 @@ def parse(output: str) -> Sequence[Draft]:
             append_limited(tables, NetperfTable())
             tables[-1].open(line)
         elif line.kind == "key" and line["key"].casefold() in tables[-1].keys:
-            # -k prints no banner: a repeated key begins another test.
+            # -k prints no banner, so a repeated key begins another test.
             append_limited(tables, NetperfTable(test=tables[-1].test))
         tables[-1].read_line(tables[-1].read, line)
     return tables
@@ -149,8 +143,6 @@ def parse(output: str) -> Sequence[Draft]:
 
 @dataclass
 class NetperfTable(Draft):
-    """One test."""
-
     test: str = ""
     unit: str = ""
     cpu: bool = False
@@ -212,12 +204,12 @@ def has_bare_rows(output: str) -> bool:
 
 
 def _test_kind(test: str, rows: list[MatchedLine]) -> str:
-    """Return ``stream``, ``rr`` or ``udp``, by the test's name or else by its rows."""
+    """Return ``stream``, ``rr`` or ``udp``, by the test's name or else its rows."""
     if test.endswith("RR"):
         return "rr"
     if test:
         return "udp" if test.startswith("UDP") else "stream"
-    # RR repeats two sizes; UDP prints what arrived, in 4 cells or, with CPU, in 6.
+    # The second row of RR has two sizes; that of UDP has 4 cells or, with CPU, 6.
     following = len(rows[1]["row"].split()) if len(rows) > 1 else 0
     return {2: "rr", 4: "udp", 6: "udp"}.get(following, "stream")
 
@@ -272,7 +264,6 @@ def _cells(row: MatchedLine, columns: int, cpu: bool) -> list[float]:
 def _add_cpu(
     run: Draft, utilizations: list[float], costs: list[float], demand: tuple[str, str]
 ) -> None:
-    """Add CPU utilizations; a negative one was not measured."""
     name, unit = demand
     for end, utilization, cost in zip(ENDS, utilizations, costs, strict=False):
         if utilization >= 0 and cost >= 0:
@@ -317,7 +308,7 @@ class OmniResult:
         return cls(line, texts)
 
     def number(self, key: str) -> float | None:
-        """Return None if the value is absent or negative (not measured)."""
+        """Return a value, or None if it is absent or negative (not measured)."""
         text = self.texts.get(key, "")
         if text in {"", "(null)"}:
             return None
@@ -371,7 +362,7 @@ TOOL = Tool(
     homepage="https://github.com/HewlettPackard/netperf",
     metrics=(
         Metric("throughput", "MB/s", "higher", "network", work_class=NETWORK),
-        # Whether or not the datagrams arrived.
+        # Sent throughput includes lost datagrams.
         Metric(
             "sent throughput", "MB/s", "higher", "network", implied_by=("throughput",)
         ),

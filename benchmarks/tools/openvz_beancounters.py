@@ -1,11 +1,7 @@
 """OpenVZ: the limits of a container and how often it hit them (user_beancounters).
 
-One row, with the count since the start of the container (``failcnt``) last::
-
-           101:  kmemsize        2752512     2936012    14372700    14790164           3
-
-Only ``failcnt`` and the bytes of kernel memory are read: the units of other columns
-depend on the resource.
+``failcnt`` counts since the start of the container. Only this column and the bytes of
+kernel memory are read, because the units of other columns depend on the resource.
 """
 
 from benchmarks.parsing.line_scanner import Draft, LineScanner, append_limited, parser

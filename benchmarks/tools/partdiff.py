@@ -1,12 +1,7 @@
 """partdiff: a partial differential equation solved by Gauss-Seidel or Jacobi.
 
-One result row, in English and in German::
-
-    Calculation time:       0.082096 s
-    Berechnungszeit:    0.082096 s
-
-The residuum of a case is the same on every machine. Only the command contains the
-number of threads or processes.
+Only the command contains the number of threads or processes. The residuum is a fact,
+because it does not depend on the machine.
 """
 
 import re
@@ -82,7 +77,7 @@ def _read(lines: dict[str, MatchedLine], run: Draft) -> None:
     if interlines := lines.get("interlines"):
         run.parameters["interlines"] = interlines.integer("interlines")
     if function := lines.get("function"):
-        # f(x,y) = 2pi^2*sin(pi*x)sin(pi*y), with any spacing.
+        # The sine function is 2pi^2*sin(pi*x)sin(pi*y), with any spacing.
         text = function["function"]
         formula = text.partition("=")[2].strip() or text
         run.parameters["function"] = "sine" if "sin(" in text else formula

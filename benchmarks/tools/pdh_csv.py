@@ -4,14 +4,10 @@ One row, below a header of ``"\\\\HOST\\object(instance)\\counter"``::
 
     "07/23/2026 06:04:44.000","10.5","3.25"
 
-CPU counters are read, in % of one CPU (ESXi adds up the virtual CPUs: more than 100 is
-possible). The first sample of a rate is blank. ESXi changes the group number whenever a
-machine starts, so only the name is used.
-
-German Windows translates the names, differently in each version, and writes decimal
-commas, or semicolons between the cells::
-
-    "07/23/2026 06:04:44.000","10,5","3,25"
+Only CPU counters are read, in % of one CPU. ESXi adds up the virtual CPUs, so more than
+100 is possible. The first sample of a rate is blank. ESXi changes the group number
+whenever a machine starts, so only the name is used. German Windows translates the
+names, differently in each version, and writes decimal commas.
 """
 
 import csv
@@ -54,9 +50,7 @@ _PATH = re.compile(
     rf"\\% (?P<counter>{_COUNTERS})",
     re.ASCII,
 )
-# Only these words of German objects are the same in all versions: `Logischer Prozessor
-# für Hyper-V-Hypervisor`, `Hyper-V-Hypervisor - logischer Prozessor`, `Hyper-V
-# Hypervisor: virtueller Prozessor`, `... - Stamm des virtuellen Prozessors`.
+# Only the word "prozessor" is the same in all versions of Windows.
 _GERMAN_PATH = re.compile(
     r"\\\\(?P<host>[^\\]+)\\(?P<object>[^\\(]*prozessor[^\\(]*)"
     r"\((?P<instance>.*)\)\\(?P<counter>[^\\]*)",
@@ -68,7 +62,6 @@ _GERMAN_COUNTERS = (
     (r"%? ?Hypervisor-?(?:lauf|ausführungs)zeit(?: \(%\))?", "Hypervisor Run Time"),
     (r"%? ?Prozessorzeit(?: \(%\))?", "Processor Time"),
 )
-# Find cells that are not plain numbers in one search over a column.
 _NOT_PLAIN = re.compile(r"\n(?!\d{1,15}(?:\.\d{1,15})?(?:\n|\Z))", re.ASCII)
 _GROUP = re.compile(r"\A\d+:(?=.)")
 _OF_THE_HOST = ("Hyper-V Hypervisor Logical Processor", "Processor", "Physical Cpu")
@@ -76,11 +69,9 @@ _OF_THE_HOST = ("Hyper-V Hypervisor Logical Processor", "Processor", "Physical C
 
 @dataclass
 class PdhTable(Draft):
-    """A header and the rows below."""
-
     width: int = 0
     separator: str = ","
-    # German names imply German numbers.
+    # Tables with German names have decimal commas.
     is_german: bool = False
     columns: dict[int, dict[str, Parameter]] = field(default_factory=dict)
     rows: int = 0
@@ -160,7 +151,6 @@ class PdhTable(Draft):
 
 
 def _counter_of(name: str) -> tuple[str, str, str, str] | None:
-    """Return host, object, instance and counter of a column in English."""
     if path := _PATH.fullmatch(name):
         return path["host"], path["object"], path["instance"], path["counter"]
     if not (path := _GERMAN_PATH.fullmatch(name)):

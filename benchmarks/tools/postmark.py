@@ -1,10 +1,6 @@
 """PostMark: many small files of a mail server, created, read, appended and deleted.
 
-One result row, as printed by PostMark 1.51::
-
-    500 created (500 per second)
-
-Times are whole seconds, at least one. kilobytes and megabytes are 2^10 B and 2^20 B.
+Times are whole seconds, at least one. Kilobytes are 2^10 B and megabytes are 2^20 B.
 """
 
 from benchmarks.parsing.line_scanner import (
@@ -16,7 +12,7 @@ from benchmarks.parsing.line_scanner import (
 )
 from benchmarks.parsing.tool import NO_WORK_CLASS, Metric, Tool, metrics
 
-# The commands may be piped into the program.
+# The output has prompts if the commands are piped into the program.
 _PROMPT = r"(?:pm>[ \t]*+){0,99}"
 LINES = LineScanner(
     banner=rf"{_PROMPT}PostMark v(?P<version>\d[\w.]*+)",

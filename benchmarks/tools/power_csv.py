@@ -6,8 +6,7 @@ One row, after an optional header such as ``time,watts``::
 
 Times are ISO 8601, a time of day (21:44:36), seconds, or milliseconds (if the header
 says so, or the times are Unix times in ms); watts are W unless the header says mW or
-kW. Power is interpolated linearly between rows: energy is the area below the line, and
-the mean is energy divided by time.
+kW.
 """
 
 from __future__ import annotations
@@ -67,6 +66,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def is_rows(text: str) -> bool:
+    """Return whether a text begins with rows of times and watts, without a header."""
     head = [line for line in text[:2000].split("\n")[:8] if line.strip()][:5]
     cells = [_ROW.fullmatch(line) for line in head]
     # A single row may be of any other table.
@@ -108,7 +108,7 @@ class PowerRows(Draft):
                 self._read_row(row)
 
     def _is_cut(self, last: MatchedLine, rows: list[MatchedLine]) -> bool:
-        # Without a line end, a row is complete if it has the decimals of the others.
+        # A row without a line end is complete if it has the decimals of the others.
         cells = split(last["cells"])
         decimals = {len(split(row["cells"])[-1].partition(".")[2]) for row in rows[-9:]}
         is_narrow = len(cells) != len(self.names)
@@ -199,7 +199,7 @@ def _row(separator: str, columns: int, is_number: bool) -> re.Pattern[str]:
 
 
 def _all_microseconds(cells: tuple[str, ...], is_ms: bool) -> list[int]:
-    """Return [] if the cells are not alike."""
+    """Return the times of a column, or [] if its cells have different forms."""
     if _NUMBER.fullmatch(cells[0]):
         numbers = list(map(float, cells))
         is_milli = is_ms or min(numbers) > _FIRST_MILLISECOND

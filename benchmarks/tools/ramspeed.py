@@ -1,9 +1,5 @@
 """RAMspeed: bandwidth of memory and caches, block by block.
 
-One result row, as printed by RAMspeed/SMP 3.5.0::
-
-    INTEGER & WRITING         1 Kb block: 51133.00 MB/s
-
 ``MB/s`` is 10^6 B/s; ``Mb/s``, printed by older versions and with ``-r``, is 2^20 B/s.
 A Kb is 2^10 B.
 """
@@ -29,7 +25,7 @@ LINES = LineScanner(
     mean=rf"(?:{_KIND}) +BatchRun +(?P<mean_of>\w+): +{_RATE.format('mean_rate')}",
     mem=rf"(?P<mem_kind>{_KIND}) +(?P<kernel>Copy|Scale|Add|Triad|AVERAGE): +"
     rf"{_RATE.format('mem_rate')}",
-    # An unknown or truncated row.
+    # Unknown or truncated rows.
     lost=r"(?P<lost>(?:INTEGER|FL-POINT|MMX|SSE)\b[^\n]*|[IFMS][A-Z-]{0,7}\Z)",
 )
 UNITS = {"MB": "MB/s", "Mb": "MiB/s"}
@@ -39,7 +35,6 @@ WAYS = {"READING": "read", "WRITING": "write"}
 
 @parser("RAMspeed printed no bandwidth.")
 def parse(output: str) -> list[Draft]:
-    """Return one run per pass or batch; banners do not separate runs."""
     runs = [Draft()]
     header = Draft()
     seen: set[str] = set()

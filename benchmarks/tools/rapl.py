@@ -1,12 +1,9 @@
 """RAPL: the energy counted by a processor for itself, its memory and graphics.
 
-One line of ``perf stat -a -e power/energy-pkg/``::
-
-             12.74 Joules power/energy-pkg/
-
-Other supported formats are ``turbostat`` (PkgWatt), a CSV of times and ``energy_uj``
-counters, and two snapshots of ``grep . /sys/class/powercap/*/*``. RAPL covers the
-processor alone. The counter wraps at ``max_energy_range_uj``.
+The formats are ``perf stat -a -e power/energy-pkg/``, ``turbostat`` (PkgWatt), a CSV of
+times and ``energy_uj`` counters, and two snapshots of ``grep .
+/sys/class/powercap/*/*``. RAPL does not cover the rest of the machine. The counter
+wraps at ``max_energy_range_uj``.
 """
 
 from dataclasses import dataclass, field
@@ -61,15 +58,13 @@ _OF_ONE_CPU: Final = {"Core", "CPU", "Package", "Node", "Die"}
 
 @dataclass(slots=True)
 class EnergyCounter:
-    """A counter of microjoules."""
-
     label: str
     limit: int = 0
     before: int | None = None
     total: int = 0
 
     def update(self, value: int, line: MatchedLine) -> None:
-        """A smaller value has wrapped once."""
+        """Add the increase; the counter has wrapped once if the value is smaller."""
         if self.before is not None:
             if value < self.before and not self.limit:
                 raise line.parse_error(
@@ -164,7 +159,7 @@ class RaplLog:
                 self.watts.setdefault(PARTS[name], SampleSummary())
 
     def _read_watts(self, line: MatchedLine) -> None:
-        # The sum of all CPUs has dashes in the columns of single CPUs.
+        # Only the sum of all CPUs has dashes in the columns of single CPUs.
         cells = line["cells"].rstrip().split("\t")
         cells_by_name = dict(zip(self.names, cells, strict=False))
         if any(cells_by_name.get(name, "-") != "-" for name in _OF_ONE_CPU):

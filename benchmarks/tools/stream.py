@@ -1,9 +1,5 @@
 """STREAM: bandwidth of memory, in four kernels.
 
-One result row, as printed by version 5.10::
-
-    Triad:           6886.6     0.049161     0.034850     0.090943
-
 The rate is that of the best of several passes, in MB/s of 10^6 B. A run whose results
 fail validation is rejected.
 """

@@ -1,11 +1,7 @@
 """stress-ng: "bogus operations" of some 300 stressors, with ``--metrics``.
 
-One result row, as printed by stress-ng 0.15.06 (on stderr)::
-
-    stress-ng: metrc: [21804] cpu    3488   4.00   2.82   0.02   871.19   1229.60
-
-The two lines above name its columns. ``--yaml`` writes ``bogo-ops-per-second-real-time:
-871.190000``; if both exist, the rows are read.
+Two lines above the rows name the columns. ``--yaml`` writes the same values, which are
+read if there are no rows.
 """
 
 import re
@@ -84,7 +80,7 @@ class StressNgReport:
                     known=columns,
                 )
             return
-        # Unknown columns may be missing from an open end: -1 never matches.
+        # With unknown columns, -1 rejects a row at the end of the text.
         values = line.numbers("cells", decimals=2 if is_all else -1)
         if min(values) < 0:
             raise line.parse_error("this row contains a negative number.")
@@ -145,7 +141,7 @@ def parse(output: str) -> list[Draft]:
         else:
             is_begun = report.is_yaml or report.run
             if line.kind == "hogs" or (line.kind == "head" and is_begun):
-                # Hogs are dispatched above the heading.
+                # The line with the instances precedes the heading.
                 instances = report.instances if line.kind == "head" else {}
                 append_limited(reports, StressNgReport(instances=instances))
             reports[-1].read_text(line)
@@ -180,7 +176,7 @@ def _warn_printed(line: MatchedLine, run: Draft) -> None:
 
 def _columns(head: str, order: tuple[str, ...]) -> list[str]:
     rates = iter([WALL if clock == "real" else CPU for clock in order])
-    # Called again with its own names.
+    # ``head`` may contain names that this function returned.
     head = head.replace(CPU, "bogo ops/s").replace(WALL, "bogo ops/s")
     names: list[str] = []
     for name in _COLUMN.findall(head):

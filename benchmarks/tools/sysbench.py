@@ -1,11 +1,6 @@
 """sysbench: database transactions (OLTP), and loops for CPU, memory, threads and files.
 
-One result row, as printed by sysbench 1.0.20::
-
-        transactions:                        3317   (1103.92 per sec.)
-
-Versions 0.4 and 0.5 print "per-request statistics" or "response time" instead of
-"Latency (ms)", and use KB, MB, Kb, Mb and Gb for powers of 1024 bytes.
+Versions 0.4 and 0.5 use KB, MB, Kb, Mb and Gb for powers of 1024 bytes.
 """
 
 import re
@@ -71,7 +66,7 @@ FILE_WRITE_WORK = first_match(
     when("disk: random write", test="fileio", access="random"),
     when("disk: sequential write", test="fileio", access="sequential"),
 )
-# Many tests share these metrics, so a work class requires the test parameter.
+# Several tests share these metrics, so the work class depends on the test.
 DATABASE_WORK = first_match(when("application: database", test="|oltp"))
 CPU_WORK = first_match(when("CPU: integer", test="|cpu"))
 MEMORY_WORK = first_match(
@@ -173,7 +168,7 @@ NUMBERS: Final[dict[str, tuple[str, int | None, str, str]]] = {
     "transferred": ("mib", None, "memory throughput", "MiB/s"),
     "requests": ("requests", None, "file request rate", "1/s"),
 }
-# For files, 0 is an operation that was not tested.
+# For files, 0 means that the operation was not tested.
 FILE_NUMBERS: Final[dict[str, tuple[tuple[str, int | None, str, str], ...]]] = {
     "each": (("each_rate", 2, "{each} rate", "1/s"),),
     "moved": (("moved_rate", 2, "{moved} throughput", "MiB/s"),),
@@ -244,7 +239,7 @@ def _read_setting(line: MatchedLine, run: Draft) -> None:
     elif line.kind == "doing":
         mode, _, name = line["doing"].casefold().rpartition(" ")
         case["test"] = _NAMES.get(name, name)
-        # A simple transaction of 0.4 is one query; the usual one is twenty.
+        # In 0.4 a simple transaction is one query, and the usual one is twenty.
         if mode not in {"", "mixed"}:
             case["mode"] = mode
     elif line.kind == "files":

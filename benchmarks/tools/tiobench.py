@@ -1,23 +1,11 @@
 """tiotest: threaded reads and writes of a file; tiobench runs it for several sizes.
 
-One result row, as printed by tiobench.pl of 2016 under "Sequential Reads"::
-
-    6.18.44-fc-v657                64    4096    1         55.22 35.56%     0.071        7.79   0.00000  0.00000     155
-
 Sizes and rates are in MB of 2^20 B, latencies in ms. The identifier is the kernel
 release, or a given name. A number wider than its column is printed as ``####``.
 
-One result row, as printed by tiotest 0.5::
-
-    | Write          64 MBs |    0.1 s | 589.590 MB/s |   0.0 %  |  66.4 % |
-
-With ``-T`` a row is amount, times and latencies without titles::
-
-    write:64.00000,0.10855,0.00012,0.07208,0.00712,8.08100,0.00000,0.00000
-
-The boxes break if a number is wider than its column. The CPU columns of old versions
-add up the threads and may exceed 100 %.
-"""  # noqa: E501
+With ``-T``, tiotest prints amount, times and latencies without titles. The CPU columns
+of old versions add up the threads and may exceed 100 %.
+"""
 
 from dataclasses import dataclass, field
 
@@ -50,7 +38,7 @@ TIOBENCH_LINES = LineScanner(
 )
 OPERATIONS = {"Reads": "read", "Writes": "write"}
 COLUMNS = 10
-# Positions of the percent signs, counted from the end of the row.
+# Positions of cells with a percent sign, counted from the end of the row.
 PERCENTS = [-6]
 WIDE_PERCENTS = [-7, -5, -3, -1]
 WIDE = (
@@ -72,8 +60,6 @@ METRICS = (
 
 @dataclass
 class TiobenchReport:
-    """The output of one call."""
-
     drafts: dict[str, Draft] = field(default_factory=dict)
     sections: set[str] = field(default_factory=set)
     case: dict[str, Parameter] = field(default_factory=dict)
@@ -103,7 +89,7 @@ class TiobenchReport:
             for (metric, unit), value in zip(METRICS, values, strict=False):
                 _add(metric, value, unit, line, draft, self.case | sizes)
             return
-        # Versions up to 0.3.1: a rate and the CPU for each of four tests in one row.
+        # Versions up to 0.3.1 print rate and CPU of four tests in one row.
         for index, (access, operation) in enumerate(WIDE):
             case = {"operation": operation, "access": access} | sizes
             _add("rate", values[2 * index], "MiB/s", line, draft, case)
@@ -225,8 +211,6 @@ FIELDS = {
 
 @dataclass
 class TiotestRun(Draft):
-    """One execution: its sizes by operation, and the rows already read."""
-
     sizes: dict[str, str] = field(default_factory=dict)
     seen: set[tuple[str, str]] = field(default_factory=set)
 

@@ -1,28 +1,9 @@
 """Virtlab's own kernels, shipped with the agent: LINPACK, memory and system.
 
-Their outputs begin and end alike::
-
-    Virtlab LINPACK 1.0
-    compiler: gcc 12.2.0
-    bits: 64
-    clock steps: 0.000000038 s
-    time server: 127.0.0.1:8037, shortest round trip 0.000031 s
-    ...
-    end
-
-One result row of each, version 1.0::
-
-    row double   1000          1       0.512345       0.512401   0.000092  ...
-    row copy  integer    67108864   1   0.124817   0.124923   0.000072   1075.3 ...
-    row context-switch      0    512   1    0.025866    -    -    39588.906    - right
-
-- LINPACK: precision, n, repetition, times, Mflop/s (10^6), normalized residual.
-- memory: operation, number type, bytes of a block (read, write) or of each array (copy,
-  scale, add, triad), repetition, times, MB/s (10^6 B read and written), checksum, and
-  whether the checksum was right.
-- system: operation, bytes of its block, number of operations, repetition, times,
-  operations/s (MB/s of 10^6 B for pipe, send and receive), and whether every answer was
-  right. An operation with a wrong answer has no number.
+LINPACK prints Mflop/s. The bytes in rows of memory are those of a block (read, write)
+or of each array (copy, scale, add, triad), and MB/s are 10^6 B read and written. Rates
+of system are operations/s, or MB/s for pipe, send and receive. An operation of system
+with a wrong answer has no result.
 
 Times are in seconds by the machine's clock and by the time server, with an error bound
 (``-`` if the server did not time the row). Rates of the time server are used if it
@@ -142,8 +123,6 @@ PARAMETERS: Final = {
 
 @dataclass
 class KernelOutput(Draft, ABC, Generic[Case]):
-    """One execution of a kernel, with its rows by case."""
-
     subject: ClassVar[str] = Sentence("The program")
 
     rows: dict[Case, list[MatchedLine]] = field(default_factory=dict)
@@ -223,7 +202,6 @@ class KernelOutput(Draft, ABC, Generic[Case]):
             self.add(metric, row.number(rate), unit, **case)
 
     def warn_rejected_times(self) -> None:
-        """Warn once about the cases that the time server did not time well enough."""
         if missed := sum(map(is_external_time_rejected, self.rows.values())):
             self.add_warning(
                 "time_server",
@@ -248,8 +226,6 @@ def is_external_time_rejected(rows: list[MatchedLine]) -> bool:
 
 @dataclass
 class LinpackOutput(KernelOutput[Size]):
-    """LINPACK rows by precision and n."""
-
     subject = "LINPACK"
 
     checked: set[Size] = field(default_factory=set)
@@ -320,8 +296,6 @@ class LinpackOutput(KernelOutput[Size]):
 
 @dataclass
 class MemoryOutput(KernelOutput[Sweep]):
-    """Memory rows by operation, type and bytes."""
-
     def read_kernel_line(self, line: MatchedLine) -> None:
         sweep = line["operation"], line["type"], line.integer("bytes")
         self.rows.setdefault(sweep, []).append(line)
@@ -346,8 +320,6 @@ class MemoryOutput(KernelOutput[Sweep]):
 
 @dataclass
 class SystemOutput(KernelOutput[tuple[str, str]]):
-    """System rows by operation and block."""
-
     failed: set[str] = field(default_factory=set)
 
     def read_kernel_line(self, line: MatchedLine) -> None:
@@ -420,7 +392,7 @@ SYSTEM_CALL_WORK: Final = first_match(
     when("system: context switch", operation="context switch"),
     when("system: process creation", operation="fork|spawn"),
 )
-# Results from the page cache say nothing about the disk.
+# Results from the page cache do not measure the disk.
 DISK_WORK: Final = first_match(
     when("disk: random read", operation="random read", page_cache="no"),
     when("disk: random write", operation="random write", page_cache="no"),

@@ -4,9 +4,9 @@ One packet, power first and in tenths of a watt::
 
     #d,-,18,972,2277,433,5,0,70035,5602,973,2280,435,972,2274,432,95,0,0,500,1020;
 
-Meters before USB send 16 fields; ``_`` is a field that is switched off. V is in tenths,
-A in thousandths. Energy is known only if the interval was set (``#L,W,3,E,0,1;``) or
-packets are preceded by seconds since 1970.
+Meters before USB send 16 fields; ``_`` is a field that is switched off. Energy is known
+only if the interval was set (``#L,W,3,E,0,1;``) or packets are preceded by seconds
+since 1970.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ LINES = LineScanner(
 FIELDS = ("W", "V", "A")
 TENTHS = 10
 OFF = "_"
-# A complete packet whose first field is a power; blanks only in front.
+# A complete packet whose first field is the power.
 _ALIKE = re.compile(
     r"^[ \t]*+(\d{9,10}(?:\.\d{1,9})?[ ,;:\t]+)?#d,[^,;\n]?,(\d{1,2}),"
     r"([1-9]\d{0,6}),([-\d_,]*);[^\n]*\n",

@@ -1,9 +1,5 @@
 """wrk and wrk2: the requests that a web server answers over open connections.
 
-One result row, as printed by wrk 4.1.0::
-
-    Requests/sec:   2153.37
-
 k and M of requests are 10^3 and 10^6, KB and MB of data 2^10 and 2^20 B.
 """
 
@@ -28,7 +24,7 @@ LINES = LineScanner(
     latency=rf"Latency +{_TIME.format('mean')} +\S+ +{_TIME.format('max')} +\S+%",
     thread=rf"Req/Sec +{_RATE.format('thread')} +\S+ +\S+ +\S+%",
     spectrum=r"Latency Distribution(?P<spectrum>[^\n]*)$",
-    # Complete lines only: a truncated number may lack digits.
+    # Lines must be complete, because a truncated number may lack digits.
     percentile=rf"(?P<percent>\d+(?:\.\d+)?)% +{_TIME.format('at')}[ \t]*+(?=\n)",
     total=rf"(?P<requests>\S+) requests in {_TIME.format('duration')}, \S+B read"
     r"[ \t]*+$",
@@ -46,8 +42,6 @@ PEBI = 1024
 
 @dataclass
 class WrkRun(Draft):
-    """The lines of one run by kind."""
-
     lines: dict[str, MatchedLine] = field(default_factory=dict)
     distributions: list[tuple[str, list[MatchedLine]]] = field(default_factory=list)
 
@@ -153,7 +147,7 @@ def _metric(name: str, unit: str, **options: Any) -> Metric:
         unit=unit,
         better="higher" if is_rate else "lower",
         component="application",
-        # Transferred data follow the rate of requests, which may be requested in wrk2.
+        # All rates follow from the request rate, which is set in wrk2.
         rate_options=(RateOption("rate", ""), RateOption("R", "")) if is_rate else (),
         **options,
     )

@@ -1,18 +1,11 @@
 """xentop -b and xl info: the resources of each Xen domain, and of the host.
 
-One row of xentop, CPU(%) of one physical CPU in its fourth column (100 % is one CPU)::
+In xentop, MEM(k) is KiB, and a CPU(%) of 100 is one physical CPU. CPU(%) is the
+difference from the previous table. Therefore the first table of each call and the first
+row of a domain are 0.0 and are omitted.
 
-    du-pv ------         12   78.6     327680   20.8     328704      20.9     1 ...
-
-MEM(k) is KiB. CPU(%) is the difference from the previous table: the first table of each
-call, and the first row of a domain, are 0.0 and are omitted.
-
-One line of xl info, MiB::
-
-    free_memory            : 128
-
-The one sample is the memory of Xen and its domains: ``total_memory`` minus
-``free_memory``. ``xm info`` prints the same.
+The reading of ``xl info`` and ``xm info`` is the memory of Xen and its domains in MiB:
+``total_memory`` minus ``free_memory``.
 """
 
 import re
@@ -80,7 +73,6 @@ class XentopLog(Draft):
         self._add_rows(rows)
 
     def _add_rows(self, rows: list[Row]) -> None:
-        # The first table of a call has no previous one.
         is_first = all(cpu == 0 for _, _, cpu, _ in rows)
         for name, seconds, cpu, memory in rows:
             domain = self.domains.get(name)
