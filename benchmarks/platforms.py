@@ -329,7 +329,6 @@ def _states_emulation(name: Sequence[str], version: Sequence[str]) -> bool:
 
 def core_count(facts: Mapping[str, object]) -> int | None:
     stated = facts.get("cores")
-    # bool is a subclass of int.
     if isinstance(stated, bool) or not isinstance(stated, int):
         return None
     return stated if stated > 0 else None

@@ -122,7 +122,6 @@ def can_serve_reads(min_lsn: str | None) -> bool:
 
 
 def record_failure(error: BaseException) -> None:
-    """Avoid the standby for `FAILURE_RETRY_S`."""
     _last_check.record(f"It failed: {' '.join(str(error).split())}")
     connections[REPLICA].close()
 

@@ -337,7 +337,6 @@ def policy_sql(*, with_policies: bool = True) -> str:
 
 
 def is_enforced() -> bool:
-    """Return whether row-level security applies to the role of this process."""
     with rls.deny_all(), connection.cursor() as cursor:
         cursor.execute("SELECT row_security_active('public.benchmarks_run')")
         return bool(cursor.fetchone()[0])

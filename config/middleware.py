@@ -199,8 +199,6 @@ def _set_timeouts(connection: Any, **_: Any) -> None:
 
 
 def compression(get_response: GetResponse) -> GetResponse:
-    """Compress responses, with protection against BREACH."""
-
     def answer(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
         if (

@@ -26,7 +26,6 @@ def download_agent(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_checksum(request: HttpRequest) -> HttpResponse:
-    """Return the agent's checksum in the format of `sha256sum --check`."""
     return HttpResponse(build.checksum_line(agent_file()), content_type="text/plain")
 
 

@@ -90,8 +90,6 @@ PARAMETERS: Final = (
 
 @dataclass(frozen=True)
 class FuzzedRequest:
-    """A random request, which can be repeated exactly."""
-
     method: str
     path: str
     headers: dict[str, str]

@@ -188,7 +188,6 @@ class RecoveryDrill:
         yield self._check("recovery to a time", recovered, at_target)
 
     def upgrade(self) -> Iterator[DrillResult]:
-        """Upload runs to the oldest version, then start this version."""
         self.runs = iter(reference_study(STUDY).runs)
         var = self.folder / "upgraded"
         tree = old_version(self.folder / "old")

@@ -19,7 +19,6 @@ class StartError(Exception):
 
 @contextmanager
 def explain_os_errors(folder: Path) -> Iterator[None]:
-    """Turn an OSError about a folder into a StartError."""
     try:
         yield
     except OSError as error:

@@ -220,7 +220,6 @@ class Postgres(Server):
         return PGconn.ping(host.encode()) == Ping.OK
 
     def check(self) -> None:
-        """Create the roles and the database, then refuse unsafe settings."""
         self._create_roles_and_database()
         # As the application's role, because settings can differ between roles.
         with self.connect(USER) as connection:

@@ -63,7 +63,6 @@ class Server(ABC):
         self.wait()
 
     def spawn(self) -> None:
-        """Start the process, after an earlier one has ended."""
         with explain_os_errors(self.folder.path):
             # The lock of our own last start would block this one.
             self.lock.release()

@@ -113,7 +113,6 @@ class LoggedProgram:
         return self._process.poll()
 
     def stop(self) -> None:
-        """Stop the program and its children, first by SIGTERM, then by SIGKILL."""
         for number, timeout_s in (
             (signal.SIGTERM, STOP_TIMEOUT_S),
             (signal.SIGKILL, STOP_TIMEOUT_S),

@@ -123,8 +123,6 @@ WRONG_CLOCK_REPETITIONS: Final = 2
 
 @dataclass(frozen=True)
 class ScheduledBoot:
-    """A boot in a session; each measurement is repeated ``repetitions`` times."""
-
     setup: BootSetup
     repetitions: int
     session: int = 1

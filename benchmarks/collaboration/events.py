@@ -126,7 +126,6 @@ def notify_version_published(study: Study, number: int, version: int) -> None:
 
 
 def notify_version_withdrawn(study: Study, number: int, version: int) -> None:
-    """Store an event, in the transaction that withdraws the version."""
     sentence = Sentence("Version {number} was withdrawn", number=number)
     _store_event(study, Event.Kind.WITHDRAWN, sentence, {"version": version})
 

@@ -82,7 +82,6 @@ def columns_sql(*numbers: str) -> str:
 
 
 def read_columns(arrays: Iterable[bytes | None]) -> Iterator[Floats]:
-    """Yield the arrays of `columns_sql`, empty without rows."""
     for array in arrays:
         if array is None:
             yield np.empty(0)

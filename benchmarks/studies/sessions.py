@@ -114,7 +114,6 @@ def queue_reshaping(run_ids: Collection[int]) -> None:
 
 
 def visible_sessions(viewer: Viewer, **filters: Any) -> QuerySet[Session]:
-    """Return visible sessions that have runs, with counts and first and last start."""
     session_runs = (
         Run.objects.filter(session=OuterRef("pk")).order_by().values("session")
     )

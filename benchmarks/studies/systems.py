@@ -40,7 +40,6 @@ def register_host(
 
 @transaction.atomic
 def update_host(*, host: Host, **changes: Any) -> Host:
-    """Change a machine; queue checks of its studies if its facts changed."""
     changed = [name for name, value in changes.items() if getattr(host, name) != value]
     for name in changed:
         setattr(host, name, changes[name])
@@ -96,7 +95,6 @@ def describe_system(
 
 
 def store_systems(lab: Lab, systems: Iterable[System]) -> dict[str, System]:
-    """Store missing systems; return all by fingerprint."""
     by_fingerprint = {system.fingerprint: system for system in systems}
     rows = System.objects.filter(
         lab=lab, fingerprint__in=by_fingerprint
@@ -107,6 +105,5 @@ def store_systems(lab: Lab, systems: Iterable[System]) -> dict[str, System]:
     ]:
         # Another upload may store the same systems, so read the rows afterwards.
         System.objects.bulk_create(new, ignore_conflicts=True)
-        # all() runs the query again.
         stored = {system.fingerprint: system for system in rows.all()}
     return stored

@@ -206,7 +206,6 @@ class Resolver:
 
     @classmethod
     def for_documents(cls, lab: Lab, documents: Sequence[dict[str, Any]]) -> "Resolver":
-        """Look up all names of a batch, with one query per model."""
         slugs = {document["study"] for document in documents}
         described = [document["system"] for document in documents]
         ids = [system for system in described if isinstance(system, int)]
@@ -283,7 +282,6 @@ class Resolver:
 
 
 def run_fields(document: Mapping[str, Any], tool: Tool | None) -> dict[str, Any]:
-    """Return the fields of `Run` that a document states."""
     scenario = document.get("scenario", "single")
     # One VM alone is slot 1 of 1, even if not stated.
     is_single = scenario == "single"

@@ -446,7 +446,6 @@ def store_cases(cases: Iterable[SampleCase]) -> dict[str, int]:
     ]:
         # Another worker may store the same cases, so read the ids afterwards.
         Case.objects.bulk_create(new, ignore_conflicts=True)
-        # all() runs the query again.
         ids = dict(rows.all())
     return ids
 
