@@ -32,8 +32,6 @@ MISS_LIFETIME_S = 0.1
 
 @dataclass(frozen=True)
 class DeclaredTool:
-    """A lab's own tool in its newest version."""
-
     id: int
     name: str
     slug: str
@@ -128,7 +126,6 @@ def _declared_tool(row: CustomToolVersion) -> DeclaredTool:
 
 
 def study_declarations(study: Study) -> list[dict[str, Any]]:
-    """Return the current declarations of the labs' own tools that a study used."""
     cells = Cell.objects.filter(
         study=study, n__gt=0, case__tool__contains=LAB_SEPARATOR
     )

@@ -138,7 +138,6 @@ def delete_tool(*, tool: CustomTool, actor: Actor) -> None:
             "declaration. You can retire it instead.",
             tool=tool.slug,
         )
-    # Cases of deleted runs.
     Case.objects.filter(tool=tool.name).delete()
     _log_change(tool, AuditKind.DELETED_TOOL, actor)
     tool.delete()
@@ -250,8 +249,7 @@ def validate_tool_slug(slug: str) -> str:
 def read_declaration(document: Mapping[str, Any]) -> Declaration:
     """Return the declaration in a document, with normalized names and units.
 
-    Raise InvalidError for invalid values. The types of the fields have been checked
-    already.
+    Raise InvalidError for invalid values.
     """
     title = _text(document, "title", MAX_NAME)
     if not title:

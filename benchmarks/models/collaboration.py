@@ -113,8 +113,6 @@ class Event(models.Model):
 
 
 class StudyEventState(models.Model):
-    """The state of a study at its last events, to find what is new."""
-
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
     study = models.OneToOneField(Study, models.CASCADE, related_name="+")
     runs = models.PositiveIntegerField(default=0)
@@ -154,7 +152,6 @@ class Webhook(models.Model):
     kinds = models.JSONField(default=list)
     salt = models.CharField(max_length=32)
     site_url = models.CharField(max_length=300)
-    """The base URL of this installation, for links in messages."""
     person = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )

@@ -11,8 +11,7 @@ class Effect(models.Model):
     """The log ratio of a cell of a single VM to native, with its confidence interval.
 
     The study check writes effects of primary metrics in which higher or lower is
-    better. ``variance`` is null for single runs. An effect is pooled if ``exclusion``
-    is empty.
+    better. ``variance`` is null for single runs.
     """
 
     class Exclusion(models.TextChoices):

@@ -55,7 +55,6 @@ class Job(models.Model):
     due_at = models.DateTimeField(default=timezone.now)
     attempted_at = models.DateTimeField(null=True)
     dispatched_at = models.DateTimeField(null=True)
-    """When a task for this job was last sent to the broker."""
     claim_id = models.UUIDField(null=True)
     """Shared by the jobs that a worker claimed together. It remains if the worker
     dies.

@@ -131,8 +131,7 @@ class Invitation(models.Model):
 class AuditEntry(models.Model):
     """An entry of a lab's audit log. Immutable.
 
-    It records changes of members, tokens, tools, studies and publications. ``actor`` is
-    a name, which remains after the account is deleted.
+    ``actor`` is a name, which remains after the account is deleted.
     """
 
     class Kind(models.TextChoices):

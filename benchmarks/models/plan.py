@@ -38,7 +38,6 @@ class Plan(models.Model):
     created_by = models.CharField(max_length=200)
     status = models.CharField(max_length=20, choices=Status, default=Status.OPEN)
     advice = models.JSONField(default=list)
-    """How many more rounds each group of cells needs."""
     created_at = models.DateTimeField(default=timezone.now)
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
@@ -95,8 +94,6 @@ class PlanSlot(models.Model):
 
 
 class ProgramStart(models.Model):
-    """The start of a program, which is repeated if it fails."""
-
     tool = models.SlugField(max_length=50)
     program = models.CharField(max_length=100)
     attempt = models.PositiveSmallIntegerField(default=0)

@@ -53,7 +53,6 @@ class Publication(models.Model):
 
     KIND_LABEL: ClassVar[Sentence]
     FILE_LABEL: ClassVar[Sentence]
-    """The name of a file in error messages."""
     files: Any
     objects: Any
 
@@ -121,7 +120,6 @@ class VersionQuerySet(models.QuerySet["Version"]):
 class Version(Publication):
     """A published, immutable snapshot of a study.
 
-    ``assessed_level`` is the evidence level by the rules of ``rule_set``.
     ``publishing_permission`` is the publisher's answer about software licenses that
     restrict publishing. ``quoted_studies`` are other studies whose values are in the
     files.
@@ -305,8 +303,6 @@ class Review(Publication, GenerationRequest):
 
 
 class ReviewedStudy(models.Model):
-    """A study in a review, with its newest version when the review was published."""
-
     review = models.ForeignKey(Review, models.CASCADE, related_name="reviewed_studies")
     # A cited study remains as a tombstone.
     study = models.ForeignKey(Study, models.PROTECT, related_name="+")

@@ -106,7 +106,6 @@ class Run(models.Model):
         related_name="declared_runs",
         db_index=False,
     )
-    """The session named by the uploader."""
     session = models.ForeignKey(
         Session,
         models.SET_NULL,
@@ -170,7 +169,6 @@ class Run(models.Model):
 
     @cached_property
     def job(self) -> Job | None:
-        """The pending job that processes the run."""
         return Job.objects.filter(kind=Job.Kind.UPLOAD, subject_id=self.pk).first()
 
     @cached_property
@@ -236,10 +234,7 @@ class OrderedMean(OrderableAggMixin, models.Avg):  # type: ignore[misc]
 
 
 class RunMean(models.Model):
-    """The mean of the samples of a run in a case.
-
-    ``decimals`` is the largest number of decimals of a sample.
-    """
+    """The mean of the samples of a run in a case."""
 
     pk = models.CompositePrimaryKey("lab_id", "run_id", "case_id")
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+", **WITHOUT_CONSTRAINT)
@@ -356,9 +351,8 @@ class Reparse(models.Model):
     """A request to parse stored uploads again with the current parsers, in resumable
     steps.
 
-    ``study`` is null for all studies. ``cursor`` is the id of the last finished upload.
-    ``total``, ``done`` and ``failed`` count uploads; ``changed``, ``vanished`` and
-    ``appeared`` count samples.
+    ``cursor`` is the id of the last finished upload. ``total``, ``done`` and ``failed``
+    count uploads; ``changed``, ``vanished`` and ``appeared`` count samples.
     """
 
     study = models.ForeignKey(

@@ -98,7 +98,6 @@ class Study(models.Model):
     efficiency_rules = models.PositiveSmallIntegerField(
         default=current_efficiency_rules
     )
-    """The `CURRENT_EFFICIENCY_RULES` by which its efficiencies were computed."""
     created_at = models.DateTimeField(default=timezone.now)
     deleted_at = models.DateTimeField(null=True, blank=True)
     """Set if the data were deleted and the publications withdrawn. The row remains

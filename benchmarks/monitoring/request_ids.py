@@ -58,11 +58,7 @@ class RequestIdFilter(logging.Filter):
 
 
 class JsonFormatter(logging.Formatter):
-    """Formats a log record as one line of JSON.
-
-    Its keys are time, level, logger, request, process, message, those of `extra`, and
-    the fields of access logs.
-    """
+    """Formats a log record as one line of JSON."""
 
     ACCESS: Final = {
         **{"h": "address", "m": "method", "U": "path", "q": "query", "s": "status"},

@@ -46,14 +46,12 @@ CPU_BOUND_COMPONENTS: Final = frozenset({"CPU", "memory"})
 """Components in which a guest may approach native speed but never exceeds it."""
 MIN_LOG_EFFECT: Final = math.log(1.03)
 MAX_LOG_EFFECT: Final = math.log(1.25)
-"""Larger differences have other causes."""
 MIN_STANDARD_ERRORS: Final = 3.3
 MAX_KIND_ERROR: Final = 0.015
 """A kind of work with a larger standard error cannot resolve an effect of 3 %."""
 MAX_PAIR_ERROR: Final = 0.05
 MIN_CASES: Final = 4
 COMMON_FACTOR_TOLERANCE: Final = 0.1
-"""Largest distance from the common factor, relative to it."""
 MARGIN: Final = math.log(1.02)
 MIN_SAME_MACHINE_CASES: Final = 4
 UNRELATED_TOLERANCE: Final = 0.01
@@ -259,10 +257,7 @@ def _pairs_by_kind(
 
 
 def _guests_ahead(pairs: Sequence[NativePair]) -> NativeDayEffect | None:
-    """Return the effect if several guests are faster than the native machine.
-
-    A slow clock makes one guest faster, a slow day of the native machine all of them.
-    """
+    """Return the effect if several guests are faster than the native machine."""
     factors, members = [], []
     for (component, _), guests in _pairs_by_kind(pairs).items():
         estimates = [_median_and_error(own) for own in guests.values()]

@@ -40,9 +40,9 @@ def unique_subjects(kind: SubjectKind, ids: Iterable[Id]) -> tuple[Subject, ...]
 class RuleFinding:
     """A finding of a rule, which becomes a flag that people confirm or dismiss.
 
-    ``evidence`` is shown with the flag, as JSON. ``values`` are the numbers and codes
-    to which a person's decision applies: if one changes, it is another finding. Only
-    people who may view all ``quoted_studies`` see the finding.
+    ``values`` are the numbers and codes to which a person's decision applies: if one
+    changes, it is another finding. Only people who may view all ``quoted_studies`` see
+    the finding.
     """
 
     rule: str

@@ -130,7 +130,6 @@ def sibling_residuals(logs: Floats) -> Floats:
 
 
 def _shift_elsewhere(distances: Floats) -> Floats:
-    """Return, for each row, the median distance to each column in all other rows."""
     rows = len(distances)
     if rows > 12:  # one of many rows hardly changes a median
         return np.broadcast_to(nanmedian(distances, axis=0), distances.shape)
@@ -154,7 +153,6 @@ class PredictionSpread:
 def leave_one_out_spread(
     logs: Floats, residuals: Floats, cell: TableIndex, floor: float
 ) -> PredictionSpread:
-    """Return the accuracy of a table's predictions if a cell is left out."""
     residuals = residuals.copy()
     if logs.size <= MAX_SMALL_TABLE:
         remaining = logs.copy()
@@ -300,7 +298,6 @@ class DigitComparison:
     study: StudyFacts
 
     def was_divided(self, cell: CellFact, factor: float) -> bool:
-        """Return whether multiplying the readings by a factor removes extra digits."""
         originals = [factor * value for value in cell.readings]
         return self._is_restored(cell, originals, RELIABLE_DIGITS - 1)
 

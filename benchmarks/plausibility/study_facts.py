@@ -65,8 +65,7 @@ class CellFact:
     Every cell has runs. Empty texts, empty tuples and None mean unknown. ``host`` is
     the same text for the same machine, also in other studies. ``run_means`` are in
     ``unit``; ``session_names`` are the sessions of these runs, in the same order.
-    ``decimals`` is the largest number of decimals printed for a sample. ``baseline`` is
-    the id of the native cell with which the cell is compared.
+    ``decimals`` is the largest number of decimals printed for a sample.
     """
 
     id: Id
@@ -143,7 +142,6 @@ class CellFact:
 
     @cached_property
     def column_key(self) -> ColumnKey:
-        """The column of the cell in a comparison; its row is the case."""
         return (self.study, self.system, *self.circumstances)
 
     @property

@@ -114,8 +114,6 @@ def min_comparable_shift(log_difference: float) -> float:
 
 @dataclass(frozen=True)
 class RunReadings:
-    """The means of each run in all cells of a study."""
-
     study: StudyFacts
 
     def ran_at_other_speed(
@@ -185,8 +183,6 @@ class RunReadings:
 
 @dataclass(frozen=True)
 class RelatedMetrics:
-    """The other metrics that the runs of a cell measured."""
-
     study: StudyFacts
 
     def ran_at_other_speed(self, cell: CellFact, log_difference: float) -> bool:

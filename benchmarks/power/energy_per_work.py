@@ -268,8 +268,6 @@ def _is_set_length(cell: Cell) -> bool:
 def energy_rows(
     rows: Iterable[ComparisonRow], energies: Mapping[int, CellEnergy]
 ) -> list[ComparisonRow]:
-    """Return rows with energy instead of speed, for cases and systems that were
-    metered."""
     all_rows = list(rows)
     metered = [row for row in all_rows if row.id in energies]
     units = {row.key: energies[row.id].unit for row in metered}

@@ -212,7 +212,6 @@ class WorkSpan:
 
 
 def run_energies(study: Study) -> tuple[MeteredWork, ...]:
-    """Return all work of a study for which a power log was integrated, by meter."""
     rows = (
         RunEnergy.objects.filter(run__study=study, run__status=Run.Status.PARSED)
         .select_related("run__system__host", "run__corun", "meter__host")

@@ -92,7 +92,6 @@ class ServerTrace:
         return self.span_s[0] < span[1] and self.span_s[1] > span[0]
 
     def window_span(self, window: TimeWindow) -> Span:
-        """Return the start and end of a run by the clock of the nearest log."""
         log = min(self.logs, key=lambda log: log.distance_s(window.begin_s))
         return window.span(log.server_clock)
 
@@ -299,7 +298,6 @@ def run_window(run: Run) -> TimeWindow | None:
 
 
 def count_operations(runs: Sequence[Run]) -> float | None:
-    """Return the total number of operations; None unless every run counted them."""
     counted = samples_by_run(runs, OPERATION_METRICS)
     return sum_if_all_known(run_operations(samples) for samples in counted.values())
 

@@ -45,10 +45,7 @@ class MeterReading:
 
 
 def meter_readings(study: Study) -> tuple[MeterReading, ...]:
-    """Return each reading of a study with the work of its co-run or session.
-
-    Four queries.
-    """
+    """Return each reading of a study with the work of its co-run or session."""
     meters = list(_runs(study).filter(tool__in=METER_TOOLS))
     partners = _partners(study, meters)
     work_runs = {run.pk: run for runs in partners.values() for run in runs}

@@ -52,17 +52,22 @@ very unlikely to be correct) or *check* (the number needs an explanation). Impos
 and implausible flags withhold the verdict of the results they name, and of results that
 use these as their baseline, until a person dismisses them with a note. A confirmed flag
 continues to withhold the verdict. A decision applies as long as the values stay the
-same: if one of them changes, the flag is open again.
+same: if one of them changes, the flag is open again. If a rule finds the same problem
+in several runs or results of a system, it may combine them in one flag.
 
 The rules use these terms. A *benchmark* is a metric of a tool with its parameters. A
 *result* is the measurement of one system in one benchmark, by one or more *runs*
 (starts of the tool). A *native* system has no hypervisor; a *guest* is a virtual
-machine or a container. A guest's *baseline* is the native result of the same host.
+machine or a container. A guest's *baseline* is the native result of the same host. A
+*co-run* is the run of several guests at the same time, each in its own *slot*.
 
 *Noise* is the relative standard deviation of single runs. It is estimated from the runs
 of the result and of the study's other results of the same tool and metric (or
 component). If the study repeated too few results, it is the dispersion up to which a
 lab may publish: CPU 2%, memory 3%, network 5%, disk 10%, power and applications 5%.
+
+Two noisy values are *equal by chance* with a probability of their rounding step divided
+by 2 sqrt(pi) standard deviations (two normal readings rounded to the same grid).
 """
 
 

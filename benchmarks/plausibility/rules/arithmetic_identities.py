@@ -173,7 +173,6 @@ def sysbench_threads(run: ParameterReadings) -> Iterator[IdentityMismatch]:
 
 
 def sysbench_total(run: ParameterReadings) -> Iterator[IdentityMismatch]:
-    """Check ``read/write requests + other operations = queries``."""
     used = ("queries", "read/write requests", "other operations")
     if run.has(*used) and run["queries"] != run[used[1]] + run[used[2]]:
         computed = run[used[1]] + run[used[2]]

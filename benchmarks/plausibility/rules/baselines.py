@@ -36,7 +36,6 @@ from benchmarks.sentences import Sentence, join_sentences, pluralized
 MIN_STANDARD_ERRORS: Final = 3.3
 """Exceeded by chance in 1 of 1,000 cases."""
 MARGIN: Final = math.log(1.02)
-"""The default equivalence margin."""
 MIN_LOG_ADVANTAGE: Final = math.log(1.05)
 """Smaller advantages may come from the placement of a program in memory."""
 MIN_GUESTS: Final = 4
@@ -350,11 +349,11 @@ NAMED_PROPERTIES: Final = (
     family="references",
 )
 def corun_reference(study: StudyFacts) -> Iterator[Finding]:
-    """Flags a co-run (several guests that ran together) of a system that was never
-    measured alone in that benchmark, if another system of the same host with the same
-    hypervisor, guest OS and word size was. The finding names what differs between the
-    two systems. Also flags a co-run if its system was measured alone, but with one or
-    two other parameters. There is one flag for each pair of systems.
+    """Flags a co-run of a system that was never measured alone in that benchmark, if
+    another system of the same host with the same hypervisor, guest OS and word size
+    was. The finding names what differs between the two systems. Also flags a co-run if
+    its system was measured alone, but with one or two other parameters. There is one
+    flag for each pair of systems.
 
     Why: the cost of a co-run is its value relative to a single guest with the same
     configuration. Another configuration (memory, vCPUs, drivers, storage) adds its own

@@ -29,8 +29,7 @@ Slots = Mapping[str, CellFact]
 )
 def slots_do_not_add_up(study: StudyFacts) -> Iterator[Finding]:
     """Flags a co-run whose printed sum or mean does not match the printed values of its
-    slots (the guests that ran together). The difference must be larger than the
-    rounding and 0.05% allow:
+    slots. The difference must be larger than the rounding and 0.05% allow:
     - Rounding k slots and their sum changes the result by at most k + 1 half steps of
       the last digit.
     - Tools may average before they round, for which 0.05% is added.

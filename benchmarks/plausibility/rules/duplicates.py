@@ -29,7 +29,6 @@ MIN_SURPRISE: Final = math.log(1000)
 MIN_CHANCE: Final = 1e-9
 MAX_RUNS: Final = 50
 MIN_OWN_RUNS: Final = 4
-"""With fewer runs, a cell's own scatter is not used."""
 MAX_SHARING_COLUMNS: Final = 12
 
 Lines = Mapping[object, Mapping[object, CellFact]]
@@ -45,17 +44,14 @@ CellPair = tuple[CellFact, CellFact]
 def pasted_values(study: StudyFacts) -> Iterator[Finding]:
     """Flags two systems (or two studies, or two slots of a co-run) that have identical
     values in so many benchmarks that this cannot be chance: its probability is below 1
-    in 1,000 for the whole study. Two values are equal by chance with a probability of
-    their rounding step divided by 2 sqrt(pi) standard deviations (two normal readings
-    rounded to the same grid). The standard deviation is taken as at least half the
+    in 1,000 for the whole study. The standard deviation is taken as at least half the
     noise of such results. In results with several runs, all runs must be equal. A value
     that more than 12 systems share, or that one system has in several benchmarks, is
     treated as a limit, not as a copy. If two studies contain the same values of one
     system or of one native machine, the severity is only check: the studies share a
     measurement.
 
-    Why: identical digits are a copy. Both LMU studies contain the same 27 values of VMs
-    in parallel, in one study for ESXi and in the other for Xen.
+    Why: identical digits are a copy.
 
     Remedy: find out which table is the source. Withdraw the copy.
     """
@@ -187,7 +183,6 @@ def pasted_runs(study: StudyFacts) -> Iterator[Finding]:
         rows = _equal_rows(first.run_means, second.run_means)
         chance = max(_chance_of_run(cell, study) for cell in (first, second))
         fewest_runs = min(len(first.run_means), len(second.run_means))
-        # Equal in the same rows, or in any rows.
         aligned = -rows * math.log(chance) - math.log(math.comb(fewest_runs, rows))
         anywhere = -shared * math.log(min(1.0, chance * fewest_runs))
         anywhere -= math.log(math.comb(fewest_runs, min(shared, fewest_runs)))

@@ -79,9 +79,7 @@ def common_clock_factor(study: StudyFacts) -> Iterator[Finding]:
     `native-of-another-day` reports this instead.
 
     Why: unrelated benchmarks cannot all become faster by the same factor, but they
-    appear to if the guest's clock loses ticks. For example, 64-bit Windows on Xen 3.3
-    appears 8% to 12% faster than native in every cache. By the clock of the time
-    server, it is slower than native.
+    appear to if the guest's clock loses ticks.
 
     Remedy: time the runs from outside the guest, or measure the speed of its clock and
     correct the results. Until then, the results do not measure speed.
@@ -153,7 +151,6 @@ def common_clock_factor(study: StudyFacts) -> Iterator[Finding]:
 def _find_common_factor(
     cells: Sequence[CellFact], study: StudyFacts
 ) -> tuple[list[CellFact], CommonFactor] | None:
-    """Return the cells that share a factor, and the factor."""
     guest = [cell for cell in cells if cell.clock not in EXTERNAL_CLOCKS]
     cpu_bound = [cell for cell in guest if cell.component in CPU_BOUND_COMPONENTS]
     for candidates in (cpu_bound, guest) if len(cpu_bound) < 3 else (cpu_bound,):
@@ -180,10 +177,7 @@ def _error(cell: CellFact, study: StudyFacts) -> float:
 def common_factor(
     logs: Sequence[float], errors: Sequence[float]
 ) -> CommonFactor | None:
-    """Return the factor that explains all log ratios to native, or None.
-
-    ``errors`` are the standard errors of ``logs``.
-    """
+    """Return the factor that explains all log ratios to native, or None."""
     if len(logs) < 2:
         return None
     middle = median(logs)

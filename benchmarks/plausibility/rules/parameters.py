@@ -33,8 +33,7 @@ def parameters_differ(study: StudyFacts) -> Iterator[Finding]:
     """Flags a system that lacks a benchmark of the other systems and has a similar one
     instead: of the same tool and metric, with one or two different parameters, and
     measured on no other system. Parameters that name a machine, path or device, and
-    parameters that the study varies on purpose, may differ. All benchmarks of a system
-    that differ in the same parameters are one flag.
+    parameters that the study varies on purpose, may differ.
 
     Why: the two benchmarks become separate rows of the comparison, or people compare
     them although they measure different things.

@@ -38,9 +38,9 @@ RunPair = tuple[RunFact, RunFact]
 class RepeatedRuns:
     """Runs of one tool under the same conditions that repeat earlier runs.
 
-    ``run_count`` is the number of all runs under these conditions. ``pairs`` are
-    (repeated, first). ``log_improbability`` is -ln of the probability that the runs are
-    equal by chance; infinite if equal start times prove the repetition.
+    ``run_count`` is the number of all runs under these conditions.
+    ``log_improbability`` is -ln of the probability that the runs are equal by chance;
+    infinite if equal start times prove the repetition.
     """
 
     run_count: int

@@ -86,7 +86,7 @@ def _leaf_parameters(part: str | int | float) -> tuple[str | int | float, ...]:
 def find_nested_natives(study: StudyFacts) -> Iterator[Finding]:
     """Flags runs of a native system whose Windows itself ran on a hypervisor. Windows
     starts its own hypervisor for virtualization-based security (VBS) and for the
-    Hyper-V role. All such runs of one system are one flag.
+    Hyper-V role.
 
     Why: the baseline then includes the cost of a hypervisor, so guests look better than
     they are, mainly in system calls, page faults, and input and output.
@@ -130,7 +130,7 @@ _SESSIONS: Final = re.compile(r"(\d{1,9}),(\d{1,9}),(\d{1,9}(?:\.\d{1,9})?)", re
 )
 def client_busy_loop(study: StudyFacts) -> Iterator[Finding]:
     """Flags httperf runs whose client used a CPU for at least 90% of the duration of
-    the test (user and system time together). All such runs of one system are one flag.
+    the test (user and system time together).
 
     Why: httperf waits for replies in a busy loop. Its CPU time is then about as long as
     the test and does not show what the requests cost. If client and server run on the
@@ -179,7 +179,6 @@ def client_think_time(study: StudyFacts) -> Iterator[Finding]:
     command line requested. With ``wsess=sessions,calls,think time``, httperf pauses for
     the think time between the calls of a session. Runs whose sessions were not executed
     one after the other are not flagged: their pauses add up to more than the duration.
-    All such runs of one system are one flag.
 
     Why: the command line then determines the duration, so it does not measure the
     system.
@@ -224,9 +223,9 @@ def _httperf_runs(study: StudyFacts) -> Iterator[RunFact]:
     "corun-overlap", "Slots that did not run together", "implausible", family="coruns"
 )
 def corun_overlap(study: StudyFacts) -> Iterator[Finding]:
-    """Flags a co-run whose slots (the guests that run together) all ran at the same
-    time for less than 90% of the duration of the longest run (method, section 5). Power
-    meters and runs whose start or duration is not known are excluded.
+    """Flags a co-run whose slots all ran at the same time for less than 90% of the
+    duration of the longest run (method, section 5). Power meters and runs whose start
+    or duration is not known are excluded.
 
     Why: a guest is faster while it runs alone. The sum over the slots is then larger
     than what the machine delivers to all of them at the same time.

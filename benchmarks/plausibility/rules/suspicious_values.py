@@ -49,12 +49,11 @@ FIXED_LENGTH_TOLERANCE: Final = 0.01
 def few_distinct_readings(study: StudyFacts) -> Iterator[Finding]:
     """Flags a result of at least five runs with few distinct values (at most (n + 1) /
     3 for n runs), although the values were printed with enough digits. The probability
-    of so many equal values must be below 1 in 1,000. Two noisy values are equal with a
-    probability of the rounding step divided by 2 sqrt(pi) standard deviations. The
-    standard deviation is the larger of half the range of the result and a quarter of
-    the typical deviation of such results. If three other systems ran the benchmark at
-    least five times, the median of their median deviations is used if it is smaller,
-    because a disk with two speeds repeats each of them.
+    of so many equal values must be below 1 in 1,000. The standard deviation is the
+    larger of half the range of the result and a quarter of the typical deviation of
+    such results. If three other systems ran the benchmark at least five times, the
+    median of their median deviations is used if it is smaller, because a disk with two
+    speeds repeats each of them.
 
     Two kinds of results are excluded. The durations of whole tests are excluded if the
     middle half of several systems took the same time to within 1%, because the duration
@@ -159,7 +158,6 @@ def _are_clock_ticks(cell: CellFact, values: Sequence[float]) -> bool:
 SATURATED_PERCENT: Final = 99.4
 MIN_READABLE_PERCENT: Final = 0.5
 CONSUMED_DIMENSIONS: Final = frozenset({"time", "CPU time per data", "energy", "power"})
-"""Dimensions of which every run needs a positive amount."""
 
 
 @rule("zero-reading", "Zero value in a working run", "impossible", family="readings")

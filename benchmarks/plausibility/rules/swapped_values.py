@@ -60,21 +60,15 @@ MIN_LOG_DISTANCE: Final = math.log(1.1)
 """Systems that are closer to each other look the same when swapped."""
 MIN_OTHER_CASES: Final = 3
 SWAP_TOLERANCE: Final = 0.25
-"""Relative to the distance of the two cells."""
 RECIPROCAL_TOLERANCE: Final = 0.15
-"""Distance from the reciprocal, relative to the distance from the expected value."""
 MAX_RECIPROCAL_LOG: Final = 0.5
-"""Distance from the reciprocal: at most 65 %."""
 MIN_LOG_WITH_DIGITS: Final = math.log(1.05)
 """Distance from the expected value if the digits show that a value is inverted."""
 MIN_LOG_ONE_OTHER: Final = math.log(40)
 MAX_SYSTEMS: Final = 40
 MIN_DEVIATIONS_ELSEWHERE: Final = 2
-"""In standard deviations of the comparison in other tests."""
 REVERSAL_TOLERANCE: Final = 0.5
-"""How far a lead may differ from the usual deficit, relative to the deficit."""
 MAX_REMAINING_ERROR: Final = 0.5
-"""Error after swapping back, relative to the error before."""
 MIN_LOG_NATIVE_DISTANCE: Final = math.log(1.4)
 MIN_LOG_EMULATED: Final = math.log(3)
 """No system on a real processor is slower than all others by this factor, and hardly
@@ -257,7 +251,6 @@ def _reciprocals(
                 :MAX_SIBLINGS
             ]
             cells = [cell for _, cell in indexed]
-            # The digits identify one of two cells.
             if any(cell.id in identified for cell in cells):
                 continue
             for column, cell in indexed:
@@ -485,7 +478,6 @@ def find_swapped_runs(study: StudyFacts) -> Iterator[Finding]:
 
 def _swaps_in_small_table(table: SiblingTable, study: StudyFacts) -> Iterator[Finding]:
     sample = next(cell for row in table.cells for cell in row if cell)
-    # They have no order of speed.
     if not sample.is_performance:
         return
     floor = max(study.noise.kind_deviation(sample), 0.01)
@@ -568,7 +560,6 @@ def _far_from_native(
 def _fit_each_other(
     first: CellFact, first_native: CellFact, second: CellFact, second_native: CellFact
 ) -> bool:
-    """Return whether two guests fit each other's native machine and not their own."""
     distance = log_efficiency(second_native, first_native)
     if abs(distance) < MIN_LOG_NATIVE_DISTANCE:
         return False

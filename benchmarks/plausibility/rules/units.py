@@ -56,7 +56,6 @@ MAX_LOG_SLOWDOWN: Final = math.log(40)
 STEADY_COMPONENTS: Final = frozenset({"CPU", "memory", "power"})
 """Components in which no system is ten times slower than another."""
 RECIPROCAL_TOLERANCE: Final = math.log(2.5)
-"""Largest log distance from a reciprocal at which the finding mentions it."""
 DIGITS_TOLERANCE: Final = 0.9
 """Largest log distance from a factor that the digits indicate."""
 NEAR_FACTOR_SENTENCE: Final = template(
@@ -133,8 +132,7 @@ def unit_error(study: StudyFacts) -> Iterator[Finding]:
       systems that have other layers, if there are at least four benchmarks.
 
     Why: typical errors are kB instead of MB, bits instead of bytes, or a lost decimal
-    point. In the LMU study of ESXi, the native RAM bandwidth is 3108035 MB/s; the study
-    of Xen prints 3108.04 for the same machine.
+    point.
 
     Remedy: check the value in the raw output. Upload it again in the correct unit.
     """
@@ -267,7 +265,6 @@ def _cells_off(
 def _off_the_row(
     table: SiblingTable, residuals: Floats, speeds: SystemSpeeds
 ) -> Iterator[tuple[CellFact, float]]:
-    """Yield cells that are far from the other systems of their row."""
     for row, row_residuals in zip(table.cells, residuals, strict=True):
         members = [cell for cell in row if cell]
         if len(members) < 2 or members[0].is_extreme:
@@ -296,8 +293,6 @@ def _off_the_row(
 
 
 def _off_all_others(table: SiblingTable) -> Iterator[tuple[CellFact, float]]:
-    """Yield cells that are farther from all of their kind than these are from each
-    other."""
     hosts: dict[str, list[CellFact]] = defaultdict(list)
     for row in table.cells:
         for cell in row:
@@ -331,7 +326,6 @@ def _off_all_others(table: SiblingTable) -> Iterator[tuple[CellFact, float]]:
 
 
 def _divided_cells(study: StudyFacts) -> Iterator[tuple[CellFact, float]]:
-    """Yield cells that are too small and whose digits show a division by a factor."""
     digits = DigitComparison(study)
     factors = {
         cell.id: {
@@ -358,9 +352,6 @@ def _divided_cells(study: StudyFacts) -> Iterator[tuple[CellFact, float]]:
 
 
 def _off_their_natives(study: StudyFacts) -> Iterator[tuple[CellFact, float]]:
-    """Yield guests whose ratio to native differs from that of the case's other
-    guests.
-    """
     rows: dict[object, list[tuple[CellFact, float]]] = defaultdict(list)
     for cell in study.cells:
         native = study.baseline(cell)
@@ -466,7 +457,6 @@ def _is_sure(cell: CellFact, row: Sequence[CellFact | None]) -> bool:
 
 
 def _beats_native(cell: CellFact, row: Sequence[CellFact | None]) -> bool:
-    """Return whether a guest is twice as fast as native, which no setting does."""
     natives = [
         neighbor.mean
         for neighbor in row
