@@ -138,6 +138,7 @@ def delete_tool(*, tool: CustomTool, actor: Actor) -> None:
             "declaration. You can retire it instead.",
             tool=tool.slug,
         )
+    # Cases of deleted runs.
     Case.objects.filter(tool=tool.name).delete()
     _log_change(tool, AuditKind.DELETED_TOOL, actor)
     tool.delete()

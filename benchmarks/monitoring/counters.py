@@ -75,6 +75,7 @@ def _take(lock: Path) -> int | None:
     return descriptor
 
 
+# Before the first counter is created.
 if counter_folder():
     values.ValueClass = values.MultiProcessValue(process_slot)  # type: ignore[no-untyped-call]
 

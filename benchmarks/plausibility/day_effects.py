@@ -52,6 +52,7 @@ MAX_KIND_ERROR: Final = 0.015
 MAX_PAIR_ERROR: Final = 0.05
 MIN_CASES: Final = 4
 COMMON_FACTOR_TOLERANCE: Final = 0.1
+"""Relative to the common factor."""
 MARGIN: Final = math.log(1.02)
 MIN_SAME_MACHINE_CASES: Final = 4
 UNRELATED_TOLERANCE: Final = 0.01

@@ -34,7 +34,6 @@ others.
 """
 MAX_ORDINARY_LOG: Final = math.log(3)
 MIN_CURVE_POINTS: Final = 5
-"""Fewer points may form any shape."""
 _NUMBER: Final = re.compile(r"(\d+(?:\.\d+)?) ?([kKmMgG]?)(?:i?B)?")
 _SIZES: Final = {"": 1.0, "k": 2.0**10, "m": 2.0**20, "g": 2.0**30}
 TableIndex = tuple[int, int]

@@ -45,7 +45,6 @@ COUNT_FACTORS: Final[Mapping[str, float]] = {
     "1000": 1000,
     "10^6": 1e6,
 }
-"""For quantities that are neither data nor times."""
 UTILIZATION_FACTORS: Final[Mapping[str, float]] = {"100": 100, "1000": 1000}
 """CPU utilization may differ tenfold between two systems."""
 RECIPROCAL_SCALES: Final[Mapping[str, float]] = {"ms": 1e3, "us": 1e6, "ns": 1e9}
@@ -121,9 +120,8 @@ class RunReadings:
     ) -> bool:
         """Return whether other cells of a run differ from their other runs too.
 
-        ``run`` is the index in ``cell.run_means``. The cells must differ by at least
-        half of ``log_difference``. If all of them differ by the same factor in the same
-        unit, the whole run has a unit error; then return False.
+        ``run`` is the index in ``cell.run_means``. If all other cells differ by the
+        same factor in the same unit, the whole run has a unit error; then return False.
         """
         shifts = list(self._other_cell_shifts(cell, cell.run_means[run]))
         far = [

@@ -61,10 +61,8 @@ class RunPower:
 def cell_energies(
     study: Study, reference: System | None = None
 ) -> Mapping[int, CellEnergy]:
-    """Return the energy per unit of work of each metered cell of a study, by cell id.
-
-    Energies are compared with those of the cells' baselines, or of a chosen system.
-    """
+    """Return the energy per unit of work of each metered cell of a study, by cell
+    id."""
     baselines = _find_baselines(study, reference)
     power = _run_powers(study)
     cell_ids = {

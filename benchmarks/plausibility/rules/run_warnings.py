@@ -26,10 +26,9 @@ INFORMATIONAL_WARNINGS: Final = frozenset(
 def find_parse_warnings(study: StudyFacts) -> Iterator[Finding]:
     """Flags runs for which the parser of the raw output reported a warning, for example
     about truncated output, errors reported by the tool, a confidence level that was not
-    reached, or excluded readings. Equal warnings of one tool on one system are one flag
-    that names all its runs. The severity is only check if the warning concerns the
-    clock that timed the run, readings that the tool could not measure, or a test whose
-    name the tool did not print.
+    reached, or excluded readings. The severity is only check if the warning concerns
+    the clock that timed the run, readings that the tool could not measure, or a test
+    whose name the tool did not print.
 
     Why: such a run may be slower, shorter or less complete than it looks in a table.
 

@@ -60,7 +60,9 @@ MIN_LOG_DISTANCE: Final = math.log(1.1)
 """Systems that are closer to each other look the same when swapped."""
 MIN_OTHER_CASES: Final = 3
 SWAP_TOLERANCE: Final = 0.25
+"""Relative to the distance of the two cells."""
 RECIPROCAL_TOLERANCE: Final = 0.15
+"""Distance from the reciprocal, relative to the distance from the expected value."""
 MAX_RECIPROCAL_LOG: Final = 0.5
 MIN_LOG_WITH_DIGITS: Final = math.log(1.05)
 """Distance from the expected value if the digits show that a value is inverted."""
