@@ -177,7 +177,7 @@ def clock_rate(first: ClockStamp, last: ClockStamp) -> float:
 def refresh_stamp(
     stamp: Optional[ClockStamp], path: TimeServerPath, age_us: int = STAMP_MAX_AGE_US
 ) -> Optional[ClockStamp]:
-    """Return a stamp of at most this age; the given one without an answer."""
+    """Return a stamp of at most this age, or the given one if none can be taken."""
     if stamp is not None and monotonic_us() - stamp.local_monotonic_us < age_us:
         return stamp
     return try_stamp(path)[0] or stamp

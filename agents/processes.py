@@ -41,7 +41,10 @@ def plain_environment() -> Dict[str, str]:
 
 
 def program_output(argv: List[str], timeout_s: float = TIMEOUT_S) -> Optional[str]:
-    """Return the output, with any exit code; None if a program prints nothing."""
+    """Return a program's output, whatever its exit code.
+
+    Return None if it prints nothing or cannot run.
+    """
     if shutil.which(argv[0]) is None:
         return None
     try:

@@ -279,7 +279,7 @@ class MeasuredMachine(NamedTuple):
 def measured_machine(
     options: argparse.Namespace, host: str, through: Optional[RemoteCommand]
 ) -> MeasuredMachine:
-    """Describe this machine or, with ``through``, a guest with undetectable facts."""
+    """Describe this machine or, with ``through``, a guest, whose facts are unknown."""
     from agents.detection.facts import gather_platform
 
     if through is None:

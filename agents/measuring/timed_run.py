@@ -130,7 +130,7 @@ def _wait(
 
 
 def _die_with_parent() -> None:
-    """Let the kernel kill this process, which would disturb others, with the agent."""
+    """Let the kernel kill this process if the agent dies; it would disturb others."""
     _LIBRARY.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 

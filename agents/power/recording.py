@@ -299,7 +299,10 @@ class Recorder:
 def watts_between(
     source: MeterSource, before: Optional[Reading], reading: Reading
 ) -> Optional[float]:
-    """Return the power in watts; for a meter of energy the mean since ``before``."""
+    """Return the power in watts.
+
+    For a meter of energy, it is the mean since ``before``; None without it.
+    """
     is_total = [name in source.total for name in source.channels]
     now = sum(compress(reading.values, is_total))
     if source.measures == "power":

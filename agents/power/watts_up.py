@@ -284,7 +284,7 @@ class WattsUp(MeterSource):
 
 
 def parse_packet(count: bytes, fields: bytes) -> Optional[Packet]:
-    """Parse the number of fields and the fields; return None for a damaged packet."""
+    """Parse a packet with its stated number of fields; None if it is damaged."""
     cells = [cell.strip() for cell in fields.split(b",")]
     if len(cells) != int(count) or len(cells) not in _FIELD_COUNTS:
         return None

@@ -247,9 +247,9 @@ class Offset(NamedTuple):
 class Interval(NamedTuple):
     """The time between two stamps on both clocks.
 
-    ``bound_us`` is the maximum error if the shortest round trip is symmetric in the
-    same way in both stamps, ``hard_bound_us`` in any case. ``wall_step_us`` is how far
-    our wall clock was set.
+    ``bound_us`` is the maximum error if the delays of the network are equal in both
+    stamps, apart from longer round trips; ``hard_bound_us`` is the maximum error in any
+    case. ``wall_step_us`` is how far our wall clock was set.
     """
 
     external_us: int
@@ -270,7 +270,7 @@ class Interval(NamedTuple):
 
 
 def offset_of(stamp: ClockStamp) -> Offset:
-    """Compare the wall clocks; half a round trip and the resolutions are the error."""
+    """Compare the wall clocks; half a round trip plus resolutions bounds the error."""
     behind_us = stamp.server_wall_us - stamp.local_wall_us
     steps_us = stamp.resolution_us + stamp.wall_resolution_us
     bound_us = stamp.round_trip_us // 2 + steps_us + stamp.server_resolution_us

@@ -274,7 +274,7 @@ class TimeServer:
         return True
 
     def _close_silent(self) -> Optional[float]:
-        """Close connections without a timely request; return seconds to the next."""
+        """Close connections whose first request is late; return the seconds to wait."""
         while self.silent:
             sock, since_us = next(iter(self.silent.items()))
             left_us = since_us + IDLE_TIMEOUT_S * 1000000 - self.clocks.monotonic_us()
