@@ -197,7 +197,7 @@ def sign_in_hint(var: Path) -> str:
 
 
 def manage_command(name: str, *arguments: str) -> tuple[str, ...]:
-    """Return a command without Django's checks, which load all pages for a second."""
+    """Return a command without Django's checks, which load all pages and take 1 s."""
     return ("manage.py", name, "--skip-checks", *arguments)
 
 

@@ -157,7 +157,7 @@ def _replay(postgres: Postgres) -> None:
 
 
 def _set_password(postgres: Postgres) -> None:
-    """Set this installation's password, in single-user mode, without an old one."""
+    """Set this installation's password in single-user mode, which needs no old one."""
     password = postgres.password(SUPERUSER)
     command = [str(postgres.bin / "postgres"), "--single", "-D"]
     subprocess.run(

@@ -252,7 +252,7 @@ def _store(
 
 
 def _names(study: Study, groups: Sequence[DerivedGroup]) -> list[str]:
-    """Return names from first starts, with the host or a number if necessary."""
+    """Return a name for each group: its first start, and host or number if needed."""
     hosts = Host.objects.in_bulk({group.host_id for group in groups})
     other_sessions = study.sessions.exclude(origin=Origin.DERIVED)
     taken = set(other_sessions.values_list("name", flat=True))

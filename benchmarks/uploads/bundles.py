@@ -41,7 +41,7 @@ GZIP: Final = 16 + zlib.MAX_WBITS
 
 @dataclass(frozen=True)
 class BundleDocument:
-    """A line of a bundle: its number from 1, kind and JSON."""
+    """A line of a bundle: its number (the file begins with line 1), kind and JSON."""
 
     line: int
     kind: str

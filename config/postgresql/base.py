@@ -53,7 +53,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if context is not rls.ALL_ROWS:
             self.stored_context = context
 
-    # With a transaction, PostgreSQL also reverts the settings.
+    # When a transaction is rolled back, PostgreSQL also reverts the settings.
 
     def _rollback(self) -> None:
         self.applied_context = self.stored_context = None
