@@ -78,8 +78,8 @@ ENERGY_METRICS: Final = (
 def read_chunks(text: str, read: Callable[[str], None], above: int = 0) -> int:
     """Call ``read`` with chunks of whole lines.
 
-    ``above`` is the number of lines before the text. It shifts the lines of errors;
-    return it plus the lines of the text.
+    ``above`` is the number of lines before the text. The line numbers of errors and the
+    returned number of lines include it.
     """
     start = 0
     while start < len(text):

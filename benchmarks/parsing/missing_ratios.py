@@ -16,7 +16,7 @@ from benchmarks.parsing.tool import (
 from benchmarks.sentences import Sentence, template
 from benchmarks.units import convert, find_unit
 
-# Tests may exceed a set duration by either of these, to finish pending work.
+# Tests may exceed a set duration by the larger of these, to finish pending work.
 MAX_OVERSHOOT: Final = 0.01
 MAX_OVERSHOOT_S: Final = 0.05
 # Tests may end early by this fraction, if another clock reports their duration.

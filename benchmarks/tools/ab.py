@@ -39,7 +39,7 @@ LINES = LineScanner(
     why=r"\((?P<why>(?:Connect|Length): \d+, [^\n]+)\)$",
     written=r"Write errors: +(?P<written>\S+)",
     status=r"Non-2xx responses: +(?P<status>\S+)",
-    moved=r"Total transferred: +(?P<moved>\S+) bytes",
+    received=r"Total transferred: +(?P<received>\S+) bytes",
     keep=r"Keep-Alive requests: +(?P<keep>\S+)",
     rate=r"Requests per second: +(?P<rate>\S+)",
     each=r"Time per request: +(?P<each>\S+)(?: \[ms\])? \(mean\)",
@@ -62,7 +62,7 @@ COLUMNS = {
 }
 RESULT_LINES = ("fact", "phase", "percent", "share", "doubt")
 FIRST_LINES = frozenset({"banner", "csv"})
-FOLLOWING_LINES = frozenset({"moved", "rate", "each", "transfer", "timesTotal"})
+FOLLOWING_LINES = frozenset({"received", "rate", "each", "transfer", "timesTotal"})
 WARNING_CODES = {
     "failed": "errors",
     "broken": "errors",
@@ -113,7 +113,7 @@ class AbReport(Draft):
             self.facts["keep-alive requests"] = keep.integer("keep")
         self._add_warnings()
 
-        complete, moved = self.lines.get("complete"), self.lines.get("moved")
+        complete, received = self.lines.get("complete"), self.lines.get("received")
         if "csv" in self.lines:
             self._add_percentiles("cell")
             if self and "cell100" not in self.lines:
@@ -124,7 +124,7 @@ class AbReport(Draft):
             and complete.integer("complete")
             and self.lines.keys() & FOLLOWING_LINES
         ):
-            if moved and moved.integer("moved") == 0:
+            if received and received.integer("received") == 0:
                 self.add_warning(
                     "errors", "No bytes were received, so no request was answered."
                 )
@@ -157,14 +157,15 @@ class AbReport(Draft):
             (metric, unit), line = NUMBERS[kind], self.lines[kind]
             self.add(metric, line.number(kind) if unit else line.integer(kind), unit)
 
-        duration, moved = self.lines.get("duration"), self.lines.get("moved")
+        duration, received = self.lines.get("duration"), self.lines.get("received")
         if transfer := self.lines.get("transfer"):
             rate = transfer.number("transfer")
             unit = "kB/s" if transfer["unit"] == "kb/s" else "KiB/s"
-            if unit == "KiB/s" and duration and moved:
+            if unit == "KiB/s" and duration and received:
                 # In old versions this unit is 10^3 B. Bytes and time show which it is,
                 # within the rounding of the rate (two decimals) and time (three).
-                seconds, total = duration.number("duration"), moved.number("moved")
+                seconds = duration.number("duration")
+                total = received.number("received")
                 slack = 6 * seconds + 0.005 * total
                 thousands = rate * seconds
                 if (

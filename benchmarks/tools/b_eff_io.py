@@ -26,7 +26,7 @@ LINES = LineScanner(
     summary=r"Summary of file I/O bandwidth accumulated on +(?P<processes>\S+) "
     r"processes with",
     version=r"set label 2 'rel\. (?P<version>[^'\n]*)'",
-    weighted=r"weighted average bandwidth for (?P<way>write|rewrite|read) *+: "
+    weighted=r"weighted average bandwidth for (?P<operation>write|rewrite|read) *+: "
     r"+(?P<rate>\S+) MB/s on +(?P<on>\S+) processes",
     part=rf"b_eff_io of these measurements ={_RESULT.replace('{0}', 'part')}",
     validity=r"(?P<validity>VALID|NOT VALID) for comparison of different systems",
@@ -71,7 +71,7 @@ class BEffIoSummary:
             }
             for row in self.weighted.get(processes, ()):
                 rate = row.number("rate")
-                run.add("weighted bandwidth", rate, "MB/s", operation=row["way"])
+                run.add("weighted bandwidth", rate, "MB/s", operation=row["operation"])
             if line.integer(f"processes_{kind}") == processes:
                 run.add("b_eff_io", line.number(f"rate_{kind}"), "MB/s")
 

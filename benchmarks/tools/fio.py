@@ -76,10 +76,10 @@ _PERCENTILES: Final = 20
 _TIME: Final = r"(?P<{0}>[^\s,]+)"
 LINES: Final = LineScanner(
     version=r"fio-(?P<version>[\w.-]+)[ \t]*+$",
-    old=r"(?P<old_way>read|write|trim|mixed) *: io=\S+, bw=(?P<old_rate>[\d.]+)"
+    old=r"(?P<old_operation>read|write|trim|mixed) *: io=\S+, bw=(?P<old_rate>[\d.]+)"
     r"(?P<old_unit>[KMGT]?i?B)/s, iops=(?P<old_iops>[\d.]+)(?P<old_many>[kKmM]?), "
     r"runt= *(?P<old_time>\d+)msec",
-    new=r"(?P<way>read|write|trim|mixed): IOPS=(?P<iops>[\d.]+)(?P<many>[kMG]?), "
+    new=r"(?P<operation>read|write|trim|mixed): IOPS=(?P<iops>[\d.]+)(?P<many>[kMG]?), "
     r"BW=(?P<rate>[\d.]+)(?P<unit>[kKMGT]?i?(?:B|bit))/s "
     r"\((?P<same_rate>[\d.]+)(?P<same_unit>[kKMGT]?i?(?:B|bit))/s\)"
     r"\([^)\n/]*/(?P<time>\d+)(?P<time_unit>m?sec)\)",
@@ -102,7 +102,7 @@ LINES: Final = LineScanner(
     r"(?:[^\n]{0,300}?: pid=(?P<pid>\d+):)?)",
 )
 _MANY: Final = {"": 1, "k": 10**3, "K": 10**3, "m": 10**6, "M": 10**6, "G": 10**9}
-_WAY: Final = re.compile(r"\([RWT]\) ")
+_DIRECTION: Final = re.compile(r"\([RWT]\) ")
 _PERCENTILE: Final = re.compile(r"(\d+\.\d+)th=\[ *(\d+)\]", re.ASCII)
 _TIMES: Final = {"nsec": "ns", "usec": "us", "msec": "ms"}
 
@@ -208,8 +208,11 @@ class FioReport:
         """The total runtime of the groups of jobs, which run in sequence."""
         runtimes: dict[object, float] = {}
         for job in self.jobs:
-            ways = (json_section(job, way).get("runtime", 0) for way in FIO_OPERATIONS)
-            longest = max(json_number(runtime, "runtime") for runtime in ways)
+            runtimes_ms = (
+                json_section(job, operation).get("runtime", 0)
+                for operation in FIO_OPERATIONS
+            )
+            longest = max(json_number(runtime, "runtime") for runtime in runtimes_ms)
             group = job.get("groupid")
             runtimes[group] = max(longest, runtimes.get(group, 0))
         return sum(runtimes.values())
@@ -378,7 +381,7 @@ class FioLog:
         if line["head"]:
             self.options[name] = {
                 "rw": line["rw"],
-                "bs": _WAY.sub("", line["bs"]),
+                "bs": _DIRECTION.sub("", line["bs"]),
                 "ioengine": line["engine"],
                 "iodepth": line["depth"],
             }
@@ -415,7 +418,7 @@ class FioLog:
 
     def _read_rates(self, line: MatchedLine) -> None:
         old = "old_" if line.kind == "old" else ""
-        operation = line[f"{old}way"]
+        operation = line[f"{old}operation"]
         options = {**self.options.get(self.job, {}), "numjobs": self.jobs}
         case = self.case = {"job": self.job, **_case_of(options, operation)}
         unit, rate = line[f"{old}unit"], line.number(f"{old}rate")

@@ -95,8 +95,8 @@ FORWARD, REVERSE = "forward", "reverse"
 class IperfTest(Draft):
     """One execution of the client, or simultaneous connections of a server.
 
-    ``totals`` has the last row from 0.0 of each stream, as in ``_total_of``; ``until``
-    is the first line of the next test.
+    ``totals`` has each stream's last row from 0.0, by the result of ``_total_of``;
+    ``until`` is the first line of the next test.
     """
 
     is_client: bool = False

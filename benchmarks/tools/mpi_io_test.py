@@ -24,12 +24,12 @@ LINES = LineScanner(
     total=r"# total_size = (?P<total>\S+)",
     times=r"# (?P<timed>Write|Read): +min_t(?:ime)? = (?P<min>\S+), max_t(?:ime)? = "
     r"(?P<max>\S+), mean_t(?:ime)? = (?P<mean>[^\s,]+)",
-    rate=r"(?P<way>Write|Read) bandwidth = (?P<rate>\S+) Mbytes/sec",
+    rate=r"(?P<operation>Write|Read) bandwidth = (?P<rate>\S+) Mbytes/sec",
     failed=r"(?P<check>Correctness test failed)",
     error=r"node \d+, (?P<error>[^\n]*)",
     mismatch=r"(?P<mismatch>[^\n]{0,80}?\b(?:MPI_ERR_\w+|MPI_A(?:bort|BORT)))\b",
 )
-MOST_ERRORS: Final = 5
+MAX_ERRORS: Final = 5
 
 
 @parser("mpi-io-test printed no bandwidth.")
@@ -43,7 +43,7 @@ def parse(output: str) -> list[Draft]:
             errors = {}
         elif line.kind in {"error", "mismatch"}:
             # Each process prints its errors for every block.
-            if len(errors) < MOST_ERRORS:
+            if len(errors) < MAX_ERRORS:
                 errors[line[line.kind]] = None
         elif not runs:
             raise line.parse_error('the "nr_procs = ..." line above it is missing.')
@@ -72,7 +72,7 @@ def parse(output: str) -> list[Draft]:
                 }
             )
         else:
-            direction = line["way"].casefold()
+            direction = line["operation"].casefold()
             runs[-1].add("bandwidth", line.number("rate"), "MB/s", operation=direction)
     runs = runs or [Draft()]
     _warn_errors(errors, runs[-1])

@@ -273,7 +273,7 @@ def _add_cpu(
 
 @dataclass(frozen=True, slots=True)
 class OmniResult:
-    """One result of an omni test, by the keys of ``-k`` in lower case."""
+    """One result of an omni test; ``texts`` has the lower-case keys of ``-k``."""
 
     line: MatchedLine
     texts: Mapping[str, str]

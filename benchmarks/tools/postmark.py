@@ -24,7 +24,7 @@ LINES = LineScanner(
     r"\((?P<rate>\S+) per second\)",
     part=r"(?P<part>Creation alone|Deletion alone|Mixed with transactions): *+"
     r"(?P<size>\S+) files \((?P<part_rate>\S+) per second\)",
-    data=r"\S+ (?:(?:kilo|mega|giga)?bytes )?(?P<way>read|written) "
+    data=r"\S+ (?:(?:kilo|mega|giga)?bytes )?(?P<direction>read|written) "
     r"\((?P<data>\S+) (?:(?P<unit>(?:kilo|mega|giga)?bytes) )?per second\)",
     failed=rf"{_PROMPT}(?:Error: |out of files!)",
 )
@@ -99,7 +99,7 @@ def _read(line: MatchedLine, run: Draft) -> None:
         run.add(rate, line.number("part_rate"), "1/s", phase=phase)
     elif line.kind == "data":
         unit = UNITS[line["unit"] or "bytes"]
-        run.add(DATA[line["way"]], line.number("data"), unit)
+        run.add(DATA[line["direction"]], line.number("data"), unit)
     elif line.kind == "failed":
         run.add_warning("failed", 'PostMark printed "{text}".', text=line.text.strip())
 

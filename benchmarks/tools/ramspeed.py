@@ -20,7 +20,7 @@ LINES = LineScanner(
     mode=r"(?P<pass>\d+)Gb per pass mode(?:, (?P<processes>\d+) process)?",
     batch=r"(?P<runs>\d+)-benchmark \S+ BatchRun mode",
     number=r"Benchmark #(?P<number>\d+):",
-    mark=rf"(?P<kind>{_KIND}) +& (?P<way>READING|WRITING) +(?P<block>\d+) "
+    mark=rf"(?P<kind>{_KIND}) +& (?P<operation>READING|WRITING) +(?P<block>\d+) "
     rf"(?P<prefix>[KM])b block: +{_RATE.format('rate')}",
     mean=rf"(?:{_KIND}) +BatchRun +(?P<mean_of>\w+): +{_RATE.format('mean_rate')}",
     mem=rf"(?P<mem_kind>{_KIND}) +(?P<kernel>Copy|Scale|Add|Triad|AVERAGE): +"
@@ -30,7 +30,7 @@ LINES = LineScanner(
 )
 UNITS = {"MB": "MB/s", "Mb": "MiB/s"}
 TYPES = {"INTEGER": "integer", "FL-POINT": "floating point"}
-WAYS = {"READING": "read", "WRITING": "write"}
+OPERATIONS = {"READING": "read", "WRITING": "write"}
 
 
 @parser("RAMspeed printed no bandwidth.")
@@ -75,7 +75,7 @@ def _read(line: MatchedLine, run: Draft, header: Draft) -> None:
         kind = line["kind"]
         case = {
             "type": TYPES.get(kind, kind),
-            "operation": WAYS[line["way"]],
+            "operation": OPERATIONS[line["operation"]],
             "block": f"{line.integer('block')} {line['prefix']}iB",
         }
         run.add("bandwidth", line.number("rate"), UNITS[line["rate_unit"]], **case)

@@ -36,7 +36,7 @@ from benchmarks.sentences import Sentence
 
 _AT = r"(?:(?P<at>\d{9,10}(?:\.\d{1,9})?)[ ,;:\t]+)?"
 LINES = LineScanner(
-    packet=rf"(?P<packet>{_AT}#d,(?P<way>[^,;\n]?),(?P<fields>[^,;\n]*),(?P<cells>[^;\n]*)"
+    packet=rf"(?P<packet>{_AT}#d,[^,;\n]?,(?P<fields>[^,;\n]*),(?P<cells>[^;\n]*)"
     r"(?P<end>;?))",
     cut=r"(?P<cut>(?:\d{9,10}(?:\.\d{1,9})?[ ,;:\t]+)?#d[^\n]*)$",
     header=r"#h,[^,;\n]?,\d+,(?P<names>[^;\n]+);",
