@@ -44,12 +44,12 @@ CellPair = tuple[CellFact, CellFact]
 def pasted_values(study: StudyFacts) -> Iterator[Finding]:
     """Flags two systems (or two studies, or two slots of a co-run) that have identical
     values in so many benchmarks that this cannot be chance: its probability is below 1
-    in 1,000 for the whole study. In the probability that two values are equal by
-    chance, the standard deviation is at least half the noise of such results. In
-    results with several runs, all runs must be equal. A value that more than 12 systems
-    share, or that one system has in several benchmarks, is treated as a limit, not as a
-    copy. If two studies contain the same values of one system or of one native machine,
-    the severity is only check: the studies share a measurement.
+    in 1,000 for the whole study. To calculate this probability, the standard deviation
+    of a value is taken as at least half the noise of such results. In results with
+    several runs, all runs must be equal. A value that more than 12 systems share, or
+    that one system has in several benchmarks, is treated as a limit, not as a copy. If
+    two studies contain the same values of one system or of one native machine, the
+    severity is only check: the studies share a measurement.
 
     Why: identical digits are a copy.
 

@@ -49,11 +49,11 @@ FIXED_LENGTH_TOLERANCE: Final = 0.01
 def few_distinct_readings(study: StudyFacts) -> Iterator[Finding]:
     """Flags a result of at least five runs with few distinct values (at most (n + 1) /
     3 for n runs), although the values were printed with enough digits. The probability
-    of so many equal values must be below 1 in 1,000. The standard deviation is taken as
-    the larger of half the range of the result and a quarter of the typical deviation of
-    such results. If three other systems ran the benchmark at least five times, the
-    median of their median deviations is used if it is smaller, because a disk with two
-    speeds repeats each of them.
+    of so many equal values must be below 1 in 1,000. To calculate it, the standard
+    deviation is taken as the larger of half the range of the result and a quarter of
+    the typical deviation of such results. If three other systems ran the benchmark at
+    least five times, the median of their median deviations is used if it is smaller,
+    because a disk with two speeds repeats each of them.
 
     Two kinds of results are excluded. The durations of whole tests are excluded if the
     middle half of several systems took the same time to within 1%, because the duration
