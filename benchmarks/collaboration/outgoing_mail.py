@@ -130,7 +130,7 @@ def _deliver(jobs: Jobs) -> bool:
         logger.warning("The server for mail does not do its part: %s", error)
         return _record_failure(email, error, skips_partition=True)
     except Exception as error:  # must not stop other emails
-        logger.exception("Letter %s was not written", email)
+        logger.exception("Email %s was not written", email)
         return _record_failure(email, error)
 
 

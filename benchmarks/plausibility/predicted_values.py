@@ -267,7 +267,7 @@ RELIABLE_DIGITS: Final = 12
 """Significant digits of a quotient of two floats that are certain."""
 MAX_SHORT_DIGITS: Final = 8
 """The quotient of two floats has so few digits by chance once in 10^4."""
-MIN_ROOMY_READINGS: Final = 2
+MIN_SHORT_READINGS: Final = 2
 """Number of readings short enough for another decimal, which shows that it is not
 printed."""
 
@@ -298,14 +298,14 @@ class DigitComparison:
 
     def was_divided(self, cell: CellFact, factor: float) -> bool:
         originals = [factor * value for value in cell.readings]
-        return self._is_restored(cell, originals, RELIABLE_DIGITS - 1)
+        return self._looks_printed(cell, originals, RELIABLE_DIGITS - 1)
 
     def was_inverted(self, cell: CellFact, scale: float) -> bool:
         """Return whether a cell's readings are reciprocals of printed values.
 
         ``scale`` is 1, or the factor between a second and the unit of a time.
         """
-        return all(value > 0 for value in cell.readings) and self._is_restored(
+        return all(value > 0 for value in cell.readings) and self._looks_printed(
             cell, [scale / value for value in cell.readings], MAX_SHORT_DIGITS
         )
 
@@ -322,10 +322,10 @@ class DigitComparison:
         own = self._decimals[cell.id]
         return len(most) > 1 and own > (most[1] if own == most[0] else most[0])
 
-    def _is_restored(
+    def _looks_printed(
         self, cell: CellFact, originals: Sequence[float], most: int
     ) -> bool:
-        """Return whether ``originals`` have as few digits as the other cells.
+        """Return whether ``originals`` have as few digits as the tool prints.
 
         They may have at most ``most`` significant digits, and the cell must have more
         digits than the other cells would have.
@@ -336,9 +336,11 @@ class DigitComparison:
         decimals = max(reading.decimals for reading in printed)
         digits = max(reading.digits for reading in printed)
         # A tool that prints four digits prints one more decimal for smaller values.
-        roomy = sum(reading.integer_digits + decimals < digits for reading in printed)
+        short_readings = sum(
+            reading.integer_digits + decimals < digits for reading in printed
+        )
         longest = max(printed_digits(value).digits for value in cell.readings)
-        if longest <= digits and roomy < MIN_ROOMY_READINGS:
+        if longest <= digits and short_readings < MIN_SHORT_READINGS:
             return False
         return all(
             reading.decimals <= decimals and reading.digits <= most

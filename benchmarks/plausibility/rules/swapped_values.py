@@ -35,7 +35,7 @@ from benchmarks.plausibility.predicted_values import (
     sibling_tables,
 )
 from benchmarks.plausibility.rules.emulation import is_compute_bound
-from benchmarks.plausibility.rules.swap_detection import (
+from benchmarks.plausibility.rules.swap_candidates import (
     find_swapped_cases,
     swaps_that_resolve,
 )
