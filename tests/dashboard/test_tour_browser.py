@@ -23,7 +23,7 @@ FACTS = {
     "memory": "Component: Memory",
     "single_run": "single run, no verdict",
     "settings": "Guest tools installed",
-    "mistake": "differs by a factor near 10",
+    "mistake": "which is near 10",
     "bimodal": "Two speeds",
     "report": "PDF",
 }
@@ -105,7 +105,7 @@ def test_a_link_of_the_tour_shows_the_mentioned_flag(chromium, site):
 
         shown = page.locator(".flag:target")
         expect(shown).to_be_in_viewport()
-        expect(shown).to_contain_text("differs by a factor near 10")
+        expect(shown).to_contain_text("which is near 10")
 
 
 def test_the_tour_works_without_javascript_and_on_a_phone(chromium, site):
