@@ -209,7 +209,6 @@ class Panel:
     """Texts to the right of rows, only in files."""
 
     def bar_boxes(self, mode: str) -> Iterator["BarBox"]:
-        """Yield the rectangle of each bar; ``mode`` is the chart's ``bars``."""
         bars = [series for series in self.series if isinstance(series, Bars)]
         lane = BAR_SHARE / (1 if mode == "stack" else max(len(bars), 1))
         stack_tops: dict[float, float] = {}
@@ -341,7 +340,6 @@ def series_symbol(index: int) -> str:
 
 
 def row_axis(rows: Sequence[str]) -> ChartAxis:
-    """Return an axis with one wrapped label per row, the first at the top."""
     return ChartAxis(
         scale="category",
         limits=(len(rows) - 0.5, -0.5),

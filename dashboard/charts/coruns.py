@@ -277,7 +277,6 @@ def _note(curves: Sequence[ConsolidationCurve]) -> str:
 
 
 def _linear_scaling(curves: Sequence[ConsolidationCurve]) -> Iterator[Points]:
-    """Yield the line of linear scaling from one VM, if there is only one curve."""
     points = [point for curve in curves for point in curve.consolidation.points]
     single_vm_value = points[-1].sum / points[-1].scaling if points[-1].scaling else 0.0
     if len(curves) > 1 or single_vm_value <= 0:

@@ -325,7 +325,6 @@ def interaction_plot(
         reference_lines.append(
             ReferenceLine(value=line_at, axis="y", ends=ends, is_above=True)
         )
-    # Wrap labels to fit between their neighbors on a phone.
     max_characters = TICK_CHARACTERS.get(count, MIN_TICK_CHARACTERS)
     names = [
         "\n".join(

@@ -115,7 +115,6 @@ def render_chart_file(
     *,
     width: float = WIDTH_PT,
 ) -> bytes:
-    """Return a chart as a file, ``width`` points wide."""
     file = BytesIO()
     with matplotlib.rc_context(RC_PARAMS), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
@@ -165,7 +164,6 @@ class _PgfRenderer(RendererPgf):
 def _render_pgf(figure: Figure) -> str:
     """Return a figure as PGF that uses the font of the surrounding document."""
     file = StringIO()
-    # Clip to the figure's size, as matplotlib's canvas does.
     corner = rf"\pgfqpoint{{{figure.get_figwidth()}in}}{{{figure.get_figheight()}in}}"
     head = (
         r"% \usepackage[T1]{fontenc} \usepackage{textcomp,pgf}",
@@ -408,7 +406,6 @@ def _panel_width(axes: Axes) -> float:
 
 
 def _wrap_row_label(name: str, width: float) -> list[str]:
-    """Return the lines of a label, at most three."""
     characters = int(width / CHARACTER_WIDTH_PT)
     return [line for part in name.split("\n") for line in wrap(part, characters)][:3]
 

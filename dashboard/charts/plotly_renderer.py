@@ -107,7 +107,6 @@ def _axis(axis: ChartAxis, *, is_upright: bool) -> dict[str, Any]:
     is_log, is_category = axis.scale == "log", axis.scale == "category"
     ends = [log10(end) if is_log else end for end in axis.limits or ()]
     names = [escape_text(name) for _value, name in axis.ticks]
-    # Plotly's name for 1, 2 and 5 of each power of ten.
     step = "D2" if axis.tick_step == "1-2-5" else axis.tick_step
     options = {
         "title": {"text": escape_text(axis.title)} if axis.title else None,

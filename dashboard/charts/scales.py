@@ -129,7 +129,6 @@ def _even_ticks(low: float, high: float) -> list[float]:
 
 
 def axis_ticks(axis: ChartAxis, scale: AxisScale) -> list[tuple[float, str]]:
-    """Return the ticks within the scale as (value, label) pairs."""
     ticks = list(axis.ticks)
     if axis.scale == "date":
         ticks = scale.days()

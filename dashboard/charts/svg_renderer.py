@@ -215,7 +215,6 @@ def _y_labels(
     axis, scale = field.panel.y, field.y
     is_rows = axis.scale == "category"
     values = sorted(value for value, _name in ticks)
-    # The distance between ticks limits the number of lines of a label.
     distance = min((b - a for a, b in pairwise(values)), default=1.0)
     row = distance / (scale.high - scale.low)
     for value, name in ticks:
@@ -340,7 +339,6 @@ def _points(points: Points, field: PlotField) -> Iterator[str]:
 def _markers(
     d: str, symbol: str, color: str, size: float, opacity: float
 ) -> Iterator[str]:
-    """Yield round or square markers at the positions of ``d``; some have a hole."""
     base = symbol.removesuffix(HOLLOW_SUFFIX)
     index = SYMBOLS.index(base) if base in SYMBOLS else 0
     shape = "square" if index % 2 else "round"

@@ -58,7 +58,6 @@ def citation_of(request: HttpRequest, study: Study) -> Citation:
 
 
 def citation_at(site: str, study: Study) -> Citation:
-    """Return the citation of a study, accessed today."""
     page = reverse("dashboard:study", args=[study.lab.slug, study.slug])
     name = f"{study.lab.slug}/{study.slug}"
     return Citation(
@@ -165,7 +164,6 @@ def bibtex(citation: Citation) -> str:
 
 
 def add_doi(entry: str, doi: str) -> str:
-    """Return a BibTeX entry with the DOI added, if there is one."""
     if not doi:
         return entry
     before = entry.rstrip().removesuffix("}").rstrip().removesuffix(",")

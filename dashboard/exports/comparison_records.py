@@ -108,7 +108,6 @@ COLUMNS_BY_MEASURE: Mapping[str, Sequence[str]] = {
 
 
 def table_csv(table: ComparisonTable, source: Mapping[str, Any]) -> str:
-    """Return a table as CSV; each line repeats the source."""
     repeated = {name: source[name] for name in SOURCE_COLUMNS}
     cells = ({**record, **repeated} for record in comparison_records(table))
     return csv_text(
@@ -124,7 +123,6 @@ def csv_text(fields: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str
 def csv_lines(
     fields: Sequence[str], records: Iterable[Mapping[str, Any]]
 ) -> Iterator[str]:
-    """Yield the header, then the line of each record."""
     # The csv module writes only to file objects.
     buffer = io.StringIO()
     writer = csv.writer(buffer)
@@ -204,7 +202,6 @@ def _speed_fields(row: ComparisonRow) -> dict[str, Any]:
         "ratio": result.ratio,
         "low": low,
         "high": high,
-        # The highest ratio has the lowest overhead.
         "overhead": overhead(result.ratio),
         "overhead_low": overhead(high),
         "overhead_high": overhead(low),

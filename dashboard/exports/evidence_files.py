@@ -98,7 +98,6 @@ def evidence_json(
         "questions": [_question_json(record) for record in questions],
         "studies": list(studies),
     }
-    # NaN is not valid JSON.
     return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
@@ -467,7 +466,6 @@ def _study_texts(study: Record) -> tuple[str, ...]:
 
 
 def _page_rows(table: ReportTable) -> Iterator[list[TableRow]]:
-    """Yield the rows of each page; headings are repeated on the next page."""
     part: list[TableRow] = []
     height_used, title, is_new = 0, None, False
     for line in table.rows:

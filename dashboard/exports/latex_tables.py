@@ -329,7 +329,6 @@ class Tabular:
         yield rf"\end{{{kind}}}"
 
     def _widths(self, systems: int, texts: Sequence[CellTexts]) -> tuple[str, str]:
-        # The column of labels is narrower if long intervals need the space.
         intervals = [second for row in texts for _first, second in row if second]
         longest = max((len(text) - len(SMALL_FONT) for text in intervals), default=0)
         needed = (longest * DIGIT_PT + GAP_PT) / COLUMN_PT
@@ -364,7 +363,6 @@ def number_format(cells: Sequence[tuple[str, str]]) -> str:
 def _heading_lines(
     columns: Sequence[Column], texts: Sequence[CellTexts], style: "LatexStyle"
 ) -> Iterator[str]:
-    """Yield the header lines: platforms, then each property that differs."""
     for name, headings in heading_lines(columns):
         cells = [allow_breaks(wording.property_name(name)) if name else ""]
         rules, column = [], 2

@@ -38,7 +38,6 @@ class ExportSource:
 def export_source(
     request: HttpRequest, study: Study, assessed: AssessedTable, page: str = "compare"
 ) -> ExportSource:
-    """Return the origin of exported results: the page with the current query."""
     page_url = reverse(f"dashboard:{page}", args=[study.lab.slug, study.slug])
     query = request.GET.urlencode()
     compared_with = wording.compared_with_text(

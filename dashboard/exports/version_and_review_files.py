@@ -127,7 +127,6 @@ def _version_json(
         "note": study.note,
         "cells": list(comparison_records(table)),
     }
-    # NaN is not valid JSON.
     return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 

@@ -264,7 +264,6 @@ def comparison_form(study: Study, query: Mapping[str, str]) -> ComparisonForm:
 def read_selection(
     query: Mapping[str, str], facets: StudyFacets
 ) -> ComparisonSelection:
-    """Return the selection in a query; missing parameters get their default."""
     first = facets.scenarios[0] if facets.scenarios else ALL_SCENARIOS
     return ComparisonSelection(
         baseline=query.get("baseline") or NATIVE_BASELINE,

@@ -94,7 +94,6 @@ def assessed_rows(
     systems: Iterable[System],
     filters: Mapping[str, Any],
 ) -> tuple[list[ComparisonRow], int]:
-    """Return the rows with assessments, and the number of tests corrected for."""
     load_rows = partial(
         comparison_rows,
         study,

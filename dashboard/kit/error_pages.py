@@ -15,7 +15,6 @@ RETRY_AFTER_S = 5
 
 
 def server_error_page(request: HttpRequest) -> HttpResponse:
-    """Return the page for an error outside of views."""
     # Django calls this view while it handles the exception.
     return database_unavailable_page(sys.exc_info()[1]) or server_error(request)
 

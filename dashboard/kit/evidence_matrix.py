@@ -35,7 +35,6 @@ def matrix_context(
         machine_counts[question.hypervisor] += (
             synthesis.pool.machine_count + synthesis.single_run_pool.machine_count
         )
-    # The main hypervisors come first, then the others by number of machines.
     other_hypervisors = sorted(
         machine_counts.keys() - set(MAIN_HYPERVISORS),
         key=lambda name: (-machine_counts[name], name),

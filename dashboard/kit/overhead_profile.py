@@ -71,7 +71,6 @@ def profile_section(profile: Profile, *, is_folded: bool = False) -> ReportSecti
 
 
 def _mean_cell(component_mean: ComponentMean | None, *, is_folded: bool) -> TableCell:
-    """Return a mean with the number of runs, the range, and the worst benchmark."""
     if component_mean is None:
         return TableCell("", subtext=_("no common benchmarks"), is_number=True)
     cases = ngettext("%(n)s benchmark", "%(n)s benchmarks", component_mean.case_count)

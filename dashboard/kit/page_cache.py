@@ -76,8 +76,6 @@ def cached_by_version(
 
 @dataclass(frozen=True)
 class PageContent:
-    """Template and context of a page or fragment."""
-
     template: str
     context: Mapping[str, Any]
 

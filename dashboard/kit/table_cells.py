@@ -102,7 +102,6 @@ def cell_view(
     """
     result = row.result
     kind, shade = "plain", ""
-    # Results that cannot be compared have no background color.
     if result.ratio is not None and result.comparability != "none":
         kind, shade = "ratio", formatting.ratio_shade(result.ratio)
     elif result.display_state in VALUE_STATES:
@@ -311,7 +310,6 @@ def bar_axis_limit(assessments: list[CellAssessment], margin: float) -> float:
         for ratio in (assessment.low, assessment.high, assessment.ratio)
         if ratio and ratio > 0
     ]
-    # The axis covers at least twice the equivalence margin.
     farthest = max([2 * log1p(margin), *(abs(log(ratio)) for ratio in ratios)])
     return min(farthest * BAR_MARGIN_FACTOR, MAX_BAR_LOG)
 

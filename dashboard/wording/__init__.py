@@ -389,7 +389,6 @@ def short_system_names(systems: Iterable[System]) -> Mapping[int, str]:
     ]
     return {
         pk: ", ".join(facts[name] for name in varying if facts.get(name))
-        # A system without any of the varying facts gets its full name.
         or system_name(by_id[pk])
         for pk, facts in facts_by_system.items()
     }

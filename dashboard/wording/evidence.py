@@ -254,7 +254,6 @@ def matrix_entry(synthesis: Synthesis) -> tuple[str, str]:
         if not units:
             return "", ""
         return _range_text(units, log_ratio_text, log_interval_text), ""
-    # The range expected in another lab, or the interval of the only machine.
     ends = pool.predicted or (units[0].interval if len(units) == 1 else None)
     return log_ratio_text(pool.mean, pool.interval), log_interval_text(ends)
 

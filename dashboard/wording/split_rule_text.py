@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """A paragraph, and the list that follows it."""
-
     text: str
     items: tuple[str, ...] = ()
 

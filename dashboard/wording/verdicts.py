@@ -137,7 +137,6 @@ def interval_style_notes(strengths: Collection[str]) -> str:
 
 
 def verdict_scopes_text(scopes: Mapping[str, int]) -> str:
-    """Return a sentence with the number of verdicts for each scope."""
     ranked = sorted(scopes.items(), key=lambda pair: (-pair[1], pair[0]))
     texts = [
         ngettext("%(n)s verdict applies %(scope)s", "%(n)s verdicts apply %(scope)s", n)
@@ -308,7 +307,6 @@ def shade_legend(show: str) -> list[tuple[str, str]]:
     slower, faster = "≤", "≥"
     if show in (ENERGY, OVERHEAD):
         slower, faster = faster, slower
-    # Shades are named slow-5 to slow-1, even, and fast-1 to fast-5.
     signs = {"slow": f"{slower} ", "fast": f"{faster} "}
     steps = []
     for shade, edge in formatting.shade_steps():

@@ -158,8 +158,6 @@ def _mean_ranges(profile: Profile) -> Iterator[str]:
 def _loss_lines(
     rows: Sequence[ComparisonRow], names: Mapping[int, str]
 ) -> Iterator[TableRow]:
-    """Yield the lowest ratios by component, or by scenario for parallel runs."""
-
     def sort_group(row: ComparisonRow) -> tuple[Any, ...]:
         component = row.case.component if row.scenario == SINGLE_SCENARIO else ""
         return rank_by_order(SCENARIOS, row.scenario), rank_by_order(
@@ -176,7 +174,6 @@ def _loss_lines(
     ]
     losses.sort(key=lambda row: (sort_group(row), row.result.ratio or 0))
     for _order, members in groupby(losses, key=sort_group):
-        # List only the worst of several parallel VMs.
         worst: dict[tuple[Any, ...], ComparisonRow] = {}
         for row in members:
             worst.setdefault((row.system.id, row.case.id, row.vms, row.load), row)
@@ -212,7 +209,6 @@ def _verdict_text(assessment: CellAssessment | None) -> str:
 
 
 def flags_section(flags: Iterable[Flag]) -> ReportSection:
-    """Return the section of flags, the most severe first."""
     ranked = sorted(
         flags, key=lambda flag: (SEVERITIES.index(flag.severity), flag.rule, flag.pk)
     )
@@ -250,7 +246,6 @@ MAX_EFFECTS = 12
 
 
 def effects_section(viewer: Viewer, study: Study) -> ReportSection | None:
-    """Return the section of factor effects; None if none can be estimated."""
     effects = study_factor_effects(viewer, study)
     overall_analyses = [part.overall for part in effects.components if part.overall]
     analyses = [analysis for analysis in overall_analyses if analysis.effects.effects]
@@ -329,7 +324,6 @@ def _contrasts_figure(
 
 
 def corun_section(study: Study) -> ReportSection | None:
-    """Return the section of co-runs, with charts of one benchmark per component."""
     study_result = study_coruns(study)
     if not study_result.coruns:
         return None

@@ -67,7 +67,6 @@ class PlottedRatio:
 
 
 def profile_plot(components: Sequence[str], systems: Sequence[SystemMeans]) -> Chart:
-    """Return a plot of systems' means with intervals and ranges by component."""
     names = [name for name, _means_by_component in systems]
     rows = row_axis(names)
     panels = tuple(
@@ -243,7 +242,6 @@ def profile_chart(profile: Profile) -> tuple[ReportFigure, ...]:
 
 
 def ratio_chart(rows: Sequence[ComparisonRow]) -> tuple[ReportFigure, ...]:
-    """Return a chart of a scenario's ratios by component and platform, if any."""
     charted = [
         row for row in rows if row.result.ratio and row.result.ratio_kind != "slowdown"
     ]

@@ -158,7 +158,6 @@ def not_stated_text() -> str:
 def setup_section(
     detail: StudyDetail, assessment: LevelAssessment, tools: ReportTable
 ) -> ReportSection:
-    """Return systems, machines and tools, with a list of missing facts."""
     texts = [] if detail.systems else [_("No measurements yet.")]
     texts.append(
         _("As reported by the authors. Facts that they did not report are marked.")
@@ -251,7 +250,6 @@ def nested_fact_text(value: Any) -> str:
 def tools_table(
     rows: Iterable[ComparisonRow], versions: Mapping[str, Sequence[str]]
 ) -> ReportTable:
-    """Return the table of metrics with their tools, units and clocks."""
     members: dict[tuple[Any, ...], list[ComparisonRow]] = {}
     for row in rows:
         metric = row.case.label.partition(PART_SEPARATOR)[0]

@@ -30,7 +30,6 @@ def printed_tables_section(printed: Iterable[PrintedTable]) -> ReportSection:
 
 
 def _tables(printed: PrintedTable) -> Iterator[ReportTable]:
-    """Yield the table, split if it has too many columns for a page."""
     values = printed.values
     systems = {value.system.pk: value.system for value in values}
     names = wording.system_names(systems.values())

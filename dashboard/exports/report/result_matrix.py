@@ -42,7 +42,6 @@ MAX_REPORT_CELLS = 3_000
 
 
 def result_sections(rows: Sequence[ComparisonRow]) -> Iterator[ReportSection]:
-    """Yield a section per scenario, in tables that fit a page."""
     if len(rows) > MAX_REPORT_CELLS:
         text = _("%(n)s results are too many to print. Export them as CSV.")
         text %= {"n": f"{len(rows):,}"}
@@ -107,7 +106,6 @@ def _slots_in_columns(table: ComparisonTable) -> ComparisonTable:
 
     groups = []
     for group in table.groups:
-        # Merge rows that differ only in their slot.
         rows_by_slot: dict[tuple[object, ...], dict[str, CaseRow]] = {}
         for row in group.rows:
             rows_by_slot.setdefault(row.key[:-1], {})[str(row.key[-1])] = row
@@ -133,7 +131,6 @@ def _slots_in_columns(table: ComparisonTable) -> ComparisonTable:
 
 
 def _tables(table: ComparisonTable) -> Iterator[ReportTable]:
-    """Split a table evenly into as few tables as fit a page."""
     count = len(table.head.columns)
     parts = -(-count // MAX_REPORT_COLUMNS)
     size = -(-count // parts)
@@ -143,7 +140,6 @@ def _tables(table: ComparisonTable) -> Iterator[ReportTable]:
         rows = [row for group in table.groups for row in group.rows]
         cells = (cell for row in rows for cell in row.cells[part] if cell)
         displayed_states = {cell.result.display_state for cell in cells}
-        # If all cells have the same state, only the note shows it.
         unlabeled_states = (
             UNLABELLED_STATES | displayed_states
             if len(displayed_states) == 1

@@ -73,7 +73,6 @@ class Command(GeneratingCommand):
 
 
 def message_catalog(*folders: Path) -> Catalog:
-    """Return the marked texts of sources and templates."""
     messages = Catalog(project="Virtlab", fuzzy=False, header_comment=CATALOG_HEADER)
     methods: list[tuple[str, Any]] = [("*.py", "python"), ("*.html", _template)]
     for pattern, method in methods:

@@ -103,7 +103,6 @@ def _page(request: HttpRequest, **context: Any) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @reauthentication_required
 def add_authenticator_app(request: HttpRequest) -> HttpResponse:
-    """Show a secret, and store it after the user has entered the app's code."""
     person = required_user(request)
     form = AuthenticatorAppForm(request.POST or None)
     secret = request.session.setdefault(APP_SECRET_SESSION_KEY, new_totp_secret())

@@ -79,7 +79,6 @@ def show_account(request: HttpRequest) -> HttpResponse:
 @require_POST
 @sign_in_required
 def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
-    """End all sessions of the user, including this one."""
     person = required_user(request)
     if not person.has_usable_password():
         if not is_recently_authenticated(request):
@@ -87,7 +86,6 @@ def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
         end_sessions(person=person)
         messages.success(request, _("You are signed out everywhere."))
         return redirect("dashboard:login")
-    # Attempts are limited, because the session may be stolen.
     attempt = count_attempt(request, person.get_username())
     form = ConfirmPasswordForm(person, request.POST)
     with refund_attempt_if_busy(attempt):

@@ -30,7 +30,6 @@ CAUTION_RATINGS = {"limited", "none"}
 
 
 def cell_card(viewer: Viewer, study: Study, query: Mapping[str, str]) -> dict[str, Any]:
-    """Return the card of a cell compared with native or with a chosen system."""
     cell_id, show = parse_id(query.get("cell", "")), read_quantity(query)
     cell = Cell.objects.filter(pk=cell_id, study=study).first()
     if cell is None:

@@ -47,7 +47,6 @@ def has_single_figure(cell: Cell) -> bool:
 
 
 def speed_modes(cell: Cell) -> list[SpeedMode]:
-    """Return the two modes of a bimodal cell, or an empty list for other cells."""
     modes: list[dict[str, Any]] = (cell.shape or {}).get("modes", [])
     if len(modes) < 2:
         return []

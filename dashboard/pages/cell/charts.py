@@ -102,7 +102,6 @@ class SampleSeries:
         return any(len(run.values) > 1 for run in self.runs)
 
     def run_end_positions(self) -> list[int]:
-        """Return the number of samples up to the end of each run."""
         total, ends = 0, []
         for run in self.runs:
             total += len(run.values)
@@ -188,7 +187,6 @@ def _strip_points(side: SampleSeries, row: int) -> Iterator[Points | Box]:
         )
 
     last = len(side.runs) - 1
-    # Heights of the runs' lines; the first run is at the top.
     lanes = [
         row + (ROW_SPREAD * (index / last - 0.5) if last else 0.0)
         for index in range(last + 1)
@@ -257,7 +255,6 @@ def run_order_plot(
 
 
 def _order_points(side: SampleSeries) -> Iterator[Points]:
-    """Yield a side's samples, a line through its values, points, and outlier rings."""
     positions, all_texts = side.sample_positions(), side.hover_texts()
     if side.is_of_run_means and side.has_iterations:
         values = [value for run in side.runs for value in run.values]
@@ -417,7 +414,6 @@ def bin_range_text(low: float, high: float) -> str:
 
 
 def _speed_labels(side: SampleSeries, low: float, high: float) -> list[ChartNote]:
-    """Return a label for each mode, above its bars or, if necessary, next to a line."""
     line_sides: list[Literal["", "left", "right"]] = ["" for _speed in side.speeds]
     if len(side.speeds) > 1:
         lower, upper = ((speed.center - low) / (high - low) for speed in side.speeds)

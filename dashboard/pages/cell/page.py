@@ -302,7 +302,6 @@ def _baseline_text(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str
 
 
 def _clock_text(cell: Cell, runs: Iterable[Run]) -> str:
-    """Return which clock timed a cell's runs and how far it can be trusted."""
     is_virtual = not cell.system.is_native
     facts: dict[str, Any] = {
         "is_virtual": is_virtual,

@@ -96,7 +96,6 @@ def output_lines(
             OutputLine(number, row, is_read=not value_texts.isdisjoint(spellings))
         )
     first_match = next((index for index, line in enumerate(lines) if line.is_read), 0)
-    # If the first line with a value is near the top, show the top.
     start = 0 if first_match < LINES_SHOWN else first_match - LINES_BEFORE
     shown = tuple(lines[start : start + LINES_SHOWN])
     return shown, len(shown) < len(lines)
@@ -202,7 +201,6 @@ def _public_page(
 def show_run_output(
     request: HttpRequest, lab: str, slug: str, cell_id: int, run_id: int
 ) -> HttpResponse:
-    """Show an excerpt of a run's output with the parsed numbers highlighted."""
     viewer = viewer_of(request)
     study = study_or_404(viewer, lab, slug)
     cells = Cell.objects.visible_to(viewer).filter(study=study, pk=cell_id)
@@ -239,7 +237,6 @@ def show_card(request: HttpRequest, lab: str, slug: str) -> PageContent:
 def export_samples(
     request: HttpRequest, lab: str, slug: str, cell_id: int
 ) -> StreamingHttpResponse:
-    """Stream all samples of a cell and its baseline as CSV."""
     viewer, query = viewer_of(request), query_params(request)
     study = study_or_404(viewer, lab, slug)
     evidence = cell_evidence_or_404(viewer, study, cell_id, query)
@@ -267,7 +264,6 @@ def export_samples(
 def _sample_records(
     cell: Cell, common_fields: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """Yield a record for each sample of a cell, by the start of the run."""
     case, system = cell.case, cell.system
     common_fields = {
         **common_fields,

@@ -311,7 +311,6 @@ def grid_rows(page: ComparisonPage, *, includes_all: bool = True) -> GridRows:
         groups.append(
             GroupRows(group, rows[:initial_count], rows[initial_count:], any(matches))
         )
-    # All columns have the same width.
     needed_width = longest + CELL_PADDING_REM
     width = next(
         (rem for rem in COLUMN_WIDTHS_REM if rem >= needed_width), COLUMN_WIDTHS_REM[-1]

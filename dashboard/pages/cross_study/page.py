@@ -252,7 +252,6 @@ class CrossStudyPage:
         return {"label": row.case.label, "more": more, "cells": cells}
 
     def _missing_result_url(self, case: Case, side: SystemInStudy, what: str) -> str:
-        """Return the URL of a plan for a missing result if possible, else an upload."""
         if side.study.lab_id not in self.prefilled_links.editable_lab_ids:
             return self.prefilled_links.upload_url(
                 hypervisor=side.system.hypervisor,
@@ -334,7 +333,6 @@ class CrossStudyPage:
         )
 
     def _systems_with_few_runs(self, study: Study) -> set[int]:
-        """Return the IDs of the lab's systems that have results with too few runs."""
         return {
             side.system.pk
             for index, side in enumerate(self.table.columns)

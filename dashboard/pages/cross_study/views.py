@@ -134,7 +134,6 @@ def _side(side: SystemInStudy, row: ComparisonRow | None) -> dict[str, Any] | No
 
 @cached_page
 def show_cross_study(request: HttpRequest) -> PageContent:
-    """Show the results of a machine, or of all machines, in all visible studies."""
     query = query_params(request)
     reference = query.get("reference", "")
     filters = CrossStudyFilters(

@@ -173,7 +173,6 @@ class SearchHit:
 
 @lru_cache(maxsize=1)
 def doc_pages() -> Mapping[str, DocPage]:
-    """Return all documents by name. They are read once per process."""
     sources = {
         path.relative_to(DOCS_FOLDER).with_suffix("").as_posix(): path.read_text()
         for path in sorted(DOCS_FOLDER.rglob("*.md"))
@@ -186,7 +185,6 @@ def doc_pages() -> Mapping[str, DocPage]:
 
 @lru_cache(maxsize=64)
 def doc_html(name: str) -> str:
-    """Return a document as HTML. It is rendered once per process."""
     documents = doc_pages()
     return render_markdown(documents[name].source, posixpath.dirname(name), documents)
 
@@ -230,7 +228,6 @@ def doc_sections(source: str) -> Iterator[DocSection]:
 
 
 def search_docs(words: str) -> list[SearchHit]:
-    """Return the matching sections, best match first."""
     sections = [
         (document, part)
         for document in doc_pages().values()

@@ -34,7 +34,6 @@ def _json(assessed: AssessedTable, source: ExportSource) -> str:
         "tested_cells": source.tested_count,
         "cells": list(comparison_records(assessed.table)),
     }
-    # NaN is not valid JSON.
     return json.dumps(document, ensure_ascii=False, allow_nan=False)
 
 

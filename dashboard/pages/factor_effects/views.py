@@ -39,7 +39,6 @@ def effects_page(
     effects = study_factor_effects(
         viewer, study, scenario=query.get("scenario", ""), response=response
     )
-    # By default, show the first component with a clear effect.
     components = effects.components
     matching = (
         component

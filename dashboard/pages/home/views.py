@@ -47,7 +47,6 @@ def ratio_strips(bands: Sequence[SpectrumBand]) -> dict[str, Any] | None:
                 side = "below" if ratio < 1 else "above"
                 if abs(ratio - 1) <= NEUTRAL_DISTANCE:
                     side = "near"
-                # An arrow at the end of the strip replaces ratios outside the axis.
                 if low <= ratio <= high:
                     lines.append({"x": position(ratio), "side": side})
             strip = {

@@ -80,7 +80,6 @@ def declare_custom_tool(request: HttpRequest, lab: str) -> HttpResponse:
 
 
 def new_custom_tool_version(request: HttpRequest, lab: str, tool: str) -> HttpResponse:
-    """Show a form with the newest version; declare a new version on POST."""
     access = editable_lab_or_404(request, lab)
     return _edit(request, access, custom_tool_or_404(request, access, tool))
 
@@ -161,7 +160,6 @@ def retire_custom_tool(request: HttpRequest, lab: str, tool: str) -> HttpRespons
 
 
 def delete_custom_tool(request: HttpRequest, lab: str, tool: str) -> HttpResponse:
-    """Delete a tool that has no results."""
     access = editable_lab_or_404(request, lab)
     custom_tool = custom_tool_or_404(request, access, tool)
     try:
@@ -373,7 +371,6 @@ class DeclarationForm:
         return {**self.tool.cleaned_data, "metrics": metrics}
 
     def add_error(self, error: BenchmarksError) -> None:
-        """Add a service's error to its field, or to the whole form."""
         match = ERROR_PATH.fullmatch(error.field)
         part: forms.Form = self.tool
         field: str | None = error.field

@@ -32,7 +32,6 @@ class LabAccess:
 
 
 def lab_or_404(request: HttpRequest, slug: str) -> LabAccess:
-    """Return a visible lab with the reader's role."""
     lab = find_lab(viewer_of(request), slug)
     memberships = Membership.objects.filter(lab=lab, user=request.user.pk)
     return LabAccess(lab, memberships.values_list("role", flat=True).first() or "")

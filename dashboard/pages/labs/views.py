@@ -38,7 +38,6 @@ CUSTOM_TOOL_PATH = f"{LAB_PATH}custom-tools/<slug:tool>/"
 
 
 def list_labs(request: HttpRequest) -> HttpResponse:
-    """List the labs, or redirect to the only lab of users who cannot create labs."""
     viewer = viewer_of(request)
     labs = list(labs_with_counts(viewer))
     own_labs = [lab for lab in labs if lab.pk in viewer.lab_ids]

@@ -122,7 +122,6 @@ def _grids(
 def _values(
     matrix: NetworkMatrix, lowest: float, highest: float
 ) -> dict[Endpoints, PathCell]:
-    # An asymmetry is marked in both directions of its pair of endpoints.
     asymmetry_by_pair = {
         frozenset(asymmetry.larger): asymmetry for asymmetry in matrix.asymmetries
     }
@@ -207,7 +206,6 @@ def metric_sentences(metric: NetworkMetric) -> Iterator[str]:
         ]
         if asymmetric_matrices:
             yield _asymmetry(asymmetric_matrices[-1])
-        # The fractions of the line rate that paths reach with the last setting.
         paths = metric.matrices[-1].paths
         shares = {
             ends: path.line_rate_share
@@ -323,7 +321,6 @@ def _asymmetry(matrix: NetworkMatrix) -> str:
 
 
 def _sentence(text: str, paths: Sequence[NetworkPath]) -> str:
-    """Capitalize a text, and add a note if every path has a single run."""
     capital = text[:1].upper() + text[1:]
     is_single = all(path.cell.n == 1 for path in paths)
     return " ".join([capital, _("Single runs.")]) if is_single else capital

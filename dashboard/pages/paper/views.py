@@ -244,7 +244,6 @@ def show_paper(request: HttpRequest, lab: str, slug: str) -> PageContent:
 
 
 def export_paper(request: HttpRequest, lab: str, slug: str, form: str) -> HttpResponse:
-    """Return one of the files; workers draw charts and pack the archive."""
     study = study_or_404(viewer_of(request), lab, slug)
     if form not in (*TEXT_FILES, *CHART_FILES, ARCHIVE):
         raise Http404(_("File not found."))

@@ -83,7 +83,6 @@ def list_plans(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
 
 
 def show_plan(request: HttpRequest, plan_id: int) -> HttpResponse:
-    """Show a plan; the page refreshes itself while the plan is open."""
     viewer, query = viewer_of(request), query_params(request)
     plan = find_plan(viewer, plan_id)
     state, now = plan_state(plan), timezone.now()
@@ -105,7 +104,6 @@ def show_plan(request: HttpRequest, plan_id: int) -> HttpResponse:
         "failures": state.counts["failed"] + state.counts["skipped"],
         "slots": _slots(state, now),
         "rounds": rounds,
-        # If all rounds are short, several fit side by side.
         "has_short_rounds": all(
             len(shown_round["squares"]) <= SHORT_ROUND for shown_round in rounds
         ),
@@ -137,7 +135,6 @@ def create_plan_view(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
             return redirect("dashboard:plan", plan.pk)
         except BenchmarksError as error:
             problem, error_field = wording.translate_text(error.sentence), error.field
-    # A new form is prefilled from the query (`kit.prefilled_links`).
     chosen = request.POST if is_post else request.GET
     values = chosen.dict() if is_post else {**INITIAL_VALUES, **query_params(request)}
     tools, options = FORM_CHOICES["tools"], FORM_CHOICES["options"]
@@ -156,7 +153,6 @@ def create_plan_view(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
 
 
 def stop_plan_view(request: HttpRequest, plan_id: int) -> HttpResponse:
-    """Stop a plan; steps that wait are skipped."""
     plan = find_plan(viewer_of(request), plan_id)
     editor_or_404(request, plan.lab_id)
     with outcome_message(request, _("Plan stopped. Running steps will finish.")):
@@ -165,7 +161,6 @@ def stop_plan_view(request: HttpRequest, plan_id: int) -> HttpResponse:
 
 
 def _slots(state: PlanState, now: datetime) -> list[dict[str, Any]]:
-    """Return each slot, its current part of a step, and whether its agent is silent."""
     current_parts = {
         part.slot_id: part
         for step in state.active_steps
@@ -348,7 +343,6 @@ def _scenarios(chosen: QueryDict, works: list[dict[str, Any]]) -> list[dict[str,
 
 
 def _number(text: str | None, default: int) -> int:
-    """Return the whole number in a text, or ``default`` for any other text."""
     digits = (text or "").strip()
     is_whole = digits.isascii() and digits.isdigit() and len(digits) < 10
     return int(digits) if is_whole else default
@@ -375,7 +369,6 @@ def plan_system_choices(
 
 
 def plan_systems(study: Study) -> list[System]:
-    """Return the systems that may take part: all systems of the study's lab."""
     systems = System.objects.filter(lab=study.lab_id).select_related("host")
     return sorted(
         systems, key=lambda system: (system.host.slug, system.label.casefold())

@@ -81,7 +81,6 @@ def create_version(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
 
 
 def show_publishing(request: HttpRequest, job_id: int) -> HttpResponse:
-    """Show the progress of publishing; the page refreshes itself."""
     publishing_jobs = PublishingJob.objects.select_related("study__lab", "person")
     job = get_object_or_404(publishing_jobs, pk=job_id)
     editor_or_404(request, job.study.lab_id)

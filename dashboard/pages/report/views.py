@@ -63,7 +63,6 @@ def show_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
 
 @from_primary()
 def download_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
-    """Return the PDF, or redirect to the page with its progress."""
     study = study_or_404(viewer_of(request), lab, slug)
     job, must_generate = request_report(
         study=study,
@@ -81,7 +80,6 @@ def download_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
 
 @from_primary()
 def show_report_progress(request: HttpRequest, report_id: int) -> HttpResponse:
-    """Show the progress of a PDF; the page refreshes itself."""
     job = _own_or_404(request, report_id)
     context = {"study": job.study, "job": job, "progress": progress_context(job)}
     return render(request, "report/report_progress.html", context)

@@ -43,7 +43,6 @@ def sweep_page(
     viewer: Viewer, study: Study, query: Mapping[str, str]
 ) -> dict[str, Any] | None:
     families = sweep_families(viewer, study)
-    # By default, show the family with the most lines, then the most levels.
     default_family = max(
         families,
         key=lambda family: (family.line_count, len(family.levels)),
@@ -340,7 +339,6 @@ def sweep_line_name(line: SweepLine, family: SweepFamily) -> str:
 def divergence_sentence(
     family: SweepFamily, line: SweepLine, change: VerdictChange
 ) -> str:
-    """Return a sentence on the level at which a system becomes slower."""
     points, index, ratios = line.points, change.level_index, _ratios(line)
     is_relative = _is_relative(line)
     values = {

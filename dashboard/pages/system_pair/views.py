@@ -48,7 +48,6 @@ def assessment_reasons(assessment: CellAssessment) -> VerdictReasons:
 
 
 def system_pair_page(study: Study, form: ComparisonForm) -> dict[str, Any]:
-    """Return the context of the page that compares two systems by their runs."""
     selection, (first_system, second_system) = form.selection, form.pinned
     rows, tested_count = assessed_rows(
         study,

@@ -116,7 +116,6 @@ def _figure(trend: Trend, *, is_over_time: bool) -> Chart | None:
     curves = []
     for color, series in enumerate(trend.series):
         points_with_text = []
-        # Points without a mean are only in the table.
         for point in _points(series, is_over_time=is_over_time):
             if point.value is None:
                 continue

@@ -160,7 +160,6 @@ def preview_file(
         **common,
         state=("partly" if is_partly else "read") if count else "unread",
         is_read=count > 0,
-        # How many runs print their start, and how many of these lack a time zone.
         starts=len(printed),
         clocks=sum(moment.tzinfo is None for moment in printed),
         results=results,
@@ -214,7 +213,6 @@ def _results(
         for sample in readings[1:]:
             parameters = sample.parameters
             shared = {k: v for k, v in shared.items() if parameters.get(k) == v}
-        # Rows are created only for the samples that the page shows.
         rows = (
             {
                 "metric": tool.metric(sample.metric).title,

@@ -87,8 +87,6 @@ class FileTimesForm(forms.Form):
 
 
 class NewHostForm(forms.Form):
-    """Form for the name of a new machine."""
-
     new_host = SingleLineField(
         label=gettext_lazy("Machine name"),
         required=False,
@@ -131,7 +129,6 @@ class UploadLab:
     labs: tuple[Lab, ...]
 
     def upload_url(self, **chosen: str) -> str:
-        """Return the URL of the upload page for this lab, with preselected values."""
         query = urlencode({"lab": self.lab.slug, **chosen})
         return f"{reverse('dashboard:upload')}?{query}"
 

@@ -175,7 +175,6 @@ def _folder(request: HttpRequest, upload_lab: UploadLab) -> HttpResponse:
 
 
 def _verdict_progress(request: HttpRequest, upload_lab: UploadLab) -> HttpResponse:
-    """Show how many runs the uploaded systems' tests need for a verdict."""
     study = Study.objects.filter(
         lab=upload_lab.lab, slug=request.POST.get("study", ""), deleted_at=None
     ).first()
@@ -192,7 +191,6 @@ def _verdict_progress(request: HttpRequest, upload_lab: UploadLab) -> HttpRespon
 def _rate_limited_response(
     request: HttpRequest, upload_lab: UploadLab, error: RateLimitError
 ) -> HttpResponse:
-    """Return a response with Retry-After: the lab has too many previews now."""
     response = _upload_response(
         request,
         upload_lab,
@@ -206,7 +204,6 @@ def _rate_limited_response(
 def _upload_response(
     request: HttpRequest, upload_lab: UploadLab, status: int, **context: Any
 ) -> HttpResponse:
-    """Return the result of an upload: a fragment for scripts, else a page."""
     if is_from_script(request):
         return fragment_response(request, status, **context)
     chosen = query_params(request) | request.POST.dict()
