@@ -24,7 +24,7 @@ from api.kit.query_parameters import (
 )
 from api.kit.views import ApiView, ListView, ResourceSerializer, UploadView
 from api.uploads import RAW_EXAMPLE, RUN_EXAMPLE, RunInput, read_upload
-from benchmarks.errors import BatchRefusedError, BenchmarksError
+from benchmarks.errors import BatchRejectedError, BenchmarksError
 from benchmarks.labs import tokens
 from benchmarks.models import Run, Sample
 from benchmarks.parsing.tool import ParseWarning
@@ -256,7 +256,7 @@ class RunsView(UploadView):
             [submission] = submit_uploads(
                 agent=token.agent, uploads=[upload], token=cached
             )
-        except BatchRefusedError as refused:
+        except BatchRejectedError as refused:
             raise refused.problems[0] from None
         url = f"{request.scheme}://{request.get_host()}{request.path}"
         url = f"{url}{submission.run_id}/"

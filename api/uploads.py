@@ -52,7 +52,7 @@ from api.kit.strict_json import (
 )
 from api.kit.views import UploadView
 from api.systems import EXAMPLE_SYSTEM, SystemField
-from benchmarks.errors import BatchRefusedError, MalformedError, TooLargeError
+from benchmarks.errors import BatchRejectedError, MalformedError, TooLargeError
 from benchmarks.models import Agent, Run
 from benchmarks.models.run import SCENARIOS
 from benchmarks.parsing.tool import MAX_SAMPLE_VALUE
@@ -501,7 +501,7 @@ def submit_lines(agent: Agent, lines: Sequence[NumberedUpload]) -> list[UploadRe
     """
     try:
         return submit_uploads(agent=agent, uploads=[line.upload for line in lines])
-    except BatchRefusedError as refused:
+    except BatchRejectedError as refused:
         raise LinesRejectedError(
             {
                 lines[index].number: problem_from_exception(error)

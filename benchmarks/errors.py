@@ -165,7 +165,7 @@ class RateLimitError(BenchmarksError):
         super().__init__("too_fast", join_sentences([problem, retry]))
 
 
-class BatchRefusedError(BenchmarksError):
+class BatchRejectedError(BenchmarksError):
     """Rejected uploads of a batch; nothing was stored.
 
     ``problems`` has the error of each rejected upload by its index.

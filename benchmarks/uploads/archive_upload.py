@@ -14,7 +14,7 @@ from django.conf import settings
 from benchmarks.custom_tools.lookup import DeclaredTool, declared_tools
 from benchmarks.custom_tools.sample_tables import extract_sample_runs
 from benchmarks.errors import (
-    BatchRefusedError,
+    BatchRejectedError,
     BenchmarksError,
     InvalidError,
     UnknownNameError,
@@ -238,7 +238,7 @@ def submit_file(
     document = {"key": str(uuid5(KEY_NAMESPACE, content.decode())), **document}
     try:
         return tuple(submit_runs(agent=agent, documents=[document]))
-    except BatchRefusedError as error:
+    except BatchRejectedError as error:
         raise next(iter(error.problems.values())) from None
 
 

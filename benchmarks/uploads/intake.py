@@ -29,7 +29,7 @@ from benchmarks.custom_tools.lookup import (
 )
 from benchmarks.database import fetch_prepared, retry_on_conflict
 from benchmarks.errors import (
-    BatchRefusedError,
+    BatchRejectedError,
     BenchmarksError,
     ConflictError,
     InvalidError,
@@ -301,7 +301,7 @@ def submit_runs(
 ) -> list[UploadReceipt]:
     """Store every document as a run and queue its processing.
 
-    A document that was stored before is not stored again. Raises BatchRefusedError with
+    A document that was stored before is not stored again. Raises BatchRejectedError with
     the problem of each invalid document, or RateLimitError; nothing is stored then.
     """
     return submit_uploads(
@@ -515,7 +515,7 @@ def _submit(agent: Agent, uploads: Sequence[Upload]) -> list[UploadReceipt]:
         except BenchmarksError as error:
             problems[index] = error
     if problems:
-        raise BatchRefusedError(problems)
+        raise BatchRejectedError(problems)
     if prepared:
         for key, run_id in _store(agent, prepared).items():
             runs[key] = run_id, Run.Status.RECEIVED

@@ -10,7 +10,7 @@ from benchmarks.custom_tools.registration import (
     read_declaration,
     retire_tool,
 )
-from benchmarks.errors import BatchRefusedError
+from benchmarks.errors import BatchRejectedError
 from benchmarks.models import Case, Cell, CustomTool, Efficiency, Run
 from benchmarks.uploads.processing import process_runs
 from benchmarks.viewer import ANYONE, Viewer
@@ -72,9 +72,9 @@ def test_samples_are_converted_and_checked_by_the_declaration(tool, submit, boot
     submit(boot_run(samples=[boot_sample(3200, unit="ms")]))
 
     assert Cell.objects.get().mean == 3.2
-    with pytest.raises(BatchRefusedError, match="never measures zero"):
+    with pytest.raises(BatchRejectedError, match="never measures zero"):
         submit(boot_run(0))
-    with pytest.raises(BatchRefusedError, match="No Boot stopwatch metric"):
+    with pytest.raises(BatchRejectedError, match="No Boot stopwatch metric"):
         submit(boot_run(samples=[boot_sample(metric="boots")]))
 
 
@@ -82,7 +82,7 @@ def test_samples_are_converted_and_checked_by_the_declaration(tool, submit, boot
 def test_another_labs_tool_is_unknown(other_lab, other_agent, submit, boot_run, name):
     declare(other_lab)
 
-    with pytest.raises(BatchRefusedError, match="No tool"):
+    with pytest.raises(BatchRejectedError, match="No tool"):
         submit(boot_run(tool=name))
 
 
@@ -100,7 +100,7 @@ def test_a_retired_tool_accepts_no_uploads_and_keeps_its_results(
     submit(first)
     retire_tool(tool=tool, actor=person)
 
-    with pytest.raises(BatchRefusedError, match="has retired the tool"):
+    with pytest.raises(BatchRejectedError, match="has retired the tool"):
         submit(boot_run())
     [again] = submit(first)
     assert again.repeated

@@ -3,7 +3,7 @@
 import pytest
 from django.contrib.auth import get_user_model
 
-from benchmarks.errors import BatchRefusedError, InvalidError
+from benchmarks.errors import BatchRejectedError, InvalidError
 from benchmarks.labs.members import set_role
 from benchmarks.maintenance.deletion import (
     count_study_deletion,
@@ -131,7 +131,7 @@ def test_tombstone_has_a_page_but_is_not_listed(published, study, client):
 def test_tombstone_rejects_uploads(published, study, agent, run_document):
     delete_study(study=study, actor="carol", reason="the disk was broken")
 
-    with pytest.raises(BatchRefusedError):
+    with pytest.raises(BatchRejectedError):
         intake.submit_runs(agent=agent, documents=[run_document()])
 
 

@@ -8,15 +8,15 @@ import orjson
 import pytest
 from django.db import connection
 
-from benchmarks.errors import BatchRefusedError
+from benchmarks.errors import BatchRejectedError
 from benchmarks.models import Agent, Run, RunOutput, System
 from benchmarks.uploads.intake import submit_runs
 from tests import job_queue
 
 
-def refusal(agent: Agent, *documents) -> BatchRefusedError:
+def refusal(agent: Agent, *documents) -> BatchRejectedError:
     """Submit documents that must be rejected, and return the error."""
-    with pytest.raises(BatchRefusedError) as caught:
+    with pytest.raises(BatchRejectedError) as caught:
         submit_runs(agent=agent, documents=documents)
     return caught.value
 

@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from benchmarks.errors import BatchRefusedError
+from benchmarks.errors import BatchRejectedError
 from benchmarks.models import Cell, Efficiency, Run, RunOutput, Sample
 from benchmarks.sentences import Sentence, sentence_from_json
 from benchmarks.uploads import processing
@@ -136,7 +136,7 @@ def test_text_with_nul_characters_is_stored_and_rejected(submit, raw):
 def test_unknown_name_with_raw_output_is_rejected_at_once(
     agent, raw, changes, sentence
 ):
-    with pytest.raises(BatchRefusedError, match=sentence.replace("?", r"\?")):
+    with pytest.raises(BatchRejectedError, match=sentence.replace("?", r"\?")):
         submit_runs(agent=agent, documents=[raw(**changes)])
 
     assert not Run.objects.exists()
