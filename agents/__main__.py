@@ -68,7 +68,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
         # Python would flush stdout again at exit and print an error.
         sys.stderr.close()
         return errors.DONE
-    except OSError as error:  # a full disk, a folder without write permission
+    except OSError as error:
         where = error.filename or "this machine"
         sys.stderr.write("%s: %s\n" % (where, error.strerror or error))
         return errors.FAILED

@@ -109,7 +109,6 @@ def build_archive(folder: str = "") -> bytes:
 
 
 def build_windows(python: Dict[str, bytes], programs: Dict[str, bytes]) -> bytes:
-    """Return the zip for Windows from Python's files and the compiled programs."""
     agent = agent_files()
     files = {"virtlab-agent.cmd": WINDOWS_COMMAND}
     files.update(("python/" + name, content) for name, content in python.items())
@@ -185,7 +184,6 @@ def checksum_line(content: bytes, name: str = NAME) -> str:
 
 
 def write_with_checksum(path: str, content: bytes) -> None:
-    """Write a file, and a second one (`.sha256`) with its checksum."""
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     with open(path, "wb") as file:
         file.write(content)

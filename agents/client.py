@@ -114,8 +114,6 @@ def token_error(token: str) -> str:
 
 
 class Client:
-    """A client of one Virtlab server with one token."""
-
     def __init__(self, url: str, token: str = "", retry_for_s: float = RETRY_PERIOD_S):
         problem = token_error(token) if token else ""
         if problem:
@@ -141,7 +139,6 @@ class Client:
         return self.request("POST", "studies/", study)
 
     def update_study(self, slug: str, changes: Document) -> Document:
-        """Change fields of a study."""
         return self.request(
             "PATCH", "studies/%s/" % urllib.parse.quote(slug, safe=""), changes
         )
@@ -286,8 +283,6 @@ class Proxy(NamedTuple):
 
 
 class HttpConnection:
-    """An open connection to a server, direct or through a proxy."""
-
     def __init__(
         self,
         connection: http.client.HTTPConnection,
@@ -383,7 +378,6 @@ def open_connection(url: str, timeout_s: float = 0.0) -> HttpConnection:
         if proxy is None:
             raise
         raise OSError("the proxy %s: %s" % (proxy.name, _error_text(error))) from None
-    # Nagle's algorithm would make round trips longer.
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     deadline_socket = _DeadlineSocket(sock, deadline_s)
     try:

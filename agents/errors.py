@@ -12,14 +12,10 @@ INTERRUPTED = 130
 
 
 class AgentError(Exception):
-    """The command failed."""
-
     exit_code = FAILED
 
 
 class UsageError(AgentError):
-    """Wrong or contradictory arguments."""
-
     exit_code = USAGE
 
 
@@ -42,6 +38,4 @@ class ServerRefusedError(AgentError):
 
 
 class ServerUnavailableError(AgentError):
-    """The server does not answer."""
-
     exit_code = SERVER_UNAVAILABLE

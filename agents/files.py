@@ -124,8 +124,6 @@ def _try_lock_on_windows(file: Any, is_shared: bool) -> bool:
         return True
 
     class Overlapped(ctypes.Structure):  # type: ignore[name-defined,misc]
-        """OVERLAPPED holds the position of the locked byte."""
-
         _fields_ = (
             ("internal", ctypes.c_void_p),
             ("internal_high", ctypes.c_void_p),

@@ -144,7 +144,6 @@ def wait_for(moment_us: int, stamp: ClockStamp, path: TimeServerPath) -> ClockSt
         time.sleep(min(sleep_us, left_us) / 1e6)
         stamp, sleep_us = refresh_stamp(stamp, path, 0) or stamp, STAMP_MAX_AGE_US
         rate = clock_rate(first, stamp)
-    # A late slot must not start.
     late_us = -remaining_us(moment_us, stamp, rate)
     if late_us > MAX_LATENESS_US:
         raise StartMissedError("missed the start by %.2f s" % (late_us / 1e6))
@@ -241,8 +240,6 @@ class PendingReport(NamedTuple):
 
 
 class ReportFile:
-    """The file that stores a slot's pending report."""
-
     def __init__(self, plan: int, slot: int) -> None:
         self.path = os.path.join(agent_folder(), "plan-%d-slot-%d.json" % (plan, slot))
 

@@ -168,7 +168,6 @@ class Spool:
         return sum(file[2] for folder in folders for file in _files(folder))
 
     def fullness(self) -> float:
-        """Return the used fraction of the limit."""
         return self._count(0) / max(self.most_bytes, 1)
 
     def _count(self, change: int, size: int = -1) -> int:
@@ -190,7 +189,6 @@ class Spool:
         return now
 
     def _remove_abandoned(self, folder: str) -> None:
-        """Remove old temporary files, which killed processes left."""
         for name in filter(_PART.fullmatch, list_names(folder)):
             path = os.path.join(folder, name)
             try:

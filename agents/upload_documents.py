@@ -65,7 +65,6 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_system_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options that describe the system under test."""
     system = parser.add_argument_group("the system under test")
 
     def word(name: str, metavar: str, text: str, **more: Any) -> None:

@@ -77,7 +77,6 @@ def registry_value(key: str, name: str) -> Optional[Any]:
 
 
 def windows_indicators() -> Dict[str, Any]:
-    """Return the evidence about the platform that the registry contains."""
     return {
         "kernel": platform.version(),
         "dmi": {name: registry_value(BIOS, value) for name, value in _DMI.items()},

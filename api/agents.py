@@ -1,5 +1,3 @@
-"""/agents/: programs that upload to labs."""
-
 from typing import Any
 
 from django.db.models import QuerySet

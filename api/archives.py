@@ -1,5 +1,3 @@
-"""/archives/: output files of several systems in one archive."""
-
 import io
 from collections.abc import Mapping
 from typing import IO, Any, ClassVar
@@ -117,8 +115,6 @@ class FolderSystemField(SystemField):
 
 
 class FolderSystemsField(StrictField, serializers.DictField):
-    """The system of each folder."""
-
     child = FolderSystemField()
     expected = "an object"
     default_error_messages: ClassVar[ErrorMessages] = ERROR_MESSAGES
@@ -312,8 +308,6 @@ class ArchiveSerializer(serializers.Serializer[ArchiveContent]):
 
 
 class ArchivesView(ApiView):
-    """Previews or imports an archive with a folder per system."""
-
     parser_classes = [ArchiveFormParser]
 
     @extend_schema(

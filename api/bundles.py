@@ -1,5 +1,3 @@
-"""/bundles/: uploads of a machine without a network, in one signed file."""
-
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -52,8 +50,6 @@ class BundleSerializer(serializers.Serializer[Any]):
 
 
 class BundlesView(UploadView):
-    """Imports bundles: files with the uploads of machines without a network."""
-
     media_type = "application/gzip"
 
     @extend_schema(
@@ -111,7 +107,6 @@ def store_documents(agent: Agent, documents: Sequence[BundleDocument]) -> Import
 def _read_documents(
     documents: Iterable[BundleDocument], serializer_class: type[StrictSerializer]
 ) -> list[tuple[int, dict[str, Any]]]:
-    """Return the line number and the validated content of each document."""
     read = []
     for document in documents:
         with failing_line_context(document.line):

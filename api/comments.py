@@ -1,5 +1,3 @@
-"""/comments/: comments on studies, results and runs."""
-
 from typing import Any
 
 from django.db.models import QuerySet
@@ -146,8 +144,6 @@ class CommentQuery(ListQuery):
 
 
 class CommentAuthorView(ApiView):
-    """Base of views that read or write comments on behalf of an author."""
-
     @property
     def author(self) -> Author:
         """The agent of the token, or the signed-in person, as an author."""

@@ -1,5 +1,3 @@
-"""/custom-tools/: tools that labs declare, and their versions."""
-
 from typing import Any
 
 from django.db.models import QuerySet
@@ -309,8 +307,6 @@ class CustomToolView(ReadView):
 
 
 class CustomToolVersionsView(ApiView):
-    """Declares new versions of a custom tool."""
-
     @operation(
         "Declare a new version of a custom tool",
         CustomToolDeclarationInput,

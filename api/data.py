@@ -1,5 +1,3 @@
-"""/data/: tables of all visible data as files."""
-
 import base64
 import re
 import threading
@@ -89,13 +87,10 @@ class DataQuery(Query):
 
 
 class DataView(ApiView):
-    """Base of the views of exported tables."""
-
     query_class = DataQuery
 
     @property
     def selection(self) -> RowSelection:
-        """The rows that the query parameters select."""
         query = {name: value for name, value in self.query.items() if name != "study"}
         return RowSelection(study=self.requested_study, **query)
 

@@ -1,5 +1,3 @@
-"""/energy/: energy that the systems of a study used for their work."""
-
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field

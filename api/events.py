@@ -1,5 +1,3 @@
-"""/events/: events of studies."""
-
 from typing import Any
 
 from django.db.models import QuerySet

@@ -388,7 +388,6 @@ class StudyEffectsSerializer(OutputSerializer):
 
 
 def factor_names(term: Term) -> list[list[str]]:
-    """Return the names of each factor of a term."""
     return [list(factor.names) for factor in term]
 
 

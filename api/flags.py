@@ -1,5 +1,3 @@
-"""/flags/: findings of the checks, and decisions about them."""
-
 from typing import Any
 
 from django.db.models import QuerySet

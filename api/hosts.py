@@ -1,5 +1,3 @@
-"""/hosts/: machines on which systems are measured."""
-
 from typing import Any
 
 from django.db.models import QuerySet

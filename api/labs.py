@@ -1,5 +1,3 @@
-"""/labs/: labs."""
-
 from typing import Any
 
 from django.db.models import QuerySet

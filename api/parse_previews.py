@@ -113,8 +113,6 @@ class PreviewSerializer(serializers.Serializer[Any]):
 
 
 class PreviewView(ApiView):
-    """Parses the output of tools without storing it."""
-
     parser_classes = [RawOutputJSONParser]
     # A token is optional; with it, the custom tools of its lab are known too.
     permission_classes = []
@@ -186,8 +184,6 @@ class MachineFactsSerializer(serializers.Serializer[Any]):
 
 
 class ParseMachineView(ApiView):
-    """Reads the facts of a machine from output without storing them."""
-
     parser_classes = [RawOutputJSONParser]
     authentication_classes = []
     permission_classes = []

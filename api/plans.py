@@ -742,8 +742,6 @@ class AssignedSlotSerializer(PlanSlotSerializer):
 
 
 class PlanSlotsView(ApiView):
-    """Assigns the slots of a plan to guests."""
-
     @operation(
         "Take a slot of a plan",
         JoinInput,
@@ -757,8 +755,6 @@ class PlanSlotsView(ApiView):
 
 
 class PlanNextView(ApiView):
-    """Tells guests what to do next."""
-
     @operation(
         "Get the next step of a slot",
         NextStepInput,
@@ -777,8 +773,6 @@ class PlanNextView(ApiView):
 
 
 class PartArriveView(ApiView):
-    """Lets the slots of a step start together."""
-
     @operation(
         "Arrive at the barrier of a step",
         ArrivalInput,
@@ -796,8 +790,6 @@ class PartArriveView(ApiView):
 
 
 class PartFinishView(ApiView):
-    """Records how the parts of a step ended."""
-
     @operation(
         "Report the end of a part",
         FinishInput,

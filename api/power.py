@@ -1,5 +1,3 @@
-"""/power/: meters and their power logs."""
-
 from math import isfinite
 from typing import Any
 
@@ -222,7 +220,6 @@ class PowerChunkInput(StrictSerializer):
     facts = JSONObject(required=False, help_text="Other facts about the recording.")
 
     def validate(self, document: dict[str, Any]) -> dict[str, Any]:
-        """Require one number per channel in each sample, and known total channels."""
         width = len(document["channels"]) + 1
         wrong = next((s for s in document["samples"] if len(s) != width), None)
         if wrong is not None:

@@ -109,8 +109,6 @@ class LevelAssessmentSerializer(OutputSerializer):
 
 
 class PublishingView(StudyQueryView):
-    """Returns the publication level that a study reaches."""
-
     serializer_class = LevelAssessmentSerializer
 
     @extend_schema(
@@ -136,8 +134,6 @@ FORMAT_PARAMETER = OpenApiParameter(
 
 
 class PublishedFileSerializer(OutputSerializer):
-    """A file of a version or review."""
-
     @extend_schema_field(OpenApiTypes.URI)
     def get_url(self, file: VersionFile | ReviewFile) -> str:
         of, pk = (
@@ -150,8 +146,6 @@ class PublishedFileSerializer(OutputSerializer):
 
 
 class PublicationSerializer(ResourceSerializer):
-    """A version or review."""
-
     page_url = serializers.SerializerMethodField(help_text="The URL to cite.")
 
     @extend_schema_field(OpenApiTypes.URI)
@@ -162,8 +156,6 @@ class PublicationSerializer(ResourceSerializer):
 
 
 class PublicationView(ReadView):
-    """Base of the views of one version or review."""
-
     model: type[Publication]
 
     def get_object(self) -> Publication:
@@ -176,14 +168,11 @@ class PublicationView(ReadView):
         return publication
 
     def change_response(self, pk: int) -> Response:
-        """Return a response with the changed publication, read again."""
         publication = find_publication(self.model, self.lab_viewer, pk)
         return Response(self.serialize(self.get_serializer_class(), publication))
 
 
 class PublishedFileView(ApiView):
-    """Base of the views that return a file of a version or review."""
-
     model: type[Publication]
 
     def get(self, request: Request, pk: int, **url_kwargs: str) -> HttpResponse:

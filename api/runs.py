@@ -1,5 +1,3 @@
-"""/runs/: uploads, runs and samples."""
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""/saved-views/: saved URLs of pages."""
-
 from typing import Any
 
 from django.db.models import QuerySet

@@ -265,8 +265,6 @@ class UnknownUrlError(NotFound):
 
 
 class SchemaView(PublicView):
-    """The OpenAPI 3 document, as JSON or YAML."""
-
     renderer_classes = [
         OpenApiJsonRenderer2,
         OpenApiJsonRenderer,
@@ -288,8 +286,6 @@ class DocsView(SpectacularSwaggerSplitView):
 
 
 class UnknownUrlView(PublicView):
-    """Answers requests to unknown URLs with an error in the usual format."""
-
     def initial(self, request: Request, *args: object, **kwargs: object) -> None:
         # Raised before the method and the client are checked.
         raise UnknownUrlError

@@ -1,5 +1,3 @@
-"""/sessions/: sessions of runs, and their corrections."""
-
 from typing import Any
 
 from django.db.models import QuerySet

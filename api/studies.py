@@ -1,5 +1,3 @@
-"""/studies/: studies, to which runs are uploaded."""
-
 from math import exp
 from typing import Any, get_args
 

@@ -1,5 +1,3 @@
-"""/systems/: systems that are measured on machines."""
-
 from typing import Any, ClassVar
 
 from django.db.models import Exists, OuterRef, QuerySet

@@ -1,5 +1,3 @@
-"""/webhooks/: URLs to which events of studies are sent."""
-
 from typing import Any
 
 from django.db.models import QuerySet
@@ -258,8 +256,6 @@ class WebhooksView(ListView, EditableLabsView):
 
 
 class WebhookTestView(ApiView):
-    """Queues test deliveries."""
-
     http_method_names = ["post"]
 
     @extend_schema(

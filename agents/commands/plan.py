@@ -69,7 +69,6 @@ def run(options: argparse.Namespace) -> int:
     joined = server.join(options.name or socket.gethostname(), machine.system)
     console.message("Slot %(number)d (%(name)s) of %(system)s." % joined)
     time_server = options.time_server or enrolment.time_server
-    # SIGTERM stops the command in the same way as Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     slot = PlanSlotContext(
         study=joined["study"],

@@ -101,7 +101,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _source(options: argparse.Namespace) -> MeterSource:
-    """Return the meter that the options describe; raise UsageError if they conflict."""
     if options.source == "csv" and (not options.path or options.look):
         raise UsageError("Name the file with times and watts: power csv FILE")
     source: MeterSource

@@ -190,7 +190,6 @@ def _read(name: str) -> str:
 
 
 def pack_archive(paths: Iterable[str]) -> bytes:
-    # Imported here because only folders need them.
     import io
     import tarfile
 

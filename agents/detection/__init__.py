@@ -1,1 +1,0 @@
-"""Detection of this machine: evidence, virtualization layers, and facts."""

@@ -139,8 +139,6 @@ _KINDS = {"PV": "xen-pv", "PVH": "xen-pvh", "HVM": "xen-hvm"}
 
 
 class DetectedLayer(NamedTuple):
-    """A layer and the evidence for it."""
-
     layer: str
     reason: str
 
@@ -252,7 +250,6 @@ def _by_cpuid(evidence: Evidence) -> Optional[DetectedLayer]:
 
 
 def _hyper_v_layer(evidence: Evidence, reason: str) -> DetectedLayer:
-    """Return the layer of a root partition or a guest of Hyper-V."""
     if evidence.get("hyperv_version"):
         reason += " It is version %s." % evidence["hyperv_version"]
     _, kind = evidence.get("hyperv_isolation") or (0, 0)

@@ -158,7 +158,6 @@ def kernel_sources(kernel: str) -> Dict[str, bytes]:
 
 
 def prebuilt_program(kernel: str, bits: int = 0) -> Optional[bytes]:
-    """Return the prebuilt program for this machine, if any."""
     name = "prebuilt/%s-%s" % (kernel, platform_name(bits))
     try:
         return pkgutil.get_data("agents.kernels", name)

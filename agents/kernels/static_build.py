@@ -23,8 +23,6 @@ _TIMEOUT_S = 120.0
 
 
 class Platform(NamedTuple):
-    """A target platform, its compiler, and the Debian packages to install."""
-
     name: str
     compiler: str
     packages: str

@@ -73,7 +73,6 @@ class Program(NamedTuple):
 
     @property
     def advice(self) -> str:
-        """How to install the tool."""
         if os.name == "nt":
             return _ON_WINDOWS.get(self.tool, _NOT_ON_WINDOWS)
         if not self.package:

@@ -269,8 +269,6 @@ def _by_powershell(
 
 
 class MeasuredMachine(NamedTuple):
-    """The machine under test: its facts, the clock of its tools, and its system."""
-
     facts: Dict[str, Any]
     clock: str
     system: Any

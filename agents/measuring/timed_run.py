@@ -157,8 +157,6 @@ MAX_RESOLUTION_SHARE = 0.01
 
 
 class MeasuredStep(NamedTuple):
-    """The execution of a step, facts about it, and warnings for the user."""
-
     execution: Execution
     facts: Dict[str, Any]
     warnings: List[str]

@@ -1,1 +1,0 @@
-"""Power meters, and the recording of their readings."""

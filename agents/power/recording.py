@@ -61,8 +61,6 @@ def log_properties(
 
 
 class ChunkFile:
-    """The file of the chunk that is being recorded."""
-
     def __init__(self, folder: str, log: LogProperties, number: int = 1) -> None:
         self.folder, self.log, self.number = folder, log, number
         self.samples = 0
@@ -215,8 +213,6 @@ class StampThread:
 
 
 class Recorder:
-    """Reads a meter and saves its readings in chunks."""
-
     def __init__(
         self,
         source: MeterSource,

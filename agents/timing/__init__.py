@@ -1,1 +1,0 @@
-"""Clocks, the time server, and stamps that compare clocks."""

@@ -42,7 +42,6 @@ def wall_us() -> int:
 
 
 def finest_clock() -> str:
-    """Return the finer of Python's monotonic clocks."""
     coarse = time.get_clock_info("monotonic").resolution
     fine = time.get_clock_info("perf_counter").resolution
     return "perf_counter" if fine < coarse else "monotonic"
@@ -87,7 +86,6 @@ def own_clocks() -> Clocks:
 
 
 def boot_id() -> Optional[str]:
-    """Return an identifier of this boot, if the system has one."""
     boot = read_text_file(_BOOT)
     if not boot and os.name == "nt":
         from agents.windows import registry_value

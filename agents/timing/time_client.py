@@ -139,7 +139,6 @@ def take_stamp(
 def _over_tcp(parts: Any, timeout_s: float) -> TimeServerConnection:
     address = (host_of(parts), parts.port or PORT)
     sock = socket.create_connection(address, timeout_s)
-    # Nagle's algorithm would lengthen the round trip.
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def ask(nonce: str) -> Optional[ServerTime]:

@@ -32,8 +32,6 @@ _STAMPED = re.compile(
 
 
 class ServerTime(NamedTuple):
-    """Microseconds of the server's clocks."""
-
     clock: str
     wall_us: int
     monotonic_us: int
@@ -172,7 +170,6 @@ class TimeServer:
         if is_over_limit or not self._has_room_for(address):
             sock.close()
             return
-        # Nagle's algorithm would make the round trip longer.
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         now_us = self.clocks.monotonic_us()
         client = TcpClient(ClientState(self.clocks), bytearray(), now_us, address)

@@ -72,7 +72,6 @@ class TokenScopePermission(BasePermission):
 
 
 def token_from_header(request: Request | HttpRequest) -> str | None:
-    """Return the token of the Authorization header, if any."""
     # The cast is safe, because the function reads only META.
     header = get_authorization_header(cast(Request, request))
     words = header.split()

@@ -99,7 +99,6 @@ def _read_bounded(stream: IO[bytes]) -> bytes:
     limit = settings.UPLOAD_LIMIT_BYTES
     body = bytearray()
     try:
-        # One byte more than allowed shows whether the body is too large.
         while chunk := stream.read(min(CHUNK_BYTES, limit + 1 - len(body))):
             body += chunk
             if len(body) > limit:

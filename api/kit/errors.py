@@ -25,8 +25,6 @@ RETRY_AFTER_S = 2
 
 @dataclass(frozen=True)
 class Problem:
-    """An error response."""
-
     status: int
     code: str
     detail: str

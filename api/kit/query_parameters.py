@@ -159,8 +159,6 @@ def parse_query(serializer_class: type[Query], parameters: QueryDict) -> dict[st
 
 
 class IdCursorPagination(BasePagination):
-    """Pagination by an id, with the URLs of the next and the previous page."""
-
     def paginate_queryset(
         self, queryset: QuerySet[Any], request: Request, view: Any = None
     ) -> list[Any]:
@@ -173,7 +171,6 @@ class IdCursorPagination(BasePagination):
             lookup = "lt" if backwards else "gt"
             queryset = queryset.filter(**{f"{self.field}__{lookup}": cursor.row_id})
         order = f"-{self.field}" if backwards else self.field
-        # One row more than a page shows whether there is another page.
         rows = list(queryset.order_by(order)[: size + 1])
         page, has_more = rows[:size], len(rows) > size
         if backwards:

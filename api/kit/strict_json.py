@@ -34,8 +34,6 @@ JsonMembers = Iterator[tuple[str | int, Any]]
 
 
 class StrictJSONParser(BaseParser):
-    """Parser of a JSON object; see `parse_json_object`."""
-
     media_type = "application/json"
     raw_text_fields: tuple[str, ...] = ()
 

@@ -40,7 +40,7 @@ from benchmarks.studies.lookup import find_study
 from benchmarks.viewer import ANYONE, Viewer
 
 AnySerializer = BaseSerializer[Any]
-ValidatedData = dict[str, Any]  # the values of a validated body
+ValidatedData = dict[str, Any]
 
 
 class ResourceSerializer(OutputSerializer):
@@ -115,7 +115,6 @@ class ApiView(GenericAPIView[Any]):
     def page_response(
         self, page: Any, output: type[AnySerializer], **context: Any
     ) -> Response:
-        """Return a paginated response with the rows of the current page."""
         context = {**self.get_serializer_context(), **context}
         data = output(page, many=True, context=context).data
         return self.get_paginated_response(data)
@@ -123,7 +122,6 @@ class ApiView(GenericAPIView[Any]):
     def created_response(
         self, output: type[AnySerializer], row: Any, created: bool, **context: Any
     ) -> Response:
-        """Return a response with status 201 if an object was created, otherwise 200."""
         data = self.serialize(output, row, **context)
         status = HTTP_201_CREATED if created else HTTP_200_OK
         return Response(data, status=status, headers={"Location": data["url"]})
@@ -279,8 +277,6 @@ def operation(
 
 
 class StudyQuery(Query):
-    """The query parameters of a `StudyQueryView`."""
-
     study = study_parameter(required=True)
 
 
