@@ -1,5 +1,3 @@
-"""Terminal output, and argparse types for limited numbers."""
-
 import argparse
 import os
 import re

@@ -20,8 +20,6 @@ class UsageError(AgentError):
 
 
 class NotEnrolledError(AgentError):
-    """The enrolment is missing or unreadable."""
-
     exit_code = NOT_ENROLLED
 
 
@@ -32,8 +30,6 @@ class SpoolFullError(AgentError):
 
 
 class ServerRefusedError(AgentError):
-    """The server permanently refuses the request."""
-
     exit_code = REFUSED
 
 

@@ -1,5 +1,3 @@
-"""Reading of small system files, durable writing, and file locks."""
-
 import importlib
 import os
 import re

@@ -141,8 +141,6 @@ def open_spool() -> Any:
 
 
 class MeasuringLock:
-    """A lock that is held while measuring; several processes may hold it at once."""
-
     def __enter__(self) -> "MeasuringLock":
         # Waits, because `is_measuring` takes this lock exclusively for a moment.
         self._file = _locked("measuring", is_shared=True, timeout_s=MAX_WAIT_S)

@@ -149,7 +149,6 @@ class StopFlag:
             return
 
     def wait(self, seconds: float) -> bool:
-        """Wait until the flag is set, at most ``seconds``; return the flag."""
         if not self.is_set and select.select([self.wakened], [], [], seconds)[0]:
             # Python writes a byte per signal. If it were not read, the next wait would
             # end at once.

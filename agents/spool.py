@@ -31,7 +31,6 @@ from agents.files import (
 )
 
 MAX_BYTES = 512 * 1024 * 1024
-# How many waiting documents `peek` returns at most.
 MAX_LISTED_KEYS = 4000
 _ABANDONED_S = 3600
 POWER_SUFFIX = ".power"
@@ -139,7 +138,6 @@ class Spool:
         sync_folder(self.rejected_folder)
 
     def rejected(self) -> Dict[str, str]:
-        """Return the reason of each rejected run by key."""
         names = filter(_WAITING.fullmatch, list_names(self.rejected_folder))
         keys = [name[:-5] for name in names]
         return {
@@ -200,7 +198,6 @@ class Spool:
 
 
 def _files(folder: str) -> Iterator[Tuple[int, str, int]]:
-    """Yield modification time (ns), name and size of all files but `held`."""
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.name != "held":

@@ -243,7 +243,6 @@ def _stop_reason(refused: RefusedError) -> _StopError:
 def send_and_report(
     enrolment: Enrolment, spool: Spool, console: Console, noun: str = "run"
 ) -> int:
-    """Send the spool, print the outcome and return the exit code."""
     client = Client(enrolment.server, enrolment.token)
     delivery = send_spool(spool, client, console.progress)
     if delivery.sent:

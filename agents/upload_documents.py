@@ -1,5 +1,3 @@
-"""Upload documents, and the command-line options that describe runs and systems."""
-
 import argparse
 import codecs
 import re

@@ -252,7 +252,6 @@ def split_records(content: bytes) -> Iterator[Tuple[int, bytes]]:
         offset += length
 
 
-# The job object of measured programs, which Windows closes when this process ends.
 _JOB: List[Any] = []
 
 

@@ -107,8 +107,6 @@ class PartialSystemInput(SystemInput):
 
 
 class FolderSystemField(SystemField):
-    """The id of a system, or the properties that its folder does not state."""
-
     @cached_property
     def description(self) -> SystemInput:
         return PartialSystemInput()

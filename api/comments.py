@@ -146,7 +146,6 @@ class CommentQuery(ListQuery):
 class CommentAuthorView(ApiView):
     @property
     def author(self) -> Author:
-        """The agent of the token, or the signed-in person, as an author."""
         token = self.request.auth
         if isinstance(token, Token):
             return Author(agent=token.agent, lab_ids=frozenset({token.lab_id}))

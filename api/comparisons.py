@@ -1,5 +1,3 @@
-"""/comparisons/: results compared with their baselines, one row per result."""
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, get_args

@@ -1,5 +1,3 @@
-"""/evidence/: results of all visible studies, pooled by hypervisor and kind of work."""
-
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -22,8 +20,6 @@ STRENGTHS = [strength.slug for strength in EvidenceStrength]
 
 
 class IntervalField(serializers.ListField):
-    """An interval of ratios as a list of its two ends."""
-
     child = serializers.FloatField()
 
 

@@ -1,5 +1,3 @@
-"""/factor-effects/: which parameters changed results, and by how much."""
-
 from math import exp
 from typing import Any
 

@@ -134,7 +134,6 @@ class PublicView(ApiView):
     permission_classes = [AllowAny]
 
     def status_response(self, content: Any, *, is_up: bool) -> Response:
-        """Return the state of the server, with 503 if it cannot answer requests."""
         if is_up:
             return Response(content)
         headers = {"Retry-After": str(RETRY_AFTER_S)}

@@ -1,5 +1,3 @@
-"""URLs below /api/v1/."""
-
 from django.urls import path, re_path, register_converter
 
 from api import (

@@ -32,8 +32,6 @@ _STACK = (
 
 
 class Registers(NamedTuple):
-    """The registers of one CPUID leaf."""
-
     eax: int
     ebx: int
     ecx: int
@@ -159,7 +157,6 @@ def gather_indicators(root: str = "/") -> Indicators:
 
 
 def cpuid_indicators(cpuid: Optional[Cpuid] = None) -> Indicators:
-    """Return the evidence from CPUID, by default of this machine."""
     run_cpuid = cpuid or open_cpuid()
     if run_cpuid is None:
         return {"leaves": {}, "cpuid1_ecx31": None, "vendor": None}
@@ -235,7 +232,6 @@ def file_indicators(root: str = "/") -> Indicators:
 
 
 def s390_hypervisor(sysinfo: str) -> Optional[str]:
-    """Return the hypervisor that /proc/sysinfo of an s390 guest names."""
     for line in sysinfo.splitlines():
         name, _, value = line.partition(":")
         if name.strip() == "VM00 Control Program":

@@ -170,7 +170,6 @@ class Detection(NamedTuple):
 
 
 def detect_layers(evidence: Evidence) -> Detection:
-    """Derive the layers from the evidence of `gather_indicators`."""
     outer = _hypervisors(evidence)
     if evidence.get("model") == "UML":
         # CPUID describes the machine on which the kernel runs as a program.
@@ -327,7 +326,6 @@ def _by_software(evidence: Evidence) -> Optional[DetectedLayer]:
 
 
 def _by_other_firmware(evidence: Evidence) -> Optional[DetectedLayer]:
-    """Return the hypervisor that device tree, s390 firmware or ACPI name, if any."""
     tree = evidence.get("device_tree") or {}
     nodes = " ".join(tree.get("nodes") or [])
     for start, layer in DEVICE_TREE.items():
@@ -400,7 +398,6 @@ def wsl_version(evidence: Evidence, is_virtual: bool) -> List[DetectedLayer]:
 
 
 def _containers(evidence: Evidence) -> List[DetectedLayer]:
-    """Return the container and gVisor's kernel in it, if any."""
     claims = _claims(evidence)
     named = [claim for claim in claims if claim.layer != _UNKNOWN_CONTAINER]
     # WSL 2 distributions have their own PID namespaces.
@@ -412,7 +409,6 @@ def _containers(evidence: Evidence) -> List[DetectedLayer]:
 
 
 def _container_conflicts(evidence: Evidence) -> List[str]:
-    """Return sentences about several container managers or a misleading marker file."""
     named = sorted({claim.layer for claim in _claims(evidence)} - {_UNKNOWN_CONTAINER})
     if len(named) > 1:
         return ["It is a container of %s." % " and of ".join(named)]
@@ -468,7 +464,6 @@ def _by_markers(evidence: Evidence) -> List[DetectedLayer]:
 
 
 def _by_control_group(evidence: Evidence) -> List[DetectedLayer]:
-    """Return the container that the control groups of process 1 show, if any."""
     for line in str(evidence.get("cgroup1") or "").splitlines():
         _, _, rest = line.partition(":")
         controller, _, path = rest.partition(":")

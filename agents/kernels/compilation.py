@@ -125,7 +125,6 @@ def program_path(kernel: str, bits: int = 0) -> str:
 
 
 def compiled_program(kernel: str, compiler: str, bits: int = 0) -> str:
-    """Return the path of a kernel; compile it unless it exists."""
     sources = kernel_sources(kernel)
     flags = [*FLAGS, *(["-m%d" % bits] if bits else [])]
     # Include size and date, because an upgraded compiler has the same path.

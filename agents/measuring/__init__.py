@@ -1,1 +1,0 @@
-"""Running benchmark tools and describing the conditions of each run."""

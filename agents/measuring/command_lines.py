@@ -266,24 +266,18 @@ def _kernel_argv(kernel: str, arguments: List[str], options: ToolOptions) -> Lis
 
 
 def _virtlab_linpack(options: ToolOptions) -> List[Step]:
-    """Return the step of LINPACK.
-
-    The limit is more than twice the budget, because the kernel starts the first
-    solution of a precision without knowing how long it takes.
-    """
     arguments = ["--budget-s", str(options.budget_s)]
     if options.sizes:
         arguments += ["--sizes", options.sizes]
     argv = _kernel_argv("linpack", arguments, options)
+    # The limit is more than twice the budget, because the kernel starts the first
+    # solution of a precision without knowing how long it takes.
     limit_s = 2 * options.budget_s + _FIXED_WORK_S
     return [Step("virtlab-linpack", "all sizes", argv, limit_s)]
 
 
 def _virtlab_memory(options: ToolOptions) -> List[Step]:
-    """Return the step of the memory kernel.
-
-    It measures about 720 rows by default, each for a hundredth of ``seconds``.
-    """
+    # By default, the kernel measures about 720 rows.
     arguments = ["--seconds", "%g" % (options.seconds / 100)]
     argv = _kernel_argv("memory", arguments, options)
     if options.blocks_kib:
@@ -295,11 +289,7 @@ def _virtlab_memory(options: ToolOptions) -> List[Step]:
 
 
 def _virtlab_system(options: ToolOptions) -> List[Step]:
-    """Return the step of the system kernel.
-
-    It measures about 120 rows by default, each with a warm-up and for a twentieth of
-    ``seconds``.
-    """
+    # By default, the kernel measures about 120 rows, each with a warm-up.
     arguments = ["--seconds", "%g" % (options.seconds / 20), "--folder", options.folder]
     if options.peer:
         arguments += ["--peer", options.peer]

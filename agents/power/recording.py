@@ -283,7 +283,6 @@ class Recorder:
             self._chunk.add_stamp(stamp)
 
     def _start_chunk(self, log: LogProperties, number: int = 1) -> None:
-        """Start a chunk and save the previous one."""
         # Open the new chunk first, so that recording continues even if saving fails.
         chunk, self._chunk = self._chunk, ChunkFile(self.folder, log, number)
         try:

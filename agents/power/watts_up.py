@@ -40,7 +40,6 @@ class SerialPort:
             controls[4] = controls[5] = termios.B115200
             controls[6][termios.VMIN], controls[6][termios.VTIME] = 1, 0
             termios.tcsetattr(self._line, termios.TCSANOW, controls)
-            # Discard packets that arrived before.
             termios.tcflush(self._line, termios.TCIFLUSH)
         except BaseException:
             os.close(self._line)
@@ -247,7 +246,6 @@ class WattsUp(MeterSource):
                 raise ReadingMissedError("the meter sent nothing for %g s" % timeout_s)
 
     def _next_packet(self) -> Optional[Packet]:
-        """Return the first valid packet of the received bytes; count damaged ones."""
         while True:
             match = _PACKET.search(self._received)
             if match is None:

@@ -1,5 +1,3 @@
-"""The clocks of this machine (tests can replace them), and its boot's identifier."""
-
 import hashlib
 import os
 import time

@@ -176,7 +176,6 @@ def _over_udp(parts: Any, timeout_s: float) -> TimeServerConnection:
 
 
 def _over_http(parts: Any, timeout_s: float) -> TimeServerConnection:
-    """Return a connection that stays open between requests, through a proxy if set."""
     url = "%s/api/v1/time/?nonce=" % parts.geturl().rstrip("/")
     connections = [open_connection(url, timeout_s)]
 
@@ -264,7 +263,6 @@ class Interval(NamedTuple):
 
     @property
     def drift_bound_ppm(self) -> Optional[float]:
-        """Bound of the drift's error from ``hard_bound_us``."""
         return _ppm(self.hard_bound_us, self.external_us)
 
 
@@ -279,10 +277,7 @@ def offset_of(stamp: ClockStamp) -> Offset:
 def interval_of(
     start: ClockStamp, end: ClockStamp, shortest_us: Optional[int] = None
 ) -> Interval:
-    """Return the time between stamps; raise ClocksDifferError if clocks differ.
-
-    ``shortest_us`` is the shortest known round trip.
-    """
+    """Return the time between stamps; raise ClocksDifferError if clocks differ."""
     if start.clock != end.clock:
         raise ClocksDifferError("The time server was restarted during the run.")
     external_us = end.server_monotonic_us - start.server_monotonic_us
@@ -317,7 +312,6 @@ def clock_warnings(start: ClockStamp, end: ClockStamp) -> List[str]:
 def clock_report(
     start: ClockStamp, end: ClockStamp, shortest_us: Optional[int] = None
 ) -> Dict[str, Any]:
-    """Return the facts about the clock during a run."""
     first, last = offset_of(start), offset_of(end)
     interval = interval_of(start, end, shortest_us)
     return {

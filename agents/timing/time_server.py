@@ -39,8 +39,6 @@ class ServerTime(NamedTuple):
 
 
 class ClientState:
-    """State of one client; answers its requests to the time server."""
-
     def __init__(self, clocks: Clocks) -> None:
         self.clocks = clocks
         self.started_us: Optional[int] = None

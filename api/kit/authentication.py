@@ -1,5 +1,3 @@
-"""Authentication by the token of an agent or the session of a user."""
-
 from typing import Any, cast
 
 from django.contrib.auth.models import AnonymousUser

@@ -1,5 +1,3 @@
-"""Fields for lists, objects with arbitrary keys, and objects with fixed keys."""
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -24,8 +22,6 @@ MAX_FACTS_BYTES = 256 * 1024
 
 
 class ListOf(StrictField, serializers.ListField):
-    """A JSON list; other types are rejected."""
-
     expected = "a list"
     default_error_messages: ClassVar[ErrorMessages] = {
         **ERROR_MESSAGES,

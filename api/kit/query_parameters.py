@@ -1,5 +1,3 @@
-"""Query parameters, which are validated and documented, and pagination."""
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -51,8 +49,6 @@ class IntegerParameter(serializers.IntegerField):
 
 @extend_schema_field({"type": "string", "pattern": f"^{CURSOR.pattern}$"})
 class CursorParameter(serializers.CharField):
-    """The position of a page, as in the URLs ``next`` and ``previous``."""
-
     def to_internal_value(self, data: Any) -> Cursor:  # type: ignore[override]  # not text
         match = CURSOR.fullmatch(data)
         if match is None:

@@ -1,5 +1,3 @@
-"""Common parts of the OpenAPI document."""
-
 from functools import cache
 from typing import Any, Literal
 
@@ -76,8 +74,6 @@ class ErrorSerializer(serializers.Serializer[Any]):
 
 
 class ApiSchema(AutoSchema):
-    """Description of an operation with its parameters, error responses and security."""
-
     def get_override_parameters(self) -> list[Any]:
         query = self._query_class()
         return [query] if query().fields else []
@@ -169,8 +165,6 @@ class TokenSecurityScheme(OpenApiAuthenticationExtension):
 
 
 class SessionSecurityScheme(OpenApiAuthenticationExtension):
-    """Session authentication, for reading only."""
-
     target_class = "api.kit.authentication.ReadOnlySessionAuthentication"
     name = "session"
 

@@ -1,5 +1,3 @@
-"""Strict JSON parser, and JSON renderer."""
-
 import json
 import re
 import sys

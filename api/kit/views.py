@@ -1,5 +1,3 @@
-"""Base classes and decorators of views."""
-
 from collections.abc import Callable, Sequence
 from functools import cached_property, wraps
 from typing import Any
@@ -188,14 +186,12 @@ class UploadView(ApiView):
         raise NotImplementedError
 
     def upload_token(self, request: HttpRequest) -> Token:
-        """Return the token of a request; raise unless it may upload."""
         authenticated = TokenAuthentication().authenticate(request)
         token = require_upload_scope(authenticated and authenticated[1])
         parse_query(Query, request.GET)
         return token
 
     def body(self, request: HttpRequest) -> bytes:
-        """Return the decompressed body; raise if its type or size is not accepted."""
         if request.content_type != self.media_type:
             raise UnsupportedMediaType(request.content_type or "")
         return read_request_body(open_body(request), request)
