@@ -134,7 +134,7 @@ def find_webhook(lab_ids: Collection[int], pk: int) -> Webhook:
 
 
 def webhook_deliveries(webhook: Webhook) -> QuerySet[Delivery]:
-    return Delivery.objects.filter(webhook=webhook).order_by("-pk")
+    return Delivery.objects.filter(webhook=webhook)
 
 
 @transaction.atomic
