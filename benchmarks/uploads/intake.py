@@ -301,8 +301,9 @@ def submit_runs(
 ) -> list[UploadReceipt]:
     """Store every document as a run and queue its processing.
 
-    A document that was stored before is not stored again. Raises BatchRejectedError with
-    the problem of each invalid document, or RateLimitError; nothing is stored then.
+    A document that was stored before is not stored again. Raises BatchRejectedError
+    with the problem of each invalid document, or RateLimitError; nothing is stored
+    then.
     """
     return submit_uploads(
         agent=agent, uploads=[Upload.from_document(document) for document in documents]
