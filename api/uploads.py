@@ -343,7 +343,7 @@ def _fast_parse(raw: bytes) -> Upload:
         read = SampleColumns(known_cases, repetitions, values)
     upload = Upload.from_document(document, read)
     # Find repeated keys. Decoding keeps only the last of equal keys and drops a colon.
-    # Colons in texts are the same in both, because `_check_text` refuses escapes. For 1
+    # Colons in texts are the same in both, because `_check_text` refuses escapes.
     if raw.count(b":") != upload.text.count(":"):
         raise ValueError("an object has a key twice")
     return upload
