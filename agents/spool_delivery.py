@@ -368,7 +368,7 @@ class SpoolWatcher:
         message = "%d waiting: %s" % (delivery.waiting_count, delivery.problem)
         fullness = self.spool.fullness()
         if fullness >= ALMOST_FULL:
-            message += " THE SPOOL IS %.0f %% FULL." % (fullness * 100)
+            message += " THE SPOOL IS %.0f%% FULL." % (fullness * 100)
         self._report_once(message)
         limits = (MIN_PAUSE_S, MAX_PAUSE_S)
         return retry_pause_s(self.failures, delivery.wait_s, *limits)

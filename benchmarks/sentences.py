@@ -87,7 +87,7 @@ def _build(template: str, plural: str, parameters: Mapping[str, Parameter]) -> S
 
 
 def with_unit(text: str, unit: str) -> str:
-    """Add a unit to the values in a sentence about modes: "59 MB/s (64 %)"."""
+    """Add a unit to the values in a sentence about modes: "59 MB/s (64%)"."""
     if not unit or not isinstance(text, Sentence):
         return text
     # Only sentences about modes have this parameter (`analysis.distribution_shape`).

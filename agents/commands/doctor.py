@@ -108,7 +108,7 @@ def _spool() -> Iterator[CheckResult]:
         yield CheckResult(PROBLEM, "spool", str(error))
         return
     full = spool.size_bytes() / spool.most_bytes
-    message = "%d waiting, %.0f %% full" % (spool.count(), full * 100)
+    message = "%d waiting, %.0f%% full" % (spool.count(), full * 100)
     yield CheckResult(PROBLEM if full > ALMOST_FULL else OK, "spool", message)
     rejected = spool.rejected()
     if rejected:

@@ -297,10 +297,10 @@ def load_warnings(before: SystemLoad, now: SystemLoad) -> List[str]:
     reasons = []
     shares = cpu_shares(before, now)
     if shares.get("busy share", 0.0) > MAX_BUSY_SHARE:
-        reasons.append("The machine is busy: %.0f %%." % (shares["busy share"] * 100))
+        reasons.append("The machine is busy: %.0f%%." % (shares["busy share"] * 100))
     if shares.get("steal share", 0.0) > MAX_STEAL_SHARE:
         stolen = shares["steal share"] * 100
-        reasons.append("The host takes %.0f %% of the CPU time for others." % stolen)
+        reasons.append("The host takes %.0f%% of the CPU time for others." % stolen)
     if now.memory_share is not None and now.memory_share < MIN_FREE_MEMORY_SHARE:
-        reasons.append("Only %.0f %% of memory is free." % (now.memory_share * 100))
+        reasons.append("Only %.0f%% of memory is free." % (now.memory_share * 100))
     return reasons

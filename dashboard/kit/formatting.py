@@ -233,7 +233,10 @@ def percent_change(ratio: float) -> str:
     """Format a ratio as a change: ``+50.0%`` for 1.5."""
     if not isfinite(ratio):
         return exact(ratio)
-    decimals = max((_ratio_decimals(ratio, None) or RATIO_DECIMALS) - 2, 0)
+    ratio_decimals = _ratio_decimals(ratio, None)
+    decimals = max(
+        (RATIO_DECIMALS if ratio_decimals is None else ratio_decimals) - 2, 0
+    )
     percent = round(100 * (ratio - 1), decimals)
     sign = "" if not percent else "+" if percent > 0 else "\N{MINUS SIGN}"
     return f"{sign}{number(abs(percent), f',.{decimals}f')}%"

@@ -87,8 +87,8 @@ def comparability_details(study: Study, compared: Comparability) -> dict[str, An
         "differences": [
             {
                 "name": wording.property_name(difference.name),
-                "one": _value_text(difference.name, difference.first),
-                "other": _value_text(difference.name, difference.second),
+                "first": _value_text(difference.name, difference.first),
+                "second": _value_text(difference.name, difference.second),
                 "is_studied": is_studied,
             }
             for differences, is_studied in ((unwanted, False), (studied, True))

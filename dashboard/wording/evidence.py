@@ -209,9 +209,9 @@ def _pooled_summary(synthesis: Synthesis) -> str:
             _percent_text(unit.log_ratio, unit.interval) for unit in synthesis.machines
         )
         return _(
-            "Two machines: %(one)s and %(other)s of native speed. Between-machine "
+            "Two machines: %(first)s and %(second)s of native speed. Between-machine "
             "variation cannot be estimated from two machines."
-        ) % {"one": first, "other": second}
+        ) % {"first": first, "second": second}
     text = _(
         "%(labs)s: on average %(mean)s of native speed (%(ends)s). Expected in "
         "another lab: %(predicted)s."

@@ -106,11 +106,11 @@ def level_change(effect: FactorEffect) -> str:
         return f"{level_name(factor, reference)} → {level_name(factor, level)}"
     names = [named_level(factor, level) for factor, (level, _reference) in pairs]
     text = (
-        _("%(one)s with %(other)s: more than expected from each alone")
+        _("%(first)s with %(second)s: more than expected from each alone")
         if effect.log_effect > 0
-        else _("%(one)s with %(other)s: less than expected from each alone")
+        else _("%(first)s with %(second)s: less than expected from each alone")
     )
-    return text % {"one": names[0], "other": names[1]}
+    return text % {"first": names[0], "second": names[1]}
 
 
 def subject_name(subject: CaseSubject) -> str:

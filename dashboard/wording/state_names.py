@@ -387,8 +387,8 @@ def budget_text(seconds: float) -> str:
 
 
 def rounded_percent(fraction: float) -> str:
-    """Return a fraction in percent, rounded down so that 89.9 % is not 90 %."""
-    return f"{int(fraction * 100)} %"
+    """Return a fraction in percent, rounded down so that 89.9% is not 90%."""
+    return f"{int(fraction * 100)}%"
 
 
 def join_command(plan: Plan, system_id: int) -> str:

@@ -288,7 +288,7 @@ def _ecdf(sides: Sequence[SampleSeries], unit: str) -> ChartWithTable:
         chart=ecdf_chart(shown_sides, unit, _("share")) or EMPTY_CHART,
         header=(_("Share"), *(side.name for side in shown_sides)),
         rows=tuple(
-            (f"{fraction} %", *values)
+            (f"{fraction}%", *values)
             for fraction, *values in zip(QUANTILES, *columns, strict=True)
         ),
     )

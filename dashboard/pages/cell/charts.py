@@ -434,7 +434,7 @@ def ecdf_chart(
         values = sorted(side.values)
         shares = [100 * (rank + 1) / len(values) for rank in range(len(values))]
         texts = [
-            side.text(f"{side.name}, {number(fraction, '.0f')} %", value)
+            side.text(f"{side.name}, {number(fraction, '.0f')}%", value)
             for fraction, value in zip(shares, values, strict=True)
         ]
         series.append(

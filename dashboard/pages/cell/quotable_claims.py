@@ -91,11 +91,11 @@ def cell_claim(
             )
         )
     differences = "; ".join(
-        _("%(name)s (%(one)s vs. %(other)s)")
+        _("%(name)s (%(first)s vs. %(second)s)")
         % {
             "name": wording.property_name(difference.name),
-            "one": wording.property_value(difference.name, difference.first),
-            "other": wording.property_value(difference.name, difference.second),
+            "first": wording.property_value(difference.name, difference.first),
+            "second": wording.property_value(difference.name, difference.second),
         }
         for difference in fact_differences(evidence)
     )

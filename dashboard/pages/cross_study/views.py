@@ -100,10 +100,12 @@ def _line(pair: SystemPair, row: PairRow, axis: float) -> dict[str, Any]:
         and native_ratio > 1 + pair.margin
     ):
         unit = row.first.result.unit
-        value, other_value = (wording.quantity(mean, unit) for mean in row.native_means)
-        natives = _("native: %(one)s / %(other)s") % {
-            "one": value,
-            "other": other_value,
+        first_mean, second_mean = (
+            wording.quantity(mean, unit) for mean in row.native_means
+        )
+        natives = _("native: %(first)s / %(second)s") % {
+            "first": first_mean,
+            "second": second_mean,
         }
     return {
         "row": row,

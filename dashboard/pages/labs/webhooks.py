@@ -102,7 +102,7 @@ def manage_webhooks(request: HttpRequest, lab: str) -> HttpResponse:
         ],
     }
     if created:
-        context |= {"made": created, "secret": webhook_secret(created)}
+        context["secret"] = webhook_secret(created)
     return render(request, "labs/webhooks.html", context, status=status)
 
 

@@ -105,7 +105,7 @@ def show_plan(request: HttpRequest, plan_id: int) -> HttpResponse:
         "slots": _slots(state, now),
         "rounds": rounds,
         "has_short_rounds": all(
-            len(shown_round["squares"]) <= SHORT_ROUND for shown_round in rounds
+            len(shown_round["steps"]) <= SHORT_ROUND for shown_round in rounds
         ),
         "starts": start_spread_strip(state.spreads_us, state.overlaps),
         "names": wording.system_names(slot.system for slot in state.slots),
@@ -184,7 +184,7 @@ def _rounds(plan: Plan) -> list[dict[str, Any]]:
     return [
         {
             "name": round_name(repetition),
-            "squares": [
+            "steps": [
                 {"status": step.status, "title": step_title(step)} for step in members
             ],
         }

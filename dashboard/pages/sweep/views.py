@@ -343,7 +343,7 @@ def divergence_sentence(
     is_relative = _is_relative(line)
     values = {
         "system": sweep_line_name(line, family),
-        "other": _("the reference system") if is_relative else _("native"),
+        "reference": _("the reference system") if is_relative else _("native"),
         "axis": _axis_name(family),
         # Lines that are never slower, or always slower, have level index 0.
         "before": sweep_level_text(points[max(index - 1, 0)].level),
@@ -354,20 +354,20 @@ def divergence_sentence(
     }
     templates = {
         "never_slower": _(
-            "%(system)s is not slower than %(other)s at any level (at least %(worst)s "
-            "of %(other)s)."
+            "%(system)s is not slower than %(reference)s at any level (at least "
+            "%(worst)s of %(reference)s)."
         ),
         "slower_from": _(
-            "%(system)s keeps up with %(other)s up to %(before)s and drops to "
-            "%(worst)s of %(other)s at %(where)s."
+            "%(system)s keeps up with %(reference)s up to %(before)s and drops to "
+            "%(worst)s of %(reference)s at %(where)s."
         ),
         "slower_until": _(
-            "%(system)s drops to %(worst)s of %(other)s at %(where)s and keeps up "
+            "%(system)s drops to %(worst)s of %(reference)s at %(where)s and keeps up "
             "from %(from)s on."
         ),
         "always_slower": _(
-            "%(system)s is slower than %(other)s at every %(axis)s (%(worst)s to "
-            "%(best)s of %(other)s)."
+            "%(system)s is slower than %(reference)s at every %(axis)s (%(worst)s to "
+            "%(best)s of %(reference)s)."
         ),
     }
     return templates[change.pattern] % values

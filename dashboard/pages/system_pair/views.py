@@ -90,8 +90,8 @@ def system_pair_page(study: Study, form: ComparisonForm) -> dict[str, Any]:
     common_reasons, count = next(iter(withheld.most_common(1)), ((), 0))
     return {
         "chooser": form,
-        "one": first_system,
-        "other": second_system,
+        "first_system": first_system,
+        "second_system": second_system,
         "groups": groups,
         "verdicts": dict(
             Counter(assessment.verdict for assessment in assessments).most_common()
@@ -107,7 +107,7 @@ def system_pair_page(study: Study, form: ComparisonForm) -> dict[str, Any]:
         "has_intervals": bool(bars),
         "strengths": interval_style_notes({bar.interval_style for bar in bars}),
         "columns": 5 if bars else 4,
-        "often": common_reasons if count >= COMMON_REASON_FROM else (),
+        "common_reasons": common_reasons if count >= COMMON_REASON_FROM else (),
         "unpinned": query_string(form.query, pin=""),
         "swapped": query_string(
             form.query, pin=f"{second_system.pk},{first_system.pk}"
@@ -129,7 +129,7 @@ def _line(
     )
     return {
         "row": row,
-        "one": first_cell,
+        "first_cell": first_cell,
         "sides": (first_cell, second_cell),
         "bar": interval_bar(assessment, margin, axis) if assessment else None,
         "assessment": assessment,

@@ -73,7 +73,7 @@ def test_full_spool_is_reported(spool, messages):
 
     SpoolWatcher(full, away, messages.append).send_waiting()
 
-    assert "THE SPOOL IS 100 % FULL" in messages[0]
+    assert "THE SPOOL IS 100% FULL" in messages[0]
 
 
 def test_stop_ends_after_the_current_request(watch, spool, server, messages):

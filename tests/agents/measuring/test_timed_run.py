@@ -141,7 +141,7 @@ def test_single_stolen_tick_is_noise():
 
     assert load_warnings(before, once) == []
     [robbed] = load_warnings(before, twice)
-    assert "takes 7 %" in robbed
+    assert "takes 7%" in robbed
 
 
 def test_busy_stolen_or_full_machine_has_warnings():
@@ -149,6 +149,6 @@ def test_busy_stolen_or_full_machine_has_warnings():
     now = SystemLoad([130, 0, 120, 740, 50, 0, 0, 60], 0.0, 0.05)
 
     busy, robbed, full = load_warnings(before, now)
-    assert busy == "The machine is busy: 60 %."
-    assert "takes 10 %" in robbed
-    assert "5 % of memory" in full
+    assert busy == "The machine is busy: 60%."
+    assert "takes 10%" in robbed
+    assert "5% of memory" in full

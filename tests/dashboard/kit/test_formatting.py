@@ -190,6 +190,21 @@ def test_overheads_have_a_sign(ratio, text, whole):
     assert formatting.rounded_overhead(ratio) == f"{whole}%"
 
 
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [
+        (0.005, "\N{MINUS SIGN}99.5%"),
+        (1, "0.0%"),
+        (1.5, "+50.0%"),
+        (150, "+14,900%"),
+        (1500, "+149,900%"),
+        (15000, "+1,499,900%"),
+    ],
+)
+def test_changes_have_the_precision_of_the_ratio(ratio, text):
+    assert formatting.percent_change(ratio) == text
+
+
 def test_the_number_format_is_cached_only_within_the_context():
     with formatting.cached_number_format(), translation.override("de"):
         assert formatting.number(1.5) == "1.5"

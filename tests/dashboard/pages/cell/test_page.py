@@ -261,7 +261,7 @@ def test_facts_of_both_sides_are_compared(client, submit, run_document, xen):
         if not difference["is_studied"]
     ]
     assert [
-        (difference["name"], difference["one"], difference["other"])
+        (difference["name"], difference["first"], difference["second"])
         for difference in unwanted
     ] == [("Kernel", "2.6.30", "2.6.28")]
 

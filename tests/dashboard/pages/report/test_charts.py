@@ -43,7 +43,7 @@ def test_single_runs_are_drawn_as_values(xen_study, report_of):
         "is a value without an interval"
         in part(document, "matrix-1").figures[0].caption
     )
-    assert "95 %" not in part(document, "matrix-1").figures[0].caption
+    assert "95%" not in part(document, "matrix-1").figures[0].caption
 
 
 def test_repeated_runs_are_drawn_with_intervals(study, several, report_of):

@@ -91,7 +91,7 @@ def test_common_reasons_are_stated_once(client, submit, run_document, xen):
 
     page = client.get(f"{PAGE}?pin={one},{other}")
 
-    reasons = page.context["page"]["often"]
+    reasons = page.context["page"]["common_reasons"]
     assert reasons
     assert all(
         page.text.count(wording.translate_text(reason)) == 1 for reason in reasons
@@ -114,7 +114,7 @@ def test_different_hosts_have_no_verdict(client, submit, run_document, xen, lab)
     assert comparability["rating"] == "none"
     assert "(beta, alpha): cores: 16 / 2" in comparability["sentence"]
     assert ("Cores", "16", "2") in [
-        (difference["name"], difference["one"], difference["other"])
+        (difference["name"], difference["first"], difference["second"])
         for difference in comparability["differences"]
     ]
     (row,) = page.context["page"]["groups"][0]["rows"]
