@@ -24,6 +24,7 @@ from dashboard.charts.chart import (
     ReferenceLine,
 )
 from dashboard.charts.scales import DAY_MS
+from dashboard.kit.formatting import with_unit
 
 NOTE_OFFSET_PX: Final = 10
 PLOTLY_DASHES: Final = {"dash": "4px,3px", "dot": "1px,3px"}
@@ -263,7 +264,7 @@ def _hover(
         number = f"%{{{hover_value.axis}{spec}}}"
         is_bare = hover_value.unit is not None
         template = (
-            f"{number} {escape_text(hover_value.unit or '')}"
+            with_unit(number, escape_text(hover_value.unit or ""))
             if is_bare
             else f"{template}: {number}"
         )

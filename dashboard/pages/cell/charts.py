@@ -24,7 +24,7 @@ from dashboard.charts.chart import (
     ReferenceLine,
     series_symbol,
 )
-from dashboard.kit.formatting import measurement, number
+from dashboard.kit.formatting import measurement, number, with_unit
 
 MODE_COLORS: Final = ("series-4", "series-3")
 MARKER_PX, MEAN_MARKER_PX, SMALL_MARKER_PX, OUTLIER_RING_PX = 9, 6, 4, 17
@@ -146,7 +146,7 @@ class SampleSeries:
         ]
 
     def text(self, name: str, value: float) -> str:
-        return f"{name}: {measurement(value)} {self.unit}".rstrip()
+        return f"{name}: {with_unit(measurement(value), self.unit)}"
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,7 @@ def test_strip_plot_has_line_per_run():
     assert len(set(first)) == len(set(second)) == 1
     assert first[0] < second[0]
     assert trace["marker"]["symbol"] == ["circle", "circle", "square", "square"]
-    assert trace["text"][3] == "run 2, 2: 4 MB/s"
+    assert trace["text"][3] == "run 2, 2: 4\N{NO-BREAK SPACE}MB/s"
 
 
 def test_outliers_are_ringed_and_kept():
@@ -307,4 +307,12 @@ def test_many_samples_have_short_hover_texts():
     trace = dots(drawn_strip(side_of_runs([tuple(map(float, range(1001)))])))[0]
 
     assert "text" not in trace
-    assert trace["hovertemplate"] == "%{x} MB/s<extra></extra>"
+    assert trace["hovertemplate"] == "%{x}\N{NO-BREAK SPACE}MB/s<extra></extra>"
+
+
+def test_percentages_have_no_space_before_the_sign():
+    percentages = side([5.0], unit="%")
+    many = dots(drawn_strip(side([5.0] * 1001, unit="%")))[0]
+
+    assert percentages.text("run 1", 5.0) == "run 1: 5%"
+    assert many["hovertemplate"] == "%{x}%<extra></extra>"
