@@ -181,8 +181,8 @@ def _text_of(key: str, value: object) -> str:
             kind = Sentence("a list") if is_list else Sentence("an object")
         raise InvalidError(
             "invalid_parameter",
-            "The {named} must be a text, a number, true or false, not {kind}. "
-            "Leave it out if it is not known.",
+            "The {named} must be text, a number, true or false, not {kind}. Leave it "
+            "out if it is not known.",
             named=label,
             kind="null" if value is None else kind,
         )

@@ -75,15 +75,23 @@ TWO_SESSION_SENTENCES: Final = {
     Verdict.UNDETERMINED: template("The two sessions do not give the same verdict."),
 }
 SEPARATION_SENTENCES: Final = {
-    Verdict.SLOWER: template("Every run is slower (ratio {low:.3g} to {high:.3g})."),
-    Verdict.FASTER: template("Every run is faster (ratio {low:.3g} to {high:.3g})."),
+    Verdict.SLOWER: template(
+        "Every run is slower than every run of the baseline (ratio {low:.3g} to "
+        "{high:.3g})."
+    ),
+    Verdict.FASTER: template(
+        "Every run is faster than every run of the baseline (ratio {low:.3g} to "
+        "{high:.3g})."
+    ),
 }
 ENERGY_SEPARATION_SENTENCES: Final = {
     Verdict.SLOWER: template(
-        "Every run takes less energy (ratio {low:.3g} to {high:.3g})."
+        "Every run takes less energy than every run of the baseline (ratio {low:.3g} "
+        "to {high:.3g})."
     ),
     Verdict.FASTER: template(
-        "Every run takes more energy (ratio {low:.3g} to {high:.3g})."
+        "Every run takes more energy than every run of the baseline (ratio {low:.3g} "
+        "to {high:.3g})."
     ),
 }
 # For verdicts that hold for the largest shift of the mean by the order of the runs.
@@ -110,7 +118,7 @@ RUNS_TO_DECIDE: Final = template(
 )
 
 SESSIONS_TO_DECIDE: Final = template(
-    "A verdict needs about {n} sessions in which both sides ran (now {there})."
+    "A verdict needs about {n} sessions in which both systems ran (now {there})."
 )
 SEPARATE_SESSIONS_TO_DECIDE: Final = template(
     "A verdict needs about {n} sessions per side, or fewer if both sides run in "
@@ -120,7 +128,7 @@ SESSIONS_DIFFER: Final = template(
     "More runs per session would not help: sessions differ by ±{sd:.2g}%."
 )
 SHARED_SESSIONS_NEEDED: Final = template(
-    "Run both sides in the same session, ideally in {n} sessions. More runs in "
+    "Run both systems in the same session, ideally in {n} sessions. More runs in "
     "separate sessions would not help."
 )
 
@@ -312,8 +320,8 @@ def _reason_sentences(assessments: AssessmentArrays, row: int) -> tuple[str, ...
     if verdict != assessments.direction[row]:
         return (
             Sentence(
-                "Decided on its own, but not after correction for the {n} results "
-                "that were tested together.",
+                "This result alone would have a verdict, but not after correction "
+                "for the {n} results that were tested together.",
                 n=assessments.tested_count,
             ),
         )
@@ -347,7 +355,8 @@ def _advice(assessments: AssessmentArrays, row: int) -> str:
         return _session_advice(assessments, row)
     if not runs_needed:
         return Sentence(
-            "With this scatter, not even {n} runs per side would give a verdict.",
+            "The runs vary so much that not even {n} runs per side would give a "
+            "verdict.",
             n=MAX_RUNS,
         )
     facts = {
@@ -363,7 +372,8 @@ def _session_advice(assessments: AssessmentArrays, row: int) -> str:
     sessions_needed = int(assessments.sessions_needed[row])
     if not sessions_needed:
         return Sentence(
-            "With this scatter, not even {n} sessions would give a verdict.",
+            "The sessions vary so much that not even {n} sessions would give a "
+            "verdict.",
             n=MAX_SESSIONS,
         )
     own_count, baseline_count, shared_count = _session_counts(designed, row)

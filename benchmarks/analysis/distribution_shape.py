@@ -314,7 +314,7 @@ def _describe_modes(shape: Shape) -> Sentence:
     if shape.close_modes and not shape.shape_codes:
         lower, upper = _format_modes(shape.close_modes)
         return Sentence(
-            "two speeds within a band of {percent:g}%, {lower} and {upper}",
+            "two speeds that differ by at most {percent:g}%, {lower} and {upper}",
             percent=100 * shape.band,
             lower=lower,
             upper=upper,
@@ -394,7 +394,8 @@ def _describe_harmless(shape: Shape) -> list[Sentence]:
     if order is not None and order.lag == 1 and "drift" not in shape.mean_shifts:
         findings.append(
             Sentence(
-                "{found}, so the confidence interval counts fewer independent runs",
+                "{found}, so the confidence interval is based on fewer independent "
+                "runs",
                 found=_describe_dependence(order),
             )
         )

@@ -28,9 +28,13 @@ NO_INTERVAL_SENTENCES: Final = {
     "single_run": template("A single run has no confidence interval."),
     "unknown_accuracy": template("The accuracy of the two power meters is unknown."),
     "within_meters": template(
-        "The difference is within the possible disagreement of the two power meters."
+        "The difference is small enough to be explained by the inaccuracy of the two "
+        "power meters."
     ),
-    "no_spread": template("The runs are all equal or too far apart."),
+    "no_spread": template(
+        "The confidence interval cannot be calculated because the runs are all equal "
+        "or too far apart."
+    ),
 }
 RATE_DIMENSIONS: Final = frozenset({"data rate", "floating-point rate", "rate"})
 PER_SECOND: Final = "/s"

@@ -170,7 +170,8 @@ def expand_design(design: PlanDesign) -> tuple[PlannedStep, ...]:
     if len(treatments) * rounds > MAX_STEPS:
         raise InvalidError(
             "invalid_plan",
-            "{n} steps in {rounds} rounds give {all:,} steps; the maximum is {most:,}.",
+            "{n} steps per round in {rounds} rounds give {all:,} steps; the maximum "
+            "is {most:,}.",
             n=len(treatments),
             rounds=rounds,
             all=len(treatments) * rounds,
@@ -308,7 +309,7 @@ def validate_options(options: Mapping[str, Any]) -> dict[str, Option]:
             if not isinstance(value, str) or not pattern.fullmatch(value):
                 raise InvalidError(
                     "invalid_plan",
-                    'The option "{name}" must be a text such as {example}.',
+                    'The option "{name}" must be text such as {example}.',
                     name=name,
                     example=example,
                 )

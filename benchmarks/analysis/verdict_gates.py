@@ -130,8 +130,8 @@ GATE_SENTENCES: Final[Mapping[Gate, str]] = {
     ),
     Gate.TWO_RUNS: template("Two runs give a rough interval but no verdict."),
     Gate.FEW_RUNS: template(
-        "With {n} runs, the result is only indicative. A verdict needs at least 5 "
-        "runs per side."
+        "A result from {n} runs is only indicative. A verdict needs at least 5 runs "
+        "per side."
     ),
     Gate.ZERO: template(
         "One side has a value of 0 or less, so no ratio can be calculated."
@@ -152,17 +152,19 @@ GATE_SENTENCES: Final[Mapping[Gate, str]] = {
     Gate.NO_BASELINE: template("No native run to compare with."),
     Gate.AMBIGUOUS_BASELINE: template("Several native results match but disagree."),
     Gate.STALE_BASELINE: template(
-        "The baseline is outdated: it was measured too long before or after, or "
-        "the machine has changed."
+        "The baseline is outdated: it was measured too long before or after the "
+        "result, or the machine has changed."
     ),
     Gate.OTHER_SESSION: template(
-        "The baseline is from another session, so changes between the sessions "
-        "would count as a difference."
+        "The baseline is from another session, so changes between the sessions would "
+        "look like a difference between the systems."
     ),
     Gate.UNDIRECTED: template("For this metric, neither higher nor lower is better."),
-    Gate.UNIT_MISMATCH: template("The two sides are measured in different units."),
+    Gate.UNIT_MISMATCH: template(
+        "The result and its baseline are measured in different units."
+    ),
     Gate.OTHER_PARAMETERS: template(
-        "The two sides ran the benchmark with different parameters."
+        "The result and its baseline ran with different parameters."
     ),
     Gate.BIMODAL: template(
         "The runs are bimodal (two speeds), so one mean does not describe them."
@@ -171,7 +173,7 @@ GATE_SENTENCES: Final[Mapping[Gate, str]] = {
         "The runs follow a pattern over time, so they are not independent."
     ),
     Gate.DRIFT: template(
-        "The runs drift over time, so their mean depends on when they stopped."
+        "The runs drift over time, so their mean depends on when the measurement ended."
     ),
     Gate.FLAGGED: template(
         "A flag questions the result or its baseline. If the numbers are correct, "
@@ -187,11 +189,11 @@ GATE_SENTENCES: Final[Mapping[Gate, str]] = {
         "there is no verdict."
     ),
     Gate.OTHER_HOST: template(
-        "The two sides ran on different hosts. Only ratios to each host's own "
+        "The two systems ran on different hosts. Only ratios to each host's own "
         "native runs can be compared."
     ),
     Gate.UNREPEATED: template(
-        "The two sides ran in different sessions, and the variation between "
+        "The two systems ran in different sessions, and the variation between "
         "sessions is unknown."
     ),
     Gate.FEW_INDEPENDENT: template(
@@ -206,7 +208,8 @@ GATE_SENTENCES: Final[Mapping[Gate, str]] = {
         "This metric is not a speed, so it has no relative performance."
     ),
     Gate.WITHIN_METER_ERROR: template(
-        "The difference is within the possible disagreement of two power meters."
+        "The difference is small enough to be explained by the inaccuracy of two "
+        "power meters."
     ),
 }
 

@@ -264,12 +264,12 @@ def _shape_problem(sample: Any) -> str:
             name=str(unknown[0])[:40],
         )
     if not isinstance(sample.get("metric"), str) or not sample["metric"]:
-        return Sentence("the metric is missing or not a text.")
+        return Sentence("the metric is missing or is not text.")
     value, repetition = sample.get("value"), sample.get("repetition", 1)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return Sentence("the value is not a number.")
     if not isinstance(sample.get("unit", ""), str):
-        return Sentence("the unit is not a text.")
+        return Sentence("the unit is not text.")
     if isinstance(repetition, bool) or not isinstance(repetition, int):
         return Sentence("the repetition must be a whole number: 1, 2, 3.")
     if not 1 <= repetition < 2**31:

@@ -103,7 +103,7 @@ class _LimitedFile:
             raise StorageFullError(
                 "disk_full",
                 "The server does not have enough disk space for this file. Request "
-                "less data, or contact the administrator of this installation.",
+                "less data, or contact the administrator of this server.",
             )
 
     def done(self) -> DataFile:

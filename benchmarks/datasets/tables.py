@@ -93,10 +93,10 @@ _BY_VIEWER: Final = {
     ),
 }
 
-_ID = _integer("id", Sentence("The ID in this installation."))
+_ID = _integer("id", Sentence("The ID on this server."))
 _LAB = Sentence("The lab's short name.")
 _STUDY = Sentence("The study's short name, unique in its lab.")
-_PARAMETERS = Sentence("The parameters of the benchmark, by name.")
+_PARAMETERS = Sentence("The parameters of the benchmark and their values.")
 _UNIT = Sentence("The unit, as listed in docs/tools.md; empty for a plain number.")
 _FACTS = Sentence("Reported or detected facts, named as in docs/agents.md.")
 
@@ -115,7 +115,7 @@ def _system_columns(path: str) -> tuple[Column, ...]:
         *(_text(name, text, path + name) for name, text in texts.items()),
         _integer(
             "guest_bits",
-            Sentence("The guest OS in bits: 32 or 64."),
+            Sentence("The bits of the guest OS: 32 or 64."),
             f"{path}guest_bits",
         ),
         _integer("vcpus", Sentence("The number of virtual CPUs."), f"{path}vcpus"),
@@ -184,15 +184,19 @@ STUDIES = Table(
         Column(
             "equivalence_margin_percent",
             "number",
-            Sentence("Differences below this margin count as equivalent."),
+            Sentence(
+                "The equivalence margin: smaller differences do not matter in practice."
+            ),
             unit="%",
         ),
         _integer(
             "baseline_max_age_days",
-            Sentence("A native run further away in time than this is outdated."),
+            Sentence(
+                "A native run that is further away in time than this is outdated."
+            ),
             unit="d",
         ),
-        _time("created_at", Sentence("The time of creation in this installation.")),
+        _time("created_at", Sentence("The time of creation on this server.")),
         _time(
             "archived_at",
             Sentence(
@@ -219,7 +223,7 @@ SYSTEMS = Table(
             "is_nested",
         ),
         _object("host_facts", _FACTS, "host__facts"),
-        _time("created_at", Sentence("The time of creation in this installation.")),
+        _time("created_at", Sentence("The time of creation on this server.")),
     ),
 )
 CELLS = Table(
@@ -320,7 +324,7 @@ RUNS = Table(
         *_CIRCUMSTANCES,
         _text(
             "corun",
-            Sentence("The name shared by runs that ran together."),
+            Sentence("The name of the co-run, shared by all runs that ran together."),
             "corun__name",
         ),
         _text(

@@ -38,7 +38,8 @@ CONSEQUENCES: Final[dict[str, Sentence]] = {
     ),
     JobKind.ENERGY: Sentence("The energy shown for these runs is out of date."),
     JobKind.PLAN: Sentence(
-        "Late steps and an exhausted budget of this plan do not end automatically."
+        "Late steps of this plan do not end automatically, nor does the plan when "
+        "its time budget is used up."
     ),
     JobKind.EVENTS: Sentence("Feeds do not show the latest news."),
     JobKind.WEBHOOK: Sentence(

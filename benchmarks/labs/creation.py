@@ -37,8 +37,8 @@ def create_lab(*, person: User, name: str, slug: str = "") -> Lab:
     if not may_create_labs(person):
         raise ForbiddenError(
             "not_allowed",
-            "You do not have permission to create labs. Ask the "
-            "administrator of this installation.",
+            "You do not have permission to create labs. Ask the administrator of "
+            "this server.",
         )
     lab = store_lab(name=name, slug=slug)
     Membership.objects.create(lab=lab, user=person, role=Membership.Role.ADMIN)
@@ -60,7 +60,7 @@ def create_lab_by_agent(
         raise ForbiddenError(
             "not_allowed",
             "Agents cannot create labs here. A person can create the lab in the "
-            "browser, or the administrator of this installation can run `manage.py "
+            "browser, or the administrator of this server can run `manage.py "
             "create_lab`.",
         )
     lab = store_lab(name=name, slug=slug)
@@ -79,7 +79,9 @@ def store_lab(*, name: str, slug: str = "") -> Lab:
     name = clean_text(normalize_whitespace(name), label=Sentence("name"))
     slug = slug or slugify(name)[:SLUG_LENGTH].strip("-")
     if not name or not slug:
-        raise InvalidError("invalid_lab", "Enter a name and a short name for URLs.")
+        raise InvalidError(
+            "invalid_lab", "Enter the lab's name and a short name for URLs."
+        )
     lab, is_new = Lab.objects.get_or_create(slug=slug, defaults={"name": name})
     if not is_new:
         raise ConflictError(

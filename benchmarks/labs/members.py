@@ -152,7 +152,7 @@ def _check_an_admin_remains(lab: Lab, membership: Membership, *, new_role: str) 
     ):
         raise InvalidError(
             "invalid_membership",
-            "{name} is the last admin of {lab}. Make another member an admin first.",
+            "{name} is the last admin of {lab}. First make another member an admin.",
             name=name,
             lab=str(lab),
         )
@@ -161,8 +161,8 @@ def _check_an_admin_remains(lab: Lab, membership: Membership, *, new_role: str) 
     if loses_editor and not other_members.filter(role__in=editors).exists():
         raise InvalidError(
             "invalid_membership",
-            "{name} is the last member who can edit {lab}. Make another member a "
-            "maintainer or an admin first.",
+            "{name} is the last member who can edit {lab}. First make another member "
+            "a maintainer or an admin.",
             name=name,
             lab=str(lab),
         )

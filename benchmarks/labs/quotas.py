@@ -161,8 +161,7 @@ def _check_stored(lab_id: int, size: int) -> None:
         raise RateLimitError(
             Sentence(
                 "The lab has reached its storage limit of {most:,} bytes. Ask the "
-                "administrator of this installation to increase it "
-                "(LAB_BYTES_STORED).",
+                "administrator of this server to increase it (LAB_BYTES_STORED).",
                 most=limit,
             ),
             STORAGE_FULL_RETRY_S,

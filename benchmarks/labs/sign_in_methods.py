@@ -71,8 +71,8 @@ def add_provider_account(person: User, lab_slug: str, provider: str) -> None:
     if lab is None:
         raise InvalidError(
             "invalid_membership",
-            "New users cannot be added because the lab {lab} does not exist. "
-            "Contact the administrator of this installation (OIDC_LAB).",
+            "New users cannot be added because the lab {lab} does not exist. Contact "
+            "the administrator of this server, who can correct the setting OIDC_LAB.",
             lab=lab_slug,
         )
     Membership.objects.create(lab=lab, user=person, role=Membership.Role.VIEWER)

@@ -128,7 +128,7 @@ def summarize(
     is_gap = seconds > 0 and max(steps) > _GAP * median(steps)
     if is_gap:
         gap_s = max(steps) / _SECOND
-        run.add_warning("gap", "Nothing was measured for {gap:g} s.", gap=gap_s)
+        run.add_warning("gap", "The meter measured nothing for {gap:g} s.", gap=gap_s)
     if seconds > 0 and not (is_gap and has_holes):
         # These functions run in C, because a log may have a million samples.
         area = fsum(map(mul, map(add, watts[1:], watts[:-1]), steps)) / 2 / _SECOND

@@ -233,7 +233,8 @@ def _add_rounds(plan: Plan, now: datetime) -> bool:
         sentence = width.message
         if width.missing_runs > rounds_by_treatment.get(number, 0):
             limit = Sentence(
-                "The plan ends at {n} repetitions.", n=plan.max_repetitions or 0
+                "The plan ends after at most {n} repetitions.",
+                n=plan.max_repetitions or 0,
             )
             sentence = join_sentences([sentence, limit])
         step = plan.steps.filter(treatment=number).select_related("system")[0]
@@ -403,7 +404,7 @@ def _delay_reason(plan: Plan, step: PlanStep, now: datetime) -> str:
     loads = parts.filter(role=LOAD, status=PartStatus.STARTED)
     if silent := loads.filter(last_seen_at__lt=now - SILENCE_TIMEOUT):
         return Sentence(
-            "The load of {names} has not responded for {wait:.0f} s.",
+            "No response from the load of {names} for {wait:.0f} s.",
             names=join_sentences([str(part.slot) for part in silent], ", "),
             wait=SILENCE_TIMEOUT.total_seconds(),
         )

@@ -339,9 +339,10 @@ def _reason(speed: ComparisonResult, energy: CellEnergy, state: str) -> str:
         return speed.reason
     if energy.baseline_mean is not None:
         return Sentence(
-            "One side was measured by a wall power meter, the other by the "
-            "processor's own counters. These are never compared."
+            "One system was measured by a wall power meter, the other by the "
+            "processor's own counters. Such values are never compared."
         )
     return Sentence(
-        "The power of the baseline was not measured, or only together with other runs."
+        "The power of the baseline was not measured, or was measured only together "
+        "with other runs."
     )

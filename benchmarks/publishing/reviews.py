@@ -184,7 +184,7 @@ def _check(texts: Mapping[str, str], questions: Collection[Question]) -> None:
     if len(questions) > MAX_QUESTIONS:
         raise InvalidError(
             "invalid_review",
-            "A review can have at most {n} questions.",
+            "A review can have at most {n} combinations of hypervisor and work class.",
             n=MAX_QUESTIONS,
         )
 

@@ -101,11 +101,14 @@ def record_publishing_failure(jobs: Jobs, error: str, is_final: bool) -> None:
     if not is_final:
         rows.update(stage=Stage.WAITING)
         return
-    problem = Sentence("The files could not be written. See the log of the workers.")
+    problem = Sentence(
+        "The files could not be written. An administrator can find the reason in the "
+        "workers' logs."
+    )
     if error == queue.KILLED_WORKER:
         problem = Sentence(
-            "The job stopped its worker {n} times, so it will not be retried. See "
-            "the log of the workers for the reason.",
+            "The job stopped its worker {n} times, so it will not be retried. An "
+            "administrator can find the reason in the workers' logs.",
             n=queue.QUARANTINE_AFTER,
         )
     rows.update(stage=Stage.FAILED, problem=problem)

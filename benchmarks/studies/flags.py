@@ -88,7 +88,8 @@ def decide_flag(
     """Confirm, dismiss or reopen a flag; raise InvalidError without a note."""
     if not note.strip():
         raise InvalidError(
-            "reason_missing", "Give the reason in a note so that others can follow it."
+            "reason_missing",
+            "Give the reason in a note so that others can understand the decision.",
         )
     note = clean_text(note.strip(), label=Sentence("note"), multiline=True)
     # Another person may decide about the same flag.

@@ -139,8 +139,8 @@ def _recheck_affected(study: Study) -> None:
             raise ConflictError(
                 "study_unchecked",
                 'The check of study "{slug}" failed, so the study stays private: '
-                "unchecked results are not shown to others. Retry the check; the "
-                "study page then shows what failed.",
+                "unchecked results are not shown to others. Retry the check. The "
+                "study page shows what failed.",
                 slug=study.slug,
             ) from error
         # Hiding a study must not depend on a check.

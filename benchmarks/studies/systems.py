@@ -33,7 +33,7 @@ def register_host(
             Sentence("host"),
             slug,
             differing,
-            Sentence("A changed machine is a different host. Use another slug."),
+            Sentence("A changed machine is a different host. Choose another slug."),
         )
     return host, created
 

@@ -70,10 +70,10 @@ WARNING_CODES = {
     "status": "http_errors",
 }
 WARNING_TEXTS = {
-    "failed": template("{n} requests failed{why}."),
-    "broken": template("{n} broken pipes."),
-    "written": template("{n} write errors."),
-    "status": template("{n} responses were not 2xx."),
+    "failed": template("Failed requests: {n}{why}."),
+    "broken": template("Broken pipes: {n}."),
+    "written": template("Write errors: {n}."),
+    "status": template("Responses with a status other than 2xx: {n}."),
 }
 # Groups of the percentile and of its time, and the decimals of the time.
 PERCENTILES: dict[str, tuple[str, str, int | None]] = {

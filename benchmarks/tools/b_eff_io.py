@@ -115,7 +115,9 @@ def parse(output: str) -> list[Draft]:
 
 def _count_errors(text: str, run: Draft) -> None:
     if errors := _ERRORS.search(text):
-        run.add_warning("errors", "b_eff_io counted {errors} errors.", errors=errors[1])
+        run.add_warning(
+            "errors", "Errors counted by b_eff_io: {errors}.", errors=errors[1]
+        )
 
 
 TOOL = Tool(

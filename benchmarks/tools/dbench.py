@@ -73,7 +73,7 @@ def _read_result(line: MatchedLine, run: Draft) -> None:
         run.parameters["sync"] = " and ".join(word for word in sync if word != "sync")
     if line["nominal"]:
         run.add_warning(
-            "nominal", "This version calculates its MB from the time alone."
+            "nominal", "This version of dbench calculates its MB from the time alone."
         )
     run.add("throughput", line.number("rate"), "MB/s")
     if line["unit"]:

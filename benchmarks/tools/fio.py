@@ -186,7 +186,7 @@ def _warn_errors(run: Draft, job: str, errors: float) -> None:
     if errors:
         run.add_warning(
             "errors",
-            "{job} continued despite {errors:g} errors.",
+            "{job} continued despite errors ({errors:g}).",
             job=job,
             errors=errors,
         )

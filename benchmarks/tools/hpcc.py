@@ -159,7 +159,7 @@ def parse_hpl(output: str) -> list[Draft]:
             run.read_line(_read_hpl, line, run)
         elif line.kind == "skipped":
             run.add_warning(
-                "skipped", "HPL skipped {skipped} tests.", skipped=line["skipped"]
+                "skipped", "Tests skipped by HPL: {skipped}.", skipped=line["skipped"]
             )
         elif line.kind == "error":
             run.add_warning("failed", "{said}", said=line["error"].strip())

@@ -133,7 +133,7 @@ class HttperfRun(Draft):
             if status in {"4xx", "5xx"} and line.parse_number(count) > 0:
                 self.add_warning(
                     "http_errors",
-                    "{count} replies had the status {status}.",
+                    "Replies with the status {status}: {count}.",
                     count=count,
                     status=status,
                 )
@@ -158,7 +158,7 @@ class HttperfRun(Draft):
             sessions = f"{line['done']} of {line['all']}"
             self.add_warning(
                 "errors",
-                "Only {sessions} sessions were completed.",
+                "Completed sessions: only {sessions}.",
                 sessions=sessions,
             )
 

@@ -235,7 +235,9 @@ def _read_udp(run: Draft, unit: str, rows: list[MatchedLine], cpu: bool) -> None
     run.facts["elapsed_s"] = sent[2]
     run.add("sent throughput", sent[5], unit)
     if sent[4]:
-        run.add_warning("send_errors", "netperf counted {n:g} send errors.", n=sent[4])
+        run.add_warning(
+            "send_errors", "Send errors counted by netperf: {n:g}.", n=sent[4]
+        )
     if len(rows) < 2:
         run.add_warning(
             "no_receiver", "The receiver's row is missing. The output may be truncated."

@@ -37,8 +37,8 @@ def parse(output: str) -> list[Draft]:
         if failures:
             run.add_warning(
                 "limited",
-                "Container {container} has hit its limit of {resource} {failures} "
-                "times since it started.",
+                "Container {container} has reached its limit of {resource} since it "
+                "started (failures: {failures}).",
                 container=run.parameters.get("container", ""),
                 resource=resource,
                 failures=failures,

@@ -205,8 +205,8 @@ class KernelOutput(Draft, ABC, Generic[Case]):
         if missed := sum(map(is_external_time_rejected, self.rows.values())):
             self.add_warning(
                 "time_server",
-                "Benchmarks that the time server did not time to within "
-                "{band:.0%}: {n}. Their times come from the machine's own clock.",
+                "The time server did not time these benchmarks to within {band:.0%}: "
+                "{n}. Their times come from the machine's own clock.",
                 n=missed,
                 band=MAX_CLOCK_DEVIATION,
             )
@@ -311,7 +311,8 @@ class MemoryOutput(KernelOutput[Sweep]):
             if any(row["check"] == "WRONG" for row in rows):
                 self.add_warning(
                     "wrong_result",
-                    "{operation} of {kind} numbers left incorrect values in memory.",
+                    "The operation {operation} with {kind} numbers left incorrect "
+                    "values in memory.",
                     operation=operation,
                     kind=kind,
                 )
@@ -348,8 +349,8 @@ class SystemOutput(KernelOutput[tuple[str, str]]):
         for operation in sorted(self.failed):
             self.add_warning(
                 "wrong_result",
-                "{operation} returned an incorrect result. None of its rows count "
-                "as results.",
+                "The operation {operation} returned an incorrect result. None of its "
+                "rows count as results.",
                 operation=operation,
             )
         self.warn_rejected_times()

@@ -96,7 +96,9 @@ class WattsUpLog(Draft):
         value = 0.0 if power == OFF else line.parse_number(power)
         if value < 0 or not value.is_integer():
             raise line.parse_error(
-                "W is {power}, which is not a whole number of tenths.", power=power
+                "the column W contains {power}, which is not a whole number of "
+                "tenths of a watt.",
+                power=power,
             )
         if not value:
             what = Sentence("power switched off") if power == OFF else "0 W"

@@ -83,7 +83,7 @@ class WrkRun(Draft):
             count = line.integer("status")
             self.add_warning(
                 "http_errors",
-                "{count} responses were neither 2xx nor 3xx.",
+                "Responses with a status other than 2xx or 3xx: {count}.",
                 count=count,
             )
         if "total" in self.lines and "transfer" not in self.lines:

@@ -488,7 +488,7 @@ def _no_single_run_reason(
     """Return why one of several VMs has no ratio, and whether their sum has one."""
     sentences = [
         Sentence(
-            "One of several VMs is compared with the same system running alone, "
+            "One of several VMs is compared with the same system with one VM alone, "
             "but no such run of this benchmark exists."
         )
     ]
@@ -502,10 +502,10 @@ def _no_single_run_reason(
     if similar_systems:
         sentences.append(
             pluralized(
-                "{n} system with the same hypervisor and guest ran it alone, with "
-                "options that are not reported for this system.",
-                "{n} systems with the same hypervisor and guest ran it alone, with "
-                "options that are not reported for this system.",
+                "{n} system with the same hypervisor and guest ran it alone, but "
+                "with settings that are not reported for this system.",
+                "{n} systems with the same hypervisor and guest ran it alone, but "
+                "with settings that are not reported for this system.",
                 n=len(similar_systems),
             )
         )

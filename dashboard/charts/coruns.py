@@ -59,7 +59,9 @@ def _sums(coruns: Sequence[CoRunResult]) -> ChartWithTable | None:
     lines = _references(shown_coruns)
     unreported = [_unreported(corun) for corun in shown_coruns]
     if any(unreported):
-        bars.append((_("unreported VMs (from the printed sum)"), unreported))
+        bars.append(
+            (_("VMs without a reported value (from the printed sum)"), unreported)
+        )
     return ChartWithTable(
         slug="sums",
         title=_("All VMs together"),
@@ -131,8 +133,8 @@ def _slots(coruns: Sequence[CoRunResult]) -> ChartWithTable | None:
         slug="slots",
         title=_("Individual VMs"),
         note=_(
-            "How evenly the VMs of a co-run shared the resources. A fairness "
-            "index of 1 means equal shares."
+            "The fairness index shows how evenly the VMs of a co-run shared the "
+            "resources. An index of 1 means equal shares."
         ),
         chart=bar_chart(
             corun_row_names(shown_coruns),
@@ -151,7 +153,7 @@ def _slots(coruns: Sequence[CoRunResult]) -> ChartWithTable | None:
                     ),
                     (_("Mean"), value_with_unit(corun.figures.mean, "")),
                     (_("Fairness"), ratio_or_dash(corun.figures.jain)),
-                    (_("Interval"), _interval(corun)),
+                    (_("95% CI"), _interval(corun)),
                 )
                 for row, (name, corun) in enumerate(named_coruns)
             ]
@@ -186,26 +188,26 @@ def _times(coruns: Sequence[CoRunResult]) -> ChartWithTable | None:
             (
                 (_("Co-run"), name),
                 (_("Measured"), value_with_unit(corun.figures.mean, unit)),
-                (_("Target from one VM"), value_with_unit(ideal_s, unit)),
+                (_("Target based on one VM"), value_with_unit(ideal_s, unit)),
                 (_("Measured / target"), ratio_or_dash(ideal_ratio)),
                 (
-                    _("Target from as many VMs as cores"),
+                    _("Target based on as many VMs as cores"),
                     value_with_unit(full_load_s, unit),
                 ),
                 (_("Measured / target"), ratio_or_dash(full_load_ratio)),
             )
         )
     strokes = (
-        (_("target from one VM alone"), ideal_times),
-        (_("target from as many VMs as cores"), full_load_times),
+        (_("target based on one VM alone"), ideal_times),
+        (_("target based on as many VMs as cores"), full_load_times),
     )
     return ChartWithTable(
         slug="times",
         title=_("Measured time vs. target"),
         note=_(
-            "The target is what the cores allow: the time of one VM alone, or of "
-            "as many VMs as there are cores (as in the LMU studies), multiplied by "
-            "the ratio of virtual to physical cores."
+            "The target is the time expected from the number of cores: the time of "
+            "one VM alone, or of as many VMs as there are cores (as in the LMU "
+            "studies), multiplied by the ratio of virtual to physical cores."
         ),
         chart=bar_chart(
             names,
@@ -327,5 +329,8 @@ def _curve_rows(curve: ConsolidationCurve, name: str) -> Iterator[TextRow]:
             (_("Mean"), value_with_unit(point.mean, unit)),
             (_("Fairness"), ratio_or_dash(point.fairness.jain)),
             (_("Sum / one VM"), ratio_or_dash(point.scaling)),
-            (_("Knee"), end if point.vm_count == curve.consolidation.knee else DASH),
+            (
+                _("Last VM that increased the sum"),
+                end if point.vm_count == curve.consolidation.knee else DASH,
+            ),
         )

@@ -39,13 +39,13 @@ def printed_energy_chart(
         if is_known
         else _("Printed total"),
         note=_(
-            "If the machine was idle for part of the time, the true value is "
-            "between the two."
+            "If the machine was idle for part of the time, the true energy of the "
+            "work is between the two values."
         )
         if is_known
         else _(
-            "Covers the whole time the meter ran. The energy of the work alone "
-            "is unknown."
+            "The printed total covers the whole time that the meter ran. The energy "
+            "of the work alone is unknown."
         ),
         chart=bar_chart(
             [names[system.system.pk] for system in systems],
@@ -58,8 +58,8 @@ def printed_energy_chart(
                 (
                     (_("System"), names[energy.system.pk]),
                     (_("Printed total"), value_with_unit(energy.meter_total_j, "J")),
-                    (_("Meter time"), value_with_unit(energy.meter_s, "s")),
-                    (_("Work time"), value_with_unit(energy.work_s, "s")),
+                    (_("Duration of the meter"), value_with_unit(energy.meter_s, "s")),
+                    (_("Duration of the work"), value_with_unit(energy.work_s, "s")),
                     (_("Mean power"), value_with_unit(energy.mean_w, "W")),
                     (_("Energy of the work"), value_with_unit(energy.energy_j, "J")),
                     (
@@ -111,17 +111,20 @@ def power_log_chart(metered: MeteredRun) -> ChartWithTable | None:
     return ChartWithTable(
         slug="power",
         title=_("Power over time"),
-        note=_("The shaded part is the window of the work. Only this window counts."),
+        note=_(
+            "The shaded part is the time window of the work. Only the energy in this "
+            "window is counted."
+        ),
         chart=line_chart(
             [line],
-            x_title=_("Seconds since the first sample"),
+            x_title=_("Time since the first sample (s)"),
             y_title="W",
             window=(min(ends), max(ends)) if ends else None,
         ),
         header=(
-            *(_("Work class"), _("Window"), _("Energy"), _("Above idle")),
-            *(_("Mean power"), _("Idle power"), _("J per operation")),
-            *(_("Measured"), _("Uncertainty at the edges")),
+            *(_("Work class"), _("Time window"), _("Energy"), _("Energy above idle")),
+            *(_("Mean power"), _("Idle power"), _("Energy per operation")),
+            *(_("Measured"), _("Uncertainty from the start and end of the window")),
         ),
         rows=tuple(_window_row(window, metered.idle_w) for window in windows),
     )
@@ -173,11 +176,11 @@ def power_performance_chart(
                 (_("Operations"), value_with_unit(system.operations, "")),
                 (_("Operations per second"), value_with_unit(speed, "1/s")),
                 (
-                    _("J per operation"),
+                    _("Energy per operation"),
                     value_with_unit(system.joules_per_operation, "J"),
                 ),
                 (
-                    _("Operations per J"),
+                    _("Operations per joule"),
                     value_with_unit(system.operations_per_joule, "1/J"),
                 ),
                 (

@@ -178,10 +178,10 @@ def _half_normal(effects: FactorAnalysis) -> dict[str, Any] | None:
         strength = "clear" if point.size > sme else "possible" if is_named else "none"
         rows.append((name, factor, str(EFFECT_STRENGTHS[strength])))
     note = _(
-        "Contrasts between levels that are compared with different native runs are "
-        "plotted at a smaller size, on the scale of the other contrasts, because "
-        "an error in one native run would look the same. The table lists their "
-        "actual factors."
+        "Contrasts between levels that have different native runs are plotted "
+        "smaller than they are, on the scale of the other contrasts, because an "
+        "error in one native run would look like such a contrast. The table lists "
+        "their actual factors."
     )
     chart = half_normal_plot(
         contrasts,

@@ -355,7 +355,7 @@ def _tables(
     interval = _("95% CI")
     if rows := groups["units"]:
         caption = _("Machines, their weights, and the pooled mean without each machine")
-        weight = _("Weight (%)"), _("Mean without it")
+        weight = _("Weight (%)"), _("Mean without this machine")
         heads = _("Lab, machine"), _("Studies"), _("Ratio"), interval, *weight
         yield (
             "machines",

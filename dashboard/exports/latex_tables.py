@@ -477,7 +477,9 @@ def caption_text(
     common += [wording.fact_text(fact) for fact in table.head.constants]
     texts = [f"{source.title}: {source.compared_with}."]
     if common:
-        texts.append(_("Common to all: %(facts)s.") % {"facts": ", ".join(common)})
+        texts.append(
+            _("Common to all systems: %(facts)s.") % {"facts": ", ".join(common)}
+        )
     texts += shared_guest_facts(table.head)
     if part_number[1] > 1:
         values = {"part": part_number[0], "all": part_number[1]}
@@ -506,15 +508,15 @@ def _explanations(table: ComparisonTable, source: ExportSource) -> Iterator[str]
             "lower is better. Energies are in italics, in the unit of the row."
         ),
         OVERHEAD: _(
-            "Overheads: the loss relative to the baseline; lower is better. Values "
-            "are in italics."
+            "Overheads: the loss relative to the baseline; lower is better. Measured "
+            "values are in italics."
         ),
         MEASURED_VALUE: _(
             "Measured values are means over runs, in the unit of the row."
         ),
     }
     default_meaning = _(
-        "Ratios: 1 is the baseline, higher is better. Values are in italics."
+        "Ratios: 1 is the baseline, higher is better. Measured values are in italics."
     )
     yield escape_latex(meanings.get(source.quantity, default_meaning))
     if source.quantity != MEASURED_VALUE and table.is_single_run:

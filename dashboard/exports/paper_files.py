@@ -277,7 +277,7 @@ def _measurement_sentences(
         mean_text = _("Each mean is computed from %(n)s.") % {"n": _runs_range(counts)}
     return (
         _("Measured on %(hosts)s: %(systems)s.") % {"hosts": hosts, "systems": systems},
-        _("Common to all: %(facts)s.") % {"facts": common} if common else "",
+        _("Common to all systems: %(facts)s.") % {"facts": common} if common else "",
         _("Scenario: %(names)s.") % {"names": ", ".join(scenarios)},
         _("Benchmarks: %(tools)s.") % {"tools": tools},
         f"{ran}.",

@@ -44,7 +44,7 @@ QUANTITIES = {
     RELATIVE_PERFORMANCE: gettext_lazy("Relative performance"),
     OVERHEAD: gettext_lazy("Overhead"),
     MEASURED_VALUE: gettext_lazy("Measured value"),
-    ENERGY: gettext_lazy("Energy per work"),
+    ENERGY: gettext_lazy("Energy per unit of work"),
 }
 COLUMN_ORDERS = {
     "": gettext_lazy("By property"),
@@ -71,7 +71,7 @@ EFFECT_SIZES = ("2", "5", "10", "25", "50", "100")
 UNREACHABLE_EFFECT = inf
 RATIO_FILTERS = {
     "": gettext_lazy("All"),
-    "ratios": gettext_lazy("Only those with ratios"),
+    "ratios": gettext_lazy("Only benchmarks with ratios"),
 }
 
 

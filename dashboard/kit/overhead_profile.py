@@ -21,16 +21,16 @@ MAX_PROFILE_SYSTEMS = 200
 def profile_section(profile: Profile, *, is_folded: bool = False) -> ReportSection:
     if not profile.rows:
         why = _(
-            "Not available. The profile needs systems that ran alone (scenario "
-            "single) and a native machine or a reference system, measured with the "
-            "same benchmarks."
+            "The profile is not available. It needs systems that ran alone (scenario "
+            "“Single”) and a native machine or a reference system, all measured with "
+            "the same benchmarks."
         )
         return ReportSection("profile", _("Overhead profile"), (why,))
     notes = [
         _(
             "Each figure is the geometric mean of a system's ratios in one "
             "component, over the benchmarks that all compared systems have, in the "
-            "scenario single. Below it are the 95% confidence interval over "
+            "scenario “Single”. Below it are the 95% confidence interval over "
             "benchmarks of this kind, the number of benchmarks and runs, and the "
             "range from the worst to the best benchmark."
         )
@@ -90,7 +90,7 @@ def _mean_cell(component_mean: ComponentMean | None, *, is_folded: bool) -> Tabl
     if component_mean.flagged_count:
         facts.append(_("%(n)s flagged") % {"n": component_mean.flagged_count})
     if component_mean.unpaired_count:
-        text = _("%(n)s with a baseline from another session")
+        text = _("%(n)s results with a baseline from another session")
         facts.append(text % {"n": component_mean.unpaired_count})
     interval = (
         ""

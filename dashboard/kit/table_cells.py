@@ -33,20 +33,20 @@ VALUE_STATES = {"native", "reference"}
 BAR_MARGIN_FACTOR = 1.15
 MAX_BAR_LOG = log(64)
 REFERENCE_SENTENCE: Text = gettext_lazy(
-    "%(percent)s of the reference: %(value)s vs. %(baseline)s, %(runs)s vs. "
-    "%(baseline_runs)s."
+    "%(percent)s of the reference system's performance: %(value)s vs. %(baseline)s, "
+    "%(runs)s vs. %(baseline_runs)s."
 )
 RATIO_SENTENCES: dict[str, Text] = {
     "scaling": gettext_lazy(
-        "%(ratio)s times one machine alone: total %(value)s vs. %(baseline)s, "
-        "%(runs)s vs. %(baseline_runs)s."
+        "%(ratio)s times the performance of one machine alone: total %(value)s vs. "
+        "%(baseline)s, %(runs)s vs. %(baseline_runs)s."
     ),
     "slowdown": gettext_lazy(
-        "%(slot)s: %(percent)s of this system alone: %(value)s vs. %(baseline)s, "
-        "%(runs)s vs. %(baseline_runs)s."
+        "%(slot)s: %(percent)s of the performance of one VM alone: %(value)s vs. "
+        "%(baseline)s, %(runs)s vs. %(baseline_runs)s."
     ),
     "efficiency": gettext_lazy(
-        "%(percent)s of native: %(value)s vs. %(baseline)s, %(runs)s vs. "
+        "%(percent)s of native performance: %(value)s vs. %(baseline)s, %(runs)s vs. "
         "%(baseline_runs)s."
     ),
 }

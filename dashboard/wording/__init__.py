@@ -137,8 +137,8 @@ def format_stated_value(value: object, *, is_inner: bool = False) -> str:
 
 def emulation_note() -> str:
     return _(
-        "Measured under software emulation (QEMU TCG). Use these numbers to test the "
-        "pipeline, not to compare hypervisors."
+        "The results were measured under software emulation (QEMU TCG). Use these "
+        "numbers to test Virtlab, not to compare hypervisors."
     )
 
 

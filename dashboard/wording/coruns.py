@@ -28,14 +28,14 @@ def vms_text(slots: CoRunSlots) -> str:
 
 def sum_check_text(check: SumCheck) -> str:
     if check.is_within_rounding:
-        return _("The printed sum matches the sum of the VM slots.")
+        return _("The printed sum matches the sum of the VMs.")
     more = _(
-        "The printed sum is %(printed)s, but the VM slots add up to "
-        "%(recomputed)s: the printed sum is %(percent)s%% too high."
+        "The printed sum is %(printed)s, but the VMs add up to %(recomputed)s: the "
+        "printed sum is %(percent)s%% too high."
     )
     less = _(
-        "The printed sum is %(printed)s, but the VM slots add up to "
-        "%(recomputed)s: the printed sum is %(percent)s%% too low."
+        "The printed sum is %(printed)s, but the VMs add up to %(recomputed)s: the "
+        "printed sum is %(percent)s%% too low."
     )
     difference = abs(check.difference) / check.recomputed
     return (more if check.difference > 0 else less) % {
@@ -56,22 +56,27 @@ def corun_remarks(corun: CoRunResult) -> list[str]:
         missing = ", ".join(map(wording.slot_text, slots.missing[:MAX_SLOTS_NAMED]))
         omitted_count = max(len(slots.missing) - MAX_SLOTS_NAMED, 0)
         text = (
-            _("Not reported: %(slots)s and %(n)s more.")
+            _("No values were reported for %(slots)s and %(n)s more.")
             if omitted_count
-            else _("Not reported: %(slots)s.")
+            else _("No values were reported for %(slots)s.")
         )
         texts.append(text % {"slots": missing, "n": omitted_count})
     if numbers.is_sum_printed:
-        texts.append(_("The sum is the printed value; it cannot be checked."))
+        texts.append(
+            _("The sum is the printed value. It cannot be checked against the VMs.")
+        )
     if numbers.sum_check and not numbers.sum_check.is_within_rounding:
         texts.append(sum_check_text(numbers.sum_check))
     if numbers.interference is not None:
         text = (
-            _("Under load, %(percent)s of the performance of one VM alone.")
+            _(
+                "Under this load, a VM reaches %(percent)s of the performance of one "
+                "VM alone."
+            )
             if slots.scenario in MIXED_LOAD_SCENARIOS
             else _(
-                "%(percent)s of the performance of the same number of VMs without "
-                "the other load."
+                "The VMs reach %(percent)s of the performance of the same number of "
+                "VMs without the other load."
             )
         )
         percent = formatting.ratio_percent(numbers.interference)
@@ -83,15 +88,17 @@ def target_texts(corun: CoRunResult) -> list[str]:
     target = corun.figures.target
     if target is None:
         return []
-    ideal = _("%(ratio)s times the target time based on one VM alone (%(time)s s).") % {
+    ideal = _(
+        "The time is %(ratio)s times the target based on one VM alone (%(time)s s)."
+    ) % {
         "ratio": formatting.ratio(target.ideal_ratio),
         "time": formatting.measurement(target.ideal_s),
     }
     if target.full_load_s is None or target.full_load_ratio is None:
         return [ideal]
     full_load = _(
-        "%(ratio)s times the target time based on as many VMs as cores (%(time)s "
-        "s), as defined in the LMU studies."
+        "The time is %(ratio)s times the target based on as many VMs as cores "
+        "(%(time)s s), as defined in the LMU studies."
     ) % {
         "ratio": formatting.ratio(target.full_load_ratio),
         "time": formatting.measurement(target.full_load_s),
@@ -106,7 +113,9 @@ def corun_summary(coruns: Sequence[CoRunResult], withheld: frozenset[int]) -> st
     """
     parallel = [corun for corun in coruns if corun.slots.scenario == PARALLEL_SCENARIO]
     if not parallel:
-        return _("No parallel runs. The effect of neighboring VMs is shown below.")
+        return _(
+            "There are no parallel runs. The effect of neighboring VMs is shown below."
+        )
     trusted = [
         corun
         for corun in parallel
@@ -149,14 +158,15 @@ def _time_summary(coruns: Sequence[CoRunResult], vms: str) -> str:
     if target is None:
         return (
             _(
-                "%(vms)s in parallel take %(slowdown)s times as long as one VM alone; "
-                "the ideal for the number of cores is unknown."
+                "%(vms)s in parallel take %(slowdown)s times as long as one VM "
+                "alone; the target for the number of cores is unknown."
             )
             % values
         )
     text = _(
-        "%(vms)s in parallel take %(slowdown)s times as long as one VM alone (ideal on "
-        "%(cores)s cores: %(allowed)s times), %(ratio)s times the ideal."
+        "%(vms)s in parallel take %(slowdown)s times as long as one VM alone. The "
+        "target on %(cores)s cores is %(allowed)s times, so they take %(ratio)s "
+        "times the target."
     ) % {
         **values,
         "cores": worst.physical_cores,
@@ -169,8 +179,8 @@ def _time_summary(coruns: Sequence[CoRunResult], vms: str) -> str:
     if target.full_load_ratio is None:
         return text
     full_load = _(
-        "Relative to the target of the LMU studies (as many VMs as cores): "
-        "%(ratio)s times."
+        "They take %(ratio)s times the target of the LMU studies, which is based on "
+        "as many VMs as cores."
     )
     full_load %= {"ratio": formatting.ratio(target.full_load_ratio)}
     return f"{text} {full_load}"
@@ -216,8 +226,8 @@ def _rate_summary(coruns: Sequence[CoRunResult], vms: str) -> str:
         )
     if not sentences:
         text = _(
-            "%(vms)s ran in parallel, but a result of one VM alone is missing "
-            "for comparison."
+            "%(vms)s ran in parallel, but there is no result of one VM alone to "
+            "compare them with."
         )
         return text % {"vms": vms}
     return " ".join(sentences)

@@ -46,13 +46,14 @@ def energy_summary(table: EnergyTable, names: Mapping[int, str]) -> str:
         by_work = sorted(systems, key=lambda system: system.energy_j or 0.0)
         sentences.append(
             _(
-                "Ranking by the printed totals and by the energy of the work gives "
-                "the same order."
+                "The ranking by the printed totals and the ranking by the energy of "
+                "the work are the same."
             )
             if by_total == by_work
             else _(
-                "No system moves to the other side of the reference, but the "
-                "ranking of the systems changes."
+                "The printed totals and the energy of the work agree on which "
+                "systems take more or less energy than the reference, but the order "
+                "of the systems differs."
             )
         )
     if missing_count := len(table.systems) - len(systems):
@@ -87,7 +88,8 @@ def _reversal(
 ) -> str:
     text = _(
         "By the printed totals, “%(system)s” takes %(printed)s energy than "
-        "“%(reference)s”. Its work took %(work)s: the conclusion is reversed."
+        "“%(reference)s”. The work itself took %(work)s energy: the conclusion is "
+        "reversed."
     ) % {
         "system": names[system.system.pk],
         "reference": names[table.reference.pk],
@@ -104,7 +106,8 @@ def _reversal(
     if not 0 < break_even_w < min(system.mean_w, reference.mean_w):
         return text
     condition = _(
-        "The printed ranking is correct only if the machine idled below %(watts)s W."
+        "The printed ranking is correct only if the idle machine used less than "
+        "%(watts)s W."
     ) % {"watts": formatting.number(break_even_w, ".3g")}
     return f"{text} {condition}"
 
@@ -137,9 +140,9 @@ def log_sentence(reading: MeterReading, metered: MeteredRun) -> str:
     exact_j = longest.energy.energy_j
     mean_power_j = reading.mean_w * longest.energy.duration_s
     text = _(
-        "Integrated over its own time window, the work took %(exact)s J. At the "
-        "mean power of the meter, as in the table above, it would be %(flat)s J "
-        "(%(share)s). The log is more accurate."
+        "Integrated over its own time window, the work took %(exact)s J. The table "
+        "above uses the mean power of the meter, which gives %(flat)s J (%(share)s). "
+        "The log is more accurate."
     )
     return text % {
         "exact": formatting.measurement(round(exact_j, 1)),

@@ -28,15 +28,15 @@ EVIDENCE_STRENGTHS: Mapping[EvidenceStrength, Text] = {
 }
 STRENGTH_REASONS: Mapping[EvidenceStrength, Text] = {
     EvidenceStrength.STRONG: gettext_lazy(
-        "At least five labs, and the range expected in a new lab is entirely "
-        "slower, faster or equivalent."
+        "At least five labs measured it, and the whole range expected in another lab "
+        "is slower, faster or equivalent."
     ),
     EvidenceStrength.MODERATE: gettext_lazy(
-        "At least three labs, and the confidence interval of their mean is "
-        "entirely slower, faster or equivalent."
+        "At least three labs measured it, and the whole confidence interval of their "
+        "mean is slower, faster or equivalent."
     ),
     EvidenceStrength.WEAK: gettext_lazy(
-        "Too few labs, single runs, or an inconclusive interval."
+        "There are too few labs, only single runs, or an inconclusive interval."
     ),
     EvidenceStrength.CONTRADICTORY: gettext_lazy(
         "Labs reach opposite verdicts, and most of the difference between them is not "
@@ -53,13 +53,15 @@ EXCLUSION_TEXTS: Mapping[str, Text] = {
     Exclusion.OTHER_PARAMETERS: gettext_lazy("native runs with other parameters"),
     Exclusion.UNIT_MISMATCH: gettext_lazy("native runs in another unit"),
     Exclusion.AMBIGUOUS: gettext_lazy("several native results disagree"),
-    Exclusion.ZERO: gettext_lazy("value of 0 or less"),
+    Exclusion.ZERO: gettext_lazy("a value of 0 or less"),
     Exclusion.EMULATION: gettext_lazy("emulated CPU"),
     Exclusion.FLAGGED: gettext_lazy("open or confirmed flag"),
     Exclusion.CLOCK_SUSPECT: gettext_lazy("untrusted clock"),
     Exclusion.NOISY_BASELINE: gettext_lazy("too noisy for a confidence interval"),
-    Exclusion.NO_STEADY_STATE: gettext_lazy("no steady state, so no single value"),
-    Exclusion.SINGLE_RUN: gettext_lazy("one or two runs per side"),
+    Exclusion.NO_STEADY_STATE: gettext_lazy(
+        "runs without a steady state, so no single value"
+    ),
+    Exclusion.SINGLE_RUN: gettext_lazy("only one or two runs per side"),
     Exclusion.NO_SPREAD: gettext_lazy("identical values of unknown resolution"),
 }
 
@@ -162,7 +164,7 @@ def machine_counts_text(synthesis: Synthesis) -> str:
     machines = machines_text(synthesis.main_pool.machine_count)
     if synthesis.is_single_runs or not synthesis.single_run_pool.machine_count:
         return machines
-    return _("%(machines)s, plus %(n)s with single runs") % {
+    return _("%(machines)s, and %(n)s more with single runs") % {
         "machines": machines,
         "n": synthesis.single_run_pool.machine_count,
     }
@@ -177,7 +179,8 @@ def question_summary(synthesis: Synthesis) -> str:
         values = {"labs": labs_text(pool.lab_count)}
         if pool.mean is not None and pool.machine_count > 1:
             text = _(
-                "%(labs)s, single runs: on average %(mean)s of native speed (%(ends)s)."
+                "%(labs)s, single runs: on average %(mean)s of native speed (95%% "
+                "confidence interval %(ends)s)."
             )
             values["mean"] = _percent_text(pool.mean, pool.interval)
             values["ends"] = _percent_interval_text(pool.interval)
@@ -188,7 +191,10 @@ def question_summary(synthesis: Synthesis) -> str:
             )
         return f"{text % values} {warning}"
     if synthesis.excluded_counts:
-        return _("Measured, but no result can be pooled. The reasons are listed below.")
+        return _(
+            "It was measured, but no result can be pooled. The reasons are listed "
+            "below."
+        )
     return _("Not measured.")
 
 
@@ -196,8 +202,8 @@ def _pooled_summary(synthesis: Synthesis) -> str:
     pool = synthesis.pool
     if pool.machine_count == 1:
         return _(
-            "One machine: %(ratio)s of native speed (%(ends)s). It is unknown "
-            "whether another machine would show the same."
+            "One machine: %(ratio)s of native speed (95%% confidence interval "
+            "%(ends)s). It is unknown whether another machine would show the same."
         ) % {
             "ratio": _percent_text(
                 synthesis.machines[0].log_ratio, synthesis.machines[0].interval
@@ -213,8 +219,8 @@ def _pooled_summary(synthesis: Synthesis) -> str:
             "variation cannot be estimated from two machines."
         ) % {"first": first, "second": second}
     text = _(
-        "%(labs)s: on average %(mean)s of native speed (%(ends)s). Expected in "
-        "another lab: %(predicted)s."
+        "%(labs)s: on average %(mean)s of native speed (95%% confidence interval "
+        "%(ends)s). Expected in another lab: %(predicted)s."
     ) % {
         "labs": labs_text(pool.lab_count),
         "mean": _percent_text(pool.mean, pool.interval),
@@ -287,13 +293,13 @@ def platform_range_text(platform: PlatformRange) -> str:
 
 def work_summary_text(summary: WorkClassSummary | None) -> str:
     if summary is None:
-        return _("No result here has a native run to compare with.")
+        return _("No result has a native run to compare with.")
     parts = [_ranges_sentence(summary)]
     if summary.kind == "alone":
         parts.append(
             _(
-                "It is the only one with a usable result, so hypervisors cannot be "
-                "compared here."
+                "It is the only hypervisor with a valid result, so hypervisors "
+                "cannot be compared here."
             )
         )
     if summary.flagged:
@@ -312,7 +318,7 @@ def work_summary_text(summary: WorkClassSummary | None) -> str:
         parts.append(impossible % {"n": excluded_count})
     if summary.without_ratio:
         parts.append(
-            _("Measured, but without a usable comparison with native: %(names)s.")
+            _("Measured, but without a valid ratio to native: %(names)s.")
             % {"names": ", ".join(summary.without_ratio)}
         )
     if summary.not_measured:
@@ -324,7 +330,7 @@ def work_summary_text(summary: WorkClassSummary | None) -> str:
 def _ranges_sentence(summary: WorkClassSummary) -> str:
     work = f"{work_area(summary.work_class)}, {work_kind(summary.work_class)}"
     if summary.kind == "nothing":
-        return _("%(work)s: no result here has a usable comparison with native.") % {
+        return _("%(work)s: no result has a valid ratio to native.") % {
             "work": capfirst(work)
         }
     first, *rest = summary.ranges

@@ -106,9 +106,11 @@ def level_change(effect: FactorEffect) -> str:
         return f"{level_name(factor, reference)} → {level_name(factor, level)}"
     names = [named_level(factor, level) for factor, (level, _reference) in pairs]
     text = (
-        _("%(first)s with %(second)s: more than expected from each alone")
+        _("%(first)s with %(second)s: more than expected from their separate effects")
         if effect.log_effect > 0
-        else _("%(first)s with %(second)s: less than expected from each alone")
+        else _(
+            "%(first)s with %(second)s: less than expected from their separate effects"
+        )
     )
     return text % {"first": names[0], "second": names[1]}
 
@@ -170,7 +172,10 @@ def _no_effect_sentences(effects: FactorAnalysis) -> list[str]:
         return [_("No effect can be estimated from these systems.")]
     # The widest margin makes the sentence true for every effect.
     smallest = {"times": multiplier_text(exp(max(limits)))}
-    lines = [_("No significant effect (smallest detectable: %(times)s).") % smallest]
+    lines = [
+        _("No effect is significant (smallest detectable effect: %(times)s).")
+        % smallest
+    ]
     # Effects beyond Lenth's margin of error, or significant only in a single test.
     possible = [
         _effect_text(effect)
@@ -179,7 +184,9 @@ def _no_effect_sentences(effects: FactorAnalysis) -> list[str]:
     ]
     if possible:
         values = {"what": "; ".join(possible[:MAX_STATEMENTS])}
-        lines.append(_("Largest, not significant: %(what)s.") % values)
+        lines.append(
+            _("The largest effects, which are not significant: %(what)s.") % values
+        )
     return lines
 
 
@@ -228,9 +235,9 @@ def _level_parts(factor: Factor, level: str) -> list[tuple[str, str]]:
 def chance_method(effects: FactorAnalysis) -> str:
     if effects.lenth is not None:
         return _(
-            "One value per system. Chance is estimated from the size of the "
-            "contrasts, assuming that most of the %(m)s contrasts of this design "
-            "are chance (Lenth 1989). Effects beyond %(me)s are possible, effects "
+            "Each system has one value. Chance is estimated from the size of the "
+            "contrasts, assuming that most of the %(m)s contrasts of this design are "
+            "due to chance (Lenth 1989). Effects beyond %(me)s are possible, effects "
             "beyond %(sme)s are clear."
         ) % {
             "m": effects.lenth.contrasts,
@@ -239,32 +246,34 @@ def chance_method(effects: FactorAnalysis) -> str:
         }
     if effects.scatter is None:
         return _(
-            "One value per system, and too few systems. The factors are as "
-            "measured, but how much of them is chance is unknown."
+            "Each system has one value, and there are too few systems. The factors "
+            "are shown as measured, but it is unknown how much of them is due to "
+            "chance."
         )
     df = formatting.number(effects.scatter.df, ".3g")
     if effects.error_source == "replicated":
         text = _(
             "Chance is estimated from the variation between runs within a session "
-            "(%(df)s degrees of freedom). Intervals are 95%%. An effect is clear "
-            "if it remains significant when all effects are tested together "
-            "(Benjamini and Hochberg, 5%%). Results may differ on another day."
+            "(%(df)s degrees of freedom). Intervals are 95%% confidence intervals. "
+            "An effect is clear if it remains significant when all effects are "
+            "tested together (Benjamini and Hochberg, 5%%). Results may differ on "
+            "another day."
         )
         if effects.are_sessions_different:
             text = _(
-                "Chance is estimated from the variation between runs (%(df)s "
-                "degrees of freedom). Intervals are 95%%. Not all results are from "
-                "the same sessions, and the variation between days is unknown "
-                "here. An effect is therefore clear only if its whole interval is "
-                "beyond 25%%, more than any difference between days, when all "
-                "effects are tested together."
+                "Chance is estimated from the variation between runs (%(df)s degrees "
+                "of freedom). Intervals are 95%% confidence intervals. Not all "
+                "results are from the same sessions, and the variation between days "
+                "is unknown here. An effect is therefore clear only if its whole "
+                "interval is beyond 25%%, more than any difference between days, "
+                "when all effects are tested together."
             )
         return text % {"df": df}
     return _(
-        "One value per system. Chance is estimated from the residuals of the "
-        "fitted effects (%(df)s degrees of freedom). Intervals are 95%%. An effect "
-        "is clear if it remains significant when all effects are tested together "
-        "(Benjamini and Hochberg, 5%%)."
+        "Each system has one value. Chance is estimated from the residuals of the "
+        "fitted effects (%(df)s degrees of freedom). Intervals are 95%% confidence "
+        "intervals. An effect is clear if it remains significant when all effects "
+        "are tested together (Benjamini and Hochberg, 5%%)."
     ) % {"df": df}
 
 
@@ -279,7 +288,7 @@ def analysis_notes(analysis: ResponseAnalysis) -> list[str]:
         )
         lines.append(text % {"terms": _join_terms(shared)})
     if effects.higher_order_terms:
-        text = _("Interactions of more than two factors: %(terms)s.")
+        text = _("There are effects that involve more than two factors: %(terms)s.")
         lines.append(text % {"terms": _join_terms(effects.higher_order_terms)})
     if effects.aliases:
         names = []
@@ -300,13 +309,13 @@ def analysis_notes(analysis: ResponseAnalysis) -> list[str]:
         lines.append(text % {"pairs": "; ".join(names)})
     if effects.pooled_interactions:
         text = _(
-            "Treated as chance, because there are too few other data to "
-            "estimate it: %(terms)s."
+            "Treated as due to chance, because there are too few other data to "
+            "estimate chance: %(terms)s."
         )
         if effects.error_source == "not_assessed":
             text = _(
-                "Excluded to estimate chance, which still could not be estimated: "
-                "%(terms)s."
+                "Excluded in order to estimate chance, although chance could still "
+                "not be estimated: %(terms)s."
             )
         lines.append(text % {"terms": _join_terms(effects.pooled_interactions)})
     return [*lines, *left_out_notes(analysis)]

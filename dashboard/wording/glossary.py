@@ -43,10 +43,10 @@ COMPARISON_TERMS = (
         "baseline",
         _("baseline"),
         _(
-            "The native result that a result is compared with: same host, tool, "
-            "benchmark and bits, and the guest's OS if it was measured natively. "
-            "Virtlab finds it automatically. If none matches, or more than one, "
-            "the page shows this."
+            "The native result that a result is compared with. It has the same host, "
+            "tool, benchmark and bits (32-bit or 64-bit), and the guest's OS if that "
+            "OS was measured natively. Virtlab finds it automatically. If none or "
+            "more than one matches, the page shows this."
         ),
     ),
     GlossaryTerm(
@@ -71,9 +71,9 @@ COMPARISON_TERMS = (
         "no-speed",
         _("not a speed metric"),
         _(
-            "Counts, shares of CPU time, amounts, and durations set by a test "
-            "option have no relative performance. The result's page shows the "
-            "reason."
+            "A metric without relative performance: counts, shares of CPU time, "
+            "amounts, and durations set by a test option. The result's page shows "
+            "the reason."
         ),
     ),
     GlossaryTerm(
@@ -91,11 +91,28 @@ COMPARISON_TERMS = (
         ),
     ),
     GlossaryTerm(
+        "side",
+        _("side"),
+        _(
+            "One of the two sets of runs in a ratio: the runs of the result, or those "
+            "of its baseline. In a direct comparison, each of the two systems is a "
+            "side."
+        ),
+    ),
+    GlossaryTerm(
+        "reference-system",
+        _("reference system"),
+        _(
+            "The system that the other systems of a study are compared with if the "
+            "study has no native runs."
+        ),
+    ),
+    GlossaryTerm(
         "relative",
         _("relative"),
         _(
-            "If a study has no native runs, its systems are compared with one of "
-            "them. Such ratios do not show speed relative to native."
+            "A ratio to the reference system instead of native. It is used if a "
+            "study has no native runs, and it does not show speed relative to native."
         ),
     ),
 )
@@ -112,7 +129,7 @@ ASSESSMENT_TERMS = (
         "equivalence-margin",
         _("equivalence margin"),
         _(
-            "Differences that are too small to matter in practice: 2% unless the "
+            "The largest difference that does not matter in practice: 2% unless the "
             "study specifies otherwise."
         ),
     ),
@@ -147,15 +164,18 @@ ASSESSMENT_TERMS = (
         "not-assessed",
         _("not assessed"),
         _(
-            "No verdict is given, and the reasons are shown: too few runs, no "
-            "baseline or a doubtful one, bimodal runs, a pattern in the order of "
-            "the runs, a flag that withholds the verdict."
+            "No verdict is given, and the reasons are shown, for example too few "
+            "runs, no baseline or a doubtful one, bimodal runs, a pattern in the "
+            "order of the runs, or a flag that withholds the verdict."
         ),
     ),
     GlossaryTerm(
         "single-run",
         _("single run"),
-        _("Measured once: no uncertainty estimate. A verdict needs 5 runs per side."),
+        _(
+            "A result that was measured once. Its uncertainty cannot be estimated. A "
+            "verdict needs at least 5 runs per side."
+        ),
     ),
     GlossaryTerm(
         "flag",
@@ -181,6 +201,32 @@ MEASUREMENT_TERMS = (
             "4 KiB. One row of a comparison."
         ),
     ),
+    GlossaryTerm(
+        "component",
+        _("component"),
+        _("The part of a machine that a benchmark measures, such as CPU or disk."),
+    ),
+    GlossaryTerm(
+        "work-class",
+        _("work class"),
+        _(
+            "A kind of work within a component, such as random reads from a disk. "
+            "Results of several tools in one work class can be pooled."
+        ),
+    ),
+    GlossaryTerm(
+        "lab",
+        _("lab"),
+        _("A group of people that owns machines, agents and studies."),
+    ),
+    GlossaryTerm(
+        "agent",
+        _("agent"),
+        _(
+            "A program on a machine or in a guest. It runs benchmarks and uploads "
+            "their output."
+        ),
+    ),
     GlossaryTerm("host", _("host"), _("A physical machine and its known facts.")),
     GlossaryTerm(
         "system",
@@ -188,6 +234,14 @@ MEASUREMENT_TERMS = (
         _(
             "A host with its hypervisor, guest OS, bits, memory and settings. One "
             "column of a comparison."
+        ),
+    ),
+    GlossaryTerm(
+        "parameter",
+        _("parameter"),
+        _(
+            "A setting of a benchmark, such as its block size. On the page about "
+            "factor effects: a setting of a system."
         ),
     ),
     GlossaryTerm("run", _("run"), _("One execution of one tool on one system.")),
@@ -228,6 +282,7 @@ MEASUREMENT_TERMS = (
             "between VMs."
         ),
     ),
+    GlossaryTerm("slot", _("slot"), _("The number of a VM in a co-run: 1, 2, ...")),
     GlossaryTerm(
         "co-run", _("co-run"), _("Runs of several VMs that ran at the same time.")
     ),
@@ -235,26 +290,26 @@ MEASUREMENT_TERMS = (
         "bimodal",
         _("bimodal (two speeds)"),
         _(
-            "The runs of a result fall into two groups. Their mean would describe "
-            "neither group, so no single value is given."
+            "A result is bimodal if its runs fall into two groups. Their mean would "
+            "describe neither group, so no single value is given."
         ),
     ),
     GlossaryTerm(
         "clock-trust",
         _("clock trust"),
         _(
-            "A guest's clock can run slow, which makes everything look fast. Runs "
-            "timed from outside the guest are trusted. A clock that was not "
-            "compared with another clock is unchecked. A suspect clock withholds "
-            "the verdict."
+            "How far the clock that timed a run can be trusted. A guest's clock can "
+            "run slow, which makes everything look fast. Runs timed from outside the "
+            "guest are trusted. A clock that was not compared with another clock is "
+            "unchecked. A result with a suspect clock gets no verdict."
         ),
     ),
     GlossaryTerm(
         "factor-effects",
         _("factor effects"),
         _(
-            "How much changing one setting changes relative performance, with the "
-            "margin that chance alone would reach."
+            "How much a change of one parameter of the systems changes relative "
+            "performance, with the margin that chance alone would reach."
         ),
     ),
 )

@@ -28,7 +28,10 @@ CELL_STATES: dict[str, tuple[Text, Text]] = {
     ),
     "stale": (
         gettext_lazy("outdated baseline"),
-        gettext_lazy("its native run is older than the study allows"),
+        gettext_lazy(
+            "its native run is further away in time than the study allows, or the "
+            "machine has changed"
+        ),
     ),
     "ambiguous": (
         gettext_lazy("several baselines"),
@@ -58,23 +61,23 @@ CELL_STATES: dict[str, tuple[Text, Text]] = {
         ),
     ),
     "other_parameters": (
-        gettext_lazy("other parameters"),
+        gettext_lazy("different parameters"),
         gettext_lazy(
-            "no ratio because the other side of the comparison ran with other "
-            "parameters"
+            "no ratio because the result and its baseline ran with different parameters"
         ),
     ),
     "unit_mismatch": (
-        gettext_lazy("another unit"),
+        gettext_lazy("different unit"),
         gettext_lazy(
-            "no ratio because the other side of the comparison was "
-            "measured in another unit"
+            "no ratio because the result and its baseline were measured in different "
+            "units"
         ),
     ),
     "other_host": (
-        gettext_lazy("another host"),
+        gettext_lazy("different host"),
         gettext_lazy(
-            "the two ran on different machines, so there is a ratio but no verdict"
+            "the result and its baseline ran on different machines, so there is a "
+            "ratio but no verdict"
         ),
     ),
     "slowdown": (
@@ -96,11 +99,13 @@ CELL_STATES: dict[str, tuple[Text, Text]] = {
     ),
     "unmetered": (
         gettext_lazy("no power data"),
-        gettext_lazy("power was not measured for this work alone"),
+        gettext_lazy("the power of this work alone was not measured"),
     ),
     "no_single_figure": (
         gettext_lazy("no single value"),
-        gettext_lazy("one mean does not describe its runs or those of its baseline"),
+        gettext_lazy(
+            "no single mean describes the runs of the result or of its baseline"
+        ),
     ),
     "waiting": (
         gettext_lazy("waiting"),

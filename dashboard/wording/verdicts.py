@@ -48,8 +48,8 @@ WEAK_MEANING: Text = gettext_lazy(
 )
 INTERVAL_STYLE_NOTES: dict[str, Text] = {
     "hollow": gettext_lazy(
-        "Hollow: each side ran in its own sessions, too few to estimate how much "
-        "sessions differ, so no verdict is given."
+        "Hollow: the two systems ran in different sessions, too few to estimate how "
+        "much sessions differ, so no verdict is given."
     ),
     "faint": gettext_lazy(
         "Faint: two runs per side, or two sessions, so the evidence is weak."
@@ -73,26 +73,27 @@ WITHHELD_REASONS: dict[str, Text] = {
 DESIGN_TEXTS: dict[str, Text] = {
     "single_run": gettext_lazy("At least one side has only one run."),
     "one_shared": gettext_lazy(
-        "Both sides ran in one session. Results may differ in another session."
+        "Both systems ran in one session. Results may differ in another session."
     ),
     "two_shared": gettext_lazy(
-        "Both sides ran in the same two sessions. There is a verdict only if both "
-        "sessions give it."
+        "Both systems ran in the same two sessions. There is a verdict only if both "
+        "sessions give the same one."
     ),
     "shared": gettext_lazy(
-        "Both sides ran in the same sessions, so session effects cancel in the ratio."
+        "Both systems ran in the same sessions, so session effects cancel out in the "
+        "ratio."
     ),
     "separate_sessions": gettext_lazy(
-        "Each side ran in at least three sessions, but not the same ones. The "
+        "Each system ran in at least three sessions, but not in the same ones. The "
         "session means are compared."
     ),
     "assumed_spread": gettext_lazy(
-        "One side ran in at least three sessions, the other in fewer. The "
-        "variation between sessions is estimated from the first side."
+        "One system ran in at least three sessions, the other in fewer. The "
+        "variation between sessions is estimated from the system with more sessions."
     ),
     "unrepeated": gettext_lazy(
-        "Each side ran in its own sessions, too few to estimate how much sessions "
-        "differ."
+        "The two systems ran in different sessions, too few to estimate how much "
+        "sessions differ."
     ),
     "assumed_one_session": gettext_lazy(
         "Start times are not reported. All runs are treated as one session."
@@ -109,7 +110,7 @@ def design_text(assessment: CellAssessment) -> str:
 def session_spread_text(assessment: CellAssessment) -> str:
     if assessment.between_sd is None:
         return ""
-    return _("Sessions differ by %(sd)s%% here (standard deviation).") % {
+    return _("The sessions of this result differ by %(sd)s%% (standard deviation).") % {
         "sd": formatting.number(100 * assessment.between_sd, ".2g")
     }
 
@@ -175,7 +176,7 @@ def verdict_reasons(row: ComparisonRow) -> list[str]:
     if not baseline_codes.intersection(assessment.reason_codes):
         return texts
     return [
-        _("%(reason)s This applies to the baseline.") % {"reason": reason}
+        _("%(reason)s This applies to the runs of the baseline.") % {"reason": reason}
         if code in baseline_codes
         else reason
         for code, reason in zip(assessment.reason_codes, texts, strict=True)

@@ -152,7 +152,7 @@ def test_duplicate_parameter_is_rejected():
 @pytest.mark.parametrize(
     ("value", "sentence"),
     [
-        (None, 'The parameter "x" must be a text, a number, true or false, not null.'),
+        (None, 'The parameter "x" must be text, a number, true or false, not null.'),
         ([1], "not a list"),
         ({}, "not an object"),
         (math.nan, 'The parameter "x" is nan, which is not a number.'),

@@ -8,7 +8,7 @@ from dashboard.wording import emulation_note
 from tests.dashboard.routes import TABS
 
 STUDY = "/studies/alpha-lab/study/"
-WARNING = "Measured on an emulated processor."
+WARNING = "The results were measured on an emulated processor."
 
 EMULATED = (
     {"hypervisor": "QEMU TCG"},

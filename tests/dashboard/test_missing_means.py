@@ -59,7 +59,7 @@ def test_latex_shows_both_modes_with_a_note(server_b, text):
 
     assert r"\itshape 59{\rlap{\textsuperscript{a}}}" in table
     assert r"{{{\virtlabsmall \textbar{} \textit{109}}}}" in table
-    assert "one mean does not describe" in table
+    assert "no single mean describes" in table
     assert "77.2" not in table
 
 

@@ -124,7 +124,9 @@ def test_student_gets_files_table_chart_and_citation(
         expect(native.get_by_label("Host")).to_have_value("")
         native.get_by_label("Host").select_option("New machine…")
         native.get_by_label("Machine name").fill("My desk")
-        page.get_by_label("Use the files' dates for the others").check()
+        page.get_by_label(
+            "Use the files' dates for results without a start time"
+        ).check()
         expect(kvm.get_by_label("Machine name")).to_have_value("My desk")
         page.get_by_role("button", name="Upload", exact=True).click()
         page.get_by_role("link", name="View comparison").click(timeout=COMPARED_MS)

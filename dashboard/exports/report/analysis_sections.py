@@ -310,9 +310,9 @@ def _contrasts_figure(
     name: str, half_normal: ResponseDetail, table_index: int
 ) -> tuple[ReportFigure, ReportTable]:
     caption = _(
-        "%(component)s: half-normal plot of all contrasts. If there were only "
-        "chance, all contrasts would be on the slanted line. The vertical lines "
-        "are Lenth's margins for one contrast and for all contrasts together."
+        "%(component)s: half-normal plot of all contrasts. If all contrasts were due "
+        "to chance, they would be on the slanted line. The vertical lines are "
+        "Lenth's margins for one contrast and for all contrasts together."
     ) % {"component": name}
     caption = f"{caption} {half_normal['note']}".rstrip()
     head = (_("Contrast"), _("Factor"), _("Beyond chance?"))

@@ -150,7 +150,7 @@ def _sections(
         yield ReportSection(
             "sources",
             _("Sources"),
-            (_("Measured directly, without a source document."),),
+            (_("The runs were measured directly and have no source document."),),
         )
 
 

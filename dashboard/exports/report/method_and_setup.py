@@ -44,12 +44,13 @@ METHOD_SENTENCES: Final[tuple[Text, ...]] = (
         "as such and gets no mean. Outliers are labeled and never excluded."
     ),
     gettext_lazy(
-        "The 95%% confidence interval is computed on the log scale from n, mean "
-        "and variance of both sides, with Welch-Satterthwaite degrees of freedom "
-        "and the quantile of Student's t. With fewer than 5 runs on a side, each "
-        "side keeps its own quantile (MOVER). One run has no interval, 2 runs have "
-        "a faint one, and 3 or 4 runs are indicative. A verdict needs at least 5 "
-        "runs per side."
+        "The 95%% confidence interval is computed on the log scale from n, mean and "
+        "variance of the result and of its baseline (the two sides of the ratio), "
+        "with Welch-Satterthwaite degrees of freedom and the quantile of Student's "
+        "t. With fewer than 5 runs on a side, each side keeps its own quantile "
+        "(MOVER). One run gives no interval, 2 runs give a rough interval (drawn "
+        "faint), and 3 or 4 runs give an indicative result. A verdict needs at least "
+        "5 runs per side."
     ),
     gettext_lazy(
         "Runs of one session do not show how another session would differ. If both "
@@ -64,12 +65,12 @@ METHOD_SENTENCES: Final[tuple[Text, ...]] = (
         "The verdict, with an equivalence margin of %(margin)s%%, is slower if the "
         "whole interval is below %(low)s, faster if the whole interval is above "
         "%(high)s, equivalent if the interval is between the two, and undetermined "
-        "otherwise. A result is not assessed, and the reason is given, if there "
-        "are too few runs, if the baseline is missing, outdated, one of several or "
-        "too noisy, if the readings are bimodal, if the order of the runs changes "
-        "the ratio, or if a flag withholds the verdict. If every run of one side is "
-        "beyond every run of the other by more than the margin, this is reported "
-        "even so."
+        "otherwise. A result is not assessed, and the reason is given, if there are "
+        "too few runs, if the baseline is missing, outdated, one of several or too "
+        "noisy, if the runs are bimodal, if the order of the runs changes the ratio, "
+        "or if a flag withholds the verdict. If every run of one side is beyond "
+        "every run of the other side by more than the margin, the result can still "
+        "be reported as slower or faster."
     ),
     gettext_lazy(
         "The mean over benchmarks is the geometric mean over the benchmarks that "
@@ -99,11 +100,11 @@ SECTION_METHODS: Final[Mapping[str, Text]] = {
     ),
     "co-runs": gettext_lazy(
         "Co-runs: fairness is Jain's index (Σx)² / (k Σx²) of the k VMs that ran "
-        "together, and scaling is their sum relative to one VM alone. The target "
-        "of a CPU-bound time with v virtual and c physical cores is the time alone "
-        "multiplied by max(1, v/c). The last VM that increased the sum increased "
-        "it by more than %(margin)s%% and by more than the uncertainty of the two "
-        "sums."
+        "together, and scaling is their sum relative to one VM alone. The target of "
+        "a CPU-bound time with v virtual and c physical cores is the time of one VM "
+        "alone multiplied by max(1, v/c). The last VM that increased the sum "
+        "increased it by more than %(margin)s%% and by more than the uncertainty of "
+        "the two sums."
     ),
     "energy": gettext_lazy(
         "Energy: the meter's samples are integrated over the time of the work "
@@ -160,7 +161,10 @@ def setup_section(
 ) -> ReportSection:
     texts = [] if detail.systems else [_("No measurements yet.")]
     texts.append(
-        _("As reported by the authors. Facts that they did not report are marked.")
+        _(
+            "The metadata are shown as the authors reported them. Facts that they "
+            "did not report are marked."
+        )
     )
     if len(detail.systems) > MAX_SYSTEM_ROWS:
         values = {"n": MAX_SYSTEM_ROWS, "all": len(detail.systems)}
@@ -178,7 +182,7 @@ def setup_section(
 def _systems_table(detail: StudyDetail) -> ReportTable:
     hosts = [host.slug for host in detail.hosts]
     head = [_("No."), _("Hypervisor"), *(str(name) for name, _key in SYSTEM_COLUMNS)]
-    head += [_("Options"), *([_("Host")] if len(hosts) > 1 else [])]
+    head += [_("Settings"), *([_("Host")] if len(hosts) > 1 else [])]
     rows = []
     for number, system in enumerate(detail.systems[:MAX_SYSTEM_ROWS], start=1):
         values = [

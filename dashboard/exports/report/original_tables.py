@@ -23,8 +23,8 @@ UNNAMED_FACTS = ("tool", "part", "unit")
 def printed_tables_section(printed: Iterable[PrintedTable]) -> ReportSection:
     tables = tuple(table for source in printed for table in _tables(source))
     text = _(
-        "The numbers as printed in the study's own tables, before any computation. "
-        "Trailing zeros of printed numbers are not preserved."
+        "These are the numbers as printed in the study's own tables, before any "
+        "computation. Trailing zeros of printed numbers are not preserved."
     )
     return ReportSection("tables", _("The study's own tables"), (text,), tables)
 

@@ -94,7 +94,10 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):
             # The two responses are about different people (OpenID Connect Core 5.3.2).
             refusal = refuse_sign_in(
                 request,
-                _("The response of the provider refers to two different people."),
+                _(
+                    "The provider's response describes two different people. Try "
+                    "again, or contact the administrator of this server."
+                ),
             )
             raise ImmediateHttpResponse(refusal)
         merged_claims = {**token, **claims}

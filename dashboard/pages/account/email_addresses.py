@@ -71,7 +71,7 @@ def set_email(request: HttpRequest) -> HttpResponse:
     form = EmailAddressForm(request.POST)
     if form.is_valid():
         mail_address_confirmation(required_user(request), form.cleaned_data["email"])
-        text = _("An email is on its way. Open the link in it in this browser.")
+        text = _("An email is on its way. Open its link in this browser.")
         messages.success(request, text)
     else:
         messages.error(request, " ".join(map(str, form.errors["email"])))

@@ -63,7 +63,7 @@ class ChangePasswordView(PasswordChangeView):
 
     def form_valid(self, form: Any) -> HttpResponse:
         self.attempt.give_back()
-        done = _("Your password was changed. All your other sessions were signed out.")
+        done = _("Your password was changed. You were signed out on all other devices.")
         messages.success(self.request, done)
         return super().form_valid(form)
 
@@ -125,7 +125,7 @@ def unlink_provider(request: HttpRequest) -> HttpResponse:
     except BenchmarksError as error:
         messages.error(request, wording.translate_text(error.sentence))
     else:
-        text = _("You no longer sign in with %(provider)s.")
+        text = _("You can no longer sign in with %(provider)s.")
         messages.success(request, text % {"provider": name})
     return redirect("dashboard:account")
 

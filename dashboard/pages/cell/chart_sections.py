@@ -197,7 +197,7 @@ def _summary(side: SampleSeries, cell: Cell) -> dict[str, str]:
 def _order(sides: Sequence[SampleSeries], unit: str) -> ChartWithTable:
     shown_sides = [side for side in sides if side.has_order]
     has_iterations = any(side.has_iterations for side in shown_sides)
-    note = [_("Shown from left to right in the order of execution.")]
+    note = [_("The runs are shown from left to right in the order of execution.")]
     note += [
         _("Points with the same marker are %(period)s runs apart (%(side)s).")
         % {"period": side.period, "side": side.name}
@@ -237,9 +237,9 @@ def _order(sides: Sequence[SampleSeries], unit: str) -> ChartWithTable:
 def _histogram(sides: Sequence[SampleSeries], unit: str) -> ChartWithTable:
     shown_sides = with_distribution(sides)
     count_notes = [
-        _("Each count is one run.")
+        _("Each bar counts runs.")
         if side.is_of_run_means
-        else _("Each count is one sample, because there are too few runs.")
+        else _("Each bar counts samples, because there are too few runs.")
         for side in shown_sides
     ]
     if len(set(count_notes)) == 1:
@@ -278,15 +278,20 @@ def _ecdf(sides: Sequence[SampleSeries], unit: str) -> ChartWithTable:
         [value_with_unit(value, side.unit) for value in quantiles(side)]
         for side in shown_sides
     ]
-    note = [_("Percentage of values that are less than or equal to each value.")]
+    note = [
+        _(
+            "Each line shows the percentage of values that are less than or equal to a "
+            "value."
+        )
+    ]
     if len(shown_sides) > 1:
-        note.append(_("The two sides differ where the lines are apart."))
+        note.append(_("The result and its baseline differ where the lines are apart."))
     return ChartWithTable(
         slug="ecdf",
         title=_("Cumulative distribution (ECDF)"),
         note=" ".join(note),
-        chart=ecdf_chart(shown_sides, unit, _("share")) or EMPTY_CHART,
-        header=(_("Share"), *(side.name for side in shown_sides)),
+        chart=ecdf_chart(shown_sides, unit, _("share of values")) or EMPTY_CHART,
+        header=(_("Share of values"), *(side.name for side in shown_sides)),
         rows=tuple(
             (f"{fraction}%", *values)
             for fraction, *values in zip(QUANTILES, *columns, strict=True)

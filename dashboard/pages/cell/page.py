@@ -165,7 +165,7 @@ def _side(
 
     if shape := _shape_text(cell):
         if cell.n < MIN_RUNS:
-            shape = _("across samples: %(shape)s") % {"shape": shape}
+            shape = _("distribution of the samples: %(shape)s") % {"shape": shape}
         shape = f"{_capital(shape)}."
         if not samples.is_ordered:
             note = _(
@@ -224,13 +224,14 @@ def _headline(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
     result = row.result
     if result.ratio_kind == "scaling":
         template = _(
-            "All VMs on %(platform)s together reach %(percent)s of one "
-            "machine alone in %(case)s"
+            "All VMs on %(platform)s together reach %(percent)s of the performance "
+            "of one machine alone in %(case)s"
         )
     elif result.ratio_kind == "slowdown":
         values["slot"] = _capital(wording.slot_of_total(row.slot, row.vms))
         template = _(
-            "%(slot)s on %(platform)s reaches %(percent)s of one VM alone in %(case)s"
+            "%(slot)s on %(platform)s reaches %(percent)s of the performance of one "
+            "VM alone in %(case)s"
         )
     elif result.ratio_kind == "relative":
         template = _(
@@ -295,7 +296,7 @@ def _baseline_text(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str
         )
     # The baseline's value is stored with the ratio, but its runs may be private.
     if baseline is None and row.result.baseline_value is not None:
-        parts.append(_("You don't have permission to view its runs."))
+        parts.append(_("You don't have permission to view the runs of the baseline."))
     if row.result.reason != MATCH_SENTENCE:  # the headline already describes the pair
         parts.append(wording.translate_text(row.result.reason))
     return _capital(" ".join(filter(None, parts)))
@@ -368,7 +369,7 @@ def _robust_ratio_text(evidence: CellDetails) -> str:
     ratio = hodges_lehmann_ratio(own, baseline, higher_is_better=is_rate)
     return _(
         "The median ratio over all pairs of runs is %(ratio)s (Hodges-Lehmann). A "
-        "few unusual runs do not affect it."
+        "few unusual runs hardly affect it."
     ) % {"ratio": formatting.ratio(ratio)}
 
 

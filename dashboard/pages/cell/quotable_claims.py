@@ -24,7 +24,7 @@ VERDICT_PHRASES: Final[Mapping[str, Text]] = {
     "faster": gettext_lazy("faster by more than %(margin)s%%"),
     "equivalent": gettext_lazy("equivalent within %(margin)s%%"),
     "undetermined": gettext_lazy(
-        "undetermined whether the difference exceeds %(margin)s%%"
+        "it is undetermined whether the difference exceeds %(margin)s%%"
     ),
 }
 QUOTED_PARAMETER: Final = "quoted"
@@ -100,7 +100,7 @@ def cell_claim(
         for difference in fact_differences(evidence)
     )
     if differences:
-        text = _("The two sides also differ in: %(listed)s.")
+        text = _("The result and its baseline also differ in: %(listed)s.")
         provisos.append(text % {"listed": differences})
     return build_claim(
         evidence.row,

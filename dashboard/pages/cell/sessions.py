@@ -107,9 +107,9 @@ def session_section(evidence: CellDetails, *, is_figure: bool) -> dict[str, Any]
         comparison.ratio and comparison.is_across_sessions for comparison in comparisons
     ):
         note = _(
-            "No session includes both sides. Each ratio compares one session of "
-            "this result with all runs of the baseline, so it includes the "
-            "variation between sessions."
+            "The result and its baseline have no session in common. Each ratio "
+            "compares one session of this result with all runs of the baseline, so "
+            "it includes the variation between sessions."
         )
     lines = tuple(
         _line(

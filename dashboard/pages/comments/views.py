@@ -61,7 +61,7 @@ def remove_comment_view(request: HttpRequest, comment_id: int) -> HttpResponse:
     return _act_and_redirect(
         request,
         lambda: remove_comment(comment=comment, author=author),
-        _("Comment removed. Its text is kept for its author and the admins."),
+        _("Comment removed. Its author and the lab's admins can still see the text."),
     )
 
 

@@ -145,7 +145,7 @@ def _comparison_sentence(
     text = f"{text} ({', '.join(texts)})."
     if energy.is_across_sessions:
         return _(
-            "%(text)s The two sides ran in different sessions, and the variation "
+            "%(text)s The two systems ran in different sessions, and the variation "
             "between these sessions is unknown."
         ) % {"text": text}
     tie = (
@@ -170,7 +170,7 @@ def _work_chart(workload: LoggedTable, names: Mapping[int, str]) -> ChartWithTab
                 else None
             )
         costs = [system.joules_per_operation for system in systems]
-        bars = [(_("J per operation"), costs), (_("above idle"), above_idle)]
+        bars = [(_("Energy per operation"), costs), (_("above idle"), above_idle)]
     else:
         bars = [
             (_("energy of the work"), [system.energy_j for system in systems]),
@@ -178,7 +178,7 @@ def _work_chart(workload: LoggedTable, names: Mapping[int, str]) -> ChartWithTab
         ]
     return ChartWithTable(
         slug="logged",
-        title=_("J per operation") if is_counted else _("Energy of the work"),
+        title=_("Energy per operation") if is_counted else _("Energy of the work"),
         note=_(
             "Power is integrated over each run; the energies are averaged over the "
             "runs."
@@ -200,15 +200,18 @@ def _work_row(logged: LoggedSystem, names: Mapping[int, str]) -> TextRow:
     return (
         (_("System"), names[logged.system.pk]),
         (_("Runs"), runs),
-        (_("J per operation"), value_with_unit(logged.joules_per_operation, "J")),
+        (_("Energy per operation"), value_with_unit(logged.joules_per_operation, "J")),
         (_("Ratio"), ratio_or_dash(logged.ratio.ratio if logged.ratio else None)),
         (_("95% CI"), energy_interval_text(logged.ratio)),
         (_("Energy of the work"), value_with_unit(logged.energy_j, "J")),
-        (_("Above idle"), value_with_unit(logged.above_idle_j, "J")),
-        (_("Work time"), value_with_unit(logged.work_s, "s")),
+        (_("Energy above idle"), value_with_unit(logged.above_idle_j, "J")),
+        (_("Duration of the work"), value_with_unit(logged.work_s, "s")),
         (_("Mean power"), value_with_unit(logged.mean_w, "W")),
         (_("Idle power"), value_with_unit(logged.idle_w, "W")),
-        (_("Operations per J"), value_with_unit(logged.operations_per_joule, "1/J")),
+        (
+            _("Operations per joule"),
+            value_with_unit(logged.operations_per_joule, "1/J"),
+        ),
         (_("Energy-delay product"), value_with_unit(logged.energy_delay_js, "Js")),
         (_("Meter"), logged.meter.name),
     )

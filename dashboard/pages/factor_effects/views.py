@@ -68,7 +68,9 @@ def effects_page(
             "component": component.component,
             "case": case,
         }
-    nothing = _("No result here has a relative performance, or a value above 0.")
+    nothing = _(
+        "No result in this scenario has a relative performance or a value above 0."
+    )
     return {
         "summaries": [
             {

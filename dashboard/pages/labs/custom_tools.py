@@ -193,15 +193,15 @@ class CustomToolForm(forms.Form):
         label=gettext_lazy("Short name"),
         max_length=MAX_SLUG,
         help_text=gettext_lazy(
-            "Used in uploads: lowercase letters a-z, digits, - and _. It cannot be "
-            "changed later."
+            "The name used in uploads: lowercase letters a-z, digits, - and _. It "
+            "cannot be changed later."
         ),
         widget=forms.TextInput(attrs=PLAIN_INPUT_ATTRS),
     )
     title = SingleLineField(
         label=gettext_lazy("Title"),
         max_length=MAX_NAME,
-        help_text=gettext_lazy("Shown in tables and charts."),
+        help_text=gettext_lazy("The name that tables and charts show."),
         widget=forms.TextInput(attrs=PLAIN_INPUT_ATTRS),
     )
     homepage = SingleLineField(
@@ -252,12 +252,16 @@ class MetricForm(forms.Form):
     work_class = forms.ChoiceField(
         label=gettext_lazy("Work class"),
         required=False,
-        help_text=gettext_lazy("Used to pool results of several tools."),
+        help_text=gettext_lazy(
+            "Results of several tools with the same work class can be pooled."
+        ),
     )
     kind = forms.ChoiceField(
         label=gettext_lazy("Kind of metric"),
         required=False,
-        help_text=gettext_lazy("Only speeds, energy and CPU time are compared."),
+        help_text=gettext_lazy(
+            "Only speeds, energy and CPU time are compared with a baseline."
+        ),
     )
     fixed_by_parameter = SingleLineField(
         label=gettext_lazy("Fixed by parameter"),

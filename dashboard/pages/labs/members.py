@@ -74,7 +74,9 @@ class NewAccountForm(UserCreationForm):
         super().__init__(*args, **options)
         name = self.fields["username"]
         name.label = _("Name")
-        name.help_text = _("Used to sign in: letters, digits and @ . + - _")
+        name.help_text = _(
+            "You sign in with this name. It can contain letters, digits and @ . + - _"
+        )
         self.fields["password2"].label = _("Repeat password")
         self.fields["password2"].help_text = ""
 
@@ -157,7 +159,10 @@ def change_role_view(request: HttpRequest, access: LabAccess, person_id: int) ->
         raise Http404("Role not found.")
     actor = required_user(request)
     change_role(lab=access.lab, actor=actor, member=member, role=role)
-    return _("%(name)s is now %(role)s.") % {"name": member, "role": ROLE_NAMES[role]}
+    return _("The role of %(name)s is now %(role)s.") % {
+        "name": member,
+        "role": ROLE_NAMES[role],
+    }
 
 
 @_changes_members

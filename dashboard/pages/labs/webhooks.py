@@ -40,8 +40,8 @@ class WebhookForm(forms.Form):
         label=gettext_lazy("URL"),
         max_length=1_000,
         help_text=gettext_lazy(
-            "Receives POST requests. Requests are not sent to private network "
-            "addresses, and redirects are not followed."
+            "This URL receives POST requests. Requests are not sent to private "
+            "network addresses, and redirects are not followed."
         ),
     )
     kinds = forms.MultipleChoiceField(

@@ -139,7 +139,7 @@ def _values(
                 step = min(int(fraction * len(VALUE_SHADES)), len(VALUE_SHADES) - 1)
             shade = VALUE_SHADES[step]
         if path.line_rate_share is not None:
-            subtext = _("%(share)d%% of link") % {
+            subtext = _("%(share)d%% of link capacity") % {
                 "share": round(100 * path.line_rate_share)
             }
         spoken_text = _path_text(path, asymmetry)
@@ -217,7 +217,7 @@ def metric_sentences(metric: NetworkMetric) -> Iterator[str]:
             worst = min(shares, key=shares.__getitem__)
             yield _(
                 "The link capacity is %(rate)s. %(best)s reaches %(most)d%% of it, "
-                "%(worst)s %(least)d%%."
+                "%(worst)s only %(least)d%%."
             ) % {
                 "rate": wording.quantity(
                     paths[best].line_rate, metric.unit, exact=True
@@ -313,8 +313,9 @@ def _asymmetry(matrix: NetworkMatrix) -> str:
     if others:
         # 25% is `MIN_ASYMMETRY` in benchmarks/comparison/network_matrices.py.
         end = ngettext(
-            "; %(n)s other pair differs by more than 25%%.",
-            "; %(n)s other pairs differ by more than 25%%.",
+            "; %(n)s other path differs from its reverse direction by more than 25%%.",
+            "; %(n)s other paths differ from their reverse directions by more than "
+            "25%%.",
             len(others),
         ) % {"n": len(others)}
     return _sentence(text + end, [path, return_path])

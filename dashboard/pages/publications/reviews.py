@@ -254,7 +254,7 @@ def change_sentences(review: Review, differences: ReviewChanges) -> list[str]:
         lines.append(template % {"n": len(differences.changed), "names": names})
     for answer in differences.changed_answers:
         lines.append(
-            _("%(question)s: was %(then)s, now %(now)s.")
+            _("%(question)s: the result was %(then)s and is now %(now)s.")
             % {
                 "question": question_name(answer.before),
                 "then": _pool_text(answer.before),

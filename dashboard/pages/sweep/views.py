@@ -166,7 +166,9 @@ def _choices(
     if is_ratio or any(point.ratio is not None for point in results):
         is_relative = any(point.ratio_kind == "relative" for point in results)
         responses["relative_performance"] = (
-            _("Relative to the reference") if is_relative else _("Relative performance")
+            _("Relative to the reference system")
+            if is_relative
+            else _("Relative performance")
         )
     chips = [
         Chip(
@@ -211,11 +213,11 @@ def _sentences(family: SweepFamily, lines: Sequence[SweepLine]) -> tuple[str, ..
     results = [point.row.result for line in lines for point in line.points]
     if all(figure.n == 1 for figure in results):
         why = _(
-            "Single runs: differences between the lines may be noise. A verdict "
-            "needs five runs per level."
+            "All results are single runs: differences between the lines may be "
+            "noise. A verdict needs 5 runs per level."
         )
     elif all(figure.ratio is None for figure in results):
-        why = _("No measurements exist to compare these systems with.")
+        why = _("There are no results to compare these systems with.")
     else:
         why = _(
             "Not every level has a verdict, so the point at which the systems "
@@ -259,7 +261,9 @@ def _figure(
     if is_ratio:
         is_relative = any(map(_is_relative, lines))
         title = (
-            _("relative to the reference") if is_relative else _("relative to native")
+            _("relative to the reference system")
+            if is_relative
+            else _("relative to native")
         )
     scale = sweep_scale([level.amount for level in family.levels])
     return sweep_plot(
@@ -344,6 +348,9 @@ def divergence_sentence(
     values = {
         "system": sweep_line_name(line, family),
         "reference": _("the reference system") if is_relative else _("native"),
+        "speed": _("the reference system's speed")
+        if is_relative
+        else _("native speed"),
         "axis": _axis_name(family),
         # Lines that are never slower, or always slower, have level index 0.
         "before": sweep_level_text(points[max(index - 1, 0)].level),
@@ -354,20 +361,20 @@ def divergence_sentence(
     }
     templates = {
         "never_slower": _(
-            "%(system)s is not slower than %(reference)s at any level (at least "
-            "%(worst)s of %(reference)s)."
+            "%(system)s is not slower than %(reference)s at any %(axis)s (at least "
+            "%(worst)s of %(speed)s)."
         ),
         "slower_from": _(
             "%(system)s keeps up with %(reference)s up to %(before)s and drops to "
-            "%(worst)s of %(reference)s at %(where)s."
+            "%(worst)s of %(speed)s at %(where)s."
         ),
         "slower_until": _(
-            "%(system)s drops to %(worst)s of %(reference)s at %(where)s and keeps up "
-            "from %(from)s on."
+            "%(system)s drops to %(worst)s of %(speed)s at %(where)s and keeps up "
+            "with %(reference)s from %(from)s on."
         ),
         "always_slower": _(
             "%(system)s is slower than %(reference)s at every %(axis)s (%(worst)s to "
-            "%(best)s of %(reference)s)."
+            "%(best)s of %(speed)s)."
         ),
     }
     return templates[change.pattern] % values
@@ -383,7 +390,10 @@ def _is_relative(line: SweepLine) -> bool:
 
 
 def _axis_name(family: SweepFamily) -> str:
-    return family.axis.replace("_", " ")
+    """Return the name of the axis, such as "block size" or "number of threads"."""
+    name = family.axis.replace("_", " ")
+    is_count = name.endswith("s") and not any(level.unit for level in family.levels)
+    return _("number of %(things)s") % {"things": name} if is_count else name
 
 
 urlpatterns = [

@@ -209,8 +209,8 @@ def time_sentences(trend: Trend) -> Iterator[str]:
             reason = _("%(systems)s: no significant change.")
         elif len(series.dated_runs) < 2 * MIN_SEGMENT_RUNS:
             reason = _(
-                "%(systems)s: too few runs for change-point detection (needs "
-                "%(least)s before and %(least)s after)."
+                "%(systems)s: too few runs for change-point detection, which needs "
+                "%(least)s runs before a change and %(least)s after it."
             )
         else:
             reason = _(
@@ -301,12 +301,12 @@ def version_sentences(trend: Trend) -> Iterator[str]:
             if without_value:
                 values["version"] = without_value[0].version or "?"
                 text = _(
-                    "%(system)s, %(old)s to %(new)s: change not assessed because "
-                    "the runs of %(version)s have no single value."
+                    "%(system)s, %(old)s to %(new)s: the change is not assessed "
+                    "because the runs of %(version)s have no single value."
                 )
                 if len(without_value) > 1:
                     text = _(
-                        "%(system)s, %(old)s to %(new)s: change not assessed "
+                        "%(system)s, %(old)s to %(new)s: the change is not assessed "
                         "because the runs of both versions have no single value."
                     )
                 yield text % values
@@ -316,14 +316,14 @@ def version_sentences(trend: Trend) -> Iterator[str]:
             )
             if min(old.n, new.n) < MIN_SEGMENT_RUNS or not isfinite(low):
                 text = _(
-                    "%(system)s, %(old)s to %(new)s: change not assessed. It needs "
-                    "at least %(least)s runs of each version and a confidence "
-                    "interval."
+                    "%(system)s, %(old)s to %(new)s: the change is not assessed. An "
+                    "assessment needs at least %(least)s runs of each version and a "
+                    "confidence interval."
                 )
             elif low <= 1 <= high:
                 text = _(
-                    "%(system)s, %(old)s to %(new)s: no clear change (%(low)s to "
-                    "%(high)s)."
+                    "%(system)s, %(old)s to %(new)s: no clear change (95%% "
+                    "confidence interval %(low)s to %(high)s)."
                 )
             else:
                 text = _(

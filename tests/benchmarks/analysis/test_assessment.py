@@ -92,7 +92,7 @@ def test_three_runs_are_indicative():
     assert assessment.label == "indicative: slower"
     assert assessment.sentences == (
         (
-            "With 3 runs, the result is only indicative. A verdict needs at least 5 "
+            "A result from 3 runs is only indicative. A verdict needs at least 5 "
             "runs per side."
         ),
     )
@@ -106,7 +106,7 @@ def test_a_noisy_baseline_has_no_verdict_and_shows_its_interval():
         "The baseline is too noisy: its confidence interval is ±50%.",
     )
     assert assessment.advice == (
-        "With this scatter, not even 200 runs per side would give a verdict."
+        "The runs vary so much that not even 200 runs per side would give a verdict."
     )
 
 
@@ -140,8 +140,8 @@ def test_a_verdict_lost_by_correction_is_explained():
     assert (assessment.verdict, assessment.direction) == ("undetermined", "slower")
     assert assessment.sentences == (
         (
-            "Decided on its own, but not after correction for the 20 results that were "
-            "tested together."
+            "This result alone would have a verdict, but not after correction for "
+            "the 20 results that were tested together."
         ),
     )
     assert assessment.advice == ""
@@ -250,7 +250,9 @@ def test_every_run_slower_decides_without_a_figure():
     assessment = of_sessions(own, native, gates=Gate.DRIFT)
 
     assert (assessment.verdict, assessment.ratio) == ("slower", None)
-    assert assessment.sentences == ("Every run is slower (ratio 0.0119 to 0.0151).",)
+    assert assessment.sentences == (
+        "Every run is slower than every run of the baseline (ratio 0.0119 to 0.0151).",
+    )
     assert assessment.range == (
         pytest.approx(1.2 / 100.8),
         pytest.approx(1.5 / 99.2),
@@ -404,7 +406,10 @@ def test_separated_energies_are_described_as_energy():
 
     assert assessment.verdict == "more"
     assert assessment.sentences == (
-        "Every run takes more energy (ratio 1.19 to 1.93).",
+        (
+            "Every run takes more energy than every run of the baseline (ratio 1.19 to "
+            "1.93)."
+        ),
     )
 
 

@@ -193,7 +193,7 @@ def test_two_modes_within_the_band_keep_the_figure():
 
     assert shape.has_single_figure
     assert shape.sentence.startswith(
-        "two speeds within a band of 2%, 100.0 (33%) and 101.0 (67%)"
+        "two speeds that differ by at most 2%, 100.0 (33%) and 101.0 (67%)"
     )
     assert shape.sentence.endswith("the mean remains valid")
     assert find_shape(values, resolution=0.01, band=0.005).shape_codes == ("bimodal",)
@@ -305,8 +305,8 @@ def test_lag_one_dependence_keeps_the_figure():
     assert (shape.shape_codes, shape.mean_shifts) == ((), {})
     assert shape.sentence == (
         f"one speed; each run depends on the previous one (autocorrelation "
-        f"{shape.order.autocorrelation:.2f}), so the confidence interval counts "
-        "fewer independent runs; the mean remains valid"
+        f"{shape.order.autocorrelation:.2f}), so the confidence interval is based "
+        "on fewer independent runs; the mean remains valid"
     )
 
 

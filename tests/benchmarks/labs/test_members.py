@@ -70,7 +70,7 @@ def test_last_admin_cannot_be_demoted(lab, person, member, role):
 
     with pytest.raises(InvalidError, match="anna is the last admin of Alpha lab"):
         change_role(lab=lab, actor=anna, member=anna, role=role)
-    with pytest.raises(InvalidError, match="Make another member an admin first"):
+    with pytest.raises(InvalidError, match="First make another member an admin"):
         remove_member(lab=lab, actor=anna, member=anna)
 
 

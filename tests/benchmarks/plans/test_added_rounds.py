@@ -100,12 +100,12 @@ def test_rounds_stop_at_the_maximum_with_advice(measure, study, system):
     assert rounds(plan, system) == 12
     sentence = plan.advice[0]["sentence"]
     assert "more runs bring the confidence interval within ±1%." in sentence
-    assert sentence.endswith("The plan ends at 12 repetitions.")
+    assert sentence.endswith("The plan ends after at most 12 repetitions.")
     # Stored with its parts, so that both sentences can be translated.
     words = sentence_from_json(plan.advice[0])
     assert words == sentence
     assert [part.template for part in words.parameters.values()][-1] == (
-        "The plan ends at {n} repetitions."
+        "The plan ends after at most {n} repetitions."
     )
 
 

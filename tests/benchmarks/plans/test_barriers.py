@@ -437,7 +437,7 @@ def test_silent_load_fails_the_attempt(loaded, hour):
 
     spoilt = loaded[0].finish(answers[0])
     assert spoilt.action == "discard"
-    assert "The load of slot 2 (vm-b) has not responded for 30 s" in spoilt.message
+    assert "No response from the load of slot 2 (vm-b) for 30 s" in spoilt.message
 
 
 def test_remaining_steps_are_skipped_after_the_budget(study, system, guests, hour):

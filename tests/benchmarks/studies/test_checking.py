@@ -418,7 +418,7 @@ def test_wider_margin_ignores_a_shape(submit, run_document, study):
 
     cell = Cell.objects.get()
     assert cell.shape_codes == ""
-    assert cell.shape["sentence"].startswith("two speeds within a band of 6%")
+    assert cell.shape["sentence"].startswith("two speeds that differ by at most 6%")
     assert (cell.shape["band"], cell.shape["moves"].keys()) == (0.06, {"periodic"})
 
 

@@ -96,7 +96,7 @@ def test_baseline_with_another_kernel_or_firmware_is_stale(
 
     against = Efficiency.objects.get(cell__system__hypervisor="Xen")
     assert (against.state, against.ratio) == ("stale", 0.5)
-    assert "4.19 for the native run, 6.12" in against.reason
+    assert "4.19 in the native run, 6.12" in against.reason
 
 
 def test_facts_stated_by_one_cell_only_are_not_a_difference(submit, run_document, xen):
@@ -312,7 +312,7 @@ def test_slot_without_single_run_has_a_reason(submit, run_document, xen):
 
     slot = cell_of(slot="2")
     assert (slot.state, slot.ratio) == ("missing", None)
-    assert "running alone" in slot.reason
+    assert "with one VM alone" in slot.reason
 
 
 def test_reason_of_slot_mentions_results_with_a_ratio(submit, run_document, xen):

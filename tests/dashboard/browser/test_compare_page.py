@@ -86,7 +86,7 @@ def test_idle_power_can_be_subtracted(visit):
 def test_cells_can_show_energy(visit):
     page = visit.open("/studies/alpha-lab/uoc-2012-kvm/compare/")
     page.get_by_text("More filters").click()
-    page.get_by_label("Show in cells").select_option("Energy per work")
+    page.get_by_label("Show in cells").select_option("Energy per unit of work")
 
     expect(page.locator("#comparison")).to_contain_text("46,770")
     assert browser_site.query(page)["show"] == "energy"
@@ -97,7 +97,7 @@ def test_cells_can_show_energy(visit):
 def test_energy_mode_applies_to_whole_page(visit):
     page = visit.open("/studies/alpha-lab/uoc-2012-kvm/compare/")
     page.get_by_text("More filters").click()
-    page.get_by_label("Show in cells").select_option("Energy per work")
+    page.get_by_label("Show in cells").select_option("Energy per unit of work")
     expect(page.locator("#comparison")).to_contain_text("46,770")
 
     page.locator("[data-tools] td").first.get_by_text("baseline").click()

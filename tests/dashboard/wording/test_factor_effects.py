@@ -62,9 +62,9 @@ def test_interactions_are_described_as_more_or_less_than_expected(log, word):
 
     told = level_change(FactorEffect((BITS, TOOLS), both, log))
 
-    assert (
-        told
-        == f"64-bit with Guest tools installed: {word} than expected from each alone"
+    assert told == (
+        f"64-bit with Guest tools installed: {word} than expected from their separate "
+        "effects"
     )
 
 
@@ -118,6 +118,8 @@ def test_notes_do_not_claim_an_estimate_of_chance_without_one():
     )
     assert unjudged.effects.pooled_interactions
     assert judged.effects.pooled_interactions
-    assert "reated as chance" in "".join(analysis_notes(judged))
-    assert "reated as chance" not in "".join(analysis_notes(unjudged))
-    assert any("could not be estimated" in note for note in analysis_notes(unjudged))
+    assert "reated as due to chance" in "".join(analysis_notes(judged))
+    assert "reated as due to chance" not in "".join(analysis_notes(unjudged))
+    assert any(
+        "could still not be estimated" in note for note in analysis_notes(unjudged)
+    )

@@ -146,7 +146,7 @@ def test_user_links_and_unlinks_provider(visit, site, identity_provider, setting
     assert SocialAccount.objects.get().user.username == "carol"
 
     page.get_by_role("button", name="Unlink Uni login").click()
-    page.get_by_text("You no longer sign in with Uni login.").wait_for()
+    page.get_by_text("You can no longer sign in with Uni login.").wait_for()
 
     kinds = AuditEntry.objects.order_by("pk").values_list("kind", flat=True)
     assert list(kinds) == ["linked_sign_in", "unlinked_sign_in"]

@@ -175,7 +175,7 @@ def test_modes_within_margin_are_reported_in_percent(text, sides):
 
     page = plain_text(text(address(sides(runs, scattered(*[100.0] * 10)))))
 
-    assert "wo speeds within a band of 2%, 100.0" in page.replace("\xa0", " ")
+    assert "wo speeds that differ by at most 2%, 100.0" in page.replace("\xa0", " ")
     assert "MB/s (33%) and 101." in page.replace("\xa0", " ")
 
 

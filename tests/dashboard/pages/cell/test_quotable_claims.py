@@ -39,14 +39,15 @@ def test_claim_states_verdict_and_margin(verdict, words):
 
 def test_claim_explains_verdict_lost_by_correction():
     lost = (
-        "Decided on its own, but not after correction for the 40 results that "
-        "were tested together."
+        "This result alone would have a verdict, but not after correction for the 40 "
+        "results that were tested together."
     )
     judged = replace(SLOWER, verdict="undetermined", sentences=(lost,))
 
-    assert "(decided on its own, but not after correction for the 40 results" in (
-        build_claim(changed(MEASURED, assessment=judged)).sentence
-    )
+    assert (
+        "(this result alone would have a verdict, but not after correction for the "
+        "40 results"
+    ) in (build_claim(changed(MEASURED, assessment=judged)).sentence)
 
 
 def test_claim_states_concurrent_vms():

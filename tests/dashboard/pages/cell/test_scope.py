@@ -81,14 +81,14 @@ def test_different_sessions_have_advice_about_sessions(measured, said):
     page = said(f"cells/{cell.pk}/")
 
     assert "the variation between sessions is unknown" in page
-    assert "Run both sides in the same session" in page
+    assert "Run both systems in the same session" in page
     assert "per side bring" not in page
 
 
 def test_different_sessions_are_hollow_with_note(measured, said):
     cell = measured([0.95 * value for value in STEADY], day=7)
     native = Cell.objects.exclude(pk=cell.pk).get()
-    hollow = "Hollow: each side ran in its own sessions"
+    hollow = "Hollow: the two systems ran in different sessions"
 
     compare, direct, card, chart = (
         said(address)

@@ -63,7 +63,7 @@ def test_shared_sessions_have_ratios(measure, sessions_and_page):
 
     assert [line["ratio"] for line in sessions["lines"]] == ["0.903", "0.904", "0.906"]
     assert symbols(sessions["chart"]) == ["circle"] * 3 + ["square"]
-    assert "Both sides ran in the same sessions" in page
+    assert "Both systems ran in the same sessions" in page
     assert "Sessions differ by 0.1" in sessions["spread"]
     for kept in cell.sessions.all():
         assert f"/sessions/?session={kept.session_id}" in page
@@ -83,7 +83,7 @@ def test_sessions_of_one_side_are_hollow(measure, sessions_and_page):
     assert symbols(sessions["chart"]) == ["circle-open"] * 2 + ["square-open"]
     native = sessions["lines"][0]
     assert (native["own"], native["ratio"]) == (DASH, DASH)
-    assert "No session includes both sides" in sessions["note"]
+    assert "The result and its baseline have no session in common" in sessions["note"]
 
 
 def test_single_session_has_no_chart(measure, sessions_and_page):

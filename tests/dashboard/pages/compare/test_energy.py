@@ -133,7 +133,7 @@ def test_card_shows_energy_interval_and_reasons(text, metered):
     assert "<b>1.500</b> times the energy for the same work" in card
     assert "1.4" in card.partition("for the same work")[2]
     assert "indicative: more energy" in card
-    assert "With 3 runs, the result is only indicative" in card
+    assert "A result from 3 runs is only indicative" in card
     assert "MB/s" not in card
 
 
@@ -148,7 +148,7 @@ def test_baseline_card_has_no_ratio(text, metered):
 def test_card_reports_missing_power(text, pair):
     card = card_of(text, pair.pk)
 
-    assert "power was not measured for this work alone" in card
+    assert "the power of this work alone was not measured" in card
     assert "13.08" not in card
     assert "0\xa0J" not in card
 
@@ -252,7 +252,7 @@ def test_unmetered_energy_is_missing_not_zero(
     pins = text(f"{DIRECT}&pin={xen_system.pk},{native.pk}")
     assert "no power" in pins
     assert "0\xa0J" not in pins
-    assert "power was not measured" in card_of(text, cell.pk)
+    assert "power of this work alone was not measured" in card_of(text, cell.pk)
 
 
 def test_printed_energy_has_no_interval_but_reason(client, text, load_study):

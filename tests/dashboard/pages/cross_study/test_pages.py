@@ -144,7 +144,7 @@ def test_pair_on_two_machines_has_reason(client, measured):
     answer = client.get(f"{PAGE}pair/?first={one}&second={other}")
 
     assert answer.context["page"]["comparability"]["rating"] == "none"
-    assert "A direct ratio is not given" in answer.text
+    assert "No direct ratio is given" in answer.text
     assert "Different hosts" in answer.text
     assert "indirect, single runs" in answer.text
 

@@ -87,7 +87,7 @@ def test_every_chart_has_table_of_same_numbers(client, works, upload):
     assert [
         trace["name"] for trace in plotly_renderer.plotly_figure(drawing.chart)["data"]
     ] == [
-        "J per operation",
+        "Energy per operation",
         "above idle",
     ]
     assert performance.slug == "performance"
@@ -201,7 +201,8 @@ def test_two_meters_are_not_combined(text, submit, run_document, upload):
     )
 
     assert (
-        "The difference is within the possible disagreement of the two power meters."
+        "The difference is small enough to be explained by the inaccuracy of the two "
+        "power meters."
     ) in text(PAGE)
 
 

@@ -73,8 +73,9 @@ def test_starts_with_summary_sentence(plain_text, factorial):
 def test_no_effect_states_detectable_size(plain_text, factorial):
     factorial(steady)
 
-    assert "Network No significant effect (smallest detectable: x 1.11)" in plain_text(
-        PAGE
+    assert (
+        "Network No effect is significant (smallest detectable effect: x 1.11)"
+        in plain_text(PAGE)
     )
 
 
@@ -139,7 +140,7 @@ def test_contrasts_sharing_native_runs_are_noted(client, load_study):
     }
     assert told["Bits"].startswith("Bits: \xd7\xa01.46, plotted at \xd7\xa01.1")
     assert told["Guest tools"] == "Guest tools: \xd7\xa01.37"
-    assert "plotted at a smaller size, on the scale" in plot["note"]
+    assert "plotted smaller than they are, on the scale" in plot["note"]
 
 
 def test_design_shows_sessions(plain_text, factorial):
@@ -231,7 +232,7 @@ def test_other_scenarios_are_linked(text, factorial):
 
     assert 'href="?scenario=parallel"' in first
     assert "Guest tools installed:" in first
-    assert "No significant effect" in second
+    assert "No effect is significant" in second
 
 
 def test_single_case_can_be_chosen(text, plain_text, factorial):

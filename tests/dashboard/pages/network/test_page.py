@@ -178,7 +178,7 @@ def test_study_without_paths_has_instructions(text, submit, run_document):
 
     page = text(MADE)
 
-    assert "both ends of a network path" in page
+    assert "both ends of a path" in page
     assert "/study/network/" not in text("/studies/alpha-lab/study/")
 
 

@@ -162,7 +162,9 @@ def test_unexpected_error_refers_to_log(text, request_publication, monkeypatch, 
     monkeypatch.setattr(version_and_review_files, "render_pdf", lambda *given: 1 / 0)
     queue.run_due_jobs(*hint)
 
-    assert "The files could not be written. See the log" in text(answer.url)
+    assert "The files could not be written. An administrator can find" in text(
+        answer.url
+    )
     assert "ZeroDivisionError" in caplog.text
     assert job_queue.failed().get().quarantined_at
     assert not Version.objects.exists()

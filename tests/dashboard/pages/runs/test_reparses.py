@@ -44,12 +44,12 @@ def test_shows_progress_and_changes(keeper, pair):
 
 def test_waiting_reparse_is_reported(keeper, pair):
     address = keeper.post(BUTTON).url
-    assert "Not started yet" not in keeper.get(address).text
+    assert "The job has not started yet" not in keeper.get(address).text
     Reparse.objects.update(created_at=timezone.now() - 2 * STALLED_AFTER)
 
-    assert "Not started yet" in keeper.get(address).text
+    assert "The job has not started yet" in keeper.get(address).text
     reparsing.advance_reparses()
-    assert "Not started yet" not in keeper.get(address).text
+    assert "The job has not started yet" not in keeper.get(address).text
 
 
 def test_others_cannot_reparse(client, pair, person):

@@ -96,7 +96,7 @@ def test_single_runs_have_no_divergence_sentence(text, submit, blocks, xen):
     page = text(PAGE)
 
     (said,) = re.findall(r'<p class="summary-sentence">(.*?)</p>', page)
-    assert said.startswith("Single runs")
+    assert said.startswith("All results are single runs")
     assert "Xen" not in said
 
 
@@ -118,6 +118,20 @@ def test_other_parameters_make_other_families(submit, blocks):
     (family,) = study_sweeps(ANYONE, Study.objects.get())
 
     assert [level.amount for level in family.levels] == [2, 3, 4]
+
+
+def test_axis_of_counts_is_a_number_of_things(text, submit, blocks, xen):
+    submit(
+        *blocks([10, 40, 80, 100], sizes=(1, 2, 3, 4), name="threads"),
+        *blocks([5, 20, 40, 50], sizes=(1, 2, 3, 4), name="threads", system=xen),
+    )
+
+    page = text(PAGE)
+
+    assert (
+        "is slower than native at every number of threads (50.0% to 50.0% of native "
+        "speed)" in page
+    )
 
 
 def test_heading_distinguishes_families(text, submit, blocks):

@@ -180,7 +180,7 @@ def test_version_with_two_modes_has_no_factor(text, bimodal):
     page = text(f"{PAGE}?axis=version")
 
     said, *_others = findings(page)
-    assert "change not assessed" in said
+    assert "the change is not assessed" in said
     assert "4.18 have no single value" in said
     assert "50 | 100" in page
 
@@ -191,7 +191,7 @@ def test_runs_without_dates_have_versions(text, submit, series):
     page = text(PAGE)
 
     assert "one point per version" in page
-    assert "change not assessed" in findings(page)[0]
+    assert "the change is not assessed" in findings(page)[0]
 
 
 def test_runs_without_date_are_counted_not_drawn(text, submit, series):

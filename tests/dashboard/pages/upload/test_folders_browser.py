@@ -103,7 +103,9 @@ def test_two_folders_become_two_compared_systems(chromium, site, measured):
         times = page.get_by_role("group", name="Start times")
         expect(times).to_contain_text(re.compile(r"^\D*2 of \d+ results include"))
         expect(times.get_by_label("Time zone")).to_have_value("Europe/Berlin")
-        times.get_by_label("Use the files' dates for the others").check()
+        times.get_by_label(
+            "Use the files' dates for results without a start time"
+        ).check()
         assert browser_site.too_wide(page) == []
 
         store(page)
