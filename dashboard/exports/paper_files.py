@@ -28,7 +28,7 @@ from dashboard.charts.chart import AXES_HEIGHT_PX, SYMBOLS, Chart
 from dashboard.charts.dot_plot import Dot, DotSeries, dot_plot, shortest_labels
 from dashboard.exports.latex_escaping import CHARACTER_COMMAND
 from dashboard.exports.latex_tables import allow_breaks
-from dashboard.exports.table_headings import ExportSource
+from dashboard.exports.table_headings import ExportSource, shared_guest_facts
 from dashboard.kit.comparison_form import ENERGY
 from dashboard.kit.formatting import number_format_for_files
 from dashboard.kit.table_cells import charted_rows
@@ -242,7 +242,7 @@ def _measurement_sentences(
     run_counts: RunCounts,
 ) -> tuple[str, ...]:
     systems = "; ".join(wording.column_name(column) for column in table.head.columns)
-    facts = [*table.head.constants, *table.head.guest_constants]
+    facts = table.head.constants
     hosts = ", ".join(sorted({cell.system.host.slug for cell in cells}))
     common = ", ".join(wording.fact_text(fact) for fact in facts if fact.name != "host")
     scenarios = sorted({wording.scenario_name(cell.scenario) for cell in cells})
@@ -278,6 +278,7 @@ def _measurement_sentences(
     return (
         _("Measured on %(hosts)s: %(systems)s.") % {"hosts": hosts, "systems": systems},
         _("Common to all systems: %(facts)s.") % {"facts": common} if common else "",
+        *shared_guest_facts(table.head),
         _("Scenario: %(names)s.") % {"names": ", ".join(scenarios)},
         _("Benchmarks: %(tools)s.") % {"tools": tools},
         f"{ran}.",
@@ -398,9 +399,7 @@ def _source_sentences(study: Study, source: ExportSource) -> tuple[str, ...]:
         "address": source.url,
         "day": source.created_on,
     }
-    license_text = _("The data are licensed under %(licence)s.") % {
-        "licence": study.data_licence
-    }
+    license_text = _("Data license: %(licence)s.") % {"licence": study.data_licence}
     return (
         _(
             "Analyzed with Virtlab %(version)s, rule set %(rules)s. Data: "

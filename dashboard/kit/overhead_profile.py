@@ -90,7 +90,11 @@ def _mean_cell(component_mean: ComponentMean | None, *, is_folded: bool) -> Tabl
     if component_mean.flagged_count:
         facts.append(_("%(n)s flagged") % {"n": component_mean.flagged_count})
     if component_mean.unpaired_count:
-        text = _("%(n)s results with a baseline from another session")
+        text = ngettext(
+            "%(n)s result with a baseline from another session",
+            "%(n)s results with a baseline from another session",
+            component_mean.unpaired_count,
+        )
         facts.append(text % {"n": component_mean.unpaired_count})
     interval = (
         ""

@@ -28,12 +28,12 @@ EVIDENCE_STRENGTHS: Mapping[EvidenceStrength, Text] = {
 }
 STRENGTH_REASONS: Mapping[EvidenceStrength, Text] = {
     EvidenceStrength.STRONG: gettext_lazy(
-        "At least five labs measured it, and the whole range expected in another lab "
-        "is slower, faster or equivalent."
+        "There are results from at least five labs, and the whole range expected in "
+        "another lab is slower, faster or equivalent."
     ),
     EvidenceStrength.MODERATE: gettext_lazy(
-        "At least three labs measured it, and the whole confidence interval of their "
-        "mean is slower, faster or equivalent."
+        "There are results from at least three labs, and the whole confidence "
+        "interval of their mean is slower, faster or equivalent."
     ),
     EvidenceStrength.WEAK: gettext_lazy(
         "There are too few labs, only single runs, or an inconclusive interval."
@@ -192,8 +192,8 @@ def question_summary(synthesis: Synthesis) -> str:
         return f"{text % values} {warning}"
     if synthesis.excluded_counts:
         return _(
-            "It was measured, but no result can be pooled. The reasons are listed "
-            "below."
+            "There are results, but none of them can be pooled. The reasons are "
+            "listed below."
         )
     return _("Not measured.")
 

@@ -140,7 +140,7 @@ def interval_style_notes(strengths: Collection[str]) -> str:
 def verdict_scopes_text(scopes: Mapping[str, int]) -> str:
     ranked = sorted(scopes.items(), key=lambda pair: (-pair[1], pair[0]))
     texts = [
-        ngettext("%(n)s verdict applies %(scope)s", "%(n)s verdicts apply %(scope)s", n)
+        ngettext("%(n)s verdict holds %(scope)s", "%(n)s verdicts hold %(scope)s", n)
         % {"n": n, "scope": wording.translate_text(scope)}
         for scope, n in ranked[:MAX_SCOPES]
     ]

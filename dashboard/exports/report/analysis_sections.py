@@ -69,7 +69,7 @@ def conclusions_section(
         )
     counts = Counter(assessment.verdict for assessment in assessments)
     by_verdict = (
-        f"{name} {counts[verdict]}"
+        f"{counts[verdict]} {name}"
         for verdict, name in verdicts.VERDICT_NAMES.items()
         if counts[verdict]
     )
@@ -216,7 +216,7 @@ def flags_section(flags: Iterable[Flag]) -> ReportSection:
         return ReportSection("flags", _("Flags"), (_("Nothing was flagged."),))
     counts = Counter(flag.status for flag in ranked)
     by_status = ", ".join(
-        f"{state_names.FLAG_STATUSES[status]} {counts[status]}"
+        f"{counts[status]} {state_names.FLAG_STATUSES[status]}"
         for status in Flag.Status.values
     )
     texts = [_("Flags by status: %(counts)s.") % {"counts": by_status}]

@@ -237,7 +237,7 @@ def profile_chart(profile: Profile) -> tuple[ReportFigure, ...]:
     if any(has_intervals):
         caption.append(_("Thick bars are 95% confidence intervals of the means."))
     if not all(has_intervals):
-        caption.append(_("Open dots have no interval: they are values, not estimates."))
+        caption.append(_("Open dots are means without a confidence interval."))
     return (ReportFigure(" ".join(caption), alt, profile_plot(names, systems)),)
 
 
@@ -260,7 +260,7 @@ def ratio_chart(rows: Sequence[ComparisonRow]) -> tuple[ReportFigure, ...]:
     if notes := verdicts.interval_style_notes({ratio.strength for ratio in ratios}):
         caption.append(notes)
     if interval_count < len(ratios):
-        caption.append(_("A short line is a value without an interval."))
+        caption.append(_("A short line is a ratio without a confidence interval."))
     if any(ratio.is_off_scale for ratio in ratios):
         caption.append(_("Arrows mark ratios outside the range of the axis."))
     title = _("Ratio to the baseline (log scale, 1 = same speed)")

@@ -49,11 +49,11 @@ def result_sections(rows: Sequence[ComparisonRow]) -> Iterator[ReportSection]:
         return
     texts = [
         _(
-            "Ratios to the baseline of the same benchmark: 1 is the same speed, "
-            "higher is better. Below each ratio is its 95% confidence interval, or "
-            "the value if it has no interval. Signs: ▼ slower, ▲ faster, = "
-            "equivalent, ? undetermined, * weak evidence, ⚑ flagged; a ratio "
-            "without a sign is not assessed."
+            "The table shows ratios to the baseline of the same benchmark: 1 is the "
+            "same speed, higher is better. Below each ratio is its 95% confidence "
+            "interval or, without an interval, the measured value. Signs: ▼ slower, "
+            "▲ faster, = equivalent, ? undetermined, * weak evidence, ⚑ flagged; a "
+            "ratio without a sign is not assessed."
         )
     ]
     scenarios = sorted(

@@ -282,14 +282,14 @@ def gain_template(is_best_gain: bool, is_worst_gain: bool, path_count: int) -> s
         return _(
             "%(setting)s: %(n)s paths were measured before and after. %(best)s "
             "improved most, to %(gain)s times its previous value. %(worst)s worsened "
-            "most, to %(loss)s times."
+            "most, to %(loss)s times its previous value."
         )
     return ngettext(
         "%(setting)s: %(n)s path was measured before and after. %(best)s reached "
         "%(gain)s times its previous value.",
         "%(setting)s: %(n)s paths were measured before and after, and none worsened. "
         "%(best)s improved most, to %(gain)s times its previous value. %(worst)s "
-        "improved least, to %(loss)s times.",
+        "improved least, to %(loss)s times its previous value.",
         path_count,
     )
 

@@ -224,7 +224,7 @@ def time_sentences(trend: Trend) -> Iterator[str]:
             text = _dated_runs(runs[-1])
             if runs[1:]:
                 text = _("%(least)s to %(runs)s") % {"least": runs[0], "runs": text}
-            systems = _("All %(n)s systems (%(runs)s)") % {
+            systems = _("All %(n)s systems (%(runs)s each)") % {
                 "n": len(same_reason),
                 "runs": text,
             }

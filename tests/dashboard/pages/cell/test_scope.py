@@ -107,7 +107,7 @@ def test_different_sessions_are_hollow_with_note(measured, said):
 
 def test_pages_and_files_state_verdict_scope(measured, said, client):
     measured([0.8 * value for value in STEADY])
-    held = "1 verdict applies in the session of 2026-05-03."
+    held = "1 verdict holds in the session of 2026-05-03."
 
     files = {
         form: client.get(f"{STUDY}/compare.{form}").text

@@ -132,7 +132,7 @@ def machines(*ratios, sd=0.01, obstacle=""):
             machines(0.8, sd=None, obstacle="single_run"),
             ("single runs: 80.0%", "Weak evidence"),
         ),
-        (machines(0.1, obstacle="emulation"), ("no result can be pooled",)),
+        (machines(0.1, obstacle="emulation"), ("none of them can be pooled",)),
     ],
 )
 def test_summary_is_limited_by_evidence(parts, words):

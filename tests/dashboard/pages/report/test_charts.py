@@ -38,9 +38,11 @@ def test_charts_have_number_and_source_table(xen_study, report_of):
 def test_single_runs_are_drawn_as_values(xen_study, report_of):
     document = report_of(xen_study)
 
-    assert "no interval" in part(document, "profile").figures[0].caption
     assert (
-        "is a value without an interval"
+        "without a confidence interval" in part(document, "profile").figures[0].caption
+    )
+    assert (
+        "is a ratio without a confidence interval"
         in part(document, "matrix-1").figures[0].caption
     )
     assert "95%" not in part(document, "matrix-1").figures[0].caption
@@ -50,7 +52,7 @@ def test_repeated_runs_are_drawn_with_intervals(study, several, report_of):
     (chart,) = part(report_of(study), "matrix-1").figures
 
     assert "its 95% confidence interval" in chart.caption
-    assert "value without an interval" not in chart.caption
+    assert "ratio without a confidence interval" not in chart.caption
 
 
 def test_coruns_and_factor_effects_are_drawn(xen_study, report_of):

@@ -98,7 +98,7 @@ def test_common_result_is_stated_once(text, submit, series):
 
     (said,) = findings(text(PAGE))
 
-    assert said.startswith("All 3 systems (2 to 4 dated runs)")
+    assert said.startswith("All 3 systems (2 to 4 dated runs each)")
 
 
 def test_changes_precede_common_result(text, submit, series):
