@@ -26,16 +26,12 @@ SUBJECT_PARAMETERS: Final = frozenset(
 MAX_LISTED_DIFFERENCES: Final = 3
 
 NATIVE_NEAR_CASE_SENTENCES: Final[Mapping[NearCaseKind, str]] = {
-    "other_parameters": template(
-        "Different parameters: native {other}, this guest {own}."
-    ),
-    "unit_mismatch": template("Different units: native {other}, this guest {own}."),
+    "other_parameters": template("Parameters: native {other}, this guest {own}."),
+    "unit_mismatch": template("Units: native {other}, this guest {own}."),
 }
 REFERENCE_NEAR_CASE_SENTENCES: Final[Mapping[NearCaseKind, str]] = {
-    "other_parameters": template(
-        "Different parameters: baseline {other}, this system {own}."
-    ),
-    "unit_mismatch": template("Different units: baseline {other}, this system {own}."),
+    "other_parameters": template("Parameters: baseline {other}, this system {own}."),
+    "unit_mismatch": template("Units: baseline {other}, this system {own}."),
 }
 
 _NUMBER = re.compile(r"([+-]?[\d.]+(?:[eE][+-]?\d+)?)\b ?(\S*)")

@@ -205,8 +205,8 @@ class KernelOutput(Draft, ABC, Generic[Case]):
         if missed := sum(map(is_external_time_rejected, self.rows.values())):
             self.add_warning(
                 "time_server",
-                "The time server did not time these benchmarks to within {band:.0%}: "
-                "{n}. Their times come from the machine's own clock.",
+                "Number of benchmarks that the time server did not time to within "
+                "{band:.0%}: {n}. Their times come from the machine's own clock.",
                 n=missed,
                 band=MAX_CLOCK_DEVIATION,
             )

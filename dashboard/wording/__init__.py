@@ -137,8 +137,8 @@ def format_stated_value(value: object, *, is_inner: bool = False) -> str:
 
 def emulation_note() -> str:
     return _(
-        "The results were measured under software emulation (QEMU TCG). Use these "
-        "numbers to test Virtlab, not to compare hypervisors."
+        "The processor is emulated in software (QEMU TCG). Use these numbers to test "
+        "Virtlab, not to compare hypervisors."
     )
 
 

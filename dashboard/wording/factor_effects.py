@@ -184,9 +184,7 @@ def _no_effect_sentences(effects: FactorAnalysis) -> list[str]:
     ]
     if possible:
         values = {"what": "; ".join(possible[:MAX_STATEMENTS])}
-        lines.append(
-            _("The largest effects, which are not significant: %(what)s.") % values
-        )
+        lines.append(_("Largest effects (not significant): %(what)s.") % values)
     return lines
 
 

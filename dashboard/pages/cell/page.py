@@ -253,7 +253,7 @@ def _headline(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
             values["why"] = _lower_first(wording.translate_text(result.reason)).rstrip(
                 "."
             )
-        return _capital(_("%(case)s on %(platform)s: %(value)s; %(why)s.") % values)
+        return _capital(_("%(case)s on %(platform)s: %(value)s (%(why)s).") % values)
     values["percent"] = formatting.ratio_percent(result.ratio or 0.0, result.interval)
     return f"{template % values}{_verdict_clause(result.assessment)}."
 

@@ -40,20 +40,20 @@ def sentence(wanted, *others, **options):
 
 def test_it_names_the_parameter_that_differs():
     assert sentence(ran(iodepth="8"), FIO) == (
-        "Different parameters: native iodepth=1, this guest iodepth=8."
+        "Parameters: native iodepth=1, this guest iodepth=8."
     )
 
 
 def test_it_names_several_parameters_and_unreported_ones():
     assert sentence(ran(iodepth="8", direct="on"), FIO) == (
-        "Different parameters: native direct not reported, iodepth=1, this guest "
+        "Parameters: native direct not reported, iodepth=1, this guest "
         "direct=on, iodepth=8."
     )
 
 
 def test_a_chosen_baseline_is_named_baseline():
     assert sentence(ran(iodepth="8"), FIO, is_native=False) == (
-        "Different parameters: baseline iodepth=1, this system iodepth=8."
+        "Parameters: baseline iodepth=1, this system iodepth=8."
     )
 
 
@@ -126,10 +126,8 @@ def test_the_same_work_in_another_unit_is_near():
     near = nearest_case(FIO, [replace(FIO, metric="IOPS", unit="1/s")])
 
     assert near.kind == "unit_mismatch"
-    assert near.sentence() == ("Different units: native 1/s, this guest MB/s.")
-    assert near.sentence(is_native=False) == (
-        "Different units: baseline 1/s, this system MB/s."
-    )
+    assert near.sentence() == ("Units: native 1/s, this guest MB/s.")
+    assert near.sentence(is_native=False) == ("Units: baseline 1/s, this system MB/s.")
 
 
 def test_another_metric_in_another_unit_is_another_measurement():

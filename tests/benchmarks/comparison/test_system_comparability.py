@@ -216,12 +216,12 @@ def written(value, **changes):
         (
             "other_parameters",
             {"parameters": {"operation": "write", "record": "64 KiB"}},
-            "Different parameters: baseline record=64 KiB, this system record=4 KiB",
+            "Parameters: baseline record=64 KiB, this system record=4 KiB",
         ),
         (
             "unit_mismatch",
             {"metric": "operation rate", "unit": "1/s"},
-            "Different units: baseline 1/s, this system MB/s",
+            "Units: baseline 1/s, this system MB/s",
         ),
     ],
 )

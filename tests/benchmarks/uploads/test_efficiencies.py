@@ -140,7 +140,7 @@ def test_reason_names_native_run_with_other_parameters(iozone, xen, is_native_fi
     assert (efficiency.state, efficiency.ratio) == ("other_parameters", None)
     assert efficiency.baseline is None
     assert efficiency.reason == (
-        "Different parameters: native record=64 KiB, this guest record=4 KiB."
+        "Parameters: native record=64 KiB, this guest record=4 KiB."
     )
 
 
@@ -152,7 +152,7 @@ def test_reason_names_native_run_in_another_unit(iozone, xen):
     efficiency = of_xen()
 
     assert (efficiency.state, efficiency.ratio) == ("unit_mismatch", None)
-    assert efficiency.reason == ("Different units: native 1/s, this guest MB/s.")
+    assert efficiency.reason == ("Units: native 1/s, this guest MB/s.")
 
 
 def test_native_run_of_the_same_case_replaces_the_reason(iozone, xen):
