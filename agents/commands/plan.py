@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=seconds_between(0),
         default=300,
         metavar="SECONDS",
-        help="how long to retry while the server is unavailable (300)",
+        help="how long to retry while the server is unavailable (default: 300)",
     )
     parser.add_argument(
         "--session", default="", help="session of its runs (default: the plan's)"

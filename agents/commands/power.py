@@ -63,7 +63,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="accuracy of the readings (Watts up?: 1.5)",
     )
     parser.add_argument(
-        "--every", type=float, metavar="SECONDS", help="interval of readings (1)"
+        "--every",
+        type=float,
+        metavar="SECONDS",
+        help="interval of readings (default: 1)",
     )
     parser.add_argument(
         "--seconds", type=seconds_between(0), default=0.0, help="stop after this time"

@@ -53,12 +53,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--order",
         choices=("listed", "random"),
         default="listed",
-        help="order of the steps in a round (listed)",
+        help="order of the steps in a round (default: listed)",
     )
     number("--seconds", 10, 1, "duration of a step, if it is adjustable (10)")
     number("--threads", 1, 1, "number of threads (1)")
     parser.add_argument(
-        "--folder", default=".", help="folder for the tools' files (current folder)"
+        "--folder",
+        default=".",
+        help="folder for the tools' files (default: current folder)",
     )
     number("--file-mib", 256, 1, "size of these files in MiB (256)")
     parser.add_argument(

@@ -214,7 +214,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=seconds_between(1, 60),
         default=1.0,
         metavar="SECONDS",
-        help="interval of readings (1)",
+        help="interval of readings (default: 1)",
     )
     parser.add_argument(
         "--seconds", type=seconds_between(0), default=0.0, help="stop after this time"

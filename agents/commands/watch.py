@@ -125,7 +125,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=seconds_between(0.01, 3600),
         default=5.0,
         metavar="SECONDS",
-        help="interval of checks (5)",
+        help="interval of checks (default: 5)",
     )
     parser.add_argument(
         "--folder", default="", help="the agent's folder, like $VIRTLAB_AGENT"

@@ -170,7 +170,7 @@ def _figure(mean: float | None, unit: str, n: int) -> str:
 
 
 def _run_counts_text(own: int, other: int | None) -> str:
-    return _("%(own)s vs. %(other)s runs") % {"own": own, "other": other}
+    return _("runs: %(own)s vs. %(other)s") % {"own": own, "other": other}
 
 
 def _interval(comparison: SessionComparison, ratio: SessionRatio | None) -> str:
