@@ -47,8 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             name, type=int_between(least), default=default, metavar="N", help=text
         )
 
-    number("--repetitions", 5, 1, "number of rounds that are sent (5)")
-    number("--warm-up", 1, 0, "number of warm-up rounds before (1)")
+    number("--repetitions", 5, 1, "number of rounds that are sent (default: 5)")
+    number("--warm-up", 1, 0, "number of warm-up rounds before them (default: 1)")
     parser.add_argument(
         "--order",
         choices=("listed", "random"),
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="order of the steps in a round (default: listed)",
     )
     number("--seconds", 10, 1, "duration of a step, if it is adjustable (10)")
-    number("--threads", 1, 1, "number of threads (1)")
+    number("--threads", 1, 1, "number of threads (default: 1)")
     parser.add_argument(
         "--folder",
         default=".",

@@ -143,7 +143,7 @@ class AbReport(Draft):
                 self.add_warning(
                     "unreliable",
                     "ab reports that its {which} times are not reliable because "
-                    "they scatter.",
+                    "they vary too much.",
                     which=line["doubt"],
                 )
         if trouble := self.lines.get("trouble"):
