@@ -55,7 +55,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="listed",
         help="order of the steps in a round (default: listed)",
     )
-    number("--seconds", 10, 1, "duration of a step, if it is adjustable (10)")
+    number(
+        "--seconds",
+        10,
+        1,
+        "duration of a step in seconds, if it is adjustable (default: 10)",
+    )
     number("--threads", 1, 1, "number of threads (default: 1)")
     parser.add_argument(
         "--folder",

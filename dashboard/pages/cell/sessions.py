@@ -170,7 +170,7 @@ def _figure(mean: float | None, unit: str, n: int) -> str:
 
 
 def _run_counts_text(own: int, other: int | None) -> str:
-    return _("runs: %(own)s vs. %(other)s") % {"own": own, "other": other}
+    return _("%(own)s vs. %(other)s") % {"own": own, "other": other}
 
 
 def _interval(comparison: SessionComparison, ratio: SessionRatio | None) -> str:
@@ -196,6 +196,7 @@ def _ratio_chart(
         has_interval = comparison.has_interval
         n = _run_counts_text(ratio.n, ratio.baseline_n)
         text = f"{_name(comparison)}: {ratio_or_dash(ratio.ratio)}"
+        runs = _("runs: %(counts)s") % {"counts": n}
         interval = _interval(comparison, ratio)
         marks.append(
             SessionRatioRow(
@@ -203,7 +204,7 @@ def _ratio_chart(
                 ratio.ratio,
                 ratio.low if has_interval else None,
                 ratio.high if has_interval else None,
-                f"{text} ({interval}), {n}" if has_interval else f"{text}, {n}",
+                f"{text} ({interval}), {runs}" if has_interval else f"{text}, {runs}",
                 strength="hollow"
                 if comparison.is_across_sessions or not has_interval
                 else "",
