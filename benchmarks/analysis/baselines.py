@@ -228,8 +228,8 @@ def _trust(
         if None not in sides and sides[0] != sides[1]:
             reasons.append(
                 Sentence(
-                    "The machine's {word} differs: {before} for the native run, "
-                    "{now} for this result.",
+                    "The machine's {word} differs: {before} in the native run, "
+                    "{now} in this result.",
                     word=word,
                     before=str(sides[1]),
                     now=str(sides[0]),
