@@ -237,7 +237,12 @@ def profile_chart(profile: Profile) -> tuple[ReportFigure, ...]:
     if any(has_intervals):
         caption.append(_("Thick bars are 95% confidence intervals of the means."))
     if not all(has_intervals):
-        caption.append(_("Open dots are means without a confidence interval."))
+        caption.append(
+            _(
+                "Open dots are means without a confidence interval, because a benchmark "
+                "has a single run."
+            )
+        )
     return (ReportFigure(" ".join(caption), alt, profile_plot(names, systems)),)
 
 
