@@ -205,7 +205,7 @@ def test_missing_verdict_has_reasons_and_needed_runs(client, sides):
 
     assert codes_of(answer) == {"few_runs"}
     assert all(reason in page for reason in answer.context["page"]["reasons"])
-    assert "With 3 runs" in page
+    assert "A result from 3 runs" in page
     assert re.search(
         r"A verdict needs about \d+ runs per side|indicative: slower", page
     )

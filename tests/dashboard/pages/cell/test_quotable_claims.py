@@ -25,7 +25,7 @@ def test_claim_has_interval_host_tool_runs_and_link():
     [
         ("faster", "): faster by more than 5%."),
         ("equivalent", "): equivalent within 5%."),
-        ("undetermined", "): undetermined whether the difference exceeds 5%."),
+        ("undetermined", "): it is undetermined whether the difference exceeds 5%."),
     ],
 )
 def test_claim_states_verdict_and_margin(verdict, words):

@@ -205,7 +205,7 @@ def test_json_states_energy(client, metered):
     document = file_of(client, "json").json()
 
     assert document["view"] == "energy"
-    assert document["compared_with"] == "energy per work, compared with native"
+    assert document["compared_with"] == "energy per unit of work, compared with native"
     assert document["cells"][1]["meter"] == "machine"
 
 
@@ -214,7 +214,7 @@ def test_latex_has_energy_ratio_and_states_it(client, metered):
 
     assert latex_reader.read(source).closed == ["tblr", "table"]
     assert r" & 1.500" in source
-    assert "energy per work, compared with native" in source
+    assert "energy per unit of work, compared with native" in source
     assert "Ratios of the energy (joules) for the same work" in source
     assert "J/MB" in source
 

@@ -227,7 +227,7 @@ def test_group_states_machine_count():
 
     assert (
         evidence.machine_counts_text(synthesis(parts))
-        == "3 machines, plus 1 with single runs"
+        == "3 machines, and 1 more with single runs"
     )
     assert evidence.machine_counts_text(synthesis(single)) == "1 machine"
 

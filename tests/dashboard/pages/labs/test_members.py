@@ -159,7 +159,7 @@ def test_roles_are_changed_and_members_removed(keeper, lab):
     unknown = keeper.post(f"{place}role/", {"role": "emperor"})
     removed = keeper.post(f"{place}remove/", follow=True)
 
-    assert messages(given) == [("success", "dora is now maintainer.")]
+    assert messages(given) == [("success", "The role of dora is now maintainer.")]
     assert [level for level, _text in messages(refused)] == ["error"]
     assert unknown.status_code == 404
     assert [level for level, _text in messages(removed)] == ["success"]

@@ -79,7 +79,7 @@ def test_paths_over_link_show_line_rate_fraction(text, heidelberg):
     by_path = {name: (medium, sub) for name, medium, _, _, sub in cells(page)[8:33]}
 
     assert "link capacity 125" in page
-    assert by_path["node6 → node7"] == ("wire", "90% of link")
+    assert by_path["node6 → node7"] == ("wire", "90% of link capacity")
     assert by_path["vm4 → node7"] == ("same_host", "")
     assert by_path["vm4 → vm4"] == ("loopback", "")
 

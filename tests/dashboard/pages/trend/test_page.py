@@ -88,7 +88,7 @@ def test_fewer_than_ten_runs_per_side_have_no_change(text, submit, series):
     (said,) = findings(text(PAGE))
 
     assert "(18 dated runs)" in said
-    assert "10 before" in said
+    assert "10 runs before" in said
     assert not figure(text(PAGE))["layout"].get("shapes")
 
 
