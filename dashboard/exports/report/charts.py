@@ -239,8 +239,8 @@ def profile_chart(profile: Profile) -> tuple[ReportFigure, ...]:
     if not all(has_intervals):
         caption.append(
             _(
-                "Open dots are means without a confidence interval, because a benchmark "
-                "has a single run."
+                "Open dots are means without a confidence interval, because a "
+                "benchmark has a single run."
             )
         )
     return (ReportFigure(" ".join(caption), alt, profile_plot(names, systems)),)
