@@ -126,7 +126,7 @@ class FolderSystemsField(StrictField, serializers.DictField):
 
 
 class ArchiveMetadataInput(StrictSerializer):
-    """How to read an archive."""
+    """Instructions for reading an archive."""
 
     study = Slug(help_text="The slug of a study of the lab.")
     store = Boolean(

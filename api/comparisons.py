@@ -51,7 +51,7 @@ NULL_UNTIL_PROCESSED: Final[dict[str, Any]] = {"default": None, "allow_null": Tr
 
 
 class ShapeSerializer(OutputSerializer):
-    """Whether a single figure describes the runs of a result, and why not."""
+    """Whether a single figure describes the runs of a result and, if not, why."""
 
     shape_codes = serializers.ListField(
         child=serializers.ChoiceField(choices=SHAPE_CODES),
@@ -82,7 +82,7 @@ class ShapeSerializer(OutputSerializer):
 
 
 class RatioOfKindField(serializers.FloatField):
-    """The ratio of a row if it is of one kind; otherwise None."""
+    """Field for the ratio of a row that has this ``ratio_kind``; null for others."""
 
     def __init__(self, ratio_kind: str, **options: Any) -> None:
         self.ratio_kind = ratio_kind
@@ -483,8 +483,9 @@ class ComparisonsView(ApiView):
     def _requested_reference(self, study: Study | None) -> SystemInStudy | None:
         """Return the system with which to compare; None for native baselines.
 
-        Its results are those of the requested study, or of the study that has most
-        results of this system. Raise NotFoundError if there are none.
+        Its results are taken from the requested study if this study measured the
+        system, otherwise from the study with the most results of the system. Raise
+        NotFoundError if no visible study has any.
         """
         baseline = self.query.get("baseline", "native")
         if baseline == "native":
@@ -499,7 +500,7 @@ class ComparisonsView(ApiView):
 class StudyAssessments:
     """Data for comparing and assessing the results of one study.
 
-    ``reference`` is None if they are compared with their native baselines.
+    ``reference`` is None if the results are compared with their native baselines.
     """
 
     verdicts: StudyVerdicts

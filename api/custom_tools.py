@@ -152,7 +152,7 @@ class CustomToolInput(CustomToolDeclarationInput):
 
 
 class CustomToolChange(StrictSerializer):
-    """Retires or reactivates a custom tool."""
+    """A request to retire or reactivate a custom tool."""
 
     is_retired = Boolean(
         help_text="Whether the tool is retired; a retired tool accepts no uploads."
@@ -253,7 +253,7 @@ class CustomToolQuery(ListQuery):
 
 
 class CustomToolsView(ListView):
-    """Lists the custom tools of the client's labs and of public studies."""
+    """Lists the custom tools of the client's labs and those with visible results."""
 
     query_class = CustomToolQuery
     summary = "List custom tools"

@@ -14,8 +14,8 @@ from benchmarks.power.logged_energy import MeteredWork, run_energies
 class SystemEnergySerializer(OutputSerializer):
     """The energy of one workload on one system: means over its runs.
 
-    If the machine was idle while the meter ran on, the energy of the work lies between
-    `meter_total_j` and `energy_j`.
+    If the meter ran on after the work, while the machine was idle, the energy of the
+    work lies between `energy_j` and `meter_total_j`.
     """
 
     row_type = SystemEnergy

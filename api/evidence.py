@@ -108,7 +108,7 @@ class MachineEffectSerializer(OutputSerializer):
 
 
 class HeterogeneitySerializer(OutputSerializer):
-    """How much machines differ."""
+    """The variation of the relative performance between machines."""
 
     columns = """
         tau:float tau_low:float tau_high:float dersimonian_laird_mean:float=mean_dl

@@ -144,7 +144,7 @@ class EffectSerializer(OutputSerializer):
 
 
 class AliasSerializer(serializers.Serializer[Alias]):
-    """An effect that cannot be estimated separately."""
+    """An effect that cannot be estimated separately from other effects."""
 
     factors = serializers.SerializerMethodField(
         help_text=(
@@ -390,7 +390,10 @@ def factor_names(term: Term) -> list[list[str]]:
 
 
 def effect_bound(log_effect: float, margin: float | None, sign: int) -> float | None:
-    """Return a bound of the ratio; None without a margin."""
+    """Return the upper (``sign`` 1) or lower (-1) bound of an effect as a ratio.
+
+    ``margin`` is logarithmic; without one, return None.
+    """
     return None if margin is None else exp(log_effect + sign * margin)
 
 

@@ -214,8 +214,8 @@ class PlanInput(StrictSerializer):
         min_value=0.1,
         max_value=50,
         help_text=(
-            "The target width of confidence intervals in percent: rounds are added "
-            "until every interval is at most this wide."
+            "The target half-width of confidence intervals in percent: rounds are "
+            "added until every interval is within this distance of its center."
         ),
     )
     max_repetitions = WholeNumber(
@@ -254,8 +254,8 @@ class PlanSerializer(ResourceSerializer):
         ),
         "max_attempts": "The maximum number of attempts per step.",
         "target_width_percent": (
-            "The target width of every interval in percent; null if no rounds are "
-            "added."
+            "The target half-width of every confidence interval in percent; null if no "
+            "rounds are added."
         ),
         "max_repetitions": "The maximum number of rounds; null if no rounds are added.",
         "created_by": "The name of the person or agent that created the plan.",
@@ -303,7 +303,7 @@ class BarrierSerializer(serializers.Serializer[Any]):
 
 
 class AdviceSerializer(OutputSerializer):
-    """How many runs a group of results needs for the target width."""
+    """The runs that a group of results needs for the target width of its intervals."""
 
     columns = """
         system_id:int system:str tool:str program:str scenario:str vms:int case:str
@@ -312,7 +312,10 @@ class AdviceSerializer(OutputSerializer):
     descriptions = {
         "program": "The program of the tool (one of its commands).",
         "run_count": "The number of runs so far.",
-        "required_runs": "The number of runs that would reach the target width.",
+        "required_runs": (
+            "The number of runs with which the confidence interval would reach the "
+            "target width; 0 if it cannot."
+        ),
         "message": "The advice in words.",
     }
 
@@ -339,7 +342,8 @@ class PlanDetailSerializer(PlanSerializer):
         help_text="The barriers at which slots are waiting now.",
     )
     advice = AdviceSerializer(
-        many=True, help_text="How many runs would reach the target width."
+        many=True,
+        help_text="The runs that each group of results needs.",
     )
     start_spreads_us = serializers.ListField(
         child=serializers.IntegerField(),
@@ -462,7 +466,7 @@ class StepQuery(ListQuery):
 
 
 class PlanChange(StrictSerializer):
-    """Stops a plan."""
+    """A request to stop a plan."""
 
     status = Choice(
         choices=[Plan.Status.STOPPED.value], help_text="`stopped` ends the plan."
@@ -605,7 +609,7 @@ class ArrivalInput(StrictSerializer):
 
 
 class FinishInput(StrictSerializer):
-    """How a part ended."""
+    """A report on how a part ended."""
 
     attempt = WholeNumber(min_value=1, help_text="The number of the attempt.")
     outcome = Choice(

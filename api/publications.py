@@ -510,7 +510,7 @@ class ReviewSerializer(PublicationSerializer):
 
 
 class ReviewDetailSerializer(ReviewSerializer):
-    """A review with its numbers."""
+    """A review with the evidence for each question on the day of the review."""
 
     questions = EvidenceItemSerializer(
         source="content.questions",
@@ -539,7 +539,9 @@ class ReviewsView(ListView):
         statuses=(201, 200),
     )
     def post(self, fields: ValidatedData) -> Response:
-        """Publish a review of public studies and of visible studies that are signed.
+        """Publish a review of public studies and of visible, signed studies.
+
+        A study is signed if it has not changed since another lab signed a version.
 
         If the lab has published an identical review, it is returned with status 200.
         """
@@ -564,7 +566,10 @@ class ReviewsView(ListView):
 
 
 class ReviewView(PublicationView):
-    """Returns a published review with its numbers."""
+    """Returns a published review with the evidence for each question.
+
+    The evidence is that of the day on which the review was published.
+    """
 
     summary = "Read a review"
     serializer_class = ReviewDetailSerializer

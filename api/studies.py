@@ -228,7 +228,7 @@ class StudySerializer(ResourceSerializer):
 
 
 class StudyCountsSerializer(OutputSerializer):
-    """Counts of a study."""
+    """The numbers of runs, results, systems and open flags of a study."""
 
     row_type = StudyCounts
     columns = """
@@ -302,7 +302,7 @@ class ReplicationResultSerializer(serializers.Serializer[Any]):
 
 
 class ReplicationSerializer(serializers.Serializer[Any]):
-    """One benchmark on one hypervisor, and the results of other labs."""
+    """A study's result of one benchmark on one hypervisor, and those of other labs."""
 
     hypervisor = serializers.CharField(
         source="effect.hypervisor",

@@ -48,7 +48,7 @@ class VmResultSerializer(ShapeSerializer):
 
 
 class SumCheckSerializer(OutputSerializer):
-    """The comparison of a published sum with the sum over the slots."""
+    """The comparison of a co-run's published sum with the sum over its slots."""
 
     row_type = SumCheck
     columns = (
@@ -65,7 +65,7 @@ class SumCheckSerializer(OutputSerializer):
 
 
 class TargetSerializer(OutputSerializer):
-    """Times that CPU work of several VMs should take, and the measured time."""
+    """The target times of CPU work in VMs, and the measured time relative to them."""
 
     row_type = Target
     columns = "ideal_s ideal_ratio full_load_s full_load_ratio"
@@ -417,7 +417,7 @@ class ComponentMeanSerializer(OutputSerializer):
 
 
 class ProfileRowSerializer(serializers.Serializer[Any]):
-    """The profile of one system."""
+    """The mean relative performance of one system by component."""
 
     system_id = serializers.IntegerField(
         source="column.system_id", help_text="The id of the system; see `/systems/`."

@@ -365,7 +365,8 @@ def _check_text(raw: bytes, key: str) -> None:
 def _check_context(context: bytes) -> None:
     """Raise an error unless the context of an upload is valid.
 
-    It is checked in a document with the key and the samples of an example.
+    The context is everything that many uploads have in common. It is checked together
+    with the key and the samples of an example.
     """
     rest = {"key": EXAMPLE_RUN["key"], "samples": EXAMPLE_RUN["samples"]}
     validate_document(RunInput, parse_json_object(context) | rest)

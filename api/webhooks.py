@@ -157,13 +157,16 @@ class DeliverySerializer(OutputSerializer):
 
 
 class EditableLabsView(ApiView):
-    """Base of views of webhooks, which only editors of a lab and its agents see."""
+    """Base of views of webhooks.
+
+    Only the editors of a lab and its uploading agents see its webhooks.
+    """
 
     @property
     def editable_labs(self) -> list[int]:
         """The ids of the labs whose webhooks the client may see.
 
-        Others must not see them, because some target URLs contain a secret.
+        Other clients must not see webhooks, because some target URLs contain a secret.
         """
         token, user = self.request.auth, self.request.user
         if isinstance(token, Token):

@@ -51,7 +51,7 @@ class TokenAuthentication(BaseAuthentication):
 class ReadOnlySessionAuthentication(SessionAuthentication):
     """Session authentication for reading only.
 
-    Forms of other sites could use the session to write.
+    Otherwise forms on other sites could use the session to write.
     """
 
     def authenticate(self, request: Request) -> Any:
@@ -61,7 +61,7 @@ class ReadOnlySessionAuthentication(SessionAuthentication):
 
 
 class TokenScopePermission(BasePermission):
-    """Permits everybody to read, and tokens with the scope ``upload`` to write."""
+    """Permission of everybody to read, and of tokens with scope ``upload`` to write."""
 
     def has_permission(self, request: Request, view: object) -> bool:
         if request.method not in SAFE_METHODS:

@@ -76,7 +76,7 @@ class ORJSONRenderer(BaseRenderer):
 def _as_floats(data: Any) -> Any:
     """Convert integers that are too large for orjson to floats.
 
-    They were floats: PostgreSQL stores 1.7e308 in JSON with all digits, which are then
+    PostgreSQL stores a float such as 1.7e308 in JSON with all digits, and they are then
     read as an integer.
     """
     if isinstance(data, dict):
@@ -104,7 +104,7 @@ def _to_json_type(value: Any) -> Any:
 
 
 def check_value_count(raw: bytes) -> None:
-    """Raise for a body whose parsing would block other requests."""
+    """Raise an error if a body has so many values that parsing it blocks others."""
     # An upper bound of the number of values: characters in texts are counted too.
     if raw.count(b",") + raw.count(b"{") + raw.count(b"[") > MAX_VALUES:
         raise too_large_error(

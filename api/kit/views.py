@@ -42,7 +42,7 @@ ValidatedData = dict[str, Any]
 
 
 class ResourceSerializer(OutputSerializer):
-    """An object of the API with its URL; ``url_name`` is the URL pattern."""
+    """Base of serializers with id and URL; ``url_name`` names the URL pattern."""
 
     url_name = ""
 
@@ -147,7 +147,7 @@ class ApiView(GenericAPIView[Any]):
         return Viewer(frozenset({self.lab.pk}))
 
     def require_same_lab(self, row: Any, kind: str, name: object) -> None:
-        """Raise NotFoundError for an object of another lab, even if it is public."""
+        """Raise NotFoundError for a row of another lab, even if the row is public."""
         if row.lab_id != self.lab.pk:
             raise NotFoundError(kind, name)
 
@@ -161,8 +161,8 @@ class ApiView(GenericAPIView[Any]):
 class UploadView(ApiView):
     """Base of views whose POST method does not use REST framework.
 
-    Its requests, content negotiation and responses would take longer than storing an
-    upload. Errors, permissions and headers are the same as those of other views.
+    REST framework's requests, content negotiation and responses would take longer than
+    storing an upload. Errors, permissions and headers are those of other views.
     """
 
     media_type = "application/json"
@@ -206,7 +206,7 @@ class UploadView(ApiView):
 
 
 class ReadView(RetrieveModelMixin, ApiView):
-    """Base of views of one object: by default, the row of `get_queryset` in the URL."""
+    """Base of views of one object: by default, the row whose id is in the URL."""
 
     kind = ""  # for error messages
 
