@@ -24,8 +24,8 @@ def beyond_the_medium(study: StudyFacts) -> Iterator[Finding]:
 
     Why: no software can exceed the rate of the medium. A higher value came from a
     cache, was counted in another unit, or was timed by a slow clock. The limit is the
-    full line rate; TCP in 1500 B frames reaches at most 94.9% of it, so smaller
-    excesses are not found.
+    full line rate. TCP in frames of 1500 B reaches at most 94.9% of it, so the rule
+    does not find a TCP result that is only 5% too high.
 
     Remedy: check unit and clock. For disks, make the test file larger than all caches.
     Correct the host's facts if they are wrong.
