@@ -85,7 +85,7 @@ def agent_files(folder: str = FOLDER) -> Dict[str, bytes]:
 
 
 def zip_bytes(files: Dict[str, bytes], system: int = 3) -> bytes:
-    """Return a reproducible zip for ``system`` (3 is Unix, 0 is Windows)."""
+    """Return a reproducible zip archive for ``system`` (3 is Unix, 0 is Windows)."""
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as archive_file:
         for name in sorted(files):

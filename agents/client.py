@@ -431,7 +431,10 @@ def _open_tunnel(sock: _DeadlineSocket, proxy: Proxy, host: str, port: int) -> N
 
 
 def proxy_of(scheme: str, host: str) -> Optional[Proxy]:
-    """Return the HTTP proxy for a server, if any; raise OSError for other kinds."""
+    """Return the HTTP proxy for a server, if any.
+
+    Raise OSError if another kind of proxy is configured.
+    """
     variables = [name for name in os.environ if name.lower().endswith("_proxy")]
     # Only Windows and macOS have other settings; importing urllib.request costs 1 MB.
     if not variables and os.name != "nt" and sys.platform != "darwin":
@@ -487,7 +490,7 @@ def batches(
 def _http_error(
     response: http.client.HTTPResponse, text: bytes, proxy: Optional[Proxy]
 ) -> Exception:
-    """Return a TemporaryError or RefusedError."""
+    """Return TemporaryError or RefusedError, depending on a response's status."""
     status = response.status
     if proxy and status == _PROXY_AUTHENTICATION_REQUIRED:
         message = "the proxy %s requires a password (HTTP 407): set http://NAME:"
@@ -523,7 +526,11 @@ def ssl_context() -> Any:
 
 
 def certificate_folder(paths: Any) -> str:
-    """Return the folder of certificates by hash; "" if the bundle has more."""
+    """Return the system's folder of certificates, named by hash, if it is complete.
+
+    Return "" if the folder is missing, has fewer certificates than the system's bundle,
+    or may not be used because an environment variable names other certificates.
+    """
     variables = (paths.openssl_cafile_env, paths.openssl_capath_env)
     if not (paths.cafile and paths.capath) or any(map(os.environ.get, variables)):
         return ""

@@ -50,7 +50,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class Console:
-    """Prints results to standard output and messages to standard error."""
+    """Output of a command: results to stdout, messages to stderr, without any token."""
 
     def __init__(self) -> None:
         self.is_terminal = sys.stderr.isatty()

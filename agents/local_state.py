@@ -156,7 +156,10 @@ class MeasuringLock:
 
 
 class SendingLock:
-    """A lock that is held during a request; ``is_allowed`` is False while measuring."""
+    """A lock that is held during a request; see ``is_allowed`` before sending.
+
+    ``is_allowed`` is False if a measurement is running or the lock is not available.
+    """
 
     def __enter__(self) -> "SendingLock":
         self._file = _locked("sending", is_shared=True)
@@ -177,7 +180,7 @@ def is_measuring() -> bool:
 
 
 def _locked(name: str, is_shared: bool, timeout_s: float = 0.0) -> Optional[Any]:
-    """Lock a file of the agent's folder; return None if that fails in ``timeout_s``."""
+    """Return a locked file of the agent's folder; None if locking times out."""
     os.makedirs(agent_folder(), mode=0o700, exist_ok=True)
     file = open(os.path.join(agent_folder(), name), "ab")  # noqa: SIM115 - held open
     deadline_s = time.monotonic() + timeout_s

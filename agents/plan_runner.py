@@ -49,7 +49,7 @@ ProgressCallback = Callable[[str], None]
 
 
 class PlanServer:
-    """The requests about one plan; they raise AgentError if they fail."""
+    """The requests to the server about one plan, which raise AgentError on failure."""
 
     def __init__(self, client: Client, plan: int) -> None:
         self.client, self.plan = client, plan
@@ -155,7 +155,7 @@ def wait_for(moment_us: int, stamp: ClockStamp, path: TimeServerPath) -> ClockSt
 
 
 def remaining_us(moment_us: int, stamp: ClockStamp, rate: float = 1.0) -> float:
-    """Return the time until a moment of the time server's clock, on our clock."""
+    """Return the microseconds of our clock until a time of the time server's clock."""
     passed_us = monotonic_us() - stamp.local_monotonic_us
     return (moment_us - stamp.server_monotonic_us) / rate - passed_us
 
@@ -176,7 +176,10 @@ def clock_rate(first: ClockStamp, last: ClockStamp) -> float:
 def refresh_stamp(
     stamp: Optional[ClockStamp], path: TimeServerPath, age_us: int = STAMP_MAX_AGE_US
 ) -> Optional[ClockStamp]:
-    """Return a stamp of at most this age, or the given one if none can be taken."""
+    """Return ``stamp`` if it is younger than ``age_us``, otherwise a new stamp.
+
+    Return ``stamp`` as well if the time server does not answer.
+    """
     if stamp is not None and monotonic_us() - stamp.local_monotonic_us < age_us:
         return stamp
     return try_stamp(path)[0] or stamp

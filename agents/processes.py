@@ -93,7 +93,7 @@ def run_program(
 
 
 class _Reader(threading.Thread):
-    """Reads a stream; kills the program if it prints too much."""
+    """A thread that reads a program's output, and kills it if it prints too much."""
 
     def __init__(
         self, program: "subprocess.Popen[bytes]", stream: IO[bytes], most_bytes: int
@@ -131,10 +131,7 @@ class StopFlag:
             sock.setblocking(False)
 
     def install_signal_handlers(self) -> None:
-        """Stop on SIGTERM and Ctrl-C.
-
-        On Windows, a signal ends `wait` only through the wake-up socket.
-        """
+        """Set the flag on SIGTERM and Ctrl-C, which also ends `wait`."""
         self._handles_signals = True
         signal.set_wakeup_fd(self._wake_writer.fileno())
         for number in (signal.SIGTERM, signal.SIGINT):

@@ -169,7 +169,11 @@ class Spool:
         return self._count(0) / max(self.most_bytes, 1)
 
     def _count(self, change: int, size: int = -1) -> int:
-        """Add to the stored size, or to ``size``; recount if the file is damaged."""
+        """Add ``change`` to the stored size of all documents; return the sum.
+
+        If ``size`` is given, it replaces the stored size. If the file is damaged, count
+        the documents.
+        """
         path = os.path.join(self.folder, "held")
         try:
             with open(path, "r+b" if os.path.exists(path) else "w+b") as file:

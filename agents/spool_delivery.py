@@ -191,7 +191,11 @@ class SpoolDelivery:
             raise _StopError(str(error), error.wait_s) from None
 
     def _reject(self, key: str, refused: RefusedError) -> None:
-        """Move a run to the rejected ones; raise _StopError if it is not the cause."""
+        """Move a run to the rejected ones.
+
+        Raise _StopError if the server refused the request for a reason other than the
+        run.
+        """
         is_final = 400 <= refused.status < 500 and refused.is_ours
         is_about_run = (
             refused.status not in _TOKEN_STATUSES and refused.code not in _REQUEST_CODES
@@ -296,7 +300,10 @@ def check_token(client: Client) -> None:
 def report_parsing(
     enrolment: Enrolment, pushed: Dict[str, Dict[str, Any]], console: Console
 ) -> int:
-    """Wait until uploads are parsed; print rejected ones; return the exit code."""
+    """Wait until uploads are parsed, up to a timeout, or until a measurement starts.
+
+    Print rejected uploads; return the exit code.
+    """
     client = Client(enrolment.server, enrolment.token)
     remaining, refused = dict(pushed), 0
     deadline_s = time.monotonic() + PARSING_TIMEOUT_S
@@ -321,7 +328,7 @@ def report_parsing(
 
 
 def _run_states(client: Client, document: Dict[str, Any]) -> Dict[str, str]:
-    """Return the statuses of an upload's runs, each with the reason of one run."""
+    """Return the statuses of an upload's runs, each with one run's reason for it."""
     page = client.send_once("GET", "runs/?key=" + document["key"])
     runs = page.get("results")
     if not runs:
@@ -334,7 +341,7 @@ def _run_states(client: Client, document: Dict[str, Any]) -> Dict[str, str]:
 
 
 class SpoolWatcher:
-    """Sends the spool repeatedly, with pauses that grow after failures."""
+    """Repeated delivery of the spool, with pauses that grow after failures."""
 
     def __init__(
         self,

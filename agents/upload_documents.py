@@ -206,7 +206,10 @@ def _platform(facts: Facts, stated: Optional[str]) -> Tuple[str, Optional[str]]:
 
 
 def guest_bits(architecture: str) -> Optional[int]:
-    """Return the word size of this Python; a 64-bit kernel can run 32-bit programs."""
+    """Return the word size of this Python; None if the architecture is unknown.
+
+    A 64-bit kernel can run a 32-bit Python.
+    """
     if not architecture:
         return None
     return 64 if sys.maxsize > 2**32 else 32

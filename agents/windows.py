@@ -143,7 +143,10 @@ def cpu_identity(text: Optional[str]) -> Optional[str]:
 
 
 def microcode(revision: Any) -> Optional[str]:
-    """Return the upper half of the eight bytes, in the form of Linux."""
+    """Return the microcode revision, in hexadecimal as on Linux; None if unknown.
+
+    It is the upper half of the eight bytes of ``revision``.
+    """
     if not isinstance(revision, bytes) or len(revision) != 8:
         return None
     (number,) = struct.unpack("<4xI", revision)
@@ -158,7 +161,7 @@ def product_name(name: Optional[str], build: Any) -> Optional[str]:
 
 
 def hardware_virtualization() -> Optional[str]:
-    """Return VT-x or AMD-V; None without it or if a hypervisor hides it."""
+    """Return VT-x or AMD-V; None if CPUID shows neither or cannot be read."""
     cpuid = indicators.open_cpuid()
     if cpuid is None:
         return None

@@ -143,10 +143,11 @@ def _verdicts(
     truth: float = 1.0,
     native: float | None = None,
 ) -> Callable[[str, int, float], float]:
-    """Return a function that returns the share of these verdicts.
+    """Return a function that simulates cells and returns the share of some verdicts.
 
-    Its arguments are kind of distribution, number of runs and noise. With ``native``,
-    the native machine is normal with this noise; by default both are the same.
+    The share is that of the verdicts in ``counted``. The function's arguments are kind
+    of distribution, number of runs and noise. Native results have the same kind and
+    noise or, with ``native``, a normal distribution with this noise.
     """
 
     def share(kind: str, n: int, noise: float) -> float:

@@ -277,7 +277,7 @@ LINE = (
 
 
 def chaos(folder: Path, seed: int, seconds: float, *, sabotage: bool) -> Figures:
-    """Run a product and apply faults; return the values of ``LINE``."""
+    """Run a product and apply faults; return the values for `LINE`."""
     with _disk(folder) as has_disk:
         product = product_launcher.launch_product(folder / "var", LOAD_REFERENCE="off")
         try:
@@ -379,7 +379,7 @@ def _apply_faults(
 def _outages(
     applied: list[tuple[str, float]], logs: list[ClientLog]
 ) -> list[tuple[float, float]]:
-    """Return the time of each fault and of the next acknowledgment."""
+    """Return the time of each fault and that of the next acknowledged upload."""
     acks = sorted(at for log in logs for at in log.acked.values())
     outages = []
     for _, started in applied:

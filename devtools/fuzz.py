@@ -308,7 +308,7 @@ LINE: Final = (
 def fuzz(
     product: Product, seed: int, requests: int, *, sabotage: bool
 ) -> dict[str, Any]:
-    """Send random requests, then read all pages; return the values of ``LINE``."""
+    """Send random requests, then read all pages; return the values for `LINE`."""
     client = product.client()
     client.create_study({"slug": STUDY, "title": "Fuzz", "visibility": "public"})
     client.register_host({"slug": HOST, "facts": {"cores": 2}})

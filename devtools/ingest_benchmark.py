@@ -324,7 +324,7 @@ def pss_mib(product: Product) -> float:
 
 
 def page(url: str, database: str | None = None, study: str = "") -> tuple[float, int]:
-    """Return the median time of a page in ms, and its size in bytes.
+    """Return the median time to load a page in ms, and its size in bytes.
 
     With ``database``, a run of ``study`` (by default, of the smallest study) is changed
     before each view.

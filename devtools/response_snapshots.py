@@ -146,10 +146,10 @@ class Snapshot:
     def _queries(
         self, parameters: Document, study: str, first: Any
     ) -> Iterator[dict[str, str]]:
-        """Yield queries with one filter.
+        """Yield queries with one filter, for each of its values.
 
-        For computed responses, also yield pairs of filters; in stored lists, filters
-        only omit rows.
+        Unless the response is a paginated list, also yield queries with two filters. In
+        such lists, filters only omit rows.
         """
         values = [
             [(name, str(value)) for value in parameter["schema"]["enum"]]
@@ -228,7 +228,7 @@ class Snapshot:
 
 
 def _row_filters(parameters: Document, answer: Any) -> Iterator[dict[str, str]]:
-    """Yield queries with the values that the rows of a response have."""
+    """Yield a query for each row of a response, with the row's values as filters."""
     names = [
         name
         for name, parameter in parameters.items()
@@ -314,7 +314,10 @@ class SnapshotFolder:
     def _distinct(
         self, rows: Mapping[tuple[str, str], Document]
     ) -> dict[tuple[str, str], str]:
-        """Name rows by their identifying fields; number equal names."""
+        """Return names of rows by kind and ID, from their identifying fields.
+
+        Equal names are numbered.
+        """
         names: dict[tuple[str, str], str] = {}
         seen: Counter[str] = Counter()
         # Sort numerically: shorter numbers are smaller.
@@ -510,13 +513,13 @@ class SnapshotComparison:
 
 
 def _endpoint(name: str) -> str:
-    """Return the name of a file without the study."""
+    """Return the name of a snapshot file without the study in it."""
     parts = name.split("/")
     return parts[-1] if len(parts) == 3 and "{" not in name else name
 
 
 def _change(old: Any, new: Any) -> str:
-    """Describe a change by its codes (short texts), or else by its types."""
+    """Describe a change by both values if they are short, otherwise by their types."""
     values = (old, new)
     are_codes = all(value is None or isinstance(value, str | bool) for value in values)
     if are_codes and all(len(str(value)) < 40 for value in values):

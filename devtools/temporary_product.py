@@ -36,7 +36,7 @@ OTHER_LAB = "other-lab"
 
 @dataclass(frozen=True)
 class HttpResponse:
-    """A response; ``status`` is 0 without one. Names of headers are in lower case."""
+    """A response, or its absence (``status`` 0). Header names are in lower case."""
 
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -98,7 +98,7 @@ def database(var: Path) -> Iterator["psycopg.Connection[Any]"]:
 
 
 def upload(product: Product, run: Mapping[str, Any], *, timeout_s: float = 30) -> int:
-    """Upload a run; return the status of the response, 0 without one."""
+    """Upload a run; return the status of the response, or 0 if there is none."""
     token = (product.var / "upload-token").read_text().strip()
     headers = {"Authorization": f"Token {token}", "Content-Type": "application/json"}
     sent: dict[str, Any] = {"method": "POST", "headers": headers}
@@ -168,13 +168,16 @@ def document(study: str, host: str, value: float, **changes: Any) -> dict[str, A
 
 
 def percentile(values: list[float], share: float) -> float:
-    """Return the value that exceeds this share of the values; 0 without values."""
+    """Return the value below which this share of the values lies; 0 without values."""
     ordered = sorted(values)
     return ordered[min(int(share * len(ordered)), len(ordered) - 1)] if ordered else 0.0
 
 
 def arguments(text: str | None, control: str, **defaults: float) -> argparse.Namespace:
-    """Parse ``--control`` (described by ``control``), and an option per default."""
+    """Parse the command line: ``--control``, and an option for each of ``defaults``.
+
+    ``text`` and ``control`` are the help of the program and of ``--control``.
+    """
     parser = argparse.ArgumentParser(description=text)
     for name, default in defaults.items():
         parser.add_argument(f"--{name}", type=type(default), default=default)

@@ -135,9 +135,10 @@ class LoggedProgram:
 
 @dataclass(frozen=True)
 class ClockCheck:
-    """The same work timed by this machine, by the time server and by the system.
+    """The duration of some work, timed by three clocks, in seconds.
 
-    ``truth_s`` is the time of this machine, exact within ``bound_s``.
+    ``truth_s`` is the time of this machine, exact within ``bound_s``; ``external_s`` is
+    that of the time server, and ``local_s`` that of the measured system.
     """
 
     truth_s: float

@@ -130,7 +130,7 @@ def chroot_command(root: str, job: str) -> list[str]:
 
 @dataclass(frozen=True)
 class GuestNetwork:
-    """A guest's address and gateway, and its measured disk; "" without one."""
+    """A guest's address and gateway, and its measured disk; "" for none."""
 
     address: str = ""
     gateway: str = ""

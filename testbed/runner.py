@@ -174,7 +174,7 @@ class Testbed:
         }
 
     def _plan_arguments(self, boot: ScheduledBoot) -> dict[str, list[str]]:
-        """Plan a co-run of the system that was also measured alone.
+        """Create a plan for a co-run of the QEMU system that was measured alone.
 
         Return the agent's arguments by slot; raise TestbedError if no run was stored.
         """

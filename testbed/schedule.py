@@ -33,7 +33,7 @@ SESSIONS: Final = 3  # the minimum to separate sessions from chance (docs/method
 
 @dataclass(frozen=True, kw_only=True)
 class TestSystem:
-    """A system that one agent measures; it may not be able to detect all layers."""
+    """A system that one agent measures, which detects only ``detectable_layers``."""
 
     name: str
     layers: tuple[str, ...] = ()
@@ -226,7 +226,10 @@ def system_arguments(
 def plan_document(
     study: str, system: int, slots: int, repetitions: int, slowdown: float
 ) -> dict[str, Any]:
-    """Return a plan in which guests run LINPACK at once; ``slowdown`` extends times."""
+    """Return a plan in which guests run LINPACK at the same time.
+
+    Its time budget is multiplied by ``slowdown``.
+    """
     linpack = {"sizes": SIZES, "iterations": ITERATIONS}
     return {
         "study": study,

@@ -207,7 +207,10 @@ def create_study(
 
 
 def hypervisor_versions() -> dict[str, str]:
-    """Return the installed version of each layer, if the agent cannot detect it."""
+    """Return the versions of QEMU and systemd-nspawn, if installed, by layer.
+
+    The agent cannot detect these versions.
+    """
     versions = {}
     # The index of the version in "QEMU emulator version 7.2.9" and "systemd 252".
     for layer, argv, word in (

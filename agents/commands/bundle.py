@@ -85,7 +85,10 @@ def signing_key(token: str) -> Tuple[str, bytes]:
 def write_bundles(
     spool: Spool, folder: str, token: str, host: Optional[Dict[str, Any]] = None
 ) -> Dict[str, int]:
-    """Write all waiting documents to signed files; return their number by path."""
+    """Write all waiting documents to signed files.
+
+    Return the number of documents in each file, by path.
+    """
     prefix, key = signing_key(token)
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     written: Dict[str, int] = {}

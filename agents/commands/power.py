@@ -205,7 +205,10 @@ def store_csv(
     enrolment: Enrolment,
     console: Console,
 ) -> Spool:
-    """Save the log in a file, dated by this machine's clock; return the spool."""
+    """Save the log file of a meter in the spool, which is returned.
+
+    Its times are those of this machine's clock.
+    """
     try:
         with open(options.path, "rb") as file:
             text = decode_text(file.read())

@@ -230,7 +230,10 @@ def _files(paths: Iterable[str]) -> Iterator[Tuple[str, str]]:
 
 
 def parse_folder_system(text: str) -> Tuple[str, Any]:
-    """Parse `kvm: 17` or `kvm: hypervisor_version=8.2`."""
+    """Return the folder and its system from `kvm: 17` or `kvm: hypervisor_version=8.2`.
+
+    A system is an ID or a description.
+    """
     name, colon, rest = text.rpartition(":")
     if not (colon and name.strip() and rest.strip()):
         raise UsageError(

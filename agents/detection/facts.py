@@ -178,7 +178,10 @@ def cpu_blocks(text: str) -> List[Dict[str, str]]:
 
 
 def turbo_state(no_turbo: Optional[str], boost: Optional[str]) -> Optional[str]:
-    """Return "on" or "off", if known; 1 in Intel's file means that turbo is off."""
+    """Return "on", "off", or None if unknown, from the content of two files.
+
+    1 in Intel's file ``no_turbo`` means that turbo is off.
+    """
     if no_turbo is not None:
         return "off" if no_turbo == "1" else "on"
     if boost is not None:

@@ -54,7 +54,10 @@ def open_cpuid() -> Optional[Cpuid]:
 
 
 def machine_code(is_64_bit: bool, is_windows: bool) -> bytes:
-    """Return the code of a function with the arguments leaf, subleaf and result."""
+    """Return machine code of a function that reads a CPUID leaf.
+
+    Its arguments are leaf, subleaf and the address of the result.
+    """
     if not is_64_bit:
         return _STACK
     return _WINDOWS if is_windows else _SYSTEM_V

@@ -196,7 +196,10 @@ def detect_layers(evidence: Evidence) -> Detection:
 
 
 def signatures(evidence: Evidence) -> List[str]:
-    """Return the known signatures whose maximum leaf is 0 or in their range."""
+    """Return the known hypervisor signatures in the CPUID leaves.
+
+    The maximum leaf that a hypervisor states must be 0 or in the range of its leaves.
+    """
     texts = []
     for base in _BASES:
         maximum, text = (evidence.get("leaves") or {}).get(base) or ("0x0", "")
@@ -228,7 +231,11 @@ def _hypervisors(evidence: Evidence) -> List[DetectedLayer]:
 
 
 def _by_cpuid(evidence: Evidence) -> Optional[DetectedLayer]:
-    """Return the hypervisor that CPUID names; many also show Hyper-V's signature."""
+    """Return the hypervisor that CPUID names; None if it names none.
+
+    Hyper-V is returned only without another signature, because many others show its
+    signature as well.
+    """
     texts = signatures(evidence)
     if not texts:
         return None
@@ -269,7 +276,10 @@ def _hyper_v_layer(evidence: Evidence, reason: str) -> DetectedLayer:
 
 
 def _firmware(evidence: Evidence) -> Tuple[str, Tuple[str, ...]]:
-    """Return the firmware text that names a hypervisor, and the layers that fit it."""
+    """Return the firmware's text that names a hypervisor, and the layers that fit it.
+
+    Return an empty text and tuple if there is none.
+    """
     dmi = evidence.get("dmi") or {}
     vendor, product = str(dmi.get("sys_vendor")), str(dmi.get("product_name"))
     if vendor == AMAZON and BARE_METAL_SUFFIX in product:

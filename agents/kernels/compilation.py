@@ -58,8 +58,8 @@ def kernel_argv(
 ) -> List[str]:
     """Return a kernel's command line; compile the kernel if needed.
 
-    ``start`` are the words that start it on another machine; 0 ``iterations`` is its
-    default.
+    ``start`` are the words that start the kernel on another machine. With 0, ``bits``
+    and ``iterations`` have their defaults.
     """
     words = [*(start or [program_path(kernel, bits)]), *options]
     if iterations:
@@ -99,7 +99,8 @@ def find_compiler() -> Optional[str]:
 def program_path(kernel: str, bits: int = 0) -> str:
     """Return the path of a kernel; compile or unpack it if needed.
 
-    Raise UsageError that names the missing package. 0 ``bits`` is this machine's size.
+    Raise UsageError that names the missing package. With 0 ``bits``, use the word size
+    of this machine.
     """
     compiler = find_compiler()
     prebuilt = prebuilt_program(kernel, bits)

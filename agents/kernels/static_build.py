@@ -139,7 +139,11 @@ def _compile(
 def _library(
     platform: Platform, compiler: str
 ) -> Tuple[str, List[str], Tuple[List[str], List[str]]]:
-    """Return a C library, compiler flags, and linker arguments around the objects."""
+    """Return the name of a platform's C library, and the arguments to use it.
+
+    These are flags of the compiler, and arguments of the linker before and after the
+    object files.
+    """
     if platform.is_windows:
         # With a timestamp, two builds of the same sources would differ.
         return "mingw", [], (["-Wl,--no-insert-timestamp"], ["-lws2_32"])

@@ -129,9 +129,9 @@ class RemoteCommand(NamedTuple):
     description: str = ""
 
     def argv(self, words: List[str]) -> List[str]:
-        """Return the command that runs a program, whose words replace ``{}``.
+        """Return the command that runs a program, given as words, on the other machine.
 
-        Without ``{}`` they are appended.
+        The words replace ``{}`` in this command; without ``{}``, they are appended.
         """
         for word in words:
             if not _PLAIN.fullmatch(word):
@@ -277,7 +277,10 @@ class MeasuredMachine(NamedTuple):
 def measured_machine(
     options: argparse.Namespace, host: str, through: Optional[RemoteCommand]
 ) -> MeasuredMachine:
-    """Describe this machine or, with ``through``, a guest, whose facts are unknown."""
+    """Return the description of this machine or, with ``through``, of a guest.
+
+    A guest's facts are unknown.
+    """
     from agents.detection.facts import gather_platform
 
     if through is None:

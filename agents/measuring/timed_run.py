@@ -130,7 +130,7 @@ def _wait(
 
 
 def _die_with_parent() -> None:
-    """Let the kernel kill this process if the agent dies; it would disturb others."""
+    """Let the kernel kill this process if the agent dies, so that it does not go on."""
     _LIBRARY.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
@@ -275,7 +275,10 @@ def read_system_load(root: str = "/") -> SystemLoad:
 
 
 def cpu_shares(before: SystemLoad, after: SystemLoad) -> Dict[str, Any]:
-    """Return both load averages, and the busy and stolen shares of CPU time between."""
+    """Return the load averages at two times, and the use of CPU time between them.
+
+    The use is the busy share and the stolen share; unknown values are left out.
+    """
     measures = {"load before": before.load, "load after": after.load}
     if before.ticks and after.ticks and len(before.ticks) == len(after.ticks):
         # Python 3.6 has no zip(strict=True).

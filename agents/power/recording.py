@@ -252,7 +252,7 @@ class Recorder:
         self._chunk.save(self.spool)
 
     def _read(self) -> bool:
-        """Record one reading; return False if the meter cannot be read now."""
+        """Record one reading; return False if the meter could not be read."""
         try:
             reading = self.source.read()
         except ReadingMissedError as missed:

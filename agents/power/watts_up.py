@@ -235,7 +235,10 @@ class WattsUp(MeterSource):
         self._port = None
 
     def _packet(self, timeout_s: float) -> Packet:
-        """Wait for a valid packet; raise ReadingMissedError after ``timeout_s``."""
+        """Return the next valid packet.
+
+        Raise ReadingMissedError if the meter sends nothing for ``timeout_s``.
+        """
         deadline = time.monotonic() + timeout_s
         while True:
             packet = self._next_packet()

@@ -90,7 +90,10 @@ class ClockStamp(NamedTuple):
     server_resolution_us: int = 1
 
     def with_resolution(self) -> Dict[str, Any]:
-        """Return the fields of a power log; resolutions lengthen the round trip."""
+        """Return the fields that a power log contains.
+
+        The resolutions are added to the round trip.
+        """
         longest_us = (
             self.round_trip_us + 2 * self.resolution_us + self.server_resolution_us
         )
@@ -247,7 +250,7 @@ class Interval(NamedTuple):
 
     ``bound_us`` is the maximum error if the delays of the network are equal in both
     stamps, apart from longer round trips; ``hard_bound_us`` is the maximum error in any
-    case. ``wall_step_us`` is how far our wall clock was set.
+    case. ``wall_step_us`` is how far our wall clock was set in between.
     """
 
     external_us: int
@@ -258,7 +261,7 @@ class Interval(NamedTuple):
 
     @property
     def drift_ppm(self) -> Optional[float]:
-        """How much faster our clock runs; None for an empty interval."""
+        """How much faster our clock ran than the server's; None if no time passed."""
         return _ppm(self.local_us - self.external_us, self.external_us)
 
     @property
@@ -267,7 +270,10 @@ class Interval(NamedTuple):
 
 
 def offset_of(stamp: ClockStamp) -> Offset:
-    """Compare the wall clocks; half a round trip plus resolutions bounds the error."""
+    """Compare our wall clock with the server's.
+
+    The bound of the error is half a round trip plus the resolutions of the clocks.
+    """
     behind_us = stamp.server_wall_us - stamp.local_wall_us
     steps_us = stamp.resolution_us + stamp.wall_resolution_us
     bound_us = stamp.round_trip_us // 2 + steps_us + stamp.server_resolution_us
@@ -295,7 +301,7 @@ def interval_of(
 
 
 def clock_warnings(start: ClockStamp, end: ClockStamp) -> List[str]:
-    """Return sentences about deviations that certainly exceed the limits."""
+    """Return sentences about errors of our clock that certainly exceed the limits."""
     reasons = []
     for when, stamp in (("start", start), ("end", end)):
         offset = offset_of(stamp)

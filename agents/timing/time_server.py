@@ -197,7 +197,11 @@ class TimeServer:
     def _answer_lines(
         self, sock: socket.socket, session: ClientState, pending: bytearray
     ) -> bool:
-        """Answer each complete line with one write; return False to close."""
+        """Answer each complete line; return False if the connection must be closed.
+
+        Each reply is one `send`: a client that does not read its replies is not waited
+        for.
+        """
         while b"\n" in pending and not session.is_over:
             line, _, rest = bytes(pending).partition(b"\n")
             pending[:] = rest
@@ -208,7 +212,10 @@ class TimeServer:
         return len(pending) <= MAX_REQUEST_BYTES
 
     def _answer_datagram(self, sock: socket.socket) -> None:
-        """Answer every peer once before any peer twice."""
+        """Answer the waiting datagrams: every peer once before any peer twice.
+
+        Datagrams beyond the limits per peer and per address are dropped.
+        """
         queues: Dict[Any, List[bytes]] = {}
         of_address: Dict[str, int] = Counter()
         for _ in range(MAX_DATAGRAMS):
@@ -244,7 +251,7 @@ class TimeServer:
         return reply
 
     def _has_room_for(self, address: str) -> bool:
-        """Return whether to accept a connection; close another one if needed."""
+        """Return whether to accept a connection; close others to make room."""
         if len(self.connections) >= MAX_CONNECTIONS:
             oldest_us = self.clocks.monotonic_us() - IDLE_S * 1000000
             for sock, connection in list(self.connections.items()):
@@ -269,7 +276,10 @@ class TimeServer:
         return True
 
     def _close_silent(self) -> Optional[float]:
-        """Close connections whose first request is late; return the seconds to wait."""
+        """Close connections whose first request is late.
+
+        Return the seconds until the next one is late; None if none is waiting.
+        """
         while self.silent:
             sock, since_us = next(iter(self.silent.items()))
             left_us = since_us + IDLE_TIMEOUT_S * 1000000 - self.clocks.monotonic_us()

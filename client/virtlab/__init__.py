@@ -168,14 +168,14 @@ def _download(client, path, file):
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Refuses redirects, so that the token is sent only to this server."""
+    """Handler that refuses redirects, so that only this server gets the token."""
 
     def redirect_request(self, *_):
         return None
 
 
 def _retry_pause_s(error):
-    """Return the pause before the next attempt; raise RefusedError if it is useless."""
+    """Return the pause before the next attempt; raise RefusedError if none can help."""
     with error:
         try:
             answer = json.loads(error.read(1 << 20).decode())
