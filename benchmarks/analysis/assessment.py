@@ -141,8 +141,8 @@ class CellAssessment:
 
     ``range`` has the lowest and highest ratio between runs of the cell and its
     baseline. ``scope`` is what the assessment covers ("across 5 sessions").
-    ``sessions`` counts the cell's, the baseline's and shared ones. ``is_weak`` means
-    that start times are missing.
+    ``sessions`` are the numbers of sessions of the cell, of the baseline, and shared by
+    both. ``is_weak`` means that start times are missing.
     """
 
     ratio: float | None
@@ -189,8 +189,8 @@ class MeteredPair:
 class TableRatio(NamedTuple):
     """A ratio as tables show it.
 
-    Without ``ratio``, it is the ratio of the two means. ``range`` replaces both if no
-    single figure describes the runs.
+    None means the ratio of the two means. ``range`` replaces both if no single figure
+    describes the runs.
     """
 
     ratio: float | None
@@ -402,7 +402,7 @@ def energy_ratio(
     sessions: tuple[Sequence[int], Sequence[int]] = ((), ()),
     session_days: Mapping[int, str] | None = None,
 ) -> EnergyRatio | None:
-    """Return the ratio of two energies (J per run) with its interval."""
+    """Return the ratio of two energies (J per run) with its interval, or None."""
     mean_ratio = mean_energy_ratio(cell_joules, baseline_joules, meters)
     if mean_ratio is None or mean_ratio.reason:
         return mean_ratio
@@ -436,7 +436,7 @@ def assess_energies(
     margin: float,
     session_days: Mapping[int, str] | None = None,
 ) -> list[CellAssessment]:
-    """Return assessments, corrected for testing all pairs together."""
+    """Return the assessment of each pair, corrected for testing all pairs together."""
     if not pairs:
         return []
     cells = [pair.cell_joules for pair in pairs]

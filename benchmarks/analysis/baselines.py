@@ -58,7 +58,10 @@ class CellConditions:
 
 @dataclass(frozen=True, slots=True)
 class BaselineChoice:
-    """The chosen native cell, if any, and why; ``rejected`` cells also matched."""
+    """The native cell chosen as a baseline (None if there is no such cell), and why.
+
+    ``rejected`` are other native cells that match.
+    """
 
     state: BaselineState
     baseline_id: Id | None
@@ -75,7 +78,8 @@ def choose_baseline(
 ) -> BaselineChoice:
     """Choose the baseline of a cell among the cells of its lab.
 
-    Native cells match if host, case and scenario are equal.
+    Native cells match if host, case and scenario are equal and no word sizes differ.
+    The same OS and study are preferred.
     """
     if cell.is_native:
         return BaselineChoice("native", None, Sentence("This is the native result."))
@@ -134,7 +138,9 @@ def native_key(native: CellConditions) -> tuple[object, ...]:
 
 
 def candidate_native_keys(cell: CellConditions) -> tuple[tuple[object, ...], ...]:
-    """Return the `native_key` of native cells that match a cell, best match first."""
+    """Return every `native_key` with which a native cell matches a cell, best match
+    first.
+    """
     other_bits = (32, 64) if cell.guest_bits is None else (None,)
     return tuple(
         (cell.host, bits, *_baseline_scenario_key(cell))

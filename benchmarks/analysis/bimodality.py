@@ -126,7 +126,8 @@ def find_modes(
 def outliers_in(split: ModeSplit, groups: tuple[Indices, ...], step: float) -> set[int]:
     """Return indices of values with a modified z above 3.5 within their mode.
 
-    z = 0.6745 |x - median| / MAD (Iglewicz and Hoaglin, 1993).
+    z = 0.6745 |x - median| / MAD (Iglewicz and Hoaglin, 1993). The MAD is at least half
+    of ``step``, the value of the last digit.
     """
     outliers: set[int] = set()
     for group in groups:
@@ -140,7 +141,7 @@ def outliers_in(split: ModeSplit, groups: tuple[Indices, ...], step: float) -> s
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Split:
-    """The best cut into two groups.
+    """The best cut of a cell's values into two groups.
 
     ``smaller`` are the runs of the smaller group in sessions that have both groups.
     """

@@ -28,7 +28,8 @@ MAX_RUNS: Final = 2000
 class ChangePoint:
     """A change of the mean of a series, from the run at ``run_index`` on.
 
-    ``before`` and ``after`` exist only if a single figure describes the runs there.
+    ``before`` and ``after`` are the means of the runs up to the neighboring change
+    points; None if no single figure describes these runs.
     """
 
     run_index: int
@@ -46,7 +47,8 @@ class ChangePoint:
 def change_points(means: Sequence[float]) -> tuple[ChangePoint, ...] | None:
     """Return the change points of a series of run means, in order.
 
-    Return None for fewer than 20 runs, or if a value is outside 1e-75 to 1e75.
+    Only the last `MAX_RUNS` runs are used. Return None for fewer than 20 runs, or if
+    one of these is outside 1e-75 to 1e75.
     """
     values = np.asarray(means, dtype=float)[-MAX_RUNS:]
     if len(values) < 2 * MIN_SEGMENT_RUNS or not np.all(

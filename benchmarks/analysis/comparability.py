@@ -150,7 +150,7 @@ def compare_facts(
 def warn_on_several_changes(
     comparability: Comparability, platform: Collection[str]
 ) -> Comparability:
-    """Return limited comparability if several studied facts differ at once.
+    """Return ``comparability``, rated limited if several studied facts differ at once.
 
     The facts named in ``platform`` count as one.
     """
@@ -238,7 +238,7 @@ def nearest_case(
 ) -> NearCase | None:
     """Return the most similar case, or None if all are too different.
 
-    A different unit comes last.
+    Cases in another unit come last.
     """
     ranked_cases = (
         (_rank(near), near) for case in others if (near := _near(wanted, case))

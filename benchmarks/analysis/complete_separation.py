@@ -29,10 +29,10 @@ MAX_CHANCE: Final = 0.01
 class SeparationRange:
     """The range of the log ratio between runs of a cell and of its baseline.
 
-    ``rounding`` is how much the last digits may change ``low`` and ``high``. The
-    chances are the probabilities of a separation of equally fast sides:
-    ``design_chance`` if the units of the session design are exchanged, ``run_chance``
-    if single runs are.
+    ``rounding`` is how much the last digits may change ``low`` and ``high``.
+    ``design_chance`` and ``run_chance`` are the probabilities that an equally fast cell
+    and baseline are separated by chance: if the units of the session design are
+    assigned to both at random, or if single runs are.
     """
 
     low: Floats
@@ -43,7 +43,9 @@ class SeparationRange:
     n: Floats
 
     def direction(self, margin: float) -> NDArray[np.int8]:
-        """Return 1 if all runs are faster by more than the margin, -1 if slower."""
+        """Return 1 if all runs are faster by more than the margin, -1 if slower, 0
+        otherwise.
+        """
         slower = self.high + self.rounding < np.log1p(-margin)
         faster = self.low - self.rounding > np.log1p(margin)
         return np.asarray(faster * 1 - slower * 1, dtype=np.int8)

@@ -103,7 +103,9 @@ class Shape:
     def first_run_and_rho(
         self, run_means: Sequence[float]
     ) -> tuple[float | None, float | None]:
-        """Return a session's outlying first run, and the others' autocorrelation."""
+        """Return the session's first run if it is outlying, and the others'
+        autocorrelation.
+        """
         first = run_means[0] if self.is_relevant("first_run") else None
         slope = self.order.slope if self.order and self.is_relevant("drift") else None
         later = run_means if first is None else run_means[1:]

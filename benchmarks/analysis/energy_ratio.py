@@ -112,7 +112,9 @@ class MeterTotal:
 
     @property
     def energy_j(self) -> float | None:
-        """Mean power x the work's time. Too low if the meter also ran while idle."""
+        """Mean power times the duration of the work; too low if the meter also ran
+        while idle.
+        """
         return None if self.work_s is None else self.mean_w * self.work_s
 
     def without_idle_j(self, idle_w: float | None) -> float | None:
@@ -164,7 +166,7 @@ def mean_energy_ratio(
 ) -> EnergyRatio | None:
     """Return the ratio of two mean energies; None if they cannot be compared.
 
-    A CPU counter and a meter of the whole machine cannot be compared.
+    The energy from a CPU counter cannot be compared with that of a whole machine.
     """
     if (
         not cell_joules

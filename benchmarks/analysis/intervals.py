@@ -92,7 +92,8 @@ class RunStatistics:
 
     @NO_WARNINGS
     def log_variance(self, n: ArrayLike | None = None) -> Floats:
-        """Return the variance of ln(mean), s^2 / (n mean^2); ``n`` replaces the runs.
+        """Return the variance of ln(mean), s^2 / (n mean^2); ``n`` replaces the number
+        of runs.
 
         It is at least the variance of rounding, resolution^2 / 12 (GUM, F.2.2.1).
         """
@@ -251,7 +252,10 @@ def welch_df(
     baseline_n: ArrayLike,
     extra: Floats,
 ) -> Floats:
-    """Return Satterthwaite's degrees of freedom; ``extra`` is a known variance."""
+    """Return Satterthwaite's degrees of freedom of a log ratio.
+
+    ``extra`` is an additional variance that is known exactly.
+    """
     cell_df, baseline_df = np.asarray(cell_n) - 1.0, np.asarray(baseline_n) - 1.0
     df = (cell_variance + baseline_variance + extra) ** 2 / (
         cell_variance**2 / cell_df + baseline_variance**2 / baseline_df
@@ -261,7 +265,7 @@ def welch_df(
 
 @NO_WARNINGS
 def mean_interval_ends(cells: RunStatistics) -> tuple[Floats, Floats]:
-    """Return the ends of the 95 % intervals of means, computed on the log scale."""
+    """Return the ends of the 95 % intervals of means (NaN: none), on the log scale."""
     g = t_quantiles_of_runs(cells.n, 0.975) ** 2 * cells.log_variance()
     exists = (cells.n > 1) & (cells.mean > 0) & (g < 1) & (g > MIN_G)
     factor = np.exp(np.sqrt(np.where(exists, g, np.nan)))
@@ -271,7 +275,10 @@ def mean_interval_ends(cells: RunStatistics) -> tuple[Floats, Floats]:
 def mean_interval(
     n: int, mean: float, m2: float, resolution: float | None = None
 ) -> MeanInterval | None:
-    """Return Student's interval of the mean of ``n`` runs; None if there is none."""
+    """Return Student's interval of the mean of ``n`` runs.
+
+    Return None for a single run, or for identical readings of unknown resolution.
+    """
     if n < 2:
         return None
     step = resolution or 0.0

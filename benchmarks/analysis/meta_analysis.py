@@ -200,7 +200,7 @@ def heterogeneity(
 ) -> Heterogeneity | None:
     """Return the heterogeneity of a pool; None for fewer than three effects.
 
-    ``left_out`` limits the means without one effect to these indices.
+    ``left_out`` are the effects to leave out one at a time (default: each).
     """
     y, v = np.asarray(effects, dtype=float), np.asarray(variances, dtype=float)
     k = y.size
@@ -238,7 +238,9 @@ def _leave_one_out(
 
 
 def interval_direction(low: float, high: float, margin: float = DEFAULT_MARGIN) -> int:
-    """Return -1 (slower), 1 (faster), 0 (equivalent) or `UNDECIDED` for a log ratio."""
+    """Return the direction of the interval of a log ratio: -1 (slower), 1 (faster), 0
+    (equivalent) or `UNDECIDED`.
+    """
     below, above = float(np.log1p(-margin)), float(np.log1p(margin))
     if high < below:
         return -1
@@ -334,7 +336,9 @@ def _tau2_where_q_is(y: Floats, v: Floats, target: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class OverallPerformance:
-    """A system over several cases; ``spread`` is the geometric standard deviation."""
+    """The geometric mean and standard deviation (``spread``) of a system over several
+    cases.
+    """
 
     mean: float
     low: float | None

@@ -108,7 +108,9 @@ class PlannedWork:
 
 @dataclass(frozen=True)
 class Scenario:
-    """How many VMs run together; those of a combined scenario run ``slot_works``."""
+    """The number of VMs that run together; in a combined scenario, they run
+    ``slot_works``.
+    """
 
     kind: StepKind = "single"
     vms: int = 1
@@ -145,7 +147,9 @@ NumberedTreatment = tuple[int, Treatment]
 
 @dataclass(frozen=True)
 class PlannedStep:
-    """A treatment in one of the rounds; ``repetition`` is 0 or less for warm-up."""
+    """A treatment in one of the rounds. ``repetition`` numbers the rounds; it is 0 or
+    less for warm-up.
+    """
 
     repetition: int
     number: int
@@ -285,7 +289,9 @@ def start_spread_us(began_us: Sequence[int | None]) -> int | None:
 def overlap_fraction(
     windows_us: Sequence[tuple[int | None, int | None]],
 ) -> float | None:
-    """Return the window that all slots share, relative to the longest window."""
+    """Return how long all slots ran together, relative to the longest window; None if a
+    window is unknown.
+    """
     windows = [
         (a, b) for a, b in windows_us if a is not None and b is not None and a < b
     ]

@@ -88,7 +88,7 @@ def trace_of_counter(times_s: Sequence[float], joules: Sequence[float]) -> Power
 
 
 def corrected_traces(traces: Sequence[PowerTrace]) -> list[PowerTrace]:
-    """Return traces of which later ones in the list replace earlier ones in time."""
+    """Return the traces, each without the time that later ones in the list cover."""
     result: list[PowerTrace] = []
     for trace in traces:
         first_s, last_s = float(trace.starts_s[0]), float(trace.ends_s[-1])
@@ -106,7 +106,9 @@ def corrected_traces(traces: Sequence[PowerTrace]) -> list[PowerTrace]:
 
 
 def joined_traces(traces: Iterable[PowerTrace]) -> PowerTrace | None:
-    """Join one meter's traces; of two that overlap, the earlier one has priority."""
+    """Join one meter's traces, if any; where two overlap, the one that starts earlier
+    counts.
+    """
     parts: list[PowerTrace] = []
     for trace in sorted(traces, key=lambda trace: float(trace.starts_s[0])):
         end_s = float(parts[-1].ends_s[-1]) if parts else -np.inf
@@ -126,7 +128,7 @@ def joined_traces(traces: Iterable[PowerTrace]) -> PowerTrace | None:
 def idle_power_w(
     trace: PowerTrace, busy_s: Sequence[tuple[float, float]]
 ) -> float | None:
-    """Return the mean power of the quietest ten consecutive steps without work."""
+    """Return the lowest mean power over ten consecutive steps without work, or None."""
     free = ~trace.is_gap
     for start_s, end_s in busy_s:
         free &= (trace.ends_s <= start_s) | (trace.starts_s >= end_s)

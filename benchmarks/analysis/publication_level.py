@@ -57,7 +57,7 @@ class LevelAssessment:
 
 @dataclass(frozen=True, slots=True)
 class RequiredFact:
-    """A required fact; the other fields are the facts of a run that state it."""
+    """A fact that a publication requires, and the facts of a run that state it."""
 
     name: Sentence
     agent_facts: tuple[str, ...] = ()
@@ -120,7 +120,8 @@ def assess_publication_level(
 ) -> LevelAssessment:
     """Return the level of a study: draft or lab.
 
-    ``stated`` has, for each group, the facts that all members of the group report.
+    ``stated`` has, for each group of `REQUIRED_FACTS`, the facts that all members of
+    the group report.
     """
     few = tuple(cell for cell in cells if cell.n < MIN_PUBLISHED_RUNS)
     dispersed = tuple(

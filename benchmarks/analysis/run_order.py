@@ -61,8 +61,8 @@ def find_run_order(
 ) -> RunOrder | None:
     """Test for a period, autocorrelation and a trend.
 
-    ``values`` are in order, session by session. Return None for fewer than 8 runs, not
-    counting one of each further session, or if all are equal.
+    ``values`` are in order, session by session. Return None if all are equal, or for
+    fewer than 8 runs (without the first run of each further session).
     """
     session_sizes = session_sizes or (values.size,)
     n = values.size - len(session_sizes) + 1
@@ -210,7 +210,9 @@ def _sums(values: Floats, sizes: tuple[int, ...]) -> list[float]:
 
 
 def _factors(n: int) -> Floats:
-    """Return Bartlett's factors: times -ln(1 - R^2) they are nearly chi squared."""
+    """Return a factor for each statistic: times -ln(1 - R^2), it is nearly chi squared
+    (Bartlett).
+    """
     return n - 1 - np.array([*(k / 2 for k in PERIODS), *(1.0 for _ in LAGS), 1.0])
 
 
@@ -306,7 +308,8 @@ def _trend(values: Floats, sizes: tuple[int, ...]) -> float | None:
 
 
 def sessions_agree(distances: Floats, weights: Floats) -> bool:
-    """Return whether a mean distance is significant (1 %) over sessions.
+    """Return whether the weighted mean over sessions differs significantly (1 %) from
+    0.
 
     Fewer than three sessions always agree.
     """

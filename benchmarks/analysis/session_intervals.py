@@ -43,7 +43,7 @@ from benchmarks.sentences import Sentence
 
 
 class SessionDesign(IntEnum):
-    """The repetition on which an interval is based (``docs/method.md``)."""
+    """The sessions in which a cell and its baseline ran, which determine the interval."""
 
     NONE = 0
     SINGLE_RUN = 1
@@ -116,9 +116,9 @@ class DesignIntervals:
     """Intervals of many cells by their designs, one entry per cell.
 
     ``deciding_low`` to ``deciding_high`` (log scale) decides the verdict: with two
-    shared sessions it covers both intervals. ``session`` is the one shared session,
-    else -1. ``between_sd`` is on the log scale, ``within_sd`` the part that the scatter
-    of runs explains.
+    shared sessions it covers the intervals of both. ``session`` is the only shared
+    session, else -1. ``between_sd`` is the log standard deviation between sessions,
+    ``within_sd`` the part of it that the scatter of runs explains.
     """
 
     design: NDArray[np.int8]
@@ -178,8 +178,8 @@ def design_intervals(
 ) -> DesignIntervals:
     """Return the interval that the design of each cell allows.
 
-    ``sessions``, of the cells and of the baselines, have a pooled ``rho``
-    (`sessions.with_pooled_rho`).
+    ``sessions`` are the session statistics of the cells and of the baselines, with a
+    pooled ``rho`` (`sessions.with_pooled_rho`).
     """
     cell_sessions, baseline_sessions = sessions
     size = cell.n.size

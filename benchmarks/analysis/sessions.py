@@ -138,9 +138,10 @@ def _session_reason(
 def nearest_sessions(
     session: DerivedSession, known_sessions: Mapping[int, int]
 ) -> dict[int, int]:
-    """Return, for each run without a known session, that of the run nearest in time.
+    """Map each run without a known session to the known session of the run nearest in
+    time.
 
-    Both maps have session ids by run id.
+    Return an empty map if no run has a known session.
     """
     pairs = zip(session.starts, session.runs, strict=True)
     placed = [
@@ -164,7 +165,8 @@ def match_stored_sessions(
 ) -> list[int | None]:
     """Return the stored session that each group of runs continues, or None.
 
-    A stored session continues in the group that shares most runs with it.
+    The pairs with most shared runs are matched first; each group and each session is
+    matched at most once.
     """
     shared = Counter(
         (index, session)
@@ -229,8 +231,8 @@ MAX_MEMORY_FACTOR: Final = 1.5
 class SessionStatistics:
     """Statistics of the sessions of many cells, ordered by ``row`` (cell) and session.
 
-    ``rho`` is the lag-1 autocorrelation (NaN: too few runs), ``first_mean`` an outlying
-    first run, else NaN.
+    ``rho`` is the lag-1 autocorrelation of the session's runs (NaN: too few runs),
+    ``first_mean`` the mean of the first run if it is an outlier, else NaN.
     """
 
     row: Indices
@@ -327,7 +329,9 @@ class SessionStatistics:
 
     @NO_WARNINGS
     def exclude_first_runs(self) -> SessionStatistics:
-        """Exclude outlying first runs if at least five other runs remain."""
+        """Return statistics without outlying first runs of sessions with at least five
+        other runs.
+        """
         is_excluded = np.isfinite(self.first_mean) & (self.n > WELCH_RUNS)
         n = np.where(is_excluded, self.n - 1, self.n)
         distance = np.where(is_excluded, self.first_mean - self.mean, 0.0)
@@ -349,10 +353,11 @@ class SessionStatistics:
     @property
     @NO_WARNINGS
     def effective_runs(self) -> Floats:
-        """The numbers of independent runs that the runs are worth, at least three.
+        """The numbers of independent runs that the runs are worth, at least three (or
+        all).
 
-        Between n / w for the mean (w: inflation of its variance) and n (1 - rho^2) / (1
-        + rho^2) for the variance.
+        Each is between n / w for the mean (w: inflation of its variance) and n (1 -
+        rho^2) / (1 + rho^2) for the variance.
         """
         effective = np.where(
             self.rho > 0, self.n / self._inflation**EFFECTIVE_EXPONENT, self.n
@@ -393,7 +398,8 @@ def with_pooled_rho(
     """Return both sides with the ``rho`` that the intervals of ``size`` cells use.
 
     It is the mean over all sessions of both sides, weighted by their parts in the
-    variance of the ratio, plus `RHO_ALLOWANCE` / runs.
+    variance of the ratio, plus `RHO_ALLOWANCE` / runs. It is 0 where independent runs
+    may have this mean.
     """
     sides = (own, other)
     weight_sum, excess_sum, error_variance, run_sum, weight_squares = np.zeros(

@@ -70,7 +70,11 @@ FALSE_DISCOVERY_RATE: Final = 0.05
 
 
 class Verdict(IntEnum):
-    """The verdict on a cell, or the direction of its interval without a verdict."""
+    """The verdict on a cell.
+
+    Values below `NOT_ASSESSED` are also directions of intervals, with or without a
+    verdict.
+    """
 
     # Values below NOT_ASSESSED are results of a test, and also directions.
     UNDETERMINED = 0
@@ -124,8 +128,9 @@ class AssessmentArrays:
     """Assessments of many cells, one entry per cell.
 
     ``direction`` is that of the interval, even without a verdict. ``gates`` are bits of
-    `Gate`. ``runs_needed`` (per side) and ``sessions_needed`` are totals, 0 if unknown.
-    ``log_stretch`` is how far an interval was stretched for the order of runs.
+    `Gate`. ``runs_needed`` (per side) and ``sessions_needed`` include the existing
+    ones, 0 if unknown. ``log_stretch`` is how far an interval was stretched because the
+    order of runs may have shifted a mean.
     """
 
     intervals: Intervals
@@ -341,7 +346,7 @@ def _apply_separation(
 ) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.bool_]]:
     """Return gates and directions after complete separation, and where it decided.
 
-    It removes all gates or none, except those of few runs.
+    It decides only if it removes all gates except those of few runs, which stay.
     """
     sign = separation.direction(margin)
     lifted = np.where(
@@ -376,9 +381,9 @@ def _apply_stretching(
     lifted: NDArray[np.int64],
     margin: float,
 ) -> tuple[NDArray[np.int64], NDArray[np.int8], Floats]:
-    """Return gates and directions after stretching, and the stretches.
+    """Return gates and directions after the intervals are stretched, and by how much.
 
-    ``shifts`` are how far the ends move down and up.
+    ``shifts`` are the distances by which ``ends`` move down and up.
     """
     below, above = shifts
     stretched = _direction(ends[0] - below, ends[1] + above, margin)
@@ -521,8 +526,8 @@ def correct_for_multiple_tests(
     """Return the assessments after correction for testing all cells together.
 
     A verdict that does not remain significant becomes undetermined. Only ``is_primary``
-    cells with a verdict count as tests, or all without one. Other cells must reach the
-    same p value.
+    cells with a verdict count as tests (without such cells, all with a verdict). The p
+    values of other cells must not exceed the largest significant one.
     """
     p = assessments.p_values()
     primary = np.full(p.shape, True) if is_primary is None else np.asarray(is_primary)

@@ -23,8 +23,9 @@ from benchmarks.plausibility.study_facts import (
 
 
 def same_machine_cells(study: StudyFacts) -> Mapping[Id, CellFact]:
-    """Map each native cell to the latest cell of the same machine and OS in another
-    study."""
+    """Map each native cell to the newest native cell of the same case, machine and OS
+    in another study.
+    """
     machines: dict[object, list[CellFact]] = defaultdict(list)
     for cell in (*study.other_study_cells, *study.cells):
         is_usable = cell.is_native and cell.mean > 0 and cell.scenario == "single"
@@ -64,10 +65,10 @@ WorkKind = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class NativePair:
-    """A cell and the native cell of another day with which it is compared.
+    """A cell and the native cell of another day to which it is compared.
 
-    ``log_efficiency`` is the log of the cell's relative performance, ``error`` its
-    standard error.
+    ``log_efficiency`` is the natural log of the cell's performance relative to the
+    native cell, ``error`` the standard error of this log.
     """
 
     cell: CellFact
@@ -78,9 +79,11 @@ class NativePair:
 
 @dataclass(frozen=True, slots=True)
 class NativeDayEffect:
-    """One factor between a native machine and its guests of another day.
+    """A native machine and guests of another day that differ by one factor in many
+    benchmarks.
 
-    ``log_factor`` is above 0 if the guests are faster than native.
+    ``log_factor``, the log of this factor, is above 0 if the guests are faster than
+    native.
     """
 
     pairs: tuple[NativePair, ...]
@@ -88,7 +91,9 @@ class NativeDayEffect:
 
     @property
     def is_native_side(self) -> bool:
-        """Whether the native machine is the cause, and not the clock of a guest."""
+        """Whether several guests or a container show the effect, so it is not one
+        guest's clock.
+        """
         shared = any(p.cell.virtualization == "container" for p in self.pairs)
         return shared or len({pair.cell.system for pair in self.pairs}) > 1
 
@@ -99,9 +104,10 @@ class NativeDayEffect:
 
 @dataclass(frozen=True, slots=True)
 class SessionShift:
-    """Two sessions between which all cases of a system changed by one factor.
+    """Two sessions between which the speed of a native machine changed by one factor.
 
-    ``other`` is empty if the session differs from all others together.
+    ``log_factor`` is above 0 if it is faster in ``session``. ``other`` is empty if the
+    session differs from all others together.
     """
 
     cells: tuple[CellFact, ...]
@@ -113,7 +119,7 @@ class SessionShift:
 
 @dataclass(frozen=True, slots=True)
 class SameMachineDifference:
-    """A native machine whose speed differs from another study by one factor.
+    """A native machine that is faster or slower than in another study by one factor.
 
     ``log_factor`` is above 0 if the machine is faster in this study.
     """
@@ -133,14 +139,20 @@ def log_efficiency(cell: CellFact, native: CellFact) -> float:
 
 
 def measurement_day(cell: CellFact) -> str:
-    """Return the date of a cell's first run, or the name of its session, or ""."""
+    """Return the date of a cell's first run. If it is unknown, return the name of the
+    cell's session, or "" without one.
+    """
     if cell.first_at is not None:
         return cell.first_at.date().isoformat()
     return cell.declared_session or next(filter(None, cell.session_names), "")
 
 
 def is_other_day(cell: CellFact, native: CellFact) -> bool | None:
-    """Return whether two cells share no session; None if their times are unknown."""
+    """Return whether two cells were measured in different sessions.
+
+    They share no session name and, if times are known, are more than `LONGEST_PAUSE`
+    apart. Return None if names and times are unknown.
+    """
     sessions = [
         frozenset(filter(None, member.session_names or (member.declared_session,)))
         for member in (cell, native)
@@ -195,7 +207,6 @@ def _pairs_by_machine(study: StudyFacts) -> Mapping[object, list[NativePair]]:
 
 
 def same_machine_differences(study: StudyFacts) -> Iterator[SameMachineDifference]:
-    """Yield the differences of machines whose guests were measured on another day."""
     counterparts = same_machine_cells(study)
     for pairs in _pairs_by_machine(study).values():
         cells = {pair.native.id: pair.native for pair in pairs}.values()
@@ -224,8 +235,9 @@ def same_machine_differences(study: StudyFacts) -> Iterator[SameMachineDifferenc
 
 @cached_per_study
 def day_shifts(study: StudyFacts) -> Mapping[ColumnKey, float]:
-    """Map the columns of guests to the log lead over native that the native's day
-    explains."""
+    """Map guests to the part of their log lead over native that the native's day
+    explains.
+    """
     return {
         column: effect.log_factor
         for effect in native_day_effects(study)
@@ -237,7 +249,6 @@ def day_shifts(study: StudyFacts) -> Mapping[ColumnKey, float]:
 def _pairs_by_kind(
     pairs: Sequence[NativePair],
 ) -> Mapping[WorkKind, Mapping[ColumnKey, list[NativePair]]]:
-    """Return the pairs by kind of work and guest."""
     kinds: dict[WorkKind, dict[ColumnKey, list[NativePair]]] = defaultdict(dict)
     for pair in pairs:
         is_local = pair.cell.component not in {"network", "power", ""}
@@ -258,7 +269,6 @@ def _pairs_by_kind(
 
 
 def _guests_ahead(pairs: Sequence[NativePair]) -> NativeDayEffect | None:
-    """Return the effect if several guests are faster than the native machine."""
     factors, members = [], []
     for (component, _), guests in _pairs_by_kind(pairs).items():
         estimates = [_median_and_error(own) for own in guests.values()]
@@ -389,8 +399,8 @@ def _flatten(guests: Mapping[ColumnKey, Sequence[NativePair]]) -> list[NativePai
 
 
 def case_scatter(logs: Sequence[float]) -> float:
-    """Return the robust standard deviation between cases; infinity for fewer than
-    four.
+    """Return the robust standard deviation of the log ratios of cases; infinity for
+    fewer than four.
     """
     if len(logs) < MIN_CASES:
         return math.inf
@@ -415,7 +425,7 @@ def _median_and_error(pairs: Sequence[NativePair]) -> tuple[float, float]:
 
 
 def session_shifts(study: StudyFacts) -> Iterator[SessionShift]:
-    """Yield the largest change of each native machine between its sessions."""
+    """Yield, for each native machine with a change between sessions, the largest one."""
     machines: dict[ColumnKey, list[CellFact]] = defaultdict(list)
     for cell in study.cells:
         is_complete = len(cell.session_names) == len(cell.run_means) and all(
@@ -492,7 +502,6 @@ def _session_shift(
 def _within_session_deviation(
     cell: CellFact, sessions: Sequence[Sequence[float]]
 ) -> float:
-    """Return the standard deviation of a run's log, pooled with a weak prior."""
     square = freedom = 0.0
     for logs in sessions:
         mean = math.fsum(logs) / len(logs)

@@ -71,7 +71,7 @@ class RuleFinding:
 class Finding:
     """A finding without its rule; see `RuleFinding`.
 
-    ``severity`` overrides that of the rule.
+    ``severity``, if given, replaces the severity of the rule.
     """
 
     sentence: str

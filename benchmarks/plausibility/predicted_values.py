@@ -58,13 +58,14 @@ class SiblingTable:
 
 
 def sibling_tables(cells: Iterable[CellFact]) -> Iterator[SiblingTable]:
-    """Yield a table for each tool, metric and number of emulation layers."""
+    """Yield a table for each combination of tool, metric and emulation layers."""
     return _tables(cells, lambda cell: cell.emulation_layers)
 
 
 def emulated_sibling_tables(cells: Iterable[CellFact]) -> Iterator[SiblingTable]:
-    """Yield a table of all emulated systems for each tool and metric, from four cases
-    on."""
+    """Yield a table of all emulated systems for each tool and metric with at least four
+    cases.
+    """
     emulated = (cell for cell in cells if cell.emulation_layers)
     tables = _tables(emulated, lambda cell: "")
     return (table for table in tables if len(table.rows) >= MIN_ROWS)
@@ -106,7 +107,8 @@ def sibling_residuals(logs: Floats) -> Floats:
 
     Each other column predicts the cell by its own value in this row and by the median
     distance of the two columns in all other rows. The prediction is the median of
-    these. It is NaN if the columns share no other row.
+    these. It is NaN if the columns share no other row. In a table of two rows,
+    residuals that the cell's own row does not confirm are 0.
     """
     result = np.full(logs.shape, np.nan)
     present = ~np.isnan(logs)
@@ -139,10 +141,11 @@ def _shift_elsewhere(distances: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class PredictionSpread:
-    """The accuracy of the predictions of a table (log scale).
+    """The accuracy of the predictions for the other cells of a cell's table (log
+    scale).
 
     ``deviation`` is a robust standard deviation, ``row_distance`` the 90th percentile
-    of the residuals in the row of the cell.
+    of the absolute residuals in the row of the cell.
     """
 
     deviation: float
@@ -172,14 +175,17 @@ def leave_one_out_spread(
 
 @dataclass(frozen=True)
 class SystemSpeeds:
-    """The usual speed of each system relative to others of its host, by component."""
+    """The usual speed of each system relative to the median system of its host, by
+    component.
+    """
 
     study: StudyFacts
 
     def expected_log(self, cell: CellFact) -> float:
-        """Return the expected log distance of a cell from the middle of its row.
+        """Return the expected log distance of a cell from the median of its row.
 
-        The other tools and metrics of the same component predict it.
+        It is the median over the other tools and metrics of the same component, 0
+        without any.
         """
         logs = self._logs_in_other_kinds(cell)
         usual = float(np.median(logs)) if logs else 0.0
@@ -195,7 +201,6 @@ class SystemSpeeds:
 
     @cached_property
     def _by_kind(self) -> Mapping[object, Mapping[object, float]]:
-        """Map column and component to the median log speed per tool and metric."""
         speeds: dict[object, dict[object, float]] = defaultdict(dict)
         for table in sibling_tables(self.study.cells):
             sample = next(cell for row in table.cells for cell in row if cell)
@@ -327,8 +332,8 @@ class DigitComparison:
     ) -> bool:
         """Return whether ``originals`` have as few digits as the tool prints.
 
-        They may have at most ``most`` significant digits, and the cell must have more
-        digits than the other cells would have.
+        They may have at most ``most`` significant digits. The cell must have more
+        digits than the other cells, or than their number of decimals allows.
         """
         if not self.has_most_decimals(cell):
             return False
@@ -368,7 +373,6 @@ class DigitComparison:
 
     @cached_property
     def _largest_decimals(self) -> Mapping[object, list[int]]:
-        """The two largest numbers of decimals, by tool and metric."""
         return {
             kind: sorted((self._decimals[c.id] for c in cells), reverse=True)[:2]
             for kind, cells in self._kinds.items()
@@ -399,7 +403,8 @@ def _row_neighbors(
 ) -> Iterator[tuple[CellFact, list[CellFact]]]:
     """Yield each cell with the other cells of its host and case.
 
-    If possible, first only those with the same emulation.
+    If some of them have the same emulation layers, yield the cell with only these
+    first.
     """
     rows: dict[object, list[CellFact]] = defaultdict(list)
     for cell in study.cells:

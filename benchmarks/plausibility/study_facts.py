@@ -154,7 +154,9 @@ class CellFact:
 
     @cached_property
     def emulation_layers(self) -> str:
-        """The layers of an emulated system; empty if the processor is real."""
+        """The stated layers of an emulated system, otherwise `EMULATED_LAYER`; empty if
+        the processor is real.
+        """
         stated = (self.hypervisor, self.hypervisor_version, self.virtualization)
         if not (self.is_emulated or is_emulation(*stated, self.options)):
             return ""
@@ -162,9 +164,7 @@ class CellFact:
 
     @property
     def is_performance(self) -> bool:
-        """Whether higher or lower is better, except for CPU utilization and
-        extremes.
-        """
+        """Whether higher or lower is better, except for CPU utilization and extremes."""
         return self.better != "neither" and not (
             self.is_cpu_utilization or self.is_extreme
         )
@@ -425,7 +425,7 @@ class Noise:
         return self.run_deviation(cell) / math.sqrt(max(cell.n, 1))
 
     def conservative_mean_error(self, cell: CellFact) -> float:
-        """Return the relative standard error of the cell's mean for strict tests."""
+        """Return a relative standard error of the cell's mean for strict tests."""
         own, freedom = cell.relative_variance, len(cell.run_means) - 1
         if own is None or freedom < MIN_OWN_DF:
             return self.mean_error(cell)
@@ -436,7 +436,7 @@ class Noise:
 
 
 def observed_noise(cells: Iterable[CellFact]) -> Noise:
-    """Return the pooled relative variances of repeated cells by kind.
+    """Return the noise by kind, pooled over cells with several runs.
 
     The largest fifth of the variances of a kind is ignored.
     """

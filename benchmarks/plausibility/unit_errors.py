@@ -76,7 +76,9 @@ def nearest_factor(cell: CellFact, log_difference: float, tolerance: float) -> s
 
 
 def nearest_factor_distance(cell: CellFact, log_difference: float) -> tuple[str, float]:
-    """Return the name of the nearest unit factor and its log distance."""
+    """Return the name of the unit factor nearest to a difference, and its log distance
+    from the difference.
+    """
     factors = unit_factors(cell)
     misses = {
         name: abs(abs(log_difference) - math.log(factor))
@@ -89,7 +91,8 @@ def nearest_factor_distance(cell: CellFact, log_difference: float) -> tuple[str,
 def reciprocal_distance(cell: CellFact, expected: float) -> float:
     """Return the log distance of a cell from the reciprocal of its expected value.
 
-    ``expected`` is the log of the expected value.
+    In ms, us or ns, the expected value may also be a rate per second. ``expected`` is
+    its log.
     """
     scale = RECIPROCAL_SCALES.get(cell.unit, 1.0)
     log = math.log(cell.mean)
@@ -107,7 +110,7 @@ def unit_factors(cell: CellFact) -> Mapping[str, float]:
 
 
 def min_comparable_shift(log_difference: float) -> float:
-    """Return from which log change on another value counts as changed as well."""
+    """Return the smallest log change of another value that counts as a change, too."""
     return max(MIN_LOG_SHIFT, abs(log_difference) / 2)
 
 
@@ -118,10 +121,11 @@ class RunReadings:
     def ran_at_other_speed(
         self, cell: CellFact, run: int, log_difference: float, tolerance: float
     ) -> bool:
-        """Return whether other cells of a run differ from their other runs too.
+        """Return whether a run also differs from other runs in other cells.
 
-        ``run`` is the index in ``cell.run_means``. If all other cells differ by the
-        same factor in the same unit, the whole run has a unit error; then return False.
+        ``run`` is the index in ``cell.run_means``. If only cells in the same unit
+        differ, and all of these by the same factor, the whole run has a unit error;
+        then return False.
         """
         shifts = list(self._other_cell_shifts(cell, cell.run_means[run]))
         far = [

@@ -62,9 +62,10 @@ ChanceSource = Literal[
 class FactorEffect:
     """The effect of a factor or interaction on the logarithm of the response.
 
-    ``margin`` is half of the 95 % interval, or Lenth's ME; ``wide_margin`` is
-    Bonferroni's, or Lenth's SME. ``p_value`` is adjusted (Benjamini and Hochberg).
-    ``baseline_share`` is the share of variance from the native cells.
+    ``margin`` is the half-width of the 95 % interval, or Lenth's ME; ``wide_margin`` is
+    the same with Bonferroni's correction, or Lenth's SME. ``p_value`` is adjusted
+    (Benjamini and Hochberg). ``baseline_share`` is the share of the effect's variance
+    that comes from the native cells.
     """
 
     term: Term
@@ -142,7 +143,7 @@ class FactorAnalysis:
 
 @dataclass(frozen=True, slots=True)
 class InteractionMeans:
-    """Geometric means over levels of two factors."""
+    """Geometric means of the response for each pair of levels of two factors."""
 
     row_factor: Factor
     column_factor: Factor

@@ -206,7 +206,9 @@ def relative_variances(weights: Floats, observations: Sequence[Observation]) -> 
 def baseline_variance_shares(
     weights: Floats, observations: Sequence[Observation]
 ) -> Floats:
-    """Return the share of these variances (0 to 1) that comes from the native cells."""
+    """Return the share of the variance of ``weights @ responses`` (0 to 1) that comes
+    from the native cells.
+    """
     own = np.diag([1 / observation.scatter.n for observation in observations])
     total = relative_variances(weights, observations)
     return np.maximum(0.0, 1 - _quadratic(weights, own) / total)

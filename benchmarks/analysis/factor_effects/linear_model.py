@@ -55,8 +55,8 @@ class Estimate:
 class LinearModel:
     """A model matrix with one row per system.
 
-    ``columns`` are those of each term, one per level except the reference. ``unstated``
-    are additional columns for systems that do not report it.
+    ``columns`` has the columns of each term, one per level except the reference.
+    ``unstated`` has additional columns of a term for systems that do not report it.
     """
 
     terms: tuple[Term, ...]

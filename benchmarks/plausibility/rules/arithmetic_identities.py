@@ -84,7 +84,7 @@ def _differs(stated: float, computed: float, tolerance: float) -> bool:
 def block_identity(rate: str, operations: str, *keys: str) -> Identity:
     """Return a check of ``rate = operations per second x block size``.
 
-    ``keys`` are names of the parameter that may hold the block size.
+    ``keys`` are possible names of the parameter that has the block size.
     """
 
     def identity(run: ParameterReadings) -> Iterator[IdentityMismatch]:
@@ -100,7 +100,7 @@ def block_identity(rate: str, operations: str, *keys: str) -> Identity:
 
 
 def size_identity(rate: str, time: str) -> Identity:
-    """Return a check of ``rate = size / time``, with a size in whole MiB."""
+    """Return a check of ``rate = size / time``. The size may be rounded to whole MiB."""
 
     def identity(run: ParameterReadings) -> Iterator[IdentityMismatch]:
         size = _bytes(run.parameters.get("size", ""))
@@ -151,7 +151,7 @@ def linpack_identity(run: ParameterReadings) -> Iterator[IdentityMismatch]:
 
 
 def sysbench_threads(run: ParameterReadings) -> Iterator[IdentityMismatch]:
-    """Check ``events x mean latency / threads``, the busy time of each thread.
+    """Check the busy time of a thread, ``events x mean latency / threads``.
 
     Only closed tests have a minimum: in fileio tests, threads wait for the disk between
     events; with a target rate, they wait for the next event.
@@ -181,7 +181,9 @@ def sysbench_total(run: ParameterReadings) -> Iterator[IdentityMismatch]:
 
 
 def order_identity(slack: float = 0.0) -> Identity:
-    """Return a check that the statistics of each metric are in order."""
+    """Return a check that minimum, percentiles, mean and maximum of a metric are in
+    order.
+    """
 
     def identity(run: ParameterReadings) -> Iterator[IdentityMismatch]:
         for stem in {metric.rpartition(" ")[0] for metric in run.values}:
@@ -305,7 +307,7 @@ class NetperfEnd:
     """One end (``local`` or ``remote``) of a netperf run.
 
     ``cpus`` is the number of CPUs that the printed numbers imply, ``tolerance`` its
-    relative error, ``location`` the name of the machine.
+    possible relative error, ``location`` the name of the machine.
     """
 
     run: RunFact
@@ -316,9 +318,9 @@ class NetperfEnd:
     tolerance: float
 
     def whole_cpus(self, factor: float = 1) -> int | None:
-        """Return the implied number of CPUs, times ``factor``.
+        """Return the whole number of CPUs that is nearest to ``cpus`` times ``factor``.
 
-        None if no whole number is within the tolerance.
+        Return None if it is not within the tolerance.
         """
         cpus = self.cpus * factor
         nearest = round(cpus)
@@ -393,8 +395,9 @@ def netperf_service_demand(study: StudyFacts) -> Iterator[Finding]:
 
 
 def has_no_whole_cpu_count(run: RunFact) -> bool:
-    """Return whether a netperf run implies a fractional number of CPUs, in MB and in
-    MiB."""
+    """Return whether an end of a netperf run implies a fractional number of CPUs, both
+    in MB and in MiB.
+    """
     return any(
         end.whole_cpus() is None and end.whole_cpus(MIB_PER_MB) is None
         for end in _ends([run])
@@ -402,7 +405,7 @@ def has_no_whole_cpu_count(run: RunFact) -> bool:
 
 
 def _ends(runs: Iterable[RunFact]) -> Iterator[NetperfEnd]:
-    """Yield the ends of netperf runs with complete CPU numbers.
+    """Yield the ends of netperf runs for which all of the following numbers are known.
 
     CPUs = service demand x throughput / CPU utilization; a KB is 1024 B.
     """
@@ -437,8 +440,9 @@ def _ends(runs: Iterable[RunFact]) -> Iterator[NetperfEnd]:
 
 
 def _other_machine(ends: Sequence[NetperfEnd]) -> Iterator[Finding]:
-    """Yield findings about ends that imply another number of CPUs than three of four
-    ends at the same location."""
+    """Yield findings about ends that imply another number of CPUs than at least three
+    quarters of the ends at the same location.
+    """
     places: dict[str, list[tuple[NetperfEnd, int]]] = defaultdict(list)
     for end in ends:
         # A wrong unit still identifies the machine.

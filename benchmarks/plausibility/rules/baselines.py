@@ -166,8 +166,6 @@ def _repeat_error(cell: CellFact, noise: Noise) -> float:
 
 
 def _is_clear(log: float, error: float, minimum: float = MARGIN) -> bool:
-    """Return whether a log ratio is larger than its error and the ``minimum``
-    explain."""
     threshold = minimum + 2.3 * error if minimum > MARGIN else minimum
     return abs(log) > max(threshold, MIN_STANDARD_ERRORS * error)
 
@@ -323,9 +321,6 @@ def _comparable_native(cell: CellFact, study: StudyFacts) -> CellFact | None:
 def _lead_over_native(
     cell: CellFact, native: CellFact, error: float, shift: float
 ) -> ValueRatio:
-    """Return the ratio of a guest to native without ``shift``, the effect of the
-    day.
-    """
     return ValueRatio(cell, native, log_efficiency(cell, native) - shift, error)
 
 
@@ -403,7 +398,11 @@ def corun_reference(study: StudyFacts) -> Iterator[Finding]:
 def _unmatched_coruns(
     study: StudyFacts,
 ) -> Iterator[list[tuple[CellFact, CellFact]]]:
-    """Yield groups of co-run cells, each with the closest single-VM cell."""
+    """Yield groups of co-run cells whose system was not measured alone in this case.
+
+    Each comes with the most similar single-VM cell, of another system of the platform
+    or with other parameters.
+    """
     singles_by_platform: dict[object, dict[Id, CellFact]] = defaultdict(dict)
     tests: dict[object, list[CellFact]] = defaultdict(list)
     for cell in study.cells:

@@ -144,14 +144,15 @@ def pasted_cases(study: StudyFacts) -> Iterator[Finding]:
 
 @rule("pasted-runs", "Runs that appear in two results", "impossible")
 def pasted_runs(study: StudyFacts) -> Iterator[Finding]:
-    """Flags two results that share some runs with identical values. They are the same
-    benchmark on two systems of one host, or two benchmarks of the same tool and metric
-    on one system. At least two runs must be identical. Compared with the number of runs
-    that differ, they must be so many that this cannot be chance (less than 1 in 1,000
-    for the whole study). The probability that two runs are equal by chance is the
-    larger of two estimates: the fraction of equal pairs of runs within one of the
-    results, and the rounding step relative to half of the scatter, as in
-    `pasted-values`.
+    """Flags two results that share some, but not all, runs with identical values. They
+    are the same benchmark on two systems of one host, or two benchmarks of the same
+    tool and metric on one system. At least two runs must be identical. Compared with
+    the number of runs that differ, they must be so many that this cannot be chance
+    (less than 1 in 1,000 for the whole study). Values that more than 12 results share
+    are ignored. The probability that two runs are equal by chance is the larger of two
+    estimates: the fraction of equal pairs of runs within one of the results, and the
+    rounding step relative to half of the noise of such results (or of the result's own
+    runs, if there are at least four and these vary less).
 
     Why: part of a column was copied. The copied runs were not measured or are lost, and
     the two results look more alike than they are.
@@ -209,7 +210,7 @@ def pasted_runs(study: StudyFacts) -> Iterator[Finding]:
 
 
 def _equal_rows(first: Sequence[float], second: Sequence[float]) -> int:
-    """Return how many runs are equal in the same positions, at the best offset."""
+    """Return how many runs are equal if one series is shifted by the best offset."""
     rows: dict[float, list[int]] = defaultdict(list)
     for row, value in enumerate(second):
         rows[value].append(row)
@@ -255,7 +256,7 @@ def equality_chance(step: float, deviation: float) -> float:
 
 
 def _has_noise(cell: CellFact) -> bool:
-    """Return whether equal values are suspicious: not for counts, zeros and full
+    """Return whether equal values are suspicious: not for counts, zeros and fully used
     CPUs.
     """
     full = cell.is_cpu_utilization and cell.mean >= 99
@@ -265,7 +266,8 @@ def _has_noise(cell: CellFact) -> bool:
 def _find_copies(
     lines: Lines, own: Set[object], study: StudyFacts
 ) -> Iterator[tuple[list[CellPair], int]]:
-    """Yield the copied pairs of cells of two lines, and how many cells the lines share.
+    """Yield the copied cell pairs of each two lines with too many equal cells for
+    chance, and how many cells these lines share.
 
     A line is a column or row of a table. At least one of the two lines must be in
     ``own``.

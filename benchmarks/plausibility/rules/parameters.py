@@ -64,10 +64,10 @@ def parameters_differ(study: StudyFacts) -> Iterator[Finding]:
 def _changed(
     unique: Sequence[CellFact], missing: Sequence[CellFact], study: StudyFacts
 ) -> Iterator[Finding]:
-    """Yield findings about cases of one system that are similar to those it lacks.
+    """Yield findings about cases of one system that are similar to cases it lacks.
 
-    ``unique`` are the cells whose cases no other system has, ``missing`` those of cases
-    that the system lacks.
+    ``unique`` are the cells whose cases no other system has, ``missing`` the cells of
+    other systems whose cases this system lacks.
     """
     changed: dict[object, list[tuple[CellFact, CellFact, ParameterChange]]] = (
         defaultdict(list)

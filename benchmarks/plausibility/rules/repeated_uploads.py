@@ -49,7 +49,9 @@ class RepeatedRuns:
 
 
 class CellSpread(NamedTuple):
-    """Precision and standard deviation of a cell; None for fewer than three values."""
+    """The precision and standard deviation (None: fewer than three values) of a cell's
+    values.
+    """
 
     precision: Precision
     deviation: float | None
@@ -199,13 +201,17 @@ def _repeated_in_group(
 
 
 def _distinct_runs(members: Sequence[RunFact], times: int) -> Sequence[RunFact]:
-    """Return as many runs as were measured if each was uploaded ``times`` times."""
+    """Return the first of ``members``: as many as were measured if each run was
+    uploaded ``times`` times.
+    """
     return members[: -(-len(members) // times)]
 
 
 def _pair_repeats(members: Sequence[RunFact], min_firsts: int) -> list[RunPair]:
-    """Pair equal runs as (repeated, first); at least ``min_firsts`` runs count as
-    first."""
+    """Pair equal runs as (repeated, first).
+
+    The first ``min_firsts`` runs never count as repeated.
+    """
     pairs: list[RunPair] = []
     firsts: list[RunFact] = []
     for run in members:

@@ -61,7 +61,8 @@ def find_parse_warnings(study: StudyFacts) -> Iterator[Finding]:
 
 
 def warning_values(code: str, text: str, number: int) -> tuple[str | int | float, ...]:
-    """Return what identifies a warning even if it is reworded: code and parameters.
+    """Return values that identify a warning even if it is reworded: code and
+    parameters.
 
     ``number`` counts warnings of the same runs that only differ in their wording.
     """

@@ -125,8 +125,9 @@ def _may_agree(cell: CellFact, study: StudyFacts) -> bool:
 
 
 def _are_clock_ticks(cell: CellFact, values: Sequence[float]) -> bool:
-    """Return whether the values are times of whole clock ticks, or rates with such
-    times."""
+    """Return whether the values are times of whole clock ticks, or rates that were
+    computed from such times.
+    """
     # Squares of other values may overflow.
     if not MIN_READING <= min(values) <= max(values) <= 1 / MIN_READING:
         return False

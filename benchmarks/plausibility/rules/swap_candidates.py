@@ -1,6 +1,6 @@
-"""Search for swapped values that makes their numbers consistent again.
+"""Search for values that look swapped.
 
-Either two runs contradict themselves until one of their metrics is swapped, or two
+Either two runs contradict themselves until the values of one metric are swapped, or two
 cases of a system have each other's expected value.
 """
 
@@ -41,7 +41,7 @@ Pair = tuple[CellFact, CellFact]
 
 @dataclass(frozen=True, slots=True)
 class InconsistentTest:
-    """Samples of a run with the same parameters that contradict each other."""
+    """The samples of a run that have the same parameters and contradict each other."""
 
     run: RunFact
     samples: Mapping[str, SampleFact]
@@ -76,10 +76,10 @@ def _inconsistent_tests(
 def swaps_that_resolve(
     study: StudyFacts,
 ) -> Mapping[tuple[str, ...], Sequence[Pair]]:
-    """Map metrics to the pairs of cells that must be swapped to resolve contradictions.
+    """Map metrics to pairs of cells; swapping the values of a pair resolves
+    contradictions.
 
-    If swapping any one of several metrics resolves a contradiction, the key has all of
-    them.
+    If swapping any one of several metrics is enough, the key has all of them.
     """
     by_id = {cell.id: cell for cell in study.cells}
     swaps: dict[tuple[str, ...], dict[tuple[Id, Id], Pair]] = defaultdict(dict)
@@ -108,8 +108,7 @@ def swaps_that_resolve(
 
 
 def _candidates(tests: Sequence[InconsistentTest]) -> Iterator[tuple[int, int]]:
-    """Yield index pairs that may be swapped: first two systems in one case, then two
-    cases of one system."""
+    """Yield index pairs that may be swapped: of two systems first, then of two cases."""
     pairs = list(combinations(range(len(tests)), 2))
     for is_case in (False, True):
         for first_index, second_index in pairs:
@@ -143,8 +142,8 @@ def _resolving_metrics(
 class SwappedCases:
     """Two cases that look swapped on one or more systems.
 
-    ``log_distance`` is the expected distance of the two cases, ``deviation`` that of
-    the predictions of the other cases (log scale).
+    ``log_distance`` is the expected log ratio of the two cases, ``deviation`` the
+    standard deviation of the prediction errors of the other cases (log scale).
     """
 
     pairs: tuple[Pair, ...]
@@ -164,7 +163,8 @@ def find_swapped_cases(
     The table must have two or three systems and at least three other cases. The
     expected values of the two cases must differ by at least ``min_distance`` (log
     scale) and by ``min_deviations`` standard deviations, which are at least ``floor``.
-    ``tolerance`` is relative to the distance of the two cases.
+    ``tolerance`` is the accepted prediction error, relative to the distance of the two
+    cases.
     """
     rows, columns = table.logs.shape
     if not 2 <= columns <= MAX_SYSTEMS or not MIN_CASES <= rows <= MAX_CASES:
@@ -195,7 +195,10 @@ def find_swapped_cases(
 def _crossing(
     table: SiblingTable, column: int, pair: tuple[int, int], tolerance: float
 ) -> tuple[float, float] | None:
-    """Return the expected distance of swapped cases and the deviation of the others."""
+    """Return the expected distance of swapped cases and the deviation of the others.
+
+    None if they do not look swapped.
+    """
     logs = table.logs[:, column]
     distances = logs[:, None] - np.delete(table.logs, column, axis=1)
     is_other = np.ones(len(logs), dtype=bool)

@@ -124,7 +124,8 @@ def _swap_finding(
 ) -> Finding:
     """Return a finding whose sentence describes the first pair.
 
-    ``are_cases``: two cases of a system are swapped, not two systems in a case.
+    ``are_cases`` means that two cases of one system are swapped, instead of two systems
+    in one case.
     """
     first, second = pairs[0]
     names = [(cell.case_name, cell.system_phrase) for cell in (first, second)]
@@ -233,8 +234,8 @@ def inverted_cells(study: StudyFacts) -> Iterator[CellFact]:
 def _reciprocals(
     study: StudyFacts,
 ) -> Mapping[object, list[tuple[CellFact, float]]]:
-    """Return reciprocal cells with their expected values, by column, tool and
-    metric.
+    """Return cells that look like reciprocals, with expected values, by column, tool
+    and metric.
     """
     groups: dict[object, list[tuple[CellFact, float]]] = defaultdict(list)
     sure_groups = set()
@@ -308,8 +309,9 @@ def _expected_by_all(
 ) -> float | None:
     """Return the expected log mean of a reciprocal; None if the cell is not one.
 
-    ``by_row`` is the log mean expected from other systems in the case. The system's
-    other cases must agree with it, or replace it.
+    ``by_row`` is the log mean that other systems predict. If the cell is its
+    reciprocal, the system's other cases must agree, unless the factor to ``by_row`` is
+    at least 1,600. Otherwise the other cases decide.
     """
     log, distance = math.log(cell.mean), float(residuals[index])
     by_cases = log - distance if abs(distance) >= MIN_LOG_FACTOR else None
@@ -327,8 +329,11 @@ def _expected_by_all(
 
 
 def _is_inverted(cell: CellFact, expected: float) -> bool:
-    """Return whether a cell is near the reciprocal of the expected value, given as a
-    log."""
+    """Return whether a cell is much closer to the reciprocal of its expected value than
+    to this value.
+
+    ``expected`` is the log of the expected value.
+    """
     distance = abs(math.log(cell.mean) - expected)
     return reciprocal_distance(cell, expected) <= min(
         RECIPROCAL_TOLERANCE * distance, MAX_RECIPROCAL_LOG
@@ -338,7 +343,7 @@ def _is_inverted(cell: CellFact, expected: float) -> bool:
 def _expected_log(cell: CellFact, row: list[CellFact]) -> float | None:
     """Return the median log mean of the host's other systems.
 
-    None if they do not agree, or if the cell is near it.
+    Return None if these do not agree, or if the cell is near the median.
     """
     if not cell.is_performance:
         return None
@@ -540,9 +545,11 @@ def _swaps_by_native(study: StudyFacts) -> Iterator[Finding]:
 def _far_from_native(
     study: StudyFacts, counterparts: Mapping[Id, CellFact]
 ) -> Iterable[list[CellPair]]:
-    """Return, by row, cells that differ from native by 10 %, each with the native cell.
+    """Return, by row, cells that differ from native by at least 10 %, each with the
+    native cell.
 
-    The native cell of a native cell is the one of the same machine in another study.
+    If a native cell differs by at least 10 % from the same machine in another study,
+    the cell of the other study replaces it.
     """
     rows: dict[object, list[CellPair]] = defaultdict(list)
     for cell in study.cells:
@@ -651,8 +658,9 @@ def _is_clear(first: CellFact, second: CellFact, study: StudyFacts) -> bool:
 def _reversed_cases(
     speeds: Floats, in_test: NDArray[np.bool_], first: int, second: int
 ) -> NDArray[np.bool_]:
-    """Return a mask of the cases in the test in which the usually slower system leads.
+    """Return a mask of the test's cases in which two systems look swapped.
 
+    In these cases, the system leads that is slower in all cases of other tests.
     ``first`` and ``second`` are columns of ``speeds`` (log).
     """
     lead = speeds[:, first] - speeds[:, second]
@@ -679,9 +687,11 @@ def _error_after_swap(
     first: int,
     second: int,
 ) -> float:
-    """Return how much of the suspects' error remains after swapping two systems back.
+    """Return the suspects' error after swapping two systems back, relative to the error
+    before.
 
-    The error is relative to third systems; without them, return 0.
+    Errors are distances from the usual leads over third systems. Without third systems,
+    return 0.
     """
     third_columns = [
         third_column
@@ -708,9 +718,9 @@ def _error_after_swap(
 def _swaps_in_large_table(
     table: SiblingTable, logs: np.ndarray, transposed: bool, study: StudyFacts
 ) -> Iterator[Finding]:
-    """Yield pairs of columns that are swapped in some rows.
+    """Yield findings about pairs of columns that are swapped in some rows.
 
-    If ``transposed``, ``logs`` is the transposed table, so the columns are its cases.
+    If ``transposed``, ``logs`` is the transposed table, so its columns are cases.
     """
     columns = logs.shape[1]
     if columns > MAX_SYSTEMS:

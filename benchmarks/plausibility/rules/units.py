@@ -234,8 +234,8 @@ def _columns_off(table: SiblingTable, related: RelatedMetrics) -> Iterator[Findi
 def _cells_off(
     table: SiblingTable, residuals: Floats, study: StudyFacts
 ) -> Iterable[Sequence[tuple[CellFact, float]]]:
-    """Return cells that are far from their prediction, with the log distance, by
-    row.
+    """Return, by row, cells that differ from their prediction by about the factor
+    between two units, each with its log distance.
     """
     sample = next(cell for row in table.cells for cell in row if cell)
     # Cell and prediction both scatter.
@@ -395,10 +395,11 @@ def _off_their_natives(study: StudyFacts) -> Iterator[tuple[CellFact, float]]:
 def _unit_error_findings(
     members: Sequence[tuple[CellFact, float]],
 ) -> Iterator[Finding]:
-    """Yield a finding for each cell and its log distance from the expected value.
+    """Yield findings about cells of a row, each with the log distance from its expected
+    value.
 
-    If two cells of a row differ in opposite directions, either may be wrong: they are
-    one finding.
+    If two cells differ in opposite directions, either may be wrong: they are one
+    finding.
     """
     candidates: list[tuple[tuple[CellFact, ...], float, str]] = []
     if len(members) == 2 and members[0][1] * members[1][1] < 0:
@@ -452,7 +453,6 @@ def _unit_error_findings(
 
 
 def _is_sure(cell: CellFact, row: Sequence[CellFact | None]) -> bool:
-    """Return whether no setting can explain the distance of a cell from its row."""
     return cell.component in STEADY_COMPONENTS or _beats_native(cell, row)
 
 
