@@ -43,7 +43,7 @@ from benchmarks.sentences import Sentence
 
 
 class SessionDesign(IntEnum):
-    """The sessions in which a cell and its baseline ran, which determine the interval."""
+    """The sessions of a cell and of its baseline, which determine the interval."""
 
     NONE = 0
     SINGLE_RUN = 1

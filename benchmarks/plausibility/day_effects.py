@@ -425,7 +425,7 @@ def _median_and_error(pairs: Sequence[NativePair]) -> tuple[float, float]:
 
 
 def session_shifts(study: StudyFacts) -> Iterator[SessionShift]:
-    """Yield, for each native machine with a change between sessions, the largest one."""
+    """Yield the largest change of each native machine between its sessions, if any."""
     machines: dict[ColumnKey, list[CellFact]] = defaultdict(list)
     for cell in study.cells:
         is_complete = len(cell.session_names) == len(cell.run_means) and all(

@@ -100,7 +100,7 @@ def block_identity(rate: str, operations: str, *keys: str) -> Identity:
 
 
 def size_identity(rate: str, time: str) -> Identity:
-    """Return a check of ``rate = size / time``. The size may be rounded to whole MiB."""
+    """Return a check of ``rate = size / time``, with a size rounded to whole MiB."""
 
     def identity(run: ParameterReadings) -> Iterator[IdentityMismatch]:
         size = _bytes(run.parameters.get("size", ""))

@@ -108,7 +108,7 @@ def swaps_that_resolve(
 
 
 def _candidates(tests: Sequence[InconsistentTest]) -> Iterator[tuple[int, int]]:
-    """Yield index pairs that may be swapped: of two systems first, then of two cases."""
+    """Yield index pairs that may be swapped: of two systems first, then of cases."""
     pairs = list(combinations(range(len(tests)), 2))
     for is_case in (False, True):
         for first_index, second_index in pairs:
