@@ -43,7 +43,10 @@ from benchmarks.sentences import Sentence
 
 
 class SessionDesign(IntEnum):
-    """The sessions of a cell and of its baseline, which determine the interval."""
+    """The sessions in which a cell and its baseline ran.
+
+    They determine the interval (``docs/method.md``, "What was repeated").
+    """
 
     NONE = 0
     SINGLE_RUN = 1

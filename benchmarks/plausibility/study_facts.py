@@ -164,7 +164,9 @@ class CellFact:
 
     @property
     def is_performance(self) -> bool:
-        """Whether higher or lower is better, but not for CPU utilization or extremes."""
+        """Whether higher or lower is better, except for CPU utilization and extreme
+        values.
+        """
         return self.better != "neither" and not (
             self.is_cpu_utilization or self.is_extreme
         )
