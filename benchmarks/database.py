@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 @contextmanager
 def consistent_snapshot() -> Iterator[None]:
-    """Read from one snapshot in this block; no effect inside another transaction."""
+    """Read from one snapshot in this block; inside another transaction, do nothing."""
     if connection.in_atomic_block:
         yield
         return
@@ -63,7 +63,7 @@ connection_created.connect(
 
 
 def is_connection_error(error: BaseException | None) -> bool:
-    """Return whether PostgreSQL was unavailable."""
+    """Return whether an error means that PostgreSQL was unavailable."""
     if isinstance(error, OperationalError | InterfaceError):
         return True
     # These errors of a lost connection have no SQLSTATE.
@@ -95,9 +95,10 @@ def fetch_prepared(
 
 
 def retry_on_conflict(store: Callable[[], T]) -> T:
-    """Call ``store`` in a transaction, up to `MAX_TRIES` times.
+    """Return the result of ``store``, called in a transaction.
 
-    ``store`` must look for existing rows before it inserts.
+    After an IntegrityError it is called again, at most `MAX_TRIES` times in all. It
+    must look for existing rows before it inserts.
     """
     for _ in range(MAX_TRIES - 1):
         with suppress(IntegrityError), transaction.atomic():

@@ -21,7 +21,10 @@ def encrypt(text: str) -> str:
 
 
 def decrypt(encrypted: str) -> str:
-    """Return the text; raise InvalidError if it is damaged or has another key."""
+    """Return the decrypted text.
+
+    Raise InvalidError if it is damaged or was encrypted with another key.
+    """
     try:
         return _fernet(settings.SECRET_KEY).decrypt(encrypted.encode()).decode()
     except InvalidToken:

@@ -109,8 +109,8 @@ class StorageFullError(UnavailableError):
 class UnknownNameError(BenchmarksError):
     """An unknown name; the message suggests similar names.
 
-    ``kind`` is a key of ``NAME_KINDS``. With ``code``, it is any noun, and ``remedy``
-    says what to do.
+    ``kind`` is a key of ``NAME_KINDS`` or, if a ``code`` is given, any noun. In this
+    case, ``remedy`` says what to do.
     """
 
     def __init__(

@@ -79,7 +79,10 @@ def canonical_parameters(parameters: Mapping[str, object]) -> dict[str, str]:
 
 
 def display_parameters(parameters: Mapping[str, object]) -> dict[str, str]:
-    """Return parameters as texts in the given spelling; raise InvalidError."""
+    """Return parameters as text, with values as they were written.
+
+    Raises InvalidError.
+    """
     return {key: _text_of(key, value) for key, value in _by_normalized_key(parameters)}
 
 
@@ -229,7 +232,7 @@ _cached_canonical_text = lru_cache(maxsize=4096)(_canonical_text)
 
 
 def _format_number(number: Decimal) -> str:
-    """Return the shortest spelling: 1024, 0.5, 1E+40."""
+    """Return a number in decimal notation: 1024, 0.5; 1E+40 if that is too long."""
     if not number:
         return "0"
     tidy = number.normalize(_EXACT)

@@ -36,7 +36,7 @@ class FailedJobs:
 
 @dataclass(frozen=True)
 class WaitingJobs:
-    """Waiting jobs of a kind; ``is_late`` if the oldest is above `LATE_AFTER_S`."""
+    """Waiting jobs of a kind; they are late if the oldest waits over `LATE_AFTER_S`."""
 
     kind: str
     waiting: int

@@ -303,9 +303,9 @@ def _words(text: str) -> list[str]:
 
 
 def _states_emulation(name: Sequence[str], version: Sequence[str]) -> bool:
-    """Return whether QEMU emulates the processor.
+    """Return whether these words state that QEMU emulates the processor.
 
-    "QEMU emulator version 8.2" does not state it: QEMU prints that with KVM, too.
+    "QEMU emulator version 8.2" does not: QEMU prints that with KVM, too.
     """
     words = [*name, *version]
     negated: set[str] = set()
@@ -335,7 +335,7 @@ def core_count(facts: Mapping[str, object]) -> int | None:
 
 
 def line_rate_bit_per_s(facts: Mapping[str, object]) -> float | None:
-    """Return the stated network rate, or else the fastest that facts describe."""
+    """Return the stated network rate in bit/s, else the fastest in facts, or None."""
     stated = facts.get("line_rate_bit_per_s")
     if isinstance(stated, int | float) and not isinstance(stated, bool):
         return float(stated)
@@ -353,7 +353,10 @@ def line_rate_bit_per_s(facts: Mapping[str, object]) -> float | None:
 
 
 def disk_bus_byte_per_s(facts: Mapping[str, object]) -> float | None:
-    """Return the stated rate of the disk bus, or that of the bus that facts name."""
+    """Return the stated rate of the disk bus in B/s, else that of a named bus.
+
+    Return None without either.
+    """
     stated = facts.get("disk_bus_byte_per_s")
     if isinstance(stated, int | float) and not isinstance(stated, bool):
         return float(stated)

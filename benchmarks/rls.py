@@ -20,7 +20,7 @@ BYPASS_ROLE: Final = "virtlab_all"
 
 @dataclass(frozen=True, eq=False)
 class RlsContext:
-    """A statement that decides which rows are visible.
+    """An SQL statement that sets which rows are visible.
 
     Contexts are compared by identity: a new one makes the statement run again.
     """

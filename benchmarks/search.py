@@ -176,7 +176,10 @@ def corrected_query(viewer: Viewer, text: str) -> str:
 def newest_studies_of(
     rows: QuerySet[Any], name: str, viewer: Viewer, **filters: Any
 ) -> QuerySet[Any]:
-    """Return rows with visible cells, with the newest study of these (``study_id``)."""
+    """Annotate rows with the newest study that has visible cells of them.
+
+    The annotation is ``study_id``. Rows without visible cells are omitted.
+    """
     filters[name] = OuterRef("pk")
     cells = Cell.objects.visible_to(viewer).filter(n__gt=0, **filters)
     newest = cells.order_by("-study_id").values("study_id")[:1]

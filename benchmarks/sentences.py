@@ -58,7 +58,7 @@ def pluralized(singular: str, plural: str, /, **parameters: Parameter) -> Senten
 
 
 def join_sentences(parts: Sequence[str], separator: str = " ") -> Sentence:
-    """Join the texts that are not empty to a Sentence that still contains them."""
+    """Join the non-empty texts to one Sentence; each is still translated by itself."""
     # As parameters, parts are translated, and their braces are not special.
     parameters = {
         f"part{index}": part for index, part in enumerate(filter(None, parts))
@@ -87,7 +87,7 @@ def _build(template: str, plural: str, parameters: Mapping[str, Parameter]) -> S
 
 
 def with_unit(text: str, unit: str) -> str:
-    """Add a unit to the values in a sentence about modes: "59 MB/s (64%)"."""
+    """Add a unit to the values in a sentence about modes (peaks): "59 MB/s (64%)"."""
     if not unit or not isinstance(text, Sentence):
         return text
     # Only sentences about modes have this parameter (`analysis.distribution_shape`).
@@ -149,7 +149,7 @@ def deserialize(text: str) -> str:
 
 
 def sentence_from_json(stored: Mapping[str, str]) -> str:
-    """Return the sentence that is stored under ``words``, or the text ``sentence``."""
+    """Return the sentence stored under ``words``, else the text under ``sentence``."""
     return deserialize(stored.get("words") or stored.get("sentence", ""))
 
 

@@ -15,7 +15,7 @@ from benchmarks.text_validation import normalize_whitespace
 
 @dataclass(frozen=True, slots=True)
 class WorkClass:
-    """Slugs ("disk", "random-write") and English title templates of a work class."""
+    """A class of work: slugs ("disk", "random-write") and English title templates."""
 
     area: str
     kind: str

@@ -64,7 +64,7 @@ def networks(name: str, default: str) -> list[IPv4Network | IPv6Network]:
 
 
 def broker_url(redis_url: str) -> str:
-    """Return REDIS_URL for Kombu, which expects the database as a parameter."""
+    """Return REDIS_URL for Kombu, which takes a socket's database as a parameter."""
     parts = urlsplit(redis_url)
     if parts.scheme in {"redis", "rediss"}:
         return redis_url

@@ -126,7 +126,7 @@ class AccessLog(Logger):  # type: ignore[misc]  # gunicorn has no types
                 handler.setFormatter(JsonFormatter())
 
     def atoms(self, *args: Any) -> Any:
-        """Return the parts of a log line, without secrets."""
+        """Return the parts of a log line, without the secrets of feed URLs."""
         atoms = super().atoms(*args)
         for name in ("r", "q", "f"):
             atoms[name] = FEED_SECRET.sub("vf_...", str(atoms.get(name, "")))

@@ -53,7 +53,7 @@ logger = logging.getLogger(__name__)
 
 
 def request_ids(get_response: GetResponse) -> GetResponse:
-    """Give each request an ID, which the response returns, and count the response."""
+    """Give each request and its response an ID, and count the response."""
 
     def answer(request: HttpRequest) -> HttpResponseBase:
         started = time.perf_counter()
@@ -80,7 +80,7 @@ def request_ids(get_response: GetResponse) -> GetResponse:
 
 
 def current_user(get_response: GetResponse) -> GetResponse:
-    """Set a lazy `request.user`; loading it makes the rows of its labs visible."""
+    """Set a lazy `request.user`; loading it reveals the rows of the user's labs."""
 
     def answer(request: HttpRequest) -> HttpResponseBase:
         def load_user() -> Any:

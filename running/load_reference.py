@@ -1,7 +1,7 @@
 """Upload the reference studies as a lab would: `python -m running.load_reference`.
 
 This uses only the public API of a running server. It does not load Django, which would
-delay each start although mostly nothing is missing.
+delay each start, although the studies are usually there already.
 """
 
 import argparse

@@ -109,7 +109,8 @@ def child_environment(
 ) -> dict[str, str]:
     """Return the environment of the product's processes.
 
-    PG* variables are removed, because they would redirect connections to our server.
+    PG* variables are removed, because they would direct our connections to another
+    server.
     """
     inherited = {
         name: value

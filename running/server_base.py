@@ -35,7 +35,7 @@ class Server(ABC):
 
     @abstractmethod
     def prepare(self) -> None:
-        """Prepare the folder, and clean up after an earlier end."""
+        """Prepare the folder, and remove what a killed server left."""
 
     @abstractmethod
     def clean_up(self) -> None:

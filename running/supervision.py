@@ -27,7 +27,7 @@ SECOND_SIGNAL_S = 0.5
 
 
 class StopRequested(Exception):  # noqa: N818 - a request, not an error
-    """A signal requested the stop."""
+    """Raised after a signal has requested the stop."""
 
 
 class Supervised(Protocol):
@@ -172,7 +172,7 @@ class Supervision:
         return self.task is None or self.task.poll() is not None
 
     def wait_for_task(self, timeout_s: float) -> int | None:
-        """Return the task's exit code, or None if time is up."""
+        """Wait for the task; return its exit code, or None if time is up."""
         child = self.task
         assert child is not None
         self.run_until(self.has_no_task, timeout_s)

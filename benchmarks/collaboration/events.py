@@ -44,7 +44,10 @@ def queue_events(study: Study) -> None:
 
 
 def publish_due_events() -> int:
-    """Create events of studies that wait for no check; return how many studies."""
+    """Create events of studies that wait for no check, or have waited long enough.
+
+    Return the number of studies.
+    """
     checks = Job.objects.filter(kind=JobKind.CHECK)
     checked_soon = set(checks.values_list("subject_id", flat=True))
     published = 0
@@ -120,7 +123,7 @@ def _publish_flag_events(study: Study, published_flags: set[int]) -> list[int]:
 
 
 def notify_version_published(study: Study, number: int, version: int) -> None:
-    """Store an event, in the transaction that stores the version."""
+    """Store an event; the caller stores the version in the same transaction."""
     sentence = Sentence("Version {number} was published", number=number)
     _store_event(study, Event.Kind.PUBLISHED, sentence, {"version": version})
 

@@ -279,7 +279,7 @@ def person_for_reset_code(code: str) -> User | None:
 
 
 def address_from_code(code: str, person: User) -> str:
-    """Return the address that a code confirms; "" if the code is not valid."""
+    """Return the address that a code confirms for a person; "" for an invalid code."""
     try:
         pk, address = signing.loads(
             code, salt=ADDRESS_SALT, max_age=CONFIRMATION_LIFETIME_S

@@ -47,7 +47,7 @@ def find_view(viewer: Viewer, pk: int, person: User | None = None) -> SavedView:
 def save_view(
     *, name: str, path: str, person: User | None, lab: Lab | None, agent: str = ""
 ) -> SavedView:
-    """Save a path for a lab, or else for a person.
+    """Save a path as a view of a lab, or of the person if ``lab`` is None.
 
     ``agent`` is the name of the agent if it saves the view instead of a person. Raises
     InvalidError.

@@ -50,7 +50,10 @@ FEED_USE_RECORD_INTERVAL: Final = timedelta(hours=1)
 
 
 def start_digest(person: User, every: str, labs: bool) -> None:
-    """Subscribe to digests of future events, or change the subscription."""
+    """Subscribe to digests of future events, or change the subscription.
+
+    With ``labs``, digests also cover the person's labs.
+    """
     period = PERIODS[Digest.Frequency(every)]
     digest, is_new = Digest.objects.get_or_create(
         person=person,
@@ -107,7 +110,12 @@ def has_due_digests() -> bool:
 
 
 def due_digest_emails() -> Iterator[OutgoingEmail]:
-    """Yield an unsaved email for each due digest; store each before the next."""
+    """Move each due digest to its next date, and yield an unsaved email for it.
+
+    No email is yielded if the person cannot be mailed or an earlier digest is waiting.
+    The caller must store each email before it asks for the next, which ends the
+    transaction.
+    """
     now = timezone.now()
     for pk in list(Digest.objects.filter(due_at__lte=now).values_list("pk", flat=True)):
         with transaction.atomic():
@@ -128,7 +136,10 @@ def due_digest_emails() -> Iterator[OutgoingEmail]:
 
 
 def digest_text(person: User) -> tuple[str, str] | None:
-    """Return subject and body of a person's digest; None without new events."""
+    """Return subject and body of a person's digest; None without new events.
+
+    Also return None if the person has no digest.
+    """
     digest = Digest.objects.filter(person=person).first()
     if digest is None:
         return None
@@ -165,13 +176,16 @@ def digest_text(person: User) -> tuple[str, str] | None:
 
 
 def last_settled_event_id() -> int:
-    """Return the newest event id for which all earlier events are committed."""
+    """Return the newest id of events older than `COMMIT_GRACE`, or 0.
+
+    By then, all events with smaller ids are committed.
+    """
     settled = Event.objects.filter(occurred_at__lt=timezone.now() - COMMIT_GRACE)
     return settled.aggregate(newest=Max("pk"))["newest"] or 0
 
 
 def record_digest_sent(person: User | None, last_event_id: int) -> None:
-    """Store the last event that a digest covered, even if it was empty and not sent."""
+    """Store the last event that a digest covered, also for an empty one (not sent)."""
     Digest.objects.filter(person=person).update(last_event_id=last_event_id)
 
 
@@ -188,7 +202,7 @@ def person_id_from_code(code: str) -> int | None:
 
 
 def issue_feed_token(person: User) -> str:
-    """Return a new feed secret, shown once; revoke earlier ones."""
+    """Return a new secret for a person's feed, shown once; revoke earlier secrets."""
     revoke_feed_tokens(person)
     prefix, secret = new_prefix(), new_secret()
     FeedToken.objects.create(person=person, prefix=prefix, digest=secret_digest(secret))

@@ -126,7 +126,7 @@ def webhooks_of_labs(lab_ids: Collection[int]) -> QuerySet[Webhook]:
 
 
 def find_webhook(lab_ids: Collection[int], pk: int) -> Webhook:
-    """Return one of these labs' webhooks, or raise NotFoundError."""
+    """Return the webhook ``pk`` of these labs, or raise NotFoundError."""
     webhook = webhooks_of_labs(lab_ids).filter(pk=pk).first()
     if webhook is None:
         raise NotFoundError(Sentence("webhook"), pk)
@@ -273,7 +273,10 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 @dataclass(frozen=True)
 class WebhookResponse:
-    """The HTTP status, None without a response; ``problem`` is empty without one."""
+    """The result of a request: the HTTP status, or None without a response.
+
+    ``problem`` is empty if there was a response without redirect.
+    """
 
     status: int | None
     problem: str

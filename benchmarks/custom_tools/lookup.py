@@ -145,7 +145,7 @@ def find_visible_declaration(viewer: Viewer, name: str) -> DeclaredTool | None:
 
 
 def match_name(declared: Iterable[DeclaredTool], name: str) -> DeclaredTool | None:
-    """Return the tool with this name, slug or title (upper or lower case), or None."""
+    """Return the tool with this name, slug or title, or None; case is ignored."""
     normalized = normalize_name(name)
     return next(
         (tool for tool in declared if normalized in map(normalize_name, tool.names)),
@@ -156,11 +156,11 @@ def match_name(declared: Iterable[DeclaredTool], name: str) -> DeclaredTool | No
 def resolve_tool(
     custom_tools: Collection[DeclaredTool], name: str
 ) -> tuple[Tool, DeclaredTool | None]:
-    """Return the tool that a lab's upload names, and its declaration if it is a lab's
-    own.
+    """Return the tool that a lab's upload names, and its declaration.
 
-    A lab's own tools come first, so that a new built-in tool of the same name does not
-    change what its uploads mean. Raise UnknownNameError if there is no such tool.
+    The declaration is None for a built-in tool. A lab's own tools come first, so that a
+    new built-in tool of the same name does not change what its uploads mean. Raise
+    UnknownNameError if there is no such tool.
     """
     if declared := match_name(custom_tools, name):
         return declared.tool, declared
@@ -173,8 +173,7 @@ def resolve_tool(
 
 
 def visible_custom_tools(viewer: Viewer) -> QuerySet[CustomTool]:
-    """Return the own tools of the viewer's labs, and those with results the viewer can
-    see."""
+    """Return the custom tools of the viewer's labs, and others with visible results."""
     versions = Prefetch("versions", CustomToolVersion.objects.order_by("-number"))
     tools = CustomTool.objects.visible_to(viewer).select_related("lab")
     return tools.prefetch_related(versions)

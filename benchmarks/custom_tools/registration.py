@@ -150,7 +150,7 @@ def lock_tool(tool: CustomTool) -> CustomTool:
 
 
 def lock_declarations(names: Iterable[str]) -> None:
-    """Lock own tools while uploads are parsed by their declarations."""
+    """Lock these tools until the transaction ends, so that their declarations stay."""
     rows = CustomTool.objects.filter(name__in=set(names)).order_by("pk")
     list(rows.select_for_update().values_list("pk"))
 

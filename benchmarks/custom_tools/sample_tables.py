@@ -100,7 +100,7 @@ def read_sample_file(
 def extract_sample_runs(
     tool: Tool, version: int, text: bytes | str, locale: str | None = None
 ) -> tuple[ExtractedRun, ...]:
-    """Return the runs of a sample file like those of parsed outputs, for previews.
+    """Return the runs of a sample file in the form of parsed outputs, for previews.
 
     An invalid sample becomes the problem of its run.
     """

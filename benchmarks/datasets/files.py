@@ -114,7 +114,10 @@ class _LimitedFile:
 
 @contextmanager
 def _snapshot() -> Iterator[None]:
-    """Read from one snapshot; inside a transaction, from that one's."""
+    """Read from one snapshot in this block.
+
+    Inside another transaction, the isolation level of that one applies.
+    """
     is_outermost = not connection.in_atomic_block
     with transaction.atomic():
         if is_outermost:

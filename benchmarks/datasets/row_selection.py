@@ -63,12 +63,16 @@ class RowSelection:
 
 
 def selected_rows(name: str, viewer: Viewer, selection: RowSelection) -> QuerySet[Any]:
-    """Return the selected rows of a table; for samples, the runs that have any."""
+    """Return the selected rows of a table; for samples, the runs that have samples."""
     return _ROWS[name](viewer, selection)
 
 
 def count_selected_rows(name: str, viewer: Viewer, selection: RowSelection) -> int:
-    """Count the selected rows; of selected runs, samples of all metrics count."""
+    """Count the selected rows.
+
+    The count of samples includes all samples of the selected runs, also of other
+    metrics.
+    """
     rows = selected_rows(name, viewer, selection)
     if name != "samples":
         return rows.count()
@@ -96,7 +100,10 @@ def row_batches(
 
 
 def _pages(rows: QuerySet[Any], weight: Any) -> Iterator[list[int]]:
-    """Yield lists of ids whose weights add up to at most `MAX_BATCH_ROWS`."""
+    """Yield lists of ids whose weights add up to at most `MAX_BATCH_ROWS`.
+
+    The weight of a single id may be larger.
+    """
     last, page, total = 0, list[int](), 0
     while True:
         keys = rows.filter(pk__gt=last).order_by("pk").values_list("pk", weight)

@@ -76,7 +76,10 @@ def _boolean(name: str, description: str, claim: Q | str) -> Column:
 
 
 def _baseline(viewer: Viewer, path: str, **more: str) -> Combinable:
-    """Return an expression of a baseline's value, null if its study is hidden."""
+    """Return an expression for ``path``, a value of the baseline.
+
+    It is null if the viewer cannot see the baseline's study, or ``more`` does not hold.
+    """
     visible = visible_studies(viewer, "efficiency__baseline__study__")
     return Choice(When(visible & Q(**more), then=F(path)), default=Value(None))
 

@@ -23,7 +23,10 @@ _TRY_LOCK_SQL = f"""
 
 @contextmanager
 def advisory_lock(name: str, *, wait: bool = False) -> Iterator[bool]:
-    """Hold the lock in the block; yield False if another session has it."""
+    """Hold the lock in this block; yield whether it is held.
+
+    It is not held if another session has it. With ``wait``, wait for that session.
+    """
     # A lock of the session, not of a transaction: the block may commit.
     if wait:
         _query_value(f"SELECT pg_advisory_lock({_KEY})", name)
@@ -43,7 +46,7 @@ def is_locked(name: str) -> bool:
 
 
 def acquire_lock(name: str) -> bool:
-    """Hold a lock until this session ends; return False if another has it.
+    """Acquire a lock until this session ends; return False if another session has it.
 
     Call this before each use: a broken connection loses the lock.
     """

@@ -60,10 +60,10 @@ JOB_FAULT_SQLSTATES: Final = ("57014", "53200", "54")
 class JobHandler:
     """The handler of a kind of jobs.
 
-    ``handle`` receives all claimed jobs of a subject. If ``is_divisible``, it receives
-    jobs of many subjects, and a failed batch is halved and tried again. It calls
-    `finish` in the transaction that stores its results, and returns False if there was
-    nothing to do. ``on_failure`` receives the jobs, the error and whether it is final,
+    ``handle`` receives all claimed jobs of a subject, calls `finish` in the transaction
+    that stores its results, and returns False if there was nothing to do. If
+    ``is_divisible``, it receives jobs of many subjects; a failed batch is halved and
+    tried again. ``on_failure`` receives the jobs, the error and whether it is final,
     ``on_retry`` the ids of the subjects to retry.
     """
 
@@ -89,9 +89,9 @@ def job_handler(
 
 
 class RetryLater(Exception):  # noqa: N818  # not an error: a request to retry
-    """Raised by handlers to run again at ``retry_at``.
+    """A handler's request to run its jobs again at ``retry_at``.
 
-    ``skips_partition`` also ends the current run of the partition's other jobs.
+    With ``skips_partition``, the partition's other jobs also have to wait.
     """
 
     def __init__(self, retry_at: datetime, *, skips_partition: bool = False) -> None:
@@ -101,9 +101,9 @@ class RetryLater(Exception):  # noqa: N818  # not an error: a request to retry
 
 @rls.allow_all()  # jobs may concern hidden studies
 def enqueue(jobs: Iterable[Job]) -> list[Job]:
-    """Store jobs, in the transaction that makes them necessary.
+    """Store jobs; call this in the transaction that makes them necessary.
 
-    The default partition of a job is its subject.
+    A job without a partition gets its subject as partition.
     """
     rows = list(jobs)
     for row in rows:
@@ -119,7 +119,11 @@ def enqueue_checks(
     others_changed: bool = False,
     created_at: datetime | None = None,
 ) -> list[Job]:
-    """Queue checks of studies; with ``others_changed``, only other studies changed."""
+    """Queue checks of studies.
+
+    With ``others_changed``, their own data are unchanged, but those of other studies
+    are not.
+    """
     studies = Study.objects.filter(pk__in=set(study_ids)).order_by("pk")
     return enqueue(
         Job(
@@ -138,7 +142,10 @@ def enqueue_checks(
 def enqueue_energy(
     spans: Iterable[tuple[int, datetime | None, datetime | None]],
 ) -> None:
-    """Queue the computation of energy for (host, begin, end); None means any time."""
+    """Queue the computation of energy for spans of hosts, given as (host, begin, end).
+
+    Without begin or end, the span covers all times.
+    """
     host_spans = list(spans)
     hosts = Host.objects.filter(pk__in={host for host, *_ in host_spans})
     labs = dict(hosts.values_list("pk", "lab_id"))
@@ -167,7 +174,11 @@ class JobGroup:
 
     @property
     def is_due(self) -> bool:
-        """Whether to run now; a new job of a failed subject waits at most a minute."""
+        """Return whether to run the jobs now.
+
+        If a job was added after a failed attempt, the subject waits at most
+        `FIRST_DELAY` after that attempt, even if it was quarantined.
+        """
         now = timezone.now()
         if self.failures and self.tried_at and self.last_created_at > self.tried_at:
             return now >= min(self.tried_at + FIRST_DELAY, self.due_at)
@@ -418,9 +429,10 @@ def retry_plans_of(study_ids: Iterable[int]) -> None:
 
 
 def partitions_to_dispatch() -> list[tuple[str, int]]:
-    """Return partitions with due jobs for which no task was sent, or it was lost.
+    """Return partitions with due jobs that need a task, and mark these jobs as sent.
 
-    Partitions that a worker has locked are left out.
+    Their task was not sent, or it was lost. Partitions that a worker has locked are
+    left out.
     """
     now = timezone.now()
     unsent = Q(dispatched_at=None) | Q(dispatched_at__lt=now - DISPATCH_TIMEOUT)

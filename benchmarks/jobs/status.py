@@ -103,13 +103,13 @@ def most_failed_job_per_subject(rows: QuerySet[Job]) -> QuerySet[Job]:
 
 
 def jobs_by_subject(rows: QuerySet[Job]) -> list[Job]:
-    """Return one job of each subject, the longest waiting first."""
+    """Return the most failed job of each subject, ordered from the earliest attempt."""
     tried_at = Coalesce("attempted_at", "created_at")
     return list(most_failed_job_per_subject(rows).order_by(tried_at, "pk"))
 
 
 def failed_jobs_of_study(study: Study) -> QuerySet[Job]:
-    """Return failed jobs of a study and of its machines' energy, but no uploads."""
+    """Return failed jobs of a study except uploads, and energy jobs of its hosts."""
     hosts = System.objects.filter(cells__study=study, host__lab=study.lab_id)
     of_host = Q(kind=JobKind.ENERGY, subject_id__in=hosts.values("host"))
     failed = failed_jobs().exclude(kind=JobKind.UPLOAD)

@@ -90,7 +90,10 @@ def open_invitations(lab: Lab, now: datetime) -> QuerySet[Invitation]:
 
 
 def agents_of(lab_ids: frozenset[int]) -> QuerySet[Agent]:
-    """Return agents with tokens and last use, without agents of people."""
+    """Return the agents of labs, with their tokens and the time of last use.
+
+    Agents that represent people are left out.
+    """
     return (
         Agent.objects.filter(lab__in=lab_ids)
         .exclude(name__startswith=Agent.PERSONAL_PREFIX)
@@ -127,7 +130,10 @@ def last_runs(agents: list[Agent]) -> dict[int, LastRun]:
 
 
 def lab_audit_log(lab: Lab) -> list[AuditLine]:
-    """Return audit entries, decisions about flags and reparses, newest first."""
+    """Return a lab's newest audit entries, flag decisions and reparses, in order.
+
+    The newest comes first.
+    """
     entries = AuditEntry.objects.filter(lab=lab).order_by("-pk")
     decisions = FlagDecision.objects.filter(flag__lab=lab).order_by("-pk")
     decisions = decisions.select_related("flag__study__lab")

@@ -34,7 +34,10 @@ def person_agent(*, lab: Lab, user: AbstractBaseUser) -> Agent:
 
 @transaction.atomic
 def set_role(*, lab: Lab, username: str, role: str) -> str:
-    """Set a person's role; return the password if the account is new, else ""."""
+    """Set a person's role, and create the account if it is missing.
+
+    Return the password of a new account, else "".
+    """
     people = get_user_model().objects
     user = people.filter(username=username).first()
     password = ""
@@ -59,7 +62,7 @@ def _log_role(
 
 
 def end_sessions(*, person: User, password: str = "") -> None:
-    """Set a new password, or an unusable one; the new hash ends all sessions."""
+    """Set a new password, or make passwords unusable; both end all sessions."""
     if password:
         person.set_password(password)
     else:
@@ -69,7 +72,11 @@ def end_sessions(*, person: User, password: str = "") -> None:
 
 @transaction.atomic
 def change_role(*, lab: Lab, actor: User, member: User, role: str) -> Membership:
-    """Change a member's role; raise InvalidError if the actor may not do so."""
+    """Change a member's role and return the membership.
+
+    Raises InvalidError if the actor may not do so or no admin would remain, and
+    NotFoundError if ``member`` is not a member.
+    """
     membership = _lock_membership(lab, member)
     _check_authority(lab=lab, actor=actor, roles=(membership.role, role))
     if membership.role == role:
@@ -85,7 +92,7 @@ def change_role(*, lab: Lab, actor: User, member: User, role: str) -> Membership
 def remove_member(*, lab: Lab, actor: User, member: User) -> None:
     """Remove a member, or leave the lab (if actor and member are the same).
 
-    The uploads of the member are kept.
+    The uploads of the member are kept. Raises the errors of `change_role`.
     """
     membership = _lock_membership(lab, member)
     if actor != member:
@@ -133,7 +140,10 @@ def _check_authority(*, lab: Lab, actor: User, roles: tuple[str, ...]) -> None:
 
 
 def _lock_membership(lab: Lab, member: User) -> Membership:
-    """Return a membership; lock all of the lab, so that one admin always remains."""
+    """Lock all memberships of a lab, and return that of a member.
+
+    The lock ensures that concurrent changes leave one admin. Raises NotFoundError.
+    """
     # A fixed order avoids deadlocks.
     list(Membership.objects.select_for_update().filter(lab=lab).order_by("pk"))
     membership = Membership.objects.filter(lab=lab, user=member).first()
@@ -242,7 +252,7 @@ def accept_invitation(*, invitation: Invitation, person: User) -> Membership:
 
 @transaction.atomic
 def withdraw_invitation(*, invitation: Invitation, actor: User) -> None:
-    """Invalidate an open invitation; a closed one stays as it is."""
+    """Withdraw an invitation; one that was accepted or withdrawn stays as it is."""
     lab, role = invitation.lab, invitation.role
     _check_authority(lab=lab, actor=actor, roles=(role,))
     pending = Invitation.objects.filter(pk=invitation.pk, withdrawn_at=None)

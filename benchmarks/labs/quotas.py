@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """A requested amount and its limit per time window; 0 means unlimited."""
+    """A requested amount and the limit per time window; limit 0 means unlimited."""
 
     name: str
     requested: int
@@ -79,7 +79,8 @@ class Quota:
 def admit_uploads(lab_id: int, *, runs: int, size: int) -> None:
     """Count uploads of ``size`` bytes; raise RateLimitError above a limit.
 
-    The first upload of a time window is always accepted.
+    Except for the limit of stored bytes, the first upload of a time window is always
+    accepted.
     """
     most_runs = settings.LAB_RUNS_PER_MINUTE
     too_many_runs = Sentence(
@@ -95,7 +96,7 @@ def admit_uploads(lab_id: int, *, runs: int, size: int) -> None:
 
 
 def admit_preview(network: str) -> None:
-    """Count a preview from a network; raise RateLimitError above the limit."""
+    """Count a preview for a client's network; raise RateLimitError above the limit."""
     limit = settings.PREVIEWS_PER_MINUTE
     too_many = Sentence(
         "The limit of {most:,} previews per minute is exceeded.", most=limit
@@ -105,7 +106,10 @@ def admit_preview(network: str) -> None:
 
 
 def admit_lab_previews(lab_id: int, *, files: int, size: int) -> None:
-    """Count previewed files; raise RateLimitError. Their bytes count as uploaded."""
+    """Count previewed files of a lab; raise RateLimitError above a limit.
+
+    Their bytes count as uploaded.
+    """
     most_files = settings.LAB_PREVIEWS_PER_MINUTE
     too_many_files = Sentence(
         "The lab exceeds the limit of {most:,} previewed files per minute.",

@@ -151,7 +151,10 @@ def set_authenticator_app(person: User, secret: str, code: str) -> bool:
 
 @transaction.atomic
 def use_code(person: User, code: str) -> Authenticator | None:
-    """Use up an app's or a recovery code; return its factor, None if it is invalid."""
+    """Use up a code of an authenticator app, or a recovery code.
+
+    Return the factor to which the code belongs, or None if the code is invalid.
+    """
     code = "".join(code.split())
     if not (code.isascii() and code.isdigit()):
         return None
@@ -172,7 +175,7 @@ def use_code(person: User, code: str) -> Authenticator | None:
 
 
 def _counter_of(secret: str, code: str) -> int | None:
-    """Return the period of a code, None if it is not current."""
+    """Return the 30-second period of a code, or None if it is too old or too new."""
     now = int(time.time()) // TOTP_PERIOD_S
     matching = None
     for counter in range(now - TOTP_TOLERANCE, now + TOTP_TOLERANCE + 1):
@@ -204,9 +207,9 @@ def add_passkey(person: User, name: str, credential: dict[str, Any]) -> Authenti
 
 @transaction.atomic
 def record_passkey_use(row: Authenticator, count: int) -> bool:
-    """Store a passkey's signature counter; return False if it did not grow.
+    """Store a passkey's signature counter; return False if it should have grown.
 
-    Then a copy of the passkey may be in use.
+    Then a copy of the passkey may be in use. A counter that is always 0 is accepted.
     """
     row = Authenticator.objects.select_for_update().get(pk=row.pk)
     previous = row.data.get("count", 0)
@@ -292,7 +295,10 @@ def require_second_factor(*, lab: Lab, actor: User, is_required: bool) -> None:
 
 
 def lab_requiring_second_factor(person: User) -> Lab | None:
-    """Return a lab that requires a second factor which the person does not have."""
+    """Return a lab of the person that requires a missing second factor, or None.
+
+    Recovery codes alone are not a second factor.
+    """
     factors = Authenticator.objects.filter(user=OuterRef("user"))
     membership = (
         Membership.objects.filter(user=person, lab__requires_second_factor=True)

@@ -62,7 +62,7 @@ class SignInAttempt:
             self.limits[_key("all", *parts)] = FACTOR_TRIES
 
     def count(self) -> None:
-        """Increment all counters; raise TooManyAttemptsError if one is full."""
+        """Count this attempt, or raise TooManyAttemptsError if a counter is full."""
         try:
             counted = {key: _added(key, 1) for key in self._keys}
             full = self._full(counted)
@@ -86,7 +86,7 @@ class SignInAttempt:
         return (*self.limits, self.attacked) if self.attacked else tuple(self.limits)
 
     def _full(self, counted: dict[str, tuple[int, int]]) -> list[int]:
-        """Return the remaining seconds of the counters that are above their limit."""
+        """Return the seconds until each counter that is above its limit expires."""
         limits = dict(self.limits)
         if self.attacked and counted[self.attacked][0] > ATTACK_TRIES:
             first_key = next(iter(limits))
@@ -119,7 +119,7 @@ def network_of(address: str) -> str:
 
 
 def _added(key: str, number: int) -> tuple[int, int]:
-    """Add to a counter; return value and remaining seconds."""
+    """Add to a counter; return its value and the seconds until it expires."""
     steps = connection().pipeline()
     steps.incrby(key, number)
     # Further attempts do not extend the window.

@@ -72,7 +72,10 @@ def matches_digest(secret: str, stored: str) -> bool:
 
 
 def find_by_secret(full_secret: str, find: Callable[[str], R | None]) -> R | None:
-    """Return the row of "PREFIX_SECRET", or None; ``find`` looks up a prefix."""
+    """Return the row of "PREFIX_SECRET"; None if it is missing or the secret is wrong.
+
+    ``find`` returns the row with a prefix.
+    """
     # The secret may contain underscores; the prefix is hexadecimal.
     prefix, _, secret = full_secret.partition("_")
     # PostgreSQL rejects NUL characters.
@@ -118,7 +121,10 @@ def authenticate(secret: str) -> Token:
 
 
 def cached_token(secret: str) -> Token | None:
-    """Return a token authenticated earlier; check it with `VALID_TOKEN_SQL`."""
+    """Return the token of a secret if this process has authenticated it before.
+
+    It may have been revoked since then: check it with `VALID_TOKEN_SQL`.
+    """
     return _token_cache.get(secret_digest(secret))
 
 

@@ -51,7 +51,7 @@ AuditKind = AuditEntry.Kind
 
 @dataclass(frozen=True)
 class DeletionCounts:
-    """Numbers of deleted rows; ``withdrawn`` versions and reviews are kept."""
+    """Numbers of deleted rows, and of ``withdrawn`` versions and reviews (kept)."""
 
     runs: int
     samples: int
@@ -82,9 +82,10 @@ def count_study_deletion(study: Study) -> DeletionCounts:
 def delete_uploads(
     *, lab: Lab, runs: Iterable[Run], actor: str, reason: str
 ) -> DeletionCounts:
-    """Delete uploads with all their runs, and update cells; raise InvalidError.
+    """Delete the uploads to which these runs belong, and update cells.
 
-    An agent that still has an upload in its spool may send it again.
+    Raises InvalidError without a reason. An agent that still has an upload in its spool
+    may send it again.
     """
     reason = _checked_reason(reason)
     counts = _remove(_runs_of_same_uploads(runs))

@@ -112,7 +112,10 @@ def _refuse_table(table: str) -> None:
 
 
 def _check_no_processes_run() -> None:
-    """Raise DistributionError if processes run: they cache how tables are stored."""
+    """Raise DistributionError if other processes are connected to the database.
+
+    They cache how tables are stored.
+    """
     sessions = _one(
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
         " AND pid <> pg_backend_pid() AND backend_type = 'client backend'"

@@ -34,7 +34,7 @@ INTERVAL_S: Final = 3600.0
 
 @dataclass(frozen=True)
 class RetentionRule:
-    """Rows to delete some days after an event, such as their creation.
+    """A rule to delete rows some days after an event, such as their creation.
 
     ``expired`` is the column with the time of the event, or a function that returns the
     condition for events before a given time.

@@ -139,14 +139,14 @@ class Cell(models.Model):
 
     @property
     def resolution(self) -> float | None:
-        """The value of the last printed digit."""
+        """The value of one unit of the last printed digit, None if it is unknown."""
         return None if self.decimals is None else 10.0**-self.decimals
 
 
 def ratio_of_means(
     mean: float | None, baseline_mean: float | None, better: Better
 ) -> tuple[float | None, str]:
-    """Return the relative performance, or None and the reason."""
+    """Return the relative performance and "", or None and why there is none."""
     if mean is None or baseline_mean is None:
         return None, Sentence("One side has no runs.")
     try:

@@ -15,8 +15,7 @@ class Effect(models.Model):
     """
 
     class Exclusion(models.TextChoices):
-        """Why an effect is not pooled. If there are several reasons, the first one
-        counts."""
+        """Why an effect is not pooled; of several reasons, the first one counts."""
 
         NO_NATIVE = "no_native"
         AGAINST_REFERENCE = "relative"
@@ -115,8 +114,8 @@ class EffectSummary(models.Model):
 class StudyRollup(models.Model):
     """Counts of a study's results for the start page.
 
-    They are valid for one ``data_version``. Rows of this study and of
-    ``baseline_studies`` were counted; ``bins`` is a histogram of the ratios.
+    They are valid while ``data_version``, which covers this study and
+    ``baseline_studies``, is unchanged. ``bins`` is a histogram of the ratios.
     """
 
     study = models.OneToOneField(

@@ -15,8 +15,8 @@ class Plan(models.Model):
     """A measurement plan of a study. Agents fetch its steps one by one.
 
     ``budget_s`` counts from the start of the first step. If ``target_width_percent`` is
-    set, rounds are added until the confidence intervals are as narrow, up to
-    ``max_repetitions``.
+    set, rounds are added until confidence intervals have this half-width, but at most
+    ``max_repetitions`` rounds.
     """
 
     class Status(models.TextChoices):
@@ -108,8 +108,8 @@ class PlanStep(ProgramStart):
 
     ``starts_at_us`` is the start time agreed for all slots, in microseconds of the time
     server's ``clock``. ``start_spread_us`` is the time between the first and the last
-    actual start. ``overlap`` is the time in which all slots ran, relative to the
-    longest one.
+    actual start. ``overlap`` is the time in which all slots ran, divided by the time of
+    the slot that ran longest.
     """
 
     class Status(models.TextChoices):

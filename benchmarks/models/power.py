@@ -63,7 +63,8 @@ class PowerChunk(models.Model):
     """An uploaded part of a power log, unchanged.
 
     ``first_at`` and ``last_at`` are the times of its samples by the time server's
-    clock. They are null until a stamp relates the clock of the log to it.
+    clock. They are null until a stamp relates the clock of the log to the server's
+    clock.
     """
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
@@ -95,7 +96,7 @@ class PowerChunk(models.Model):
 
 
 class RunWindow(models.Model):
-    """When a run started and ended, and on which machine.
+    """The start, end and machine of a run.
 
     If ``is_external_clock``, the times come from the stamps of a time server.
     """

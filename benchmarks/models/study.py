@@ -13,9 +13,10 @@ from benchmarks.viewer import Viewer
 
 
 def visible_studies(viewer: Viewer, prefix: str = "") -> Q:
-    """Return the condition that a study is visible to the viewer, without a join.
+    """Return the condition that a study is visible to the viewer.
 
-    ``prefix`` is the path to the study in the query, such as ``study__``.
+    ``prefix`` is the path to the study in the query, such as ``study__``. The condition
+    does not join the labs that the study is shared with, so rows are not repeated.
     """
     visible = Q(**{f"{prefix}visibility": Study.Visibility.PUBLIC})
     visible |= Q(**{f"{prefix}lab_id__in": viewer.lab_ids})
@@ -124,8 +125,7 @@ class Study(models.Model):
         return self.visibility == self.Visibility.PRIVATE
 
     def may_use_baselines_of(self, other: "Study") -> bool:
-        """Return whether everybody who can see this study can see the other one of its
-        lab."""
+        """Return whether viewers of this study can see ``other``, of the same lab."""
         return self.is_private or other.is_public or other.pk == self.pk
 
 
@@ -156,10 +156,7 @@ class Host(models.Model):
 
 
 class SystemQuerySet(models.QuerySet["System"]):
-    """Systems.
-
-    They are visible to members of their lab, and with each study that measured them.
-    """
+    """Systems, visible to members of their lab and to viewers of studies with them."""
 
     def visible_to(self, viewer: Viewer) -> "SystemQuerySet":
         from benchmarks.models.cell import Cell

@@ -26,10 +26,10 @@ class MeasuredSample:
 def derive_costs(
     tool: Tool, samples: Iterable[MeasuredSample]
 ) -> Iterator[MeasuredSample]:
-    """Yield the CPU time per unit of data (us/KB) of each test with shares and a rate.
+    """Yield CPU time per unit of data (us/KB), from CPU utilization and a data rate.
 
-    Shares and rate must have the same parameters. If no rate has, the only rate with
-    further parameters (such as a direction) is used.
+    The rate must have the same parameters as the utilization. If none has, the only
+    rate with further parameters (such as a direction) is used.
     """
     measured = list(samples) if tool.derived_costs else []
     for name, cost in tool.derived_costs.items():

@@ -255,7 +255,10 @@ _MIN_LINES_PER_SOURCE: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class LogSource:
-    """Lines of one source (program or host) without ``prefix``, and their numbers."""
+    """A text, or its lines from one program or host; ``prefix`` was removed.
+
+    ``line_numbers`` are those in the original text.
+    """
 
     text: str
     line_numbers: Sequence[int] = range(1, sys.maxsize)
@@ -276,9 +279,11 @@ def _unindented(source: LogSource) -> LogSource:
 
 
 def strip_prefixes(source: LogSource) -> Iterator[tuple[LogSource, ...]]:
-    """Yield the text without indentation, then each time with one more prefix removed.
+    """Yield the text without indentation, then each time without one more prefix.
 
-    Lines whose prefix names a program or host are grouped by this source.
+    A logger puts prefixes (a time, for example) before each line. If one names a
+    program or host, there is one `LogSource` for each name. A text without indentation
+    is not yielded as it is.
     """
     sources: tuple[LogSource, ...] = (_unindented(source),)
     if sources != (source,):
@@ -338,10 +343,10 @@ def _common_prefix(
 def _split_by_source(
     source: LogSource, pattern: re.Pattern[str], first: re.Match[str]
 ) -> tuple[LogSource, ...]:
-    """Group lines by source without their prefix, or return () if they have none.
+    """Remove a prefix, and group the lines by the program or host that it names.
 
-    Lines without the prefix continue the previous source. Printed line numbers must
-    be on all lines and increase.
+    Lines without the prefix belong to the previous group. Return () if lines lack a
+    printed line number or it does not increase.
     """
     is_counted, is_named = "count" in pattern.groupindex, "source" in pattern.groupindex
     name = first["source"] if is_named else ""

@@ -89,7 +89,7 @@ class MatchedLine:
         raise self.parse_error(why)
 
     def numbers(self, group: str, decimals: int) -> list[float]:
-        """Return a group's numbers; ``decimals`` is for the last one."""
+        """Return a group's numbers; ``decimals`` (see `number`) is for the last one."""
         cells = self[group].split()
         self._reject_truncated_number(group, cells[-1], decimals)
         return [self.parse_number(cell) for cell in cells]
@@ -120,7 +120,10 @@ class MatchedLine:
             )
 
     def is_followed_by(self, pattern: str, end_line: MatchedLine | None) -> bool:
-        """Return whether a line before ``end_line`` begins with ``pattern``."""
+        """Return whether a line after this one begins with ``pattern``.
+
+        Lines from ``end_line`` on do not count.
+        """
         end = (
             len(self._match.string) if end_line is None else end_line._match.start() + 1
         )

@@ -113,11 +113,11 @@ def summarize(
     unit: str = "W",
     has_holes: bool = False,
 ) -> None:
-    """Add mean, minimum and maximum power, and energy if time has passed.
+    """Add mean, minimum and maximum power to a run, and energy if time has passed.
 
-    Times are in microseconds. Power is linear between samples, also across a gap, which
-    gets a warning. If invalid samples were excluded (``has_holes``), a log with a gap
-    has no energy.
+    Times are in microseconds. Power is interpolated linearly between samples, also
+    across a gap, which gets a warning. If invalid samples were excluded
+    (``has_holes``), a log with a gap has no energy.
     """
     if not watts:
         return

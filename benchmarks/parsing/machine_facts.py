@@ -52,7 +52,7 @@ class MachineFacts:
 
 
 def read_machine(text: str) -> MachineFacts:
-    """Return all facts; if programs differ, the first in ``by_program`` wins."""
+    """Return all facts; if programs differ, the first in alphabetical order wins."""
     text = text[:MAX_CHARACTERS].replace("\r\n", "\n")
     sections = list(_dmi_sections(text))
     # Lines are reversed, so that the first value of a name wins.

@@ -118,7 +118,7 @@ def _fixed_duration_reason(
 
 
 def _option_number(parameters: Mapping[str, str], option: str) -> float:
-    """Return a number of an option, or 0; "wsess.1" is the second of ``wsess``."""
+    """Return the last number of an option, or 0; "wsess.1" is the second number."""
     # Examples: "10", "60 s", "e0.02", "4,15,10".
     name, _, position = option.partition(".")
     numbers = _option_value(parameters, name).split(",")
@@ -172,7 +172,7 @@ def _option_value(parameters: Mapping[str, str], option: str) -> str:
 
 @cache
 def _option_pattern(option: str) -> re.Pattern[str]:
-    """Match ``--max-time=60``, ``--time 10``, ``-t60``."""
+    """Return a pattern of an option and its value: ``--max-time=60``, ``-t60``."""
     if len(option) == 1:
         return re.compile(rf"(?<!\S)-{option}[= ]?([^\s=-]\S*)")
     words = re.escape(option).replace("_", "[-_]")
@@ -180,7 +180,7 @@ def _option_pattern(option: str) -> re.Pattern[str]:
 
 
 def _whole_seconds(run_range: RunRange) -> float:
-    """Return the whole seconds after which all runs ended, or 0."""
+    """Return the whole number of seconds that all runs took (about), or 0."""
     seconds = math.floor(run_range.minimum * (1 + MAX_UNDERSHOOT))
     latest = seconds + max(MAX_OVERSHOOT_S, MAX_OVERSHOOT * seconds)
     return float(seconds) if seconds and run_range.maximum <= latest else 0.0

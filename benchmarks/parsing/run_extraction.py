@@ -116,7 +116,7 @@ class TextPart:
 
     @property
     def prefix(self) -> str:
-        """The removed prefix, or a count of its blanks; "" for nothing or one blank."""
+        """The removed prefix (blanks as "4 blanks"); "" if it is empty or one blank."""
         blanks = self.source.prefix.replace("\t", "    ")
         return blanks.strip() or (f"{len(blanks)} blanks" if len(blanks) > 1 else "")
 
@@ -163,7 +163,7 @@ def _restore_quoted_lines(
 
 
 def _parts_of_tool(text: str, tool: Tool | None) -> list[TextPart]:
-    """Return the outputs of the tool (default: all), or raise ParseError."""
+    """Return the outputs of a tool (None: of all tools), or raise ParseError."""
     if not text or text.isspace():
         raise ParseError("The output is empty. Upload what the tool printed.")
     source = LogSource(text)
@@ -228,7 +228,7 @@ def _part_without_signature(source: LogSource, tool: Tool) -> list[TextPart]:
 
 
 def _parts(source: LogSource) -> Iterator[TextPart]:
-    """Yield the outputs of known tools in order; other text has no tool."""
+    """Yield the outputs of known tools and the other text, which has no tool."""
     text = source.text
     may_have_prompt = text.startswith("+") or any(
         ending in text for ending in _PROMPT_ENDINGS
@@ -268,7 +268,10 @@ def _parts(source: LogSource) -> Iterator[TextPart]:
 def _sources_after_prompt(
     section: str, source: LogSource, line: int
 ) -> tuple[LogSource, ...]:
-    """Return a command and its output without prefixes (``sysbench cpu run | ts``)."""
+    """Return a command and its output without prefixes (``sysbench cpu run | ts``).
+
+    Return () if the output has no prefixes.
+    """
     prompt, _, body = section.partition("\n")
     if not body:
         return ()
@@ -386,7 +389,10 @@ LineNumber = Callable[[int], int]
 def _checked_run(
     tool: Tool, run: ParsedRun, template: ExtractedRun, line_number: LineNumber
 ) -> ExtractedRun:
-    """Omit unusable readings; reject the run if none is left."""
+    """Omit readings of 0 that cannot be 0.
+
+    Reject the run if none is left, or another reading is invalid.
+    """
     if run.problem:
         return _rejected_run(run.problem, template, line_number)
     readings, warnings = [], dict.fromkeys(run.warnings)

@@ -1,6 +1,6 @@
-"""Start times of runs that their tools print. PURE.
+"""Start times of runs, as printed by their tools. PURE.
 
-Seconds since 1970 are unambiguous. The time of the machine's clock needs a time zone.
+Seconds since 1970 are unambiguous. Times of the machine's clock need a time zone.
 """
 
 import re
@@ -42,7 +42,10 @@ _EARLIEST: Final = datetime(1990, 1, 1)  # noqa: DTZ001 - of any time zone
 
 
 def printed_start(tool: str, text: str) -> datetime | None:
-    """Return when the first run began; naive if the output has no time zone."""
+    """Return the printed start of the first run, or None.
+
+    It is naive if the output has no time zone.
+    """
     for pattern in _PATTERNS.get(tool, ()):
         if match := pattern.search(text):
             moment = _moment(match.groupdict())

@@ -59,7 +59,10 @@ _LONGEST_NAME: Final = 5
 
 @dataclass(frozen=True)
 class SystemGuess:
-    """Empty fields are unknown; ``sources`` maps the others to their origin."""
+    """A guess of a system; unknown fields are empty.
+
+    ``sources`` maps the other fields to the origin of their values.
+    """
 
     hypervisor: str = ""
     hypervisor_version: str = ""
@@ -123,7 +126,7 @@ def system_folder(path: str) -> str:
 
 
 def add_file_facts(guess: SystemGuess, texts: Sequence[str]) -> SystemGuess:
-    """Add facts from the output of ``lscpu``, ``systemd-detect-virt`` and similar."""
+    """Add facts to a guess, from outputs of ``lscpu``, ``systemd-detect-virt``, ..."""
     added: dict[str, object] = {}
     origins: dict[str, str] = {}
 

@@ -28,8 +28,8 @@ _SWITCHES: Final = {"0": "off", "1": "on"}
 class Options:
     """A tool's options; ``names`` maps their spellings to parameters.
 
-    Prefixes are powers of 1024 in parameters of ``sizes`` and of 1000 in ``bit_rates``;
-    ``switches`` are 0 or 1.
+    Unit prefixes (k, M) are powers of 1024 in parameters of ``sizes`` and of 1000 in
+    ``bit_rates``; ``switches`` are 0 or 1.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
@@ -75,7 +75,7 @@ class Options:
         return self.names.get(typed, key)
 
     def _parse_options(self, line: object) -> list[tuple[str, str, object]] | None:
-        """Return name, option and value of each option, or None if any is unknown."""
+        """Return parameter, option and value of each option; None if one is unknown."""
         try:
             words = shlex.split(line) if isinstance(line, str) else []
         except ValueError:
@@ -214,11 +214,11 @@ MAX_SAMPLE_VALUE: Final = 1e150
 
 @dataclass(frozen=True, slots=True)
 class RateOption:
-    """An option that requests a rate, in ``unit`` if it is a plain number.
+    """An option that requests a rate, in ``unit`` if its value is a plain number.
 
     "10M" in "bit/s" is 10 Mbit/s; in "B/s" it is 10 MiB/s. The rate is multiplied by
-    each parameter in ``multipliers`` ("wsess.1" is the second number of ``wsess``).
-    From a list, the number at the position of the operation in ``directions`` is used.
+    each parameter in ``multipliers`` ("wsess.1" is the second number of ``wsess``). If
+    the value is a list, it has a number for each of the ``directions`` of an operation.
     Without a unit, the option sets another rate, from which this rate follows.
     """
 
@@ -232,7 +232,8 @@ class RateOption:
 class CpuCost:
     """CPU time per unit of data, computed from other metrics of the run.
 
-    ``shares`` are percentages that are added; ``rate`` is a data rate.
+    ``shares`` are CPU utilizations in percent, which are added; ``rate`` is a data
+    rate.
     """
 
     shares: tuple[str, ...]
@@ -483,7 +484,10 @@ class Tool:
 def cost_metric(
     name: str, component: Component, shares: tuple[str, ...], rate: str
 ) -> Metric:
-    """Return a metric that allows 0, because tools print a small share as 0."""
+    """Return a metric of CPU time per unit of data (us/KB).
+
+    It allows 0, because tools print a small CPU utilization as 0.
+    """
     return Metric(
         name,
         "us/KB",

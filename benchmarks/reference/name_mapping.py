@@ -12,7 +12,7 @@ Parameter = str | int | bool
 
 @dataclass(frozen=True, slots=True)
 class MetricMapping:
-    """Our tool and metric for printed ones, and the mapping of the parameters.
+    """The tool and metric that a printed metric means, with a mapping of parameters.
 
     ``fixed`` are parameters that the printed name of the metric implies. ``names`` maps
     printed names of parameters to ours, or to None if they become facts of the run.
@@ -27,7 +27,7 @@ class MetricMapping:
 
 
 def _size(text: str) -> str:
-    """Parse the notation of fio and sysbench, in units of 2^10 B."""
+    """Return the size "4k", as printed by fio and sysbench, as "4 KiB"."""
     number, letter = text[:-1], text[-1].upper()
     return f"{number} {letter}iB"
 
@@ -131,7 +131,10 @@ The third text (time or operation) distinguishes metrics of the same name.
 
 
 def find_mapping(tool: str, metric: str, *distinctions: str) -> MetricMapping | None:
-    """Return the mapping of a printed metric; None if it already has our names."""
+    """Return the mapping of a printed metric; None if it already has our names.
+
+    A mapping for one of the ``distinctions`` precedes the general one.
+    """
     for distinction in (*distinctions, ""):
         if mapping := METRIC_MAPPINGS.get((tool, metric, distinction)):
             return mapping

@@ -159,7 +159,7 @@ class ReferenceStudy:
     """A study as documents for the API.
 
     They are sent in this order: ``document``, ``own_tools``, ``hosts``, ``runs``.
-    ``reference_system`` replaces a native baseline, None without one.
+    ``reference_system`` describes the system that replaces a native baseline, if any.
     """
 
     document: dict[str, Any]
@@ -205,7 +205,7 @@ def host_document(slug: str) -> dict[str, Any]:
 
 
 def reference_system(slug: str, rows: list[ReferenceRow]) -> dict[str, Any] | None:
-    """Return the system that replaces a native baseline.
+    """Return the system that replaces a native baseline, or None.
 
     The UOC study compares with HDD and swap on HDD; the others have native runs, except
     the Heidelberg study, which does not say what to compare with.
@@ -284,7 +284,7 @@ def _is_clone(row: ReferenceRow) -> bool:
 
 
 def _started_at(study: str, row: ReferenceRow) -> str | None:
-    """Return the start of a run, or of its series of runs, in ISO format."""
+    """Return the start of a run, or of its series of runs, in ISO format, or None."""
     if not (match := START_PATTERN.match(row.note)):
         return None
     # strptime cannot read names of time zones such as CDT.

@@ -90,7 +90,7 @@ _SHARES: Final = {"Min": "min", "Avg": "mean", "Max": "max"}
 
 @dataclass
 class IozoneLog(Draft):
-    """``sheet`` is the spreadsheet of ``-R``, which repeats the numbers."""
+    """Output of iozone; ``sheet`` is the spreadsheet of ``-R`` (the same numbers)."""
 
     unit: str = ""
     head: MatchedLine | None = None
@@ -237,7 +237,10 @@ def _metric_and_unit(unit: str) -> tuple[str, str] | None:
 
 
 def _cells_by_heading(head: MatchedLine, line: MatchedLine) -> list[tuple[Case, str]]:
-    """Return case and text of each number; wide numbers shift those after them."""
+    """Return each number with the case of its heading.
+
+    Wide numbers shift those after them.
+    """
     heads, cells = _word_ends(head, "reclen"), _word_ends(line, line["record"])
     placed: list[tuple[Case, str]] = []
     first = 0
@@ -254,7 +257,7 @@ def _cells_by_heading(head: MatchedLine, line: MatchedLine) -> list[tuple[Case, 
 
 
 def _word_ends(line: MatchedLine, anchor: str) -> list[tuple[int, str]]:
-    """Return the end of each word, counted from the end of the second word."""
+    """Return end and text of each word after ``anchor``; ends count from its end."""
     words = list(re.finditer(r"\S+", line.text.expandtabs()))
     # The first word is the same number if the file has one record.
     index = next(

@@ -58,7 +58,7 @@ _REPORT: Final = r"\{\s*\"(?:start\"\s*:\s*\{|event\"\s*:)"
 
 @dataclass
 class Iperf3Test(Draft):
-    """``is_echo`` marks a server's report that its client repeats."""
+    """A test of iperf3; ``is_echo`` marks a server's report that its client repeats."""
 
     operation: str = "forward"
     is_server: bool = False

@@ -84,7 +84,7 @@ def _read(
     run: Draft,
     log: dict[str, SampleSummary],
 ) -> None:
-    """Add a complete reading, whose state is printed last."""
+    """Add a reading to ``log`` when its last line, the state, is read."""
     state = line["state"].strip().rstrip(".").casefold()
     if state not in ON:
         line.reject_if_truncated("state")

@@ -204,7 +204,7 @@ def has_bare_rows(output: str) -> bool:
 
 
 def _test_kind(test: str, rows: list[MatchedLine]) -> str:
-    """Return ``stream``, ``rr`` or ``udp``, by the test's name or else its rows."""
+    """Return ``stream``, ``rr`` or ``udp``, by the test's name or else by its rows."""
     if test.endswith("RR"):
         return "rr"
     if test:

@@ -64,7 +64,7 @@ class EnergyCounter:
     total: int = 0
 
     def update(self, value: int, line: MatchedLine) -> None:
-        """Add the increase; the counter has wrapped once if the value is smaller."""
+        """Add the increase; a smaller value means that the counter has wrapped once."""
         if self.before is not None:
             if value < self.before and not self.limit:
                 raise line.parse_error(

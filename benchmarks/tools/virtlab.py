@@ -163,7 +163,7 @@ class KernelOutput(Draft, ABC, Generic[Case]):
             self.read_kernel_line(line)
 
     def close(self) -> None:
-        """Raise ParseError if the output was truncated."""
+        """Convert the rows to readings; raise ParseError if the output is truncated."""
         if not (self.rows or self.tool_version):
             return
         if not (self.tool_version and "bits" in self.parameters):
@@ -356,7 +356,7 @@ class SystemOutput(KernelOutput[tuple[str, str]]):
         self.warn_rejected_times()
 
     def _header_fact(self, name: str) -> str:
-        """For the network, return only whether it is loopback."""
+        """Return a fact of the header; for the network, only whether it is loopback."""
         fact = str(self.facts.get(name, "not stated"))
         if name == "network" and fact not in ("loopback", "not stated"):
             return "another machine"

@@ -46,7 +46,7 @@ REQUIRED_FIELDS: Final = ("host", "hypervisor")
 
 @dataclass(frozen=True)
 class FileTimes:
-    """The zone of printed times; file dates replace missing ones if chosen."""
+    """The zone of printed times, and whether file dates replace missing times."""
 
     zone: str = ""
     use_file_dates: bool = False

@@ -107,9 +107,9 @@ def recompute_study_efficiencies(study: Study) -> None:
 
 
 def recompute_affected_efficiencies(study: Study) -> None:
-    """Recompute a study whose visibility changed, and cells that may use its natives.
+    """Recompute the efficiencies of a study whose visibility changed.
 
-    Natives are cells measured without hypervisor.
+    Also recompute cells that may use its native cells as baselines.
     """
     cells = Cell.objects.filter(study=study)
     lock_cases(cells.order_by().values_list("lab_id", "case_id").distinct())
@@ -138,7 +138,7 @@ def recompute_outdated() -> int:
 
 
 def cells_with_outdated_state(study: Study) -> list[Cell]:
-    """Return the cells whose state contradicts the sessions of the last check."""
+    """Return the cells whose efficiency contradicts the sessions of the last check."""
     with connection.cursor() as cursor:
         cursor.execute(OUTDATED_STATES_SQL, {"study": study.pk})
         ids = [pk for (pk,) in cursor.fetchall()]
@@ -159,7 +159,7 @@ def _queue_reprocessing(study: Study) -> None:
 
 
 def recompute_efficiencies(changed_cells: Sequence[Cell]) -> None:
-    """Recompute the efficiencies of these cells and of the cells that may use them.
+    """Recompute efficiencies of these cells, and of cells whose baseline they may be.
 
     Queue checks of other studies whose efficiencies changed.
     """
@@ -260,7 +260,11 @@ def _by_case(
 
 
 def _cells_without_native(cells: Iterable[CandidateCell]) -> list[CandidateCell]:
-    """Return cells whose study has no native cell of the same case, host and OS."""
+    """Return the cells that need a native cell of another study.
+
+    Their study has no native cell of the same case, host and OS. Native cells and slots
+    need none.
+    """
     unpaired = []
     for same_case in _by_case(cells).values():
         natives = _NativeCells(same_case)
@@ -389,7 +393,7 @@ def _single_run_group(cell: CandidateCell) -> tuple[Any, ...]:
 
 
 def _slot_group(cell: CandidateCell) -> tuple[Any, ...]:
-    """Group slots with the sums and single runs that their reasons may mention."""
+    """Return a key for slots, and for the sums and single runs in their reasons."""
     return ("slots", cell.study_id, cell.case_id)
 
 
@@ -458,7 +462,10 @@ def _is_slot(cell: CandidateCell) -> bool:
 def _slowdown_efficiency(
     cell: CandidateCell, same_case: Sequence[CandidateCell]
 ) -> ComputedEfficiency:
-    """Return the efficiency of one of several VMs relative to one VM alone."""
+    """Return the efficiency of one of several VMs relative to one VM alone.
+
+    Without a result of one VM alone, use the study's reference system, if there is one.
+    """
     single_runs = [
         candidate
         for candidate in same_case

@@ -370,7 +370,10 @@ connection_created.connect(clear_caches, dispatch_uid="intake caches ids")
 def _submit_fast(
     agent: Agent, upload: Upload, token: Token | None
 ) -> UploadReceipt | None:
-    """Store a run in two statements; return None if it needs other new objects."""
+    """Store a run of samples in two statements; return None if `_submit` must do it.
+
+    `_submit` handles invalid uploads and those that need other new objects.
+    """
     document, lab_id = upload.document, agent.lab_id
     system = document["system"]
     if "samples" not in document or not isinstance(system, dict):
@@ -532,7 +535,7 @@ def _submit(agent: Agent, uploads: Sequence[Upload]) -> list[UploadReceipt]:
 
 
 def _wake_and_count(runs: int) -> None:
-    """Wake a worker and count runs; errors do not fail the upload."""
+    """After the commit, wake a worker and count runs; errors do not fail the upload."""
 
     # Not partials: Django logs a failing callback by its name.
     def wake() -> None:

@@ -273,7 +273,10 @@ def process_runs(
 
 
 def _declared_tools(uploads: Sequence[Run]) -> dict[str, DeclaredTool]:
-    """Return the custom tools of the uploads; lock them until the transaction ends."""
+    """Return the custom tools of the uploads' labs.
+
+    The tools of the uploads are locked until the transaction ends.
+    """
     names = {run.tool for run in uploads if is_custom(run.tool)}
     if not names:
         return {}

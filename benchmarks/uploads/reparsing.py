@@ -40,7 +40,7 @@ def create_reparse(
 ) -> Reparse:
     """Create a reparse of all uploads, or those of a study or tool.
 
-    Returns the unfinished reparse of the same study and tool, if there is one. Raises
+    Returns the study's unfinished reparse of the tool, if one exists. Raises
     UnknownNameError.
     """
     if study and (

@@ -230,7 +230,7 @@ def _case(tool: Tool, metric: Metric, parameters: Mapping[str, Any]) -> SampleCa
 def derived_samples(
     tool: Tool, samples: Sequence[CaseSample]
 ) -> tuple[CaseSample, ...]:
-    """Return costs in CPU time, computed from the samples of a run."""
+    """Return costs in CPU time, computed from the samples of a run that has none."""
     if not tool.derived_costs:
         return ()
     stated = {sample.case.metric.name for sample in samples}
@@ -363,7 +363,7 @@ def _start(run: ExtractedRun, document: Mapping[str, Any]) -> datetime | None:
 
 
 def _file_date(document: Mapping[str, Any]) -> datetime | None:
-    """Return the file's date, which is stated if the uploader chose to use it."""
+    """Return the date of the file if the uploader chose to use it, else None."""
     stated = document.get("facts", {}).get(FILE_DATE)
     try:
         date = datetime.fromisoformat(stated) if isinstance(stated, str) else None

@@ -8,7 +8,7 @@ from benchmarks import rls
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Before statements, applies the thread's context if it has changed."""
+    """A connection that applies the thread's context before statements."""
 
     applied_context: rls.RlsContext | None = None
     """The context in effect; None if unknown."""

@@ -9,7 +9,7 @@ from benchmarks.maintenance.doctor import diagnose
 
 
 class Command(BaseCommand):
-    """The exit code is 1 for critical problems."""
+    """The command `doctor`; its exit code is 1 for critical problems."""
 
     help = __doc__
     requires_system_checks = ()

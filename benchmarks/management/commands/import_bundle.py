@@ -10,7 +10,7 @@ from benchmarks.uploads.bundles import import_bundle
 
 
 class Command(BaseCommand):
-    """The runs go to the lab of the token that signed a bundle."""
+    """The command `import_bundle`; runs go to the lab of the token that signed them."""
 
     help = __doc__
 

@@ -9,7 +9,7 @@ from benchmarks.models import Token
 
 
 class Command(BaseCommand):
-    """The prefix is the middle of ``vl_<prefix>_<secret>``."""
+    """The command `revoke_token`. Tokens have the form ``vl_<prefix>_<secret>``."""
 
     help = __doc__
 

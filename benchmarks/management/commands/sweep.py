@@ -135,7 +135,7 @@ class Command(BaseCommand):
 
 @contextmanager
 def _logged(task: str) -> Iterator[None]:
-    """Log exceptions so that the other tasks run, and measure the time."""
+    """Measure a task's time, and log its exceptions except errors of the database."""
     try:
         with SCHEDULER_SECONDS.labels(task).time():
             yield

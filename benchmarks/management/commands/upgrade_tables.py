@@ -221,7 +221,7 @@ def is_outdated() -> bool:
 
 
 def name_pairs(text: str) -> list[tuple[str, str]]:
-    """Parse "old new, old new"."""
+    """Return the pairs of names in a text such as "old new, old new"."""
     return [(old, new) for old, new in (pair.split() for pair in text.split(","))]
 
 
@@ -256,9 +256,9 @@ def value_statements() -> Iterator[str]:
 
 
 def update_warning_fingerprints() -> None:
-    """Let decisions about parser warnings outlive a new wording of the warning.
+    """Recompute fingerprints of parser warnings, which used to contain the wording.
 
-    Their fingerprints contained the wording.
+    So decisions about a warning remain valid when its wording changes.
     """
     repeats: Counter[object] = Counter()
     for flag in Flag.objects.filter(rule="tool-mark").order_by("pk"):
