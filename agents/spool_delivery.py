@@ -138,7 +138,7 @@ class SpoolDelivery:
             if len(names) == 1
             else 1
         )
-        # The refused batch is sent one by one: the size given here excludes batches.
+        # With this size, the runs of the refused batch are sent one by one.
         remaining += [(key, MAX_BATCH_BYTES) for key in names[:0:-1]]
 
     def _send_many(self, keys: List[str]) -> bool:

@@ -211,16 +211,16 @@ class ComparisonSerializer(OutputSerializer):
         "scaling",
         allow_null=True,
         help_text=(
-            "The ratio of the sum over several VMs to one machine alone; null if the "
-            "result is not such a sum."
+            "The ratio of a sum over several VMs to the result of the machine without "
+            "a hypervisor; null if the result is not such a sum."
         ),
     )
     slowdown = RatioOfKindField(
         "slowdown",
         allow_null=True,
         help_text=(
-            "The ratio of one of several VMs to the same system with one VM alone; "
-            "null if the result is not that of one of several VMs."
+            "The ratio of the result of one of several VMs to that of the same system "
+            "with one VM alone; null if the result is not that of one of several VMs."
         ),
     )
     low = serializers.FloatField(

@@ -44,7 +44,7 @@ class LabSerializer(OutputSerializer):
 
     study_count = serializers.IntegerField(
         source="studies_count",
-        help_text="The number of its studies that are visible to the client.",
+        help_text="The number of studies of the lab that the client can see.",
     )
 
 

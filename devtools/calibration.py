@@ -28,7 +28,7 @@ from tests.benchmarks.plausibility.detection_rates import detection, false_findi
 from tests.benchmarks.plausibility.planted_mistakes import CLASSES
 
 SEED: Final = 20_100_521
-# One simulated study replaces so many repetitions, because it takes as long as they do.
+# A simulated study takes as long as this many repetitions, so fewer are simulated.
 STUDY_WEIGHT: Final = 100
 NOISE: Final = 0.05
 QUIET_NOISE: Final = 0.002

@@ -17,8 +17,8 @@ SYSBENCH: Final = ("cpu", "memory")
 WRONG_CLOCK_KERNELS: Final = ("virtlab-linpack",)
 SIZES: Final = "500"
 FOLDER: Final = "disk"
-# Runs are repeated instead. In the recorded testbed, one and three iterations gave the
-# same share of cells with a single figure (docs/testbed.md).
+# Not more, because whole runs are repeated. In the recorded testbed, one and three
+# iterations gave the same share of cells with a single figure (docs/testbed.md).
 ITERATIONS: Final = 1
 # No warm-up round, which would cost time in each boot: the kernels warm up themselves,
 # and the guests' script runs sysbench once to read it from the disk.
