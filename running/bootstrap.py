@@ -59,7 +59,7 @@ def require_python(version: "tuple[int, ...]", executable: str) -> None:
 def create_environment(
     root: Path, dev: bool, exact: bool, folder: "Path | None" = None
 ) -> None:
-    """Create .venv if needed, and install the packages whose file has changed."""
+    """Create .venv if needed; install the packages of changed requirement files."""
     if os.geteuid() == 0:
         os.umask(0o022)  # PostgreSQL's account must be able to read root's .venv
     venv = Venv(folder or root / ".venv")

@@ -186,7 +186,7 @@ def rotate_log(log: Path, move: Callable[[str, str], None] = os.replace) -> None
 
 
 def copy_and_truncate(log: Path) -> None:
-    """Empty a large log that programs have open for appending.
+    """Copy a large log, which programs have open for appending, and empty it.
 
     Lines that are written between copying and truncating are lost.
     """

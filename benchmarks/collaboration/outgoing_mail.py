@@ -71,7 +71,8 @@ def queue_email(email: OutgoingEmail) -> None:
 def mail_password_reset(name_or_address: str) -> None:
     """Send a person a link to set a password, at most once in five minutes.
 
-    The address must be verified. Does not reveal whether the person exists.
+    The person must have a verified address and a password. Does not reveal whether the
+    person exists.
     """
     identifier = name_or_address.strip()
     person = person_for_address(identifier) if "@" in identifier else None

@@ -222,7 +222,8 @@ def has_feed_token(person: User) -> bool:
 def person_for_feed_token(secret: str) -> User:
     """Return the person of a feed secret and grant access to their labs.
 
-    Raises NotFoundError if the secret is not valid.
+    Raises NotFoundError if the secret is not valid or the person lacks a required
+    second factor.
     """
     tokens = FeedToken.objects.select_related("person")
     token = find_by_secret(

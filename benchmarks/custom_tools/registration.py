@@ -90,7 +90,7 @@ def change_tool(
     """Store a new version of a tool, unless the declaration is unchanged.
 
     Return the newest version, and whether it was added. Raise InvalidError if a metric
-    with results would change its meaning.
+    with results would change its meaning, or the title names another tool.
     """
     tool = lock_tool(tool)
     lab_tools = declared_tools(tool.lab.slug)

@@ -200,9 +200,10 @@ def due_job_groups(kind: str, **filters: Any) -> list[JobGroup]:
 
 
 def run_due_jobs(kind: str, partition: int) -> int:
-    """Run the due jobs of a partition; return the number of successful ones.
+    """Run due jobs of a partition; return the number of successful ones.
 
-    Errors are stored; only transient errors of the database are raised.
+    Runs at most `JOBS_PER_CLAIM` subjects, and none if another worker has locked the
+    partition. Errors are stored; only transient errors of the database are raised.
     """
     done = 0
     with advisory_locks.advisory_lock(

@@ -103,7 +103,7 @@ def most_failed_job_per_subject(rows: QuerySet[Job]) -> QuerySet[Job]:
 
 
 def jobs_by_subject(rows: QuerySet[Job]) -> list[Job]:
-    """Return the most failed job of each subject, ordered from the earliest attempt."""
+    """Return the job with the most failures of each subject, earliest attempt first."""
     tried_at = Coalesce("attempted_at", "created_at")
     return list(most_failed_job_per_subject(rows).order_by(tried_at, "pk"))
 

@@ -393,7 +393,7 @@ def _single_run_group(cell: CandidateCell) -> tuple[Any, ...]:
 
 
 def _slot_group(cell: CandidateCell) -> tuple[Any, ...]:
-    """Return a key for slots, and for the sums and single runs in their reasons."""
+    """Return a key that slots share with sums and single runs of their benchmark."""
     return ("slots", cell.study_id, cell.case_id)
 
 
