@@ -110,14 +110,14 @@ def trust_by_kind(
     clock: Clock, duration_s: float, *, is_virtual: bool = True
 ) -> TimeTrust:
     if is_external(clock, is_virtual=is_virtual):
-        sentence = Sentence("Timed by {clock}.", clock=CLOCKS[clock])
+        sentence = Sentence("The run was timed by {clock}.", clock=CLOCKS[clock])
         return TimeTrust("trusted", duration_s, sentence)
     return TimeTrust(
         "unchecked",
         duration_s,
         Sentence(
-            "Timed by a clock inside the guest that was not checked against "
-            "another clock."
+            "The run was timed by a clock inside the guest that was not checked "
+            "against another clock."
         ),
     )
 

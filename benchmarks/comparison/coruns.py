@@ -431,13 +431,13 @@ def _unclear_reasons(sources: Sequence[Sentence]) -> list[str]:
     if not rest:
         return [
             Sentence(
-                "No single value describes {side}, so nothing is derived from it.",
+                "No single value describes {side}, so nothing is calculated from it.",
                 side=first,
             )
         ]
     return [
         Sentence(
-            "No single value describes {side} and {n} more, so nothing is derived "
+            "No single value describes {side} and {n} more, so nothing is calculated "
             "from them.",
             side=first,
             n=len(rest),
@@ -451,7 +451,9 @@ def _fairness(slots: CoRunSlots, reasons: list[str]) -> formulas.Fairness | None
         return None
     if better == "lower":
         if not all(value > 0 for row in rows for value in row):
-            reasons.append(Sentence("A slot has a time of 0, which has no speed."))
+            reasons.append(
+                Sentence("A VM has a time of 0, from which no speed can be calculated.")
+            )
             return None
         rows = tuple(tuple(1 / value for value in row) for row in rows)
     try:
@@ -479,17 +481,23 @@ def _target(
     single = slots.single.value if slots.single else None
     if not vcpus:
         reasons.append(
-            Sentence("No target: the number of vCPUs per VM is not reported.")
+            Sentence(
+                "There is no target, because the number of vCPUs per VM is not "
+                "reported."
+            )
         )
     elif cores is None:
         reasons.append(
             Sentence(
-                "No target: the number of CPU cores of the machine is not reported."
+                "There is no target, because the number of CPU cores of the machine "
+                "is not reported."
             )
         )
     elif not single:
         if SINGLE_VM_PHRASE not in slots.unclear_sources:
-            reasons.append(Sentence("No target: a single VM was not measured."))
+            reasons.append(
+                Sentence("There is no target, because one VM alone was not measured.")
+            )
     else:
         # The time of as many VMs as cores cannot be its own target.
         vms, rest = divmod(cores, vcpus)

@@ -362,7 +362,12 @@ def _tables(
             _table(caption, heads, (26, 25, 10, 16, 11, 12), {2, 4, 5}, rows),
         )
     if rows := groups["subgroups"]:
-        pool = _("Mean (REML)"), interval, _("Expected in another lab"), _("Machines")
+        pool = (
+            _("Mean (REML)"),
+            interval,
+            _("Range expected in another lab"),
+            _("Machines"),
+        )
         caption, heads = _("Subgroups"), (_("Grouped by"), _("Group"), *pool)
         yield "subgroups", _table(caption, heads, (17, 28, 11, 16, 16, 12), {2}, rows)
     if rows := groups["left_out"]:
@@ -411,8 +416,8 @@ def _summary_table(questions: Sequence[Record], source: EvidenceSource) -> Repor
         f"{source.title}. {_source_sentence(source)}",
         (
             *(_("Hypervisor, work class"), _("Mean (REML)")),
-            *(_("95% CI"), _("Expected in another lab")),
-            *(_("Mean (DL)"), _("τ (ln ratio)"), _("I² (%)")),
+            *(_("95% CI"), _("Range expected in another lab")),
+            *(_("Mean (DerSimonian-Laird)"), _("τ (ln ratio)"), _("I² (%)")),
             *(_("Machines"), _("Labs"), _("Evidence")),
         ),
         (15, 11, 12, 12, 9, 8, 7, 9, 7, 10),

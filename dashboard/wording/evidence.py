@@ -220,7 +220,7 @@ def _pooled_summary(synthesis: Synthesis) -> str:
         ) % {"first": first, "second": second}
     text = _(
         "%(labs)s: on average %(mean)s of native speed (95%% confidence interval "
-        "%(ends)s). Expected in another lab: %(predicted)s."
+        "%(ends)s). Range expected in another lab: %(predicted)s."
     ) % {
         "labs": labs_text(pool.lab_count),
         "mean": _percent_text(pool.mean, pool.interval),

@@ -37,7 +37,10 @@ COMPARISON_TERMS = (
     GlossaryTerm(
         "native",
         _("native"),
-        _("The machine itself, without a hypervisor. VMs are compared with it."),
+        _(
+            "The machine itself, without a hypervisor, also called bare metal. VMs "
+            "are compared with it."
+        ),
     ),
     GlossaryTerm(
         "baseline",
@@ -178,6 +181,22 @@ ASSESSMENT_TERMS = (
         ),
     ),
     GlossaryTerm(
+        "pooled",
+        _("pooled"),
+        _(
+            "Combined from several machines. The ratios of the machines are averaged, "
+            "and more precise ratios have more weight."
+        ),
+    ),
+    GlossaryTerm(
+        "rule-set",
+        _("rule set"),
+        _(
+            "The version of the rules that determine the level at which a study can "
+            "be published."
+        ),
+    ),
+    GlossaryTerm(
         "flag",
         _("flag"),
         _(
@@ -244,6 +263,11 @@ MEASUREMENT_TERMS = (
             "factor effects: a setting of a system."
         ),
     ),
+    GlossaryTerm(
+        "vm",
+        _("VM, guest"),
+        _("A virtual machine. The guest OS is the operating system inside it."),
+    ),
     GlossaryTerm("run", _("run"), _("One execution of one tool on one system.")),
     GlossaryTerm("sample", _("sample"), _("One number that a run measured.")),
     GlossaryTerm(
@@ -280,6 +304,14 @@ MEASUREMENT_TERMS = (
         _(
             "Other activity during the run: none, other VMs, a load, traffic "
             "between VMs."
+        ),
+    ),
+    GlossaryTerm(
+        "barrier",
+        _("barrier"),
+        _(
+            "The point at which the agents of a co-run wait for each other, so that "
+            "all VMs start at the same time."
         ),
     ),
     GlossaryTerm("slot", _("slot"), _("The number of a VM in a co-run: 1, 2, ...")),

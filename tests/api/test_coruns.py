@@ -49,7 +49,7 @@ def test_bimodal_slots_have_no_statistics(anyone, submit, run_document, xen, stu
     figures = corun["statistics"]
     assert {figures[name] for name in ("sum", "mean", "maximum", "jain")} == {None}
     assert figures["reasons"] == [
-        "No single value describes VM 1, so nothing is derived from it."
+        "No single value describes VM 1, so nothing is calculated from it."
     ]
     assert body["curves"] == []
 

@@ -287,7 +287,7 @@ def tools_table(
         )
     head = (
         *(_("Tool"), _("Version"), _("Metric"), _("Unit")),
-        *(_("Better"), _("Timed by"), _("Results")),
+        *(_("Direction"), _("Timed by"), _("Results")),
     )
     weights = (4, 3, 6, 3, 4, 6, 2)
     return plain_table(_("Benchmarks"), head, lines, numbers_from=6, weights=weights)

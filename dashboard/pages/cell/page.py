@@ -323,7 +323,9 @@ def _clock_text(cell: Cell, runs: Iterable[Run]) -> str:
         trust = trust_by_kind(cell.clock, 0.0, is_virtual=is_virtual)
         return wording.translate_text(trust.sentence)
     if cell.clock:
-        return _("Timed by several clocks: %(clock)s.") % {"clock": cell.clock}
+        return _("The runs were timed by several clocks: %(clock)s.") % {
+            "clock": cell.clock
+        }
     return _("The clock that timed these runs was not reported.")
 
 

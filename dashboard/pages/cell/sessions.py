@@ -135,7 +135,7 @@ def session_section(evidence: CellDetails, *, is_figure: bool) -> dict[str, Any]
 
 
 def _name(comparison: SessionComparison) -> str:
-    return comparison.session.name if comparison.session else _("time unknown")
+    return comparison.session.name if comparison.session else _("start time unknown")
 
 
 def _line(

@@ -214,7 +214,10 @@ def _figures(
         _("95% confidence interval of the pooled mean (HKSJ)"),
         evidence.log_interval_text(pool.interval),
     )
-    yield (_("Expected in another lab"), evidence.log_interval_text(pool.predicted))
+    yield (
+        _("Range expected in another lab"),
+        evidence.log_interval_text(pool.predicted),
+    )
     yield (
         _("Between machines: τ (log scale)"),
         _("%(tau)s (%(low)s to %(high)s)")

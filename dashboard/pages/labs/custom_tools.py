@@ -138,7 +138,8 @@ def _save(
         messages.success(request, _("Version %(number)s was created.") % number)
     else:
         messages.info(
-            request, _("Nothing changed: version %(number)s is identical.") % number
+            request,
+            _("Nothing changed: version %(number)s has the same content.") % number,
         )
     return tool.slug
 

@@ -256,7 +256,7 @@ class PlanForm(forms.Form):
         label=gettext_lazy("Barrier timeout (s)"), min_value=1, max_value=86_400
     )
     target_width_percent = forms.FloatField(
-        label=gettext_lazy("Target interval width (%)"),
+        label=gettext_lazy("Target interval width (±%)"),
         required=False,
         min_value=0.1,
         max_value=50,

@@ -115,7 +115,7 @@ class StudyForm(forms.Form):
         label=gettext_lazy("Authors"),
         required=False,
         max_length=200,
-        help_text=gettext_lazy("As cited, e.g. Jane Doe and John Roe."),
+        help_text=gettext_lazy("The names as cited, e.g. Jane Doe and John Roe."),
     )
     institution = SingleLineField(
         label=gettext_lazy("Institution"), required=False, max_length=300
@@ -125,7 +125,7 @@ class StudyForm(forms.Form):
         required=False,
         max_length=10,
         help_text=gettext_lazy(
-            "2010-07-29, 2010-07 or 2010. Leave empty if not published yet."
+            "The date as 2010-07-29, 2010-07 or 2010. Leave empty if not published yet."
         ),
     )
     data_licence = SingleLineField(
@@ -133,8 +133,8 @@ class StudyForm(forms.Form):
         required=False,
         max_length=100,
         help_text=gettext_lazy(
-            "License for others: an SPDX identifier such as CC-BY-4.0. Leave empty "
-            "to reserve all rights."
+            "The license for others: an SPDX identifier such as CC-BY-4.0. Leave "
+            "empty to reserve all rights."
         ),
         widget=forms.TextInput(attrs={"list": "licenses"}),
     )
@@ -161,8 +161,8 @@ class StudyForm(forms.Form):
         required=False,
         max_length=1_000,
         help_text=gettext_lazy(
-            "As in their URLs, separated by commas. Labs that have not published "
-            "anything are not listed; ask their members for the short name."
+            "The names as in the labs' URLs, separated by commas. Labs that have not "
+            "published anything are not listed; ask their members for the short name."
         ),
     )
     factors = forms.CharField(
@@ -181,7 +181,7 @@ class StudyForm(forms.Form):
         max_value=100,
         initial=2.0,
         help_text=gettext_lazy(
-            "Differences within the margin do not matter in practice."
+            "Differences within this margin do not matter in practice."
         ),
     )
     baseline_max_age_days = forms.IntegerField(
@@ -196,7 +196,7 @@ class StudyForm(forms.Form):
         coerce=int,
         empty_value=None,
         help_text=gettext_lazy(
-            "Other systems are compared with it if no native run exists."
+            "The other systems are compared with this system if no native run exists."
         ),
     )
     archived = forms.BooleanField(

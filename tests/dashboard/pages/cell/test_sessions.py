@@ -97,7 +97,7 @@ def test_unknown_times_are_weak_evidence(measure, sessions_and_page):
     sessions, page = sessions_and_page(measure([0], [0]))
 
     (line,) = sessions["lines"]
-    assert (line["name"], line["query"]) == ("time unknown", "")
+    assert (line["name"], line["query"]) == ("start time unknown", "")
     assert "weak evidence" in page
 
 

@@ -126,8 +126,11 @@ def machines(*ratios, sd=0.01, obstacle=""):
         ([], ("Not measured",)),
         (machines(0.8), ("One machine: 80.0%", "unknown")),
         (machines(0.8, 0.9), ("Two machines: 80.0% and 90.0%", "cannot be estimated")),
-        (machines(0.8, 0.9, 0.85), ("Expected in another lab", "Indicative")),
-        (machines(*[0.8] * 5), ("5 labs: on average 80", "Expected in another lab")),
+        (machines(0.8, 0.9, 0.85), ("Range expected in another lab", "Indicative")),
+        (
+            machines(*[0.8] * 5),
+            ("5 labs: on average 80", "Range expected in another lab"),
+        ),
         (
             machines(0.8, sd=None, obstacle="single_run"),
             ("single runs: 80.0%", "Weak evidence"),
