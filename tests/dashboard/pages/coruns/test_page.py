@@ -77,7 +77,7 @@ def test_numbers_of_row_have_same_decimals(client, submit, run_document):
 def test_missing_vm_is_reported(text, submit, run_document, xen):
     submit(run_document(30.0, slot="2", system=xen, **TOGETHER))
 
-    assert "Not reported: VM 1" in text(PAGE)
+    assert "No values were reported for VM 1" in text(PAGE)
 
 
 def test_flagged_corun_has_no_summary(text, together):

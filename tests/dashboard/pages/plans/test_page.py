@@ -197,7 +197,7 @@ def test_editor_creates_plan(keeper, study, system):
         ({"single": "", "parallel": ""}, "Choose at least one scenario."),
         ({"tool": []}, "Name at least one tool"),
         ({"vms": "9"}, "needs 9 slots"),
-        ({"option-peer": "--rm"}, "a text such as 192.168.1.7"),
+        ({"option-peer": "--rm"}, "text such as 192.168.1.7"),
         ({"repetitions": "0"}, "Repetitions"),
         ({"target_width_percent": "1"}, "needs a maximum"),
     ],

@@ -304,7 +304,7 @@ def test_zip_is_previewed_by_file(member):
     assert "room.zip/disk.txt" in text
     assert "5 values" in text
     assert "room.zip/matrix.txt" in text
-    assert "Line 1 hello this is not the output of a known tool" in text
+    assert "Line 1 hello This is not the output of a known tool" in text
 
 
 def test_single_file_of_zip_can_be_previewed(member):
