@@ -31,7 +31,7 @@ def test_a_paired_cell_shows_ratio_value_and_runs():
     assert (view.main, view.subtext, view.n) == ("0.247", "13.08", "n 1")
     assert (view.kind, view.shade, view.state) == ("ratio", "slow-5", "")
     assert cell_sentence(ROW) == (
-        "24.7% of native performance: 13.08 MB/s vs. 52.97 MB/s, single run vs. "
+        "24.7% of native performance: 13.08\xa0MB/s vs. 52.97\xa0MB/s, single run vs. "
         "single run."
     )
 
