@@ -183,7 +183,7 @@ def iter_samples(cell: Cell) -> Iterator[tuple[Any, ...]]:
 
 
 def cell_samples(cell: Cell | None) -> CellSamples:
-    """Return at most ``MAX_SAMPLES`` samples of whole runs, in one query."""
+    """Return at most ``MAX_SAMPLES`` samples, of whole runs if there are several."""
     if cell is None:
         return CellSamples()
     ordered = samples_of_cell(cell).order_by(*RUN_ORDERING, "sequence")
@@ -204,7 +204,7 @@ def cell_samples(cell: Cell | None) -> CellSamples:
 def cell_details(
     viewer: Viewer, study: Study, cell_id: int, reference_id: int | None
 ) -> CellDetails:
-    """Return a cell's evidence relative to its baseline or to a chosen system.
+    """Return a cell with its runs, compared with its baseline or with a chosen system.
 
     Raise NotFoundError for an unknown cell or system.
     """
@@ -310,7 +310,11 @@ def _select_facts(facts: Mapping[str, str], names: Collection[str]) -> dict[str,
 
 
 def width_advice(cell: Cell, baseline: Cell, half_width: float) -> str:
-    """Say how many more runs narrow the interval of the ratio to ``half_width``."""
+    """Return a sentence: how many runs narrow the interval of the ratio to
+    ``half_width``.
+
+    It is empty for a single run, or if no single figure describes the runs.
+    """
     if min(cell.n, baseline.n) < 2 or cell.shape_codes or baseline.shape_codes:
         return ""
     own_statistics = cell_statistics([cell])
@@ -342,8 +346,8 @@ CellSessions = dict[int | None, CellSession]
 class SessionComparison:
     """A session of a cell, of its baseline, or of both.
 
-    ``session`` is missing for runs of unknown time. If ``is_across_sessions``, the
-    ratio is to all runs of the baseline.
+    ``session`` is None for runs of unknown time. If ``is_across_sessions``, the ratio
+    is relative to all runs of the baseline.
     """
 
     session: Session | None

@@ -57,7 +57,9 @@ class FigureLike(Protocol):
 
 @dataclass(frozen=True)
 class CellFigure:
-    """The mean of a cell, or what replaces it without a single figure."""
+    """The mean of a cell, or the modes and range that replace it without a single
+    figure.
+    """
 
     value: float | None
     shape_codes: tuple[str, ...] = ()
@@ -248,9 +250,11 @@ def build_row(
     comparability: tuple[str, str] = ("", ""),
     table_ratio: TableRatio | None = None,
 ) -> ComparisonRow:
-    """Return the row of a cell's speed; ``values`` has `ROW_FIELDS` and the shape.
+    """Return the row of a cell for its performance, not its energy.
 
-    The ratios of an ``assessment`` replace those of ``comparison`` and ``table_ratio``.
+    ``values`` has the fields `ROW_FIELDS` and ``shape`` of the cell. If ``comparison``
+    has a ratio, the ratio of ``assessment`` replaces it, or without an assessment that
+    of ``table_ratio``.
     """
     names = (*CIRCUMSTANCES, "clock", "document", "table")
     return ComparisonRow(

@@ -54,7 +54,7 @@ class HeadLevel:
 
 @dataclass(frozen=True)
 class Column:
-    """A system; if ``is_edge``, a new group of columns begins here."""
+    """The column of a system; if ``is_edge``, a new group of columns begins with it."""
 
     system_id: int
     label: str
@@ -139,8 +139,8 @@ def column_head(
 ) -> ColumnHead:
     """Order the systems and find the properties in which they differ.
 
-    ``group`` is the property of the first heading. ``ratios``, by system id, order its
-    columns.
+    ``group`` is the property that the first heading shows. Within its groups, systems
+    with higher ``ratios`` (by system id) come first.
     """
     by_id = {row.system.id: row for row in rows}
     options = {name for row in by_id.values() for name in row.system.options}

@@ -70,7 +70,8 @@ class SlotValue:
 class CoRunSlots:
     """One case that several VMs of a system ran at the same time.
 
-    ``coruns`` is empty if a slot is missing. ``single`` is the same system with one VM.
+    ``coruns`` has the values of all slots in each co-run; it is empty if one is
+    missing. ``single`` is the same system with one VM.
     """
 
     id: int
@@ -184,8 +185,8 @@ def study_coruns(
 class CoRunCells:
     """The cells that a study's co-runs need, read in at most eight queries.
 
-    ``run_means`` has means by cell and co-run. A run outside a co-run has its negative
-    id there.
+    ``run_means`` has means by cell and co-run. For a run outside a co-run, the key is
+    the negative id of the run.
     """
 
     slot_cells: Mapping[GroupKey, Mapping[str, Cell]]
@@ -294,7 +295,10 @@ class CoRunCells:
         return by_vms
 
     def without_load(self, key: GroupKey) -> tuple[float | None, Mapping[int, float]]:
-        """Return the sum without other load, and mean times by number of VMs."""
+        """Return the sum without other load, and mean times by number of VMs.
+
+        The sum is None unless the load is the disk and network scenario.
+        """
         system, case, scenario, vms, _ = key
         parallel = self._parallel.get((system, case), {})
         unloaded = None

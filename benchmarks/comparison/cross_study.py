@@ -105,7 +105,10 @@ class SystemInStudy:
 
 @dataclass(frozen=True)
 class CrossStudyFilters:
-    """``host`` is "lab/host", ``ALL_HOSTS`` or empty."""
+    """Filters of the comparison across studies.
+
+    ``host`` is "lab/host", ``ALL_HOSTS`` or empty.
+    """
 
     host: str = ""
     work_class: str = ""
@@ -210,7 +213,9 @@ def find_system_in_study(viewer: Viewer, key: SystemInStudyKey | None) -> System
 def largest_measurement(
     viewer: Viewer, system_id: int, study: Study | None
 ) -> SystemInStudy | None:
-    """Return a system as this study measured it, or the study with the most results."""
+    """Return a system as measured by ``study`` or, without results there, by the study
+    with the most results.
+    """
     cells = Cell.objects.visible_to(viewer).filter(system=system_id, n__gt=0)
     counts = dict(
         cells.filter(study__deleted_at=None)
@@ -425,7 +430,8 @@ def _pairs(
 ) -> list[ColumnPair | None]:
     """Pair each column with the reference.
 
-    Without one, use the column of the same host and guest OS with the most results.
+    Without one, the reference is the column of the same host and guest OS with the most
+    results.
     """
     if reference is not None:
         studies = {column.study.pk: column.study for column in columns}.values()

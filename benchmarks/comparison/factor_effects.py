@@ -259,7 +259,9 @@ def _are_days_apart(cells: Sequence[RowWithScatter], response: Response) -> bool
 
 
 def complete_cases(cases: Sequence[CaseResponses]) -> tuple[int, ...]:
-    """Return the indices of the cases that the largest common set of systems has."""
+    """Return the indices of the cases that include all systems of the case with the
+    most systems.
+    """
     sets = Counter(frozenset(case.observations) for case in cases if case.observations)
     if not sets:
         return ()
@@ -272,7 +274,10 @@ def complete_cases(cases: Sequence[CaseResponses]) -> tuple[int, ...]:
 
 
 def mean_responses(cases: Sequence[CaseResponses]) -> tuple[Observation, ...]:
-    """Return each system's mean response; errors of cases count as independent."""
+    """Return the mean response of each system that has all cases.
+
+    The errors of the cases count as independent.
+    """
     means = []
     for system in sorted(set.intersection(*(set(case.observations) for case in cases))):
         observations = [case.observations[system] for case in cases]

@@ -136,9 +136,9 @@ def sort_keys(
     result_filter: ResultFilter,
     order: str,
 ) -> dict[RowKey, SortKey]:
-    """Return a sort key for each table row: the smallest one of its matching cells.
+    """Return the sort key of each table row: the smallest key of its matching cells.
 
-    Rows without a comparable ratio have none.
+    Rows without matching comparable cells are missing.
     """
     rank_of = SORT_KEYS[order]
     ranks: dict[RowKey, SortKey] = {}

@@ -152,7 +152,7 @@ def profile(
     log_variances: Mapping[int, float],
     flagged_cells: Container[int] = (),
 ) -> Profile:
-    """Arrange compared cells in a profile.
+    """Return the profile of the primary cases that have a ratio.
 
     ``log_variances`` are squared standard errors of log ratios, by cell id.
     """

@@ -119,7 +119,9 @@ class StudyFacets:
 def split_columns(
     values: Sequence[Any],
 ) -> tuple[dict[str, Any], BaselineComparison]:
-    """Return the fields of a cell and its stored comparison from `READ_FIELDS`."""
+    """Split values of `READ_FIELDS` into the fields of a cell and its stored
+    comparison.
+    """
     fields = dict(zip((*ROW_FIELDS, "shape"), values, strict=False))
     *stored, baseline_codes = values[len(ROW_FIELDS) + 1 :]
     if not stored[0]:
@@ -136,10 +138,10 @@ def comparison_rows(
     verdicts: StudyVerdicts | None = None,
     table_ratios: Mapping[int, TableRatio] | None = None,
 ) -> list[ComparisonRow]:
-    """Return a study's cells of these systems as rows, in two queries.
+    """Return a study's cells of these systems as rows.
 
-    With ``verdicts``, every row has an assessment. ``table_ratios``, by cell id, are
-    for tables without assessments.
+    With ``verdicts``, rows have assessments. ``table_ratios``, by cell id, are for
+    tables without assessments.
     """
     cells = Cell.objects.filter(study=study, n__gt=0, **filters).order_by("pk")
     annotated = cells.annotate(doubted_shape=SHAPE_IF_NEEDED)

@@ -124,9 +124,9 @@ class SweepStep:
 
 
 def verdict_change(verdicts: Sequence[str]) -> VerdictChange | None:
-    """Return from which level on a system is slower, or is not slower any more.
+    """Return the level at which a system becomes slower, or is no longer slower.
 
-    Return None for an undecided verdict or for more than one change.
+    Return None for too few levels, an undecided verdict, or more than one change.
     """
     if len(verdicts) < MIN_LEVELS:
         return None

@@ -112,7 +112,9 @@ class ReferenceSystem:
     def with_near_case_states(
         self, cell_ids: list[int], states: list[str]
     ) -> list[str]:
-        """Replace the state "missing" of cells by the kind of their nearest case."""
+        """Return ``states`` with "missing" replaced by the kind of the nearest case, if
+        any.
+        """
         missing = Efficiency.State.MISSING
         missing_ids = [
             pk for pk, state in zip(cell_ids, states, strict=True) if state == missing
@@ -200,7 +202,8 @@ def compare_with_baseline(
 ) -> Comparability:
     """Compare a system with its own baseline; ``run_facts`` are further facts of both.
 
-    Another OS limits the comparability even if the study varies the OS.
+    A native baseline with another OS limits the comparability even if the study varies
+    the OS.
     """
     is_same_os = own.guest_os.casefold() == baseline.guest_os.casefold()
     is_cross_os = baseline.is_native and not is_same_os
@@ -281,7 +284,7 @@ def _select_facts(facts: Mapping[str, str], names: Collection[str]) -> dict[str,
 def compare_study_hosts(
     study: Study, host_id: int, *others: Study
 ) -> dict[int, HostComparison]:
-    """Compare one host with all others of these studies; the result is by id."""
+    """Compare one host with all others of these studies; the keys are host ids."""
     studies = (study, *others)
     measured = Cell.objects.filter(study__in=studies, n__gt=0).values("system")
     systems = System.objects.filter(pk__in=measured).values("host")
@@ -426,7 +429,7 @@ def compare_hosts(
 def with_host_comparison(
     comparability: Comparability, hosts: HostComparison
 ) -> Comparability:
-    """Add the comparison of the hosts; rated none unless they count as equal."""
+    """Add the comparison of the hosts; rating is none unless they count as equal."""
     if hosts.is_alike:
         return replace(
             comparability,

@@ -151,7 +151,7 @@ class Trend:
 
 
 def trend_subjects(viewer: Viewer, study: Study) -> tuple[TrendSubject, ...]:
-    """Return the cases and hosts of a study, with the longest trends first.
+    """Return the cases and hosts of a study, those with the most versions first.
 
     Trends also contain the runs of other visible studies.
     """

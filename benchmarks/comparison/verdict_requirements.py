@@ -16,7 +16,8 @@ MAX_REASONS = 5
 
 @dataclass(frozen=True)
 class VerdictProgress:
-    """How many benchmarks have a verdict, and what the others need.
+    """The number of benchmarks of a system that have a verdict, and the needs of the
+    others.
 
     ``requirements`` are sentences with numbers of benchmarks. ``further_count``
     benchmarks need something else.

@@ -228,7 +228,9 @@ class IndirectRatio:
 def indirect_ratio(
     one: tuple[float, float | None], other: tuple[float, float | None]
 ) -> IndirectRatio:
-    """Return the ratio of two systems from log ratios to native and variances."""
+    """Return the ratio of two systems from their log ratios to native and the variances
+    of these.
+    """
     distance = one[0] - other[0]
     if one[1] is None or other[1] is None:
         return IndirectRatio(exp(distance), None)

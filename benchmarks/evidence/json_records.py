@@ -151,7 +151,7 @@ def study_records(
     averages_by_question: Mapping[Question, Sequence[StudyAverage]],
     versions: Mapping[int, Version],
 ) -> list[Record]:
-    """Return the studies behind some questions, each with its latest version.
+    """Return the studies with results on these questions, each with its latest version.
 
     ``digest`` is a SHA-256 of the study's results on these questions.
     """
@@ -263,7 +263,7 @@ class AnswerChange:
 
 @dataclass(frozen=True)
 class ReviewChanges:
-    """How the evidence has changed since a review. Studies are named lab/study.
+    """Changes of the evidence since a review. Studies are named lab/study.
 
     ``removed`` studies no longer have results on the questions, or are not visible.
     """

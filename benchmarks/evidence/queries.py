@@ -93,7 +93,7 @@ STUDY_AVERAGES_SQL: Final = f"""
 
 
 class Question(NamedTuple):
-    """What does this hypervisor cost in this class of work (a slug)?"""
+    """The question what a hypervisor costs in a class of work (a slug)."""
 
     hypervisor: str
     work_class: str

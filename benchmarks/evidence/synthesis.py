@@ -229,9 +229,10 @@ def machine_heterogeneity(
 def _machine_effects(
     parts: Iterable[BenchmarkAverage], counted: set[str]
 ) -> list[MachineEffect]:
-    """Return each machine's effect: from repeated cells, or else from single runs.
+    """Return each machine's effect: from repeated cells or, without any, from single
+    runs.
 
-    They are sorted because sums of floats depend on their order.
+    The parts are sorted because sums of floats depend on their order.
     """
     by_machine: dict[Hashable, list[BenchmarkAverage]] = defaultdict(list)
     for average in parts:

@@ -63,7 +63,7 @@ PLANNED_CELLS_SQL = f"""
 
 @dataclass(frozen=True)
 class IntervalWidth:
-    """The widest interval of a treatment's results, and the runs to narrow it.
+    """The widest interval of a treatment's results, and the runs that it needs.
 
     ``required_runs`` is 0 if the target width cannot be reached.
     """
@@ -143,7 +143,7 @@ def extend_deadline(step: PlanStep, now: datetime) -> None:
 def finish_step(plan: Plan, step: PlanStep, now: datetime) -> None:
     """End a step if all of its slots have ended; store spread and overlap.
 
-    If the starts were too far apart, the attempt fails and may be retried.
+    If the starts were too far apart and attempts remain, the attempt fails instead.
     """
     parts = list(step.parts.all())
     if any(part.status != PartStatus.DONE for part in parts):
@@ -199,9 +199,11 @@ def longest_durations_s(plan: Plan) -> dict[int, float]:
 
 
 def _add_rounds(plan: Plan, now: datetime) -> bool:
-    """Add rounds of the treatments that need more runs for the target width.
+    """Add rounds of the treatments whose confidence intervals are wider than the plan's
+    target.
 
-    Return whether the plan continues, also because results are still missing.
+    Return whether the plan continues: rounds were added, or must wait until all results
+    are processed.
     """
     if plan.target_width_percent is None or (plan.ends_at and now >= plan.ends_at):
         return False
@@ -272,8 +274,8 @@ def _add_rounds(plan: Plan, now: datetime) -> bool:
 def _widths_of(plan: Plan, keys: Mapping[str, int]) -> dict[int, IntervalWidth]:
     """Return the widest interval of each treatment, with two queries.
 
-    It is of the ratio to the baseline or, without one, of the mean. ``keys`` maps
-    upload keys to treatments.
+    It is the interval of the ratio to the baseline or, without one, of the mean.
+    ``keys`` maps upload keys to treatments.
     """
     with connection.cursor() as cursor:
         cursor.execute(PLANNED_CELLS_SQL, [plan.study_id, plan.lab_id, list(keys)])

@@ -256,7 +256,7 @@ def arrive_at_barrier(
     clock_id: str = "",
     now_us: int | None = None,
 ) -> Instruction:
-    """Record that a part is at its step's barrier; return what the agent does next.
+    """Record that a part is at its step's barrier; return the agent's next action.
 
     Agents repeat this request until the start is known, and background loads until the
     load must stop. ``now_us`` is the time of the time server's clock ``clock_id``.

@@ -87,7 +87,9 @@ def create_plan(
 def _planned_systems(
     study: Study, systems: Iterable[Mapping[str, Any]]
 ) -> list[dict[str, int]]:
-    """Return ids and numbers of slots, and register systems that are described."""
+    """Return the systems' ids and numbers of slots. Register systems given as
+    descriptions.
+    """
     columns: dict[int, int] = {}
     for column in systems:
         described = column["system"]

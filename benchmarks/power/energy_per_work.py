@@ -280,8 +280,7 @@ def energy_rows(
 def energy_row(
     row: ComparisonRow, energy: CellEnergy | None, unit: str = ""
 ) -> ComparisonRow:
-    """Return a row with energy instead of speed; ``unit`` is used if it was not
-    metered."""
+    """Return a row with energy instead of speed. Without ``energy``, use ``unit``."""
     speed = row.result
     unmetered = ComparisonResult(
         value=None,

@@ -47,8 +47,9 @@ class SystemEnergy:
 
     @property
     def contradicts_total(self) -> bool:
-        """Whether the printed total and the energy of the work order the system
-        differently relative to the reference."""
+        """Whether the printed total is above and the energy of the work below the
+        reference, or the reverse.
+        """
         if self.printed_ratio is None or self.energy_ratio is None:
             return False
         return (self.printed_ratio - 1) * (self.energy_ratio - 1) < 0
@@ -104,7 +105,7 @@ def study_energy(study: Study, idle_w: float | None = None) -> StudyEnergy:
             groups[*workload_key, *conditions].append(reading)
 
     def rank(group: tuple[tuple[Any, ...], list[MeterReading]]) -> tuple[float, str]:
-        """Workloads with known energy on most systems come first."""
+        """Return a sort key: workloads with known durations come first."""
         key, members = group
         unknown = sum(member.work.seconds is None for member in members)
         return unknown / len(members), str(key)

@@ -214,10 +214,10 @@ def visible_meters(viewer: Viewer) -> QuerySet[Meter]:
 
 
 def measured_power(meter: Meter, begin_s: float, end_s: float) -> ServerTrace | None:
-    """Return what a meter measured between two moments (seconds since 1970), or None.
+    """Return the power that a meter measured between two moments (seconds since 1970).
 
-    A corrected chunk replaces the earlier one. Of overlapping CSV files, the last one
-    counts.
+    Return None if it measured nothing. A corrected chunk replaces the earlier one. Of
+    overlapping CSV files, the last one counts.
     """
     newer = PowerChunk.objects.filter(
         meter=OuterRef("meter"),
@@ -277,7 +277,7 @@ def _log_trace(documents: Sequence[Document], stamps: list[Any]) -> LogTrace | N
 
 
 def run_window(run: Run) -> TimeWindow | None:
-    """Return when a run started and how long it took; None if unknown.
+    """Return the start and the duration of a run; None if unknown.
 
     Stamps of the time server are preferred to the run's own clock.
     """
@@ -316,7 +316,7 @@ ENERGY_FIELDS = (
 
 
 def integrate_due(settle_time: timedelta = SETTLE_TIME) -> int:
-    """Compute the energies that are due, and return the number of hosts."""
+    """Compute the energies that are due; return the number of hosts that succeeded."""
     latest = timezone.now() - settle_time
     due = queue.due_job_groups(JobKind.ENERGY, created_at__lte=latest)[:HOSTS_PER_CALL]
     return sum(queue.run_due_jobs(JobKind.ENERGY, group.subject_id) for group in due)

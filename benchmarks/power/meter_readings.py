@@ -161,7 +161,7 @@ def run_operations(samples: Sequence[Sample]) -> float | None:
 
 
 def sum_if_all_known(operations: Iterable[float | None]) -> float | None:
-    """Return the sum; None unless all numbers are known and above 0."""
+    """Return the sum; None without numbers, or if one is unknown or not above 0."""
     counts = list(operations)
     positive = [count for count in counts if count and count > 0]
     return sum(positive) if positive and len(positive) == len(counts) else None

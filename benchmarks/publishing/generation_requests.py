@@ -65,7 +65,7 @@ def set_stage(request: GenerationRequest, stage: str, **fields: object) -> None:
 def request_report(
     *, study: Study, person: User | None, site_url: str, content_digest: str
 ) -> tuple[Report, bool]:
-    """Return a reader's report, and whether its generation was queued.
+    """Return the report for a reader, and whether its generation was queued.
 
     ``content_digest`` covers day, product version and language.
     """
@@ -104,7 +104,10 @@ def request_chart_file(
 def _queue_if_needed(
     request: Report | ChartFile, kind: JobKind, is_new: bool, study: Study | None
 ) -> bool:
-    """Queue a new or failed request, and delete the oldest surplus ones."""
+    """Queue a new or failed request; return whether it was queued.
+
+    If so, delete the oldest surplus requests.
+    """
     is_to_make = is_new or request.stage == Stage.FAILED
     request.requested_at = timezone.now()
     if is_to_make:

@@ -55,7 +55,7 @@ class SessionColumns:
     def of_cells(
         self, cell_ids: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], "SessionColumns"]:
-        """Return, for each session of these cells, the cell's index and the session."""
+        """Return the sessions of these cells, and for each the index of its cell."""
         first = np.searchsorted(self.cell, cell_ids, "left")
         counts = np.searchsorted(self.cell, cell_ids, "right") - first
         row = np.repeat(np.arange(len(cell_ids)), counts)

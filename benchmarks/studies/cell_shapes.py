@@ -85,7 +85,7 @@ class StatedRun(NamedTuple):
 class CellSessionRuns(NamedTuple):
     """A session's runs, as indexes of a cell's runs.
 
-    ``is_ordered`` if start times or a common upload give their order.
+    ``is_ordered`` means that start times or a common upload give their order.
     """
 
     session_id: int | None
@@ -105,7 +105,7 @@ class RunGroup(NamedTuple):
 
 
 class OrderedCellRuns(NamedTuple):
-    """The runs of a cell; ``most_samples`` is the largest number of samples of one."""
+    """The runs of a cell; ``most_samples`` is the largest number of samples in one."""
 
     case_id: int
     most_samples: int
@@ -220,7 +220,7 @@ def _unordered_sessions(
 def _readings(
     study: Study, runs: Mapping[int, OrderedCellRuns]
 ) -> dict[int, tuple[Sequence[float], Sequence[int | None]]]:
-    """Return values by cell (run means, or samples of few runs) and their sessions."""
+    """Return values by cell with their sessions: run means, or samples of few runs."""
     short_cells = {
         pk: cell_runs
         for pk, cell_runs in runs.items()

@@ -224,7 +224,8 @@ class TableTracker:
         return execute(sql, *arguments)
 
     def parts(self, study_id: int | None = None) -> TableParts | None:
-        """Return tables and parts; None if a table has no change counts.
+        """Return the read tables with the parts that matter; None if one has no change
+        counts.
 
         With ``study_id``, the caller has read only this study and studies that it
         depends on.
@@ -352,7 +353,8 @@ def rollup_baseline_studies(study_id: int) -> RollupBaselines:
 
 
 def merge_change_counts(limit: int = 20) -> int:
-    """Merge parts with more than ``limit`` rows of counts; return the rows merged.
+    """Merge parts with more than ``limit`` rows of counts; return the number of merged
+    rows.
 
     The sums stay the same.
     """

@@ -102,7 +102,8 @@ STUDY_NAMES_SQL = f"""
 
 
 class RatioBin(NamedTuple):
-    """The number of cells (``pairs``) with a ratio in this bin, and of flagged ones.
+    """A bin of cells of a platform with similar ratios: all (``pairs``) and flagged
+    ones.
 
     ``step`` is ln(ratio) times `BINS_PER_E`, rounded.
     """
@@ -119,7 +120,8 @@ class RatioBin(NamedTuple):
 
 @dataclass(frozen=True)
 class Rollup:
-    """Counts (see `studies.overview.StudyCounts`), names and bins.
+    """The stored counts of a study (see `studies.overview.StudyCounts`), names and
+    bins.
 
     ``example_ids`` are cells and flags for `TOUR_EXAMPLES`, 0 without an example.
     """

@@ -40,7 +40,7 @@ ATTRIBUTION_FIELDS = {"visibility", "institution", "author"}
 
 @transaction.atomic
 def save_study(*, lab: Lab, slug: str, **fields: Any) -> tuple[Study, bool]:
-    """Return a study, and whether it was created.
+    """Return the study of this slug, and whether it was created.
 
     Raises ConflictError if a stored study of this slug differs from ``fields``.
     """
@@ -71,7 +71,7 @@ def save_study(*, lab: Lab, slug: str, **fields: Any) -> tuple[Study, bool]:
 @rls.allow_all()
 @transaction.atomic
 def update_study(*, study: Study, actor: str = "", **changes: Any) -> Study:
-    """Change a study and recompute what depends on it; audit its visibility.
+    """Change a study and recompute its results as needed; audit changes of visibility.
 
     ``shared_with`` lists slugs of labs. Raises UnknownNameError and InvalidError, and
     ConflictError if the study cannot be checked before others see it.
@@ -111,7 +111,9 @@ def update_study(*, study: Study, actor: str = "", **changes: Any) -> Study:
 
 
 def _resolve(study: Study, changes: dict[str, Any]) -> None:
-    """Replace ``archived`` and the id of the reference system by values of fields."""
+    """Replace ``archived`` and the id of the reference system in ``changes`` by field
+    values.
+    """
     if "archived" in changes:
         since = study.archived_at or timezone.now()
         changes["archived_at"] = since if changes.pop("archived") else None

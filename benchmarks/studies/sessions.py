@@ -50,7 +50,7 @@ class DerivedGroup(NamedTuple):
 
 @dataclass(frozen=True)
 class SessionAssignments:
-    """Sessions by run.
+    """Corrected and declared sessions by run.
 
     The sessions of ``unassigned`` runs will be derived from start times. Such runs join
     the corrected session of an ``extendable`` run that is near in time.
