@@ -220,7 +220,7 @@ EFFECTIVE_EXPONENT: Final = 0.75
 # 3.5 / n is added to the autocorrelation of n runs, because an estimate that is too low
 # costs more than one that is too high.
 RHO_ALLOWANCE: Final = 3.5
-# The autocorrelation of n runs counts if it exceeds 13 / n - 1.5 standard errors.
+# The autocorrelation of n runs counts if it exceeds (13 / n - 1.5) standard errors.
 RHO_CLEAR_FACTOR: Final = 13.0
 RHO_CLEAR_OFFSET: Final = 1.5
 # The autocorrelation of n runs is limited to 1 - 1.5 / n.
