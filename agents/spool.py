@@ -169,10 +169,9 @@ class Spool:
         return self._count(0) / max(self.most_bytes, 1)
 
     def _count(self, change: int, size: int = -1) -> int:
-        """Add ``change`` to the stored size of all documents; return the sum.
+        """Add ``change`` to the stored size, or to ``size`` if given; return the sum.
 
-        If ``size`` is given, it replaces the stored size. If the file is damaged, count
-        the documents.
+        If the stored size is damaged, measure all documents again.
         """
         path = os.path.join(self.folder, "held")
         try:

@@ -191,11 +191,7 @@ class SpoolDelivery:
             raise _StopError(str(error), error.wait_s) from None
 
     def _reject(self, key: str, refused: RefusedError) -> None:
-        """Move a run to the rejected ones.
-
-        Raise _StopError if the server refused the request for a reason other than the
-        run.
-        """
+        """Reject a run in the spool; raise _StopError if the run is not the cause."""
         is_final = 400 <= refused.status < 500 and refused.is_ours
         is_about_run = (
             refused.status not in _TOKEN_STATUSES and refused.code not in _REQUEST_CODES

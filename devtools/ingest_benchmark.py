@@ -108,7 +108,6 @@ class IngestBench:
         return slug
 
     def wait_for_uploads(self) -> float:
-        """Wait until all uploads are processed; return the seconds waited."""
         return self._wait("SELECT count(*) FROM benchmarks_job WHERE kind = 'upload'")
 
     def wait_for_checks(self) -> float:

@@ -314,10 +314,7 @@ class SnapshotFolder:
     def _distinct(
         self, rows: Mapping[tuple[str, str], Document]
     ) -> dict[tuple[str, str], str]:
-        """Return names of rows by kind and ID, from their identifying fields.
-
-        Equal names are numbered.
-        """
+        """Return names of rows from their identifying fields; number equal names."""
         names: dict[tuple[str, str], str] = {}
         seen: Counter[str] = Counter()
         # Sort numerically: shorter numbers are smaller.

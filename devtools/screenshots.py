@@ -54,7 +54,6 @@ CHARTS_DRAWN: Final = (
 
 
 def main(url: str, var: Path) -> int:
-    """Take all screenshots; return 1 if a page has a problem."""
     folder = var / "screenshots"
     folder.mkdir(parents=True, exist_ok=True)
     account = var / "first-sign-in"

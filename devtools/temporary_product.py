@@ -174,10 +174,7 @@ def percentile(values: list[float], share: float) -> float:
 
 
 def arguments(text: str | None, control: str, **defaults: float) -> argparse.Namespace:
-    """Parse the command line: ``--control``, and an option for each of ``defaults``.
-
-    ``text`` and ``control`` are the help of the program and of ``--control``.
-    """
+    """Parse ``--control`` (``control`` is its help) and an option for each default."""
     parser = argparse.ArgumentParser(description=text)
     for name, default in defaults.items():
         parser.add_argument(f"--{name}", type=type(default), default=default)

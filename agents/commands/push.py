@@ -230,10 +230,7 @@ def _files(paths: Iterable[str]) -> Iterator[Tuple[str, str]]:
 
 
 def parse_folder_system(text: str) -> Tuple[str, Any]:
-    """Return the folder and its system from `kvm: 17` or `kvm: hypervisor_version=8.2`.
-
-    A system is an ID or a description.
-    """
+    """Return folder and system from `kvm: 17` or `kvm: hypervisor_version=8.2`."""
     name, colon, rest = text.rpartition(":")
     if not (colon and name.strip() and rest.strip()):
         raise UsageError(

@@ -139,10 +139,9 @@ def _compile(
 def _library(
     platform: Platform, compiler: str
 ) -> Tuple[str, List[str], Tuple[List[str], List[str]]]:
-    """Return the name of a platform's C library, and the arguments to use it.
+    """Return the name of a C library, and the arguments of compiler and linker for it.
 
-    These are flags of the compiler, and arguments of the linker before and after the
-    object files.
+    Those of the linker are in two parts, before and after the object files.
     """
     if platform.is_windows:
         # With a timestamp, two builds of the same sources would differ.

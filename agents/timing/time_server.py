@@ -212,10 +212,7 @@ class TimeServer:
         return len(pending) <= MAX_REQUEST_BYTES
 
     def _answer_datagram(self, sock: socket.socket) -> None:
-        """Answer the waiting datagrams: every peer once before any peer twice.
-
-        Datagrams beyond the limits per peer and per address are dropped.
-        """
+        """Answer the waiting datagrams: every peer once before any peer twice."""
         queues: Dict[Any, List[bytes]] = {}
         of_address: Dict[str, int] = Counter()
         for _ in range(MAX_DATAGRAMS):
