@@ -312,5 +312,5 @@ define bootstrap
 command -v $(PYTHON) >/dev/null || { \
 	echo "Virtlab needs Python 3.11 or newer, but $(PYTHON) was not found. On Debian:" \
 		"apt install python3 python3-venv" >&2; exit 1; }; \
-$(PYTHON) running/bootstrap.py $(1) $(EXACT_OPTION)
+$(PYTHON) running/create_venv.py $(1) $(EXACT_OPTION)
 endef

@@ -7,8 +7,8 @@ from api.kit.output_serializer import OutputSerializer
 from api.kit.query_parameters import IntegerParameter
 from api.kit.views import StudyQuery, StudyQueryView
 from api.power import MAX_WATTS
-from benchmarks.power.energy_tables import SystemEnergy, study_energy
 from benchmarks.power.logged_energy import MeteredWork, run_energies
+from benchmarks.power.printed_energy import SystemEnergy, study_energy
 
 
 class SystemEnergySerializer(OutputSerializer):

@@ -22,7 +22,7 @@ from benchmarks.analysis.factor_effects.factors_and_responses import (
 )
 from benchmarks.analysis.factor_effects.linear_model import Alias, Lenth
 from benchmarks.comparison.comparison_table import COMPONENTS
-from benchmarks.comparison.factor_effects import (
+from benchmarks.comparison.study_factor_effects import (
     RESPONSES,
     CaseSubject,
     ResponseAnalysis,

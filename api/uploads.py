@@ -57,7 +57,7 @@ from benchmarks.models import Agent, Run
 from benchmarks.models.run import SCENARIOS
 from benchmarks.parsing.tool import MAX_SAMPLE_VALUE
 from benchmarks.uploads.intake import Upload, UploadReceipt, submit_uploads
-from benchmarks.uploads.uploaded_runs import (
+from benchmarks.uploads.upload_parsing import (
     MIN_NORMAL_FLOAT,
     SampleCase,
     SampleColumns,

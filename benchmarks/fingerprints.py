@@ -17,7 +17,7 @@ from typing import Final
 
 from benchmarks import units
 from benchmarks.errors import InvalidError, shorten
-from benchmarks.platforms import canonical_platform
+from benchmarks.hypervisor_names import canonical_platform
 from benchmarks.sentences import Sentence
 from benchmarks.text_validation import clean_text, normalize_whitespace
 

@@ -13,7 +13,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from benchmarks import redis_connection, replica, rls
-from benchmarks.jobs.status import FAILED_CONDITION
+from benchmarks.jobs.failures import FAILED_CONDITION
 from benchmarks.models import Job, Reparse
 
 

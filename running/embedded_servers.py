@@ -13,7 +13,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from running import durability
+from running import durable_server_checks
 from running.errors import StartError, explain_os_errors
 from running.postgres import OWNER, Postgres
 from running.processes import Child, Program, last_lines
@@ -92,7 +92,7 @@ class Valkey(Server):
 
     def check(self) -> None:
         with self.connect() as connection:
-            durability.require_durable_broker(connection, append_only=True)
+            durable_server_checks.require_durable_broker(connection, append_only=True)
 
     def connect(self) -> "redis.Redis":
         # No retries, because callers repeat the call.

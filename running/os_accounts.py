@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from running import processes
+from running.child_process_setup import CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
 from running.errors import StartError
-from running.exec_until_parent_exits import CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
 
 CANDIDATE_NAMES = ("postgres", "nobody")
 

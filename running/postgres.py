@@ -20,7 +20,7 @@ import psycopg
 from psycopg import sql
 from psycopg.pq import PGconn, Ping
 
-from running import durability, os_accounts, processes
+from running import durable_server_checks, os_accounts, processes
 from running.errors import StartError, explain_os_errors
 from running.processes import Child, Program
 from running.server_base import Server, sleep_briefly, wheel_folder
@@ -223,7 +223,7 @@ class Postgres(Server):
         self._create_roles_and_database()
         # As the application's role, because settings can differ between roles.
         with self.connect(USER) as connection:
-            durability.require_durable_database(connection, checksums=True)
+            durable_server_checks.require_durable_database(connection, checksums=True)
 
     def _create_roles_and_database(self) -> None:
         with self.connect(user=SUPERUSER, database="postgres") as connection:

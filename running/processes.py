@@ -16,7 +16,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from running import exec_until_parent_exits
+from running import child_process_setup
 
 if TYPE_CHECKING:
     from running.os_accounts import OsAccount
@@ -50,7 +50,7 @@ def launch_command(
     reach: Sequence[str] = (),
     death_signal: int = signal.SIGKILL,
 ) -> list[str]:
-    """Return a command that runs ``command`` through ``exec_until_parent_exits.py``."""
+    """Return a command that runs ``command`` through ``child_process_setup.py``."""
     account_fields = account and {
         "uid": account.uid,
         "gid": account.gid,
@@ -69,7 +69,7 @@ def launch_command(
         sys.executable,
         "-I",
         "-S",
-        str(Path(exec_until_parent_exits.__file__)),
+        str(Path(child_process_setup.__file__)),
         leash,
         *command,
     ]

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from running import durability
+from running import durable_server_checks
 from running.embedded_servers import EmbeddedServers
 from running.errors import StartError
 from running.health_probe import is_healthy
@@ -93,7 +93,7 @@ class Supervisor:
             self.owner = services.owner_environment()
             self.servers = [services.valkey, services.postgres]
         else:
-            for advice in durability.check(
+            for advice in durable_server_checks.check(
                 self.options.database_url, self.options.redis_url
             ):
                 print_line(advice)

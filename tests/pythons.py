@@ -16,7 +16,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from running.bootstrap import MIN_PYTHON
+from running.create_venv import MIN_PYTHON
 
 ROOT = Path(__file__).resolve().parents[1]
 # A virtual environment for each version.
@@ -114,7 +114,7 @@ def run(arguments: list[str], *, is_newest_alone: bool = False) -> None:
     for version, path in tried.items():
         print(f"\nPython {version} ({path})", flush=True)
         venv = VENVS / version
-        _call(path, "running/bootstrap.py", "--dev", "--exact", "--venv", venv)
+        _call(path, "running/create_venv.py", "--dev", "--exact", "--venv", venv)
         _call(venv / "bin" / "python", "-m", "pytest", *arguments)
     if is_newest_alone:
         return

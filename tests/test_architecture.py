@@ -26,7 +26,7 @@ ALLOWED = {
     # Statistics do not know what they are used for.
     "benchmarks.analysis": STATISTICS,
     "benchmarks.plausibility": STATISTICS
-    | {"benchmarks.platforms", "benchmarks.plausibility"},
+    | {"benchmarks.hypervisor_names", "benchmarks.plausibility"},
     "devtools": {"devtools", "agents", "benchmarks", "running", "tests.benchmarks"},
     # The registered pages.
     "devtools.routes": {"dashboard.kit.routes"},
@@ -60,7 +60,7 @@ PURE = (
     "benchmarks.fingerprints",
     "benchmarks.custom_tools.declaration",
     "benchmarks.custom_tools.sample_tables",
-    "benchmarks.platforms",
+    "benchmarks.hypervisor_names",
     "benchmarks.parsing",
     "benchmarks.plausibility",
     "benchmarks.reference",
@@ -79,7 +79,7 @@ PURE = (
     "dashboard.charts.svg_renderer",
     "dashboard.exports.latex_escaping",
     "dashboard.exports.comparison_records",
-    "dashboard.kit.upload_excerpts",
+    "dashboard.kit.upload_text",
 )
 # Also pure, except for the language of the page, which Django knows.
 SPEAKING = ("dashboard.kit.formatting",)

@@ -17,8 +17,8 @@ from api.kit.fields import ERROR_MESSAGES, Choice, ErrorMessages, Pattern, Text
 from benchmarks import tools
 from benchmarks.custom_tools.lookup import is_custom
 from benchmarks.errors import UnknownNameError, closest_names, shorten
+from benchmarks.hypervisor_names import canonical_hypervisor
 from benchmarks.models.run import SCENARIOS
-from benchmarks.platforms import canonical_hypervisor
 
 PAGE_SIZE = 100
 MAX_PAGE_SIZE = 1000

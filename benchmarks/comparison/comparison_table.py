@@ -9,9 +9,9 @@ from typing import Any
 
 from benchmarks.comparison.comparison_row import ComparisonRow
 from benchmarks.custom_tools.lookup import require_tool
+from benchmarks.hypervisor_names import NATIVE
 from benchmarks.models.run import SCENARIOS
 from benchmarks.parsing.case_labels import case_details
-from benchmarks.platforms import NATIVE
 from benchmarks.text_validation import natural_sort_key
 from benchmarks.units import parse_quantity
 

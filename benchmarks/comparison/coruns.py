@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import connection
 
-from benchmarks import platforms
+from benchmarks import hypervisor_names
 from benchmarks.analysis import corun_statistics as formulas
 from benchmarks.comparison.comparison_row import FIGURE_FIELDS, CellFigure, cell_figure
 from benchmarks.comparison.comparison_table import COMPONENTS, rank_by_order
@@ -228,7 +228,7 @@ class CoRunCells:
         efficiencies = Efficiency.objects.filter(
             cell__in=compared_ids,
             state__in=NATIVE_STATES,
-            baseline__system__hypervisor=platforms.NATIVE,
+            baseline__system__hypervisor=hypervisor_names.NATIVE,
         )
         pairs = dict(efficiencies.values_list("cell", "baseline"))
         native_cells = Cell.objects.only(*FIGURE_FIELDS).in_bulk(set(pairs.values()))
@@ -328,7 +328,7 @@ def _unique_natives(cells: Sequence[Cell]) -> dict[int, Cell]:
         lab__in={cell.system.lab_id for cell in cells},
         case__in={cell.case_id for cell in cells},
         system__host__in={cell.system.host_id for cell in cells},
-        system__hypervisor=platforms.NATIVE,
+        system__hypervisor=hypervisor_names.NATIVE,
         scenario=SINGLE,
         n__gt=0,
     )
@@ -423,7 +423,7 @@ def _figures(
         else None,
         target=target,
         virtual_cores=slots.vms * slots.system.vcpus if slots.system.vcpus else None,
-        physical_cores=platforms.core_count(slots.system.host.facts),
+        physical_cores=hypervisor_names.core_count(slots.system.host.facts),
         reasons=tuple(reasons),
     )
 
@@ -481,7 +481,7 @@ def _target(
     is_time = (case.component, case.better, case.unit) == ("CPU", "lower", "s")
     if not is_time or slots.scenario != PARALLEL or not mean:
         return None
-    cores = platforms.core_count(slots.system.host.facts)
+    cores = hypervisor_names.core_count(slots.system.host.facts)
     single = slots.single.value if slots.single else None
     if not vcpus:
         reasons.append(

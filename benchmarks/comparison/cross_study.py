@@ -39,10 +39,10 @@ from benchmarks.comparison.work_class_summaries import (
     work_class_summaries,
 )
 from benchmarks.errors import NotFoundError
+from benchmarks.hypervisor_names import MAIN_HYPERVISORS
 from benchmarks.models import Case, Cell, Effect, EffectSummary, Host, Study, System
 from benchmarks.models.cell import ratio_of_means
 from benchmarks.parsing.tool import Better
-from benchmarks.platforms import MAIN_HYPERVISORS
 from benchmarks.sentences import Sentence
 from benchmarks.text_validation import natural_sort_key
 from benchmarks.viewer import Viewer

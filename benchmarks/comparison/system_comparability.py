@@ -25,8 +25,8 @@ from benchmarks.analysis.intervals import (
 )
 from benchmarks.comparison.comparison_row import BaselineComparison
 from benchmarks.fingerprints import canonical_parameters
+from benchmarks.hypervisor_names import NATIVE
 from benchmarks.models import Case, Cell, Efficiency, Host, Study, System
-from benchmarks.platforms import NATIVE
 from benchmarks.sentences import Sentence, join_sentences, pluralized
 
 ALWAYS_STUDIED = ("hypervisor", "hypervisor_version", "virtualization")

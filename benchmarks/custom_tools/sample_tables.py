@@ -26,7 +26,7 @@ from benchmarks.parsing.decoding import (
     replace_decimal_commas,
     uses_decimal_comma,
 )
-from benchmarks.parsing.line_scanner import MAX_RUNS, LineError
+from benchmarks.parsing.parser_toolkit import MAX_RUNS, LineError
 from benchmarks.parsing.run_extraction import ExtractedRun
 from benchmarks.parsing.tool import Reading, Tool, check_value, normalize_name
 from benchmarks.sentences import Sentence

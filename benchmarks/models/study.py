@@ -6,9 +6,9 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from benchmarks.hypervisor_names import NATIVE, unknown_hypervisor_reason
 from benchmarks.models.lab import Lab
 from benchmarks.models.sentence import SentenceField
-from benchmarks.platforms import NATIVE, unknown_hypervisor_reason
 from benchmarks.viewer import Viewer
 
 

@@ -9,7 +9,7 @@ from itertools import chain, takewhile
 from typing import Final
 
 from benchmarks.errors import ParseError, shorten
-from benchmarks.parsing.line_scanner import line_error_at
+from benchmarks.parsing.parser_toolkit import line_error_at
 from benchmarks.sentences import Sentence
 
 # UTF-32 is first, because its little-endian mark begins with that of UTF-16.

@@ -18,7 +18,7 @@ from benchmarks.parsing.decoding import (
     strip_prefixes,
     uses_decimal_comma,
 )
-from benchmarks.parsing.line_scanner import (
+from benchmarks.parsing.parser_toolkit import (
     COMMA_HINT,
     MAX_RUNS,
     LineError,

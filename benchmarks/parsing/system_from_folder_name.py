@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from benchmarks.parsing.machine_facts import read_machine
-from benchmarks.platforms import (
+from benchmarks.hypervisor_names import (
     HYPERVISOR_BY_SPELLING,
     NATIVE,
     VIRTUALIZATION_BY_SPELLING,
     canonical_platform,
 )
+from benchmarks.parsing.machine_facts import read_machine
 from benchmarks.tools import TOOLS
 
 MAX_NAME_LENGTH: Final = 200

@@ -18,7 +18,7 @@ from benchmarks import units
 from benchmarks.analysis.energy_ratio import RUN_TIME_METRICS
 from benchmarks.analysis.publication_level import MAX_DISPERSION
 from benchmarks.errors import InvalidError
-from benchmarks.platforms import EMULATED_LAYER, is_emulation
+from benchmarks.hypervisor_names import EMULATED_LAYER, is_emulation
 from benchmarks.sentences import Sentence
 
 Id = int | str | UUID

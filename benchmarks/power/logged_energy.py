@@ -29,7 +29,6 @@ from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.errors import ParseError
 from benchmarks.models import Meter, Run, RunEnergy, RunMean, Study, System
 from benchmarks.parsing.decoding import decode
-from benchmarks.power.energy_tables import mean_of_known, reference_first
 from benchmarks.power.meter_logs import measured_power, run_window
 from benchmarks.power.meter_readings import (
     OPERATION_METRICS,
@@ -38,6 +37,7 @@ from benchmarks.power.meter_readings import (
     run_operations,
     samples_by_run,
 )
+from benchmarks.power.printed_energy import mean_of_known, reference_first
 from benchmarks.sentences import Sentence, join_sentences, template
 from benchmarks.studies.cell_session_statistics import study_sessions
 from benchmarks.text_validation import natural_sort_key

@@ -20,6 +20,7 @@ from benchmarks.analysis.clock_reliability import figures_trust, worst_trust
 from benchmarks.analysis.distribution_shape import Shape
 from benchmarks.analysis.sessions import lag_one_autocorrelation
 from benchmarks.database import ids_subquery
+from benchmarks.hypervisor_names import NATIVE
 from benchmarks.models import Cell, CellSession, Run, Sample, Study, System
 from benchmarks.models.run import (
     CELL_ID_OF_SAMPLE_SQL,
@@ -29,7 +30,6 @@ from benchmarks.models.run import (
     UPLOAD_ID_SQL,
     runs_of_cells_sql,
 )
-from benchmarks.platforms import NATIVE
 from benchmarks.sentences import serialize
 from benchmarks.studies.bulk_writes import insert_new, update_columns
 

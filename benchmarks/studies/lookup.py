@@ -14,6 +14,7 @@ from django.db.models import Case as CaseOf
 from django.db.models.expressions import RawSQL
 
 from benchmarks.errors import MalformedError, NotFoundError
+from benchmarks.hypervisor_names import NATIVE
 from benchmarks.models import (
     Case,
     Cell,
@@ -24,7 +25,6 @@ from benchmarks.models import (
     System,
 )
 from benchmarks.models.run import AGGREGATE_SLOTS, CONCURRENT_SCENARIOS
-from benchmarks.platforms import NATIVE
 from benchmarks.sentences import Sentence, join_with_or
 from benchmarks.viewer import Viewer
 

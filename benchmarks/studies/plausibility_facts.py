@@ -10,6 +10,11 @@ from django.db.models import QuerySet
 
 from benchmarks.comparison.comparison_row import CIRCUMSTANCES
 from benchmarks.custom_tools.lookup import require_tool
+from benchmarks.hypervisor_names import (
+    core_count,
+    disk_bus_byte_per_s,
+    line_rate_bit_per_s,
+)
 from benchmarks.models import (
     Case,
     Cell,
@@ -19,7 +24,6 @@ from benchmarks.models import (
     System,
 )
 from benchmarks.models.run import RUN_ORDER_SQL, RUNS_OF_CELLS_SQL, runs_of_cells_sql
-from benchmarks.platforms import core_count, disk_bus_byte_per_s, line_rate_bit_per_s
 from benchmarks.plausibility.study_facts import (
     Better,
     CellFact,

@@ -9,9 +9,9 @@ from benchmarks.fingerprints import (
     display_parameters,
     system_fingerprint,
 )
+from benchmarks.hypervisor_names import canonical_platform, is_emulation
 from benchmarks.jobs.queue import enqueue_checks
 from benchmarks.models import Host, Lab, Study, System
-from benchmarks.platforms import canonical_platform, is_emulation
 from benchmarks.sentences import Sentence
 from benchmarks.text_validation import normalize_whitespace
 

@@ -7,7 +7,7 @@ percentiles as CSV.
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.parsing.line_scanner import (
+from benchmarks.parsing.parser_toolkit import (
     Draft,
     LineScanner,
     MatchedLine,

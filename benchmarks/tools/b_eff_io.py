@@ -7,7 +7,7 @@ The last row of its output is the result. MB are 10^6 B, MByte 2^20 B. NOT VALID
 import re
 from dataclasses import dataclass, field
 
-from benchmarks.parsing.line_scanner import (
+from benchmarks.parsing.parser_toolkit import (
     Draft,
     LineScanner,
     MatchedLine,

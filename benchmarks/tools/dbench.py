@@ -4,7 +4,7 @@ Since version 2.0, MB are 10^6 B. Version 1, recognized by ``(NB=``, uses the no
 132 MB of its load file, so its rate gets a warning.
 """
 
-from benchmarks.parsing.line_scanner import (
+from benchmarks.parsing.parser_toolkit import (
     Draft,
     LineScanner,
     MatchedLine,

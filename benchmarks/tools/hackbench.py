@@ -3,7 +3,7 @@
 Times are in seconds.
 """
 
-from benchmarks.parsing.line_scanner import Draft, LineScanner, append_limited, parser
+from benchmarks.parsing.parser_toolkit import Draft, LineScanner, append_limited, parser
 from benchmarks.parsing.tool import Metric, Options, Tool, always
 
 LINES = LineScanner(

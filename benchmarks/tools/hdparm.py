@@ -3,7 +3,7 @@
 MB are 2^20 B and kB are 2^10 B.
 """
 
-from benchmarks.parsing.line_scanner import (
+from benchmarks.parsing.parser_toolkit import (
     Draft,
     LineScanner,
     MatchedLine,

@@ -7,7 +7,7 @@ GUP/s are 10^9 updates per second. A value of -1 means that the test was not don
 
 from typing import Final
 
-from benchmarks.parsing.line_scanner import (
+from benchmarks.parsing.parser_toolkit import (
     Draft,
     LineScanner,
     MatchedLine,

@@ -6,7 +6,7 @@ KB are 2^10 B. The rate of replies is sampled every 5 s.
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.parsing.line_scanner import (
+from benchmarks.parsing.parser_toolkit import (
     Draft,
     LineScanner,
     MatchedLine,

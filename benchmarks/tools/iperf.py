@@ -8,7 +8,7 @@ arrived. A star before the stream marks the reverse direction.
 import re
 from dataclasses import dataclass, field
 
-from benchmarks.parsing.line_scanner import (
+from benchmarks.parsing.parser_toolkit import (
     Draft,
     LineScanner,
     MatchedLine,

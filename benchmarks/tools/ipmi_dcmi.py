@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from statistics import fmean
 
-from benchmarks.parsing.line_scanner import Draft, LineScanner, MatchedLine, parser
-from benchmarks.parsing.log_summaries import SampleSummary, summary_metrics
+from benchmarks.parsing.parser_toolkit import Draft, LineScanner, MatchedLine, parser
+from benchmarks.parsing.sampled_logs import SampleSummary, summary_metrics
 from benchmarks.parsing.tool import Metric, Tool
 
 _W = r"(?P<{0}>\S+)(?: +[Ww]atts?\b)?"

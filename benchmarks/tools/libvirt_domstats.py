@@ -5,8 +5,8 @@ memory is KiB. ``delay`` is the time a virtual CPU waited for a real one (the gu
 steal time).
 """
 
-from benchmarks.parsing.line_scanner import Draft, LineScanner, MatchedLine, parser
-from benchmarks.parsing.log_summaries import SampleSummary, summary_metrics
+from benchmarks.parsing.parser_toolkit import Draft, LineScanner, MatchedLine, parser
+from benchmarks.parsing.sampled_logs import SampleSummary, summary_metrics
 from benchmarks.parsing.tool import Component, Metric, Tool
 
 LINES = LineScanner(

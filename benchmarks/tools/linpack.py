@@ -11,7 +11,7 @@ netlib's Java program and of older programs is also read.
 
 from dataclasses import dataclass
 
-from benchmarks.parsing.line_scanner import (
+from benchmarks.parsing.parser_toolkit import (
     Draft,
     LineScanner,
     MatchedLine,

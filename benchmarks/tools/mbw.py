@@ -4,7 +4,7 @@ MB, which old versions print, are MiB. ``AVG`` rows are the size divided by the
 mean time; ``TOT`` rows (version 3.0) sum the threads.
 """
 
-from benchmarks.parsing.line_scanner import (
+from benchmarks.parsing.parser_toolkit import (
     Draft,
     LineScanner,
     MatchedLine,

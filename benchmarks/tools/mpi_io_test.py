@@ -7,7 +7,7 @@ after errors, which may precede the first line of a run.
 from typing import Final
 
 from benchmarks.errors import shorten
-from benchmarks.parsing.line_scanner import (
+from benchmarks.parsing.parser_toolkit import (
     Draft,
     LineScanner,
     MatchedLine,

@@ -4,7 +4,7 @@
 kernel memory are read, because the units of other columns depend on the resource.
 """
 
-from benchmarks.parsing.line_scanner import Draft, LineScanner, append_limited, parser
+from benchmarks.parsing.parser_toolkit import Draft, LineScanner, append_limited, parser
 from benchmarks.parsing.tool import Metric, Tool
 
 LINES = LineScanner(

@@ -15,14 +15,14 @@ import re
 from dataclasses import dataclass, field
 from functools import partial
 
-from benchmarks.parsing.line_scanner import (
+from benchmarks.parsing.parser_toolkit import (
     Draft,
     LineScanner,
     MatchedLine,
     append_limited,
     parser,
 )
-from benchmarks.parsing.log_summaries import (
+from benchmarks.parsing.sampled_logs import (
     TRUNCATED_ROW,
     SampleSummary,
     check_row_width,

@@ -3,7 +3,7 @@
 Times are whole seconds, at least one. Kilobytes are 2^10 B and megabytes are 2^20 B.
 """
 
-from benchmarks.parsing.line_scanner import (
+from benchmarks.parsing.parser_toolkit import (
     Draft,
     LineScanner,
     MatchedLine,

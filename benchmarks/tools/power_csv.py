@@ -18,14 +18,14 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import pairwise
 
-from benchmarks.parsing.line_scanner import (
+from benchmarks.parsing.parser_toolkit import (
     Draft,
     LineScanner,
     MatchedLine,
     append_limited,
     parser,
 )
-from benchmarks.parsing.log_summaries import (
+from benchmarks.parsing.sampled_logs import (
     ENERGY_METRICS,
     FACTORS,
     TRUNCATED_ROW,

@@ -4,7 +4,7 @@
 A Kb is 2^10 B.
 """
 
-from benchmarks.parsing.line_scanner import (
+from benchmarks.parsing.parser_toolkit import (
     Draft,
     LineScanner,
     MatchedLine,

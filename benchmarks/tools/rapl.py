@@ -9,14 +9,14 @@ wraps at ``max_energy_range_uj``.
 from dataclasses import dataclass, field
 from typing import Final
 
-from benchmarks.parsing.line_scanner import (
+from benchmarks.parsing.parser_toolkit import (
     Draft,
     LineScanner,
     MatchedLine,
     append_limited,
     parser,
 )
-from benchmarks.parsing.log_summaries import (
+from benchmarks.parsing.sampled_logs import (
     ENERGY_METRICS,
     TRUNCATED_ROW,
     SampleSummary,

@@ -5,7 +5,7 @@ fail validation is rejected.
 """
 
 from benchmarks.errors import ParseError
-from benchmarks.parsing.line_scanner import (
+from benchmarks.parsing.parser_toolkit import (
     Draft,
     LineScanner,
     MatchedLine,

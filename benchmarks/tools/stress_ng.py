@@ -7,7 +7,7 @@ read if there are no rows.
 import re
 from dataclasses import dataclass, field
 
-from benchmarks.parsing.line_scanner import (
+from benchmarks.parsing.parser_toolkit import (
     Draft,
     LineScanner,
     MatchedLine,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from benchmarks.parsing.line_scanner import (
+from benchmarks.parsing.parser_toolkit import (
     Draft,
     LineScanner,
     MatchedLine,

@@ -9,7 +9,7 @@ of old versions add up the threads and may exceed 100 %.
 
 from dataclasses import dataclass, field
 
-from benchmarks.parsing.line_scanner import (
+from benchmarks.parsing.parser_toolkit import (
     Draft,
     LineScanner,
     MatchedLine,

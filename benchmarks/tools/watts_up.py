@@ -17,14 +17,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from math import fsum
 
-from benchmarks.parsing.line_scanner import (
+from benchmarks.parsing.parser_toolkit import (
     Draft,
     LineScanner,
     MatchedLine,
     append_limited,
     parser,
 )
-from benchmarks.parsing.log_summaries import (
+from benchmarks.parsing.sampled_logs import (
     ENERGY_METRICS,
     TRUNCATED_ROW,
     count_lines,

@@ -6,7 +6,7 @@ k and M of requests are 10^3 and 10^6, KB and MB of data 2^10 and 2^20 B.
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.parsing.line_scanner import (
+from benchmarks.parsing.parser_toolkit import (
     Draft,
     LineScanner,
     MatchedLine,

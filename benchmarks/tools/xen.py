@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 
-from benchmarks.parsing.line_scanner import (
+from benchmarks.parsing.parser_toolkit import (
     Draft,
     LineError,
     LineScanner,
@@ -20,7 +20,7 @@ from benchmarks.parsing.line_scanner import (
     append_limited,
     parser,
 )
-from benchmarks.parsing.log_summaries import (
+from benchmarks.parsing.sampled_logs import (
     TRUNCATED_ROW,
     SampleSummary,
     count_lines,

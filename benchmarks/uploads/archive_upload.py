@@ -33,7 +33,7 @@ from benchmarks.parsing.system_from_folder_name import (
 )
 from benchmarks.studies.systems import register_system
 from benchmarks.uploads.intake import UploadReceipt, submit_runs
-from benchmarks.uploads.uploaded_runs import FILE_DATE, ZONE
+from benchmarks.uploads.upload_parsing import FILE_DATE, ZONE
 
 KEY_NAMESPACE: Final = UUID("c252e1a7-7ede-4e53-a0df-450ce392b6d9")
 """Never change it: a repeated upload must get the same key."""

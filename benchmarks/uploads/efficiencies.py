@@ -19,13 +19,13 @@ from benchmarks.analysis.baselines import (
 from benchmarks.analysis.comparability import MeasuredCase, nearest_case
 from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.database import ids_subquery
+from benchmarks.hypervisor_names import NATIVE
 from benchmarks.jobs.queue import enqueue_checks
 from benchmarks.models import Cell, CellSession, Efficiency, Job, Run, Study
 from benchmarks.models.cell import ratio_of_means
 from benchmarks.models.study import CURRENT_EFFICIENCY_RULES
-from benchmarks.parsing.missing_ratios import no_ratio_reason
+from benchmarks.parsing.no_ratio_reasons import no_ratio_reason
 from benchmarks.parsing.tool import Better
-from benchmarks.platforms import NATIVE
 from benchmarks.sentences import Sentence, join_sentences, pluralized, serialize
 from benchmarks.studies.bulk_writes import insert_or_replace
 from benchmarks.tools import TOOLS

@@ -38,6 +38,7 @@ from benchmarks.errors import (
     shorten,
 )
 from benchmarks.fingerprints import SystemDescription, system_fingerprint
+from benchmarks.hypervisor_names import reports_emulation, reports_nested_virtualization
 from benchmarks.labs.quotas import admit_uploads
 from benchmarks.labs.tokens import TOKEN_TABLE, VALID_TOKEN_SQL, record_use, revalidate
 from benchmarks.models import (
@@ -57,7 +58,6 @@ from benchmarks.models import (
 from benchmarks.monitoring.counters import ACCEPTED, REPEATED
 from benchmarks.parsing.decoding import uses_decimal_comma
 from benchmarks.parsing.tool import Tool
-from benchmarks.platforms import reports_emulation, reports_nested_virtualization
 from benchmarks.studies.systems import describe_system, hosts_by_slug, store_systems
 from benchmarks.uploads.run_storage import (
     NewRun,
@@ -66,7 +66,7 @@ from benchmarks.uploads.run_storage import (
     parse_timestamp,
     store_uploads,
 )
-from benchmarks.uploads.uploaded_runs import (
+from benchmarks.uploads.upload_parsing import (
     SampleCase,
     SampleColumns,
     parse_samples,

@@ -16,9 +16,9 @@ from benchmarks.analysis.sessions import is_declared_name
 from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.database import ids_subquery
 from benchmarks.fingerprints import canonical_parameters
+from benchmarks.hypervisor_names import NATIVE
 from benchmarks.models import Case, Cell, CellSession, Efficiency, Study, System
-from benchmarks.parsing.missing_ratios import RunRange
-from benchmarks.platforms import NATIVE
+from benchmarks.parsing.no_ratio_reasons import RunRange
 
 COLUMNS = (
     *("id", "lab_id", "study_id", "system_id", "case_id"),

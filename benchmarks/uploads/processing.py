@@ -42,7 +42,7 @@ from benchmarks.uploads.cell_summaries import (
     summarize_cells,
 )
 from benchmarks.uploads.efficiencies import recompute_efficiencies
-from benchmarks.uploads.uploaded_runs import (
+from benchmarks.uploads.upload_parsing import (
     parse_stored_upload,
     replace_samples,
     store_cases,

@@ -11,7 +11,7 @@ from benchmarks.comparison.coruns import ConsolidationCurve, CoRunResult, SlotVa
 from dashboard import wording
 from dashboard.charts.bars_and_lines import RowValues, bar_chart, line_chart
 from dashboard.charts.chart import LineStyle, Points
-from dashboard.kit.report_document import ChartWithTable, TextRow, table_columns
+from dashboard.kit.report_elements import ChartWithTable, TextRow, table_columns
 from dashboard.wording import DASH, ratio_or_dash, short_system_names, value_with_unit
 from dashboard.wording.coruns import vms_text
 

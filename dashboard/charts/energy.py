@@ -8,13 +8,13 @@ from django.utils.translation import gettext as _
 
 from benchmarks.analysis.power_trace import GAP_STEPS
 from benchmarks.custom_tools.lookup import require_tool
-from benchmarks.power.energy_tables import EnergyTable
 from benchmarks.power.logged_energy import LoggedTable, LoggedWindow, MeteredRun
+from benchmarks.power.printed_energy import EnergyTable
 from dashboard import wording
 from dashboard.charts.bars_and_lines import RowValues, bar_chart, line_chart
 from dashboard.charts.chart import LineStyle, Points
 from dashboard.kit import formatting
-from dashboard.kit.report_document import ChartWithTable, table_columns
+from dashboard.kit.report_elements import ChartWithTable, table_columns
 from dashboard.wording import DASH, ratio_or_dash, value_with_unit
 from dashboard.wording.energy import ratio_outcome
 

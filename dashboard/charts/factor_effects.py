@@ -14,7 +14,7 @@ from benchmarks.analysis.factor_effects.effects import (
     InteractionMeans,
 )
 from benchmarks.analysis.factor_effects.factors_and_responses import Factor
-from benchmarks.comparison.factor_effects import Response, ResponseAnalysis
+from benchmarks.comparison.study_factor_effects import Response, ResponseAnalysis
 from dashboard.charts.chart import (
     AXES_HEIGHT_PX,
     PANEL_HEIGHT_PX,

@@ -28,7 +28,7 @@ from dashboard.exports.latex_tables import (
 )
 from dashboard.kit import formatting
 from dashboard.kit.formatting import number_format_for_files
-from dashboard.kit.report_document import ReportTable, TableCell, TableRow, heading_row
+from dashboard.kit.report_elements import ReportTable, TableCell, TableRow, heading_row
 from dashboard.wording import evidence
 
 EVIDENCE_FIELDS: Final = (

@@ -21,7 +21,7 @@ from benchmarks.comparison.filters import ENERGY_VERDICTS, VERDICTS, ResultFilte
 from benchmarks.comparison.row_queries import StudyFacets, study_facets
 from benchmarks.models import Run, Study, System
 from dashboard import wording
-from dashboard.kit.links import ignored_parameters, query_string
+from dashboard.kit.url_parts import ignored_parameters, query_string
 from dashboard.wording import state_names
 from dashboard.wording.verdicts import ENERGY, MEASURED_VALUE, OVERHEAD, verdict_name
 

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from benchmarks.analysis.meta_analysis import EvidenceStrength
 from benchmarks.evidence.queries import Question
 from benchmarks.evidence.synthesis import NO_EVIDENCE, Synthesis
-from benchmarks.platforms import MAIN_HYPERVISORS
+from benchmarks.hypervisor_names import MAIN_HYPERVISORS
 from benchmarks.work_classes import WORK_CLASSES
 from dashboard.kit import formatting
 from dashboard.wording import evidence

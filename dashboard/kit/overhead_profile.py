@@ -6,7 +6,7 @@ from django.utils.translation import ngettext
 from benchmarks.comparison.overhead_profile import ComponentMean, Profile
 from dashboard import wording
 from dashboard.kit import formatting
-from dashboard.kit.report_document import (
+from dashboard.kit.report_elements import (
     ReportSection,
     ReportTable,
     TableCell,

@@ -14,7 +14,7 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from dashboard.kit.links import STUDY_PATH
+from dashboard.kit.url_parts import STUDY_PATH
 from dashboard.kit.viewers import sign_in_required
 from dashboard.wording import Text
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from benchmarks.power.energy_tables import EnergyTable, SystemEnergy
 from benchmarks.power.logged_energy import MeteredRun
 from benchmarks.power.meter_readings import MeterReading
+from benchmarks.power.printed_energy import EnergyTable, SystemEnergy
 from dashboard.kit import formatting
 
 

@@ -23,7 +23,7 @@ from benchmarks.analysis.factor_effects.factors_and_responses import (
     Term,
 )
 from benchmarks.comparison.comparison_table import Fact
-from benchmarks.comparison.factor_effects import (
+from benchmarks.comparison.study_factor_effects import (
     CaseSubject,
     ExclusionCode,
     ResponseAnalysis,

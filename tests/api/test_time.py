@@ -11,7 +11,7 @@ from agents.timing.time_client import (
     offset_of,
     take_stamp,
 )
-from api import server_status as time_module
+from api import server_info as time_module
 
 
 def test_responses_have_both_clocks_and_the_nonce(anyone):

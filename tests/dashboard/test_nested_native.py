@@ -2,8 +2,8 @@
 
 import pytest
 
+from benchmarks.hypervisor_names import VBS_FACT
 from benchmarks.models import Cell, Run, System
-from benchmarks.platforms import VBS_FACT
 from tests.dashboard.routes import TABS
 
 STUDY = "/studies/alpha-lab/study/"

@@ -8,8 +8,8 @@ import psutil
 import pytest
 
 from running import embedded_servers, os_accounts
+from running.child_process_setup import CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
 from running.errors import StartError
-from running.exec_until_parent_exits import CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
 from running.os_accounts import OsAccount
 from running.postgres import binaries
 

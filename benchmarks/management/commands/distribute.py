@@ -4,7 +4,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from benchmarks.maintenance.distribution import SHARDS, DistributionError, distribute
+from benchmarks.maintenance.table_distribution import (
+    SHARDS,
+    DistributionError,
+    distribute,
+)
 from benchmarks.rls_policies import as_owner
 
 

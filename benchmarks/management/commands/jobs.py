@@ -4,8 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from benchmarks.jobs.queue import JobKind, retry_failed
-from benchmarks.jobs.status import (
+from benchmarks.jobs.failures import (
     STATE_CONDITIONS,
     counts_by_kind,
     failed_jobs,
@@ -14,6 +13,7 @@ from benchmarks.jobs.status import (
     state_text,
     subject_text,
 )
+from benchmarks.jobs.queue import JobKind, retry_failed
 from benchmarks.management import study_argument
 from benchmarks.models import Job
 from benchmarks.uploads import processing  # noqa: F401  # registers uploads

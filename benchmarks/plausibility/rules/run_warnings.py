@@ -7,7 +7,7 @@ from typing import Final
 
 from benchmarks.analysis.corun_statistics import MIN_OVERLAP
 from benchmarks.analysis.energy_ratio import EXTERNAL_METER_TOOLS
-from benchmarks.platforms import VBS_FACT, reports_nested_virtualization
+from benchmarks.hypervisor_names import VBS_FACT, reports_nested_virtualization
 from benchmarks.plausibility.findings import Finding, Subject, rule, unique_subjects
 from benchmarks.plausibility.study_facts import (
     Id,

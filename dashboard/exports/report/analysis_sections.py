@@ -12,13 +12,16 @@ from benchmarks.analysis.assessment import CellAssessment
 from benchmarks.comparison.comparison_row import ComparisonRow
 from benchmarks.comparison.comparison_table import COMPONENTS, rank_by_order
 from benchmarks.comparison.coruns import study_coruns
-from benchmarks.comparison.factor_effects import ResponseAnalysis, study_factor_effects
 from benchmarks.comparison.overhead_profile import Profile
+from benchmarks.comparison.study_factor_effects import (
+    ResponseAnalysis,
+    study_factor_effects,
+)
 from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.models import Flag, Study
 from benchmarks.models.run import SCENARIOS
 from benchmarks.plausibility.findings import SEVERITIES
-from benchmarks.power.energy_tables import study_energy
+from benchmarks.power.printed_energy import study_energy
 from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.charts.coruns import corun_charts
@@ -31,7 +34,7 @@ from dashboard.charts.factor_effects import (
 )
 from dashboard.exports.report.charts import figure_and_table
 from dashboard.kit import formatting
-from dashboard.kit.report_document import (
+from dashboard.kit.report_elements import (
     ReportFigure,
     ReportSection,
     ReportTable,

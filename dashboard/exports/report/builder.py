@@ -55,7 +55,7 @@ from dashboard.exports.report.original_tables import printed_tables_section
 from dashboard.exports.report.result_matrix import result_sections
 from dashboard.kit.formatting import number_format_for_files
 from dashboard.kit.overhead_profile import profile_section
-from dashboard.kit.report_document import ReportDocument, ReportSection, plain_table
+from dashboard.kit.report_elements import ReportDocument, ReportSection, plain_table
 from dashboard.kit.viewers import viewer_for
 from dashboard.wording import emulation_note, short_system_names
 

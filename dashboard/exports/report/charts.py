@@ -26,7 +26,7 @@ from dashboard.charts.chart import (
     symbol_style,
 )
 from dashboard.charts.scales import scale_for_axis
-from dashboard.kit.report_document import (
+from dashboard.kit.report_elements import (
     ChartWithTable,
     ReportFigure,
     ReportTable,

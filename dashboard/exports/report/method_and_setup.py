@@ -17,7 +17,7 @@ from benchmarks.models import Host, Study
 from benchmarks.studies.overview import StudyDetail
 from dashboard import wording
 from dashboard.kit import formatting
-from dashboard.kit.report_document import ReportSection, ReportTable, plain_table
+from dashboard.kit.report_elements import ReportSection, ReportTable, plain_table
 from dashboard.wording import Text, state_names
 
 METHOD_SENTENCES: Final[tuple[Text, ...]] = (

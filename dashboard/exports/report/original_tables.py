@@ -13,7 +13,7 @@ from benchmarks.comparison.comparison_table import Fact
 from benchmarks.custom_tools.lookup import find_tool
 from benchmarks.parsing.case_labels import case_details
 from dashboard import wording
-from dashboard.kit.report_document import ReportSection, ReportTable, table_row
+from dashboard.kit.report_elements import ReportSection, ReportTable, table_row
 
 COLUMNS_PER_TABLE = 8
 PART = " · "

@@ -25,7 +25,7 @@ from dashboard.exports.table_headings import (
     shared_guest_facts,
 )
 from dashboard.kit import formatting
-from dashboard.kit.report_document import (
+from dashboard.kit.report_elements import (
     ReportSection,
     ReportTable,
     TableCell,

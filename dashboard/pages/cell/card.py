@@ -16,13 +16,13 @@ from benchmarks.studies.overview import measured_systems
 from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.kit.comparison_form import ENERGY, read_quantity
-from dashboard.kit.links import parse_id
 from dashboard.kit.table_cells import (
     bar_axis_limit,
     baseline_value_text,
     full_value_text,
     interval_bar,
 )
+from dashboard.kit.url_parts import parse_id
 from dashboard.wording import state_names, verdicts
 from dashboard.wording.verdicts import MEASURED_VALUE
 

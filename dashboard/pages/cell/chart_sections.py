@@ -18,7 +18,7 @@ from benchmarks.models import Cell
 from dashboard import wording
 from dashboard.charts.chart import EMPTY_CHART
 from dashboard.kit import formatting
-from dashboard.kit.report_document import ChartWithTable
+from dashboard.kit.report_elements import ChartWithTable
 from dashboard.pages.cell.charts import (
     QUANTILES,
     ChartRun,

@@ -38,8 +38,8 @@ from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.kit import formatting
 from dashboard.kit.comparison_form import ENERGY, RELATIVE_PERFORMANCE, read_quantity
-from dashboard.kit.links import parse_id, query_string
 from dashboard.kit.table_cells import cell_view
+from dashboard.kit.url_parts import parse_id, query_string
 from dashboard.pages.cell.chart_sections import (
     cell_charts,
     has_single_figure,

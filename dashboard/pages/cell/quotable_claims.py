@@ -16,7 +16,7 @@ from benchmarks.comparison.comparison_row import ComparisonRow
 from benchmarks.comparison.comparison_table import ROW_FACTS, Fact, row_facts
 from dashboard import wording
 from dashboard.kit import formatting
-from dashboard.kit.links import query_string
+from dashboard.kit.url_parts import query_string
 from dashboard.wording import Text, state_names
 
 VERDICT_PHRASES: Final[Mapping[str, Text]] = {

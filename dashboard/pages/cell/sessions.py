@@ -27,7 +27,7 @@ from dashboard.charts.chart import (
     symbol_style,
 )
 from dashboard.kit import formatting
-from dashboard.kit.report_document import ChartWithTable
+from dashboard.kit.report_elements import ChartWithTable
 from dashboard.wording import DASH, ratio_or_dash, value_with_unit, verdicts
 
 ROW_PX: Final = 30

@@ -22,7 +22,6 @@ from dashboard.exports.comparison_records import csv_lines
 from dashboard.kit import formatting
 from dashboard.kit.comments import comment_thread
 from dashboard.kit.embeds import badge, embed_snippets, embeddable, embedded_chart
-from dashboard.kit.links import STUDY_PATH, query_string
 from dashboard.kit.page_cache import PageContent, cached_study_page
 from dashboard.kit.routes import (
     DISK_STUDY,
@@ -32,7 +31,8 @@ from dashboard.kit.routes import (
     page,
     route,
 )
-from dashboard.kit.upload_excerpts import readable_upload
+from dashboard.kit.upload_text import readable_upload
+from dashboard.kit.url_parts import STUDY_PATH, query_string
 from dashboard.kit.viewers import query_params, study_or_404, viewer_of
 from dashboard.pages.cell.card import cell_card
 from dashboard.pages.cell.page import cell_evidence_or_404, cell_page

@@ -21,8 +21,8 @@ from benchmarks.models import Comment
 from benchmarks.uploads.run_queries import find_run
 from dashboard import wording
 from dashboard.kit.comments import comment_url
-from dashboard.kit.links import STUDY_PATH, parse_id
 from dashboard.kit.routes import REDIRECTED, action
+from dashboard.kit.url_parts import STUDY_PATH, parse_id
 from dashboard.kit.viewers import (
     current_page_url,
     required_user,

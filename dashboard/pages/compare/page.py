@@ -35,7 +35,6 @@ from dashboard.kit.comparison_form import (
     toggle_pin,
 )
 from dashboard.kit.comparison_from_url import selected_table
-from dashboard.kit.links import query_string
 from dashboard.kit.table_cells import (
     CellView,
     cell_sentence,
@@ -44,6 +43,7 @@ from dashboard.kit.table_cells import (
     row_decimals,
     with_readable_units,
 )
+from dashboard.kit.url_parts import query_string
 from dashboard.wording import verdicts
 from dashboard.wording.comparability import comparability_legend
 from dashboard.wording.verdicts import MEASURED_VALUE, OVERHEAD

@@ -16,7 +16,6 @@ from dashboard.charts.plotly_renderer import plotly_figure
 from dashboard.kit.comparison_form import ALL_SCENARIOS, comparison_form
 from dashboard.kit.comparison_from_url import assessed_table
 from dashboard.kit.embeds import embed_snippets, embeddable, embedded_chart
-from dashboard.kit.links import STUDY_PATH, query_string
 from dashboard.kit.page_cache import (
     PageContent,
     ViewResult,
@@ -24,6 +23,7 @@ from dashboard.kit.page_cache import (
     cached_study_page,
 )
 from dashboard.kit.routes import HIDDEN, KVM_STUDY, Tab, page, route
+from dashboard.kit.url_parts import STUDY_PATH, query_string
 from dashboard.kit.viewers import query_params, study_or_404, viewer_of
 from dashboard.pages.compare.page import comparison_chart, comparison_page, grid_rows
 

@@ -13,11 +13,11 @@ from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.charts.coruns import corun_charts, corun_row_names
 from dashboard.kit import formatting
-from dashboard.kit.links import STUDY_PATH, ignored_parameters, parse_id
 from dashboard.kit.page_cache import cached_study_page, study_view
-from dashboard.kit.report_document import ChartWithTable
+from dashboard.kit.report_elements import ChartWithTable
 from dashboard.kit.routes import Tab, page
 from dashboard.kit.table_cells import value_text
+from dashboard.kit.url_parts import STUDY_PATH, ignored_parameters, parse_id
 from dashboard.wording import DASH, ratio_or_dash
 from dashboard.wording.coruns import corun_remarks, corun_summary
 

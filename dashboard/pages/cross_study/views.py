@@ -16,15 +16,15 @@ from benchmarks.comparison.cross_study import (
     cross_study_table,
     find_system_in_study,
 )
-from benchmarks.comparison.system_pairs import PairRow, SystemPair, compare_pair
-from benchmarks.platforms import canonical_hypervisor
+from benchmarks.comparison.pair_comparison import PairRow, SystemPair, compare_pair
+from benchmarks.hypervisor_names import canonical_hypervisor
 from benchmarks.work_classes import WORK_CLASSES
 from dashboard import wording
 from dashboard.kit import formatting
-from dashboard.kit.links import parse_id
 from dashboard.kit.page_cache import PageContent, cached_page
 from dashboard.kit.routes import page
 from dashboard.kit.table_cells import bar_axis_limit, full_value_text, interval_bar
+from dashboard.kit.url_parts import parse_id
 from dashboard.kit.viewers import query_params, signed_in_user, viewer_of
 from dashboard.pages.cross_study.page import CrossStudyPage
 from dashboard.wording.comparability import comparability_details

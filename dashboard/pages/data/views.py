@@ -16,7 +16,7 @@ from benchmarks.datasets.files import FILE_FORMATS
 from benchmarks.datasets.row_selection import RowSelection, count_selected_rows
 from benchmarks.datasets.tables import TABLES
 from benchmarks.errors import BenchmarksError
-from benchmarks.platforms import canonical_hypervisor
+from benchmarks.hypervisor_names import canonical_hypervisor
 from benchmarks.studies.lookup import list_studies
 from benchmarks.viewer import Viewer
 from dashboard.kit import formatting

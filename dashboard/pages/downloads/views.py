@@ -13,8 +13,8 @@ from dashboard.exports.latex_tables import latex_tables
 from dashboard.exports.table_headings import ExportSource, export_source
 from dashboard.kit.comparison_form import RELATIVE_PERFORMANCE
 from dashboard.kit.comparison_from_url import AssessedTable, assessed_table
-from dashboard.kit.links import STUDY_PATH
 from dashboard.kit.routes import page
+from dashboard.kit.url_parts import STUDY_PATH
 from dashboard.kit.viewers import query_params, study_or_404, viewer_of
 
 

@@ -9,7 +9,6 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.models import Study
-from benchmarks.power.energy_tables import EnergyTable, study_energy
 from benchmarks.power.logged_energy import (
     LoggedSystem,
     LoggedTable,
@@ -19,6 +18,7 @@ from benchmarks.power.logged_energy import (
     run_energies,
     work_power,
 )
+from benchmarks.power.printed_energy import EnergyTable, study_energy
 from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.charts.bars_and_lines import bar_chart
@@ -28,10 +28,10 @@ from dashboard.charts.energy import (
     printed_energy_chart,
 )
 from dashboard.kit import formatting
-from dashboard.kit.links import STUDY_PATH, ignored_parameters, parse_id
 from dashboard.kit.page_cache import cached_study_page, study_view
-from dashboard.kit.report_document import ChartWithTable, TextRow, table_columns
+from dashboard.kit.report_elements import ChartWithTable, TextRow, table_columns
 from dashboard.kit.routes import KVM_STUDY, Tab, page
+from dashboard.kit.url_parts import STUDY_PATH, ignored_parameters, parse_id
 from dashboard.wording import DASH, ratio_or_dash, short_system_names, value_with_unit
 from dashboard.wording.energy import energy_summary, log_sentence, relative_energy_text
 from dashboard.wording.verdicts import energy_interval_text

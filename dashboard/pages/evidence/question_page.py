@@ -32,9 +32,9 @@ from dashboard.charts.forest_plot import (
 )
 from dashboard.kit import formatting
 from dashboard.kit.chips import Chip
-from dashboard.kit.links import query_string
 from dashboard.kit.prefilled_links import PrefilledLinks
-from dashboard.kit.report_document import ChartWithTable
+from dashboard.kit.report_elements import ChartWithTable
+from dashboard.kit.url_parts import query_string
 from dashboard.wording import DASH, evidence
 
 MAX_LINKS: Final = 8

@@ -17,7 +17,7 @@ from benchmarks.evidence.queries import (
     study_averages_by_question,
 )
 from benchmarks.evidence.synthesis import synthesis
-from benchmarks.platforms import canonical_hypervisor
+from benchmarks.hypervisor_names import canonical_hypervisor
 from benchmarks.publishing.versions import latest_versions
 from benchmarks.viewer import ANYONE
 from benchmarks.work_classes import WORK_CLASSES
@@ -35,9 +35,9 @@ from dashboard.exports.evidence_files import (
 )
 from dashboard.kit.embeds import badge, embed_snippets, embeddable, embedded_chart
 from dashboard.kit.evidence_matrix import matrix_context
-from dashboard.kit.links import query_string
 from dashboard.kit.page_cache import PageContent, cached_page
 from dashboard.kit.routes import page, route
+from dashboard.kit.url_parts import query_string
 from dashboard.kit.viewers import query_params, signed_in_user, viewer_of
 from dashboard.pages.evidence.question_page import question_page
 from dashboard.wording.evidence import badge_text, work_name

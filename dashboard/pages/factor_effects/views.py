@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmarks.comparison.factor_effects import (
+from benchmarks.comparison.study_factor_effects import (
     RESPONSES,
     CaseSubject,
     ComponentAnalysis,
@@ -22,9 +22,9 @@ from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.charts.factor_effects import response_detail
 from dashboard.kit.chips import Chip, ChipRow
-from dashboard.kit.links import STUDY_PATH, ignored_parameters
 from dashboard.kit.page_cache import cached_study_page, study_view
 from dashboard.kit.routes import ESXI_STUDY, Tab, page
+from dashboard.kit.url_parts import STUDY_PATH, ignored_parameters
 from dashboard.wording.factor_effects import effect_sentences, subject_name
 
 QUERY_PARAMETERS = ("scenario", "response", "component", "case")

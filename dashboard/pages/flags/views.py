@@ -25,9 +25,9 @@ from benchmarks.studies.flags import (
 from benchmarks.studies.overview import measured_systems
 from dashboard import wording
 from dashboard.kit.forms import outcome_message
-from dashboard.kit.links import STUDY_PATH, ignored_parameters
 from dashboard.kit.page_cache import PageContent, cached_study_page
 from dashboard.kit.routes import Tab, action, page
+from dashboard.kit.url_parts import STUDY_PATH, ignored_parameters
 from dashboard.kit.viewers import (
     editor_or_404,
     is_editor,

@@ -7,19 +7,19 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from benchmarks.jobs.queue import retry_failed
-from benchmarks.jobs.status import (
+from benchmarks.jobs.failures import (
     STATE_CONDITIONS,
     counts_by_kind,
     most_failed_job_per_subject,
     state_text,
     subject_text,
 )
+from benchmarks.jobs.queue import retry_failed
 from benchmarks.models import Job
 from benchmarks.uploads import processing  # noqa: F401  # registers job handlers
 from dashboard import wording
-from dashboard.kit.links import query_string
 from dashboard.kit.routes import REDIRECTED, action, member_page
+from dashboard.kit.url_parts import query_string
 from dashboard.kit.viewers import query_params, user_labs
 
 MAX_JOBS = 200

@@ -18,7 +18,6 @@ from benchmarks.labs.lab_queries import (
 from benchmarks.models import CustomTool
 from benchmarks.studies.overview import study_cards
 from dashboard.kit.forms import ShortNameField, SingleLineField, submit_form
-from dashboard.kit.links import LAB_PATH, MEMBER_PATH
 from dashboard.kit.routes import (
     EDITORS_ONLY,
     MEMBERS_READ,
@@ -29,6 +28,7 @@ from dashboard.kit.routes import (
     page,
     route,
 )
+from dashboard.kit.url_parts import LAB_PATH, MEMBER_PATH
 from dashboard.kit.viewers import required_user, signed_in_user, viewer_of
 from dashboard.pages.labs import bundles, custom_tools, hosts, members, tokens, webhooks
 from dashboard.pages.labs.lab_access import editable_lab_or_404, lab_or_404

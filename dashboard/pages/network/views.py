@@ -25,10 +25,10 @@ from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.kit import formatting
 from dashboard.kit.chips import Chip, ChipRow
-from dashboard.kit.links import STUDY_PATH, ignored_parameters
 from dashboard.kit.page_cache import cached_study_page, study_view
 from dashboard.kit.routes import NETWORK_STUDY, Tab, page
 from dashboard.kit.table_cells import value_text
+from dashboard.kit.url_parts import STUDY_PATH, ignored_parameters
 from dashboard.wording import state_names
 
 MULTIPLICATION_SIGN = "\N{MULTIPLICATION SIGN}"

@@ -40,10 +40,10 @@ from dashboard.kit.comparison_from_url import (
     table_subset,
 )
 from dashboard.kit.formatting import number_format_for_files, significant_digits
-from dashboard.kit.links import STUDY_PATH, parse_id
 from dashboard.kit.page_cache import PageContent, cached_study_page
 from dashboard.kit.routes import EMPTY_STUDY, page
 from dashboard.kit.table_cells import row_decimals, value_text
+from dashboard.kit.url_parts import STUDY_PATH, parse_id
 from dashboard.kit.viewers import query_params, study_or_404, viewer_of
 from dashboard.wording import Text
 from dashboard.wording.verdicts import (

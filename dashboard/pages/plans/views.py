@@ -40,8 +40,8 @@ from dashboard.kit.forms import (
     cleaned_data_or_error,
     outcome_message,
 )
-from dashboard.kit.links import STUDY_PATH
 from dashboard.kit.routes import Tab, action, form_page, page
+from dashboard.kit.url_parts import STUDY_PATH
 from dashboard.kit.viewers import (
     editable_study_or_404,
     editor_or_404,

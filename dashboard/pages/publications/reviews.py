@@ -18,13 +18,13 @@ from benchmarks.evidence.json_records import Record, ReviewChanges
 from benchmarks.evidence.queries import Question
 from benchmarks.jobs.queue import JobKind
 from benchmarks.models import Lab, Review
-from benchmarks.publishing.publications import find_publication, visible_publications
-from benchmarks.publishing.reviews import (
+from benchmarks.publishing.evidence_reviews import (
     changes_since,
     publish_review,
     review_questions,
     reviewable_questions,
 )
+from benchmarks.publishing.publications import find_publication, visible_publications
 from benchmarks.tasks import dispatch_jobs
 from dashboard import wording
 from dashboard.exports.citation import bibtex, site_url

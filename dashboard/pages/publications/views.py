@@ -43,7 +43,6 @@ from dashboard.exports import MEDIA_TYPES
 from dashboard.exports.citation import add_doi, site_url, version_script
 from dashboard.kit.forms import outcome_message
 from dashboard.kit.generation_progress import progress_context, wait_briefly
-from dashboard.kit.links import STUDY_PATH
 from dashboard.kit.routes import (
     EDITORS_ONLY,
     HIDDEN,
@@ -52,6 +51,7 @@ from dashboard.kit.routes import (
     member_page,
     page,
 )
+from dashboard.kit.url_parts import STUDY_PATH
 from dashboard.kit.viewers import (
     editable_study_or_404,
     editor_or_404,

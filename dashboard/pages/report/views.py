@@ -26,10 +26,10 @@ from dashboard.exports.report.builder import (
     report_version,
 )
 from dashboard.kit.generation_progress import progress_context, wait_briefly
-from dashboard.kit.links import STUDY_PATH
 from dashboard.kit.page_cache import cached_by_version
-from dashboard.kit.report_document import ReportDocument
+from dashboard.kit.report_elements import ReportDocument
 from dashboard.kit.routes import EMPTY_STUDY, REDIRECTED, page
+from dashboard.kit.url_parts import STUDY_PATH
 from dashboard.kit.viewers import signed_in_user, study_or_404, viewer_of
 
 # Cached reports have no reader and no time; the view adds them to each response.

@@ -17,9 +17,9 @@ from benchmarks.studies.session_corrections import correct_sessions
 from benchmarks.studies.sessions import visible_sessions
 from benchmarks.uploads.run_queries import listed_runs
 from dashboard import wording
-from dashboard.kit.links import STUDY_PATH, parse_id
 from dashboard.kit.page_cache import PageContent, cached_study_page
 from dashboard.kit.routes import MULTI_DAY_STUDY, Tab, action, page
+from dashboard.kit.url_parts import STUDY_PATH, parse_id
 from dashboard.kit.viewers import (
     editable_study_or_404,
     is_editor,

@@ -20,8 +20,8 @@ from benchmarks.evidence.replication import (
     reproduced_by,
     study_replications,
 )
+from benchmarks.jobs.failures import failed_jobs_of_study, study_failures
 from benchmarks.jobs.queue import retry_failed
-from benchmarks.jobs.status import failed_jobs_of_study, study_failures
 from benchmarks.models import Study, Version
 from benchmarks.publishing.publications import visible_publications
 from benchmarks.publishing.versions import assess_study, unfinished_publishing_job
@@ -32,11 +32,11 @@ from dashboard import wording
 from dashboard.exports.citation import bibtex, citation_of, dataset_script
 from dashboard.kit import formatting
 from dashboard.kit.comments import comment_thread
-from dashboard.kit.links import STUDY_PATH
 from dashboard.kit.overhead_profile import profile_section
 from dashboard.kit.page_cache import PageContent, cached_by_version, cached_study_page
-from dashboard.kit.report_document import ReportSection
+from dashboard.kit.report_elements import ReportSection
 from dashboard.kit.routes import Tab, action, page
+from dashboard.kit.url_parts import STUDY_PATH
 from dashboard.kit.viewers import (
     editable_study_or_404,
     is_editor,

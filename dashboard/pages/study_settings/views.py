@@ -22,8 +22,8 @@ from benchmarks.studies.saving import save_study, update_study
 from benchmarks.text_validation import clean_text, normalize_whitespace
 from dashboard import wording
 from dashboard.kit.forms import ShortNameField, SingleLineField, submit_form
-from dashboard.kit.links import STUDY_PATH
 from dashboard.kit.routes import UPLOADERS_ONLY, form_page
+from dashboard.kit.url_parts import STUDY_PATH
 from dashboard.kit.viewers import (
     editable_study_or_404,
     query_params,

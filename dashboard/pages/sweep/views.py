@@ -27,10 +27,10 @@ from dashboard.charts.bars_and_lines import curve_points, sweep_plot
 from dashboard.charts.chart import Chart
 from dashboard.kit import formatting
 from dashboard.kit.chips import Chip, ChipRow
-from dashboard.kit.links import STUDY_PATH, ignored_parameters
 from dashboard.kit.page_cache import cached_study_page, study_view
 from dashboard.kit.routes import KVM_STUDY, Tab, page
 from dashboard.kit.table_cells import value_text
+from dashboard.kit.url_parts import STUDY_PATH, ignored_parameters
 from dashboard.wording import state_names, verdicts
 
 QUERY_PARAMETERS = ("family", "response", "systems")

@@ -24,10 +24,10 @@ from dashboard.kit.comparison_form import (
     matches_search,
 )
 from dashboard.kit.comparison_from_url import assessed_rows, selected_table
-from dashboard.kit.links import STUDY_PATH, query_string
 from dashboard.kit.page_cache import PageContent, ViewResult, cached_study_page
 from dashboard.kit.routes import MULTI_DAY_STUDY, REDIRECTED, page
 from dashboard.kit.table_cells import bar_axis_limit, interval_bar
+from dashboard.kit.url_parts import STUDY_PATH, query_string
 from dashboard.kit.viewers import query_params, study_or_404, viewer_of
 from dashboard.wording.comparability import comparability_details
 from dashboard.wording.verdicts import (

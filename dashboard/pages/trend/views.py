@@ -23,8 +23,8 @@ from benchmarks.comparison.trend import (
     trend_subjects,
 )
 from benchmarks.custom_tools.lookup import require_tool
+from benchmarks.hypervisor_names import NATIVE
 from benchmarks.models import Study
-from benchmarks.platforms import NATIVE
 from benchmarks.text_validation import natural_sort_key
 from benchmarks.viewer import Viewer
 from dashboard import wording
@@ -32,10 +32,10 @@ from dashboard.charts.bars_and_lines import curve_points, sweep_plot, trend_plot
 from dashboard.charts.chart import Chart
 from dashboard.kit import formatting
 from dashboard.kit.chips import Chip, ChipRow
-from dashboard.kit.links import STUDY_PATH, ignored_parameters
 from dashboard.kit.page_cache import cached_page, study_view
 from dashboard.kit.routes import DISK_STUDY, Tab, page
 from dashboard.kit.table_cells import value_text
+from dashboard.kit.url_parts import STUDY_PATH, ignored_parameters
 
 MAX_SUBJECTS = 60
 MAX_OPEN_ROWS = 40

@@ -22,7 +22,7 @@ from benchmarks.fingerprints import display_parameters
 from benchmarks.models import Agent, Lab
 from benchmarks.parsing import run_extraction, system_from_folder_name
 from benchmarks.parsing.archives import ArchiveMember, read_members
-from benchmarks.parsing.line_scanner import LineError
+from benchmarks.parsing.parser_toolkit import LineError
 from benchmarks.parsing.run_extraction import ExtractedRun
 from benchmarks.parsing.system_from_folder_name import (
     SystemGuess,

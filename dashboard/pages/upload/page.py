@@ -17,16 +17,19 @@ from django.utils.translation import gettext_lazy
 
 from benchmarks.comparison.comparison_table import Fact
 from benchmarks.errors import InvalidError
+from benchmarks.hypervisor_names import (
+    HYPERVISOR_BY_SPELLING,
+    VIRTUALIZATION_BY_SPELLING,
+)
 from benchmarks.models import Cell, Host, Lab, Membership, Study, System
 from benchmarks.parsing.archives import MAX_TOTAL_BYTES
 from benchmarks.parsing.start_times import time_zone
 from benchmarks.parsing.system_from_folder_name import SystemGuess
-from benchmarks.platforms import HYPERVISOR_BY_SPELLING, VIRTUALIZATION_BY_SPELLING
 from benchmarks.studies.systems import register_host
 from benchmarks.uploads.archive_upload import FileTimes
 from dashboard import wording
 from dashboard.kit.forms import SingleLineField, cleaned_data_or_error
-from dashboard.kit.links import parse_id
+from dashboard.kit.url_parts import parse_id
 from dashboard.pages.upload.files import LOCALES, readable_tools
 
 GIB = 1024**3

@@ -26,8 +26,8 @@ from benchmarks.models import Study
 from benchmarks.parsing.archives import MAX_TOTAL_BYTES, MIB
 from benchmarks.studies.systems import register_system
 from dashboard import wording
-from dashboard.kit.links import parse_id
 from dashboard.kit.routes import UPLOADER_ACTION, UPLOADERS_ONLY, route
+from dashboard.kit.url_parts import parse_id
 from dashboard.kit.viewers import query_params, required_user, sign_in_required
 from dashboard.pages.upload.files import (
     MAX_NAME_CHARACTERS,

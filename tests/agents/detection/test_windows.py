@@ -17,7 +17,7 @@ from agents.detection import facts
 from agents.detection import indicators as evidence_module
 from agents.detection.indicators import gather_indicators
 from agents.detection.layers import detect_layers
-from benchmarks.platforms import VBS_FACT
+from benchmarks.hypervisor_names import VBS_FACT
 
 REGISTRY = {
     windows.BIOS: {

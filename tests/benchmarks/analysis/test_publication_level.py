@@ -12,7 +12,7 @@ from benchmarks.analysis.publication_level import (
     assess_publication_level,
     missing_facts,
 )
-from benchmarks.platforms import VBS_FACT
+from benchmarks.hypervisor_names import VBS_FACT
 
 EVERYTHING = {
     group: frozenset(thing.facts[0] for thing in things)

@@ -13,7 +13,7 @@ from benchmarks.comparison.cross_study import (
     find_system_in_study,
     rows_per_page,
 )
-from benchmarks.comparison.system_pairs import compare_pair
+from benchmarks.comparison.pair_comparison import compare_pair
 from benchmarks.errors import NotFoundError
 from benchmarks.evidence.stored_effects import store_effects
 from benchmarks.models import Cell, Effect, EffectSummary, Flag, Host, Study

@@ -8,7 +8,7 @@ import pytest
 
 import benchmarks.reference
 from benchmarks.comparison.cross_study import CrossStudyFilters, cross_study_table
-from benchmarks.comparison.system_pairs import compare_pair
+from benchmarks.comparison.pair_comparison import compare_pair
 from benchmarks.models import Agent, Lab
 from benchmarks.studies import checking
 from benchmarks.viewer import ANYONE

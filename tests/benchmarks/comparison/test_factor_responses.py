@@ -9,7 +9,7 @@ from benchmarks.analysis.factor_effects.factors_and_responses import (
     Observation,
     RunScatter,
 )
-from benchmarks.comparison.factor_effects import (
+from benchmarks.comparison.study_factor_effects import (
     CaseResponses,
     RowWithScatter,
     case_responses,

@@ -10,7 +10,7 @@ from benchmarks.custom_tools.registration import (
     validate_tool_slug,
 )
 from benchmarks.errors import BenchmarksError, InvalidError
-from benchmarks.parsing.missing_ratios import RunRange, no_ratio_reason
+from benchmarks.parsing.no_ratio_reasons import RunRange, no_ratio_reason
 from benchmarks.tools import TOOLS
 from tests.custom_tools import declaration, metric
 

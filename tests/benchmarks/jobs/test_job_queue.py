@@ -15,7 +15,7 @@ from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
 from benchmarks.jobs import advisory_locks, queue
-from benchmarks.jobs.status import study_failures
+from benchmarks.jobs.failures import study_failures
 from benchmarks.models import Job
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.parsing.missing_ratios import RunRange, no_ratio_reason
+from benchmarks.parsing.no_ratio_reasons import RunRange, no_ratio_reason
 from benchmarks.parsing.run_extraction import extract_runs
 from benchmarks.parsing.tool import Metric
 from benchmarks.tools import TOOLS

@@ -3,8 +3,8 @@
 import pytest
 
 from benchmarks.models import System
-from benchmarks.power.energy_tables import study_energy
 from benchmarks.power.logged_energy import metered_run
+from benchmarks.power.printed_energy import study_energy
 from benchmarks.studies.checking import check_study
 
 LOG = "timestamp,watts\n" + "".join(

@@ -12,8 +12,8 @@ from benchmarks.fingerprints import (
     case_fingerprint,
     system_fingerprint,
 )
+from benchmarks.hypervisor_names import canonical_hypervisor, canonical_virtualization
 from benchmarks.parsing.tool import check_value
-from benchmarks.platforms import canonical_hypervisor, canonical_virtualization
 from benchmarks.reference.study_documents import (
     DATA,
     published_studies,

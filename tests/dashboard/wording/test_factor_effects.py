@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.analysis.factor_effects.effects import FactorEffect
 from benchmarks.analysis.factor_effects.factors_and_responses import Factor, Observation
-from benchmarks.comparison.factor_effects import ResponseAnalysis
+from benchmarks.comparison.study_factor_effects import ResponseAnalysis
 from dashboard.wording.factor_effects import (
     analysis_notes,
     factor_name,

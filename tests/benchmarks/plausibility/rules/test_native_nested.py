@@ -1,6 +1,6 @@
 import pytest
 
-from benchmarks.platforms import VBS_FACT as FACT
+from benchmarks.hypervisor_names import VBS_FACT as FACT
 from benchmarks.plausibility.findings import unique_subjects
 from tests.benchmarks.plausibility.small_studies import findings, run
 

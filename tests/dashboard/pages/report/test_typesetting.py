@@ -9,7 +9,7 @@ import pytest
 from benchmarks.models import Study
 from dashboard.charts.chart import EMPTY_CHART
 from dashboard.exports.report.builder import render_pdf
-from dashboard.kit.report_document import (
+from dashboard.kit.report_elements import (
     ReportDocument,
     ReportFigure,
     ReportSection,

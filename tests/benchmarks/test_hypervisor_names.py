@@ -1,7 +1,7 @@
 import pytest
 
 from benchmarks.errors import InvalidError
-from benchmarks.platforms import (
+from benchmarks.hypervisor_names import (
     HYPERVISOR_BY_SPELLING,
     PLATFORMS,
     VIRTUALIZATION_BY_SPELLING,

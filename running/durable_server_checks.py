@@ -1,6 +1,6 @@
 """Refuse databases and brokers that may lose acknowledged data.
 
-`python -m running.durability` checks DATABASE_URL and REDIS_URL.
+`python -m running.durable_server_checks` checks DATABASE_URL and REDIS_URL.
 """
 
 import os

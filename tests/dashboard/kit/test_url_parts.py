@@ -2,7 +2,7 @@
 
 import pytest
 
-from dashboard.kit.links import ignored_parameters
+from dashboard.kit.url_parts import ignored_parameters
 
 NOTE = "data-ignored-parameters"
 XEN, UOC = "lmu-2010-xen", "uoc-2012-kvm"

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from benchmarks.comparison.factor_effects import study_factor_effects
+from benchmarks.comparison.study_factor_effects import study_factor_effects
 from benchmarks.models import Efficiency, Study
 from benchmarks.reference.study_documents import reference_study
 from benchmarks.studies import checking

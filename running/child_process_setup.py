@@ -1,6 +1,6 @@
 """Replace this process by a program that ends when its parent process ends.
 
-``python -I -S exec_until_parent_exits.py LEASH COMMAND...``, where LEASH is JSON
+``python -I -S child_process_setup.py LEASH COMMAND...``, where LEASH is JSON
 (see ``processes.launch_command``). It is a separate program, because Python cannot
 safely run code between fork and exec. Import little: each import delays every child
 process.

@@ -8,14 +8,14 @@ import sys
 import pytest
 import redis
 
-from running import durability
+from running import durable_server_checks
 from running.embedded_servers import EmbeddedServers
 from running.errors import StartError
 from running.processes import ROOT
 
 
 def check(running: EmbeddedServers) -> list[str]:
-    return durability.check(running.postgres.url(), running.valkey.url())
+    return durable_server_checks.check(running.postgres.url(), running.valkey.url())
 
 
 def test_durable_servers_need_no_advice(shared):
@@ -68,7 +68,7 @@ def test_broker_that_hides_its_settings_is_accepted(shared, monkeypatch):
 )
 def test_unresponsive_server_is_named(shared, database, broker, words):
     with pytest.raises(StartError, match=re.escape(words)):
-        durability.check(
+        durable_server_checks.check(
             database or shared.postgres.url(), broker or shared.valkey.url()
         )
 
@@ -77,7 +77,7 @@ def test_messages_contain_no_password(shared):
     url = shared.postgres.url().replace("/virtlab?", "/no-such-database?")
 
     with pytest.raises(StartError) as caught:
-        durability.check(url, shared.valkey.url())
+        durable_server_checks.check(url, shared.valkey.url())
 
     assert shared.postgres.password("virtlab") not in str(caught.value)
 
@@ -88,7 +88,7 @@ def test_check_is_a_command_for_compose(shared, missing, code):
     environment.pop(missing, None)
 
     ended = subprocess.run(
-        [sys.executable, "-m", "running.durability"],
+        [sys.executable, "-m", "running.durable_server_checks"],
         env=environment,
         cwd=ROOT,
         capture_output=True,

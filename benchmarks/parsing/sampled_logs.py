@@ -10,7 +10,7 @@ from operator import add, mul, sub
 from statistics import median
 from typing import Final
 
-from benchmarks.parsing.line_scanner import Draft, LineError, MatchedLine
+from benchmarks.parsing.parser_toolkit import Draft, LineError, MatchedLine
 from benchmarks.parsing.tool import (
     ENERGY,
     Better,

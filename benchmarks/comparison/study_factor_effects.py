@@ -30,8 +30,8 @@ from benchmarks.comparison.comparison_table import (
 )
 from benchmarks.comparison.row_queries import StudyFacets, comparison_rows, study_facets
 from benchmarks.comparison.study_verdicts import primary_cases_of_rows
+from benchmarks.hypervisor_names import NATIVE
 from benchmarks.models import Cell, CellSession, Study
-from benchmarks.platforms import NATIVE
 from benchmarks.viewer import Viewer
 
 Response = Literal["relative_performance", "value"]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from running import bootstrap
-from running.bootstrap import BootstrapError, Venv
+from running import create_venv
+from running.create_venv import BootstrapError, Venv
 
 HERE = tuple(sys.version_info[:2])
 
@@ -41,28 +41,28 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 
 def test_bare_clone_gets_environment_and_packages(root, capsys):
-    assert bootstrap.main(["--root", str(root)]) == 0
+    assert create_venv.main(["--root", str(root)]) == 0
 
     python = root / ".venv" / "bin" / "python"
     subprocess.run([python, "-c", "import pip"], check=True)
     assert "creating .venv" in capsys.readouterr().out
-    assert bootstrap.main(["--root", str(root), "--dev"]) == 0
+    assert create_venv.main(["--root", str(root), "--dev"]) == 0
     assert "creating .venv" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("version", [(3, 6), (3, 7), (3, 10)])
 def test_old_pythons_can_parse_the_script(version):
-    source = Path(bootstrap.__file__).read_text()
+    source = Path(create_venv.__file__).read_text()
 
     ast.parse(source, feature_version=version)
     with pytest.raises(
         BootstrapError, match=r"3.11 or newer; found 3\.\d+ at /usr/bin/py.*="
     ):
-        bootstrap.require_python(version, "/usr/bin/python3")
+        create_venv.require_python(version, "/usr/bin/python3")
 
 
 def test_annotations_are_not_evaluated_by_old_pythons():
-    tree = ast.parse(Path(bootstrap.__file__).read_text())
+    tree = ast.parse(Path(create_venv.__file__).read_text())
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     annotations = [
         annotation
@@ -85,14 +85,14 @@ def test_annotations_are_not_evaluated_by_old_pythons():
 def test_missing_venv_module_is_explained(root, monkeypatch, capsys):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
 
-    assert bootstrap.main(["--root", str(root)]) == 1
+    assert create_venv.main(["--root", str(root)]) == 1
     assert "apt install python3-venv" in capsys.readouterr().err
     assert not (root / ".venv").exists()
 
 
 def test_installed_packages_are_not_reinstalled(root, venv, quick):
-    bootstrap.create_environment(root, dev=True, exact=False)
-    bootstrap.create_environment(root, dev=True, exact=False)
+    create_venv.create_environment(root, dev=True, exact=False)
+    create_venv.create_environment(root, dev=True, exact=False)
 
     assert [command[-1] for command in quick] == [
         str(root / "requirements.txt"),
@@ -102,17 +102,17 @@ def test_installed_packages_are_not_reinstalled(root, venv, quick):
 
 
 def test_changed_requirements_are_installed(root, venv, quick):
-    bootstrap.create_environment(root, dev=False, exact=False)
+    create_venv.create_environment(root, dev=False, exact=False)
     (root / "requirements.txt").write_text("# something\n")
-    bootstrap.create_environment(root, dev=False, exact=False)
+    create_venv.create_environment(root, dev=False, exact=False)
 
     assert len(quick) == 2
 
 
 def test_moved_clone_keeps_its_environment(root, venv, quick):
-    bootstrap.create_environment(root, dev=False, exact=False)
+    create_venv.create_environment(root, dev=False, exact=False)
     moved = root.rename(root.with_name("moved"))
-    bootstrap.create_environment(moved, dev=False, exact=False)
+    create_venv.create_environment(moved, dev=False, exact=False)
 
     assert len(quick) == 1
 
@@ -147,7 +147,7 @@ def test_unrelated_folder_is_not_removed(root, quick):
     thesis.write_text("Do not lose me.")
 
     with pytest.raises(BootstrapError, match="Move it elsewhere"):
-        bootstrap.create_environment(root, dev=False, exact=False)
+        create_venv.create_environment(root, dev=False, exact=False)
     assert thesis.exists()
 
 
@@ -161,7 +161,7 @@ def test_unrelated_folder_is_not_removed(root, quick):
     ],
 )
 def test_failed_installation_shows_reason_and_remedy(output, words):
-    message = bootstrap.failure_message("installing", output)
+    message = create_venv.failure_message("installing", output)
 
     assert words in message
     assert message.endswith(output)
@@ -169,7 +169,7 @@ def test_failed_installation_shows_reason_and_remedy(output, words):
 
 def test_failed_command_leaves_the_mark_for_a_new_start(root, venv, capsys):
     """This environment has no pip."""
-    assert bootstrap.main(["--root", str(root)]) == 1
+    assert create_venv.main(["--root", str(root)]) == 1
     assert "No module named pip" in capsys.readouterr().err
     assert not venv.is_usable(exact=False)
 
@@ -177,7 +177,7 @@ def test_failed_command_leaves_the_mark_for_a_new_start(root, venv, capsys):
 def test_roots_environment_is_readable_by_others(root, venv, quick):
     previous = os.umask(0o077)
     try:
-        bootstrap.create_environment(root, dev=False, exact=False)
+        create_venv.create_environment(root, dev=False, exact=False)
         mask = os.umask(previous)
     finally:
         os.umask(previous)

@@ -1,4 +1,4 @@
-"""Create .venv with the pinned packages: `python3 running/bootstrap.py [--dev]`.
+"""Create .venv with the pinned packages: `python3 running/create_venv.py [--dev]`.
 
 Only the standard library is available. Old versions of Python must be able to parse
 this file to report the required version. Therefore its types are quoted.

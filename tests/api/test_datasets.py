@@ -14,7 +14,7 @@ import pytest
 from django.conf import settings
 from pyarrow import parquet
 
-from api import data
+from api import datasets
 from benchmarks.datasets import files
 from benchmarks.datasets.tables import TABLES
 from benchmarks.models import Case, Run, Study, System
@@ -242,14 +242,14 @@ def test_samples_of_rejected_runs_are_excluded(rows, measured):
 
 def test_concurrent_files_are_limited(anyone, measured):
     taken = [
-        data._FILE_SLOTS.acquire(blocking=False)
-        for _ in range(data.MAX_CONCURRENT_FILES)
+        datasets._FILE_SLOTS.acquire(blocking=False)
+        for _ in range(datasets.MAX_CONCURRENT_FILES)
     ]
     try:
         answer = anyone.get("data/cells/csv/")
     finally:
         for _ in filter(None, taken):
-            data._FILE_SLOTS.release()
+            datasets._FILE_SLOTS.release()
 
     assert (answer.status_code, answer.json()["code"]) == (503, "busy")
     assert answer["Retry-After"] == "5"
@@ -257,10 +257,10 @@ def test_concurrent_files_are_limited(anyone, measured):
 
 
 def test_slots_are_always_released(anyone, measured, monkeypatch):
-    for _ in range(data.MAX_CONCURRENT_DOWNLOADS + 1):
+    for _ in range(datasets.MAX_CONCURRENT_DOWNLOADS + 1):
         assert anyone.get("data/cells/csv/").getvalue()
     monkeypatch.setattr(settings, "EXPORT_TIMEOUT_S", -1)
-    for _ in range(data.MAX_CONCURRENT_DOWNLOADS + 1):
+    for _ in range(datasets.MAX_CONCURRENT_DOWNLOADS + 1):
         answer = anyone.get("data/cells/csv/")
         assert (answer.status_code, answer.json()["code"]) == (503, "query_timeout")
 
@@ -282,7 +282,7 @@ def test_files_are_refused_before_the_disk_is_full(anyone, measured, monkeypatch
 
 
 def test_head_creates_no_file(anyone, measured, monkeypatch):
-    monkeypatch.setattr(data, "write_table", None)
+    monkeypatch.setattr(datasets, "write_table", None)
 
     answer = anyone.client.head("/api/v1/data/cells/csv/")
 
@@ -322,7 +322,7 @@ def test_private_data_are_not_in_files_of_others(
 
 
 def test_dates_have_one_format():
-    assert data.DateParameter().run_validation("2026-03-14") == date(2026, 3, 14)
+    assert datasets.DateParameter().run_validation("2026-03-14") == date(2026, 3, 14)
 
 
 def test_pyarrow_is_not_imported_at_startup():
@@ -331,7 +331,7 @@ def test_pyarrow_is_not_imported_at_startup():
         from config.wsgi import application
         from django.urls import get_resolver
         get_resolver().url_patterns
-        print("api.data" in sys.modules, "pyarrow" in sys.modules)
+        print("api.datasets" in sys.modules, "pyarrow" in sys.modules)
     """
 
     done = subprocess.run(
