@@ -5,7 +5,8 @@ describe each in ``tests/data/README.md`` (machine, command), and run ``make gol
 The module contains
 
 - a docstring with the units, and a real line of output if its columns have no names;
-- ``LINES = LineScanner(...)`` or ``json_documents(...)`` (``parsing/parser_toolkit.py``);
+- ``LINES = LineScanner(...)`` or ``json_documents(...)``
+  (``parsing/parser_toolkit.py``);
 - ``@parser("It printed no result.") def parse(output) -> list[Draft]``, which fills a
   ``Draft`` per execution; a subclass can convert collected lines in ``close``;
 - ``TOOL = Tool(...)``; ``parsing/tool.py`` explains the fields.
