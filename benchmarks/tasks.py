@@ -84,7 +84,7 @@ def dispatch_jobs(kind: str, partition: int) -> None:
             retry=False,
         )
     except (OperationalError, OSError) as error:
-        logger.warning("Redis took no %s (%s).", kind, error)
+        logger.warning("Redis did not accept the task %s (%s).", kind, error)
 
 
 def dispatch_due_jobs() -> None:

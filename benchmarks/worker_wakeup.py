@@ -52,7 +52,9 @@ def wake_worker(runs: int = 1) -> None:
             current_app.send_task(UPLOAD_TASKS[lane], (waits_for_more,), retry=False)
         _pending_until[lane] = started_at + left_ms / 1000 - WAKEUP_TIMEOUT_S
     except (OperationalError, RedisError, OSError) as error:
-        logger.warning("Redis took no hint (%s); the sweeper will do the work.", error)
+        logger.warning(
+            "Redis did not accept a wake-up (%s); the sweeper will do it.", error
+        )
 
 
 def extend_wakeup(lane: int, wait_s: float) -> None:

@@ -128,10 +128,10 @@ def _deliver(jobs: Jobs) -> bool:
         is_final = all(500 <= code < 600 for code in codes)
         return _record_failure(email, error, is_final=is_final)
     except (OSError, smtplib.SMTPException) as error:
-        logger.warning("The server for mail does not do its part: %s", error)
+        logger.warning("The mail server is not available: %s", error)
         return _record_failure(email, error, skips_partition=True)
     except Exception as error:  # must not stop other emails
-        logger.exception("Email %s was not written", email)
+        logger.exception("Email %s could not be sent", email)
         return _record_failure(email, error)
 
 

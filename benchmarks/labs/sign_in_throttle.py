@@ -79,7 +79,7 @@ class SignInAttempt:
         try:
             self._give_back()
         except redis.RedisError as error:
-            log.warning("An attempt to sign in is not given back: %s", error)
+            log.warning("A correct attempt to sign in is still counted: %s", error)
 
     @property
     def _keys(self) -> tuple[str, ...]:

@@ -61,9 +61,9 @@ def _check_preconditions() -> None:
     version = _one("SELECT extversion FROM pg_extension WHERE extname = 'citus'")
     if version is None:
         raise DistributionError(
-            "This database has no Citus. Install it on every machine, put citus first "
-            "in shared_preload_libraries, and as superuser: CREATE EXTENSION citus "
-            "(docs/scaling.md)."
+            "This database has no Citus. Install Citus on every machine, put citus "
+            "first in shared_preload_libraries, and run as superuser: CREATE "
+            "EXTENSION citus (docs/scaling.md)."
         )
     if int(re.split(r"\D", version)[0]) < MIN_CITUS_VERSION:
         raise DistributionError(
@@ -72,11 +72,11 @@ def _check_preconditions() -> None:
         )
     if not _one("SELECT citus_is_coordinator()"):
         raise DistributionError(
-            "This is a worker of the cluster. Let DATABASE_URL lead to the coordinator."
+            "DATABASE_URL leads to a worker of the cluster. Enter the coordinator."
         )
     if not _one("SELECT count(*) FROM citus_get_active_worker_nodes()"):
         raise DistributionError(
-            "The cluster has no workers. As superuser: SELECT "
+            "The cluster has no workers. Run as superuser: SELECT "
             "citus_set_coordinator_host('this machine', 5432), then SELECT "
             "citus_add_node('worker', 5432) for each."
         )
@@ -96,17 +96,17 @@ def _refuse_table(table: str) -> None:
     )
     if not is_ours:
         raise DistributionError(
-            f"The table {table} is another role's. Give that role in "
+            f"The table {table} belongs to another role. Enter that role in "
             "OWNER_DATABASE_URL."
         )
     if has_policies:
         raise DistributionError(
             f"Row-level security is on for {table}, and Citus refuses policies like "
-            "ours (docs/decisions/row-level-security.md). Take them off first."
+            "ours (docs/decisions/row-level-security.md). Remove the policies first."
         )
     if column not in (None, DISTRIBUTION_COLUMN):
         raise DistributionError(
-            f"{table} is distributed by {column} already. First: SELECT "
+            f"{table} is already distributed by {column}. Run first: SELECT "
             f"undistribute_table('{table}')."
         )
 

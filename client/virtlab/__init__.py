@@ -113,7 +113,7 @@ def wait(study, server="", token="", timeout_s=300):
             return counts
         if time.monotonic() > deadline:
             raise TimeoutError(
-                f"{study} after {timeout_s:g} s: "
+                f"{study} is not complete after {timeout_s:g} s: "
                 f"{counts['waiting_runs']} runs are waiting, "
                 f"{counts['unchecked_runs']} runs are not checked."
             )

@@ -157,7 +157,7 @@ def test_without_redis_a_lost_publishing_job_is_dispatched_later(
 
     tasks.dispatch_due_jobs()
 
-    assert "Redis took no publishing" in caplog.text
+    assert "Redis did not accept the task publishing" in caplog.text
     assert PublishingJob.objects.get().stage == "waiting"
 
 

@@ -23,7 +23,8 @@ class Command(BaseCommand):
             "--shards",
             type=int,
             default=SHARDS,
-            help="shards of each table: several for each worker there may ever be",
+            help="number of shards of each table, several times the largest number of "
+            "workers that you expect",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -32,4 +32,4 @@ def test_without_redis_jobs_wait_for_the_next_dispatch(monkeypatch, caplog):
 
     tasks.dispatch_jobs("publishing", 5)
 
-    assert "Redis took no publishing" in caplog.text
+    assert "Redis did not accept the task publishing" in caplog.text
