@@ -58,7 +58,7 @@ class CellConditions:
 
 @dataclass(frozen=True, slots=True)
 class BaselineChoice:
-    """The native cell chosen as a baseline (None if there is no such cell), and why.
+    """The native cell chosen as a baseline, or None, and the reason.
 
     ``rejected`` are other native cells that match.
     """

@@ -313,7 +313,7 @@ def width_advice(cell: Cell, baseline: Cell, half_width: float) -> str:
     """Return a sentence: how many runs narrow the interval of the ratio to
     ``half_width``.
 
-    It is empty for a single run, or if no single figure describes the runs.
+    It is empty without repeated runs or a single figure.
     """
     if min(cell.n, baseline.n) < 2 or cell.shape_codes or baseline.shape_codes:
         return ""

@@ -295,9 +295,9 @@ class CoRunCells:
         return by_vms
 
     def without_load(self, key: GroupKey) -> tuple[float | None, Mapping[int, float]]:
-        """Return the sum without other load, and mean times by number of VMs.
+        """Return the sum of the same VMs without load, and mean times by number of VMs.
 
-        The sum is None unless the load is the disk and network scenario.
+        Only the combined disk and network scenario has such a sum.
         """
         system, case, scenario, vms, _ = key
         parallel = self._parallel.get((system, case), {})

@@ -124,7 +124,7 @@ class SweepStep:
 
 
 def verdict_change(verdicts: Sequence[str]) -> VerdictChange | None:
-    """Return the level at which a system becomes slower, or is no longer slower.
+    """Return the level at which a system becomes slower, or stops being slower.
 
     Return None for too few levels, an undecided verdict, or more than one change.
     """

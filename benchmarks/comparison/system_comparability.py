@@ -429,7 +429,7 @@ def compare_hosts(
 def with_host_comparison(
     comparability: Comparability, hosts: HostComparison
 ) -> Comparability:
-    """Add the comparison of the hosts; rating is none unless they count as equal."""
+    """Add the comparison of the hosts; hosts that do not count as equal rate "none"."""
     if hosts.is_alike:
         return replace(
             comparability,

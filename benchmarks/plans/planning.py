@@ -87,9 +87,6 @@ def create_plan(
 def _planned_systems(
     study: Study, systems: Iterable[Mapping[str, Any]]
 ) -> list[dict[str, int]]:
-    """Return the systems' ids and numbers of slots. Register systems given as
-    descriptions.
-    """
     columns: dict[int, int] = {}
     for column in systems:
         described = column["system"]

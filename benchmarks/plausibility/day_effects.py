@@ -352,7 +352,6 @@ def _guests_behind(pairs: Sequence[NativePair]) -> NativeDayEffect | None:
 
 
 def _at_one_factor(pairs: Sequence[NativePair]) -> NativeDayEffect | None:
-    """Return the effect if unrelated cases differ from native by one factor."""
     cases: dict[object, NativePair] = {}
     for pair in pairs:
         cell = pair.cell

@@ -111,9 +111,6 @@ def update_study(*, study: Study, actor: str = "", **changes: Any) -> Study:
 
 
 def _resolve(study: Study, changes: dict[str, Any]) -> None:
-    """Replace ``archived`` and the id of the reference system in ``changes`` by field
-    values.
-    """
     if "archived" in changes:
         since = study.archived_at or timezone.now()
         changes["archived_at"] = since if changes.pop("archived") else None

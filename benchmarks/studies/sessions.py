@@ -150,7 +150,6 @@ def _rows(study: Study) -> list[SessionRun]:
 def _fixed_assignments(
     rows: Iterable[SessionRun], sessions: Mapping[int, Session]
 ) -> SessionAssignments:
-    """Assign corrected and declared sessions, and collect the other runs."""
     rows = list(rows)
     corrected: dict[int, int] = {}
     for row in rows:

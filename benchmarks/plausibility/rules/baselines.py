@@ -304,8 +304,6 @@ def baseline_too_slow(study: StudyFacts) -> Iterator[Finding]:
 
 
 def _comparable_native(cell: CellFact, study: StudyFacts) -> CellFact | None:
-    """Return a guest's native baseline if the guest should not be faster, otherwise
-    None."""
     if cell.is_native or cell.is_cpu_utilization or cell.better == "neither":
         return None
     if cell.is_start_up:

@@ -146,9 +146,6 @@ def _emulated_speeds(study: StudyFacts) -> Iterator[list[RelativeCpuSpeed]]:
 
 
 def _is_slow(speeds: Sequence[RelativeCpuSpeed], ratios: Sequence[float]) -> bool:
-    """Return whether ``ratios``, one for each of ``speeds``, are as low as under
-    emulation.
-    """
     by_component: dict[str, list[float]] = {"CPU": [], "memory": []}
     for speed, ratio in zip(speeds, ratios, strict=True):
         by_component[speed.cell.component].append(ratio)

@@ -66,8 +66,7 @@ def _changed(
 ) -> Iterator[Finding]:
     """Yield findings about cases of one system that are similar to cases it lacks.
 
-    ``unique`` are the cells whose cases no other system has, ``missing`` the cells of
-    other systems whose cases this system lacks.
+    Only this system has the cases of ``unique``; it lacks the cases of ``missing``.
     """
     changed: dict[object, list[tuple[CellFact, CellFact, ParameterChange]]] = (
         defaultdict(list)

@@ -60,10 +60,8 @@ def beyond_the_medium(study: StudyFacts) -> Iterator[Finding]:
 
 
 def _limit(cell: CellFact) -> float | None:
-    """Return the rate of the medium in the cell's unit, or twice this rate for
-    benchmarks in both directions.
-
-    None if it is unknown or unused.
+    """Return the highest rate of the medium in the cell's unit; None if unknown or
+    unused.
     """
     unit = units.find_unit(cell.unit)
     if unit is None or unit.dimension != "data rate" or cell.better != "higher":

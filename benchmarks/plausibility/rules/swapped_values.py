@@ -122,11 +122,6 @@ def _swap_finding(
     quotes: tuple[Id, ...] = (),
     **evidence: Evidence,
 ) -> Finding:
-    """Return a finding whose sentence describes the first pair.
-
-    ``are_cases`` means that two cases of one system are swapped, instead of two systems
-    in one case.
-    """
     first, second = pairs[0]
     names = [(cell.case_name, cell.system_phrase) for cell in (first, second)]
     (first_name, subject), (second_name, _) = (
@@ -718,9 +713,9 @@ def _error_after_swap(
 def _swaps_in_large_table(
     table: SiblingTable, logs: np.ndarray, transposed: bool, study: StudyFacts
 ) -> Iterator[Finding]:
-    """Yield findings about pairs of columns that are swapped in some rows.
+    """Yield findings about columns that are swapped in some rows.
 
-    If ``transposed``, ``logs`` is the transposed table, so its columns are cases.
+    If ``transposed``, the columns of ``logs`` are cases.
     """
     columns = logs.shape[1]
     if columns > MAX_SYSTEMS:
