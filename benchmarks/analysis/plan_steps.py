@@ -168,7 +168,10 @@ class PlanDesign:
 
 
 def expand_design(design: PlanDesign) -> tuple[PlannedStep, ...]:
-    """Return all steps in order, warm-up first; InvalidError for none or too many."""
+    """Return all steps in order, warm-up first.
+
+    Raise InvalidError if there are too few or too many steps.
+    """
     treatments = tuple(enumerate(_list_treatments(design)))
     rounds = design.warm_up + design.repetitions
     if len(treatments) * rounds > MAX_STEPS:

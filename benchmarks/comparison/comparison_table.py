@@ -272,8 +272,8 @@ def comparison_table(
 ) -> ComparisonTable:
     """Arrange the cells of one study in a table.
 
-    ``order_rows`` are the cells whose medians order the columns (default: all). With
-    ``ranks``, all rows form one group, which is sorted by rank.
+    With `ORDER_BY_RATIO`, the medians of ``order_rows`` (default: all cells) order the
+    columns. With ``ranks``, all rows form one group, which is sorted by rank.
     """
     cells = list(rows)
     by_group: dict[tuple[str, str], list[ComparisonRow]] = {}

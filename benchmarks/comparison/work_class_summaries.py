@@ -24,7 +24,7 @@ SummaryKind = Literal["compared", "alone", "nothing"]
 class SystemEffects(NamedTuple):
     """A system's stored effects in one class of work.
 
-    ``impossible_count`` cells are excluded from all numbers.
+    ``impossible_count`` cells are excluded from all other numbers.
     """
 
     study: int

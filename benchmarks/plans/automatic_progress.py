@@ -380,7 +380,10 @@ def advance_or_record_error(plan: Plan, now: datetime) -> bool:
 
 
 def advance(plan: Plan, now: datetime) -> None:
-    """Apply deadlines and the time budget; the caller holds the plan's lock."""
+    """Apply deadlines and the time budget, then add rounds or end a completed plan.
+
+    The caller holds the plan's lock.
+    """
     # Check the budget first, so that steps at a barrier end for this reason.
     if plan.status == Plan.Status.OPEN and plan.ends_at and now >= plan.ends_at:
         skip_waiting_steps(

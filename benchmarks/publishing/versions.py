@@ -137,7 +137,7 @@ def publish_version(*, job: PublishingJob, write: WriteFiles) -> Version:
     """Publish a version with the files that ``write`` returns.
 
     They are written before the short transaction. Raise InvalidError if runs are
-    waiting or if the study has changed.
+    waiting, if the study has changed, or if another worker has the job.
     """
     # This is checked again below, because uploads continue while files are written.
     _check_unchanged(job)

@@ -183,8 +183,8 @@ def _link(
 ) -> None:
     """Link flags to cells, runs and quoted studies.
 
-    A flag about runs only is linked to all cells of its runs. Links of ``untouched``
-    flags stay.
+    A flag about runs only is linked to all cells of its runs. ``untouched`` flags keep
+    their cells and runs.
     """
     flags = dict(study.flags.values_list("fingerprint", "pk"))
     pairs: dict[str, set[tuple[int, int]]] = defaultdict(set)

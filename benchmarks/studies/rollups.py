@@ -162,7 +162,9 @@ class RollupRenewal:
         self.is_done = False
 
     def __call__(self) -> int:
-        """Work for about two seconds; return the number of renewed rollups."""
+        """Renew rollups for at most about two seconds; return the number of renewed
+        ones.
+        """
         previous, sums = self.last_counts, rollup_change_counts()
         self.last_counts = sums
         if previous is None or (previous == sums and self.is_done):
