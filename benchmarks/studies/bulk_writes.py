@@ -50,7 +50,7 @@ def update_columns(
 def insert_new(
     model: type[Model], columns: Sequence[str], rows: Sequence[Sequence[Any]]
 ) -> None:
-    """Insert rows that are not stored yet, with the model's defaults for other columns."""
+    """Insert rows that are not stored, with the model's defaults for other columns."""
     defaults = {
         str(field.column): field.get_db_prep_save(
             getattr(model(), field.attname), connection
