@@ -1,5 +1,3 @@
-"""Django app of models and domain logic."""
-
 from django.apps import AppConfig
 
 

@@ -1,5 +1,3 @@
-"""The viewer of query results."""
-
 from dataclasses import dataclass
 
 

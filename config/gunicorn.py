@@ -1,5 +1,3 @@
-"""Configuration of the web server."""
-
 import gc
 from typing import Any
 

@@ -101,7 +101,7 @@ DATABASES = {"default": dj_database_url.parse(env.text("DATABASE_URL"), **_CONNE
 # For `prepare` alone: the tables' owner, if it is not the role of DATABASE_URL.
 OWNER_DATABASE_URL = env.text("OWNER_DATABASE_URL", "")
 
-# Pages and exports are read from a standby that is at most so far behind.
+# Pages and exports are read from a standby that is at most this far behind (seconds).
 REPLICA_MAX_LAG_S = env.whole_number("REPLICA_MAX_LAG_S", 10)
 if _replica := env.text("REPLICA_DATABASE_URL", ""):
     DATABASES["replica"] = dj_database_url.parse(_replica, **_CONNECTION)

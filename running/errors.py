@@ -1,5 +1,3 @@
-"""Errors that prevent a start, with messages for users."""
-
 import errno
 import os
 from collections.abc import Iterator

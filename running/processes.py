@@ -206,7 +206,7 @@ def _copy_and_empty(log: str, old: str) -> None:
 
 
 class Rotation:
-    """Rotates the logs of a folder, at most every half minute."""
+    """A rotation of the logs of a folder, at most every half minute."""
 
     def __init__(
         self, folder: Path, clock: Callable[[], float] = time.monotonic

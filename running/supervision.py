@@ -49,7 +49,7 @@ def print_line(line: str) -> None:
 
 
 class Restarter:
-    """Restarts a program whenever it dies, after growing pauses if it dies soon."""
+    """Restarts of a program whenever it dies, after growing pauses if it dies soon."""
 
     def __init__(
         self,

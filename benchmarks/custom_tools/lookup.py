@@ -64,9 +64,7 @@ def lab_slug_from_name(name: str) -> str:
 
 
 def require_tool(name: str) -> Tool:
-    """Return the tool with a stored name; raise UnknownNameError if it does not
-    exist.
-    """
+    """Return the tool with a stored name, or raise UnknownNameError."""
     return tools.get(name) if not is_custom(name) else _require_declared(name).tool
 
 

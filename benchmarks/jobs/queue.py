@@ -265,10 +265,9 @@ def _count_killed_worker(kind: str, jobs: Jobs) -> None:
 
 
 def _store_claim(rows: Jobs, lease: timedelta = timedelta(0)) -> list[Job]:
-    """Store a common claim and return the jobs.
+    """Store a common claim and return the jobs. It must be committed before the work.
 
-    It must be committed before the work begins, so that others notice if the worker
-    dies. Other workers may not claim the jobs during the ``lease``.
+    Other workers may not claim the jobs during the ``lease``.
     """
     now, claim_id = timezone.now(), uuid4()
     fields = {

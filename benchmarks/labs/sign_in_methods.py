@@ -209,7 +209,7 @@ def add_passkey(person: User, name: str, credential: dict[str, Any]) -> Authenti
 def record_passkey_use(row: Authenticator, count: int) -> bool:
     """Store a passkey's signature counter; return False if it should have grown.
 
-    Then a copy of the passkey may be in use. A counter that is always 0 is accepted.
+    Then a copy of the passkey may be in use.
     """
     row = Authenticator.objects.select_for_update().get(pk=row.pk)
     previous = row.data.get("count", 0)

@@ -1,5 +1,3 @@
-"""Custom tools of labs and the versions of their declarations."""
-
 from django.conf import settings
 from django.db import models
 from django.utils import timezone

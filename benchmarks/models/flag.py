@@ -1,5 +1,3 @@
-"""Plausibility flags and decisions about them."""
-
 from django.conf import settings
 from django.db import models
 from django.db.models import Exists

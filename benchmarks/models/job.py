@@ -1,5 +1,3 @@
-"""The queue of background jobs."""
-
 from django.db import models
 from django.utils import timezone
 

@@ -58,8 +58,6 @@ class RequestIdFilter(logging.Filter):
 
 
 class JsonFormatter(logging.Formatter):
-    """Formats a log record as one line of JSON."""
-
     ACCESS: Final = {
         **{"h": "address", "m": "method", "U": "path", "q": "query", "s": "status"},
         **{"B": "bytes", "L": "seconds", "a": "agent", "f": "referer"},

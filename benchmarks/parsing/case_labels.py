@@ -1,5 +1,3 @@
-"""Labels of cases."""
-
 import re
 from collections.abc import Iterator, Mapping
 from string import Formatter

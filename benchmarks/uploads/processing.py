@@ -59,7 +59,7 @@ BATCH_RUNS, BATCH_TEXTS = 1000, 200
 BURST_SAMPLES = 20_000
 RUN_GAP, PIECE_GAP = timedelta(seconds=0.5), timedelta(seconds=2.5)
 MAX_BURST_WAIT = timedelta(seconds=10)
-# Return after so many batches, because the sweeper has other work.
+# Return after this many batches, because the sweeper has other work.
 MAX_BATCHES = 200
 RETRY_DELAY = timedelta(seconds=2)
 ALWAYS_KILLED_WORKER: Final = template(
@@ -110,8 +110,7 @@ def has_due_uploads(created_before: datetime, is_bulk: bool) -> bool:
 def _locked_partitions(created_before: datetime, is_bulk: bool) -> Iterator[list[int]]:
     """Lock the due partitions that no other worker has locked, and yield them.
 
-    Partitions (the runs of one lab and tool) have no cells in common. A dying worker's
-    database session releases the locks.
+    Partitions (the runs of one lab and tool) have no cells in common.
     """
     with connection.cursor() as cursor:
         cursor.execute(

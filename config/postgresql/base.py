@@ -1,5 +1,3 @@
-"""A database connection with a row-level security context."""
-
 import psycopg
 from django.db.backends.postgresql import base
 from psycopg.pq import TransactionStatus
