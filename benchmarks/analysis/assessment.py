@@ -402,7 +402,9 @@ def energy_ratio(
     sessions: tuple[Sequence[int], Sequence[int]] = ((), ()),
     session_days: Mapping[int, str] | None = None,
 ) -> EnergyRatio | None:
-    """Return the ratio of two energies (J per run) with its interval, or None."""
+    """Return the ratio of two energies (J per run) with its interval; None if they
+    cannot be compared.
+    """
     mean_ratio = mean_energy_ratio(cell_joules, baseline_joules, meters)
     if mean_ratio is None or mean_ratio.reason:
         return mean_ratio

@@ -292,8 +292,9 @@ def start_spread_us(began_us: Sequence[int | None]) -> int | None:
 def overlap_fraction(
     windows_us: Sequence[tuple[int | None, int | None]],
 ) -> float | None:
-    """Return how long all slots ran together, relative to the longest window; None if a
-    window is unknown.
+    """Return how long all slots ran together, relative to the longest window.
+
+    Return None for a single window, or if one is unknown.
     """
     windows = [
         (a, b) for a, b in windows_us if a is not None and b is not None and a < b

@@ -379,7 +379,8 @@ def compare_hosts(
     """Compare two machines by their reported facts and their native runs.
 
     Native runs agree if no case differs by more than the margin beyond its 95 %
-    interval (Bonferroni over cases) and their geometric mean is within the margin.
+    interval (Bonferroni over cases) and the geometric mean of the ratios is within the
+    margin.
     """
     host_names = {"one": names[0], "other": names[1]}
     differing = host_differences(*facts)

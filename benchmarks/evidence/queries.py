@@ -124,7 +124,7 @@ class HostInfo(NamedTuple):
 class StudyAverage:
     """The mean of a study's cells for one benchmark on one host.
 
-    ``lowest`` and ``highest`` are log ratios of cells.
+    ``lowest`` and ``highest`` are the extreme log ratios of the cells.
     """
 
     average: BenchmarkAverage

@@ -30,8 +30,8 @@ class BenchmarkEffect:
     """The mean of a study's cells for one benchmark on a hypervisor.
 
     ``standard_error`` is the mean of the cells' errors, because cells of a machine
-    share its days; single runs have none. Without ``half_width``, the interval is
-    normal.
+    share its days; single runs have none. The default of ``half_width`` is
+    `NORMAL_QUANTILE` errors.
     """
 
     study: Hashable

@@ -91,8 +91,8 @@ class NativeDayEffect:
 
     @property
     def is_native_side(self) -> bool:
-        """Whether several guests or a container show the effect, so it is not one
-        guest's clock.
+        """Whether the machine is the cause: several guests, or a container, show the
+        effect, so it is not the clock of one guest.
         """
         shared = any(p.cell.virtualization == "container" for p in self.pairs)
         return shared or len({pair.cell.system for pair in self.pairs}) > 1
@@ -235,7 +235,7 @@ def same_machine_differences(study: StudyFacts) -> Iterator[SameMachineDifferenc
 
 @cached_per_study
 def day_shifts(study: StudyFacts) -> Mapping[ColumnKey, float]:
-    """Map guests to the part of their log lead over native that the native's day
+    """Map guests to the part of their log lead over native that a changed machine
     explains.
     """
     return {
