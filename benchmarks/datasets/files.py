@@ -9,16 +9,17 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 
 from django.conf import settings
 from django.core.exceptions import EmptyResultSet
-from django.db import connection, transaction
+from django.db import connection
 from django.db.models import QuerySet
 
+from benchmarks.database import consistent_snapshot
 from benchmarks.datasets import parquet_writer
 from benchmarks.datasets.row_selection import RowSelection, row_batches
 from benchmarks.datasets.tables import TABLES, Column, Table
@@ -66,7 +67,7 @@ def write_table(
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     target = _LimitedFile(folder, is_cancelled)
     try:
-        with _snapshot():
+        with consistent_snapshot():
             _WRITERS[file_format](
                 TABLES[name], viewer, row_batches(name, viewer, selection), target
             )
@@ -110,22 +111,6 @@ class _LimitedFile:
         size = self.file.seek(0, os.SEEK_END)
         self.file.seek(0)
         return DataFile(self.file, self.digest.digest(), size)
-
-
-@contextmanager
-def _snapshot() -> Iterator[None]:
-    """Read from one snapshot in this block.
-
-    Inside another transaction, the isolation level of that one applies.
-    """
-    is_outermost = not connection.in_atomic_block
-    with transaction.atomic():
-        if is_outermost:
-            with connection.cursor() as cursor:
-                cursor.execute(
-                    "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
-                )
-        yield
 
 
 def _write_csv(

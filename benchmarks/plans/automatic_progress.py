@@ -127,7 +127,7 @@ def start_step(step: PlanStep, now_us: int | None, now: datetime) -> None:
     step.parts.update(status=PartStatus.STARTED, last_seen_at=now)
 
 
-def extend_deadline(step: PlanStep, now: datetime) -> None:
+def limit_deadline(step: PlanStep, now: datetime) -> None:
     """Allow the other slots twice the time of the first one that ended.
 
     A slower slot would overlap less than half of its time.

@@ -25,9 +25,9 @@ from benchmarks.plans.automatic_progress import (
     advance_or_record_error,
     begin_attempt,
     end_attempt,
-    extend_deadline,
     finish_step,
     has_finished_measuring,
+    limit_deadline,
     longest_durations_s,
     slot_name_capitalized,
     start_step,
@@ -331,7 +331,7 @@ def _record_end(
                 setattr(part, name, value)
         part.status = PartStatus.DONE
         part.save()
-        extend_deadline(step, now)
+        limit_deadline(step, now)
         finish_step(plan, step, now)
         return
     part.status = PartStatus.FAILED

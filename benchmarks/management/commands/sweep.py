@@ -99,27 +99,27 @@ class Command(BaseCommand):
         finished = reparsed = 0
         is_soon_due = False
         try:
-            with _logged("The outbox"):
+            with _logged("Processing uploads"):
                 finished = processing.process_due_uploads(min_age_s=min_age_s)
-            with _logged("Rereading"):
+            with _logged("Parsing again"):
                 reparsed = reparsing.advance_reparses()
-            with _logged("Checking"):
+            with _logged("Checking studies"):
                 checking.check_due_studies()
                 is_soon_due = checking.has_check_due_soon()
-            with _logged("Telling"):
+            with _logged("Publishing events"):
                 events.publish_due_events()
-            with _logged("Sending workers"):
+            with _logged("Dispatching jobs"):
                 tasks.dispatch_due_jobs()
             with _logged("Integrating power"):
                 integrate_due()
-            with _logged("Proceeding with plans"):
+            with _logged("Advancing plans"):
                 automatic_progress.advance_plans()
-            with _logged("Tidying"):
+            with _logged("Deleting expired data"):
                 if deleted := {label: n for label, n in self.tidy().items() if n}:
                     logger.info("Deleted expired data: %s", deleted)
-            with _logged("Notes of changes"):
+            with _logged("Merging change counts"):
                 data_versions.merge_change_counts()
-            with _logged("Counting"):
+            with _logged("Renewing rollups"):
                 self.renew_rollups()
         except (OperationalError, InterfaceError) as error:
             logger.warning("The database is not responding: %s", error)
