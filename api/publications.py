@@ -50,13 +50,14 @@ from benchmarks.models import (
     VersionFile,
 )
 from benchmarks.publishing.evidence_reviews import MAX_QUESTIONS, publish_review
+from benchmarks.publishing.publication_level import assess_study
 from benchmarks.publishing.publications import (
     find_file,
     find_publication,
     visible_publications,
     withdraw,
 )
-from benchmarks.publishing.versions import assess_study, set_doi
+from benchmarks.publishing.versions import set_doi
 from benchmarks.tasks import dispatch_jobs
 from benchmarks.work_classes import WORK_CLASSES
 

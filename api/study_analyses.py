@@ -1,4 +1,4 @@
-"""/coruns/, /network/, /profile/, /sweeps/, /trend/: results of one study."""
+"""/coruns/, /network/, /profile/, /sweeps/, /trend/: analyses of one study."""
 
 from typing import Any, get_args
 

@@ -20,7 +20,8 @@ from waitress import wasyncore
 from waitress.server import TcpWSGIServer, create_server
 
 from benchmarks.memory_trimming import MemoryTrimmer
-from benchmarks.monitoring.request_ids import JsonFormatter, RequestIdFilter
+from benchmarks.monitoring.json_logs import JsonFormatter
+from benchmarks.monitoring.request_ids import RequestIdFilter
 from config import env
 
 Environ = dict[str, Any]

@@ -7,7 +7,8 @@ import dj_database_url
 from csp.constants import NONE, SELF
 from kombu import Queue
 
-from benchmarks.monitoring.request_ids import JsonFormatter, RequestIdFilter
+from benchmarks.monitoring.json_logs import JsonFormatter
+from benchmarks.monitoring.request_ids import RequestIdFilter
 from config import env
 
 BASE_DIR = Path(__file__).resolve().parent.parent

@@ -32,7 +32,7 @@ import psycopg
 from rich.console import Console
 from rich.table import Table
 
-from devtools.temporary_product import CpuTime, LoadResult, send
+from devtools.load_generation import CpuTime, LoadResult, send
 from running.embedded_servers import EmbeddedServers
 from running.postgres import OWNER, SUPERUSER
 from running.processes import ROOT

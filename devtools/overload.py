@@ -17,12 +17,15 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from devtools import temporary_product
-from devtools.temporary_product import (
+from devtools.load_generation import (
+    RESPONSE_TIMEOUT_S,
     CpuTime,
-    document,
     percentile,
-    running_product,
     send_request,
+)
+from devtools.temporary_product import (
+    document,
+    running_product,
     temporary_folder,
     upload,
 )
@@ -133,7 +136,7 @@ def overload(product: Product, seed: int, seconds: float) -> dict[str, float]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(seconds + 2 * temporary_product.RESPONSE_TIMEOUT_S)
+        thread.join(seconds + 2 * RESPONSE_TIMEOUT_S)
     # Printed because, unlike speed, it does not depend on other load.
     used = sorted(cpu.used().items(), key=lambda part: -part[1])
     print("CPU time:", ", ".join(f"{part} {seconds:.1f} s" for part, seconds in used))

@@ -19,11 +19,10 @@ from typing import Final
 import psutil
 
 from devtools import temporary_product
+from devtools.load_generation import process_group_of, send_request
 from devtools.temporary_product import (
     document,
-    process_group_of,
     running_product,
-    send_request,
     temporary_folder,
     upload,
 )

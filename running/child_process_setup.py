@@ -1,4 +1,4 @@
-"""Replace this process by a program that ends when its parent process ends.
+"""Setup of a child process: account, capabilities, and its end with its parent.
 
 ``python -I -S child_process_setup.py LEASH COMMAND...``, where LEASH is JSON
 (see ``processes.launch_command``). It is a separate program, because Python cannot

@@ -18,10 +18,11 @@ from pathlib import Path
 from running import embedded_servers
 from running.embedded_servers import EmbeddedServers
 from running.errors import StartError
+from running.file_lock import FileLock
 from running.options import Options, child_environment
 from running.postgres import DATABASE, OWNER, PORT
 from running.processes import ROOT
-from running.var_folder import FileLock, VarFolder
+from running.var_folder import VarFolder
 
 ALONE_OPTION = "--alone"
 USAGE = f"usage: python -m running.management_command [{ALONE_OPTION}] COMMAND..."

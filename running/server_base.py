@@ -7,8 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from running.errors import StartError, disk_full_message, explain_os_errors
+from running.file_lock import FileLock
 from running.processes import POLL_S, Child, last_lines
-from running.var_folder import FileLock, VarFolder
+from running.var_folder import VarFolder
 
 PREDECESSOR_TIMEOUT_S = 60.0
 RECOVERY_TIMEOUT_S = 600.0  # replaying the log of a killed server may take minutes

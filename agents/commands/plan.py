@@ -25,7 +25,7 @@ import socket
 from agents import errors
 from agents.console import Console, int_between, seconds_between
 from agents.errors import UsageError
-from agents.upload_documents import add_system_arguments
+from agents.upload_options import add_system_arguments
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

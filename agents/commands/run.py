@@ -27,11 +27,7 @@ from typing import Any, Dict, Iterator, List, Tuple
 from agents import errors
 from agents.console import Console, int_between
 from agents.errors import UsageError
-from agents.upload_documents import (
-    add_run_arguments,
-    required_study,
-    run_options,
-)
+from agents.upload_options import add_run_arguments, required_study, run_options
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

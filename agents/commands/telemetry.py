@@ -25,12 +25,12 @@ from agents import errors
 from agents.console import Console, printable_all, seconds_between, utc_text
 from agents.errors import AgentError, UsageError
 from agents.processes import run_program
-from agents.upload_documents import (
+from agents.upload_documents import upload_document
+from agents.upload_options import (
     add_run_arguments,
     required_study,
     run_options,
     system_from_options,
-    upload_document,
 )
 
 COUNTERS = (

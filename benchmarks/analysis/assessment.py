@@ -14,6 +14,7 @@ from benchmarks.analysis.energy_ratio import (
     meters_log_variance,
 )
 from benchmarks.analysis.intervals import NO_WARNINGS
+from benchmarks.analysis.required_runs import MAX_RUNS, MAX_SESSIONS
 from benchmarks.analysis.session_intervals import (
     SESSION_INTERVAL_DESIGNS,
     DesignIntervals,
@@ -23,8 +24,6 @@ from benchmarks.analysis.session_intervals import (
 from benchmarks.analysis.sessions import SessionStatistics, statistics_of_runs
 from benchmarks.analysis.verdict_gates import (
     GATE_SENTENCES,
-    MAX_RUNS,
-    MAX_SESSIONS,
     SOLVED_BY_RUNS,
     Gate,
     gate_codes,

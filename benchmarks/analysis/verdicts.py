@@ -30,6 +30,7 @@ from benchmarks.analysis.intervals import (
     normal_quantile,
     t_tail,
 )
+from benchmarks.analysis.required_runs import runs_for_width, sessions_for_width
 from benchmarks.analysis.session_intervals import (
     SESSION_INTERVAL_DESIGNS,
     SESSION_UNIT_DESIGNS,
@@ -51,8 +52,6 @@ from benchmarks.analysis.verdict_gates import (
     SHAPE_GATES,
     SOLVED_BY_RUNS,
     Gate,
-    runs_for_width,
-    sessions_for_width,
     statistical_gates,
 )
 

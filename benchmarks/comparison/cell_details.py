@@ -15,9 +15,9 @@ from django.db.models.functions import Coalesce
 from benchmarks.analysis.bimodality import MIN_RUNS
 from benchmarks.analysis.comparability import Comparability, Difference
 from benchmarks.analysis.intervals import log_ratio_intervals
+from benchmarks.analysis.required_runs import runs_for_width, width_sentence
 from benchmarks.analysis.session_intervals import SessionRatio, session_ratios
 from benchmarks.analysis.sessions import BOOT_FACT, UNKNOWN_TIME, SessionStatistics
-from benchmarks.analysis.verdict_gates import runs_for_width, width_sentence
 from benchmarks.comparison.comparison_row import CIRCUMSTANCES, ComparisonRow
 from benchmarks.comparison.row_queries import (
     ReferenceCells,

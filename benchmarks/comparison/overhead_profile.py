@@ -7,7 +7,7 @@ from math import exp
 
 import numpy as np
 
-from benchmarks.analysis.meta_analysis import overall_performance
+from benchmarks.analysis.overall_performance import overall_performance
 from benchmarks.comparison.comparison_row import ComparisonRow
 from benchmarks.comparison.comparison_table import (
     COMPONENTS,

@@ -1,3 +1,5 @@
+"""Factor effects of a study: its systems' responses and their analysis."""
+
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -10,11 +10,8 @@ import numpy as np
 from benchmarks.analysis.comparability import (
     Comparability,
     Difference,
-    MeasuredCase,
-    NearCase,
     compare_facts,
     differences,
-    nearest_case,
     other_os_sentence,
     warn_on_several_changes,
 )
@@ -23,6 +20,7 @@ from benchmarks.analysis.intervals import (
     RunStatistics,
     log_ratio_intervals,
 )
+from benchmarks.analysis.nearest_case import MeasuredCase, NearCase, nearest_case
 from benchmarks.comparison.comparison_row import BaselineComparison
 from benchmarks.fingerprints import canonical_parameters
 from benchmarks.hypervisor_names import NATIVE

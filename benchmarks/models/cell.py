@@ -6,7 +6,8 @@ from django.db import models
 from django.utils import timezone
 
 from benchmarks import tools
-from benchmarks.analysis.comparability import MeasuredCase, efficiency
+from benchmarks.analysis.comparability import efficiency
+from benchmarks.analysis.nearest_case import MeasuredCase
 from benchmarks.errors import InvalidError
 from benchmarks.fingerprints import canonical_parameters
 from benchmarks.models.lab import Lab

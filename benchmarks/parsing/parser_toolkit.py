@@ -1,4 +1,4 @@
-"""Scanners for the lines, JSON documents and numbers of tool outputs.
+"""Toolkit of parsers: scanners for lines, JSON and numbers, and drafts of runs.
 
 A :class:`LineScanner` passes once over a text and yields the lines that match one of
 its patterns. Patterns are matched at the beginning of a line after its blanks, with

@@ -11,13 +11,12 @@ from benchmarks import tools
 from benchmarks.errors import BenchmarksError, ParseError, shorten
 from benchmarks.fingerprints import canonical_parameters
 from benchmarks.parsing.decoding import (
-    LogSource,
     decode,
     find_decimal_comma,
     replace_decimal_commas,
-    strip_prefixes,
     uses_decimal_comma,
 )
+from benchmarks.parsing.log_prefixes import LogSource, strip_prefixes
 from benchmarks.parsing.parser_toolkit import (
     COMMA_HINT,
     MAX_RUNS,

@@ -21,7 +21,7 @@ from benchmarks.analysis.plan_steps import (
     overlap_fraction,
     start_spread_us,
 )
-from benchmarks.analysis.verdict_gates import (
+from benchmarks.analysis.required_runs import (
     runs_for_mean,
     runs_for_width,
     width_sentence,

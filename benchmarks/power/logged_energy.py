@@ -11,19 +11,14 @@ import numpy as np
 import orjson
 
 from benchmarks.analysis.assessment import energy_ratio
+from benchmarks.analysis.clock_stamps import Span, enclosing_span
 from benchmarks.analysis.energy_ratio import (
     RUN_TIME_METRICS,
     EnergyPerWork,
     EnergyRatio,
     per_work,
 )
-from benchmarks.analysis.power_trace import (
-    Span,
-    WorkEnergy,
-    enclosing_span,
-    energy_within,
-    work_energy,
-)
+from benchmarks.analysis.power_trace import WorkEnergy, energy_within, work_energy
 from benchmarks.analysis.sessions import UNKNOWN_TIME
 from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.errors import ParseError

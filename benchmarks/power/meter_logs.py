@@ -15,24 +15,26 @@ from django.db import transaction
 from django.db.models import Count, Exists, Max, Min, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from benchmarks.analysis.energy_ratio import RUN_TIME_METRICS
-from benchmarks.analysis.power_trace import (
-    PowerTrace,
+from benchmarks.analysis.clock_stamps import (
     ServerClock,
     Span,
     TimeWindow,
     clamped_datetime,
-    corrected_traces,
     enclosing_span,
-    energy_within,
-    idle_power_w,
-    joined_traces,
     overlapping_groups,
     server_clock,
     stamped_window,
+    valid_window,
+)
+from benchmarks.analysis.energy_ratio import RUN_TIME_METRICS
+from benchmarks.analysis.power_trace import (
+    PowerTrace,
+    corrected_traces,
+    energy_within,
+    idle_power_w,
+    joined_traces,
     trace_of_counter,
     trace_of_power,
-    valid_window,
 )
 from benchmarks.database import retry_on_conflict
 from benchmarks.errors import UnknownNameError, already_exists_error, key_reused_error

@@ -16,7 +16,7 @@ from benchmarks.analysis.baselines import (
     native_key,
     same_os,
 )
-from benchmarks.analysis.comparability import MeasuredCase, nearest_case
+from benchmarks.analysis.nearest_case import MeasuredCase, nearest_case
 from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.database import ids_subquery
 from benchmarks.hypervisor_names import NATIVE

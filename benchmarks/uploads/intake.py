@@ -59,6 +59,7 @@ from benchmarks.monitoring.counters import ACCEPTED, REPEATED
 from benchmarks.parsing.decoding import uses_decimal_comma
 from benchmarks.parsing.tool import Tool
 from benchmarks.studies.systems import describe_system, hosts_by_slug, store_systems
+from benchmarks.uploads.parsed_run_storage import store_cases
 from benchmarks.uploads.run_storage import (
     NewRun,
     StoredSampleColumns,
@@ -66,12 +67,7 @@ from benchmarks.uploads.run_storage import (
     parse_timestamp,
     store_uploads,
 )
-from benchmarks.uploads.upload_parsing import (
-    SampleCase,
-    SampleColumns,
-    parse_samples,
-    store_cases,
-)
+from benchmarks.uploads.upload_parsing import SampleCase, SampleColumns, parse_samples
 from benchmarks.worker_wakeup import wake_worker
 
 CASE_ID_CACHE_SIZE: Final = 50_000

@@ -42,12 +42,12 @@ from benchmarks.uploads.cell_summaries import (
     summarize_cells,
 )
 from benchmarks.uploads.efficiencies import recompute_efficiencies
-from benchmarks.uploads.upload_parsing import (
-    parse_stored_upload,
+from benchmarks.uploads.parsed_run_storage import (
     replace_samples,
     store_cases,
     store_runs,
 )
+from benchmarks.uploads.upload_parsing import parse_stored_upload
 
 logger = logging.getLogger(__name__)
 

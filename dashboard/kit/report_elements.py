@@ -1,4 +1,4 @@
-"""Content of pages and reports. PURE."""
+"""Elements of reports and pages: tables, figures and sections. PURE."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

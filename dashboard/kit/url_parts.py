@@ -1,4 +1,4 @@
-"""URL patterns, query strings and links that several pages use."""
+"""URL patterns and query strings that several pages use."""
 
 from collections.abc import Mapping
 

@@ -24,7 +24,14 @@ from dashboard.charts import plotly_renderer
 from dashboard.charts.chart import Chart
 from dashboard.charts.svg_renderer import render_svg
 from dashboard.kit import formatting, table_cells
-from dashboard.wording import Text, glossary, state_names, verdicts
+from dashboard.wording import (
+    Text,
+    flag_evidence,
+    glossary,
+    plans,
+    state_names,
+    verdicts,
+)
 
 register = template.Library()
 EXPORT_FORMATS = (("csv", "CSV"), ("json", "JSON"), ("tex", "LaTeX"))
@@ -55,14 +62,14 @@ FUNCTION_FILTERS: dict[str, Callable[..., object]] = {
     "sign_meaning": verdicts.sign_meaning,
     "role_permissions": state_names.role_permissions,
     "work_class_name": state_names.work_class_name,
-    "round_name": state_names.round_name,
-    "order_text": state_names.step_order_text,
-    "budget_text": state_names.budget_text,
+    "round_name": plans.round_name,
+    "order_text": plans.step_order_text,
+    "budget_text": plans.budget_text,
     "in_ms": lambda microseconds: f"{microseconds / 1000:.1f}",
-    "rounded_percent": state_names.rounded_percent,
-    "join_command": state_names.join_command,
+    "rounded_percent": plans.rounded_percent,
+    "join_command": plans.join_command,
     "circumstance_text": lambda name, value: wording.fact_text(Fact(name, str(value))),
-    "flag_evidence": state_names.evidence_items,
+    "flag_evidence": flag_evidence.evidence_items,
     "joined_facts": lambda facts: " · ".join(map(wording.fact_text, facts)),
     "quantity": wording.quantity,
     "exact_quantity": lambda value, unit: wording.quantity(value, unit, exact=True),

@@ -1,16 +1,10 @@
 """Translated texts for stored codes, such as states and metric kinds."""
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
-
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from benchmarks.models import Plan, PlanStep
 from benchmarks.work_classes import WORK_CLASSES
-from dashboard import wording
-from dashboard.kit import formatting
 from dashboard.wording import Text
 
 CELL_STATES: dict[str, tuple[Text, Text]] = {
@@ -153,16 +147,6 @@ CLOCK_TRUSTS: dict[str, Text] = {
 }
 
 NOT_REPORTED = "not reported"
-# The sentence of a finding already contains these details.
-HIDDEN_EVIDENCE_KEYS = {
-    "other_system",
-    "other_study",
-    "other_cells",
-    "cells",
-    "system",
-    "mark",
-}
-EVIDENCE_UNITS = {"percent": "%", "s": "s"}
 
 
 def state_name(state: str) -> str:
@@ -178,77 +162,6 @@ SESSION_ORIGINS: dict[str, Text] = {
     "derived": gettext_lazy("derived"),
     "corrected": gettext_lazy("corrected"),
 }
-
-
-class EvidenceItem(NamedTuple):
-    name: str
-    text: str
-
-
-def evidence_items(evidence: Mapping[str, Any]) -> tuple[EvidenceItem, ...]:
-    return tuple(
-        EvidenceItem(_(evidence_name(name)), _with_unit(_evidence_text(value), name))
-        for name, value in evidence.items()
-        if name not in HIDDEN_EVIDENCE_KEYS
-    )
-
-
-def _with_unit(text: str, key: str) -> str:
-    _name, unit = evidence_unit(key)
-    return formatting.with_unit(text, unit)
-
-
-def _evidence_text(value: Any, depth: int = 0) -> str:
-    if value is None:
-        return _("unknown")
-    if isinstance(value, bool):
-        return _("yes") if value else _("no")
-    if isinstance(value, int | float):
-        return formatting.measurement(value, digits=formatting.CHECK_DIGITS)
-    if isinstance(value, list):
-        # Items of the outer list are separated by ";" so that pairs stay together.
-        separator = "; " if depth == 0 else " / "
-        return separator.join(_evidence_text(item, depth + 1) for item in value)
-    if isinstance(value, dict):
-        return ", ".join(
-            f"{_(evidence_name(name))} {_with_unit(_evidence_text(part), name)}"
-            for name, part in value.items()
-        )
-    return _("not reported") if value == NOT_REPORTED else str(value)
-
-
-EVIDENCE_NAMES: Mapping[str, str] = {
-    "again": "repeated runs",
-    "cases": "benchmarks",
-    "efficiencies": "relative performance",
-    "other_cells": "other results",
-    "apart": "distance",
-    "differs": "differences",
-    "distinct": "distinct values",
-    "equal": "equal values",
-    "first": "first runs",
-    "lengths": "durations",
-    "mark": "warning",
-    "off": "difference",
-    "outside": "external clock",
-    "place": "end",
-    "shared": "compared values",
-    "took": "duration",
-}
-"""Names of keys that do not explain themselves."""
-
-
-def evidence_name(key: str) -> str:
-    name, unit = evidence_unit(key)
-    if not unit:
-        name = key
-    return EVIDENCE_NAMES.get(name, name.replace("_", " "))
-
-
-def evidence_unit(key: str) -> tuple[str, str]:
-    """Split a key of evidence into name and unit; the unit may be ""."""
-    name, _, end = key.rpartition("_")
-    return name, EVIDENCE_UNITS.get(end, "")
 
 
 ROLE_NAMES: dict[str, Text] = {
@@ -346,55 +259,3 @@ STEP_STATES: dict[str, Text] = {
     "failed": gettext_lazy("failed"),
     "skipped": gettext_lazy("skipped"),
 }
-STEP_ORDER_NAMES: dict[str, Text] = {
-    "random": gettext_lazy("random, reshuffled each round"),
-    "abba": gettext_lazy("forward, then backward (ABBA)"),
-    "listed": gettext_lazy("as listed"),
-}
-
-
-def round_name(repetition: int) -> str:
-    if repetition < 1:
-        return _("Warm-up")
-    return _("Round %(n)s") % {"n": repetition}
-
-
-def step_title(step: PlanStep) -> str:
-    parts = [
-        _("Step %(n)s") % {"n": step.position + 1},
-        f"{step.tool} {step.program}",
-        wording.scenario_name(step.scenario),
-        str(STEP_STATES.get(step.status, step.status)),
-    ]
-    return " · ".join(
-        [*parts, wording.translate_text(step.reason)] if step.reason else parts
-    )
-
-
-def step_order_text(plan: Plan) -> str:
-    order = plan.design.get("order", "random")
-    text = str(STEP_ORDER_NAMES.get(order, order))
-    if order == "random":
-        text += " " + _("(seed %(seed)s)") % {"seed": plan.seed}
-    return text
-
-
-def budget_text(seconds: float) -> str:
-    minutes = round(seconds / 60)
-    if seconds < 120:
-        return ngettext("%(n)s second", "%(n)s seconds", round(seconds)) % {
-            "n": round(seconds)
-        }
-    if minutes < 120:
-        return ngettext("%(n)s minute", "%(n)s minutes", minutes) % {"n": minutes}
-    hours = round(seconds / 3600, 1)
-    return _("%(n)s hours") % {"n": f"{hours:g}"}
-
-
-def rounded_percent(fraction: float) -> str:
-    """Return a fraction in percent, rounded down so that 89.9% is not 90%."""
-    return f"{int(fraction * 100)}%"
-
-
-def join_command(plan: Plan, system_id: int) -> str:
-    return f"python3 virtlab-agent.pyz plan {plan.pk} --system {system_id}"

@@ -10,7 +10,8 @@ from django.db.models import QuerySet
 from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
-from benchmarks.monitoring.request_ids import JsonFormatter, RequestIdFilter
+from benchmarks.monitoring.json_logs import JsonFormatter
+from benchmarks.monitoring.request_ids import RequestIdFilter
 from benchmarks.uploads import processing
 from tests import job_queue
 

@@ -18,7 +18,7 @@ from django.utils.translation.template import templatize
 
 from benchmarks.management import GeneratingCommand
 from benchmarks.plausibility.rules import RULES
-from dashboard.wording.state_names import evidence_name
+from dashboard.wording.flag_evidence import evidence_name
 
 TRANSLATED_PACKAGES = ("api", "benchmarks", "config", "dashboard")
 KEYWORDS = {

@@ -36,8 +36,8 @@ from dashboard.kit.viewers import (
     study_or_404,
     viewer_of,
 )
+from dashboard.wording.flag_evidence import evidence_items
 from dashboard.wording.split_rule_text import split_paragraphs
-from dashboard.wording.state_names import evidence_items
 
 ALL_STATUSES = "all"
 FLAGS_SHOWN = 300

@@ -50,8 +50,8 @@ from dashboard.kit.viewers import (
     study_or_404,
     viewer_of,
 )
-from dashboard.wording.state_names import STEP_ORDER_NAMES as ORDER_WORDS
-from dashboard.wording.state_names import round_name, rounded_percent, step_title
+from dashboard.wording.plans import STEP_ORDER_NAMES as ORDER_WORDS
+from dashboard.wording.plans import round_name, rounded_percent, step_title
 
 PLANS_PER_PAGE = 50
 STEPS_PER_PAGE = 50

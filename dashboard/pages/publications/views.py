@@ -23,6 +23,7 @@ from benchmarks.models import (
     Study,
     Version,
 )
+from benchmarks.publishing.publication_level import assess_study
 from benchmarks.publishing.publications import (
     find_file,
     find_publication,
@@ -30,7 +31,6 @@ from benchmarks.publishing.publications import (
     withdraw,
 )
 from benchmarks.publishing.versions import (
-    assess_study,
     check_is_processed,
     request_version,
     set_doi,

@@ -23,8 +23,9 @@ from benchmarks.evidence.replication import (
 from benchmarks.jobs.failures import failed_jobs_of_study, study_failures
 from benchmarks.jobs.queue import retry_failed
 from benchmarks.models import Study, Version
+from benchmarks.publishing.publication_level import assess_study
 from benchmarks.publishing.publications import visible_publications
-from benchmarks.publishing.versions import assess_study, unfinished_publishing_job
+from benchmarks.publishing.versions import unfinished_publishing_job
 from benchmarks.studies.data_versions import study_version
 from benchmarks.studies.overview import is_stalled, processing_counts, study_detail
 from benchmarks.viewer import Viewer

@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 
 from benchmarks.analysis.comparability import (
     Difference,
-    MeasuredCase,
     compare_facts,
     differences,
     efficiency,
-    nearest_case,
 )
+from benchmarks.analysis.nearest_case import MeasuredCase, nearest_case
 from benchmarks.errors import InvalidError
 
 FIO = MeasuredCase(

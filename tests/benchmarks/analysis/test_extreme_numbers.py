@@ -19,7 +19,7 @@ from benchmarks.analysis import (
 )
 from benchmarks.analysis.cell_statistics import last_digit_step, summarize
 from benchmarks.analysis.factor_effects.factors_and_responses import log_m2
-from benchmarks.analysis.meta_analysis import overall_performance
+from benchmarks.analysis.overall_performance import overall_performance
 
 LARGEST = 1.7e308
 EXTREMES = [5e-324, 2e-308, 1e-160, 1e-9, 1.0, 1.0000000000000002, 1e160, LARGEST]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.analysis.meta_analysis import overall_performance
+from benchmarks.analysis.overall_performance import overall_performance
 
 UNKNOWN = float("nan")
 CASES = ("cpu", "disk", "net")

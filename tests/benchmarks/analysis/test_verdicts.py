@@ -5,12 +5,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from benchmarks.analysis.intervals import RunStatistics, log_ratio_intervals
-from benchmarks.analysis.verdict_gates import (
-    MAX_RUNS,
-    Gate,
-    runs_for_width,
-    width_sentence,
-)
+from benchmarks.analysis.required_runs import MAX_RUNS, runs_for_width, width_sentence
+from benchmarks.analysis.verdict_gates import Gate
 from benchmarks.analysis.verdicts import (
     EvidenceLevel,
     Verdict,

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
+from benchmarks.monitoring.json_logs import JsonFormatter
 from benchmarks.monitoring.request_ids import (
     NO_ID,
-    JsonFormatter,
     RequestIdFilter,
     accept_id,
     current_id,

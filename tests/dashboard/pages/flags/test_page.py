@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.models import Cell, Flag, FlagDecision, Membership, Run
 from benchmarks.studies import checking
-from dashboard.wording.state_names import evidence_items
+from dashboard.wording.flag_evidence import evidence_items
 
 PAGE = "/studies/alpha-lab/study/flags/"
 

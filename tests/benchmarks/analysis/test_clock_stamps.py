@@ -1,6 +1,6 @@
 import pytest
 
-from benchmarks.analysis.power_trace import (
+from benchmarks.analysis.clock_stamps import (
     ServerClock,
     clamped_datetime,
     enclosing_span,

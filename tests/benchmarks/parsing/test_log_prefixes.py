@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from benchmarks.parsing import run_extraction
-from benchmarks.parsing.decoding import LogSource, strip_prefixes
+from benchmarks.parsing.log_prefixes import LogSource, strip_prefixes
 from tests.data.rebuild import DATA
 from tests.for_each import for_each
 
