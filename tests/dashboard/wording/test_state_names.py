@@ -16,7 +16,3 @@ def test_every_cell_state_has_a_name_and_a_meaning(state):
 @pytest.mark.parametrize("status", Run.Status.values)
 def test_every_run_status_has_a_name(status):
     assert status in state_names.RUN_STATUSES
-
-
-def test_fractions_are_rounded_down_to_whole_percents():
-    assert state_names.rounded_percent(0.899) == "89%"
