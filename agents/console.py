@@ -1,3 +1,5 @@
+"""Text output without tokens, and types of command-line arguments."""
+
 import argparse
 import os
 import re

@@ -1,3 +1,5 @@
+"""Reading of small files, durable writes and file locks."""
+
 import importlib
 import os
 import re

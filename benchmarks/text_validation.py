@@ -1,3 +1,5 @@
+"""Validation and normalization of short texts."""
+
 from __future__ import annotations
 
 import re

@@ -1,3 +1,5 @@
+"""This machine's clocks, and whether it has restarted."""
+
 import hashlib
 import os
 import time

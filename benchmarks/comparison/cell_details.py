@@ -1,3 +1,5 @@
+"""Details of one cell for its page: runs, samples, sessions and printed tables."""
+
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime

@@ -23,7 +23,7 @@ from benchmarks.comparison.study_verdicts import (
 )
 from benchmarks.models import Cell, Efficiency, Study, System
 from benchmarks.studies.overview import StudyCard
-from benchmarks.studies.rollups import BIN_FIELDS, BINS_PER_E, RatioBin
+from benchmarks.studies.study_rollups import BIN_FIELDS, BINS_PER_E, RatioBin
 from benchmarks.viewer import Viewer
 
 SCENARIO = "single"

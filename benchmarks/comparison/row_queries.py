@@ -1,3 +1,5 @@
+"""Comparison rows of a study, loaded from the database."""
+
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, cast

@@ -1,3 +1,5 @@
+"""Comparability of stored systems and machines with their baselines."""
+
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence

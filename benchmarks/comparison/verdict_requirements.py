@@ -1,3 +1,5 @@
+"""Number of a system's verdicts, and what the others still need."""
+
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,3 +1,5 @@
+"""Tables and columns of the published data sets."""
+
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, Literal

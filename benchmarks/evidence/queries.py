@@ -1,3 +1,5 @@
+"""Queries of evidence on questions, and the stored evidence of public studies."""
+
 from __future__ import annotations
 
 from collections import defaultdict

@@ -1,3 +1,5 @@
+"""Creation, state and end of measurement plans."""
+
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,3 +1,5 @@
+"""Operations that versions and reviews share."""
+
 import hashlib
 from collections.abc import Mapping
 from typing import Any, TypeVar

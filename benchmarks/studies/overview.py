@@ -23,7 +23,7 @@ from benchmarks.models import (
 )
 from benchmarks.models.run import SCENARIOS
 from benchmarks.studies.lookup import list_studies
-from benchmarks.studies.rollups import (
+from benchmarks.studies.study_rollups import (
     Rollup,
     current_rollups,
     rollup_counts,

@@ -1,3 +1,5 @@
+"""Registration of machines and systems."""
+
 from collections.abc import Iterable
 from typing import Any
 

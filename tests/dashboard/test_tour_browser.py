@@ -8,7 +8,7 @@ from django.contrib.auth import get_user_model
 from playwright.sync_api import expect
 
 from benchmarks.models import Agent, Lab, Membership, Token
-from benchmarks.studies.rollups import TOUR_STUDIES, XEN_SLUG
+from benchmarks.studies.study_rollups import TOUR_STUDIES, XEN_SLUG
 from dashboard.pages.home.tour import LESSONS
 from tests.dashboard import browser_site, served_studies
 from tests.reference_studies import load_study

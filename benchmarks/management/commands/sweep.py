@@ -27,7 +27,7 @@ from benchmarks.monitoring.request_ids import new_id, use_request_id
 from benchmarks.plans import automatic_progress
 from benchmarks.power.meter_logs import integrate_due
 from benchmarks.studies import checking, data_versions
-from benchmarks.studies.rollups import RollupRenewal
+from benchmarks.studies.study_rollups import RollupRenewal
 from benchmarks.uploads import processing, reparsing
 from benchmarks.worker_wakeup import is_wakeup_pending
 

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.functional import Promise, SimpleLazyObject
 from django.utils.translation import gettext_lazy as _
 
-from benchmarks.studies.rollups import TourExamples, visible_tour_examples
+from benchmarks.studies.study_rollups import TourExamples, visible_tour_examples
 from dashboard.kit.viewers import viewer_of
 
 TOUR_PARAMETER = "tour"

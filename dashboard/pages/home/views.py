@@ -10,7 +10,7 @@ from benchmarks.collaboration.saved_views import visible_views
 from benchmarks.comparison.overhead_profile import SpectrumBand, spectrum
 from benchmarks.evidence.queries import evidence_matrix
 from benchmarks.studies.overview import study_cards
-from benchmarks.studies.rollups import tour_examples
+from benchmarks.studies.study_rollups import tour_examples
 from dashboard.kit import formatting
 from dashboard.kit.evidence_matrix import matrix_context
 from dashboard.kit.page_cache import PageContent, cached_fragment, cached_page

@@ -5,7 +5,12 @@ import re
 import pytest
 
 from benchmarks.models import Cell, Study
-from benchmarks.studies.rollups import DISK_SLUG, ESXI_SLUG, XEN_SLUG, RollupRenewal
+from benchmarks.studies.study_rollups import (
+    DISK_SLUG,
+    ESXI_SLUG,
+    XEN_SLUG,
+    RollupRenewal,
+)
 from dashboard.pages.home.tour import LESSONS, TourStep, tour_strip
 
 ASKED = {lesson.example: str(lesson.question) for lesson in LESSONS}

@@ -7,7 +7,7 @@ from django.test.utils import CaptureQueriesContext
 from benchmarks.models import Flag, Run, Study, StudyRollup, System
 from benchmarks.studies.data_versions import merge_change_counts
 from benchmarks.studies.overview import study_cards
-from benchmarks.studies.rollups import RollupRenewal, current_rollups
+from benchmarks.studies.study_rollups import RollupRenewal, current_rollups
 from benchmarks.viewer import ANYONE
 
 
