@@ -144,7 +144,7 @@ def test_change_is_prefilled_and_becomes_version(keeper, tool):
 def test_unchanged_declaration_makes_no_version(keeper, tool):
     page = keeper.post(f"{TOOL}new-version/", FORM, follow=True)
 
-    assert "Nothing changed: version 1 is identical." in page.text
+    assert "Nothing changed: version 1 has the same content." in page.text
     assert tool.versions.count() == 1
 
 
