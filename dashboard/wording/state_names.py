@@ -55,20 +55,20 @@ CELL_STATES: dict[str, tuple[Text, Text]] = {
         ),
     ),
     "other_parameters": (
-        gettext_lazy("different parameters"),
+        gettext_lazy("other parameters"),
         gettext_lazy(
             "no ratio because the result and its baseline ran with different parameters"
         ),
     ),
     "unit_mismatch": (
-        gettext_lazy("different unit"),
+        gettext_lazy("another unit"),
         gettext_lazy(
             "no ratio because the result and its baseline were measured in different "
             "units"
         ),
     ),
     "other_host": (
-        gettext_lazy("different host"),
+        gettext_lazy("another host"),
         gettext_lazy(
             "the result and its baseline ran on different machines, so there is a "
             "ratio but no verdict"
