@@ -64,7 +64,7 @@ class DotSeries:
 
 
 def shortest_labels(parts: Sequence[Sequence[str]]) -> list[str]:
-    """Return a label for each row, with as few of its first parts as make it unique."""
+    """Return a label for each row: as few of its first parts as make it unique."""
     depth = [1] * len(parts)
     while True:
         names = [

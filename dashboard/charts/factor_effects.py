@@ -371,7 +371,8 @@ def half_normal_plot(
     """Return a half-normal plot of contrasts.
 
     ``chance`` is the standard error as a factor: contrasts that are only noise are near
-    the line from 1 through ``chance`` at quantile 1. ``margins`` are factors, too.
+    the line from 1 through ``chance`` at quantile 1. ``margins`` are margins of error,
+    also as factors.
     """
     highest = max(quantile for _name, _factor, quantile, _is, _text in contrasts)
     chance_line = Points(

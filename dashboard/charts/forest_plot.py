@@ -75,7 +75,10 @@ class ForestRow:
 
 
 def forest_rows(record: Record) -> list[ForestRow]:
-    """Return the rows of machines and of their pool, then the same for single runs."""
+    """Return the rows of machines and their pool, then those of single runs.
+
+    Each part has the `MAX_MACHINES` machines with the largest weights.
+    """
     rows = []
     for is_hollow, name in ((False, "pool"), (True, "single_runs")):
         units = [unit for unit in record["units"] if unit["is_single_run"] == is_hollow]

@@ -63,9 +63,10 @@ SLOT = "slot"
 def heading_lines(
     columns: Sequence[Column],
 ) -> Iterator[tuple[str, list[tuple[str, int]]]]:
-    """Yield property and (heading, width) pairs of each header line with text.
+    """Yield the property and the headings of each header line that has text.
 
-    The line of the platforms has no property.
+    A heading is a text and its width in columns. The property of the line with the
+    platforms is "".
     """
     properties = ["", *(fact.name for fact in columns[0].facts)]
     for depth, name in enumerate(properties):

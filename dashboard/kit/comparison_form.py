@@ -381,7 +381,10 @@ def _menu(value: str, name: str, label: str, texts: Mapping[str, Any]) -> Filter
 
 
 def toggle_pin(pins: tuple[str, ...], key: str) -> str:
-    """Return the query parameter with a pin added or removed, at most `MAX_PINS`."""
+    """Return the query parameter with a pin added or removed.
+
+    It has at most `MAX_PINS` pins: the earliest ones are dropped.
+    """
     rest = [pin for pin in pins if pin != key]
     return ",".join(rest if key in pins else [*rest, key][-MAX_PINS:])
 

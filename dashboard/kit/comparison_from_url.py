@@ -113,7 +113,10 @@ def selected_table(
     selection: ComparisonSelection,
     cell_verdicts: Mapping[int, CellVerdict],
 ) -> ComparisonTable:
-    """Return rows as a table; ``cell_verdicts`` are for rows without an assessment."""
+    """Return the selected rows as a table.
+
+    ``cell_verdicts`` are the verdicts, by cell ID, of rows without an assessment.
+    """
     result_filter = selection.result_filter
     filtered = filter_rows(
         drop_rows_without_ratios(rows) if selection.ratio_filter else rows,

@@ -29,7 +29,10 @@ def question_url(question: Question, **choices: str) -> str:
 def matrix_context(
     syntheses: Mapping[Question, Synthesis], *, with_flagged: bool = False
 ) -> dict[str, Any]:
-    """Return the template context; ``measured`` omits work classes without results."""
+    """Return the template context of the matrix.
+
+    ``measured`` omits work classes without results.
+    """
     machine_counts = Counter(dict.fromkeys(MAIN_HYPERVISORS, 0))
     for question, synthesis in syntheses.items():
         machine_counts[question.hypervisor] += (

@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 class MethodNotAllowedPageMiddleware:
-    """Add a page to 405 responses without content."""
+    """Middleware that adds a page to 405 responses without content."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -34,7 +34,7 @@ class MethodNotAllowedPageMiddleware:
 
 
 class SecondFactorMiddleware:
-    """Enforce a second factor for members of labs that require one.
+    """Middleware that enforces the second factor in labs that require one.
 
     Members without a second factor can open only the pages in ``OPEN``, and their API
     requests are anonymous. Agent tokens are not affected.
@@ -59,7 +59,7 @@ class SecondFactorMiddleware:
 
 
 class ErrorPageMiddleware:
-    """Return pages for errors that any view may raise."""
+    """Middleware that returns pages for errors that any view may raise."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

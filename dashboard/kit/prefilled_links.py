@@ -68,7 +68,7 @@ class PrefilledLinks:
         systems: Collection[int],
         tools: Collection[str],
     ) -> str:
-        """Return the URL of a new plan; without a study, of the form for one."""
+        """Return the URL of the form for a plan; without a study, for a new study."""
         if study is None:
             return self._signed_in(reverse("dashboard:new-study"))
         url = reverse("dashboard:new-plan", args=[study.lab.slug, study.slug])
@@ -81,7 +81,10 @@ class PrefilledLinks:
         return f"{url}?{urlencode(query, doseq=True)}"
 
     def hypervisor_plan_url(self, hypervisor: str, work: str) -> str:
-        """Return the URL of a new plan for systems of the user with this hypervisor."""
+        """Return the URL of the form for a plan with a hypervisor and a kind of work.
+
+        It measures systems of the lab of the newest study that the user may edit.
+        """
         study = self.newest_editable_study if self.editable_lab_ids else None
         systems: list[int] = []
         if study is not None:

@@ -56,12 +56,12 @@ class Tab:
 
 @dataclass(frozen=True, kw_only=True)
 class Route:
-    """URL pattern with metadata.
+    """URL pattern with metadata for navigation and tests.
 
-    Tests open ``example_urls``, which show the page with and without content, count
-    queries for ``query_count_urls``, which are relative to the study's URL unless they
-    start with a slash, and try IDs of other labs in ``id_queries``. They replace
-    ``{words}`` in URLs by IDs.
+    Tests open ``example_urls``, count queries for ``query_count_urls``, and try IDs of
+    other labs in ``id_queries``. The examples show the page with and without content.
+    ``query_count_urls`` are relative to the study's URL unless they start with a slash.
+    Tests replace ``{words}`` in URLs by IDs.
     """
 
     name: str

@@ -247,7 +247,7 @@ def row_decimals(cells: Iterable[ComparisonRow | None]) -> int:
 def charted_rows(
     table: ComparisonTable,
 ) -> tuple[list[tuple[CaseGroup, CaseRow]], list[int]]:
-    """Return the rows, and the indexes of the columns, with a ratio for a chart."""
+    """Return the rows and the indexes of the columns that have ratios to draw."""
     rows = [
         (group, row)
         for group in table.groups

@@ -22,7 +22,8 @@ class ReadableUpload:
 def readable_upload(text: str, first: int | None, last: int | None) -> ReadableUpload:
     """Return lines ``first`` to ``last`` of an upload, counted from 1.
 
-    None means the first or last line. Uploads of samples are returned whole.
+    None means the first or last line. Of an upload of samples, all lines are returned.
+    Long texts are cut.
     """
     document = _parse_document(text)
     if document is None:

@@ -37,7 +37,7 @@ def query_string(query: Mapping[str, str], **changes: str) -> str:
 def ignored_parameters(
     query: Mapping[str, str], applied: Mapping[str, object]
 ) -> tuple[str, ...]:
-    """Return the parameters of a query that differ from the applied values.
+    """Return the parameters of a query whose values were not applied.
 
     The result is a tuple such as ``("case=99",)``.
     """

@@ -109,7 +109,8 @@ def target_texts(corun: CoRunResult) -> list[str]:
 def corun_summary(coruns: Sequence[CoRunResult], withheld: frozenset[int]) -> str:
     """Summarize the co-runs of a component.
 
-    Co-runs with a cell in ``withheld``, whose verdict a flag withholds, are excluded.
+    ``withheld`` are IDs of cells whose verdict a flag withholds. Co-runs with such
+    cells, or with results that have no single value, are excluded.
     """
     parallel = [corun for corun in coruns if corun.slots.scenario == PARALLEL_SCENARIO]
     if not parallel:

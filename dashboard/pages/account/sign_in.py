@@ -99,7 +99,7 @@ class OneTimeCodeForm(AuthenticateForm):
     )
 
     def clean_code(self) -> str:
-        """Mark the code as used, because allauth lets other processes accept it."""
+        """Check the code and mark it as used; allauth alone could accept it twice."""
         code = str(self.cleaned_data["code"])
         self.authenticator = use_code(self.user, code)
         if self.authenticator is None:
@@ -397,7 +397,7 @@ def count_attempt(
 
 @contextmanager
 def refund_attempt_if_busy(attempt: SignInAttempt) -> Iterator[None]:
-    """Uncount an attempt if the server was too busy to check the password."""
+    """Do not count an attempt if the server was too busy to check the password."""
     try:
         yield
     except RateLimitError:

@@ -362,7 +362,8 @@ def with_distribution(sides: Sequence[SampleSeries]) -> list[SampleSeries]:
 def shared_bins(sides: Sequence[SampleSeries]) -> Bins:
     """Return bins of equal width for all sides.
 
-    Their width is the smallest 2 IQR / n^(1/3) of a side (Freedman and Diaconis, 1981).
+    The width is the smallest 2 IQR / n^(1/3) of a side (Freedman and Diaconis, 1981),
+    unless this gives less than `MIN_BINS` or more than `MAX_BINS`.
     """
     values = np.concatenate([side.values for side in sides])
     quartiles = (np.percentile(side.values, [25, 75]) for side in sides)

@@ -93,7 +93,9 @@ MAX_LISTED_SESSIONS = 60
 
 
 def session_section(evidence: CellDetails, *, is_figure: bool) -> dict[str, Any]:
-    """Return the sessions of both sides, without lines if they are not computed yet.
+    """Return the template context of the sessions of a cell and its baseline.
+
+    There are no ``lines`` until the sessions are computed.
 
     ``is_figure`` is whether both sides have a single value.
     """

@@ -75,7 +75,9 @@ class OutputLine:
 def output_lines(
     text: str, first: int, values: Collection[float]
 ) -> tuple[tuple[OutputLine, ...], bool]:
-    """Return lines around the first number in ``values``, and whether there are more.
+    """Return the lines around the first one with a number that is in ``values``.
+
+    Also return whether the text has more lines.
 
     ``first`` is the number of the first line of ``text``.
     """

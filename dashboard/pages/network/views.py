@@ -96,7 +96,10 @@ def _choices(metrics: Sequence[NetworkMetric], metric: NetworkMetric) -> list[Ch
 def _grids(
     metric: NetworkMetric, ends: tuple[float, float]
 ) -> list[tuple[str, str, MatrixRows]]:
-    """Return (title, kind, rows) of each matrix; ``ends`` limit the shades."""
+    """Return (title, kind, rows) of each matrix.
+
+    ``ends`` are the values with the first and the last shade.
+    """
     matrices = metric.matrices
     grids = [
         (setting_name(matrix), "value", _values(matrix, *ends)) for matrix in matrices

@@ -210,7 +210,10 @@ def _shown_steps(plan: Plan, steps: Iterable[PlanStep]) -> list[dict[str, Any]]:
 def start_spread_strip(
     spreads_us: Sequence[int], overlaps: Sequence[float]
 ) -> dict[str, Any] | None:
-    """Return how far starts of co-runs were apart; positions are in percent."""
+    """Return a strip with the time between the first and last start of each co-run.
+
+    Positions in the strip are in percent. Return None without co-runs.
+    """
     spreads = sorted(microseconds / 1000 for microseconds in spreads_us)
     if not spreads:
         return None

@@ -129,7 +129,10 @@ def _choices(
     lines: Sequence[SweepLine],
     query: Mapping[str, str],
 ) -> list[ChipRow]:
-    """Return the choices; ``keys`` maps the names of all families to their keys."""
+    """Return links to other benchmarks, conditions, quantities and systems.
+
+    ``keys`` maps the name of each family (title and facts) to its key in the URL.
+    """
     is_ratio = query.get("response") == "relative_performance"
     parameters = {name: query[name] for name in QUERY_PARAMETERS if query.get(name)}
     without_systems = {

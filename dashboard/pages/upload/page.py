@@ -141,7 +141,11 @@ SystemChoices = list[tuple[Host, list[dict[str, str]]]]
 
 
 def find_upload_lab(user: User, slug: str) -> UploadLab | None:
-    """Return the user's lab with this slug; without a slug, the most suitable lab."""
+    """Return the user's lab with this slug; raise Http404 if it is not the user's.
+
+    Without a slug, return the first lab that the user may edit, or else the first of
+    the user's labs; None if the user has none.
+    """
     memberships = Membership.objects.filter(user=user.pk).select_related("lab")
     members = list(memberships.order_by("lab"))
     matching = [member for member in members if member.lab.slug == slug]
@@ -217,7 +221,10 @@ def upload_hosts(lab: Lab) -> tuple[Host, ...]:
 
 
 def only_host(study: str, hosts: Sequence[Host], systems: SystemChoices) -> str:
-    """Return the slug of the only host of the study, or else of the lab, or ""."""
+    """Return the slug of the only host that the study measured; "" for several.
+
+    For a study without systems, return the only host of the lab, or "".
+    """
     measured = [
         host.slug
         for host, choices in systems
