@@ -1,5 +1,3 @@
-"""App configuration of the dashboard."""
-
 from django.apps import AppConfig
 
 

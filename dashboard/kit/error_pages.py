@@ -1,5 +1,3 @@
-"""Error pages."""
-
 import logging
 import sys
 

@@ -1,5 +1,3 @@
-"""Middleware of the pages."""
-
 import logging
 from collections.abc import Callable
 

@@ -1,5 +1,3 @@
-"""The static files finder for Plotly."""
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

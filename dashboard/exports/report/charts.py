@@ -1,5 +1,3 @@
-"""Charts of a report."""
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby

@@ -1,5 +1,3 @@
-"""The second factors of a user."""
-
 from typing import Any, Final
 
 from allauth.mfa.adapter import get_adapter

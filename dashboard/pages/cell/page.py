@@ -1,5 +1,3 @@
-"""Content of the page of a cell."""
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

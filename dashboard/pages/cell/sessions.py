@@ -1,5 +1,3 @@
-"""The sessions of a cell."""
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final

@@ -1,5 +1,3 @@
-"""Content of the compare page."""
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property

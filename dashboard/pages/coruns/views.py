@@ -1,5 +1,3 @@
-"""The page of a study's co-runs."""
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any

@@ -1,5 +1,3 @@
-"""Pages that compare systems of different studies."""
-
 from collections import Counter
 from typing import Any
 

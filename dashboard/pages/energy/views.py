@@ -1,5 +1,3 @@
-"""The energy page of a study."""
-
 from collections.abc import Mapping
 from itertools import starmap
 from typing import Any

@@ -1,5 +1,3 @@
-"""The page of factor effects."""
-
 from collections.abc import Mapping
 from itertools import chain
 from typing import Any

@@ -1,5 +1,3 @@
-"""The home page."""
-
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Any

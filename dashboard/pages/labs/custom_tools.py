@@ -1,5 +1,3 @@
-"""Custom tools of a lab."""
-
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

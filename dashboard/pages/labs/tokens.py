@@ -1,5 +1,3 @@
-"""Agent tokens of a lab."""
-
 from datetime import datetime, timedelta
 
 from django import forms

@@ -1,5 +1,3 @@
-"""The pages of a lab."""
-
 from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse

@@ -1,5 +1,3 @@
-"""The webhooks of a lab."""
-
 from typing import Final
 
 from django import forms

@@ -1,5 +1,3 @@
-"""The plans of a study."""
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby

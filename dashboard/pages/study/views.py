@@ -1,5 +1,3 @@
-"""The page of one study."""
-
 from collections import Counter
 from math import expm1
 from typing import Any
