@@ -1,9 +1,7 @@
 """Per-thread context for row-level security (policies: `rls_policies`).
 
-Settings of the database session list the visible labs, studies, systems and hosts. A
-request sees public data until it is authenticated; workers and commands see all rows.
-The settings are sent before the first statement that needs them (`config/postgresql`).
-See `docs/decisions/row-level-security.md`.
+The context is sent as settings of the database session, before the first statement that
+needs them (`config/postgresql`). See `docs/decisions/row-level-security.md`.
 """
 
 import threading

@@ -1,9 +1,6 @@
 """`make chaos`: kill, freeze and starve a product during uploads.
 
-Clients upload as fast as they can, and repeat a twentieth of the acknowledged uploads.
-Faults affect only the product's own processes. Afterwards acknowledged uploads are
-compared with the database. ``--seed`` repeats the faults; ``--control`` plants errors
-that must be found.
+Faults affect only the product's own processes. See docs/reliability.md, make chaos.
 """
 
 import math

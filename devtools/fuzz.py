@@ -1,9 +1,7 @@
 """`make fuzz`: send tens of thousands of invalid requests; no response may be 500.
 
-Requests go to the API and, as a signed-in user, to pages: documents with errors,
-invalid parameters, forms, files, methods, headers and lengths. At the end every page of
-the study is read again. ``--seed`` repeats the requests; ``--control`` renames a table,
-which must cause responses with 500.
+Requests go to the API and, as a signed-in user, to pages. See docs/reliability.md,
+Other commands.
 """
 
 import gzip

@@ -2,9 +2,8 @@
 
     python -m devtools.ingest_benchmark [--passes N] [--only PART ...] [--json FILE]
 
-The limit ("bound") is a bare Django application (`devtools.minimal_upload_app`) with
-the same PostgreSQL. Product and limit are measured in turns, so that other load on the
-machine affects both. See `docs/performance.md`.
+The limit ("bound") is a bare Django application (`devtools.minimal_upload_app`). See
+`docs/performance.md`.
 """
 
 import argparse

@@ -1,10 +1,6 @@
 """A bare Django application that only stores uploads.
 
-Its speed is the upper bound with which `ingest_benchmark` compares the product.
-
-It validates an upload with msgspec. One transaction looks up the token, inserts a run
-and copies its samples.
-"""
+Its speed is the upper bound with which `ingest_benchmark` compares the product."""
 
 import hashlib
 import os

@@ -1,7 +1,6 @@
 """`make overload`: serve readers, uploaders, slow and idle clients at the same time.
 
-Afterwards acknowledged uploads are compared with the database. ``--control`` uses
-gunicorn's own threads, which a few slow clients occupy; this must be found.
+See docs/reliability.md, Other commands.
 """
 
 import argparse

@@ -2,8 +2,7 @@
 
 Start a product in a temporary folder, and measure each kind of page in the study in
 which it is slowest: the time of a page after a change of the database, of a cached
-page, and of an empty page. Then measure uploads (`devtools.ingest_benchmark`). Ratios
-can be compared between machines, but speeds cannot.
+page, and of an empty page. Then measure uploads (`devtools.ingest_benchmark`).
 """
 
 import argparse

@@ -1,10 +1,9 @@
 """`make privacy-crawl`: search for private data as an anonymous client and other users.
 
 A lab has a private study, which contains unique texts and values (markers), and a
-public study of the same benchmarks. Every outsider follows all links and requests all
-URLs with the IDs of private objects; no response may contain a marker. The lab itself
-crawls, too, and must find every marker. ``--control`` makes the study public, which
-must be found.
+public study of the same benchmarks. No response to an outsider may contain a marker.
+The lab itself crawls, too, and must find every marker. See docs/reliability.md, Other
+commands.
 """
 
 import html

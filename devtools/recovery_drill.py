@@ -1,8 +1,6 @@
 """`make recovery-drill`: restore a backup, recover to a time, upgrade an old version.
 
-Afterwards each of the three products must contain exactly the uploaded runs, samples
-and results, and serve its pages. ``--control`` deletes a run in each, which must be
-found.
+See docs/reliability.md, Other commands.
 """
 
 import math

@@ -1,8 +1,7 @@
 """`make soak`: measure the memory of process groups in half an hour of limited load.
 
 After the first minutes no group may grow. Shared memory is counted once (PSS).
-PostgreSQL's shared buffers are printed, but not limited. ``--control`` adds a growing
-process, which must be found.
+PostgreSQL's shared buffers are printed, but not limited. See docs/reliability.md.
 """
 
 import itertools

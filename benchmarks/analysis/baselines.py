@@ -78,8 +78,7 @@ def choose_baseline(
 ) -> BaselineChoice:
     """Choose the baseline of a cell among the cells of its lab.
 
-    Native cells match if host, case and scenario are equal and no word sizes differ.
-    The same OS and study are preferred.
+    See docs/method.md, The baseline.
     """
     if cell.is_native:
         return BaselineChoice("native", None, Sentence("This is the native result."))

@@ -131,8 +131,7 @@ def trust_guest(
 ) -> TimeTrust:
     """Return the trust in a run that the guest's clock timed.
 
-    If the clock has faults (`_faults`), the time server's duration replaces that of the
-    guest if it is precise enough. Otherwise the run is suspect.
+    See docs/method.md, Whose clock.
     """
     if not 0 < clock.guest_s < math.inf:
         raise ValueError("a run has a duration above 0")

@@ -1,8 +1,6 @@
 """Complete separation: all runs of a cell are faster, or slower, than the baseline's.
 
-Chance separates an equally fast cell and baseline in 2 of all assignments of runs (or
-sessions, depending on the design) to both (Fisher, "The design of experiments", 1935,
-section 21).
+See docs/method.md, Complete separation.
 """
 
 from dataclasses import dataclass

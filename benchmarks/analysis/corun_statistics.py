@@ -117,8 +117,7 @@ class Consolidation:
 def fairness(coruns: CoRunTable) -> Fairness:
     """Return Jain's index J = (sum x)^2 / (k sum x^2), with its interval over co-runs.
 
-    R. Jain, D. Chiu and W. Hawe (DEC-TR-301, 1984). The interval is a jackknife (B.
-    Efron, 1982) on ln(1/J - 1), which covers 92 to 96 % in simulations.
+    See docs/method.md, Co-runs.
     """
     values = _rates_array(coruns)
     n, k = values.shape

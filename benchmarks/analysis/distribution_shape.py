@@ -1,8 +1,6 @@
 """Distribution shape of a cell's runs: whether a single figure describes them.
 
-No single figure describes two modes that differ by more than the band (the equivalence
-margin), or a drift, a period or a different first run that shifts the mean by more than
-a quarter of the band.
+See docs/method.md, Shape before mean.
 """
 
 import math

@@ -1,10 +1,6 @@
 """Confidence intervals of means and of ratios of means, from statistics of runs.
 
-- lnRR-Welch, from 5 runs per side: Hedges, Gurevitch and Curtis, Ecology 80 (1999);
-  Welch, Biometrika 34 (1947); Satterthwaite, Biometrics Bulletin 2 (1946).
-- MOVER, below 5 runs: Zou and Donner, Statistics in Medicine 27 (2008).
-- Robust estimates from 10 runs: Hodges and Lehmann, Annals of Mathematical Statistics
-  34 (1963).
+See docs/method.md, Intervals. The sources are in docs/figures/method.md.
 """
 
 from __future__ import annotations

@@ -7,9 +7,8 @@
   freedom, never narrower than Wald's (Roever, Knapp and Friede, BMC Medical Research
   Methodology 15 (2015)).
 - Prediction interval of the next study: Higgins, Thompson and Spiegelhalter, JRSS A 172
-  (2009); Partlett and Riley, Statistics in Medicine 36 (2017). In simulations it covers
-  the next study in 92 to 100 %. If tau is about as large as the noise, it covers 89 %
-  for 5 or 10 studies, because REML then often estimates 0.
+  (2009); Partlett and Riley, Statistics in Medicine 36 (2017). Its coverage in
+  simulations is in docs/method.md, Across studies.
 - Interval of tau^2: Q-profile (Viechtbauer, Statistics in Medicine 26 (2007)).
 - I^2: Higgins and Thompson, Statistics in Medicine 21 (2002).
 

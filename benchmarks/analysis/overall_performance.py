@@ -37,10 +37,8 @@ def overall_performance(
 ) -> tuple[OverallPerformance, ...]:
     """Return each system's geometric mean over the cases that all systems have.
 
-    ``ratios`` and ``log_variances`` are (system x case). The 95 % interval covers the
-    mean over all cases of this kind (Mashey, Computer Architecture News 32 (2004)):
-    ln(mean) +- t sqrt(v / k) with k - 1 degrees of freedom, where v is the variance
-    between the k cases, but at least the mean variance of the runs.
+    ``ratios`` and ``log_variances`` are (system x case). See docs/method.md, Across
+    benchmarks, for the 95 % interval.
     """
     table = np.atleast_2d(np.asarray(ratios, dtype=float))
     noise = np.atleast_2d(np.asarray(log_variances, dtype=float))

@@ -1,10 +1,6 @@
 """Patterns in the order of a cell's runs: periods, a trend, dependence.
 
-Ten statistics within sessions are tested together: the variance explained by the
-position modulo 2 to 5 and by a line, and the autocorrelations at lags 1 to 5. Each
-becomes an approximately normal score (E. B. Wilson and M. M. Hilferty, 1931). It is
-compared with the largest score in permutations of the runs (maxT: P. H. Westfall and S.
-S. Young, Resampling-Based Multiple Testing, 1993): 1 % false alarms in all.
+See docs/method.md, Tests.
 """
 
 import math

@@ -1,13 +1,6 @@
 """Confidence intervals chosen by what was repeated: runs, or whole sessions.
 
-S and S' are the numbers of sessions of the two sides, the cell and its baseline.
-
-- shared sessions: Student's t over one ln ratio per session;
-- three or more on each side, not shared: Welch's interval of the sessions' ln means;
-- three or more on one side only: their variance is used for both sides,
-  s^2 (1/S + 1/S'), with S - 1 degrees of freedom;
-- otherwise the interval of the runs (``intervals``): not sufficient for a verdict on
-  different days.
+See docs/method.md, What was repeated.
 
 Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013.
 """

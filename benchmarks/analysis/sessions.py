@@ -1,8 +1,6 @@
 """Sessions: runs grouped by start time and machine state, and their statistics.
 
-A new session begins after more than six hours between two starts, on another calendar
-day (UTC) if the host was booted in between, and when the host runs another kernel,
-firmware or microcode.
+See docs/method.md, Sessions.
 """
 
 from __future__ import annotations
@@ -190,8 +188,7 @@ def lag_one_autocorrelation(
 ) -> float | None:
     """Return the lag-1 autocorrelation of runs without its bias; None below 5 runs.
 
-    The bias is -(1 + 4 rho) / n (F. H. C. Marriott and J. A. Pope, Biometrika 41,
-    1954). The result is at most 0.99. ``slope``, the drift per run, is removed first.
+    The result is at most 0.99. ``slope``, the drift per run, is removed first.
     """
     n = len(values)
     if n < MIN_LAG_RUNS:
@@ -397,9 +394,7 @@ def with_pooled_rho(
 ) -> tuple[SessionStatistics, SessionStatistics]:
     """Return both sides with the ``rho`` that the intervals of ``size`` cells use.
 
-    It is the mean over all sessions of both sides, weighted by their parts in the
-    variance of the ratio, plus `RHO_ALLOWANCE` / runs. It is 0 where independent runs
-    may have this mean.
+    See docs/method.md, Dependent runs.
     """
     sides = (own, other)
     weight_sum, excess_sum, error_variance, run_sum, weight_squares = np.zeros(

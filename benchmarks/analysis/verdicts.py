@@ -1,14 +1,10 @@
 """Verdicts on ratios: slower, faster, equivalent, undetermined, or not assessed.
 
-The interval decides by two one-sided tests (Schuirmann, Journal of Pharmacokinetics and
-Biopharmaceutics 15, 1987), each at half the level. Gates withhold the verdict. Complete
-separation by more than the margin also decides if it is significant or if the interval
-over sessions agrees. If the order of the runs may have shifted a mean, the interval is
-stretched by as much.
+See docs/method.md, Verdicts. The sources are in docs/figures/method.md.
 
-Verdicts are corrected together by Benjamini and Hochberg, Journal of the Royal
-Statistical Society B 57 (1995). Because verdicts are directions, the rate bounds the
-share of wrong ones (Benjamini and Yekutieli, JASA 100 (2005)).
+Verdicts are corrected together with the method of Benjamini and Hochberg. Because
+verdicts are directions, the rate bounds the share of wrong ones (Benjamini and
+Yekutieli).
 """
 
 from __future__ import annotations

@@ -378,9 +378,7 @@ def compare_hosts(
 ) -> HostComparison:
     """Compare two machines by their reported facts and their native runs.
 
-    Native runs agree if no case differs by more than the margin beyond its 95 %
-    interval (Bonferroni over cases) and the geometric mean of the ratios is within the
-    margin.
+    See docs/method.md, How far two sides may be compared.
     """
     host_names = {"one": names[0], "other": names[1]}
     differing = host_differences(*facts)

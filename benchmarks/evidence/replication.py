@@ -1,8 +1,6 @@
 """Confirmation and contradiction of a study's findings by other labs.
 
-A replication is another lab's study with the same benchmark on the same hypervisor. It
-confirms a finding if both whole intervals have the same direction (slower, faster or
-equivalent), and contradicts it if the directions differ. Single runs do neither.
+See docs/method.md, Replication.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Syntheses of the results of all studies on a question (without Django).
 
-Machines are pooled. Within a machine, each benchmark (a tool and metric) has the same
-weight, and within a benchmark each cell. Cells of a machine share its days and native
-runs, so their standard errors are averaged and not divided by the root of their number.
-Single runs of a machine count only without repeated cells, and are pooled separately.
+See docs/method.md, Across studies. Single runs of a machine count only without repeated
+cells, and are pooled separately.
 """
 
 from __future__ import annotations

@@ -1,12 +1,4 @@
-"""Versions of stored data, used as cache keys (`docs/decisions/caching.md`).
-
-The version of a page is the sum of the change counts of all tables that the page reads;
-triggers count the changes by table and study or lab. If one of the tables has no
-counts, the version is the snapshot of a new query, which changes with every write.
-
-The version of a study is a hash of the ``xmin`` and ``ctid`` of all rows that its pages
-read.
-"""
+"""Versions of stored data, used as cache keys (`docs/decisions/caching.md`)."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

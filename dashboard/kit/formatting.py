@@ -3,9 +3,7 @@
 Numbers have the separators of the active language, but a decimal point in files
 (``number_format_for_files``). Dates are in ISO 8601.
 
-A measured number is rounded so that half the width of its interval has two significant
-digits; without an interval, it has at most four. Trailing zeros show the precision:
-13.80 next to 13.82. Times have a readable unit: 548 µs instead of 0.000548 s.
+See docs/method.md, How many digits a number has.
 """
 
 from bisect import bisect_left

@@ -1,8 +1,6 @@
 """Effects of parameters on the response of a set of systems.
 
-The error is estimated by the first possible method: the pooled scatter of repeated
-runs; Lenth's margins in a regular two-level design; the residuals of main effects and
-two-factor interactions.
+See docs/factor-effects.md, Chance.
 """
 
 import math

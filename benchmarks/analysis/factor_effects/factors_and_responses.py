@@ -1,9 +1,8 @@
 """Factors of a set of systems, and the covariance of the systems' responses.
 
 A response is the logarithm of a system's relative performance or value. Responses with
-the same native cell share its error. In units of the variance of one run's logarithm,
-their covariance is V = diag(1 / n) + Z diag(1 / n_native) Z', where Z assigns each
-observation to its native cell.
+the same native cell share its error; docs/factor-effects.md, Chance, has their
+covariance.
 """
 
 import math

@@ -1,8 +1,6 @@
 """Least-squares models over a set of systems, and aliased effects.
 
-b are the model's coefficients and y the responses. An effect g'b can be estimated if
-and only if g is in the row space of the model matrix X (Searle, Linear Models, 1971,
-chapter 5). Its estimate is g'X+ y.
+See docs/factor-effects.md, Estimability.
 """
 
 from __future__ import annotations
