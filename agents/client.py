@@ -490,7 +490,6 @@ def batches(
 def _http_error(
     response: http.client.HTTPResponse, text: bytes, proxy: Optional[Proxy]
 ) -> Exception:
-    """Return TemporaryError or RefusedError, depending on a response's status."""
     status = response.status
     if proxy and status == _PROXY_AUTHENTICATION_REQUIRED:
         message = "the proxy %s requires a password (HTTP 407): set http://NAME:"

@@ -15,7 +15,6 @@ NumberType = TypeVar("NumberType", int, float)
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-# A token, also in URL-encoded form.
 _TOKEN = re.compile(r"\bvl(?:_|%5[fF])(?:[0-9A-Za-z_-]|%[0-9A-Fa-f]{2}){4,}")
 
 

@@ -144,7 +144,6 @@ class MeasuringLock:
     def __enter__(self) -> "MeasuringLock":
         # Waits, because `is_measuring` takes this lock exclusively for a moment.
         self._file = _locked("measuring", is_shared=True, timeout_s=MAX_WAIT_S)
-        # No request begins from here on; wait for the end of the current one.
         sending = _locked("sending", is_shared=False, timeout_s=MAX_WAIT_S)
         if sending is not None:
             sending.close()

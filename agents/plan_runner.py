@@ -1,9 +1,7 @@
 """Follow a plan of the server: take a slot, run its steps, report each result.
 
-A slot is the place of one guest in a plan. The slots of a co-run start together: once
-all have arrived, the server sets the start on the clock of the time server. Each slot
-converts it to its own clock with stamps, which also show the rate of its clock; the
-last stamp is half a second before the start.
+A slot is the place of one guest in a plan. The slots of a co-run start together
+(docs/method.md, Plans). The last stamp of the clocks is half a second before the start.
 
 A result counts after the server has answered "keep". Until then it is stored in
 `plan-<plan>-slot-<slot>.json` next to the spool, for a restarted agent. Every request
@@ -41,7 +39,6 @@ STAMP_MAX_AGE_US = 1000000
 LAST_STAMP_US = 500000
 FIRST_SLEEP_US = 250000  # the rate of our clock is still unknown
 SPIN_US = 3000
-# A slot that is later than this has missed the start.
 MAX_LATENESS_US = 100000
 
 ServerReply = Dict[str, Any]

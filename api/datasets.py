@@ -259,7 +259,6 @@ def _file_response(file: DataFile, name: str, content_type: str) -> FileResponse
 
 
 def _call_once(function: Callable[[], None]) -> Callable[[], None]:
-    """Return a function whose first call calls ``function``; later calls do nothing."""
     remaining = [function]
 
     def wrapper() -> None:

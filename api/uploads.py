@@ -424,7 +424,6 @@ def read_lines(lines: Iterable[tuple[int, bytes]]) -> list[NumberedUpload]:
             malformed[number] = problem_from_exception(error)
         except serializers.ValidationError as error:
             invalid[number] = validation_problem(error.detail, "The line")
-    # If there are lines that are not JSON, report only these.
     if problems := malformed or invalid:
         raise LinesRejectedError(problems)
     return uploads

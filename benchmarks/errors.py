@@ -253,7 +253,6 @@ def did_you_mean(names: Sequence[str]) -> str:
 
 def shorten(text: str, limit: int = 60) -> str:
     """Return a printable text of at most ``limit`` characters."""
-    # One more character shows whether the text is too long.
     printable = "".join(
         character
         if character.isprintable()

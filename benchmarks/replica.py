@@ -1,8 +1,7 @@
 """Reading of pages and exports from a standby of the database.
 
 In a `from_replica` block, all queries of the thread use the standby; in a
-`from_primary` block, the primary. After a write, a client reads from the primary until
-the standby has replayed the LSN of the write.
+`from_primary` block, the primary. See docs/scaling.md, A standby for readers.
 """
 
 import logging

@@ -1,6 +1,7 @@
 """A bare Django application that only stores uploads.
 
-Its speed is the upper bound with which `ingest_benchmark` compares the product."""
+Its speed is the upper bound with which `ingest_benchmark` compares the product.
+"""
 
 import hashlib
 import os

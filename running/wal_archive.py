@@ -1,12 +1,8 @@
 """An archive of PostgreSQL's write-ahead log, and recovery to any second.
 
-    ARCHIVE=/backups/virtlab make run       # archive the log continuously
-    make base-backup ARCHIVE=...            # start of a recovery, for example weekly
-    make recover ARCHIVE=... TO="2026-11-23 04:40:00+00" VAR=recovered
-
-The archive's folder `wal/` has a file for each 16 MB of log, or for each minute with
-changes. `base/` has a folder for each base backup. Both are as confidential as the
-database.
+ARCHIVE=/backups/virtlab make run       # archive the log continuously
+make base-backup ARCHIVE=...            # start of a recovery, for example weekly
+make recover ARCHIVE=... TO="2026-11-23 04:40:00+00" VAR=recovered
 """
 
 import os

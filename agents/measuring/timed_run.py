@@ -24,7 +24,6 @@ from agents.timing.time_client import (
 from agents.upload_documents import decode_text, upload_document
 
 MAX_OUTPUT_BYTES = 7 * 1024 * 1024  # the server accepts 8 MiB at once
-# How often to check the amount of output and whether to stop.
 _POLL_S = 1.0
 _PR_SET_PDEATHSIG = 1
 _LOCALE = ("LC_ALL", "LANGUAGE")

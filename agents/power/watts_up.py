@@ -261,7 +261,6 @@ class WattsUp(MeterSource):
             self.damaged += 1
 
     def _receive(self, seconds: float) -> bool:
-        """Receive bytes; return False if none arrive in time."""
         assert self._port is not None
         try:
             if seconds <= 0 or not self._port.wait_readable(seconds):

@@ -217,7 +217,6 @@ class TimeServer:
         of_address: Dict[str, int] = Counter()
         for _ in range(MAX_DATAGRAMS):
             try:
-                # One more byte than allowed shows whether a request is too long.
                 request, peer = sock.recvfrom(MAX_REQUEST_BYTES + 1)
             except OSError:
                 break

@@ -69,7 +69,6 @@ def decompress(compressed: bytes) -> bytes:
         )
     reader = zlib.decompressobj(GZIP_WINDOW)
     try:
-        # One byte more than allowed shows whether the body is too large.
         body = reader.decompress(compressed, settings.UPLOAD_LIMIT_BYTES + 1)
     except zlib.error:
         raise malformed_error("The gzip body is damaged. Compress it again.") from None

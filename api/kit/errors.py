@@ -102,7 +102,6 @@ def problem_from_exception(exc: Exception) -> Problem:
         return validation_problem(exc.detail)
     if is_connection_error(exc):
         return BUSY if sqlstate(exc) in TIMEOUT_SQLSTATES else UNAVAILABLE
-    # Django's exceptions get the messages of REST framework's.
     if isinstance(exc, Http404):
         exc = exceptions.NotFound()
     if isinstance(exc, PermissionDenied):

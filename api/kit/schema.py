@@ -16,7 +16,6 @@ from api.kit.query_parameters import Query
 
 TOKEN = "token"
 
-# Name and description by status code.
 ERROR_RESPONSES = {
     "400": ("Invalid", "The query parameters or the body are invalid."),
     "401": ("NoToken", "The token is wrong, expired or missing."),

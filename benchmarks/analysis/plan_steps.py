@@ -1,7 +1,6 @@
 """Steps of a measurement plan: systems x scenarios x tools x repetitions.
 
-Each round contains every treatment once, so a slow change of the machine affects all of
-them alike.
+See docs/method.md, Plans.
 """
 
 import re
@@ -337,7 +336,6 @@ def validate_options(options: Mapping[str, Any]) -> dict[str, Option]:
 
 def _check_number(name: str, value: Any) -> None:
     allowed = NUMBER_OPTIONS[name]
-    # bool is an int in Python.
     if type(value) is not int or value not in allowed:
         expected = (
             join_with_or(["32", "64"])

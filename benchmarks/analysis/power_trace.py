@@ -1,7 +1,6 @@
 """Power over time from a meter's log, and its integral over a time window.
 
-Between two samples of a power meter, power is taken as linear. An energy counter (RAPL)
-gives the mean power of each step.
+See docs/method.md, Energy.
 """
 
 from __future__ import annotations

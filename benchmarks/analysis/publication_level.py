@@ -128,7 +128,6 @@ def assess_publication_level(
         cell
         for cell in cells
         if (dispersion := cell.dispersion) is not None
-        # Components that are not listed, such as applications, have no limit.
         and dispersion > MAX_DISPERSION.get(cell.component, math.inf)
     )
     missing = missing_facts(stated)

@@ -211,16 +211,11 @@ Indices = NDArray[np.int64]
 
 UNKNOWN_TIME: Final = -1  # runs without a start time
 MIN_EFFECTIVE_RUNS: Final = 3.0
-# n dependent runs, whose mean varies w times as much as that of independent ones, count
-# as n / w^0.75 independent runs.
+# docs/method.md, Dependent runs, explains these constants.
 EFFECTIVE_EXPONENT: Final = 0.75
-# 3.5 / n is added to the autocorrelation of n runs, because an estimate that is too low
-# costs more than one that is too high.
 RHO_ALLOWANCE: Final = 3.5
-# The autocorrelation of n runs counts if it exceeds (13 / n - 1.5) standard errors.
 RHO_CLEAR_FACTOR: Final = 13.0
 RHO_CLEAR_OFFSET: Final = 1.5
-# The autocorrelation of n runs is limited to 1 - 1.5 / n.
 MAX_MEMORY_FACTOR: Final = 1.5
 
 

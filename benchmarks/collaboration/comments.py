@@ -54,7 +54,6 @@ class Author:
     def may_remove(self, comment: Comment) -> bool:
         return self.is_author_of(comment) or comment.lab_id in self.admin_of
 
-    # Earlier texts are visible to those who may remove a comment.
     may_see_revisions = may_remove
 
 

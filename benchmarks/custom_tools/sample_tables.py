@@ -215,7 +215,6 @@ def _row(
             why = Sentence("the repetition must be a whole number: 1, 2, 3.")
             raise LineError(line, shown_line, why)
         sample["repetition"] = int(count)
-    # An empty cell is an unknown parameter.
     sample["parameters"] = {name: cell for name, cell in fields.items() if cell}
     return _Row(run, sample, line)
 

@@ -2,8 +2,7 @@
 
 A job is a row, stored in the transaction that makes it necessary. Its subject is the
 row that it concerns, such as a study. Jobs of one kind and partition never run at the
-same time: a worker takes an advisory lock on the partition. It commits a claim on the
-jobs before it runs them, so that others notice if it dies.
+same time. See docs/decisions/outbox.md.
 
 A failed job is retried after a minute, then after twice as long each time, up to an
 hour. After five failures it is quarantined until a person, a change or another version

@@ -120,7 +120,6 @@ def leave_all_labs(person: User) -> list[Lab]:
 
 
 def _check_authority(*, lab: Lab, actor: User, roles: tuple[str, ...]) -> None:
-    """Raise InvalidError unless the actor may assign and take away these roles."""
     memberships = Membership.objects.filter(lab=lab, user=actor).values_list(
         "role", flat=True
     )

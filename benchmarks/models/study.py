@@ -245,9 +245,7 @@ class System(models.Model):
 class Session(models.Model):
     """A group of a study's runs that were measured together.
 
-    Uploaders name sessions, or the study check derives them: a derived session has runs
-    of one day on one ``host`` with one kernel, firmware and microcode. Named sessions
-    may have several hosts.
+    See docs/method.md, Sessions. Named sessions may have several hosts.
     """
 
     class Origin(models.TextChoices):

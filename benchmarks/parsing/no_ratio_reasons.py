@@ -21,7 +21,6 @@ MAX_OVERSHOOT: Final = 0.01
 MAX_OVERSHOOT_S: Final = 0.05
 # Tests may end early by this fraction, if another clock reports their duration.
 MAX_UNDERSHOOT: Final = 0.001
-# Fraction of the requested rate that counts as reaching it.
 MIN_RATE_REACHED: Final = 0.98
 
 _RATE: Final = re.compile(r"(\d+(?:\.\d+)?) ?([kKmMgGtT])?([^,]*)", re.ASCII)

@@ -49,7 +49,6 @@ START_GRACE_S = 60.0
 
 # Agents that run a background load poll about every second.
 SILENCE_TIMEOUT = timedelta(seconds=30)
-# Slots with a larger difference did not start together.
 MAX_START_SPREAD_US = 100_000
 
 PartStatus, StepStatus = PlanPart.Status, PlanStep.Status

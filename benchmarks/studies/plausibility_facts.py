@@ -240,7 +240,6 @@ def _run_facts(
 
 
 def _duration_s(facts: Mapping[str, Any]) -> float | None:
-    """Return the stated duration, else the one measured by the agent."""
     stated_s = _number(facts, "elapsed_s", "duration_s")
     if stated_s is not None:
         return stated_s

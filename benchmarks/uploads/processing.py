@@ -53,9 +53,8 @@ logger = logging.getLogger(__name__)
 
 # Runs per batch, and how many of them may need parsing.
 BATCH_RUNS, BATCH_TEXTS = 1000, 200
-# A lab with this many waiting samples is uploading a study in pieces. Wait until no run
-# or bulk request arrives for the length of the gap: each batch would recompute the same
-# cells.
+# A lab with this many waiting samples is uploading a study in pieces. Wait for a gap
+# (docs/decisions/outbox.md, Bursts).
 BURST_SAMPLES = 20_000
 RUN_GAP, PIECE_GAP = timedelta(seconds=0.5), timedelta(seconds=2.5)
 MAX_BURST_WAIT = timedelta(seconds=10)

@@ -130,7 +130,6 @@ def _readings(uploads: Sequence[Run]) -> SampleValues:
 
 
 def _reparse(uploads: Sequence[Run]) -> list[dict[str, Any]]:
-    """Process these uploads; return the failures."""
     try:
         # A failure does not roll back the other uploads of the step.
         with transaction.atomic():

@@ -135,8 +135,7 @@ def pseudo_inverse(matrix: Floats) -> Floats:
 def estimable_effects(model: LinearModel) -> Iterator[Estimate]:
     """Yield every effect that can be estimated.
 
-    A main effect is a level minus the reference. An interaction is half of the
-    difference between two such differences (Box, Hunter and Hunter).
+    See docs/factor-effects.md, Effects.
     """
     solver = pseudo_inverse(model.matrix)
     for term in model.terms:
@@ -337,7 +336,7 @@ def lenth(contrasts: Floats) -> Lenth | None:
 def half_normal_quantiles(contrasts: Floats) -> Floats:
     """Return the half-normal quantiles of contrasts (Daniel 1959).
 
-    For the i-th smallest of m: the normal quantile of 0.5 + 0.5 (i - 0.5) / m.
+    See docs/factor-effects.md, Chance.
     """
     m = len(contrasts)
     ranks = np.argsort(size_order(np.abs(contrasts)))

@@ -65,7 +65,6 @@ class Command(BaseCommand):
             return
         if settings.METRICS_PORT:
             exposition.serve(settings.METRICS_PORT)
-        # Let uploads and pages go first.
         os.nice(NICENESS)
         with stop_signals() as stop_socket:
             while True:

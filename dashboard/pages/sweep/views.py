@@ -393,7 +393,6 @@ def _is_relative(line: SweepLine) -> bool:
 
 
 def _axis_name(family: SweepFamily) -> str:
-    """Return the name of the axis, such as "block size" or "number of threads"."""
     name = family.axis.replace("_", " ")
     is_count = name.endswith("s") and not any(level.unit for level in family.levels)
     return _("number of %(things)s") % {"things": name} if is_count else name
