@@ -1,7 +1,6 @@
 """Canonical parameters, options and systems, and their fingerprints.
 
-Order, unit prefix and spelling do not matter: ``100MiB`` equals ``102400 KiB``, but not
-``100MB``. Ambiguous values such as ``4k`` are kept as they are.
+See docs/method.md, From samples to a result.
 """
 
 from __future__ import annotations

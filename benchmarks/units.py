@@ -1,8 +1,7 @@
 """The table of all known units, and conversion between them.
 
-Decimal and binary prefixes differ: 1 MB is 10^6 B, 1 MiB is 2^20 B. Ambiguous spellings
-(``KB``, ``Mb``, ``MBps``) are rejected, except netperf's ``us/KB``, whose KB is
-documented as 1024 B.
+Ambiguous spellings (``KB``, ``Mb``, ``MBps``) are rejected, except netperf's ``us/KB``,
+whose KB is documented as 1024 B.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Reading of pages and exports from a standby that is recent enough.
 
 The log position after the last write of a client is stored in Redis and in a cookie.
-The client is answered from the standby only when it has reached that position. Users
-are authenticated on the primary.
+See docs/scaling.md, A standby for readers.
 """
 
 import hashlib

@@ -15,21 +15,17 @@ from benchmarks.analysis.intervals import Floats
 from benchmarks.analysis.run_order import Indices, session_means
 
 MIN_RUNS: Final = 5
-# By number of runs: 99 % quantiles of eta squared, the share of the variance that the
-# best cut explains, for uniformly distributed runs.
+# docs/method.md, Tests, explains these cutoffs, which depend on the number of runs.
 CUTOFFS: Final = {
     **{5: 0.990, 6: 0.981, 7: 0.972, 8: 0.961, 9: 0.952, 10: 0.943},
     **{11: 0.935, 12: 0.928, 15: 0.911, 20: 0.890, 30: 0.866, 50: 0.840},
 }
-# The cutoff for infinitely many runs.
 CUTOFF_LIMIT: Final = 0.75
 OUTLIER_Z: Final = 3.5
 MIN_MODE_SHARE: Final = 0.15
 MIN_MODE_RUNS: Final = 3
 # This share of the runs at each end is outside of the middle, whose width is measured.
 TAIL_SHARE: Final = 0.1
-# For sessions of m runs, the distance of the cutoff from 1 is reduced by the share
-# 1.45 / m^2 (from simulations).
 CUTOFF_SESSION_FACTOR: Final = 1.45
 
 
@@ -126,8 +122,7 @@ def find_modes(
 def outliers_in(split: ModeSplit, groups: tuple[Indices, ...], step: float) -> set[int]:
     """Return indices of values with a modified z above 3.5 within their mode.
 
-    z = 0.6745 |x - median| / MAD (Iglewicz and Hoaglin, 1993). The MAD is at least half
-    of ``step``, the value of the last digit.
+    ``step`` is the value of the last digit. See docs/method.md, Tests.
     """
     outliers: set[int] = set()
     for group in groups:

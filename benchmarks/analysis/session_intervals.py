@@ -523,8 +523,6 @@ def _session_log_ratios(
     parts = cell.spread.mean_variance, baseline.spread.mean_variance
     counts = cell.spread.count, baseline.spread.count
     welch = welch_df(parts[0], counts[0], parts[1], counts[1], extra)
-    # Use the spread between the sessions of one side for both sides. If the runs of the
-    # other side scatter more, add the difference.
     repeated_count = np.where(is_cell_repeated, *counts)
     other_count = np.where(is_cell_repeated, *counts[::-1])
     within = np.where(is_cell_repeated, cell.within_variance, baseline.within_variance)

@@ -28,7 +28,6 @@ from dashboard.kit.viewers import query_params, study_or_404, viewer_of
 from dashboard.pages.compare.page import comparison_chart, comparison_page, grid_rows
 
 
-# The headers make browsers cache the page and its fragments separately.
 @vary_on_headers("HX-Request", "HX-Target")
 @cached_study_page
 def show_comparison(request: HttpRequest, lab: str, slug: str) -> ViewResult:

@@ -223,7 +223,6 @@ def energy_page(
     _viewer: Viewer, study: Study, query: Mapping[str, str]
 ) -> dict[str, Any]:
     text, waiting_w = query.get("idle_w", ""), None
-    # int() raises an error for thousands of digits.
     if text.isascii() and text.isdigit() and len(text) < 8:
         waiting_w = min(int(text), MAX_IDLE_W)
     energy = study_energy(study, waiting_w)

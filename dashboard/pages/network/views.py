@@ -46,7 +46,6 @@ def network_page(
     if not metrics:
         return None
     text = query.get("metric", "")
-    # int() raises an error for thousands of digits.
     index = int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
     index = index if index < len(metrics) else 0
     metric = metrics[index]

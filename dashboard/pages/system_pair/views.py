@@ -140,7 +140,6 @@ def _line(
     }
 
 
-# The headers make browsers cache the page and its fragment separately.
 @vary_on_headers("HX-Request", "HX-Target")
 @cached_study_page
 def show_system_pair(request: HttpRequest, lab: str, slug: str) -> ViewResult:
