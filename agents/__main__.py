@@ -7,7 +7,8 @@ import sys
 from typing import List, Optional
 
 from agents import errors
-from agents.console import Parser, printable, without_token
+from agents.argument_types import Parser
+from agents.console import printable, without_token
 
 COMMANDS = (
     ("enroll", "save the server and the token of this agent, and check both"),

@@ -1,14 +1,10 @@
-"""Text output without tokens, and types of command-line arguments."""
+"""Text output without tokens."""
 
-import argparse
 import os
 import re
 import sys
 import time
-from typing import Any, Callable, NoReturn, Optional, TypeVar
-
-NumberType = TypeVar("NumberType", int, float)
-
+from typing import Any, Optional
 
 # Control characters, line separators, direction marks and lone surrogates, as in
 # benchmarks/text_validation.py.
@@ -41,13 +37,6 @@ def utc_text(at_s: Optional[float] = None) -> str:
 
 def without_token(text: str) -> str:
     return _TOKEN.sub("vl_***", text)
-
-
-class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors contain no token."""
-
-    def error(self, message: str) -> "NoReturn":
-        super().error(_safe_text(message))
 
 
 class Console:
@@ -91,26 +80,3 @@ class Console:
 
 def _safe_text(text: str) -> str:
     return printable(without_token(text))
-
-
-def int_between(minimum: int, maximum: int = 10**15) -> Callable[[str], int]:
-    return _within(int, "whole number", minimum, maximum)
-
-
-def seconds_between(minimum: float, maximum: float = 1e6) -> Callable[[str], float]:
-    return _within(float, "number of seconds", minimum, maximum)
-
-
-def _within(
-    kind: Callable[[str], NumberType], name: str, least: float, most: float
-) -> Callable[[str], NumberType]:
-    def read(text: str) -> NumberType:
-        number = kind(text)
-        if not least <= number <= most:  # False for NaN
-            message = "%s is not from %.10g to %.10g" % (text, least, most)
-            raise argparse.ArgumentTypeError(message)
-        return number
-
-    # argparse shows this name in its error messages.
-    read.__name__ = name
-    return read

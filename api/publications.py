@@ -30,7 +30,7 @@ from api.kit.views import (
     ValidatedData,
     operation,
 )
-from benchmarks.analysis.publication_level import (
+from benchmarks.analysis.publishing_requirements import (
     MAX_DISPERSION,
     MIN_PUBLISHED_RUNS,
     REQUIRED_FACTS,
@@ -40,6 +40,7 @@ from benchmarks.analysis.publication_level import (
 )
 from benchmarks.evidence.queries import Question
 from benchmarks.evidence.replication import reproduced_by
+from benchmarks.jobs.dispatch import dispatch_jobs
 from benchmarks.jobs.queue import JobKind
 from benchmarks.models import (
     Publication,
@@ -49,16 +50,15 @@ from benchmarks.models import (
     Version,
     VersionFile,
 )
-from benchmarks.publishing.evidence_reviews import MAX_QUESTIONS, publish_review
-from benchmarks.publishing.publication_level import assess_study
 from benchmarks.publishing.publications import (
     find_file,
     find_publication,
     visible_publications,
     withdraw,
 )
+from benchmarks.publishing.published_reviews import MAX_QUESTIONS, publish_review
+from benchmarks.publishing.study_level import assess_study
 from benchmarks.publishing.versions import set_doi
-from benchmarks.tasks import dispatch_jobs
 from benchmarks.work_classes import WORK_CLASSES
 
 LEVELS = get_args(PublicationLevel)

@@ -54,15 +54,3 @@ def _name(character: str) -> str:
     if not name:
         return Sentence("a control character ({point})", point=point)
     return Sentence("the character {name} ({point})", name=name, point=point)
-
-
-def natural_sort_key(text: str) -> list[tuple[bool, int, str]]:
-    """Return a sort key that orders 500 before 4000."""
-    # \d and isdigit include "²", for which int() fails.
-    parts = re.findall(r"[0-9]+|[^0-9]+", text)
-    return [
-        (False, int(part), "")
-        if part[0] in "0123456789"
-        else (True, 0, part.casefold())
-        for part in parts
-    ]

@@ -3,7 +3,7 @@
 from typing import Any
 
 from benchmarks.models import Lab, PublishingJob, Review, Study, Version
-from benchmarks.publishing.evidence_reviews import (
+from benchmarks.publishing.published_reviews import (
     publish_review,
     reviewable_questions,
     store_review_files,

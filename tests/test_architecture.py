@@ -61,6 +61,7 @@ PURE = (
     "benchmarks.custom_tools.declaration",
     "benchmarks.custom_tools.sample_tables",
     "benchmarks.hypervisor_names",
+    "benchmarks.natural_sort",
     "benchmarks.parsing",
     "benchmarks.plausibility",
     "benchmarks.reference",

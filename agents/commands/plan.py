@@ -23,9 +23,10 @@ import signal
 import socket
 
 from agents import errors
-from agents.console import Console, int_between, seconds_between
+from agents.argument_types import int_between, seconds_between
+from agents.console import Console
 from agents.errors import UsageError
-from agents.upload_options import add_system_arguments
+from agents.run_and_system_options import add_system_arguments
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -23,8 +23,9 @@ import uuid
 from typing import Iterator, List, NamedTuple, Optional, Tuple
 
 from agents import errors
+from agents.argument_types import seconds_between
 from agents.client import Client
-from agents.console import Console, seconds_between
+from agents.console import Console
 from agents.errors import AgentError, UsageError
 from agents.local_state import Enrolment, agent_folder, load_enrolment, open_spool
 from agents.power.meters import IpmiDcmi, MeterSource, Rapl, ReadingMissedError

@@ -33,7 +33,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Tuple
 from agents import errors
 from agents.console import Console, utc_text
 from agents.errors import ServerUnavailableError, UsageError
-from agents.upload_options import (
+from agents.run_and_system_options import (
     SYSTEM_NUMBERS,
     SYSTEM_TEXTS,
     add_run_arguments,

@@ -22,16 +22,17 @@ import time
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from agents import errors
-from agents.console import Console, printable_all, seconds_between, utc_text
+from agents.argument_types import seconds_between
+from agents.console import Console, printable_all, utc_text
 from agents.errors import AgentError, UsageError
 from agents.processes import run_program
-from agents.upload_documents import upload_document
-from agents.upload_options import (
+from agents.run_and_system_options import (
     add_run_arguments,
     required_study,
     run_options,
     system_from_options,
 )
+from agents.upload_documents import upload_document
 
 COUNTERS = (
     r"\Hyper-V Hypervisor Logical Processor(_Total)\% Total Run Time",

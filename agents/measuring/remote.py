@@ -23,8 +23,8 @@ from agents.errors import UsageError
 from agents.measuring.command_lines import Step
 from agents.measuring.timed_run import MeasuredStep
 from agents.processes import OutputTooLargeError, run_program
+from agents.run_and_system_options import system_from_options
 from agents.upload_documents import tool_clock
-from agents.upload_options import system_from_options
 
 # Each status request takes CPU time from the guest.
 _POLL_S = 0.05

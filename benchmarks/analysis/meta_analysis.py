@@ -33,8 +33,8 @@ from benchmarks.analysis.verdicts import CONFIDENCE, DEFAULT_MARGIN
 
 Indices = NDArray[np.int64]
 
-MIN_POOLED_LABS: Final = 3
-"""Two studies do not show how much studies differ."""
+MIN_POOLED: Final = 3
+"""The fewest labs or machines that are pooled: two do not show how much they differ."""
 MIN_STRONG_LABS: Final = 5
 MAX_ITERATIONS: Final = 500
 CONVERGENCE: Final = 1e-10
@@ -120,7 +120,7 @@ def pool_effects(
     spread = sums(w * (y - mean[pool]) ** 2) / (k - 1)
     variance = np.maximum(spread, 1.0) / total
 
-    is_pool = k >= MIN_POOLED_LABS
+    is_pool = k >= MIN_POOLED
     probability = (1 + confidence) / 2
     quantile = np.full(count, np.nan)
     quantile[is_pool] = t_quantiles((k[is_pool] - 1).astype(float), probability)
@@ -165,7 +165,7 @@ def pool_single_runs(
     k = np.bincount(pool, minlength=count)
     mean = sums(y) / k
     spread = sums((y - mean[pool]) ** 2) / (k - 1)
-    is_pool = k >= MIN_POOLED_LABS
+    is_pool = k >= MIN_POOLED
     quantile = np.full(count, np.nan)
     probability = (1 + confidence) / 2
     quantile[is_pool] = t_quantiles((k[is_pool] - 1).astype(float), probability)
@@ -202,7 +202,7 @@ def heterogeneity(
     """
     y, v = np.asarray(effects, dtype=float), np.asarray(variances, dtype=float)
     k = y.size
-    if k < MIN_POOLED_LABS:
+    if k < MIN_POOLED:
         return None
     one_pool = np.zeros(k, dtype=np.int64)
     pooled = pool_effects(y, v, one_pool, 1, confidence=confidence)
@@ -263,10 +263,7 @@ def grade_evidence(
         return EvidenceStrength.CONTRADICTORY
     if labs >= MIN_STRONG_LABS and interval_direction(*predicted, margin) != UNDECIDED:
         return EvidenceStrength.STRONG
-    if (
-        labs >= MIN_POOLED_LABS
-        and interval_direction(*mean_interval, margin) != UNDECIDED
-    ):
+    if labs >= MIN_POOLED and interval_direction(*mean_interval, margin) != UNDECIDED:
         return EvidenceStrength.MODERATE
     return EvidenceStrength.WEAK
 

@@ -26,7 +26,7 @@ from benchmarks.collaboration import subscriptions
 from benchmarks.encryption import decrypt, encrypt
 from benchmarks.jobs import queue
 from benchmarks.jobs.queue import JobKind, Jobs, RetryLater, retry_delay
-from benchmarks.labs.sign_in_methods import person_for_address, verified_address
+from benchmarks.labs.member_sign_in_methods import person_for_address, verified_address
 from benchmarks.models import Invitation, Job, OutgoingEmail
 from benchmarks.sentences import Sentence, template
 from benchmarks.text_validation import normalize_whitespace

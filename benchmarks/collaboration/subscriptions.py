@@ -18,7 +18,7 @@ from django.utils import timezone
 from benchmarks import rls
 from benchmarks.collaboration.events import visible_events
 from benchmarks.errors import InvalidError, NotFoundError
-from benchmarks.labs.sign_in_methods import (
+from benchmarks.labs.member_sign_in_methods import (
     lab_requiring_second_factor,
     verified_address,
 )

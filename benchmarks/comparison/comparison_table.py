@@ -11,8 +11,8 @@ from benchmarks.comparison.comparison_row import ComparisonRow
 from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.hypervisor_names import NATIVE
 from benchmarks.models.run import SCENARIOS
+from benchmarks.natural_sort import natural_sort_key
 from benchmarks.parsing.case_labels import case_details
-from benchmarks.text_validation import natural_sort_key
 from benchmarks.units import parse_quantity
 
 COMPONENTS = ("CPU", "memory", "disk", "network", "power", "application")

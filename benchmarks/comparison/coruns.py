@@ -27,8 +27,8 @@ from benchmarks.models.run import (
     UNDER_LOAD,
     runs_of_cells_sql,
 )
+from benchmarks.natural_sort import natural_sort_key
 from benchmarks.sentences import Sentence
-from benchmarks.text_validation import natural_sort_key
 
 # The other VMs run other work, so the values of slots cannot be added.
 LOADED_SCENARIOS = (UNDER_LOAD, COMBINED_SCENARIO)

@@ -42,9 +42,9 @@ from benchmarks.errors import NotFoundError
 from benchmarks.hypervisor_names import MAIN_HYPERVISORS
 from benchmarks.models import Case, Cell, Effect, EffectSummary, Host, Study, System
 from benchmarks.models.cell import ratio_of_means
+from benchmarks.natural_sort import natural_sort_key
 from benchmarks.parsing.tool import Better
 from benchmarks.sentences import Sentence
-from benchmarks.text_validation import natural_sort_key
 from benchmarks.viewer import Viewer
 
 MAX_COLUMNS: Final = 32

@@ -25,8 +25,8 @@ from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.errors import InvalidError
 from benchmarks.hypervisor_names import line_rate_bit_per_s
 from benchmarks.models import Cell, Flag, Study
+from benchmarks.natural_sort import natural_sort_key
 from benchmarks.studies.flags import visible_flags
-from benchmarks.text_validation import natural_sort_key
 from benchmarks.viewer import Viewer
 
 ENDPOINT_PARAMETERS = ("from", "to", "from_host", "to_host")

@@ -28,9 +28,9 @@ from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.models import Case, Cell, Study, System
 from benchmarks.models.cell import ratio_of_means
 from benchmarks.models.run import SCENARIOS
+from benchmarks.natural_sort import natural_sort_key
 from benchmarks.parsing.tool import Better
 from benchmarks.sentences import Sentence, join_sentences
-from benchmarks.text_validation import natural_sort_key
 from benchmarks.viewer import Viewer
 
 # Shapes are large, so read only those without a single figure.

@@ -23,7 +23,7 @@ from benchmarks.comparison.study_verdicts import cell_statistics, study_verdicts
 from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.fingerprints import canonical_parameters
 from benchmarks.models import Case, Cell, Study
-from benchmarks.text_validation import natural_sort_key
+from benchmarks.natural_sort import natural_sort_key
 from benchmarks.units import Quantity, parse_quantity
 from benchmarks.viewer import Viewer
 

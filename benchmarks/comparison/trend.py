@@ -28,7 +28,7 @@ from benchmarks.comparison.comparison_row import (
 )
 from benchmarks.models import Case, Cell, Study, System
 from benchmarks.models.run import RUNS_OF_CELLS_SQL, runs_of_cells_sql
-from benchmarks.text_validation import natural_sort_key
+from benchmarks.natural_sort import natural_sort_key
 from benchmarks.viewer import Viewer
 
 SERIES_FIELDS = (

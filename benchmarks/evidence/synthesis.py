@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 import numpy as np
 
 from benchmarks.analysis.meta_analysis import (
-    MIN_POOLED_LABS,
+    MIN_POOLED,
     EvidenceStrength,
     Heterogeneity,
     PooledArrays,
@@ -137,7 +137,7 @@ class Synthesis:
         def unpooled(
             pool: PooledEffect, machines: tuple[MachineEffect, ...]
         ) -> tuple[MachineEffect, ...]:
-            return machines if pool.machine_count < MIN_POOLED_LABS else ()
+            return machines if pool.machine_count < MIN_POOLED else ()
 
         return replace(
             self,

@@ -15,7 +15,7 @@ from benchmarks.models.collaboration import (
     Webhook,
 )
 from benchmarks.models.custom_tool import CustomTool, CustomToolVersion
-from benchmarks.models.evidence import (
+from benchmarks.models.effect import (
     Effect,
     EffectSummary,
     PublicEvidence,

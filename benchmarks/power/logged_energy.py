@@ -23,6 +23,7 @@ from benchmarks.analysis.sessions import UNKNOWN_TIME
 from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.errors import ParseError
 from benchmarks.models import Meter, Run, RunEnergy, RunMean, Study, System
+from benchmarks.natural_sort import natural_sort_key
 from benchmarks.parsing.decoding import decode
 from benchmarks.power.meter_logs import measured_power, run_window
 from benchmarks.power.meter_readings import (
@@ -35,7 +36,6 @@ from benchmarks.power.meter_readings import (
 from benchmarks.power.printed_energy import mean_of_known, reference_first
 from benchmarks.sentences import Sentence, join_sentences, template
 from benchmarks.studies.cell_session_statistics import study_sessions
-from benchmarks.text_validation import natural_sort_key
 from benchmarks.tools.power_csv import read_tables
 from benchmarks.tools.watts_up import read_logs
 

@@ -8,9 +8,9 @@ from typing import Any, Protocol, TypeVar
 
 from benchmarks.analysis.energy_ratio import MeterTotal
 from benchmarks.models import Study, System
+from benchmarks.natural_sort import natural_sort_key
 from benchmarks.power.meter_readings import MeterReading, meter_readings
 from benchmarks.sentences import Sentence
-from benchmarks.text_validation import natural_sort_key
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,8 +30,8 @@ from benchmarks.publishing.generation_requests import (
     request_generation,
     set_stage,
 )
-from benchmarks.publishing.publication_level import assess_study
 from benchmarks.publishing.publications import unsaved_files, visible_publications
+from benchmarks.publishing.study_level import assess_study
 from benchmarks.sentences import Sentence
 from benchmarks.studies.data_versions import study_version
 from benchmarks.studies.flags import studies_quoted

@@ -22,6 +22,7 @@ from benchmarks.models import (
     System,
 )
 from benchmarks.models.run import SCENARIOS
+from benchmarks.natural_sort import natural_sort_key
 from benchmarks.studies.lookup import list_studies
 from benchmarks.studies.study_rollups import (
     Rollup,
@@ -29,7 +30,6 @@ from benchmarks.studies.study_rollups import (
     rollup_counts,
     run_counts,
 )
-from benchmarks.text_validation import natural_sort_key
 from benchmarks.viewer import Viewer
 
 STALLED_AFTER = timedelta(seconds=20)

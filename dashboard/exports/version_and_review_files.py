@@ -14,12 +14,12 @@ from benchmarks.evidence.queries import Question
 from benchmarks.jobs import queue
 from benchmarks.jobs.queue import JobKind, Jobs
 from benchmarks.models import PublishingJob, Review, Version
-from benchmarks.publishing.evidence_reviews import (
+from benchmarks.publishing.generation_requests import claim_request, set_stage
+from benchmarks.publishing.published_reviews import (
     record_review_failure,
     review_questions,
     store_review_files,
 )
-from benchmarks.publishing.generation_requests import claim_request, set_stage
 from benchmarks.publishing.versions import publish_version, record_publishing_failure
 from benchmarks.viewer import Viewer
 from dashboard.exports.chart_files import (

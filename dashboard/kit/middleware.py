@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.defaults import page_not_found
 
 from benchmarks.errors import NotFoundError, RateLimitError, TooManyAttemptsError
-from benchmarks.labs.sign_in_methods import lab_requiring_second_factor
+from benchmarks.labs.member_sign_in_methods import lab_requiring_second_factor
 from dashboard.kit.error_pages import database_unavailable_page
 
 logger = logging.getLogger(__name__)

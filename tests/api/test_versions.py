@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.publishing import versions
-from benchmarks.publishing.publication_level import assess_study
 from benchmarks.publishing.publications import withdraw
+from benchmarks.publishing.study_level import assess_study
 
 
 @pytest.fixture

@@ -33,8 +33,8 @@ from benchmarks.models import (
 )
 from benchmarks.plans.planning import create_plan
 from benchmarks.power.meter_logs import store_power_chunk
-from benchmarks.publishing.evidence_reviews import store_review_files
 from benchmarks.publishing.generation_requests import request_generation
+from benchmarks.publishing.published_reviews import store_review_files
 from benchmarks.studies import checking
 from benchmarks.studies.saving import update_study
 from benchmarks.uploads import intake, processing

@@ -9,6 +9,7 @@ import pytest
 PURE = [
     "benchmarks.errors",
     "benchmarks.text_validation",
+    "benchmarks.natural_sort",
     "benchmarks.units",
     "benchmarks.hypervisor_names",
     "benchmarks.fingerprints",

@@ -1,19 +1,14 @@
 """Wake-ups through Redis."""
 
 import time
-from datetime import timedelta
 
 import pytest
 import redis
-from django.core.management import call_command
-from kombu.exceptions import OperationalError
 
 from benchmarks import redis_connection, tasks, worker_wakeup
-from benchmarks.models import Job, PublishingJob, Run
-from benchmarks.studies import checking
+from benchmarks.models import Run
 from benchmarks.uploads import intake
 from benchmarks.uploads.intake import submit_runs
-from tests import publications
 
 
 @pytest.fixture(autouse=True)
@@ -125,40 +120,6 @@ def test_upload_is_accepted_without_redis(
         submit_runs(agent=agent, documents=[run_document()])
 
     assert Run.objects.count() == 1
-
-
-@pytest.fixture
-def forgotten(study, submit, run_document, person):
-    """A publishing job whose message was lost."""
-    submit(run_document())
-    checking.check_due_studies(timedelta(0))
-    requested = publications.requested(study, person)
-    Job.objects.update(dispatched_at=None)
-    return requested
-
-
-def test_lost_publishing_job_is_dispatched(forgotten, monkeypatch):
-    sent = []
-    monkeypatch.setattr(
-        tasks.run_jobs, "apply_async", lambda args, **how: sent.append(args)
-    )
-    call_command("sweep", once=True)
-
-    assert sent == [("publishing", forgotten.pk)]
-
-
-def test_without_redis_a_lost_publishing_job_is_dispatched_later(
-    forgotten, monkeypatch, caplog
-):
-    def refuse(*_, **__):
-        raise OperationalError("no broker")
-
-    monkeypatch.setattr(tasks.run_jobs, "apply_async", refuse)
-
-    tasks.dispatch_due_jobs()
-
-    assert "Redis did not accept the task publishing" in caplog.text
-    assert PublishingJob.objects.get().stage == "waiting"
 
 
 def test_upload_is_accepted_if_the_wakeup_fails(

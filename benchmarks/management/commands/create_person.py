@@ -11,8 +11,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmarks.collaboration.outgoing_mail import is_email_address
 from benchmarks.errors import InvalidError
+from benchmarks.labs.member_sign_in_methods import set_verified_address
 from benchmarks.labs.members import set_role
-from benchmarks.labs.sign_in_methods import set_verified_address
 from benchmarks.management import lab_argument
 from benchmarks.models import Membership
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from benchmarks.labs.sign_in_methods import reset_factors
+from benchmarks.labs.member_sign_in_methods import reset_factors
 
 
 class Command(BaseCommand):

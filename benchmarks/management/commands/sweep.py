@@ -16,9 +16,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import InterfaceError, OperationalError, connection
 
-from benchmarks import tasks
 from benchmarks.collaboration import events
 from benchmarks.jobs.advisory_locks import acquire_lock, advisory_lock
+from benchmarks.jobs.dispatch import dispatch_due_jobs
 from benchmarks.maintenance.retention import HourlyCleanup
 from benchmarks.memory_trimming import MemoryTrimmer
 from benchmarks.monitoring import exposition
@@ -108,7 +108,7 @@ class Command(BaseCommand):
             with _logged("Publishing events"):
                 events.publish_due_events()
             with _logged("Dispatching jobs"):
-                tasks.dispatch_due_jobs()
+                dispatch_due_jobs()
             with _logged("Integrating power"):
                 integrate_due()
             with _logged("Advancing plans"):

@@ -30,7 +30,7 @@ from benchmarks.publishing.generation_requests import (
     record_report_failure,
     set_stage,
 )
-from benchmarks.publishing.publication_level import assess_study
+from benchmarks.publishing.study_level import assess_study
 from benchmarks.studies.flags import visible_flags
 from benchmarks.studies.overview import StudyDetail, study_detail, tool_versions
 from benchmarks.viewer import Viewer

@@ -14,7 +14,7 @@ from benchmarks.comparison.comparison_table import (
     rank_by_order,
 )
 from benchmarks.models.run import SCENARIOS
-from benchmarks.text_validation import natural_sort_key
+from benchmarks.natural_sort import natural_sort_key
 from dashboard import wording
 from dashboard.exports.report.charts import ratio_chart
 from dashboard.exports.table_headings import (

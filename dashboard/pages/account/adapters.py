@@ -25,12 +25,12 @@ from django.utils.translation import gettext as _
 
 from benchmarks.encryption import decrypt, encrypt
 from benchmarks.errors import BenchmarksError
-from benchmarks.labs.members import accept_invitation
-from benchmarks.labs.sign_in_methods import (
+from benchmarks.labs.member_sign_in_methods import (
     add_provider_account,
     log_account_link,
     person_for_address,
 )
+from benchmarks.labs.members import accept_invitation
 from benchmarks.labs.sign_in_throttle import KNOWN_BROWSER_S, known_browser_cookie
 from benchmarks.models import Invitation
 from dashboard import wording

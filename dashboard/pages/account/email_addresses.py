@@ -22,7 +22,7 @@ from benchmarks.collaboration.outgoing_mail import (
 )
 from benchmarks.collaboration.subscriptions import end_digest, person_id_from_code
 from benchmarks.errors import BenchmarksError
-from benchmarks.labs.sign_in_methods import (
+from benchmarks.labs.member_sign_in_methods import (
     remove_verified_address,
     set_verified_address,
 )

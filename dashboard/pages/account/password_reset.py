@@ -20,7 +20,7 @@ from benchmarks.collaboration.outgoing_mail import (
     mail_password_reset,
     person_for_reset_code,
 )
-from benchmarks.labs.sign_in_methods import log_in_labs
+from benchmarks.labs.member_sign_in_methods import log_in_labs
 from benchmarks.labs.sign_in_throttle import SignInAttempt
 from benchmarks.models import AuditEntry
 from dashboard.pages.account.email_addresses import EmailLinkForm, require_mail

@@ -20,7 +20,7 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from benchmarks.labs.sign_in_methods import (
+from benchmarks.labs.member_sign_in_methods import (
     FEW_RECOVERY_CODES,
     add_passkey,
     has_second_factor,

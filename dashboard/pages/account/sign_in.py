@@ -48,7 +48,7 @@ from django.views.decorators.http import (
 from fido2.webauthn import AuthenticationResponse
 
 from benchmarks.errors import RateLimitError
-from benchmarks.labs.sign_in_methods import (
+from benchmarks.labs.member_sign_in_methods import (
     has_second_factor,
     list_second_factors,
     record_passkey_use,

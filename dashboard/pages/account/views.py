@@ -14,13 +14,13 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks.errors import BenchmarksError
-from benchmarks.labs.members import end_sessions
-from benchmarks.labs.sign_in_methods import (
+from benchmarks.labs.member_sign_in_methods import (
     linked_account,
     list_second_factors,
     unlink_account,
     verified_address,
 )
+from benchmarks.labs.members import end_sessions
 from benchmarks.models import Membership
 from dashboard import wording
 from dashboard.kit.routes import route

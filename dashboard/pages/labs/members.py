@@ -28,6 +28,10 @@ from django.views.decorators.http import require_http_methods
 from benchmarks.collaboration.outgoing_mail import mail_invitation
 from benchmarks.errors import BenchmarksError
 from benchmarks.labs.lab_queries import lab_members, open_invitations
+from benchmarks.labs.member_sign_in_methods import (
+    people_with_second_factor,
+    require_second_factor,
+)
 from benchmarks.labs.members import (
     accept_invitation,
     change_role,
@@ -35,10 +39,6 @@ from benchmarks.labs.members import (
     invite_person,
     remove_member,
     withdraw_invitation,
-)
-from benchmarks.labs.sign_in_methods import (
-    people_with_second_factor,
-    require_second_factor,
 )
 from benchmarks.models import Invitation, Membership
 from dashboard import wording

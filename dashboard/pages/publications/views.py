@@ -14,6 +14,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from benchmarks.errors import BenchmarksError, InvalidError
 from benchmarks.evidence.replication import reproduced_by
+from benchmarks.jobs.dispatch import dispatch_jobs
 from benchmarks.jobs.queue import JobKind
 from benchmarks.models import (
     Membership,
@@ -23,13 +24,13 @@ from benchmarks.models import (
     Study,
     Version,
 )
-from benchmarks.publishing.publication_level import assess_study
 from benchmarks.publishing.publications import (
     find_file,
     find_publication,
     visible_publications,
     withdraw,
 )
+from benchmarks.publishing.study_level import assess_study
 from benchmarks.publishing.versions import (
     check_is_processed,
     request_version,
@@ -37,7 +38,6 @@ from benchmarks.publishing.versions import (
     sign_version,
     unfinished_publishing_job,
 )
-from benchmarks.tasks import dispatch_jobs
 from dashboard import wording
 from dashboard.exports import MEDIA_TYPES
 from dashboard.exports.citation import add_doi, site_url, version_script

@@ -7,7 +7,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext_lazy
 
-from benchmarks.analysis.publication_level import LevelAssessment
+from benchmarks.analysis.publishing_requirements import LevelAssessment
 from benchmarks.collaboration.comments import CommentTarget
 from benchmarks.comparison.overhead_profile import study_profile
 from benchmarks.evidence.replication import (
@@ -21,8 +21,8 @@ from benchmarks.evidence.replication import (
 from benchmarks.jobs.failures import failed_jobs_of_study, study_failures
 from benchmarks.jobs.queue import retry_failed
 from benchmarks.models import Study, Version
-from benchmarks.publishing.publication_level import assess_study
 from benchmarks.publishing.publications import visible_publications
+from benchmarks.publishing.study_level import assess_study
 from benchmarks.publishing.versions import unfinished_publishing_job
 from benchmarks.studies.data_versions import study_version
 from benchmarks.studies.overview import is_stalled, processing_counts, study_detail

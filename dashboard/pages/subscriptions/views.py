@@ -22,7 +22,7 @@ from benchmarks.collaboration.subscriptions import (
     revoke_feed_tokens,
     start_digest,
 )
-from benchmarks.labs.sign_in_methods import verified_address
+from benchmarks.labs.member_sign_in_methods import verified_address
 from benchmarks.models import Digest, Event, Follow, Lab
 from benchmarks.studies.lookup import find_study
 from dashboard import wording

@@ -25,7 +25,7 @@ from benchmarks.comparison.trend import (
 from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.hypervisor_names import NATIVE
 from benchmarks.models import Study
-from benchmarks.text_validation import natural_sort_key
+from benchmarks.natural_sort import natural_sort_key
 from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.charts.bars_and_lines import curve_points, sweep_plot, trend_plot

@@ -10,7 +10,7 @@ from django.db import connection
 
 from benchmarks.encryption import decrypt, encrypt
 from benchmarks.errors import InvalidError, TooManyAttemptsError
-from benchmarks.labs import sign_in_methods
+from benchmarks.labs import member_sign_in_methods
 from benchmarks.labs.sign_in_throttle import (
     FACTOR_TRIES,
     SignInAttempt,
@@ -20,21 +20,23 @@ from benchmarks.models import AuditEntry, Membership
 
 
 def code_of(secret, periods=0):
-    return sign_in_methods.totp_code(secret, int(time.time()) // 30 + periods)
+    return member_sign_in_methods.totp_code(secret, int(time.time()) // 30 + periods)
 
 
 @pytest.fixture
 def secret(person):
-    secret = sign_in_methods.new_totp_secret()
-    assert sign_in_methods.set_authenticator_app(person, secret, code_of(secret, -1))
+    secret = member_sign_in_methods.new_totp_secret()
+    assert member_sign_in_methods.set_authenticator_app(
+        person, secret, code_of(secret, -1)
+    )
     return secret
 
 
 def test_code_works_once_and_older_codes_are_rejected(person, secret):
-    assert sign_in_methods.use_code(person, code_of(secret, -1)) is None
-    assert sign_in_methods.use_code(person, code_of(secret, 1))
-    assert sign_in_methods.use_code(person, code_of(secret, 1)) is None
-    assert sign_in_methods.use_code(person, code_of(secret)) is None
+    assert member_sign_in_methods.use_code(person, code_of(secret, -1)) is None
+    assert member_sign_in_methods.use_code(person, code_of(secret, 1))
+    assert member_sign_in_methods.use_code(person, code_of(secret, 1)) is None
+    assert member_sign_in_methods.use_code(person, code_of(secret)) is None
 
 
 @pytest.mark.django_db(transaction=True)
@@ -42,7 +44,7 @@ def test_concurrent_use_of_a_code_succeeds_once(person, secret):
     code, taken = code_of(secret), []
 
     def send():
-        taken.append(sign_in_methods.use_code(person, code) is not None)
+        taken.append(member_sign_in_methods.use_code(person, code) is not None)
         connection.close()
 
     both = [threading.Thread(target=send) for _ in range(2)]
@@ -58,24 +60,24 @@ def test_concurrent_use_of_a_code_succeeds_once(person, secret):
     "code", ["", "12345a", "\N{FULLWIDTH DIGIT ONE}" * 6, "0" * 400, "-00001"]
 )
 def test_invalid_code_is_rejected(person, secret, code):
-    assert sign_in_methods.use_code(person, code) is None
+    assert member_sign_in_methods.use_code(person, code) is None
 
 
 def test_recovery_codes_are_removed_with_the_last_factor(person, secret):
-    codes = sign_in_methods.new_recovery_codes(person)
-    app = sign_in_methods.list_second_factors(person)[0]
+    codes = member_sign_in_methods.new_recovery_codes(person)
+    app = member_sign_in_methods.list_second_factors(person)[0]
 
-    assert sign_in_methods.remove_factor(person, app.pk)
+    assert member_sign_in_methods.remove_factor(person, app.pk)
 
     assert not Authenticator.objects.exists()
-    assert sign_in_methods.use_code(person, codes[0]) is None
+    assert member_sign_in_methods.use_code(person, codes[0]) is None
 
 
 def test_factor_of_another_person_cannot_be_removed(person, secret, django_user_model):
     other = django_user_model.objects.create_user("mallory")
-    app = sign_in_methods.list_second_factors(person)[0]
+    app = member_sign_in_methods.list_second_factors(person)[0]
 
-    assert not sign_in_methods.remove_factor(other, app.pk)
+    assert not member_sign_in_methods.remove_factor(other, app.pk)
 
 
 def test_second_factor_attempts_are_limited_globally(valkey):
@@ -95,25 +97,31 @@ def test_second_factor_attempts_are_limited_globally(valkey):
 def test_lost_factors_can_be_reset(person, secret, lab, capsys):
     call_command("reset_second_factor", "carol")
 
-    assert not sign_in_methods.has_second_factor(person)
+    assert not member_sign_in_methods.has_second_factor(person)
     entry = AuditEntry.objects.get(kind="reset_factor")
     assert (entry.lab, entry.actor, entry.about) == (lab, "manage.py", "carol")
 
 
 def test_admin_with_factor_can_require_second_factors(person, lab):
     with pytest.raises(InvalidError):
-        sign_in_methods.require_second_factor(lab=lab, actor=person, is_required=True)
+        member_sign_in_methods.require_second_factor(
+            lab=lab, actor=person, is_required=True
+        )
     Membership.objects.update(role="admin")
     with pytest.raises(InvalidError):
-        sign_in_methods.require_second_factor(lab=lab, actor=person, is_required=True)
-    secret = sign_in_methods.new_totp_secret()
-    sign_in_methods.set_authenticator_app(person, secret, code_of(secret))
+        member_sign_in_methods.require_second_factor(
+            lab=lab, actor=person, is_required=True
+        )
+    secret = member_sign_in_methods.new_totp_secret()
+    member_sign_in_methods.set_authenticator_app(person, secret, code_of(secret))
 
-    sign_in_methods.require_second_factor(lab=lab, actor=person, is_required=True)
+    member_sign_in_methods.require_second_factor(
+        lab=lab, actor=person, is_required=True
+    )
 
     lab.refresh_from_db()
     assert lab.requires_second_factor
-    assert sign_in_methods.lab_requiring_second_factor(person) is None
+    assert member_sign_in_methods.lab_requiring_second_factor(person) is None
     assert AuditEntry.objects.filter(kind="changed_sign_in").count() == 1
 
 

@@ -7,7 +7,7 @@ import pytest
 from allauth.mfa.models import Authenticator
 from django.contrib.auth import get_user_model
 
-from benchmarks.labs.sign_in_methods import totp_code
+from benchmarks.labs.member_sign_in_methods import totp_code
 from benchmarks.models import AuditEntry, Lab
 from tests.dashboard import browser_site
 from tests.dashboard.pages.account.conftest import PASSWORD

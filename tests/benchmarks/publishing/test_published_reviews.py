@@ -15,12 +15,12 @@ from benchmarks.health import check_health
 from benchmarks.jobs import queue
 from benchmarks.maintenance.deletion import delete_study
 from benchmarks.models import AuditEntry, Job, Lab, Review, Study
-from benchmarks.publishing.evidence_reviews import (
+from benchmarks.publishing.publications import find_file, find_publication, withdraw
+from benchmarks.publishing.published_reviews import (
     changes_since,
     reviewable_questions,
     reviewable_studies,
 )
-from benchmarks.publishing.publications import find_file, find_publication, withdraw
 from benchmarks.publishing.versions import sign_version
 from benchmarks.studies import checking
 from benchmarks.studies.saving import update_study

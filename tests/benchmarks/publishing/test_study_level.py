@@ -4,7 +4,7 @@ import uuid
 from datetime import UTC, datetime, timedelta
 
 from benchmarks.models import Run
-from benchmarks.publishing.publication_level import assess_study
+from benchmarks.publishing.study_level import assess_study
 
 
 def test_one_run_without_date_is_found_among_thousands(submit, run_document, study):

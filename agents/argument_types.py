@@ -1,0 +1,38 @@
+"""The command-line parser, and types of its arguments."""
+
+import argparse
+from typing import Callable, NoReturn, TypeVar
+
+from agents.console import printable, without_token
+
+NumberType = TypeVar("NumberType", int, float)
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors contain no token."""
+
+    def error(self, message: str) -> "NoReturn":
+        super().error(printable(without_token(message)))
+
+
+def int_between(minimum: int, maximum: int = 10**15) -> Callable[[str], int]:
+    return _within(int, "whole number", minimum, maximum)
+
+
+def seconds_between(minimum: float, maximum: float = 1e6) -> Callable[[str], float]:
+    return _within(float, "number of seconds", minimum, maximum)
+
+
+def _within(
+    kind: Callable[[str], NumberType], name: str, least: float, most: float
+) -> Callable[[str], NumberType]:
+    def read(text: str) -> NumberType:
+        number = kind(text)
+        if not least <= number <= most:  # False for NaN
+            message = "%s is not from %.10g to %.10g" % (text, least, most)
+            raise argparse.ArgumentTypeError(message)
+        return number
+
+    # argparse shows this name in its error messages.
+    read.__name__ = name
+    return read
