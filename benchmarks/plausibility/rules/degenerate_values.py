@@ -55,10 +55,11 @@ def few_distinct_readings(study: StudyFacts) -> Iterator[Finding]:
     least five times, the median of their median deviations is used if it is smaller,
     because a disk with two speeds repeats each of them.
 
-    Two kinds of results are excluded. The durations of whole tests are excluded if the
-    middle half of several systems took the same time to within 1%, because the duration
-    was then requested, not measured. Times that are whole clock ticks, and rates for a
-    fixed amount of work in such times, are coarse but not wrong.
+    Two kinds of results are not flagged. The first are durations of whole tests, if at
+    least two systems ran the test and the upper quartile of their durations is at most
+    1% above the lower one: the duration was then requested, not measured. The second
+    are times of whole clock ticks, and rates computed from such times for a fixed
+    amount of work: they are coarse but not wrong.
 
     Why: values that repeat to the last digit were copied, or were read from a cache of
     results.
