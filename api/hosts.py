@@ -48,7 +48,7 @@ class HostInput(StrictSerializer):
 
 
 class HostChanges(StrictSerializer):
-    """Changes of a host."""
+    """The fields of a host to change; omitted fields stay as they are."""
 
     title = Text(
         required=False,

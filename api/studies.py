@@ -147,7 +147,7 @@ class StudyInput(StudyFields):
 
 
 class StudyChanges(StudyFields):
-    """Changes of a study."""
+    """The fields of a study to change; omitted fields stay as they are."""
 
     title = Text(max_length=300, required=False, help_text="The title of the study.")
     reference_system = WholeNumber(

@@ -106,7 +106,7 @@ def take_stamp(
     clocks: Optional[Clocks] = None,
     exchanges: int = EXCHANGES,
 ) -> ClockStamp:
-    """Return the shortest of several exchanges; raise TimeServerError if all fail."""
+    """Return the shortest exchange; raise TimeServerError if the first ones fail."""
     local = clocks or own_clocks()
     stamps: List[ClockStamp] = []
     for number in range(exchanges):

@@ -32,8 +32,8 @@ NO_INTERVAL_SENTENCES: Final = {
         "power meters."
     ),
     "no_spread": template(
-        "The confidence interval cannot be calculated because the runs are all equal "
-        "or too far apart."
+        "The confidence interval cannot be calculated: either the runs of one system "
+        "are all equal, or they vary too much."
     ),
 }
 RATE_DIMENSIONS: Final = frozenset({"data rate", "floating-point rate", "rate"})

@@ -261,7 +261,10 @@ def welch_df(
 
 @NO_WARNINGS
 def mean_interval_ends(cells: RunStatistics) -> tuple[Floats, Floats]:
-    """Return the ends of the 95 % intervals of means (NaN: none), on the log scale."""
+    """Return the ends of the 95 % intervals of means; NaN without an interval.
+
+    They are calculated on the log scale.
+    """
     g = t_quantiles_of_runs(cells.n, 0.975) ** 2 * cells.log_variance()
     exists = (cells.n > 1) & (cells.mean > 0) & (g < 1) & (g > MIN_G)
     factor = np.exp(np.sqrt(np.where(exists, g, np.nan)))

@@ -295,9 +295,10 @@ class CoRunCells:
         return by_vms
 
     def without_load(self, key: GroupKey) -> tuple[float | None, Mapping[int, float]]:
-        """Return the sum of the same VMs without load, and mean times by number of VMs.
+        """Return two facts about co-runs of the system and case without extra load.
 
-        Only the combined disk and network scenario has such a sum.
+        The first is the sum over as many VMs as in ``key``, None except in the combined
+        disk and network scenario. The second is the mean per VM, by number of VMs.
         """
         system, case, scenario, vms, _ = key
         parallel = self._parallel.get((system, case), {})

@@ -248,11 +248,13 @@ def case_responses(
         else:
             excluded[outcome] += 1
     return CaseResponses(
-        observations, dict(excluded), _are_days_apart(compared, response)
+        observations, dict(excluded), _are_sessions_different(compared, response)
     )
 
 
-def _are_days_apart(cells: Sequence[RowWithScatter], response: Response) -> bool:
+def _are_sessions_different(
+    cells: Sequence[RowWithScatter], response: Response
+) -> bool:
     if response == "relative_performance":
         return any(cell.sessions.isdisjoint(cell.baseline_sessions) for cell in cells)
     return bool(cells) and not frozenset.intersection(

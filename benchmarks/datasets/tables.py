@@ -182,7 +182,7 @@ STUDIES = Table(
                 "missing: 2010-07-29, 2010-07, 2010."
             ),
         ),
-        _text("language", Sentence("The language of the documents.")),
+        _text("language", Sentence("The language of the study's documents.")),
         _text("visibility", Sentence("The visibility: private, shared or public.")),
         _text("data_licence", Sentence("The license of the data.")),
         _object("factors", Sentence("The studied factors and their values.")),

@@ -116,9 +116,9 @@ def _decoded(data: bytes) -> str:
         if len(data) - error.start < 4:
             return data[: error.start].decode(encoding)
         raise ParseError(
-            "The file begins as {encoding} but is not valid at byte {place}. Save "
-            "it as UTF-8.",
-            encoding=encoding.upper(),
+            "The file seems to be {encoding}, but byte {place} is not valid in it. "
+            "Save the file as UTF-8.",
+            encoding=encoding.upper().removesuffix("-SIG"),
             place=error.start + 1,
         ) from None
 

@@ -139,13 +139,13 @@ ASSESSMENT_TERMS = (
     GlossaryTerm(
         "slower",
         _("slower"),
-        _("The whole interval is below the equivalence margin."),
+        _("The whole interval is below the lower limit of the equivalence margin."),
         "▼",
     ),
     GlossaryTerm(
         "faster",
         _("faster"),
-        _("The whole interval is above the equivalence margin."),
+        _("The whole interval is above the upper limit of the equivalence margin."),
         "▲",
     ),
     GlossaryTerm(

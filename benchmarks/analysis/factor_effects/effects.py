@@ -161,8 +161,9 @@ def estimate_factor_effects(
 ) -> FactorAnalysis:
     """Estimate the effects of all factors on one response.
 
-    If the systems ran on different days (``are_days_apart``), an effect is clear only
-    if it exceeds what days can change.
+    If no session contains all compared results (``are_sessions_different``) and chance
+    is estimated from repeated runs, an effect is clear only if it exceeds what days can
+    change.
     """
     systems = [observation.levels for observation in observations]
     factors = find_factors(systems)

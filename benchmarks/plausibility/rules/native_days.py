@@ -33,13 +33,15 @@ SINGLE_GUEST = template(
 )
 FASTER_THAN_OTHER_STUDY = template(
     "{system} (measured: {day}) is {off:.1%} faster than the same machine in {study} "
-    "(median of {cases} benchmarks, which differ by similar factors). Its guests were "
-    "measured on another day. The native machine may have changed, not the guests."
+    "(median of {cases} benchmarks, which differ by similar factors). In this study, "
+    "its guests were measured on another day than {system}. A difference between them "
+    "may be due to a change of the machine."
 )
 SLOWER_THAN_OTHER_STUDY = template(
     "{system} (measured: {day}) is {off:.1%} slower than the same machine in {study} "
-    "(median of {cases} benchmarks, which differ by similar factors). Its guests were "
-    "measured on another day. The native machine may have changed, not the guests."
+    "(median of {cases} benchmarks, which differ by similar factors). In this study, "
+    "its guests were measured on another day than {system}. A difference between them "
+    "may be due to a change of the machine."
 )
 FASTER_SESSION = template(
     "{system} was {off:.1%} faster in session {name} than in {other} (mean of {cases} "

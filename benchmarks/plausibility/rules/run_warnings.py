@@ -220,7 +220,10 @@ def _httperf_runs(study: StudyFacts) -> Iterator[RunFact]:
 
 
 @rule(
-    "corun-overlap", "Slots that did not run together", "implausible", family="coruns"
+    "corun-overlap",
+    "Runs of a co-run that did not overlap enough",
+    "implausible",
+    family="coruns",
 )
 def corun_overlap(study: StudyFacts) -> Iterator[Finding]:
     """Flags a co-run whose slots all ran at the same time for less than 90% of the

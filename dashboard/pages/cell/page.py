@@ -173,8 +173,10 @@ def _side(
             shape = f"{shape} {note}"
     elif samples.sample_count < 2:
         shape = _("Not enough runs to show a distribution.")
-    else:
+    elif samples.sample_count < MIN_RUNS:
         shape = _("At least 5 runs are needed to analyze the distribution.")
+    else:
+        shape = _("The distribution is analyzed with the next check of the study.")
 
     url_args = [cell.study.lab.slug, cell.study.slug, cell.pk]
     return {

@@ -216,14 +216,21 @@ def metric_sentences(metric: NetworkMetric) -> Iterator[str]:
         }
         if shares:
             best = max(shares, key=shares.__getitem__)
-            worst = min(shares, key=shares.__getitem__)
-            yield _(
-                "The link capacity is %(rate)s. %(best)s reaches %(most)d%% of it, "
-                "%(worst)s only %(least)d%%."
-            ) % {
-                "rate": wording.quantity(
-                    paths[best].line_rate, metric.unit, exact=True
-                ),
+            line_rate = paths[best].line_rate
+            worst = min(
+                (ends for ends in shares if paths[ends].line_rate == line_rate),
+                key=shares.__getitem__,
+            )
+            sentence = (
+                _("The link capacity is %(rate)s. %(best)s reaches %(most)d%% of it.")
+                if worst == best
+                else _(
+                    "The link capacity is %(rate)s. %(best)s reaches %(most)d%% of it, "
+                    "%(worst)s only %(least)d%%."
+                )
+            )
+            yield sentence % {
+                "rate": wording.quantity(line_rate, metric.unit, exact=True),
                 "best": scale_ends_text(best),
                 "most": round(100 * shares[best]),
                 "worst": scale_ends_text(worst),

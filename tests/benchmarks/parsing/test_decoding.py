@@ -47,7 +47,7 @@ def test_binary_data_is_rejected_with_its_line():
 
 
 def test_invalid_utf_16_is_rejected():
-    with pytest.raises(ParseError, match="not valid at byte 3"):
+    with pytest.raises(ParseError, match="byte 3 is not valid"):
         decode(b"\xff\xfe\x00\xdca\x00b\x00c\x00")
 
 

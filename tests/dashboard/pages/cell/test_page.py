@@ -118,6 +118,15 @@ def test_iterations_of_single_run_have_strip_plot_only(client, submit, run_docum
     assert "Only one run on each side" in page["single_run"]
 
 
+@pytest.mark.parametrize(
+    ("n", "fact"), [(4, "At least 5 runs are needed"), (5, "next check of the study")]
+)
+def test_unchecked_distribution_has_its_reason(text, submit, run_document, n, fact):
+    submit(*(run_document(value) for value in CALM[:n]))
+
+    assert fact in plain_text(text(address(Cell.objects.get())))
+
+
 def test_enough_runs_have_four_charts_with_tables(client, sides):
     cell = sides([9.7, 9.8, 9.9, 10.0, 10.1], CALM, is_in_turn=True)
     page = client.get(address(cell))

@@ -96,6 +96,21 @@ def test_sentences_state_change_asymmetry_and_line_rate(text, heidelberg):
     assert "node6 → node7 reaches 90% of it" in said[2]
 
 
+def test_single_path_over_link_is_not_compared_with_itself(text, load_study):
+    load_study(
+        "heidelberg-2007-xen",
+        lambda run: (
+            run["tool"] == "netperf"
+            and run["samples"][0]["parameters"]["from"] == "node6"
+            and run["samples"][0]["parameters"]["to"] == "node7"
+        ),
+    )
+
+    page = unbroken(text(PAGE))
+
+    assert "node6 → node7 reaches 90% of it." in page
+
+
 def test_legend_explains_shades(client, heidelberg):
     page = client.get(PAGE)
 
