@@ -7,7 +7,7 @@ import sys
 from typing import List, Optional
 
 from agents import errors
-from agents.argument_types import Parser
+from agents.argument_parsing import Parser
 from agents.console import printable, without_token
 
 COMMANDS = (

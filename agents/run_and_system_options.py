@@ -4,7 +4,7 @@ import argparse
 import re
 from typing import Any, Dict
 
-from agents.argument_types import int_between
+from agents.argument_parsing import int_between
 from agents.errors import UsageError
 from agents.upload_documents import system_description
 

@@ -30,7 +30,7 @@ from api.kit.views import (
     ValidatedData,
     operation,
 )
-from benchmarks.analysis.publishing_requirements import (
+from benchmarks.analysis.publication_requirements import (
     MAX_DISPERSION,
     MIN_PUBLISHED_RUNS,
     REQUIRED_FACTS,

@@ -8,6 +8,9 @@ from django.conf import settings
 from django.utils import timezone
 
 from benchmarks import redis_connection
+
+# Imported for their job handlers, which workers run.
+from benchmarks.collaboration import outgoing_mail, webhooks  # noqa: F401
 from benchmarks.jobs import queue
 from benchmarks.jobs.advisory_locks import advisory_lock
 from benchmarks.uploads import processing

@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 
 from agents.__main__ import COMMANDS
-from agents.argument_types import Parser
+from agents.argument_parsing import Parser
 from agents.measuring.command_lines import RUNNERS
 from tests.for_each import for_each
 

@@ -23,7 +23,7 @@ import signal
 import socket
 
 from agents import errors
-from agents.argument_types import int_between, seconds_between
+from agents.argument_parsing import int_between, seconds_between
 from agents.console import Console
 from agents.errors import UsageError
 from agents.run_and_system_options import add_system_arguments

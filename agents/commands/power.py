@@ -23,7 +23,7 @@ import uuid
 from typing import Iterator, List, NamedTuple, Optional, Tuple
 
 from agents import errors
-from agents.argument_types import seconds_between
+from agents.argument_parsing import seconds_between
 from agents.client import Client
 from agents.console import Console
 from agents.errors import AgentError, UsageError

@@ -25,7 +25,7 @@ import uuid
 from typing import Any, Dict, Iterator, List, Tuple
 
 from agents import errors
-from agents.argument_types import int_between
+from agents.argument_parsing import int_between
 from agents.console import Console
 from agents.errors import UsageError
 from agents.run_and_system_options import add_run_arguments, required_study, run_options

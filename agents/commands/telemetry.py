@@ -22,7 +22,7 @@ import time
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from agents import errors
-from agents.argument_types import seconds_between
+from agents.argument_parsing import seconds_between
 from agents.console import Console, printable_all, utc_text
 from agents.errors import AgentError, UsageError
 from agents.processes import run_program

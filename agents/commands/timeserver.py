@@ -8,7 +8,7 @@ can reach the port can ask for the time.
 import argparse
 
 from agents import errors
-from agents.argument_types import int_between
+from agents.argument_parsing import int_between
 from agents.console import Console
 from agents.errors import AgentError
 from agents.timing.time_server import PORT

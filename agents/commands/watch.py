@@ -16,7 +16,7 @@ from html import escape
 from typing import List
 
 from agents import errors
-from agents.argument_types import seconds_between
+from agents.argument_parsing import seconds_between
 from agents.console import Console
 from agents.errors import AgentError, UsageError
 from agents.files import remove_if_exists

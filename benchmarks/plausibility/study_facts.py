@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 from benchmarks import units
 from benchmarks.analysis.energy_ratio import RUN_TIME_METRICS
-from benchmarks.analysis.publishing_requirements import MAX_DISPERSION
+from benchmarks.analysis.publication_requirements import MAX_DISPERSION
 from benchmarks.errors import InvalidError
 from benchmarks.hypervisor_names import EMULATED_LAYER, is_emulation
 from benchmarks.sentences import Sentence

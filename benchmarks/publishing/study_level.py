@@ -6,7 +6,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import Count, Q
 
-from benchmarks.analysis.publishing_requirements import (
+from benchmarks.analysis.publication_requirements import (
     CellPrecision,
     LevelAssessment,
     assess_publication_level,

@@ -1,6 +1,6 @@
 """GET /publishing/: the publication level of a study."""
 
-from benchmarks.analysis.publishing_requirements import REQUIRED_FACTS
+from benchmarks.analysis.publication_requirements import REQUIRED_FACTS
 from benchmarks.models import Host, System
 
 

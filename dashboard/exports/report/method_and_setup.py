@@ -8,7 +8,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmarks.analysis.publishing_requirements import REQUIRED_FACTS, LevelAssessment
+from benchmarks.analysis.publication_requirements import REQUIRED_FACTS, LevelAssessment
 from benchmarks.analysis.verdicts import RULE_SET
 from benchmarks.comparison.comparison_row import ComparisonRow
 from benchmarks.comparison.comparison_table import COMPONENTS, rank_by_order

@@ -7,7 +7,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext_lazy
 
-from benchmarks.analysis.publishing_requirements import LevelAssessment
+from benchmarks.analysis.publication_requirements import LevelAssessment
 from benchmarks.collaboration.comments import CommentTarget
 from benchmarks.comparison.overhead_profile import study_profile
 from benchmarks.evidence.replication import (

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agents.detection.facts import cpu_facts, kernel_facts
-from benchmarks.analysis.publishing_requirements import (
+from benchmarks.analysis.publication_requirements import (
     REQUIRED_FACTS,
     CellPrecision,
     assess_publication_level,
