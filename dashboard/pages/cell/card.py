@@ -126,7 +126,7 @@ def _sides(row: ComparisonRow, system_name: str, baseline_name: str) -> dict[str
         runs = wording.runs_text(row.result.baseline_n or 0)
         lines[name] = f"{baseline_value_text(row)}, {runs}"
     if meter := verdicts.meter_text(row):
-        lines[_("What the meter measures")] = meter
+        lines[_("Covered by the meter")] = meter
     return lines
 
 

@@ -115,7 +115,7 @@ def test_two_folders_become_two_compared_systems(chromium, site, measured):
         processing.process_due_uploads()
         checking.check_due_studies(timedelta(0))
         standing = page.locator("[data-verdict-progress]")
-        expect(standing).to_contain_text("What is missing for a verdict")
+        expect(standing).to_contain_text("Missing for a verdict")
         expect(standing).to_contain_text("3 more runs and 4 more native runs")
         expect(standing).to_contain_text("no native run of this test")
 
