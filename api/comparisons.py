@@ -532,7 +532,7 @@ class StudyAssessments:
             and self.reference.is_host_incomparable(cell.system.host_id)
         )
         if assessment and is_other_host:
-            # Results of different machines have no ratio, and so no interval.
+            # Assessments do not apply to results of different machines.
             assessment = replace(
                 assessment, ratio=None, low=None, high=None, half_width=None, range=None
             )

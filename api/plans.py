@@ -101,7 +101,7 @@ class PlanScenarioInput(StrictSerializer):
     kind = Choice(
         choices=STEP_KINDS,
         help_text=(
-            "`single`: each slot alone; `parallel`: several slots run the same "
+            "`single`: slot 1 alone; `parallel`: several slots run the same "
             "program; `combined`: each slot runs its own tool; `under load`: one slot "
             "is measured while the others run a load."
         ),

@@ -1,5 +1,6 @@
-/* What axe-core complains about by these tags (none: by contrast alone). Contrast is
-   slow, and asked of one element of every look: its ink, its size, what lies behind. */
+/* Return the violations that axe-core finds for these tags; without tags only those of
+   contrast. Contrast is slow, so it is checked for one element of each look: color, font
+   and backgrounds. */
 async (tags) => {
   const chain = (element) => (element ? [element, ...chain(element.parentElement)] : []);
   const look = (element) => {

@@ -1,5 +1,5 @@
-/* Note what moves without anybody having done anything, as browsers count it for
-   "cumulative layout shift": https://web.dev/articles/cls */
+/* Record elements that move without user input, as browsers do for "cumulative layout
+   shift": https://web.dev/articles/cls */
 window.shifts = [];
 new PerformanceObserver((list) => {
   for (const { hadRecentInput, value, startTime, sources } of list.getEntries()) {

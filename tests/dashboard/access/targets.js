@@ -1,4 +1,4 @@
-/* What is pressed and is smaller than 24 px with something else too near (WCAG 2.5.8). */
+/* Return controls smaller than 24 px that are too near to another one (WCAG 2.5.8). */
 () => {
   const LEAST = 24;
   const PRESSED = "a[href], button, summary, select, textarea, input:not([type=hidden])";
@@ -9,7 +9,7 @@
     return each.checkVisibility({ visibilityProperty: true }) && clipPath === "none" && display !== "contents";
   };
 
-  /* With its label, which is pressed just as well. */
+  /* Include the label, because a click on it counts as well. */
   const boxOf = (each) => {
     const boxes = [each, ...(each.labels ?? [])].map((one) => one.getBoundingClientRect());
     const [left, top] = [Math.min(...boxes.map((box) => box.left)), Math.min(...boxes.map((box) => box.top))];
@@ -17,7 +17,7 @@
     return { each, left, top, right, bottom, x: (left + right) / 2, y: (top + bottom) / 2 };
   };
 
-  /* A link or word within a sentence is as high as its line. */
+  /* Links and terms within a sentence are exempt: they are as high as the line. */
   const isInText = (each) => {
     if (getComputedStyle(each).display !== "inline" && !each.matches(".glossary-term")) return false;
     const block = each.parentElement.closest("p, li, dd, dt, td, th, figcaption, span, div, h1, h2, h3");
