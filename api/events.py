@@ -7,7 +7,7 @@ from api.kit.fields import Choice
 from api.kit.output_serializer import OutputSerializer
 from api.kit.query_parameters import ListQuery, study_parameter
 from api.kit.views import ListView
-from benchmarks.collaboration.events import visible_events
+from benchmarks.collaboration.study_events import visible_events
 from benchmarks.models import Event
 
 

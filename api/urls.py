@@ -2,7 +2,7 @@ from django.urls import path, re_path, register_converter
 
 from api import (
     agents,
-    archives,
+    archive_import,
     bundles,
     cases,
     cells,
@@ -50,7 +50,7 @@ register_converter(StudyPathConverter, "study")
 app_name = "api"
 ROUTES = (
     ("agents/", agents.AgentsView, "agents"),
-    ("archives/", archives.ArchivesView, "archives"),
+    ("archives/", archive_import.ArchivesView, "archives"),
     ("studies/", studies.StudiesView, "studies"),
     ("studies/<study:slug>/", studies.StudyView, "study"),
     ("cases/", cases.CasesView, "cases"),

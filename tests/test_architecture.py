@@ -80,7 +80,7 @@ PURE = (
     "dashboard.charts.svg_renderer",
     "dashboard.exports.latex_escaping",
     "dashboard.exports.comparison_records",
-    "dashboard.kit.upload_text",
+    "dashboard.kit.upload_excerpt",
 )
 # Also pure, except for the language of the page, which Django knows.
 SPEAKING = ("dashboard.kit.formatting",)

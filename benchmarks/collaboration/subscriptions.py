@@ -16,7 +16,7 @@ from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
 
 from benchmarks import rls
-from benchmarks.collaboration.events import visible_events
+from benchmarks.collaboration.study_events import visible_events
 from benchmarks.errors import InvalidError, NotFoundError
 from benchmarks.labs.member_sign_in_methods import (
     lab_requiring_second_factor,

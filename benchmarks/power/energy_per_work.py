@@ -33,7 +33,7 @@ from benchmarks.comparison.system_comparability import ReferenceSystem
 from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.models import Case, Cell, Efficiency, RunEnergy, RunMean, Study, System
 from benchmarks.models.run import RUNS_OF_CELLS_SQL, runs_of_cells_sql
-from benchmarks.power.meter_readings import meter_readings
+from benchmarks.power.metered_workloads import meter_readings
 from benchmarks.sentences import Sentence
 from benchmarks.studies.cell_session_statistics import study_sessions
 

@@ -26,7 +26,7 @@ from benchmarks.models import Meter, Run, RunEnergy, RunMean, Study, System
 from benchmarks.natural_sort import natural_sort_key
 from benchmarks.parsing.decoding import decode
 from benchmarks.power.meter_logs import measured_power, run_window
-from benchmarks.power.meter_readings import (
+from benchmarks.power.metered_workloads import (
     OPERATION_METRICS,
     MeterReading,
     run_duration_s,

@@ -42,7 +42,7 @@ from benchmarks.jobs import queue
 from benchmarks.jobs.queue import JobKind, Jobs, enqueue_energy
 from benchmarks.labs.quotas import admit_uploads
 from benchmarks.models import Agent, Host, Meter, PowerChunk, Run, RunEnergy, RunWindow
-from benchmarks.power.meter_readings import (
+from benchmarks.power.metered_workloads import (
     METER_TOOLS,
     OPERATION_METRICS,
     run_duration_s,

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 from benchmarks.analysis.energy_ratio import MeterTotal
 from benchmarks.models import Study, System
 from benchmarks.natural_sort import natural_sort_key
-from benchmarks.power.meter_readings import MeterReading, meter_readings
+from benchmarks.power.metered_workloads import MeterReading, meter_readings
 from benchmarks.sentences import Sentence
 
 

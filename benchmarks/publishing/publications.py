@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from benchmarks.collaboration.events import notify_version_withdrawn
+from benchmarks.collaboration.study_events import notify_version_withdrawn
 from benchmarks.errors import InvalidError, NotFoundError
 from benchmarks.models import AuditEntry, Publication, Version
 from benchmarks.sentences import Sentence

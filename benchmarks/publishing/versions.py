@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.db.models import Max
 
-from benchmarks.collaboration.events import notify_version_published
+from benchmarks.collaboration.study_events import notify_version_published
 from benchmarks.custom_tools.lookup import study_declarations
 from benchmarks.errors import InvalidError
 from benchmarks.evidence.replication import reproduced_by

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.utils import timezone
 
-from benchmarks.collaboration.events import queue_events
+from benchmarks.collaboration.study_events import queue_events
 from benchmarks.evidence.stored_effects import store_effects
 from benchmarks.jobs import queue
 from benchmarks.jobs.queue import (

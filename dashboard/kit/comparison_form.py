@@ -17,7 +17,11 @@ from benchmarks.comparison.comparison_table import (
     CaseRow,
     ComparisonTable,
 )
-from benchmarks.comparison.filters import ENERGY_VERDICTS, VERDICTS, ResultFilter
+from benchmarks.comparison.filters_and_order import (
+    ENERGY_VERDICTS,
+    VERDICTS,
+    ResultFilter,
+)
 from benchmarks.comparison.row_queries import StudyFacets, study_facets
 from benchmarks.models import Run, Study, System
 from dashboard import wording

@@ -11,7 +11,7 @@ from benchmarks.comparison.comparison_table import (
     comparison_table,
     drop_rows_without_ratios,
 )
-from benchmarks.comparison.filters import filter_rows, sort_keys
+from benchmarks.comparison.filters_and_order import filter_rows, sort_keys
 from benchmarks.comparison.row_queries import ReferenceCells, comparison_rows
 from benchmarks.comparison.study_verdicts import CellVerdict, study_verdicts
 from benchmarks.models import Study, System

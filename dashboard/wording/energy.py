@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from benchmarks.power.logged_energy import MeteredRun
-from benchmarks.power.meter_readings import MeterReading
+from benchmarks.power.metered_workloads import MeterReading
 from benchmarks.power.printed_energy import EnergyTable, SystemEnergy
 from dashboard.kit import formatting
 

@@ -1,6 +1,6 @@
 """GET /events/: events by study and kind."""
 
-from benchmarks.collaboration.events import (
+from benchmarks.collaboration.study_events import (
     notify_version_published,
     notify_version_withdrawn,
 )

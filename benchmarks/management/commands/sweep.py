@@ -16,7 +16,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import InterfaceError, OperationalError, connection
 
-from benchmarks.collaboration import events
+from benchmarks.collaboration import study_events
 from benchmarks.jobs.advisory_locks import acquire_lock, advisory_lock
 from benchmarks.jobs.dispatch import dispatch_due_jobs
 from benchmarks.maintenance.retention import HourlyCleanup
@@ -106,7 +106,7 @@ class Command(BaseCommand):
                 checking.check_due_studies()
                 is_soon_due = checking.has_check_due_soon()
             with _logged("Publishing events"):
-                events.publish_due_events()
+                study_events.publish_due_events()
             with _logged("Dispatching jobs"):
                 dispatch_due_jobs()
             with _logged("Integrating power"):

@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks import units
 from benchmarks.analysis.energy_ratio import RUN_TIME_METRICS
 from benchmarks.plausibility.findings import Finding, cell_finding, name_and_more, rule
-from benchmarks.plausibility.rules.duplicates import (
+from benchmarks.plausibility.rules.pasted_values import (
     MAX_FALSE_FLAGS,
     MIN_NOISE_FRACTION,
     median_deviation,

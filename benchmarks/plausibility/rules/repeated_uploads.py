@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from benchmarks.plausibility.findings import Finding, RuleFinding, rule, unique_subjects
-from benchmarks.plausibility.rules.duplicates import (
+from benchmarks.plausibility.rules.pasted_values import (
     MAX_FALSE_FLAGS,
     MIN_CHANCE,
     MIN_NOISE_FRACTION,

@@ -31,7 +31,7 @@ from dashboard.kit.routes import (
     page,
     route,
 )
-from dashboard.kit.upload_text import readable_upload
+from dashboard.kit.upload_excerpt import readable_upload
 from dashboard.kit.url_parts import STUDY_PATH, query_string
 from dashboard.kit.viewers import query_params, study_or_404, viewer_of
 from dashboard.pages.cell.card import cell_card

@@ -15,7 +15,7 @@ from benchmarks.comparison.comparison_table import (
     HeadLevel,
     medians,
 )
-from benchmarks.comparison.filters import cell_verdict
+from benchmarks.comparison.filters_and_order import cell_verdict
 from benchmarks.comparison.row_queries import ReferenceCells, comparison_rows
 from benchmarks.comparison.study_verdicts import CellVerdict, study_verdicts
 from benchmarks.models import Study, System

@@ -11,7 +11,7 @@ from benchmarks.errors import BenchmarksError
 from benchmarks.uploads.bundles import import_bundle
 from dashboard import wording
 from dashboard.kit.viewers import required_user
-from dashboard.pages.labs.lab_access import editable_lab_or_404
+from dashboard.pages.labs.lab_of_request import editable_lab_or_404
 
 OFFLINE_COMMANDS = """\
 virtlab-agent.pyz enroll --offline --server {server} --token -

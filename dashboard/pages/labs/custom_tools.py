@@ -40,7 +40,11 @@ from benchmarks.work_classes import WORK_CLASSES
 from dashboard import wording
 from dashboard.kit.forms import SingleLineField, outcome_message
 from dashboard.kit.viewers import required_user, viewer_of
-from dashboard.pages.labs.lab_access import LabAccess, editable_lab_or_404, lab_or_404
+from dashboard.pages.labs.lab_of_request import (
+    LabAccess,
+    editable_lab_or_404,
+    lab_or_404,
+)
 from dashboard.wording.state_names import NUMBER_KINDS, work_class_name
 
 # The example in docs/api.md. Programs read such tables, so it is not translated.

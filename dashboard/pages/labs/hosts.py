@@ -28,7 +28,11 @@ from dashboard.kit.forms import (
     add_error,
 )
 from dashboard.kit.viewers import viewer_of
-from dashboard.pages.labs.lab_access import LabAccess, editable_lab_or_404, lab_or_404
+from dashboard.pages.labs.lab_of_request import (
+    LabAccess,
+    editable_lab_or_404,
+    lab_or_404,
+)
 
 MAX_FACTS = 100
 SPARE_ROWS = 3

@@ -44,7 +44,7 @@ from benchmarks.models import Invitation, Membership
 from dashboard import wording
 from dashboard.kit.forms import submit_form
 from dashboard.kit.viewers import INVITATION_SESSION_KEY, required_user
-from dashboard.pages.labs.lab_access import (
+from dashboard.pages.labs.lab_of_request import (
     LabAccess,
     editable_lab_or_404,
     member_lab_or_404,

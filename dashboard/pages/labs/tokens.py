@@ -14,7 +14,7 @@ from benchmarks.labs.tokens import issue_agent_token, revoke_token
 from benchmarks.models import Token
 from dashboard.kit.forms import submit_form
 from dashboard.kit.viewers import required_user
-from dashboard.pages.labs.lab_access import editable_lab_or_404
+from dashboard.pages.labs.lab_of_request import editable_lab_or_404
 
 # With "-" the agent asks for the token. Process lists and histories do not contain it.
 ENROLL_COMMAND = "python3 virtlab-agent.pyz enroll --server {server} --token -"

@@ -29,7 +29,7 @@ from dashboard.kit.routes import (
 from dashboard.kit.url_parts import LAB_PATH, MEMBER_PATH
 from dashboard.kit.viewers import required_user, signed_in_user, viewer_of
 from dashboard.pages.labs import bundles, custom_tools, hosts, members, tokens, webhooks
-from dashboard.pages.labs.lab_access import editable_lab_or_404, lab_or_404
+from dashboard.pages.labs.lab_of_request import editable_lab_or_404, lab_or_404
 
 HOST_PATH = f"{LAB_PATH}hosts/<slug:host>/"
 CUSTOM_TOOL_PATH = f"{LAB_PATH}custom-tools/<slug:tool>/"

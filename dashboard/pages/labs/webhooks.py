@@ -21,7 +21,7 @@ from benchmarks.studies.lookup import find_study
 from benchmarks.viewer import Viewer
 from dashboard.kit.forms import UNPROCESSABLE, submit_form
 from dashboard.kit.viewers import required_user
-from dashboard.pages.labs.lab_access import editable_lab_or_404
+from dashboard.pages.labs.lab_of_request import editable_lab_or_404
 
 MAX_LOG_ENTRIES: Final = 50
 EVENT_NAMES: Final[dict[str, str | Promise]] = {

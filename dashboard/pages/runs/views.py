@@ -27,7 +27,7 @@ from dashboard.kit.comments import comment_thread
 from dashboard.kit.comparison_form import run_menus
 from dashboard.kit.page_cache import PageContent, ViewResult, cached_study_page
 from dashboard.kit.routes import EDITORS_ONLY, Tab, action, member_page, page
-from dashboard.kit.upload_text import readable_upload, stored_output
+from dashboard.kit.upload_excerpt import readable_upload, stored_output
 from dashboard.kit.url_parts import STUDY_PATH, cell_url, parse_id
 from dashboard.kit.viewers import (
     editable_study_or_404,

@@ -11,7 +11,7 @@ from django.utils.feedgenerator import Atom1Feed
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
-from benchmarks.collaboration.events import visible_events
+from benchmarks.collaboration.study_events import visible_events
 from benchmarks.collaboration.subscriptions import (
     end_digest,
     follow,

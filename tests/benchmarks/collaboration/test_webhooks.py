@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from benchmarks.collaboration import webhooks
-from benchmarks.collaboration.events import notify_version_published
+from benchmarks.collaboration.study_events import notify_version_published
 from benchmarks.collaboration.webhooks import (
     WebhookResponse,
     create_webhook,

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.models import Run, RunOutput, Study
 from benchmarks.studies.checking import check_study
-from dashboard.kit import upload_text
+from dashboard.kit import upload_excerpt
 from dashboard.pages.runs import views as run_pages
 
 LIST = "/studies/alpha-lab/study/runs/"
@@ -150,7 +150,7 @@ def test_invalid_json_is_shown_unchanged(text, pair):
 
 
 def test_long_uploads_and_many_samples_are_truncated(client, pair, monkeypatch):
-    monkeypatch.setattr(upload_text, "MAX_SHOWN_CHARACTERS", 20)
+    monkeypatch.setattr(upload_excerpt, "MAX_SHOWN_CHARACTERS", 20)
     monkeypatch.setattr(run_pages, "SAMPLES_SHOWN", 0)
 
     page = client.get(f"/runs/{Run.objects.first().pk}/").context["page"]

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 from django.contrib.auth import get_user_model
 
-from benchmarks.collaboration.events import notify_version_published
+from benchmarks.collaboration.study_events import notify_version_published
 from benchmarks.models import FeedToken, Membership
 
 ATOM = "{http://www.w3.org/2005/Atom}"

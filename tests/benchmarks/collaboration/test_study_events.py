@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from benchmarks.collaboration import events
-from benchmarks.collaboration.events import (
+from benchmarks.collaboration import study_events
+from benchmarks.collaboration.study_events import (
     publish_due_events,
     queue_events,
     visible_events,
@@ -112,7 +112,7 @@ def test_publication_and_withdrawal_give_events(submit, run_document, publish, s
 
 
 def test_events_are_visible_with_the_study(lab, other_lab, private_study):
-    events.notify_version_published(private_study, 1, 7)
+    study_events.notify_version_published(private_study, 1, 7)
 
     assert not visible_events(ANYONE).exists()
     assert not visible_events(Viewer(frozenset({other_lab.pk}))).exists()
@@ -124,14 +124,14 @@ def test_events_are_visible_with_the_study(lab, other_lab, private_study):
 def test_failing_study_does_not_stop_others(study, private_study, monkeypatch):
     for item in (study, private_study):
         queue_events(item)
-    judge = events.study_verdicts
+    judge = study_events.study_verdicts
 
     def broken(judged):
         if judged == study:
             raise ValueError("no verdict")
         return judge(judged)
 
-    monkeypatch.setattr(events, "study_verdicts", broken)
+    monkeypatch.setattr(study_events, "study_verdicts", broken)
 
     assert publish_due_events() == 1
     work = job_queue.failed().get()

@@ -39,6 +39,7 @@ CellPair = tuple[CellFact, CellFact]
     "pasted-values",
     "Identical values in two systems",
     "impossible",
+    family="duplicates",
     uses_other_studies=True,
 )
 def pasted_values(study: StudyFacts) -> Iterator[Finding]:
@@ -106,7 +107,12 @@ def pasted_values(study: StudyFacts) -> Iterator[Finding]:
         )
 
 
-@rule("pasted-cases", "Identical values in two benchmarks", "impossible")
+@rule(
+    "pasted-cases",
+    "Identical values in two benchmarks",
+    "impossible",
+    family="duplicates",
+)
 def pasted_cases(study: StudyFacts) -> Iterator[Finding]:
     """Flags two benchmarks of one tool and metric (for example reading and writing, or
     two sizes) that have identical values on so many systems that this cannot be chance.
@@ -142,7 +148,12 @@ def pasted_cases(study: StudyFacts) -> Iterator[Finding]:
         )
 
 
-@rule("pasted-runs", "Runs that appear in two results", "impossible")
+@rule(
+    "pasted-runs",
+    "Runs that appear in two results",
+    "impossible",
+    family="duplicates",
+)
 def pasted_runs(study: StudyFacts) -> Iterator[Finding]:
     """Flags two results that share some, but not all, runs with identical values. They
     are the same benchmark on two systems of one host, or two benchmarks of the same

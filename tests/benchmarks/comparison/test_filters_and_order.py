@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.comparison.comparison_table import comparison_table, medians
-from benchmarks.comparison.filters import (
+from benchmarks.comparison.filters_and_order import (
     EVIDENCE_LEVELS,
     SORT_KEYS,
     ResultFilter,
