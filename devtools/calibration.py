@@ -294,7 +294,7 @@ def report(repetitions: int, commit: str) -> str:
         "measured once.\n\n"
         "Run means have one of these distributions:\n\n"
         "- *normal* and *lognormal*;\n"
-        "- *two speeds*: 64 % and 36 % of the runs, with normal noise;\n"
+        "- *two-speed*: 64 % and 36 % of the runs, with normal noise;\n"
         "- *t3*: Student's t with three degrees of freedom;\n"
         "- *skewed*: a gamma distribution of shape 2.\n\n"
         f"{datetime.now(UTC):%Y-%m-%d}, commit {commit}, seed {SEED}, "

@@ -257,7 +257,7 @@ def _add_rounds(plan: Plan, now: datetime) -> bool:
     plan.save(update_fields=["advice"])
     design = read_design(plan.design, plan.seed)
     last_repetition = max(plan.steps.values_list("repetition", flat=True), default=0)
-    # Add whole rounds, so that a drift over hours affects all systems equally.
+    # Add steps in rounds, so that a drift over hours affects all systems equally.
     for round_index in range(max(rounds_by_treatment.values(), default=0)):
         numbers = [
             number

@@ -67,11 +67,11 @@ EVIDENCE_FILTERS = {
     "": gettext_lazy("All"),
     "faint": gettext_lazy("At least 2 runs per side"),
     "indicative": gettext_lazy("At least 3 runs per side"),
-    "verdict": gettext_lazy("At least 5 runs per side"),
+    "verdict": gettext_lazy("At least 5 runs per side, or 3 sessions"),
     "ranking": gettext_lazy("At least 10 runs per side"),
 }
 EFFECT_SIZES = ("2", "5", "10", "25", "50", "100")
-"""Choices of the smallest effect: differences of a ratio from 1, in percent."""
+"""Choices of the smallest effect, in percent: 25 matches ratios >= 1.25 or <= 0.8."""
 UNREACHABLE_EFFECT = inf
 RATIO_FILTERS = {
     "": gettext_lazy("All"),

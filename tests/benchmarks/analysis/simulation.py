@@ -50,11 +50,11 @@ def _skewed(generator: Generator, shape: tuple[int, int]) -> np.ndarray:
 
 STANDARD: Final[Mapping[str, Draw]] = {
     "normal": _normal,
-    "two speeds": _bimodal,
+    "two-speed": _bimodal,
     "t3": _t3,
     "skewed": _skewed,
 }
-KINDS: Final = ("normal", "lognormal", "two speeds", "t3", "skewed")
+KINDS: Final = ("normal", "lognormal", "two-speed", "t3", "skewed")
 
 
 def runs(
