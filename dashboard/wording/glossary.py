@@ -177,7 +177,7 @@ ASSESSMENT_TERMS = (
         _("single run"),
         _(
             "A result that was measured once. Its uncertainty cannot be estimated. A "
-            "verdict needs at least 5 runs per side."
+            "verdict needs at least 5 runs per side, or results from 3 sessions."
         ),
     ),
     GlossaryTerm(
