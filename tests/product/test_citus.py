@@ -82,8 +82,8 @@ def test_only_large_tables_are_on_both_workers(product):
 def test_distribution_happens_once_and_not_beside_a_running_product(product):
     services = EmbeddedServers(VarFolder(product.var))
 
-    assert "nothing to do" in manage(services, "distribute")
-    assert "nothing to do" in manage(services, "distribute", "--dry-run")
+    assert "Nothing to do" in manage(services, "distribute")
+    assert "Nothing to do" in manage(services, "distribute", "--dry-run")
 
 
 def test_filled_database_is_distributed_completely(start_product):
