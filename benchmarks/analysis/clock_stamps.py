@@ -1,4 +1,4 @@
-"""Times of runs and power logs on the server's clock, from stamps of other clocks."""
+"""Times of runs and power logs on the clock of the time server."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ STAMP_FIELDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ClockStamp:
+    """One instant by the clocks of a time server and of a machine."""
+
     clock: str
     server_wall_us: int
     server_monotonic_us: int
@@ -85,6 +87,8 @@ class ServerClock:
 
 @dataclass(frozen=True, slots=True)
 class TimeWindow:
+    """The start and duration of a run, by the server (``stamp``) or as uploaded."""
+
     begin_s: float
     duration_s: float
     stamp: ClockStamp | None = None

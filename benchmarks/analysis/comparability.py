@@ -12,9 +12,6 @@ ComparabilityRating = Literal["full", "limited", "none"]
 Facts = Mapping[str, str]
 MACHINE_FACTS: Final = {"host_kernel": "kernel", "host_firmware": "firmware"}
 
-# Cases with more differences are different benchmarks, not different settings.
-MAX_LISTED_DIFFERENCES: Final = 3
-
 
 @dataclass(frozen=True, slots=True)
 class Difference:

@@ -6,11 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from benchmarks.analysis.comparability import (
-    MAX_LISTED_DIFFERENCES,
-    Difference,
-    differences,
-)
+from benchmarks.analysis.comparability import Difference, differences
 from benchmarks.sentences import Sentence, join_sentences, template
 from benchmarks.units import find_unit
 
@@ -24,6 +20,8 @@ SUBJECT_PARAMETERS: Final = frozenset(
         *("stressor", "test", "type", "uri", "vcpu", "workload"),
     }
 )
+# Cases with more differences are different benchmarks, not different settings.
+MAX_DIFFERENCES: Final = 3
 NATIVE_NEAR_CASE_SENTENCES: Final[Mapping[NearCaseKind, str]] = {
     "other_parameters": template("Parameters: native {other}, this guest {own}."),
     "unit_mismatch": template("Units: native {other}, this guest {own}."),
@@ -110,7 +108,7 @@ def _near(wanted: MeasuredCase, candidate: MeasuredCase) -> NearCase | None:
     if candidate.metric == wanted.metric:
         if unit.first != unit.second:
             return NearCase("unit_mismatch", wanted, candidate, (unit,))
-        is_near = 0 < len(differing) <= MAX_LISTED_DIFFERENCES
+        is_near = 0 < len(differing) <= MAX_DIFFERENCES
         is_same_subject = not any(
             difference.name in SUBJECT_PARAMETERS for difference in differing
         )

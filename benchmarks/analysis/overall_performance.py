@@ -6,11 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from benchmarks.analysis.intervals import (
-    MAX_LOG,
-    Floats,
-    t_quantiles,
-)
+from benchmarks.analysis.intervals import MAX_LOG, Floats, t_quantiles
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,6 @@ class Verdict(IntEnum):
     verdict.
     """
 
-    # Values below NOT_ASSESSED are results of a test, and also directions.
     UNDETERMINED = 0
     SLOWER = 1
     FASTER = 2

@@ -59,7 +59,7 @@ SHIFT_FIELD = "order_shift"
 TABLE_ALIASES = ("cell", "baseline")
 DAY_S = 86_400
 TEXT_SEPARATOR = ";"
-# If the sides have different meters. The gain error of a shared one cancels.
+# For sides with different meters. The gain error of a shared meter cancels.
 TWO_METERS_LOG_VARIANCE = gain_log_variance(GAIN_ERROR, GAIN_ERROR)
 
 

@@ -29,8 +29,8 @@ MAX_CELLS: Final = 50
 LAB_NAME_SQL: Final = """
     COALESCE(NULLIF(study.institution, ''), NULLIF(study.author, ''), lab.name)
 """
-# Joined first, so that each requested question is one index lookup.
 _EFFECTS: Final = f"{Effect._meta.db_table} AS effect"
+# Joined first, so that each requested question is one index lookup.
 _REQUESTED: Final = f"""
     unnest(%(hypervisors)s::text[], %(works)s::text[]) AS requested (hypervisor, work)
     JOIN {_EFFECTS}
@@ -95,7 +95,7 @@ STUDY_AVERAGES_SQL: Final = f"""
 
 
 class Question(NamedTuple):
-    """The question what a hypervisor costs in a class of work (a slug)."""
+    """A question: what a hypervisor costs in a class of work (a slug)."""
 
     hypervisor: str
     work_class: str

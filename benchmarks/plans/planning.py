@@ -89,20 +89,20 @@ def create_plan(
 def _planned_systems(
     study: Study, systems: Iterable[Mapping[str, Any]]
 ) -> list[dict[str, int]]:
-    columns: dict[int, int] = {}
-    for column in systems:
-        described = column["system"]
-        if isinstance(described, dict):
-            described = register_system(lab=study.lab, description=described)[0].pk
-        elif not System.objects.filter(lab=study.lab_id, pk=described).exists():
-            raise UnknownNameError("system", described)
-        if described in columns:
+    slots_by_system: dict[int, int] = {}
+    for planned in systems:
+        system = planned["system"]
+        if isinstance(system, dict):
+            system = register_system(lab=study.lab, description=system)[0].pk
+        elif not System.objects.filter(lab=study.lab_id, pk=system).exists():
+            raise UnknownNameError("system", system)
+        if system in slots_by_system:
             raise InvalidError(
                 "invalid_plan",
                 "A system is in the plan twice. Include it once, with all its slots.",
             )
-        columns[described] = column.get("slots", 1)
-    return [{"system": pk, "slots": slots} for pk, slots in columns.items()]
+        slots_by_system[system] = planned.get("slots", 1)
+    return [{"system": pk, "slots": slots} for pk, slots in slots_by_system.items()]
 
 
 def read_design(design: Mapping[str, Any], seed: int) -> PlanDesign:

@@ -1,1 +1,1 @@
-"""Plausibility flags: impossible or unlikely numbers in a study (method, section 8)."""
+"""Plausibility flags: impossible or unlikely numbers in a study (``docs/flags.md``)."""

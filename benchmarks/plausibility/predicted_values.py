@@ -227,7 +227,8 @@ class SystemSpeeds:
 
 def parse_size(text: str) -> float | None:
     """Parse a size such as ``4k``, ``65536 B``, ``1M`` or ``16``; None if it is not a
-    size."""
+    size.
+    """
     match = _NUMBER.fullmatch(text.strip())
     return float(match[1]) * _SIZES[match[2].lower()] if match else None
 
@@ -274,7 +275,8 @@ MAX_SHORT_DIGITS: Final = 8
 """The quotient of two floats has so few digits by chance once in 10^4."""
 MIN_SHORT_READINGS: Final = 2
 """Number of readings short enough for another decimal, which shows that it is not
-printed."""
+printed.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +299,8 @@ def printed_digits(value: float) -> PrintedDigits:
 @dataclass(frozen=True)
 class DigitComparison:
     """Comparison of a cell's printed digits with other cells of the same tool and
-    metric."""
+    metric.
+    """
 
     study: StudyFacts
 

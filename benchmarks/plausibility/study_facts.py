@@ -35,7 +35,9 @@ EXTREME_STATISTICS: Final = frozenset({*PERCENTILE_ORDER, "percentile"} - {"p50"
 
 TYPICAL_DEVIATION: Final[Mapping[str, float]] = {**MAX_DISPERSION, "application": 0.05}
 """Relative standard deviation of single runs by component, used if a study has too few
-repeated results. It is the largest with which a lab may publish (method, section 9)."""
+repeated results. It is the largest with which a lab may publish (docs/method.md,
+Publishing).
+"""
 
 _START_UP: Final = re.compile(
     r"\b(re)?boot(s|ing|ed)?\b|\bboot[ -]?(up|time)|\bstart(ing)?[ -]?up\b|"
@@ -297,7 +299,8 @@ class ParameterReadings:
 
     def rounding(self, *metrics: str) -> float:
         """Return the largest relative error that rounding causes in a product of
-        metrics."""
+        metrics.
+        """
         halves = []
         for sample in (self.samples[metric] for metric in metrics):
             value = Decimal(repr(float(sample.value))).normalize()

@@ -56,7 +56,8 @@ MIN_DEVIATIONS: Final = 3
 FACTOR_TOLERANCE: Final = 0.3
 MAX_FACTOR_TOLERANCE: Final = 0.5
 """``FACTOR_TOLERANCE`` (35 %) and ``MAX_FACTOR_TOLERANCE`` (65 %) are log distances.
-With 0.9, four of five differences between 5 and 2000 would match some factor."""
+With 0.9, four of five differences between 5 and 2000 would match some factor.
+"""
 TIME_AND_ENERGY_UNITS: Final = frozenset(
     {"s", "ms", "us", "ns", "min", "h", "J", "Wh", "kWh"}
 )
@@ -67,7 +68,8 @@ TOLERANCE: Final = 1e-9
 MIN_RUNS: Final = 3
 MIN_FACTOR_TOLERANCE: Final = 0.05
 """Runs vary by some percent, and 1000 may also have been confused with 1024 (a log
-distance of 0.024)."""
+distance of 0.024).
+"""
 
 
 def nearest_factor(cell: CellFact, log_difference: float, tolerance: float) -> str:
@@ -147,7 +149,8 @@ class RunReadings:
         self, cell: CellFact, value: float
     ) -> Iterator[tuple[CellFact, float]]:
         """Yield the other cells of the run that measured ``value``, each with the log
-        ratio of the run to its median over the other runs."""
+        ratio of the run to its median over the other runs.
+        """
         for run_id, mean in self._means_by_cell.get(cell.id, {}).items():
             # Cells do not store the ids of their runs.
             if abs(mean - value) > TOLERANCE * abs(value):

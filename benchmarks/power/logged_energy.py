@@ -134,7 +134,8 @@ class LoggedSystem:
     @property
     def unmeasured_run_count(self) -> int:
         """Number of runs without energy, because too little of their duration was
-        measured."""
+        measured.
+        """
         return sum(work.energy.energy_j is None for work in self.metered_works)
 
     @property
@@ -320,7 +321,7 @@ def _logged_system(works: Sequence[MeteredWork]) -> LoggedSystem:
 
 
 def metered_run(reading: MeterReading) -> MeteredRun:
-    """Integrate the log that a meter uploaded over the work, in three queries."""
+    """Integrate an uploaded power log over the time of the work, in three queries."""
     run = Run.objects.get(pk=reading.run.pk)
     try:
         log = power_log(run.tool, _text(run))

@@ -144,7 +144,8 @@ def _store_chunk(agent: Agent, document: dict[str, Any]) -> StoredChunk:
 
 def _is_repeated(chunk: PowerChunk, document: Document) -> bool:
     """Return whether a log with wall-clock times was sent again with other clock
-    stamps."""
+    stamps.
+    """
     if document["axis"] != "wall":
         return False
     stored = orjson.loads(chunk.text)
@@ -174,7 +175,8 @@ def _meter(agent: Agent, slug: str, stated: dict[str, Any]) -> Meter:
 
 def _set_times(chunk: PowerChunk, document: dict[str, Any]) -> None:
     """Set the times of all chunks of a log, once a stamp relates its clock to the
-    server's."""
+    server's.
+    """
     chunks = PowerChunk.objects.filter(lab=chunk.lab, log=chunk.log)
     # Concurrent chunks of one log must see each other's stamps.
     Meter.objects.select_for_update().get(pk=chunk.meter_id)

@@ -109,7 +109,8 @@ def _readings(
     meter: Run, samples: Sequence[Sample], work: MeteredWorkload
 ) -> Iterable[MeterReading]:
     """Yield one reading for each energy (processors have several), or one for the power
-    if the meter printed no energy."""
+    if the meter printed no energy.
+    """
     by_metric: dict[str, list[Sample]] = defaultdict(list)
     for sample in samples:
         by_metric[sample.case.metric].append(sample)

@@ -11,12 +11,7 @@ from benchmarks.analysis.publication_requirements import (
     LevelAssessment,
     assess_publication_level,
 )
-from benchmarks.models import (
-    Cell,
-    Run,
-    Study,
-    System,
-)
+from benchmarks.models import Cell, Run, Study, System
 
 REPORTED_SYSTEM_FIELDS = (
     "hypervisor",

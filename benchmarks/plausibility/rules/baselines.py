@@ -41,7 +41,8 @@ MIN_LOG_ADVANTAGE: Final = math.log(1.05)
 MIN_GUESTS: Final = 4
 NATIVE_NOISE_FRACTION: Final = 1 / 3
 """Single printed values of a native machine vary less than other results: the 52 values
-that the LMU studies share are identical."""
+that the LMU studies share are identical.
+"""
 MAX_LOG_DIFFERENCE: Final = math.log(4)
 """Larger factors are not differences between two machines or days."""
 
@@ -324,7 +325,8 @@ def _lead_over_native(
 
 NOT_STATED: Final = "not stated"
 """Part of fingerprints, which stored decisions contain; unlike the sentence, it must
-not change."""
+not change.
+"""
 
 ValuePair = tuple[object, object]
 NAMED_PROPERTIES: Final = (

@@ -188,7 +188,7 @@ def iterations_as_runs(study: StudyFacts) -> Iterator[Finding]:
 
     Why: a run is a fresh start of the tool. Iterations of one start share its cache,
     its placement in memory and its chance effects. If they are counted as runs, the
-    confidence interval is too narrow (method, section 1).
+    confidence interval is too narrow (method, "From samples to a result").
 
     Remedy: upload the iterations as repetitions of one run, or confirm that the tool
     was restarted each time.

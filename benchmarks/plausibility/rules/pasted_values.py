@@ -322,7 +322,8 @@ def _lines_sharing_readings(
 
 def _is_copied(pair: CellPair, study: StudyFacts) -> bool:
     """Return whether cells are equal, or so close that one may be the other rounded
-    again."""
+    again.
+    """
     first, second = pair
     if first.readings == second.readings:
         return True

@@ -227,7 +227,7 @@ def _httperf_runs(study: StudyFacts) -> Iterator[RunFact]:
 )
 def corun_overlap(study: StudyFacts) -> Iterator[Finding]:
     """Flags a co-run whose slots all ran at the same time for less than 90% of the
-    duration of the longest run (method, section 5). Power meters and runs whose start
+    duration of the longest run (method, "Co-runs"). Power meters and runs whose start
     or duration is not known are excluded.
 
     Why: a guest is faster while it runs alone. The sum over the slots is then larger

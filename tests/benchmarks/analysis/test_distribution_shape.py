@@ -107,6 +107,7 @@ def test_many_outliers_are_counted():
 def test_an_outlying_first_run_is_found():
     shape = find_shape([12.9, *STEADY])
 
+    assert shape.first_run_p <= 0.01
     assert not shape.has_single_figure
     assert "the first run differs from the others" in shape.sentence
 
