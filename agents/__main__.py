@@ -8,7 +8,7 @@ from typing import List, Optional
 
 from agents import errors
 from agents.argument_parsing import Parser
-from agents.console import printable, without_token
+from agents.console import safe_text
 
 COMMANDS = (
     ("enroll", "save the server and the token of this agent, and check both"),
@@ -76,7 +76,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     except Exception as error:
         if not hasattr(error, "exit_code"):
             raise
-        sys.stderr.write(printable(without_token("%s\n" % error)))
+        sys.stderr.write(safe_text("%s\n" % error))
         return int(error.exit_code)
 
 

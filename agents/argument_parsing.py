@@ -3,7 +3,7 @@
 import argparse
 from typing import Callable, NoReturn, TypeVar
 
-from agents.console import printable, without_token
+from agents.console import safe_text
 
 NumberType = TypeVar("NumberType", int, float)
 
@@ -12,7 +12,7 @@ class Parser(argparse.ArgumentParser):
     """An argument parser whose errors contain no token."""
 
     def error(self, message: str) -> "NoReturn":
-        super().error(printable(without_token(message)))
+        super().error(safe_text(message))
 
 
 def int_between(minimum: int, maximum: int = 10**15) -> Callable[[str], int]:

@@ -48,13 +48,13 @@ class Console:
 
     def print_result(self, text: str) -> None:
         self._clear()
-        sys.stdout.write(_safe_text(text) + "\n")
+        sys.stdout.write(safe_text(text) + "\n")
         sys.stdout.flush()
 
     def message(self, text: str) -> None:
         self._clear()
         stamp = "" if self.is_terminal else utc_text() + " "
-        sys.stderr.write(stamp + _safe_text(text) + "\n")
+        sys.stderr.write(stamp + safe_text(text) + "\n")
         sys.stderr.flush()
 
     def progress(self, text: str) -> None:
@@ -66,7 +66,7 @@ class Console:
         except (OSError, ValueError):
             columns = 80
         # A line as wide as the terminal would wrap.
-        shown = _safe_text(text)[: columns - 1]
+        shown = safe_text(text)[: columns - 1]
         sys.stderr.write("\r" + shown.ljust(self._width))
         sys.stderr.flush()
         self._width = len(shown)
@@ -78,5 +78,5 @@ class Console:
             self._width = 0
 
 
-def _safe_text(text: str) -> str:
+def safe_text(text: str) -> str:
     return printable(without_token(text))

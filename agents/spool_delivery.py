@@ -81,10 +81,10 @@ class SpoolDelivery:
         spool: Spool,
         client: Client,
         report: ProgressCallback,
-        is_over: Callable[[], bool],
+        should_stop: Callable[[], bool],
     ) -> None:
         self.spool, self.client, self.report = spool, client, report
-        self.is_over = is_over
+        self.should_stop = should_stop
         self.sent = self.rejected = self.sent_elsewhere = 0
         self.problem, self.token_refused, self.wait_s = "", False, 0.0
         self.total = 0
@@ -125,7 +125,7 @@ class SpoolDelivery:
             keys.append(remaining.pop())
         names = [key for key, _ in keys]
         with SendingLock() as sending:
-            if self.is_over():
+            if self.should_stop():
                 raise _StopError("stopped on request")
             if not sending.is_allowed:
                 raise _StopError(MEASUREMENT_RUNNING)
@@ -356,13 +356,17 @@ class SpoolWatcher:
         while not stop.wait(self.send_waiting(lambda: stop.is_set)):
             pass
 
-    def send_waiting(self, is_over: Callable[[], bool] = _never) -> float:
+    def send_waiting(self, should_stop: Callable[[], bool] = _never) -> float:
         """Send the spool; return the pause before the next check in seconds."""
         if self.spool.is_empty() or is_measuring():
             self._report_once("")
             return self.every_s
-        delivery = send_spool(self.spool, self.client, self.report, is_over)
-        if not delivery.problem or is_over() or delivery.problem == MEASUREMENT_RUNNING:
+        delivery = send_spool(self.spool, self.client, self.report, should_stop)
+        if (
+            not delivery.problem
+            or should_stop()
+            or delivery.problem == MEASUREMENT_RUNNING
+        ):
             self.failures = 0
             self._report_once("")
             return self.every_s

@@ -1,7 +1,7 @@
 from typing import Any
 
 from django.db.models import QuerySet
-from drf_spectacular.utils import extend_schema_field
+from drf_spectacular.utils import OpenApiResponse, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -202,7 +202,14 @@ class CommentsView(CommentAuthorView, ListView):
         "Write a comment",
         CommentInput,
         EXAMPLE,
-        response_serializers={201: CommentSerializer, 404: ErrorSerializer},
+        response_serializers={
+            201: CommentSerializer,
+            404: OpenApiResponse(
+                ErrorSerializer,
+                "The study, result or run does not exist, or the lab of the token "
+                "cannot see it.",
+            ),
+        },
     )
     def post(self, body: ValidatedData) -> Response:
         """Comment on a study, a result or a run that the lab of the token can see."""

@@ -11,7 +11,7 @@ from drf_spectacular.renderers import (
     OpenApiJsonRenderer2,
     OpenApiYamlRenderer,
 )
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from drf_spectacular.views import SpectacularSwaggerSplitView
 from rest_framework import serializers
 from rest_framework.exceptions import NotFound
@@ -148,7 +148,10 @@ class HealthView(PublicView):
 
     @extend_schema(
         summary="Check the health of the server",
-        responses={200: HealthSerializer, 503: HealthSerializer},
+        responses={
+            200: HealthSerializer,
+            503: OpenApiResponse(HealthSerializer, "The server accepts no uploads."),
+        },
     )
     def get(self, request: Request) -> Response:
         state = check_health()
@@ -175,7 +178,12 @@ class ReadinessView(PublicView):
 
     @extend_schema(
         summary="Check whether the server can answer requests",
-        responses={200: ReadinessSerializer, 503: ReadinessSerializer},
+        responses={
+            200: ReadinessSerializer,
+            503: OpenApiResponse(
+                ReadinessSerializer, "This server cannot answer requests."
+            ),
+        },
     )
     def get(self, request: Request) -> Response:
         state = check_readiness()

@@ -1,7 +1,7 @@
 from typing import Any
 
 from django.db.models import QuerySet
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -241,7 +241,13 @@ class WebhooksView(ListView, EditableLabsView):
         "Create a webhook",
         WebhookInput,
         EXAMPLE,
-        response_serializers={201: NewWebhookSerializer, 404: ErrorSerializer},
+        response_serializers={
+            201: NewWebhookSerializer,
+            404: OpenApiResponse(
+                ErrorSerializer,
+                "The study does not exist, or the lab of the token cannot see it.",
+            ),
+        },
     )
     def post(self, body: ValidatedData) -> Response:
         """Create a webhook of the token's lab; only this response has its secret."""

@@ -81,6 +81,7 @@ def run(options: argparse.Namespace) -> int:
         session=options.session,
         through=through,
     )
+    # Report missing tools before the first step.
     for work in joined["tools"]:
         try:
             part_steps(work, slot)

@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=".",
         help="folder for the tools' files (default: current folder)",
     )
-    number("--file-mib", 256, 1, "size of these files in MiB (256)")
+    number("--file-mib", 256, 1, "size of these files in MiB (default: 256)")
     parser.add_argument(
         "--peer", default="", metavar="HOST", help="other end for network tools"
     )
@@ -77,16 +77,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     def word(name: str, metavar: str, text: str, **more: Any) -> None:
         kernels.add_argument(name, metavar=metavar, help=text, **more)
 
-    word("--sizes", "N,N", "LINPACK's equations (1000,2000,4000,8000)", default="")
-    text = "LINPACK starts no solution after this time (1200)"
+    word(
+        "--sizes",
+        "N,N",
+        "numbers of equations (default: 1000,2000,4000,8000)",
+        default="",
+    )
+    text = "LINPACK starts no solution after this time (default: 1200)"
     word("--budget-s", "SECONDS", text, type=int_between(1), default=1200)
     kernels.add_argument(
         "--bits", type=int, default=0, choices=(32, 64), help="default: the machine's"
     )
-    word("--blocks-kib", "N,N", "sizes of blocks read (1,2,4 to 32768)", default="")
-    text = "size of arrays that exceed all caches (64)"
+    word(
+        "--blocks-kib",
+        "N,N",
+        "sizes of blocks read (default: 1,2,4 to 32768)",
+        default="",
+    )
+    text = "size of arrays that exceed all caches (default: 64)"
     word("--array-mib", "N", text, type=int_between(1), default=0)
-    text = "measurements per row (10)"
+    text = "measurements per row (default: 10)"
     word("--iterations", "N", text, type=int_between(1), default=0)
 
 

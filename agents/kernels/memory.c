@@ -195,7 +195,9 @@ int main(int count, char **words)
     server_t server;
     int type, operation;
     if (!memory) {
-        fprintf(stderr, "There is not enough memory for %lu bytes: lower --array-mib.\n", (unsigned long)bytes);
+        fprintf(
+            stderr, "There is not enough memory for %lu bytes: lower --array-mib.\n",
+            (unsigned long)bytes);
         return 1;
     }
     server = print_header("memory 1.0", options.common.time_server);

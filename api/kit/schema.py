@@ -39,8 +39,11 @@ COMMON_STATUSES = {"400", "401", "406", "500", "503"}
 WRITE_STATUSES = {"403", "409", "413", "415", "422"}
 SUCCESS_DESCRIPTIONS = {
     "200": "The request succeeded.",
-    "201": "The object was created.",
+    "201": (
+        "The object was created. If it has a URL, the header Location contains it."
+    ),
     "202": "The request is stored permanently and will be processed in a moment.",
+    "204": "The object was deleted.",
 }
 PATH_PARAMETER_DESCRIPTIONS = {
     "id": "The id of the object.",
