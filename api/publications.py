@@ -40,7 +40,6 @@ from benchmarks.analysis.publication_requirements import (
 )
 from benchmarks.evidence.queries import Question
 from benchmarks.evidence.replication import reproduced_by
-from benchmarks.jobs.dispatch import dispatch_jobs
 from benchmarks.jobs.queue import JobKind
 from benchmarks.models import (
     Publication,
@@ -59,6 +58,7 @@ from benchmarks.publishing.publications import (
 from benchmarks.publishing.published_reviews import MAX_QUESTIONS, publish_review
 from benchmarks.publishing.study_level import assess_study
 from benchmarks.publishing.versions import set_doi
+from benchmarks.tasks import dispatch_jobs
 from benchmarks.work_classes import WORK_CLASSES
 
 LEVELS = get_args(PublicationLevel)

@@ -1,24 +1,33 @@
-"""Celery tasks. They only wake workers, because the jobs are in the database."""
+"""Celery tasks and their dispatch.
 
+Tasks only wake workers, because the jobs are in the database.
+"""
+
+import logging
 import time
 from socket import gethostname
 
 from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
+from kombu.exceptions import OperationalError
 
 from benchmarks import redis_connection
 
-# Imported for their job handlers, which workers run.
+# `webhooks` is imported for its job handler.
 from benchmarks.collaboration import outgoing_mail, webhooks  # noqa: F401
 from benchmarks.jobs import queue
 from benchmarks.jobs.advisory_locks import advisory_lock
+from benchmarks.jobs.queue import JobKind
 from benchmarks.uploads import processing
 from benchmarks.worker_wakeup import BATCH_WAIT_S, WAKEUP_KEYS, extend_wakeup
+
+logger = logging.getLogger(__name__)
 
 # A hundred runs cost little more than one. Therefore workers wait for a pause in
 # uploads, at most this long.
 MAX_BATCH_WAIT_S = 2.0
+INTERACTIVE_KINDS = (JobKind.REPORT, JobKind.CHART, JobKind.EMAIL)
 
 
 @shared_task
@@ -64,3 +73,30 @@ def _wait_for_more(lane: int) -> None:
 @shared_task
 def run_jobs(kind: str, partition: int) -> int:
     return queue.run_due_jobs(kind, partition)
+
+
+def dispatch_jobs(kind: str, partition: int) -> None:
+    """Send a task that runs the jobs of a partition.
+
+    If Redis is not available, the sweeper tries again later.
+    """
+    expires_s = queue.DISPATCH_TIMEOUT.total_seconds()
+    try:
+        run_jobs.apply_async(
+            (kind, partition),
+            queue="interactive" if kind in INTERACTIVE_KINDS else "bulk",
+            expires=expires_s,
+            retry=False,
+        )
+    except (OperationalError, OSError) as error:
+        logger.warning("Redis did not accept the task %s (%s).", kind, error)
+
+
+def dispatch_due_jobs() -> None:
+    """Send tasks for due retries, and for jobs whose task or worker was lost.
+
+    Also queue due digests.
+    """
+    outgoing_mail.queue_due_digests()
+    for kind, partition in queue.partitions_to_dispatch():
+        dispatch_jobs(kind, partition)

@@ -24,7 +24,7 @@ WAKEUP_KEYS = ("virtlab:hint-sent", "virtlab:bulk-hint-sent")
 # After this time, a wake-up is sent again, in case the message was lost.
 WAKEUP_TIMEOUT_S = 5
 BATCH_WAIT_S = 0.3
-# From this number of runs in a request on, workers do not wait for more.
+# After a request with this many runs, workers do not wait for more.
 NO_WAIT_RUNS = 50
 # Times until which this process does not wake the worker of a lane again.
 _pending_until = [0.0, 0.0]
@@ -53,7 +53,8 @@ def wake_worker(runs: int = 1) -> None:
         _pending_until[lane] = started_at + left_ms / 1000 - WAKEUP_TIMEOUT_S
     except (OperationalError, RedisError, OSError) as error:
         logger.warning(
-            "Redis did not accept a wake-up (%s); the sweeper will do it.", error
+            "Redis did not accept a wake-up (%s). The sweeper will process uploads.",
+            error,
         )
 
 

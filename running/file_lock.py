@@ -1,5 +1,3 @@
-"""A file lock that ends with the last process that holds it."""
-
 import fcntl
 import os
 import time

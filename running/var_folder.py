@@ -40,7 +40,7 @@ class VarFolder:
             if shutil.disk_usage(self.path).free < MIN_FREE_MB * 1_000_000:
                 raise StartError(disk_full_message(self.path))
 
-    def lock(self) -> "FileLock":
+    def lock(self) -> FileLock:
         with explain_os_errors(self.path):
             lock = FileLock(self.path / "lock")
             if not lock.try_acquire():

@@ -1,8 +1,10 @@
 """An archive of PostgreSQL's write-ahead log, and recovery to any second.
 
-ARCHIVE=/backups/virtlab make run       # archive the log continuously
-make base-backup ARCHIVE=...            # start of a recovery, for example weekly
-make recover ARCHIVE=... TO="2026-11-23 04:40:00+00" VAR=recovered
+    ARCHIVE=/backups/virtlab make run       # archive the log continuously
+    make base-backup ARCHIVE=...            # start of a recovery, for example weekly
+    make recover ARCHIVE=... TO="2026-11-23 04:40:00+00" VAR=recovered
+
+The archive is as confidential as the database.
 """
 
 import os

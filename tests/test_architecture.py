@@ -60,6 +60,7 @@ PURE = (
     "benchmarks.fingerprints",
     "benchmarks.custom_tools.declaration",
     "benchmarks.custom_tools.sample_tables",
+    "benchmarks.host_facts",
     "benchmarks.hypervisor_names",
     "benchmarks.natural_sort",
     "benchmarks.parsing",

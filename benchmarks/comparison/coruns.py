@@ -9,10 +9,11 @@ from typing import Any
 
 from django.db import connection
 
-from benchmarks import hypervisor_names
 from benchmarks.analysis import corun_statistics as formulas
 from benchmarks.comparison.comparison_row import FIGURE_FIELDS, CellFigure, cell_figure
 from benchmarks.comparison.comparison_table import COMPONENTS, rank_by_order
+from benchmarks.host_facts import core_count
+from benchmarks.hypervisor_names import NATIVE
 from benchmarks.models import Case, Cell, Efficiency, Study, System
 from benchmarks.models.run import (
     AGGREGATE_SLOTS,
@@ -228,7 +229,7 @@ class CoRunCells:
         efficiencies = Efficiency.objects.filter(
             cell__in=compared_ids,
             state__in=NATIVE_STATES,
-            baseline__system__hypervisor=hypervisor_names.NATIVE,
+            baseline__system__hypervisor=NATIVE,
         )
         pairs = dict(efficiencies.values_list("cell", "baseline"))
         native_cells = Cell.objects.only(*FIGURE_FIELDS).in_bulk(set(pairs.values()))
@@ -329,7 +330,7 @@ def _unique_natives(cells: Sequence[Cell]) -> dict[int, Cell]:
         lab__in={cell.system.lab_id for cell in cells},
         case__in={cell.case_id for cell in cells},
         system__host__in={cell.system.host_id for cell in cells},
-        system__hypervisor=hypervisor_names.NATIVE,
+        system__hypervisor=NATIVE,
         scenario=SINGLE,
         n__gt=0,
     )
@@ -424,7 +425,7 @@ def _figures(
         else None,
         target=target,
         virtual_cores=slots.vms * slots.system.vcpus if slots.system.vcpus else None,
-        physical_cores=hypervisor_names.core_count(slots.system.host.facts),
+        physical_cores=core_count(slots.system.host.facts),
         reasons=tuple(reasons),
     )
 
@@ -482,7 +483,7 @@ def _target(
     is_time = (case.component, case.better, case.unit) == ("CPU", "lower", "s")
     if not is_time or slots.scenario != PARALLEL or not mean:
         return None
-    cores = hypervisor_names.core_count(slots.system.host.facts)
+    cores = core_count(slots.system.host.facts)
     single = slots.single.value if slots.single else None
     if not vcpus:
         reasons.append(

@@ -23,7 +23,7 @@ from benchmarks.comparison.comparison_table import (
 from benchmarks.comparison.study_verdicts import cell_statistics
 from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.errors import InvalidError
-from benchmarks.hypervisor_names import line_rate_bit_per_s
+from benchmarks.host_facts import line_rate_bit_per_s
 from benchmarks.models import Cell, Flag, Study
 from benchmarks.natural_sort import natural_sort_key
 from benchmarks.studies.flags import visible_flags

@@ -10,7 +10,7 @@ of the product retries it. Unavailability of PostgreSQL is not a failure.
 """
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -28,7 +28,7 @@ from django.utils import timezone
 from benchmarks import rls
 from benchmarks.database import is_connection_error, sqlstate
 from benchmarks.jobs import advisory_locks
-from benchmarks.models import Host, Job, Plan, Study
+from benchmarks.models import Host, Job, Plan, Run, Study
 from benchmarks.monitoring.counters import JOBS_TRIED
 from benchmarks.sentences import Sentence, template
 
@@ -62,15 +62,13 @@ class JobHandler:
     ``handle`` receives all claimed jobs of a subject, calls `finish` in the transaction
     that stores its results, and returns False if there was nothing to do. If
     ``is_divisible``, it receives jobs of many subjects; a failed batch is halved and
-    tried again. ``on_failure`` receives the jobs, the error and whether it is final,
-    ``on_retry`` the ids of the subjects to retry.
+    tried again. ``on_failure`` receives the jobs, the error and whether it is final.
     """
 
     handle: Callable[[Jobs], object]
     max_tries: int = QUARANTINE_AFTER
     first_delay: timedelta = FIRST_DELAY
     is_divisible: bool = False
-    on_retry: Callable[[Collection[int]], object] | None = None
     on_failure: Callable[[Jobs, str, bool], object] | None = None
 
 
@@ -120,8 +118,7 @@ def enqueue_checks(
 ) -> list[Job]:
     """Queue checks of studies.
 
-    With ``others_changed``, their own data are unchanged, but those of other studies
-    are not.
+    With ``others_changed``, they are needed only because other studies changed.
     """
     studies = Study.objects.filter(pk__in=set(study_ids)).order_by("pk")
     return enqueue(
@@ -408,11 +405,9 @@ def retry_failed(rows: QuerySet[Job]) -> int:
     subjects = list(failed.values_list("kind", "subject_id").distinct())
     with transaction.atomic():
         failed.update(failures=0, due_at=timezone.now(), quarantined_at=None)
-        for kind, handler in HANDLERS.items():
-            if handler.on_retry and (
-                ids := [pk for subject_kind, pk in subjects if subject_kind == kind]
-            ):
-                handler.on_retry(ids)
+        uploads = [pk for kind, pk in subjects if kind == JobKind.UPLOAD]
+        runs = Run.objects.filter(pk__in=uploads, status=Run.Status.QUARANTINED)
+        runs.update(status=Run.Status.RECEIVED, reason="")
     return len(subjects)
 
 

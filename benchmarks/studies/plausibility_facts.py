@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 
 from benchmarks.comparison.comparison_row import CIRCUMSTANCES
 from benchmarks.custom_tools.lookup import require_tool
-from benchmarks.hypervisor_names import (
+from benchmarks.host_facts import (
     core_count,
     disk_bus_byte_per_s,
     line_rate_bit_per_s,

@@ -432,7 +432,7 @@ def _reference_efficiency(
 ) -> ComputedEfficiency | None:
     """Return the efficiency relative to the study's reference system.
 
-    None if the study has none, or the system has no such cell.
+    Return None if the study has none, or it has no result of this case and setup.
     """
     reference = cell.study.reference_system_id
     if cell.system_id == reference:

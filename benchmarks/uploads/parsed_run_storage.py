@@ -20,6 +20,7 @@ from benchmarks.uploads.upload_parsing import (
 def store_runs(
     results_by_run: Mapping[Run, Sequence[UploadedRun]], existing_runs: Iterable[Run]
 ) -> SamplesByRun:
+    """Create or update the run of each result; return the samples by run."""
     runs = {
         (run.first_run_id or run.pk, run.upload_position): run for run in existing_runs
     }
@@ -80,6 +81,7 @@ def _changed_fields(run: Run, result: UploadedRun) -> dict[str, Any]:
 
 
 def store_cases(cases: Iterable[SampleCase]) -> dict[str, int]:
+    """Store missing cases; return the ids of all by fingerprint."""
     by_fingerprint = {case.fingerprint: case for case in cases}
     rows = Case.objects.filter(fingerprint__in=by_fingerprint).values_list(
         "fingerprint", "pk"

@@ -187,17 +187,11 @@ def _record_failure(jobs: Jobs, error: str, is_final: bool) -> None:
         transaction.on_commit(QUARANTINED.inc, robust=True)
 
 
-def _record_retry(run_ids: Collection[int]) -> None:
-    quarantined = Run.objects.filter(pk__in=run_ids, status=Run.Status.QUARANTINED)
-    quarantined.update(status=Run.Status.RECEIVED, reason="")
-
-
 @queue.job_handler(
     JobKind.UPLOAD,
     is_divisible=True,
     first_delay=RETRY_DELAY,
     on_failure=_record_failure,
-    on_retry=_record_retry,
 )
 def _process(jobs: Jobs) -> None:
     with transaction.atomic():

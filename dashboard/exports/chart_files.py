@@ -14,7 +14,6 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from benchmarks.evidence.json_records import Record
 from benchmarks.jobs import queue
-from benchmarks.jobs.dispatch import dispatch_jobs
 from benchmarks.jobs.queue import JobKind, Jobs
 from benchmarks.models import ChartFile
 from benchmarks.publishing.generation_requests import (
@@ -24,6 +23,7 @@ from benchmarks.publishing.generation_requests import (
     set_stage,
 )
 from benchmarks.replica import from_primary
+from benchmarks.tasks import dispatch_jobs
 from dashboard.charts.forest_plot import ForestRow, forest_chart, forest_rows
 from dashboard.exports import MEDIA_TYPES
 from dashboard.exports.citation import site_url

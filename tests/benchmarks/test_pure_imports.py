@@ -11,6 +11,7 @@ PURE = [
     "benchmarks.text_validation",
     "benchmarks.natural_sort",
     "benchmarks.units",
+    "benchmarks.host_facts",
     "benchmarks.hypervisor_names",
     "benchmarks.fingerprints",
     "benchmarks.tools",

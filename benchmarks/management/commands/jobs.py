@@ -16,7 +16,6 @@ from benchmarks.jobs.failures import (
 from benchmarks.jobs.queue import JobKind, retry_failed
 from benchmarks.management import study_argument
 from benchmarks.models import Job
-from benchmarks.uploads import processing  # noqa: F401  # registers uploads
 
 
 class Command(BaseCommand):

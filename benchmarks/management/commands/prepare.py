@@ -17,7 +17,6 @@ from benchmarks.jobs.advisory_locks import advisory_lock
 from benchmarks.labs.creation import create_first_lab
 from benchmarks.management.commands.upgrade_tables import is_outdated
 from benchmarks.rls_policies import as_owner, install_policies
-from benchmarks.uploads import processing  # noqa: F401  # registers uploads
 from benchmarks.uploads.efficiencies import recompute_outdated
 
 

@@ -18,7 +18,6 @@ from django.db import InterfaceError, OperationalError, connection
 
 from benchmarks.collaboration import study_events
 from benchmarks.jobs.advisory_locks import acquire_lock, advisory_lock
-from benchmarks.jobs.dispatch import dispatch_due_jobs
 from benchmarks.maintenance.retention import HourlyCleanup
 from benchmarks.memory_trimming import MemoryTrimmer
 from benchmarks.monitoring import exposition
@@ -28,6 +27,7 @@ from benchmarks.plans import automatic_progress
 from benchmarks.power.meter_logs import integrate_due
 from benchmarks.studies import checking, data_versions
 from benchmarks.studies.study_rollups import RollupRenewal
+from benchmarks.tasks import dispatch_due_jobs
 from benchmarks.uploads import processing, reparsing
 from benchmarks.worker_wakeup import is_wakeup_pending
 

@@ -16,7 +16,6 @@ from benchmarks.jobs.failures import (
 )
 from benchmarks.jobs.queue import retry_failed
 from benchmarks.models import Job
-from benchmarks.uploads import processing  # noqa: F401  # registers job handlers
 from dashboard import wording
 from dashboard.kit.routes import REDIRECTED, action, member_page
 from dashboard.kit.url_parts import query_string

@@ -16,7 +16,6 @@ from django.utils.translation import gettext_lazy, ngettext
 from benchmarks.errors import BenchmarksError
 from benchmarks.evidence.json_records import Record, ReviewChanges
 from benchmarks.evidence.queries import Question
-from benchmarks.jobs.dispatch import dispatch_jobs
 from benchmarks.jobs.queue import JobKind
 from benchmarks.models import Lab, Review
 from benchmarks.publishing.publications import find_publication, visible_publications
@@ -26,6 +25,7 @@ from benchmarks.publishing.published_reviews import (
     review_questions,
     reviewable_questions,
 )
+from benchmarks.tasks import dispatch_jobs
 from dashboard import wording
 from dashboard.exports.citation import bibtex, site_url
 from dashboard.exports.evidence_files import question_name

@@ -14,7 +14,6 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from benchmarks.errors import BenchmarksError, InvalidError
 from benchmarks.evidence.replication import reproduced_by
-from benchmarks.jobs.dispatch import dispatch_jobs
 from benchmarks.jobs.queue import JobKind
 from benchmarks.models import (
     Membership,
@@ -38,6 +37,7 @@ from benchmarks.publishing.versions import (
     sign_version,
     unfinished_publishing_job,
 )
+from benchmarks.tasks import dispatch_jobs
 from dashboard import wording
 from dashboard.exports import MEDIA_TYPES
 from dashboard.exports.citation import add_doi, site_url, version_script

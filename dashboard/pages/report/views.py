@@ -11,12 +11,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 
-from benchmarks.jobs.dispatch import dispatch_jobs
 from benchmarks.jobs.queue import JobKind
 from benchmarks.models import Report, Study
 from benchmarks.publishing.generation_requests import request_report
 from benchmarks.replica import from_primary
 from benchmarks.studies.data_versions import study_version
+from benchmarks.tasks import dispatch_jobs
 from benchmarks.viewer import Viewer
 from dashboard.exports.citation import Citation, citation_of, site_url
 from dashboard.exports.report.builder import (

@@ -21,7 +21,7 @@ from benchmarks.fingerprints import (
     case_fingerprint,
     system_fingerprint,
 )
-from benchmarks.hypervisor_names import disk_bus_byte_per_s, line_rate_bit_per_s
+from benchmarks.host_facts import disk_bus_byte_per_s, line_rate_bit_per_s
 from benchmarks.parsing.case_labels import case_label
 from benchmarks.parsing.run_extraction import extract_runs
 from benchmarks.parsing.tool import Component, Metric

@@ -5,7 +5,6 @@ from django.core.management import call_command
 from kombu.exceptions import OperationalError
 
 from benchmarks import tasks
-from benchmarks.jobs import dispatch
 from benchmarks.models import Job, PublishingJob
 from benchmarks.studies import checking
 from config.celery import app
@@ -22,7 +21,7 @@ def test_jobs_are_dispatched_to_workers(kind, queue, monkeypatch):
         tasks.run_jobs, "apply_async", lambda args, **how: sent.append((args, how))
     )
 
-    dispatch.dispatch_jobs(kind, 5)
+    tasks.dispatch_jobs(kind, 5)
 
     [(args, how)] = sent
     assert (args, how["queue"]) == ((kind, 5), queue)
@@ -35,7 +34,7 @@ def test_without_redis_jobs_wait_for_the_next_dispatch(monkeypatch, caplog):
 
     monkeypatch.setattr(tasks.run_jobs, "apply_async", refuse)
 
-    dispatch.dispatch_jobs("publishing", 5)
+    tasks.dispatch_jobs("publishing", 5)
 
     assert "Redis did not accept the task publishing" in caplog.text
 
@@ -68,7 +67,7 @@ def test_without_redis_a_lost_publishing_job_is_dispatched_later(
 
     monkeypatch.setattr(tasks.run_jobs, "apply_async", refuse)
 
-    dispatch.dispatch_due_jobs()
+    tasks.dispatch_due_jobs()
 
     assert "Redis did not accept the task publishing" in caplog.text
     assert PublishingJob.objects.get().stage == "waiting"
