@@ -188,8 +188,8 @@ class MeteredPair:
 class TableRatio(NamedTuple):
     """A ratio as tables show it.
 
-    None means the ratio of the two means. ``range`` replaces both if no single figure
-    describes the runs.
+    A ``ratio`` of None means the ratio of the two means. ``range`` replaces both if no
+    single figure describes the runs.
     """
 
     ratio: float | None

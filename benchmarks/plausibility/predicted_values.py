@@ -141,8 +141,7 @@ def _shift_elsewhere(distances: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class PredictionSpread:
-    """The accuracy of the predictions for the other cells of a cell's table (log
-    scale).
+    """Accuracy of the predictions in a table when one cell is left out (log scale).
 
     ``deviation`` is a robust standard deviation, ``row_distance`` the 90th percentile
     of the absolute residuals in the row of the cell.
@@ -274,9 +273,7 @@ RELIABLE_DIGITS: Final = 12
 MAX_SHORT_DIGITS: Final = 8
 """The quotient of two floats has so few digits by chance once in 10^4."""
 MIN_SHORT_READINGS: Final = 2
-"""Number of readings short enough for another decimal, which shows that it is not
-printed.
-"""
+"""If this many readings have room for one more decimal, the tool does not print it."""
 
 
 @dataclass(frozen=True, slots=True)

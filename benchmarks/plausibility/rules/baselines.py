@@ -324,8 +324,8 @@ def _lead_over_native(
 
 
 NOT_STATED: Final = "not stated"
-"""Part of fingerprints, which stored decisions contain; unlike the sentence, it must
-not change.
+"""Part of the fingerprints to which stored decisions belong. It must not change, unlike
+the sentence.
 """
 
 ValuePair = tuple[object, object]
