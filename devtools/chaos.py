@@ -24,12 +24,12 @@ import psycopg
 import redis
 
 from agents.client import Client
-from devtools.load_generation import send_request
 from devtools.temporary_product import (
     arguments,
     database,
     document,
     exit_code_for,
+    send_request,
     temporary_folder,
     upload,
     wait_until,

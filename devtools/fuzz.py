@@ -16,15 +16,16 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Final
 
-from devtools.load_generation import HttpResponse, send_request
 from devtools.privacy_crawl import Crawler, addresses, first_sign_in
 from devtools.temporary_product import (
+    HttpResponse,
     arguments,
     command,
     database,
     document,
     exit_code_for,
     running_product,
+    send_request,
     temporary_folder,
     wait_until,
 )

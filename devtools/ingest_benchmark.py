@@ -31,7 +31,7 @@ import psycopg
 from rich.console import Console
 from rich.table import Table
 
-from devtools.load_generation import CpuTime, LoadResult, send
+from devtools.load_generation import CpuTime, LoadResult, post_all
 from running.embedded_servers import EmbeddedServers
 from running.postgres import OWNER, SUPERUSER
 from running.processes import ROOT
@@ -162,13 +162,13 @@ def single_uploads(bench: IngestBench) -> Iterator[Measurement]:
                 for number in range(count)
             ]
 
-        send(f"{bench.bare}bound/", bench.token, bodies(WARM_UP))
-        send(f"{bench.api}runs/", bench.token, bodies(WARM_UP))
+        post_all(f"{bench.bare}bound/", bench.token, bodies(WARM_UP))
+        post_all(f"{bench.api}runs/", bench.token, bodies(WARM_UP))
         bench.wait_for_uploads()
         bound, bound_ms = limit_uploads(bench, bodies(SINGLES))
         sent, cpu = bodies(SINGLES), CpuTime(bench.product.process.pid)
         started = time.perf_counter()
-        product = send(f"{bench.api}runs/", bench.token, sent)
+        product = post_all(f"{bench.api}runs/", bench.token, sent)
         bench.wait_for_uploads()
         processed_per_s = SINGLES / (time.perf_counter() - started)
         cpu_s = cpu.used()
@@ -197,7 +197,7 @@ def single_uploads(bench: IngestBench) -> Iterator[Measurement]:
 def limit_uploads(bench: IngestBench, bodies: list[bytes]) -> tuple[LoadResult, float]:
     """Upload to bare Django; return the load and the CPU time per upload in ms."""
     bare, product = CpuTime(bench.bare_pid), CpuTime(bench.product.process.pid)
-    load = send(f"{bench.bare}bound/", bench.token, bodies)
+    load = post_all(f"{bench.bare}bound/", bench.token, bodies)
     cpu_s = bare.used().get("web", 0.0) + product.used().get("postgres", 0.0)
     return load, cpu_s / len(bodies) * 1000
 

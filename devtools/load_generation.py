@@ -1,47 +1,14 @@
-"""Requests to a product, their response times, and the CPU time of its processes."""
+"""Uploads at full speed, and the CPU time of a product's processes."""
 
 import http.client
 import math
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import psutil
-
-RESPONSE_TIMEOUT_S = 30.0
-
-
-@dataclass(frozen=True)
-class HttpResponse:
-    """A response, or its absence (``status`` 0). Header names are in lower case."""
-
-    status: int
-    headers: Mapping[str, str] = field(default_factory=dict)
-    body: bytes = b""
-
-
-def send_request(
-    port: int,
-    path: str,
-    *,
-    method: str = "GET",
-    body: bytes | None = None,
-    headers: Mapping[str, str] | None = None,
-    timeout_s: float = RESPONSE_TIMEOUT_S,
-) -> HttpResponse:
-    try:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout_s)
-        try:
-            connection.request(method, path, body, dict(headers or {}))
-            with connection.getresponse() as response:
-                fields = {name.lower(): value for name, value in response.getheaders()}
-                return HttpResponse(response.status, fields, response.read())
-        finally:
-            connection.close()
-    except (OSError, http.client.HTTPException):
-        return HttpResponse(0)
 
 
 def percentile(values: list[float], share: float) -> float:
@@ -59,7 +26,9 @@ class LoadResult:
     elapsed_s: float
 
 
-def send(url: str, token: str, bodies: Sequence[bytes], clients: int = 4) -> LoadResult:
+def post_all(
+    url: str, token: str, bodies: Sequence[bytes], clients: int = 4
+) -> LoadResult:
     """POST each body once, from parallel clients; raise RuntimeError on a refusal."""
     waiting, times = list(reversed(bodies)), []
     problems: list[str] = []

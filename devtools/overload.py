@@ -16,15 +16,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from devtools import temporary_product
-from devtools.load_generation import (
-    RESPONSE_TIMEOUT_S,
-    CpuTime,
-    percentile,
-    send_request,
-)
+from devtools.load_generation import CpuTime, percentile
 from devtools.temporary_product import (
+    RESPONSE_TIMEOUT_S,
     document,
     running_product,
+    send_request,
     temporary_folder,
     upload,
 )

@@ -18,13 +18,13 @@ from typing import Any, Final
 import psycopg
 
 from benchmarks.reference.study_documents import reference_study
-from devtools.load_generation import send_request
 from devtools.temporary_product import (
     arguments,
     command,
     database,
     exit_code_for,
     running_product,
+    send_request,
     temporary_folder,
     wait_until,
 )

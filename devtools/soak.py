@@ -18,10 +18,11 @@ from typing import Final
 import psutil
 
 from devtools import temporary_product
-from devtools.load_generation import process_group_of, send_request
+from devtools.load_generation import process_group_of
 from devtools.temporary_product import (
     document,
     running_product,
+    send_request,
     temporary_folder,
     upload,
 )

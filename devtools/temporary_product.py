@@ -1,6 +1,7 @@
 """A product in a temporary folder, and other helpers of the tools in this folder."""
 
 import argparse
+import http.client
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,6 @@ import orjson
 import psycopg
 
 from benchmarks.reference.study_documents import reference_studies
-from devtools.load_generation import send_request
 from running import product_launcher
 from running.embedded_servers import EmbeddedServers
 from running.load_reference import create_reference_study
@@ -25,7 +26,39 @@ from running.processes import ROOT
 from running.product_launcher import Product, wait_until_processed
 from running.var_folder import VarFolder
 
+RESPONSE_TIMEOUT_S = 30.0
 OTHER_LAB = "other-lab"
+
+
+@dataclass(frozen=True)
+class HttpResponse:
+    """A response, or its absence (``status`` 0). Header names are in lower case."""
+
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+
+def send_request(
+    port: int,
+    path: str,
+    *,
+    method: str = "GET",
+    body: bytes | None = None,
+    headers: Mapping[str, str] | None = None,
+    timeout_s: float = RESPONSE_TIMEOUT_S,
+) -> HttpResponse:
+    try:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout_s)
+        try:
+            connection.request(method, path, body, dict(headers or {}))
+            with connection.getresponse() as response:
+                fields = {name.lower(): value for name, value in response.getheaders()}
+                return HttpResponse(response.status, fields, response.read())
+        finally:
+            connection.close()
+    except (OSError, http.client.HTTPException):
+        return HttpResponse(0)
 
 
 @contextmanager
