@@ -68,7 +68,7 @@ CHANGE = """
     )
 """
 TIMEOUT_S = 600.0
-# Web processes return memory every five seconds.
+# Web processes check their memory every five seconds.
 RETURN_TIMEOUT_S = 15.0
 PARTS = ("web", "worker", "sweeper", "postgres")
 
