@@ -1,7 +1,7 @@
 """Classes of work, independent of tools: an area ("disk") and a kind ("random write").
 
 Evidence pools results of different tools only within a class. Metrics without a class
-are never pooled (rule set 2, section 11).
+are never pooled (docs/method.md, Across studies).
 """
 
 from collections.abc import Iterator, Mapping
