@@ -487,23 +487,17 @@ def _target(
     single = slots.single.value if slots.single else None
     if not vcpus:
         reasons.append(
-            Sentence(
-                "There is no target, because the number of vCPUs per VM is not "
-                "reported."
-            )
+            Sentence("No target: the number of vCPUs per VM is not reported.")
         )
     elif cores is None:
         reasons.append(
             Sentence(
-                "There is no target, because the number of CPU cores of the machine "
-                "is not reported."
+                "No target: the number of CPU cores of the machine is not reported."
             )
         )
     elif not single:
         if SINGLE_VM_PHRASE not in slots.unclear_sources:
-            reasons.append(
-                Sentence("There is no target, because one VM alone was not measured.")
-            )
+            reasons.append(Sentence("No target: one VM alone was not measured."))
     else:
         # The time of as many VMs as cores cannot be its own target.
         vms, rest = divmod(cores, vcpus)

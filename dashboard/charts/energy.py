@@ -58,7 +58,7 @@ def printed_energy_chart(
                 (
                     (_("System"), names[energy.system.pk]),
                     (_("Printed total"), value_with_unit(energy.meter_total_j, "J")),
-                    (_("Duration of the meter"), value_with_unit(energy.meter_s, "s")),
+                    (_("Metered time"), value_with_unit(energy.meter_s, "s")),
                     (_("Duration of the work"), value_with_unit(energy.work_s, "s")),
                     (_("Mean power"), value_with_unit(energy.mean_w, "W")),
                     (_("Energy of the work"), value_with_unit(energy.energy_j, "J")),

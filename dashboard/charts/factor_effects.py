@@ -126,6 +126,7 @@ def _effect_row(effect: FactorEffect, limit: float) -> dict[str, Any]:
 
 
 def _interaction_table(means: InteractionMeans, response: Response) -> dict[str, Any]:
+    # Transposed: the columns are the levels of the row factor.
     row_labels = [
         named_level(means.column_factor, level) for level in means.column_factor.levels
     ]

@@ -17,7 +17,7 @@ from benchmarks.models import Membership, Study, System
 from dashboard.wording import evidence
 
 TARGET_RUNS = 5
-"""Number of runs that a prefilled plan asks for."""
+"""Number of runs that a prefilled plan asks for, if a system has fewer."""
 MAX_PLANNED_SYSTEMS = 20
 
 

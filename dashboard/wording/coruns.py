@@ -114,9 +114,7 @@ def corun_summary(coruns: Sequence[CoRunResult], withheld: frozenset[int]) -> st
     """
     parallel = [corun for corun in coruns if corun.slots.scenario == PARALLEL_SCENARIO]
     if not parallel:
-        return _(
-            "There are no parallel runs. The effect of neighboring VMs is shown below."
-        )
+        return _("No parallel runs. The effect of neighboring VMs is shown below.")
     trusted = [
         corun
         for corun in parallel
@@ -227,8 +225,8 @@ def _rate_summary(coruns: Sequence[CoRunResult], vms: str) -> str:
         )
     if not sentences:
         text = _(
-            "%(vms)s ran in parallel, but there is no result of one VM alone to "
-            "compare them with."
+            "%(vms)s ran in parallel, but a result of one VM alone is missing for "
+            "comparison."
         )
         return text % {"vms": vms}
     return " ".join(sentences)

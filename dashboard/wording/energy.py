@@ -124,7 +124,7 @@ def relative_energy_text(ratio: float | None) -> str:
 def ratio_outcome(energy: SystemEnergy, table: EnergyTable) -> str:
     """Return a word for whether the energy of the work confirms the printed totals.
 
-    What is compared is the ratio of the system to the reference system.
+    Both are compared as ratios to the reference system.
     """
     if energy.energy_ratio is None:
         return _("unknown")

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 from django.utils.translation import gettext as _
 
 from dashboard.kit import formatting
-from dashboard.wording.state_names import NOT_REPORTED
 
+NOT_REPORTED = "not reported"
 # The sentence of a finding already contains these details.
 HIDDEN_EVIDENCE_KEYS = {
     "other_system",

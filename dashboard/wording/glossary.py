@@ -192,8 +192,8 @@ ASSESSMENT_TERMS = (
         "rule-set",
         _("rule set"),
         _(
-            "The version of the rules that determine the level at which a study can "
-            "be published."
+            "The version of the rules for confidence intervals and verdicts. Published "
+            "versions and files state it."
         ),
     ),
     GlossaryTerm(

@@ -146,8 +146,6 @@ CLOCK_TRUSTS: dict[str, Text] = {
     "unchecked": gettext_lazy("unchecked"),
 }
 
-NOT_REPORTED = "not reported"
-
 
 def state_name(state: str) -> str:
     return str(CELL_STATES[state][0]) if state in CELL_STATES else state

@@ -73,27 +73,28 @@ WITHHELD_REASONS: dict[str, Text] = {
 DESIGN_TEXTS: dict[str, Text] = {
     "single_run": gettext_lazy("At least one side has only one run."),
     "one_shared": gettext_lazy(
-        "Both systems ran in one session. Results may differ in another session."
+        "The result and its baseline were measured in one session. Results may differ "
+        "in another session."
     ),
     "two_shared": gettext_lazy(
-        "Both systems ran in the same two sessions. There is a verdict only if both "
-        "sessions give the same one."
+        "The result and its baseline were measured in the same two sessions. There is "
+        "a verdict only if both sessions give the same one."
     ),
     "shared": gettext_lazy(
-        "Both systems ran in the same sessions, so session effects cancel out in the "
-        "ratio."
+        "The result and its baseline were measured in the same sessions, so session "
+        "effects cancel out in the ratio."
     ),
     "separate_sessions": gettext_lazy(
-        "Each system ran in at least three sessions, but not in the same ones. The "
-        "session means are compared."
+        "The result and its baseline were each measured in at least three sessions, "
+        "but not in the same ones. The session means are compared."
     ),
     "assumed_spread": gettext_lazy(
-        "One system ran in at least three sessions, the other in fewer. The "
-        "variation between sessions is estimated from the system with more sessions."
+        "One side was measured in at least three sessions, the other in fewer. The "
+        "variation between sessions is estimated from the side with more sessions."
     ),
     "unrepeated": gettext_lazy(
-        "The two systems ran in different sessions, too few to estimate how much "
-        "sessions differ."
+        "The result and its baseline were measured in different sessions, too few to "
+        "estimate how much sessions differ."
     ),
     "assumed_one_session": gettext_lazy(
         "Start times are not reported. All runs are treated as one session."

@@ -56,7 +56,7 @@ class ChangePasswordView(PasswordChangeView):
         return form
 
     def post(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
-        # Attempts are limited, because the session may be stolen.
+        # Limit guesses of the password, because the session may be stolen.
         self.attempt = count_attempt(request, required_user(request).get_username())
         with refund_attempt_if_busy(self.attempt):
             return super().post(request, *args, **options)

@@ -37,7 +37,7 @@ from dashboard.wording import DASH, value_with_unit
 
 ROWS_SHOWN = 500
 MAX_RUNS_PAIRED = 1_000  # 500,000 pairs
-# From this number of runs, the interval is faint, without verdict (docs/method.md).
+# Two runs give a faint interval and no verdict (docs/method.md).
 FAINT_RUN_COUNT = 2
 SIDE_COLORS = ("series-2", "series-1")
 
@@ -206,12 +206,12 @@ def _order(sides: Sequence[SampleSeries], unit: str) -> ChartWithTable:
     ]
     if has_iterations:
         note.append(_("Thin lines separate the runs."))
-    if any(len({strand.session for strand in side.runs}) > 1 for side in shown_sides):
+    if any(len({run.session for run in side.runs}) > 1 for side in shown_sides):
         note.append(_("Dashed lines separate the sessions."))
 
     rows = []
     for side in shown_sides:
-        sessions = [strand.session for strand in side.runs]
+        sessions = [run.session for run in side.runs]
         if not side.is_of_run_means:
             sessions = [run.session for run in side.runs for _value in run.values]
         labels = [speed.label for speed in side.speeds] or [DASH]

@@ -210,7 +210,7 @@ def _headline(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
         "case": (label[:1] if is_acronym else label[:1].lower())
         + label[1:].replace(" · ", ", "),
     }
-    # A cell with two modes has a verdict if all its runs are slower than all others.
+    # Even with two modes, a verdict is possible: every run may be slower than native.
     values["verdict"] = _verdict_text(row.result.assessment)
     if not has_single_figure(cell):
         sentence = _("%(verdict)s. No single value describes the runs: %(shape)s")
@@ -348,7 +348,7 @@ def _width_advice(evidence: CellDetails) -> str:
     if evidence.baseline is None or assessment is None:
         return ""
     if assessment.design not in RUN_DESIGNS:
-        return ""  # more runs do not help: sessions vary more, and have other advice
+        return ""  # sessions vary more than runs; the assessment advises on sessions
     margin = evidence.cell.study.equivalence_margin_percent / 100
     is_few = min(evidence.cell.n, evidence.baseline.n) < WELCH_RUNS
     if is_few and assessment.half_width is not None and assessment.half_width < margin:

@@ -93,9 +93,8 @@ MAX_LISTED_SESSIONS = 60
 def session_section(evidence: CellDetails, *, is_figure: bool) -> dict[str, Any]:
     """Return the template context of the sessions of a cell and its baseline.
 
-    There are no ``lines`` until the sessions are computed.
-
-    ``is_figure`` is whether both sides have a single value.
+    There are no ``lines`` until the sessions are computed. ``is_figure`` is
+    whether both sides have a single value.
     """
     comparisons = session_comparisons(evidence.cell, evidence.baseline)
     charted_assessment = evidence.row.result.assessment

@@ -77,9 +77,8 @@ def output_lines(
 ) -> tuple[tuple[OutputLine, ...], bool]:
     """Return the lines around the first one with a number that is in ``values``.
 
-    Also return whether the text has more lines.
-
-    ``first`` is the number of the first line of ``text``.
+    Also return whether the text has more lines. ``first`` is the number of the first
+    line of ``text``.
     """
     rows = text.split("\n")
     if rows and not rows[-1]:

@@ -103,7 +103,9 @@ def show_docs(request: HttpRequest) -> HttpResponse:
     }
     listed_names = {name for purposes in DOC_SECTIONS.values() for name in purposes}
     other_documents = [
-        (book, "") for name, book in documents.items() if name not in listed_names
+        (document, "")
+        for name, document in documents.items()
+        if name not in listed_names
     ]
     doc_sections[_("Design decisions")] = [
         row for row in other_documents if not row[0].name.startswith(FIGURES_FOLDER)
@@ -156,7 +158,7 @@ class DocPage:
 
     @property
     def contents(self) -> list[DocSection]:
-        return [part for part in self.sections if part.level == 2]
+        return [section for section in self.sections if section.level == 2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,13 +231,15 @@ def doc_sections(source: str) -> Iterator[DocSection]:
 
 def search_docs(words: str) -> list[SearchHit]:
     sections = [
-        (document, part)
+        (document, section)
         for document in doc_pages().values()
-        for part in document.sections
+        for section in document.sections
     ]
     parameters: dict[str, Any] = {
-        "headings": [f"{document.title} {part.heading}" for document, part in sections],
-        "bodies": [part.text for _, part in sections],
+        "headings": [
+            f"{document.title} {section.heading}" for document, section in sections
+        ],
+        "bodies": [section.text for _, section in sections],
         "words": words.replace("\0", ""),
         "most": MAX_HITS,
     }
@@ -244,8 +248,10 @@ def search_docs(words: str) -> list[SearchHit]:
         rows = cursor.fetchall()
     hits = []
     for number, excerpt in rows:
-        document, part = sections[number - 1]
-        hits.append(SearchHit(document, part, tuple(re.split("[\x02\x03]", excerpt))))
+        document, section = sections[number - 1]
+        hits.append(
+            SearchHit(document, section, tuple(re.split("[\x02\x03]", excerpt)))
+        )
     return hits
 
 

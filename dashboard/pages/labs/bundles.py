@@ -1,4 +1,4 @@
-"""Import of bundles of agents without a network."""
+"""Import of bundles from agents without network access."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def import_bundles(request: HttpRequest, lab: str) -> HttpResponse:
             imported = import_bundle(content=file.read(), lab=access.lab, person=person)
             lines.append({"name": file.name, "done": imported})
         except BenchmarksError as error:
-            # An error means that nothing of this bundle was stored.
+            # Nothing of this bundle was stored.
             problem = wording.translate_text(error.sentence)
             lines.append({"name": file.name, "problem": problem})
     context["lines"] = lines

@@ -48,8 +48,12 @@ from dashboard.kit.viewers import (
     study_or_404,
     viewer_of,
 )
-from dashboard.wording.plans import STEP_ORDER_NAMES as ORDER_WORDS
-from dashboard.wording.plans import round_name, rounded_percent, step_title
+from dashboard.wording.plans import (
+    STEP_ORDER_NAMES,
+    round_name,
+    rounded_percent,
+    step_title,
+)
 
 PLANS_PER_PAGE = 50
 STEPS_PER_PAGE = 50
@@ -283,7 +287,7 @@ INITIAL_VALUES: Mapping[str, Any] = {
 }
 PLAN_OPTIONS = (*NUMBER_OPTIONS, *TEXT_OPTIONS)
 FORM_CHOICES = {
-    "orders": [(order, ORDER_WORDS[order]) for order in STEP_ORDERS],
+    "orders": [(order, STEP_ORDER_NAMES[order]) for order in STEP_ORDERS],
     "tools": tuple(PROGRAMS),
     "options": PLAN_OPTIONS,
 }

@@ -40,10 +40,7 @@ ANONYMOUS_IMPRINT = ReportImprint(
 
 @cached_by_version
 def cached_report(viewer: Viewer, study: Study, citation: Citation) -> ReportDocument:
-    """Return a study's report, cached by data version.
-
-    The decorator adds the data version as the first argument.
-    """
+    """Return a study's report, cached by data version."""
     return build_report(viewer, study, citation, ANONYMOUS_IMPRINT)
 
 

@@ -220,7 +220,7 @@ def _sentences(family: SweepFamily, lines: Sequence[SweepLine]) -> tuple[str, ..
             "noise. A verdict needs 5 runs per level."
         )
     elif all(figure.ratio is None for figure in results):
-        why = _("There are no results to compare these systems with.")
+        why = _("No results to compare these systems with.")
     else:
         why = _(
             "Not every level has a verdict, so the point at which the systems "

@@ -112,7 +112,7 @@ def _choices(
 
 
 def _figure(trend: Trend, *, is_over_time: bool) -> Chart | None:
-    positions = _places(trend)
+    positions = _version_positions(trend)
     curves = []
     for color, series in enumerate(trend.series):
         points_with_text = []
@@ -146,7 +146,7 @@ def _figure(trend: Trend, *, is_over_time: bool) -> Chart | None:
     return sweep_plot(curves, ticks, titles=titles, is_log=(False, False))
 
 
-def _places(trend: Trend) -> dict[tuple[str, str], int]:
+def _version_positions(trend: Trend) -> dict[tuple[str, str], int]:
     versions = {
         (series.system.hypervisor, point.version)
         for series in trend.series

@@ -163,5 +163,5 @@ def test_claim_names_emulation(text, slower):
 def test_no_claim_for_single_run(text, pair):
     page = text(f"{PAGE}{pair.pk}/")
 
-    assert "There is no citable statement yet." in page
+    assert "No citable statement yet." in page
     assert 'id="claim-text"' not in page

@@ -63,7 +63,7 @@ def test_shared_sessions_have_ratios(measure, sessions_and_page):
 
     assert [line["ratio"] for line in sessions["lines"]] == ["0.903", "0.904", "0.906"]
     assert symbols(sessions["chart"]) == ["circle"] * 3 + ["square"]
-    assert "Both systems ran in the same sessions" in page
+    assert "The result and its baseline were measured in the same sessions" in page
     assert "The sessions of this result differ by 0.1" in sessions["spread"]
     for kept in cell.sessions.all():
         assert f"/sessions/?session={kept.session_id}" in page

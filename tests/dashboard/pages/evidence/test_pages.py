@@ -154,8 +154,8 @@ def test_summaries_equal_full_synthesis():
 
 
 def test_single_runs_are_dashed_without_interval():
-    study_averages = synthesis(machines(0.8, sd=None, obstacle="single_run"))
-    cell = cell_of(matrix_context({Question("Xen", WORK): study_averages}), "Xen")
+    single_run = synthesis(machines(0.8, sd=None, obstacle="single_run"))
+    cell = cell_of(matrix_context({Question("Xen", WORK): single_run}), "Xen")
 
     assert (cell.is_hollow, cell.detail) == (True, "")
 
@@ -236,8 +236,8 @@ def test_group_states_machine_count():
 
 
 def test_empty_cell_links_to_upload_or_plan(client, text, person, host, xen):
-    study_averages = {Question("Xen", WORK): synthesis(machines(0.8))}
-    cell = cell_of(matrix_context(study_averages), "KVM")
+    syntheses = {Question("Xen", WORK): synthesis(machines(0.8))}
+    cell = cell_of(matrix_context(syntheses), "KVM")
     assert cell.url.endswith("#add-data")
     assert "how to add it" in cell.aria_label
     assert "how to add it" in cell.why
