@@ -40,7 +40,7 @@ def _json(assessed: AssessedTable, source: ExportSource) -> str:
 COMPARISON_FORMATS: dict[str, Callable[[AssessedTable, ExportSource], str]] = {
     "csv": _csv,
     "json": _json,
-    "tex": lambda judged, source: latex_tables(judged.table, source),
+    "tex": lambda assessed, source: latex_tables(assessed.table, source),
 }
 CITATION_FORMATS: dict[str, Callable[[Citation], str]] = {
     "bib": bibtex,
