@@ -23,14 +23,15 @@ T = TypeVar("T")
 
 
 @contextmanager
-def consistent_snapshot() -> Iterator[None]:
+def consistent_snapshot(*, is_read_only: bool = False) -> Iterator[None]:
     """Read from one snapshot in this block; inside another transaction, do nothing."""
     if connection.in_atomic_block:
         yield
         return
     with transaction.atomic():
         with connection.cursor() as cursor:
-            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            access = " READ ONLY" if is_read_only else ""
+            cursor.execute(f"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ{access}")
         yield
 
 

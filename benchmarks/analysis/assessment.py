@@ -127,8 +127,8 @@ SESSIONS_DIFFER: Final = template(
     "More runs per session would not help: sessions differ by ±{sd:.2g}%."
 )
 SHARED_SESSIONS_NEEDED: Final = template(
-    "Run both systems in the same session, ideally in {n} sessions. More runs in "
-    "separate sessions would not help."
+    "Run both systems in the same sessions, ideally {n}. More runs in separate "
+    "sessions would not help."
 )
 
 ENERGY_WORDS: Final = {"slower": "less", "faster": "more"}

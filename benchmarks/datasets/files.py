@@ -67,7 +67,7 @@ def write_table(
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     target = _LimitedFile(folder, is_cancelled)
     try:
-        with consistent_snapshot():
+        with consistent_snapshot(is_read_only=True):
             _WRITERS[file_format](
                 TABLES[name], viewer, row_batches(name, viewer, selection), target
             )
