@@ -10,6 +10,7 @@ from rest_framework.reverse import reverse
 from rest_framework.status import HTTP_204_NO_CONTENT
 
 from api.kit.composite_fields import StrictSerializer
+from api.kit.descriptions import COMMON_DESCRIPTIONS
 from api.kit.fields import Text
 from api.kit.views import ListView, ReadView, ValidatedData, operation
 from benchmarks.collaboration.saved_views import (
@@ -60,12 +61,8 @@ class SavedViewChange(StrictSerializer):
 class SavedViewSerializer(serializers.Serializer[Any]):
     """A saved URL of a page."""
 
-    id = serializers.IntegerField(
-        help_text="The id of the object in this installation."
-    )
-    url = serializers.SerializerMethodField(
-        help_text="The URL of this object in the API."
-    )
+    id = serializers.IntegerField(help_text=COMMON_DESCRIPTIONS["id"])
+    url = serializers.SerializerMethodField(help_text=COMMON_DESCRIPTIONS["url"])
     name = serializers.CharField(help_text="The name of the view.")
     path = serializers.CharField(help_text="The path and query of the page.")
     page_url = serializers.SerializerMethodField(help_text="The full URL of the page.")

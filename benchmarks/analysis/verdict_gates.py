@@ -185,8 +185,8 @@ GATE_SENTENCES: Final[Mapping[Gate, str]] = {
         "native runs can be compared."
     ),
     Gate.UNREPEATED: template(
-        "The two systems ran in different sessions, and the variation between "
-        "sessions is unknown."
+        "The result and its baseline ran in different sessions, and the variation "
+        "between sessions is unknown."
     ),
     Gate.FEW_INDEPENDENT: template(
         "Each run depends on the previous one: {n} runs count as {worth:.1f} "

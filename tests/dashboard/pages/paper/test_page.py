@@ -92,6 +92,14 @@ def test_methods_state_runs_tools_interval_margin_and_rules(client, measured, st
         assert part in told, part
 
 
+def test_methods_do_not_attribute_facts_of_guests_to_native(client, measured):
+    methods = file(client, "methods.txt")
+
+    common, guests = methods.split("All systems except native:")
+    assert "full" in guests.partition(".")[0]
+    assert "full" not in common.partition("Common to all systems:")[2]
+
+
 def test_missing_results_are_reported(measured, text):
     assert "case=999999" in text(f"{PAPER}?case=999999")
 
