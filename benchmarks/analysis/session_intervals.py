@@ -112,15 +112,19 @@ class DesignIntervals:
     """Intervals of many cells by their designs, one entry per cell.
 
     ``deciding_low`` to ``deciding_high`` (log scale) decides the verdict: with two
-    shared sessions it covers the intervals of both. ``session`` is the only shared
-    session, else -1. ``between_sd`` is the log standard deviation between sessions,
-    ``within_sd`` the part of it that the scatter of runs explains.
+    shared sessions it covers the intervals of both. ``pooling_variance`` is the
+    variance of the log ratio without the allowance for dependent runs, NaN if the runs
+    do not show one. Pools weight by it, because a precaution must not shrink the weight
+    of a study. ``session`` is the only shared session, else -1. ``between_sd`` is the
+    log standard deviation between sessions, ``within_sd`` the part of it that the
+    scatter of runs explains.
     """
 
     design: NDArray[np.int8]
     intervals: Intervals
     deciding_low: Floats
     deciding_high: Floats
+    pooling_variance: Floats
     two_sessions: TwoSessionRatios
     cell: RunStatistics
     baseline: RunStatistics
@@ -198,6 +202,15 @@ def design_intervals(
     baseline_runs = _with_effective_runs(baseline, baseline_sessions)
     session = np.full(size, UNKNOWN_TIME)
     single = np.flatnonzero(design[pairs.row] == SessionDesign.ONE_SHARED)
+    independent_variance = np.array(extra)
+    for side, of_sessions, indices in (
+        (cell, cell_sessions, pairs.own),
+        (baseline, baseline_sessions, pairs.other),
+    ):
+        variance = side.log_variance()
+        in_session = of_sessions.independent_runs.take(indices[single])
+        variance[pairs.row[single]] = in_session.log_variance()
+        independent_variance += variance
     cell_runs = _replace_rows(
         cell_runs,
         pairs.row[single],
@@ -237,6 +250,9 @@ def design_intervals(
     probability = (1 + confidence) / 2
     rows = np.flatnonzero(np.isin(design, SESSION_INTERVAL_DESIGNS))
     intervals = _with_sessions(intervals, over_sessions, rows, probability)
+    has_spread = np.isfinite(intervals.ratio) & (independent_variance > MIN_G)
+    pooling_variance = np.where(has_spread, independent_variance, np.nan)
+    pooling_variance[rows] = intervals.standard_error[rows] ** 2
 
     low = np.log(intervals.ratio) - intervals.log_half_width
     high = np.log(intervals.ratio) + intervals.log_half_width
@@ -257,6 +273,7 @@ def design_intervals(
         intervals=intervals,
         deciding_low=low,
         deciding_high=high,
+        pooling_variance=pooling_variance,
         two_sessions=two_sessions,
         cell=cell_runs,
         baseline=baseline_runs,

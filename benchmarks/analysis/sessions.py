@@ -373,6 +373,11 @@ class SessionStatistics:
         )
 
     @property
+    def independent_runs(self) -> RunStatistics:
+        """Statistics of the runs as if none depended on another."""
+        return RunStatistics(self.n, self.mean, self.variance, self.resolution)
+
+    @property
     def run_statistics(self) -> RunStatistics:
         return RunStatistics(
             self.n,

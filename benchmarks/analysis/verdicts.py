@@ -153,6 +153,11 @@ class AssessmentArrays:
         styles = INTERVAL_STYLES[self.design_intervals.design, self.evidence_level]
         return np.asarray(styles, dtype=np.int8)
 
+    @property
+    def pooling_variance(self) -> Floats:
+        """The variances of the log ratios for pools (`DesignIntervals`)."""
+        return self.design_intervals.pooling_variance
+
     @NO_WARNINGS
     def p_values(self) -> Floats:
         """Return the p value of each verdict; NaN without one."""

@@ -263,6 +263,18 @@ def test_few_effective_runs_do_not_decide_near_the_margin():
     assert verdict_of({A: runs(70, 10)}, native, rho=0.5) == Verdict.SLOWER
 
 
+def test_pools_weight_by_the_variance_of_independent_runs():
+    own, native = {A: runs(96.6, 10)}, {A: runs(100, 10)}
+    plain, dependent = judged(own, native), judged(own, native, rho=0.5)
+    days_apart = judged(days(A, B, C, level=90), days(A, B, C), rho=0.5)
+
+    error = plain.intervals.standard_error[0]
+    assert dependent.intervals.standard_error[0] > 1.5 * error
+    assert dependent.pooling_variance[0] == pytest.approx(error**2, rel=1e-12)
+    assert days_apart.pooling_variance == days_apart.intervals.standard_error**2
+    assert np.isnan(judged(days(A, n=1), days(A, n=1)).pooling_variance[0])
+
+
 def test_many_dependent_runs_are_enough():
     assert verdict_of({A: runs(90, 50)}, {A: runs(100, 50)}, rho=0.5) == Verdict.SLOWER
 
