@@ -202,15 +202,13 @@ def design_intervals(
     baseline_runs = _with_effective_runs(baseline, baseline_sessions)
     session = np.full(size, UNKNOWN_TIME)
     single = np.flatnonzero(design[pairs.row] == SessionDesign.ONE_SHARED)
-    independent_variance = np.array(extra)
-    for side, of_sessions, indices in (
-        (cell, cell_sessions, pairs.own),
-        (baseline, baseline_sessions, pairs.other),
-    ):
-        variance = side.log_variance()
-        in_session = of_sessions.independent_runs.take(indices[single])
-        variance[pairs.row[single]] = in_session.log_variance()
-        independent_variance += variance
+    independent_variance = extra + sum(
+        _independent_variance(side, of_sessions, pairs.row[single], indices[single])
+        for side, of_sessions, indices in (
+            (cell, cell_sessions, pairs.own),
+            (baseline, baseline_sessions, pairs.other),
+        )
+    )
     cell_runs = _replace_rows(
         cell_runs,
         pairs.row[single],
@@ -250,8 +248,11 @@ def design_intervals(
     probability = (1 + confidence) / 2
     rows = np.flatnonzero(np.isin(design, SESSION_INTERVAL_DESIGNS))
     intervals = _with_sessions(intervals, over_sessions, rows, probability)
-    has_spread = np.isfinite(intervals.ratio) & (independent_variance > MIN_G)
-    pooling_variance = np.where(has_spread, independent_variance, np.nan)
+    pooling_variance = np.where(
+        np.isfinite(intervals.ratio) & (independent_variance > MIN_G),
+        independent_variance,
+        np.nan,
+    )
     pooling_variance[rows] = intervals.standard_error[rows] ** 2
 
     low = np.log(intervals.ratio) - intervals.log_half_width
@@ -447,6 +448,18 @@ def _with_effective_runs(
         variance=cells.variance * widened,
         effective_runs=np.asarray(cells.n * effective_share, dtype=float),
     )
+
+
+def _independent_variance(
+    cells: RunStatistics, side: SessionStatistics, rows: Indices, sessions: Indices
+) -> Floats:
+    """Return the variances of ln(mean) if no run depended on another.
+
+    ``rows`` have those of their only shared session, given by its index.
+    """
+    variance = cells.log_variance()
+    variance[rows] = side.independent_runs.take(sessions).log_variance()
+    return variance
 
 
 def _replace_rows(
