@@ -162,6 +162,9 @@ class CellSession(models.Model):
     ``session`` is null for runs of unknown time. ``rho`` is the correlation of
     successive runs (lag 1); if the first run is an outlier, it is left out, and its
     mean is ``first_mean``.
+
+    ``run_means`` and ``run_starts`` (seconds since 1970, NaN if unknown) are the runs
+    in order of their starts, as eight-byte floats in network byte order.
     """
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
@@ -176,6 +179,8 @@ class CellSession(models.Model):
     first_mean = models.FloatField(null=True)
     first_at = models.DateTimeField(null=True)
     last_at = models.DateTimeField(null=True)
+    run_means = models.BinaryField(default=b"")
+    run_starts = models.BinaryField(default=b"")
 
     class Meta:
         constraints = [

@@ -58,7 +58,7 @@ class StudyQuerySet(models.QuerySet["Study"]):
         return self.filter(visible_studies(viewer))
 
 
-CURRENT_EFFICIENCY_RULES = 5
+CURRENT_EFFICIENCY_RULES = 6
 """The version of the rules that choose baselines. If it is increased, `manage.py
 prepare` recomputes all efficiencies."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from django.db import connection
@@ -17,14 +17,41 @@ STATISTICS = ("n", "mean", "m2", "minimum", "maximum", "rho", "first_mean")
 
 
 @dataclass(frozen=True)
-class SessionColumns:
+class ColumnsByCell:
+    """Columns ordered by ``cell``."""
+
+    cell: NDArray[np.int64]
+
+    def of_cells(self, cell_ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], Self]:
+        """Return the entries of these cells, and for each the index of its cell."""
+        first = np.searchsorted(self.cell, cell_ids, "left")
+        counts = np.searchsorted(self.cell, cell_ids, "right") - first
+        row = np.repeat(np.arange(len(cell_ids)), counts)
+        offsets = np.cumsum(counts) - counts
+        entries = np.arange(len(row)) + np.repeat(first - offsets, counts)
+        return row, type(self)(*(column[entries] for column in vars(self).values()))
+
+
+@dataclass(frozen=True)
+class RunColumns(ColumnsByCell):
+    """Means and starts of runs, ordered by cell, session and start.
+
+    ``start`` is in seconds since 1970. Unknown values are as in `SessionColumns`.
+    """
+
+    session: NDArray[np.int64]
+    mean: Floats
+    start: Floats
+
+
+@dataclass(frozen=True)
+class SessionColumns(ColumnsByCell):
     """Columns of `CellSession`, ordered by ``cell``.
 
     ``first_at`` is in seconds since 1970. Unknown values are `UNKNOWN_TIME` in
     ``session`` and NaN elsewhere; ``rho`` is also unknown for too few runs.
     """
 
-    cell: NDArray[np.int64]
     session: NDArray[np.int64]
     n: NDArray[np.int64]
     mean: Floats
@@ -51,17 +78,6 @@ class SessionColumns:
             session: datetime.fromtimestamp(start, UTC).date().isoformat()
             for session, start in starts.items()
         }
-
-    def of_cells(
-        self, cell_ids: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], "SessionColumns"]:
-        """Return the sessions of these cells, and for each the index of its cell."""
-        first = np.searchsorted(self.cell, cell_ids, "left")
-        counts = np.searchsorted(self.cell, cell_ids, "right") - first
-        row = np.repeat(np.arange(len(cell_ids)), counts)
-        offsets = np.cumsum(counts) - counts
-        entries = np.arange(len(row)) + np.repeat(first - offsets, counts)
-        return row, SessionColumns(*(column[entries] for column in vars(self).values()))
 
 
 # Format of `array_send`, big-endian: dimensions, nulls, type, length, first index, then
@@ -102,6 +118,11 @@ STUDY_SESSIONS_SQL = f"""
         WHERE cell.study_id = %(study)s
     )
 """
+RUNS_SQL = f"""
+    SELECT {columns_sql("cell_id", "session_id", "length(run_means) / 8")},
+           string_agg(run_means, ''), string_agg(run_starts, '')
+    FROM {CellSession._meta.db_table} WHERE cell_id = ANY(%(cells)s)
+"""
 CELL_SESSIONS_SQL = f"""
     SELECT {SESSION_COLUMNS_SQL} FROM {CellSession._meta.db_table}
     WHERE cell_id = ANY(%(cells)s)
@@ -127,4 +148,24 @@ def _columns(query: str, parameters: dict[str, Any]) -> SessionColumns:
         np.nan_to_num(session[order], nan=UNKNOWN_TIME).astype(np.int64),
         n[order].astype(np.int64),
         *(column[order] for column in statistics),
+    )
+
+
+def cell_runs(cell_ids: Collection[int]) -> RunColumns:
+    """Return the runs of the last check, with one query."""
+    with connection.cursor() as cursor:
+        cursor.execute(RUNS_SQL, {"cells": list(cell_ids)})
+        *sizes, means, starts = cursor.fetchone()
+    cell, session, n = read_columns(sizes)
+    counts = n.astype(np.int64)
+    cells = np.repeat(cell.astype(np.int64), counts)
+    sessions = np.repeat(np.nan_to_num(session, nan=UNKNOWN_TIME), counts)
+    order = np.lexsort((sessions, cells))  # stable: keeps the order of starts
+    return RunColumns(
+        cells[order],
+        sessions[order].astype(np.int64),
+        *(
+            np.frombuffer(packed or b"", ">f8").astype(float)[order]
+            for packed in (means, starts)
+        ),
     )

@@ -3,8 +3,10 @@
 Thousands of cells share a few hundred runs, so run facts are read once per set of runs.
 """
 
+import math
+import struct
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple
@@ -36,7 +38,10 @@ from benchmarks.studies.bulk_writes import insert_new, update_columns
 MAX_ITERATIONS_READ = 1000
 SHAPE_FIELDS = ("shape", "shape_codes", "order_shift", "shaped_at", "clock_trust")
 STATISTICS = ("n", "mean", "m2", "minimum", "maximum")
-SESSION_FIELDS = (*STATISTICS, "rho", "first_mean", "first_at", "last_at")
+SESSION_FIELDS = (
+    *(*STATISTICS, "rho", "first_mean", "first_at", "last_at"),
+    *("run_means", "run_starts"),
+)
 
 ORDERED_CELL_RUNS_SQL = f"""
     {runs_of_cells_sql("cell.id = ANY(%s)")}
@@ -92,6 +97,7 @@ class CellSessionRuns(NamedTuple):
     run_indexes: Sequence[int]
     first_at: datetime | None
     last_at: datetime | None
+    run_starts: bytes
     is_ordered: bool
 
 
@@ -195,8 +201,16 @@ def _cell_session_runs(
         run_indexes,
         min(starts, default=None),
         max(starts, default=None),
+        _packed(
+            run.started_at.timestamp() if run.started_at else math.nan for run in runs
+        ),
         is_ordered=len(uploads) == 1 or has_starts,
     )
+
+
+def _packed(numbers: Iterable[float]) -> bytes:
+    values = list(numbers)
+    return struct.pack(f">{len(values)}d", *values)
 
 
 def _unordered_sessions(
@@ -331,6 +345,7 @@ def _store_sessions(
             run_indexes,
             first_at,
             last_at,
+            run_starts,
             _is_ordered,
         ) in cell_runs.run_group.sessions:
             means = [cell_runs.means[index] for index in run_indexes]
@@ -342,7 +357,10 @@ def _store_sessions(
                     else (None, lag_one_autocorrelation(means))
                 )
             statistics = (getattr(summary, name) for name in STATISTICS)
-            values = (*statistics, rho, first_mean, first_at, last_at)
+            values = (
+                *(*statistics, rho, first_mean, first_at, last_at),
+                *(_packed(means), run_starts),
+            )
             row = stored_rows.pop((cell_id, session_id), None)
             if row is None:
                 new.append((study.lab_id, cell_id, session_id, *values))

@@ -1,6 +1,6 @@
 """Statistics of cells per session, stored by the check and read as arrays."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -9,7 +9,11 @@ from benchmarks.analysis.cell_statistics import summarize
 from benchmarks.analysis.sessions import UNKNOWN_TIME
 from benchmarks.models import Cell, CellSession, Run, Study
 from benchmarks.studies import checking
-from benchmarks.studies.cell_session_statistics import cell_sessions, study_sessions
+from benchmarks.studies.cell_session_statistics import (
+    cell_runs,
+    cell_sessions,
+    study_sessions,
+)
 
 AT_ONCE = timedelta(0)
 MONDAY, TUESDAY = "2021-05-03T08:{:02}:00Z", "2021-05-04T08:{:02}:00Z"
@@ -158,3 +162,27 @@ def test_empty_study_has_no_sessions(study):
     assert columns.cell.size == columns.rho.size == 0
     row, entries = columns.of_cells(np.array([1, 2]))
     assert row.size == entries.n.size == 0
+
+
+def test_runs_are_ordered_by_cell_session_and_start(measured, xen):
+    measured([60.0], TUESDAY)
+    measured([52.0, 51.0, 50.0], MONDAY)
+    measured([70.0])
+    measured([40.0], MONDAY, system=xen)
+    native, guest = (cell.pk for cell in Cell.objects.order_by("pk"))
+
+    runs = cell_runs([native, guest])
+
+    assert runs.cell.tolist() == [native] * 5 + [guest]
+    assert runs.mean.tolist() == [70.0, 60.0, 52.0, 51.0, 50.0, 40.0]
+    monday = runs.start[np.isin(runs.mean, [52.0, 51.0, 50.0])]
+    assert (monday - datetime(2021, 5, 3, 8, tzinfo=UTC).timestamp()).tolist() == [
+        *(0.0, 60.0, 120.0)
+    ]
+    assert np.isnan(runs.start[runs.mean == 70.0]).all()
+    row, of_guest = runs.of_cells(np.array([guest]))
+    assert (row.tolist(), of_guest.mean.tolist()) == ([0], [40.0])
+
+
+def test_cells_without_sessions_have_no_runs():
+    assert cell_runs([]).mean.size == cell_runs([1]).start.size == 0
