@@ -85,7 +85,8 @@ class Judged:
     world: World
     truth: Floats
     word: np.ndarray
-    is_hollow: np.ndarray
+    is_refused: np.ndarray
+    is_weak: np.ndarray
     is_decidable: np.ndarray
     covers: np.ndarray
     reasons: tuple[tuple[str, ...], ...]
@@ -177,6 +178,7 @@ def read(product: Product, world: World, study: str, drawn: Drawn) -> Judged:
         world,
         drawn.truth,
         word,
+        np.array([row["verdict"] == "not_assessed" for row in ordered]),
         np.array([bool(row["is_weak"]) for row in ordered]),
         drawn.decided() & world.sees_noise,
         covers,
@@ -214,10 +216,10 @@ def summary(judged: Sequence[Judged]) -> Summary:
     different = (word == Verdict.SLOWER) | (word == Verdict.FASTER)
     wrong = (word > 0) & (word != right)
     at_1, at_edge = truth == 1, np.isclose(np.abs(truth - 1), 0.02)
-    refused = np.array([bool(codes) for one in judged for codes in one.reasons])
+    refused = joined("is_refused")
     flagged = np.array([bool(names) for one in judged for names in one.flags])
     decidable = joined("is_decidable")
-    weak = joined("is_hollow") & (word > 0)
+    weak = joined("is_weak") & (word > 0)
 
     def share(values: Any) -> float:
         return float(100 * np.nanmean(values)) if len(values) else float("nan")
@@ -228,8 +230,9 @@ def summary(judged: Sequence[Judged]) -> Summary:
         share((wrong & ~weak)[at_edge]),
         share((wrong & ~weak)[~at_1 & ~at_edge]),
         share(weak),
-        share(refused),
-        share(flagged),
+        # Implausible if a guest is faster than native.
+        share(refused[truth <= 1]),
+        share(flagged[truth <= 1]),
         share(((word == right) & (word > 0))[decidable]),
         int(decidable.sum()),
         share(joined("covers")) if not np.isnan(joined("covers")).all() else float("nan"),

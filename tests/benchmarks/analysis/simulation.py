@@ -4,13 +4,15 @@ Every kind of noise has mean 1 and standard deviation ``noise``; a cell's true v
 its mean. Also used by ``devtools.calibration``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import numpy as np
 from numpy.random import Generator
+from scipy.stats import norm as normal_distribution
+from scipy.stats import t as student_t
 
 from benchmarks.analysis.batch_distribution_shapes import CellReadings, find_shapes
 from benchmarks.analysis.cell_statistics import last_digit_step, summarize
@@ -29,7 +31,13 @@ from benchmarks.analysis.verdicts import (
     assess_cells,
     correct_for_multiple_tests,
 )
-from tests.benchmarks.analysis.worlds import Drawn
+from benchmarks.evidence.synthesis import BenchmarkAverage, syntheses_by_question
+from tests.benchmarks.analysis.worlds import (
+    POOL_TRUTH,
+    Drawn,
+    PoolWorld,
+    draw_machines,
+)
 
 Draw = Callable[[Generator, tuple[int, int]], np.ndarray]
 
@@ -329,4 +337,67 @@ def _summarize(
         SessionStatistics.from_sums(*zip(*columns, strict=True)),
         [",".join(shape.shape_codes) for shape in shapes],
         np.array([shape.order_shift for shape in shapes]),
+    )
+
+
+@dataclass(frozen=True)
+class PoolCoverage:
+    """Shares of pools; ``predicted`` covers a machine in another lab."""
+
+    mean: float
+    predicted: float
+    half_width: float
+
+
+def pool_coverage(
+    generator: Generator, world: PoolWorld, repetitions: int
+) -> PoolCoverage:
+    averages = []
+    df = 2 * world.runs - 2
+    for repetition in range(repetitions):
+        for machine in draw_machines(generator, world):
+            estimate = machine.log_ratio + machine.error * generator.normal()
+            error = machine.error * np.sqrt(generator.chisquare(df) / df)
+            average = BenchmarkAverage(
+                machine=(machine.lab, machine.number),
+                lab=f"lab {machine.lab}",
+                benchmark=("linpack", "performance"),
+                exclusion="",
+                log_ratio=float(estimate),
+                standard_error=float(error),
+                half_width=float(student_t.ppf(0.975, df) * error),
+            )
+            averages.append((repetition, average))
+    pools = [found.pool for found in syntheses_by_question(averages).values()]
+    return coverage_of_pools(
+        world, [pool.interval for pool in pools], [pool.predicted for pool in pools]
+    )
+
+
+Interval = tuple[float, float]
+
+
+def coverage_of_pools(
+    world: PoolWorld,
+    intervals: Sequence[Interval | None],
+    predictions: Sequence[Interval | None],
+) -> PoolCoverage:
+    """Return the coverage of intervals of log ratios; a missing one covers nothing."""
+    spread = max(world.spread, 1e-12)
+    covered_mean = [
+        interval is not None and interval[0] <= POOL_TRUTH <= interval[1]
+        for interval in intervals
+    ]
+    predicted = [
+        normal_distribution.cdf((ends[1] - POOL_TRUTH) / spread)
+        - normal_distribution.cdf((ends[0] - POOL_TRUTH) / spread)
+        if ends
+        else 0.0
+        for ends in predictions
+    ]
+    widths = [(ends[1] - ends[0]) / 2 for ends in predictions if ends]
+    return PoolCoverage(
+        float(np.mean(covered_mean)),
+        float(np.mean(predicted)),
+        float(np.median(widths)) if widths else float("nan"),
     )

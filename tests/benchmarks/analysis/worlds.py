@@ -236,23 +236,26 @@ def independent(
     noise: float = NOISE,
     kind: Callable[..., Floats] = normal,
     guest_noise: float | None = None,
+    native_only: int = 0,
     **options: object,
 ) -> Callable[[Generator, Floats], Drawn]:
-    """Alternating, independent runs in one session."""
+    """Alternating, independent runs in one session; the last are ``native_only``."""
     second = noise if guest_noise is None else guest_noise
 
     def draw(generator: Generator, truth: Floats) -> Drawn:
         shape = (len(truth), n)
         guest, native = kind(generator, shape, second), kind(generator, shape, noise)
         native_minutes, guest_minutes = alternating(n)
+        guest_n = n - native_only
+        guest, guest_minutes = guest[:, :guest_n], guest_minutes[:guest_n]
         drawing = Drawing(
             guest,
             native,
             guest_minutes,
             native_minutes,
             _means_apart(guest, native),
-            float(np.hypot(noise, second) / np.sqrt(n)),
-            2 * n - 2,
+            float(np.hypot(noise / np.sqrt(n), second / np.sqrt(guest_n))),
+            n + guest_n - 2,
             **options,  # type: ignore[arg-type]
         )
         return finish(generator, truth, drawing)
@@ -276,6 +279,9 @@ world("10 independent runs, times", is_clean=True, better="lower")(
 )
 world("10 independent runs, the guest three times as noisy", is_clean=True)(
     independent(10, 0.005, guest_noise=0.015)
+)
+world("20 native runs against 8 of the guest", is_clean=True)(
+    independent(20, native_only=12)
 )
 world("20 heavy-tailed runs (t3)")(independent(20, kind=t3))
 
@@ -315,8 +321,9 @@ def days(
     day: float = 0.03,
     noise: float = NOISE,
     is_shared: bool = False,
-    is_timed: bool = True,
-    names: bool = False,
+    timed: tuple[bool, bool] = (True, True),
+    to_the_day: bool = False,
+    names: str = "",
     order: Callable[..., tuple[Floats, Floats]] = alternating,
     second: Callable[[int], float] = lambda session: 0.0,
 ) -> Callable[[Generator, Floats], Drawn]:
@@ -346,7 +353,12 @@ def days(
             for side, minutes in enumerate((guest, native)):
                 if session < sessions[side]:
                     starts[side].append(minutes)
-        minutes = [np.concatenate(side) if is_timed else None for side in starts]
+        minutes = [
+            np.concatenate(side) // (DAY_MIN if to_the_day else 1) * (DAY_MIN if to_the_day else 1)
+            if is_timed
+            else None
+            for side, is_timed in zip(starts, timed, strict=True)
+        ]
         means = [np.log(side.mean(axis=2)) for side in raw]
         estimate = means[0].mean(axis=1) - means[1].mean(axis=1)
         between = 0.0 if is_shared else day
@@ -354,8 +366,14 @@ def days(
         df = sessions[0] - 1 if is_shared else sum(sessions) - 2
         flat = [side.reshape(cells, -1) - 1 for side in raw]
         declared = [
-            tuple(f"{side}-{s}" for s in range(count) for _ in range(n)) if names else ()
-            for side, count in zip("gn", sessions, strict=True)
+            tuple(
+                names.format(side=side, session=session)
+                for session in range(count)
+                for _ in range(n)
+            )
+            if names
+            else ()
+            for side, count in zip(("guest", "native"), sessions, strict=True)
         ]
         drawing = Drawing(
             *flat, *minutes, estimate, float(np.sqrt(variance)), max(df, 1), *declared
@@ -376,10 +394,19 @@ world("10 and 10 separate days of 1%")(days((10, 10), 5, day=0.01))
 world("one day a side, days of 3%", sees_noise=False)(days((1, 1), 10))
 world("5 native days, one of the guest, days of 3%", sees_noise=False)(days((1, 5), 5))
 world("untimed runs, one day of 3% a side", sees_noise=False)(
-    days((1, 1), 10, is_timed=False)
+    days((1, 1), 10, timed=(False, False))
+)
+world("starts known on the native side only, one day of 3% a side", sees_noise=False)(
+    days((1, 1), 10, timed=(False, True))
+)
+world("one declared session on two days of 3%, one a side", sees_noise=False)(
+    days((1, 1), 10, names="all")
+)
+world("5 shared days of 3%, starts known to the day only")(
+    days((5, 5), 5, is_shared=True, to_the_day=True)
 )
 world("untimed runs of 3 declared sessions a side, days of 3%", sees_noise=False)(
-    days((3, 3), 5, is_timed=False, names=True)
+    days((3, 3), 5, timed=(False, False), names="{side} {session}")
 )
 
 
@@ -583,7 +610,7 @@ world("one of 24 runs stalled to a third, either side")(
 world("one of 24 runs 20% slower, either side")(
     disturbed(12, stall(1, 1.25, where="either"))
 )
-world("2 of 30 guest runs stalled to a tenth")(disturbed(30, stall(2, 10, where="guest")))
+world("2 of 30 guest runs stalled to a sixth")(disturbed(30, stall(2, 6, where="guest")))
 world("2 of 30 native runs stalled to a half")(disturbed(30, stall(2, 2, where="native")))
 world("one of 10 native runs stalled to a third")(
     disturbed(10, stall(1, 3, where="native"))
@@ -609,3 +636,72 @@ world("the guest drifts by 4%, 20 runs", sees_noise=False)(disturbed(20, _guest_
 world("the guest has two speeds 6% apart, 20 runs", sees_noise=False)(
     disturbed(20, _two_speeds)
 )
+
+
+# --- pools of labs --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PoolWorld:
+    """Labs with machines that measure one hypervisor.
+
+    ``labs`` are numbers of machines. The true log ratio of a machine deviates from
+    `POOL_TRUTH` by a part of its lab (standard deviation ``tau``) and one of its own
+    (``machine_tau``). The standard error of a machine is ``error``, times or divided
+    by up to ``unequal``. ``runs`` is the number of runs of each side, which estimate
+    the error.
+    """
+
+    name: str
+    labs: tuple[int, ...]
+    tau: float
+    machine_tau: float
+    error: float
+    unequal: float = 1.0
+    runs: int = 6
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation of a machine in another lab."""
+        return float(np.hypot(self.tau, self.machine_tau))
+
+
+@dataclass(frozen=True)
+class DrawnMachine:
+    lab: int
+    number: int
+    log_ratio: float
+    error: float
+
+
+POOL_TRUTH: Final = float(np.log(0.93))
+LABS: Final = {
+    "3 labs of one machine": (1,) * 3,
+    "5 labs of one machine": (1,) * 5,
+    "8 labs of one machine": (1,) * 8,
+    "3 labs of 1, 2 and 6 machines": (1, 2, 6),
+    "5 labs of 1 to 6 machines": (1, 1, 2, 4, 6),
+    "8 labs of 1 to 6 machines": (1, 1, 1, 2, 2, 3, 5, 6),
+}
+POOL_WORLDS: Final = tuple(
+    PoolWorld(f"{name}, tau {tau:g} and {machine_tau:g}{words}", labs, tau, machine_tau, error, unequal)
+    for name, labs in LABS.items()
+    for tau, machine_tau, error, unequal, words in (
+        (0.0, 0.0, 0.005, 1.0, ""),
+        (0.02, 0.005, 0.005, 1.0, ""),
+        (0.05, 0.02, 0.005, 1.0, ""),
+        (0.05, 0.0, 0.02, 4.0, ", errors 0.5 to 8%"),
+        (0.2, 0.05, 0.01, 4.0, ", errors 0.25 to 4%"),
+    )
+)  # fmt: skip
+
+
+def draw_machines(generator: Generator, world: PoolWorld) -> list[DrawnMachine]:
+    machines = []
+    for lab, count in enumerate(world.labs):
+        of_lab = POOL_TRUTH + world.tau * generator.normal()
+        for number in range(count):
+            log_ratio = of_lab + world.machine_tau * generator.normal()
+            error = world.error * world.unequal ** generator.uniform(-1, 1)
+            machines.append(DrawnMachine(lab, number, log_ratio, error))
+    return machines
