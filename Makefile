@@ -233,6 +233,10 @@ calibrate: dev ## measure the error rates of the statistics (REPETITIONS=10000)
 	$(VENV_PYTHON) -m devtools.calibration --repetitions $(or $(REPETITIONS),10000) \
 		--write docs/figures/calibration.md
 
+.PHONY: judge
+judge: dev ## judge a running product by simulated worlds (URL= TOKEN_FILE= OPTIONS=--help)
+	$(VENV_PYTHON) -m devtools.judge $(URL) $(TOKEN_FILE) $(OPTIONS)
+
 .PHONY: agent
 agent: ## pack the agent into dist/virtlab-agent.pyz, with its checksum
 	@$(PYTHON) -m agents.build dist/virtlab-agent.pyz

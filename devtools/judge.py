@@ -11,29 +11,46 @@ import re
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 from urllib.error import HTTPError
+from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
 import numpy as np
+from numpy.random import Generator
 
 from benchmarks.analysis.verdicts import Verdict
-from tests.benchmarks.analysis.worlds import WORLDS, Drawn, Floats, World, correct
+from tests.benchmarks.analysis.simulation import PoolCoverage, coverage_of_pools
+from tests.benchmarks.analysis.world_verdicts import (
+    COLUMNS,
+    TRUTHS,
+    Judged,
+    summarize_world,
+)
+from tests.benchmarks.analysis.worlds import (
+    POOL_WORLDS,
+    STEP_MIN,
+    WORLDS,
+    Drawn,
+    Floats,
+    PoolWorld,
+    World,
+    draw_machines,
+)
 
 NAMESPACE: Final = uuid.UUID("7a9f2ab4-6d35-4be6-9f4c-4a37a9c3a1c5")
 START: Final = datetime(2026, 3, 2, 6, tzinfo=UTC)
-# Some guests are faster: verdicts have to be right in both directions.
-TRUTHS: Final = np.repeat([1.0, 0.98, 0.95, 0.9, 1 / 0.95], [20, 8, 8, 8, 4])
 WORDS: Final = {
     verdict.slug: verdict
     for verdict in (Verdict.SLOWER, Verdict.FASTER, Verdict.EQUIVALENT)
 }
 TIMEOUT_S: Final = 300
 PAGE: Final = 1000
+MAX_LINES: Final = 5000
+POOLS: Final = 12
 
 
 class Product:
@@ -51,7 +68,9 @@ class Product:
         url = path if path.startswith("http") else self._api + path
         while True:
             try:
-                with urlopen(Request(url, body, headers), timeout=TIMEOUT_S) as response:
+                with urlopen(
+                    Request(url, body, headers), timeout=TIMEOUT_S
+                ) as response:
                     return json.load(response)
             except HTTPError as error:
                 detail = error.read().decode()
@@ -68,6 +87,12 @@ class Product:
             yield from page["results"]
             page = self.send(page["next"]) if page["next"] else None
 
+    def evidence(self, hypervisor: str) -> dict[str, Any]:
+        query = urlencode(
+            {"hypervisor": hypervisor, "work_class": "cpu-floating-point"}
+        )
+        return next(self.rows(f"evidence/?{query}"))
+
     def wait(self, study: str) -> None:
         end = time.monotonic() + TIMEOUT_S
         while time.monotonic() < end:
@@ -78,23 +103,16 @@ class Product:
         raise TimeoutError(study)
 
 
-@dataclass(frozen=True)
-class Judged:
-    """The product's statements on the cells of a world; arrays by cell."""
-
-    world: World
-    truth: Floats
-    word: np.ndarray
-    is_refused: np.ndarray
-    is_weak: np.ndarray
-    is_decidable: np.ndarray
-    covers: np.ndarray
-    reasons: tuple[tuple[str, ...], ...]
-    flags: tuple[tuple[str, ...], ...]
+def _slug(name: str) -> str:
+    return re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
-def slug_of(world: World, seed: int) -> str:
-    return f"judge-{re.sub('[^a-z0-9]+', '-', world.name.lower()).strip('-')}-{seed}"
+def slug_of(world: World | PoolWorld, seed: int) -> str:
+    return f"judge-{_slug(world.name)}-{seed}"
+
+
+def _generator(name: str, seed: int) -> Generator:
+    return np.random.default_rng([uuid.uuid5(NAMESPACE, name).int % 2**32, seed])
 
 
 def documents(world: World, drawn: Drawn, study: str) -> Iterator[dict[str, Any]]:
@@ -135,14 +153,18 @@ def documents(world: World, drawn: Drawn, study: str) -> Iterator[dict[str, Any]
 
 
 def draw(world: World, seed: int) -> Drawn:
-    number = int(uuid.uuid5(NAMESPACE, world.name).int % 2**32)
-    return world.draw(np.random.default_rng([number, seed]), TRUTHS)
+    return world.draw(_generator(world.name, seed), TRUTHS)
 
 
 def upload(product: Product, world: World, seed: int) -> tuple[str, Drawn]:
     study, drawn = slug_of(world, seed), draw(world, seed)
     product.post("hosts/", slug=study, facts={"cores": 4})
-    product.post("studies/", slug=study, title=f"{world.name}, seed {seed}", visibility=product.visibility)
+    product.post(
+        "studies/",
+        slug=study,
+        title=f"{world.name}, seed {seed}",
+        visibility=product.visibility,
+    )
     lines = [json.dumps(document) for document in documents(world, drawn, study)]
     product.send("runs/bulk/", "\n".join(lines).encode(), "x-ndjson")
     return study, drawn
@@ -191,67 +213,172 @@ def _cells_of(flag: dict[str, Any]) -> set[int]:
     return {int(one["id"]) for one in flag["subjects"] if one["kind"] == "cell"}
 
 
-@dataclass(frozen=True)
-class Summary:
-    """Shares over the cells of a world, in percent; NaN without cells."""
-
-    cells: int
-    wrong_at_1: float
-    wrong_at_edge: float
-    wrong_elsewhere: float
-    weak: float
-    refused: float
-    flagged: float
-    decidable_with_word: float
-    decidable: int
-    coverage: float
-
-
-def summary(judged: Sequence[Judged]) -> Summary:
-    def joined(name: str) -> Any:
-        return np.concatenate([getattr(one, name) for one in judged])
-
-    truth, word = joined("truth"), joined("word")
-    right = correct(truth)
-    different = (word == Verdict.SLOWER) | (word == Verdict.FASTER)
-    wrong = (word > 0) & (word != right)
-    at_1, at_edge = truth == 1, np.isclose(np.abs(truth - 1), 0.02)
-    refused = joined("is_refused")
-    flagged = np.array([bool(names) for one in judged for names in one.flags])
-    decidable = joined("is_decidable")
-    weak = joined("is_weak") & (word > 0)
-
-    def share(values: Any) -> float:
-        return float(100 * np.nanmean(values)) if len(values) else float("nan")
-
-    return Summary(
-        len(truth),
-        share((different & ~weak)[at_1]),
-        share((wrong & ~weak)[at_edge]),
-        share((wrong & ~weak)[~at_1 & ~at_edge]),
-        share(weak),
-        # Implausible if a guest is faster than native.
-        share(refused[truth <= 1]),
-        share(flagged[truth <= 1]),
-        share(((word == right) & (word > 0))[decidable]),
-        int(decidable.sum()),
-        share(joined("covers")) if not np.isnan(joined("covers")).all() else float("nan"),
-    )
+def _run(
+    study: str, host: str, hypervisor: str, run: int, minute: float, value: float
+) -> dict[str, Any]:
+    return {
+        "key": str(uuid.uuid5(NAMESPACE, f"{study} {host} {hypervisor} {run}")),
+        "study": study,
+        "system": {
+            "host": host,
+            "hypervisor": hypervisor,
+            "guest_os": "Linux",
+            "guest_bits": 64,
+        },
+        "tool": "linpack",
+        "samples": [
+            {
+                "metric": "performance",
+                "value": value,
+                "unit": "Mflop/s",
+                "parameters": {"size": 1000},
+            }
+        ],
+        "started_at": (START + timedelta(minutes=minute)).isoformat(),
+    }
 
 
-COLUMNS: Final = (
-    "world", "wrong at 1", "wrong at 0.98", "wrong elsewhere", "weak words", "refused",
-    "flagged", "decidable with a word", "decidable", "coverage",
-)  # fmt: skip
+def upload_pool(product: Product, world: PoolWorld, seed: int) -> list[str]:
+    """Upload a study per lab; each hypervisor of the studies is one pool."""
+    generator = _generator(world.name, seed)
+    machines = [draw_machines(generator, world) for _ in range(POOLS)]
+    for lab in range(len(world.labs)):
+        study = f"{slug_of(world, seed)}-{lab}"
+        product.post(
+            "studies/",
+            slug=study,
+            title=f"{world.name}, seed {seed}, lab {lab}",
+            institution=f"Judge lab {lab}",
+            visibility=product.visibility,
+        )
+        lines = []
+        for index, machine in enumerate(machines[0]):
+            if machine.lab != lab:
+                continue
+            host = f"{study}-{machine.number}"
+            product.post("hosts/", slug=host, facts={"cores": 4})
+            level = generator.uniform(2000, 6000)
+            for run in range(world.runs):
+                minute = run * (POOLS + 1) * STEP_MIN
+                for place in range(POOLS + 1):
+                    # The machine has one native side, whose noise is that of pool 0.
+                    pool = machines[max(place - 1, 0)][index]
+                    noise = pool.error * np.sqrt(world.runs / 2)
+                    ratio = pool.log_ratio if place else 0.0
+                    value = level * np.exp(ratio + noise * generator.normal())
+                    name = hypervisor_of(world, seed, place - 1) if place else "native"
+                    lines.append(
+                        _run(
+                            study,
+                            host,
+                            name,
+                            run,
+                            minute + place * STEP_MIN,
+                            round(value, 3),
+                        )
+                    )
+        for start in range(0, len(lines), MAX_LINES):
+            body = "\n".join(map(json.dumps, lines[start : start + MAX_LINES]))
+            product.send("runs/bulk/", body.encode(), "x-ndjson")
+    return [f"{slug_of(world, seed)}-{lab}" for lab in range(len(world.labs))]
 
 
-def table_row(world: World, result: Summary) -> str:
-    shares = (
-        result.wrong_at_1, result.wrong_at_edge, result.wrong_elsewhere, result.weak,
-        result.refused, result.flagged, result.decidable_with_word,
-    )  # fmt: skip
-    cells = [world.name, *(f"{share:.1f}" for share in shares)]
-    return f"| {' | '.join([*cells, str(result.decidable), f'{result.coverage:.1f}'])} |"
+def hypervisor_of(world: PoolWorld, seed: int, pool: int) -> str:
+    return f"Judge {POOL_WORLDS.index(world)}.{seed}.{pool}"
+
+
+def read_pool(
+    product: Product, world: PoolWorld, seed: int, studies: Sequence[str]
+) -> tuple[PoolCoverage, Counter[str]]:
+    for study in studies:
+        product.wait(study)
+    intervals, predictions = [], []
+    found: Counter[str] = Counter()
+    for pool in range(POOLS):
+        evidence = product.evidence(hypervisor_of(world, seed, pool))
+        for name, ends in (
+            ("confidence_interval", intervals),
+            ("prediction_interval", predictions),
+        ):
+            interval = evidence["pool"][name]
+            ends.append(interval and tuple(np.log(interval)))
+        found[f"{evidence['pool']['machine_count']} machines"] += 1
+        found[evidence["strength"]] += 1
+    return coverage_of_pools(world, intervals, predictions), found
+
+
+COPIES: Final = 4
+DOCTORINGS: Final[dict[str, Callable[[Generator, Floats], Floats]]] = {
+    "unchanged": lambda generator, values: values,
+    "rounded to 3 digits": lambda generator, values: np.round(values, -1),
+    "in another order": lambda generator, values: generator.permutation(values),
+    "each run changed by 0.01%": lambda generator, values: np.round(
+        values * (1 + 1e-4 * generator.normal(size=values.shape)), 3
+    ),
+    "one run changed by 1%": lambda generator, values: np.round(
+        values * np.where(np.arange(len(values)) == 3, 1.01, 1), 3
+    ),
+    "all runs 0.5% faster": lambda generator, values: np.round(values * 1.005, 3),
+}
+# Machines of one model with quiet, coarse readings are not copies of each other.
+ALIKE: Final = "machines of one model, steps of 1%"
+
+
+def upload_copies(product: Product, name: str) -> list[str]:
+    """Upload 3 machines of 3 labs, and `COPIES` copies of one under other hosts."""
+    generator = _generator(name, 0)
+    doctor = DOCTORINGS.get(name)
+    studies = []
+    originals: list[dict[str, Floats]] = []
+    for number in range(3 + (COPIES if doctor else 0)):
+        study = f"judge-copies-{_slug(name)}-{number}"
+        product.post("hosts/", slug=study, facts={"cores": 4})
+        product.post(
+            "studies/",
+            slug=study,
+            title=f"{name}, {number}",
+            # Half of the copies are in labs of their own.
+            institution=f"Judge lab {number if number < COPIES or number % 2 else 0}",
+            visibility=product.visibility,
+        )
+        level = 3000.0 if not doctor else generator.uniform(2000, 6000)
+        sides = {
+            "native": 1.0,
+            f"Judge {name}": 0.93 + 0.01 * (number if doctor else 0),
+        }
+        readings = {
+            side: level
+            * truth
+            * (1 + (0.002 if not doctor else 0.01) * generator.normal(size=10))
+            for side, truth in sides.items()
+        }
+        readings = {
+            side: np.round(values, -1 if not doctor else 2)
+            for side, values in readings.items()
+        }
+        if number < 3:
+            originals.append(readings)
+        elif doctor:
+            readings = {
+                s: doctor(generator, values) for s, values in originals[0].items()
+            }
+        lines = [
+            _run(
+                study,
+                study,
+                side,
+                run,
+                (2 * run + place) * STEP_MIN + 1000 * number,
+                float(value),
+            )
+            for place, (side, values) in enumerate(readings.items())
+            for run, value in enumerate(values)
+        ]
+        product.send(
+            "runs/bulk/", "\n".join(map(json.dumps, lines)).encode(), "x-ndjson"
+        )
+        studies.append(study)
+    return studies
 
 
 def main() -> None:
@@ -262,6 +389,7 @@ def main() -> None:
     parser.add_argument("--worlds", default="", help="only worlds whose name matches")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--first-seed", type=int, default=1)
+    parser.add_argument("--pools", action="store_true", help="labs instead of cells")
     parser.add_argument("--reasons", action="store_true", help="count codes and flags")
     options = parser.parse_args()
     tokens = [
@@ -270,20 +398,65 @@ def main() -> None:
         if file
     ]
     product = Product(options.url, *tokens)
+    if options.pools:
+        judge_pools(product, options)
+    else:
+        judge_worlds(product, options)
+
+
+def table_row(*columns: str) -> str:
+    return f"| {' | '.join(columns)} |"
+
+
+def judge_worlds(product: Product, options: argparse.Namespace) -> None:
     worlds = [world for world in WORLDS if re.search(options.worlds, world.name)]
     seeds = range(options.first_seed, options.first_seed + options.seeds)
-    print(f"| {' | '.join(COLUMNS)} |\n|---|{'---:|' * (len(COLUMNS) - 1)}", flush=True)
-    uploads = {world.name: [upload(product, world, seed) for seed in seeds] for world in worlds}
+    print(table_row(*COLUMNS), f"\n|---|{'---:|' * (len(COLUMNS) - 1)}", flush=True)
+    uploads = {
+        world.name: [upload(product, world, seed) for seed in seeds] for world in worlds
+    }
     for world in worlds:
         judged = [read(product, world, *one) for one in uploads[world.name]]
-        print(table_row(world, summary(judged)), flush=True)
+        print(table_row(world.name, *summarize_world(judged).columns), flush=True)
         if options.reasons:
             for what in ("reasons", "flags"):
                 found = Counter(
-                    name for one in judged for names in getattr(one, what) for name in names
+                    name
+                    for one in judged
+                    for names in getattr(one, what)
+                    for name in names
                 )
                 if found:
                     print(f"    {what}: {dict(found.most_common())}")
+
+
+def judge_pools(product: Product, options: argparse.Namespace) -> None:
+    pools = [
+        (world, seed, upload_pool(product, world, seed))
+        for world in POOL_WORLDS
+        for seed in range(options.first_seed, options.first_seed + options.seeds)
+        if re.search(options.worlds, world.name)
+    ]
+    copies = {
+        name: upload_copies(product, name)
+        for name in (*DOCTORINGS, ALIKE)
+        if re.search(options.worlds, f"copies {name}")
+    }
+    for world, seed, studies in pools:
+        result, found = read_pool(product, world, seed, studies)
+        print(
+            f"| {world.name} | {100 * result.mean:.0f} | {100 * result.predicted:.1f} "
+            f"| {result.half_width:.3f} | {dict(found)} |",
+            flush=True,
+        )
+    for name, studies in copies.items():
+        for study in studies:
+            product.wait(study)
+        pool = product.evidence(f"Judge {name}")["pool"]
+        print(
+            f"| copies {name} | {pool['machine_count']} machines (wanted 3) "
+            f"| {pool['lab_count']} labs |"
+        )
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ its mean. Also used by ``devtools.calibration``.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import numpy as np
@@ -14,19 +13,9 @@ from numpy.random import Generator
 from scipy.stats import norm as normal_distribution
 from scipy.stats import t as student_t
 
-from benchmarks.analysis.batch_distribution_shapes import CellReadings, find_shapes
-from benchmarks.analysis.cell_statistics import last_digit_step, summarize
 from benchmarks.analysis.intervals import Method, RunStatistics, log_ratio_intervals
-from benchmarks.analysis.sessions import (
-    UNKNOWN_TIME,
-    RunStart,
-    SessionStatistics,
-    derive_sessions,
-)
-from benchmarks.analysis.verdict_gates import gates_from_issues
+from benchmarks.analysis.sessions import SessionStatistics
 from benchmarks.analysis.verdicts import (
-    DEFAULT_MARGIN,
-    AssessmentArrays,
     Verdict,
     assess_cells,
     correct_for_multiple_tests,
@@ -34,14 +23,12 @@ from benchmarks.analysis.verdicts import (
 from benchmarks.evidence.synthesis import BenchmarkAverage, syntheses_by_question
 from tests.benchmarks.analysis.worlds import (
     POOL_TRUTH,
-    Drawn,
     PoolWorld,
     draw_machines,
 )
 
 Draw = Callable[[Generator, tuple[int, int]], np.ndarray]
 
-EPOCH: Final = datetime(2026, 3, 2, 6, tzinfo=UTC)
 SLOW_SHARE: Final = 0.36  # the share of slow runs of inqbus-server-b, which is bimodal
 
 
@@ -239,105 +226,6 @@ def wrong_among_many(
         found.append(wrong)
     before, after = np.mean(found, axis=0)
     return float(before), float(after)
-
-
-def assess_world(drawn: Drawn, *, is_higher_better: bool = True) -> AssessmentArrays:
-    """Assess the cells of a study as the study check and the pages do, without flags.
-
-    The verdicts are not corrected for multiple tests.
-    """
-    sides = []
-    ids = _session_ids(drawn)
-    for side, sessions in zip((drawn.guest, drawn.native), ids, strict=True):
-        order = (
-            np.arange(side.values.shape[1])
-            if side.minutes is None
-            else np.argsort(side.minutes, kind="stable")
-        )
-        sides.append(
-            _summarize(
-                side.values[:, order],
-                sessions[order],
-                is_ordered=side.minutes is not None,
-            )
-        )
-    guest, native = sides
-    gates = gates_from_issues(guest.issue_codes)
-    gates |= gates_from_issues(native.issue_codes)
-    return assess_cells(
-        guest.cells,
-        native.cells,
-        np.full(len(drawn.truth), is_higher_better),
-        gates=gates,
-        sessions=(guest.sessions, native.sessions),
-        order_shifts=(guest.shifts, native.shifts),
-    )
-
-
-@dataclass(frozen=True)
-class _Summary:
-    cells: RunStatistics
-    sessions: SessionStatistics
-    issue_codes: list[str]
-    shifts: np.ndarray
-
-
-def _session_ids(drawn: Drawn) -> list[np.ndarray]:
-    names: dict[str, int] = {}
-    starts = []
-    ids = []
-    for place, side in enumerate((drawn.guest, drawn.native)):
-        runs = side.values.shape[1]
-        if side.sessions:
-            named = [names.setdefault(name, len(names) + 1) for name in side.sessions]
-            ids.append(np.array(named))
-            continue
-        ids.append(np.full(runs, UNKNOWN_TIME))
-        if side.minutes is not None:
-            starts += [
-                RunStart(place * 10_000 + run, EPOCH + timedelta(minutes=minute), {})
-                for run, minute in enumerate(side.minutes.tolist())
-            ]
-    for number, session in enumerate(derive_sessions(starts), start=1):
-        for run in session.runs:
-            ids[run // 10_000][run % 10_000] = number
-    return ids
-
-
-def _summarize(
-    values: np.ndarray, sessions: np.ndarray, *, is_ordered: bool
-) -> _Summary:
-    cells = [summarize(row) for row in values.tolist()]
-    resolution = [min(map(last_digit_step, row)) for row in values.tolist()]
-    shapes = find_shapes(
-        [
-            CellReadings(row, sessions.tolist(), step, is_ordered)
-            for row, step in zip(values.tolist(), resolution, strict=True)
-        ],
-        band=DEFAULT_MARGIN,
-    )
-    columns = []
-    for row, (readings, shape) in enumerate(zip(values, shapes, strict=True)):
-        for session in dict.fromkeys(sessions.tolist()):
-            means = readings[sessions == session].tolist()
-            found = summarize(means)
-            first, rho = shape.first_run_and_rho(means) if is_ordered else (None, None)
-            columns.append(
-                (row, session, found.n, found.mean, found.m2, min(means), max(means),
-                 np.nan if rho is None else rho, resolution[row],
-                 np.nan if first is None else first)
-            )  # fmt: skip
-    return _Summary(
-        RunStatistics.from_sums(
-            [cell.n for cell in cells],
-            [cell.mean for cell in cells],
-            [cell.m2 for cell in cells],
-            resolution,
-        ),
-        SessionStatistics.from_sums(*zip(*columns, strict=True)),
-        [",".join(shape.shape_codes) for shape in shapes],
-        np.array([shape.order_shift for shape in shapes]),
-    )
 
 
 @dataclass(frozen=True)

@@ -263,7 +263,14 @@ def independent(
     return draw
 
 
-for _n, _noise in ((5, 0.005), (5, 0.01), (8, 0.01), (10, 0.01), (20, 0.01), (30, 0.02)):
+for _n, _noise in (
+    (5, 0.005),
+    (5, 0.01),
+    (8, 0.01),
+    (10, 0.01),
+    (20, 0.01),
+    (30, 0.02),
+):
     world(f"{_n} independent normal runs of {_noise:.1%}", is_clean=True)(
         independent(_n, _noise)
     )
@@ -303,9 +310,11 @@ world("a rate in steps of 1%, 10 runs of 0.7%", is_clean=True)(
 world("a rate in steps of 0.3%, 30 runs of 1.0%", is_clean=True)(
     independent(30, 0.01, display=Display(step=0.003))
 )
-world("a time of 3 digits on the native side only, 30 runs of 1.0%", is_clean=True, better="lower")(
-    independent(30, 0.01, display=Display(3, guest_digits=5), is_time=True)
-)
+world(
+    "a time of 3 digits on the native side only, 30 runs of 1.0%",
+    is_clean=True,
+    better="lower",
+)(independent(30, 0.01, display=Display(3, guest_digits=5), is_time=True))
 world("a quiet rate of 3 digits, 10 runs of 0.1%", is_clean=True)(
     independent(10, 0.001, display=Display(3))
 )
@@ -335,7 +344,9 @@ def days(
     def draw(generator: Generator, truth: Floats) -> Drawn:
         cells = len(truth)
         effect = [
-            generator.normal(0, day, (cells, count, 1)) if day else np.zeros((cells, count, 1))
+            generator.normal(0, day, (cells, count, 1))
+            if day
+            else np.zeros((cells, count, 1))
             for count in sessions
         ]
         if is_shared:
@@ -344,7 +355,9 @@ def days(
             (1 + generator.normal(0, noise, (cells, count, n))) * np.exp(shift)
             for count, shift in zip(sessions, effect, strict=True)
         ]
-        raw[0] = raw[0] * (1 - np.array([second(s) for s in range(sessions[0])]))[:, None]
+        means = [np.log(side.mean(axis=2)).mean(axis=1) for side in raw]
+        losses = np.array([second(session) for session in range(sessions[0])])
+        raw[0] = raw[0] * (1 - losses)[:, None]
         starts: list[list[Floats]] = [[], []]
         for session in range(max(sessions)):
             native, guest = order(n, first=session * 2 * DAY_MIN)
@@ -353,14 +366,12 @@ def days(
             for side, minutes in enumerate((guest, native)):
                 if session < sessions[side]:
                     starts[side].append(minutes)
+        precision = DAY_MIN if to_the_day else 1
         minutes = [
-            np.concatenate(side) // (DAY_MIN if to_the_day else 1) * (DAY_MIN if to_the_day else 1)
-            if is_timed
-            else None
+            np.concatenate(side) // precision * precision if is_timed else None
             for side, is_timed in zip(starts, timed, strict=True)
         ]
-        means = [np.log(side.mean(axis=2)) for side in raw]
-        estimate = means[0].mean(axis=1) - means[1].mean(axis=1)
+        estimate = means[0] - means[1]
         between = 0.0 if is_shared else day
         variance = sum((between**2 + noise**2 / n) / count for count in sessions)
         df = sessions[0] - 1 if is_shared else sum(sessions) - 2
@@ -413,7 +424,10 @@ world("untimed runs of 3 declared sessions a side, days of 3%", sees_noise=False
 # --- order ----------------------------------------------------------------------------
 
 for _sessions in (1, 3, 5):
-    world(f"the guest second and 3% slower in all of {_sessions} sessions", sees_noise=False)(
+    world(
+        f"the guest second and 3% slower in all of {_sessions} sessions",
+        sees_noise=False,
+    )(
         days(
             (_sessions, _sessions),
             10 if _sessions == 1 else 5,
@@ -429,7 +443,9 @@ def _alternating_order(n: int, *, first: float = 0.0) -> tuple[Floats, Floats]:
     return (native, guest) if first // (2 * DAY_MIN) % 2 == 0 else (guest, native)
 
 
-world("the second side 3% slower, the order changes between 6 sessions", sees_noise=False)(
+world(
+    "the second side 3% slower, the order changes between 6 sessions", sees_noise=False
+)(
     days(
         (6, 6),
         5,
@@ -485,9 +501,9 @@ world("3 named sessions of one afternoon, one after the other")(
 world("3 named sessions a side, each side on one day of 3%", sees_noise=False)(
     named(day=0.03, is_overlapping=False, is_shared=False)
 )
-world("3 overlapping named sessions a side, each side on one day of 3%", sees_noise=False)(
-    named(day=0.03, is_overlapping=True, is_shared=False)
-)
+world(
+    "3 overlapping named sessions a side, each side on one day of 3%", sees_noise=False
+)(named(day=0.03, is_overlapping=True, is_shared=False))
 
 
 # --- duet runs ------------------------------------------------------------------------
@@ -545,7 +561,9 @@ def _least_squares(
 
 
 for _order in ("ABAB", "ABBA", "starts together"):
-    world(f"20 duet runs in a shared walk of 0.5%, {_order}")(duet(20, _order, step=0.005))
+    world(f"20 duet runs in a shared walk of 0.5%, {_order}")(
+        duet(20, _order, step=0.005)
+    )
 world("20 runs in random order in a shared walk of 0.5%")(
     duet(20, "random order", step=0.005)
 )
@@ -559,11 +577,20 @@ for _rho, _n in ((0.5, 10), (0.5, 30), (0.8, 10), (0.8, 30)):
     _factor = float(np.sqrt((1 + _rho) / (1 - _rho)))
 
     def _ar(
-        generator: Generator, truth: Floats, n: int = _n, rho: float = _rho, factor: float = _factor
+        generator: Generator,
+        truth: Floats,
+        n: int = _n,
+        rho: float = _rho,
+        factor: float = _factor,
     ) -> Drawn:
         drawn = independent(n, kind=autoregressive(rho))(generator, truth)
         return Drawn(
-            drawn.guest, drawn.native, truth, drawn.estimate, drawn.error * factor, max(n / factor**2, 2)
+            drawn.guest,
+            drawn.native,
+            truth,
+            drawn.estimate,
+            drawn.error * factor,
+            max(n / factor**2, 2),
         )
 
     world(f"{_n} runs a side, AR(1) {_rho}")(_ar)
@@ -596,7 +623,11 @@ def stall(runs: int, factor: float, *, where: str) -> Callable[..., None]:
         cells, n = guest.shape
         both = np.concatenate([guest, native], axis=1)
         for cell in range(cells):
-            places = {"either": range(2 * n), "guest": range(n), "native": range(n, 2 * n)}
+            places = {
+                "either": range(2 * n),
+                "guest": range(n),
+                "native": range(n, 2 * n),
+            }
             for place in generator.choice(list(places[where]), runs, replace=False):
                 both[cell, place] = (1 + both[cell, place]) / factor - 1
         guest[:], native[:] = both[:, :n], both[:, n:]
@@ -610,8 +641,12 @@ world("one of 24 runs stalled to a third, either side")(
 world("one of 24 runs 20% slower, either side")(
     disturbed(12, stall(1, 1.25, where="either"))
 )
-world("2 of 30 guest runs stalled to a sixth")(disturbed(30, stall(2, 6, where="guest")))
-world("2 of 30 native runs stalled to a half")(disturbed(30, stall(2, 2, where="native")))
+world("2 of 30 guest runs stalled to a sixth")(
+    disturbed(30, stall(2, 6, where="guest"))
+)
+world("2 of 30 native runs stalled to a half")(
+    disturbed(30, stall(2, 2, where="native"))
+)
 world("one of 10 native runs stalled to a third")(
     disturbed(10, stall(1, 3, where="native"))
 )
@@ -684,16 +719,16 @@ LABS: Final = {
     "8 labs of 1 to 6 machines": (1, 1, 1, 2, 2, 3, 5, 6),
 }
 POOL_WORLDS: Final = tuple(
-    PoolWorld(f"{name}, tau {tau:g} and {machine_tau:g}{words}", labs, tau, machine_tau, error, unequal)
+    PoolWorld(f"{name}, tau {design[0]:g} and {design[1]:g}{words}", labs, *design)
     for name, labs in LABS.items()
-    for tau, machine_tau, error, unequal, words in (
-        (0.0, 0.0, 0.005, 1.0, ""),
-        (0.02, 0.005, 0.005, 1.0, ""),
-        (0.05, 0.02, 0.005, 1.0, ""),
-        (0.05, 0.0, 0.02, 4.0, ", errors 0.5 to 8%"),
-        (0.2, 0.05, 0.01, 4.0, ", errors 0.25 to 4%"),
+    for words, design in (
+        ("", (0.0, 0.0, 0.005, 1.0)),
+        ("", (0.02, 0.005, 0.005, 1.0)),
+        ("", (0.05, 0.02, 0.005, 1.0)),
+        (", errors 0.5 to 8%", (0.05, 0.0, 0.02, 4.0)),
+        (", errors 0.25 to 4%", (0.2, 0.05, 0.01, 4.0)),
     )
-)  # fmt: skip
+)
 
 
 def draw_machines(generator: Generator, world: PoolWorld) -> list[DrawnMachine]:

@@ -1,0 +1,275 @@
+"""Verdicts on simulated worlds, assessed with the product's code, and their errors."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import numpy as np
+from numpy.random import Generator
+
+from benchmarks.analysis.batch_distribution_shapes import CellReadings, find_shapes
+from benchmarks.analysis.cell_statistics import last_digit_step, summarize
+from benchmarks.analysis.intervals import RunStatistics
+from benchmarks.analysis.sessions import (
+    UNKNOWN_TIME,
+    RunStart,
+    SessionStatistics,
+    derive_sessions,
+)
+from benchmarks.analysis.verdict_gates import Gate, gate_codes, gates_from_issues
+from benchmarks.analysis.verdicts import (
+    DEFAULT_MARGIN,
+    AssessmentArrays,
+    Verdict,
+    assess_cells,
+    correct_for_multiple_tests,
+)
+from benchmarks.plausibility.rules import apply_rules
+from benchmarks.plausibility.study_facts import CellFact, StudyFacts
+from tests.benchmarks.analysis.worlds import Drawn, Floats, World, correct
+from tests.benchmarks.plausibility.simulated_studies import with_baselines
+
+EPOCH: Final = datetime(2026, 3, 2, 6, tzinfo=UTC)
+# Some guests are faster: verdicts have to be right in both directions.
+TRUTHS: Final = np.repeat([1.0, 0.98, 0.95, 0.9, 1 / 0.95], [20, 8, 8, 8, 4])
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The product's statements on the cells of a world; arrays by cell."""
+
+    world: World
+    truth: Floats
+    word: np.ndarray
+    is_refused: np.ndarray
+    is_weak: np.ndarray
+    is_decidable: np.ndarray
+    covers: np.ndarray
+    reasons: tuple[tuple[str, ...], ...]
+    flags: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Shares over the cells of a world, in percent; NaN without cells."""
+
+    cells: int
+    wrong_at_1: float
+    wrong_at_edge: float
+    wrong_elsewhere: float
+    weak: float
+    refused: float
+    flagged: float
+    decidable_with_word: float
+    decidable: int
+    coverage: float
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        shares = (
+            *(self.wrong_at_1, self.wrong_at_edge, self.wrong_elsewhere, self.weak),
+            *(self.refused, self.flagged, self.decidable_with_word),
+        )
+        text = ["-" if np.isnan(share) else f"{share:.1f}" for share in shares]
+        return (*text, str(self.decidable), f"{self.coverage:.1f}")
+
+
+def summarize_world(judged: Sequence[Judged]) -> Summary:
+    def joined(name: str) -> Any:
+        return np.concatenate([getattr(one, name) for one in judged])
+
+    truth, word = joined("truth"), joined("word")
+    right = correct(truth)
+    different = (word == Verdict.SLOWER) | (word == Verdict.FASTER)
+    wrong = (word > 0) & (word != right)
+    at_1, at_edge = truth == 1, np.isclose(np.abs(truth - 1), 0.02)
+    refused = joined("is_refused")
+    flagged = np.array([bool(names) for one in judged for names in one.flags])
+    decidable = joined("is_decidable")
+    weak = joined("is_weak") & (word > 0)
+
+    def share(values: Any) -> float:
+        return float(100 * np.nanmean(values)) if len(values) else float("nan")
+
+    return Summary(
+        len(truth),
+        share((different & ~weak)[at_1]),
+        share((wrong & ~weak)[at_edge]),
+        share((wrong & ~weak)[~at_1 & ~at_edge]),
+        share(weak),
+        # Implausible if a guest is faster than native.
+        share(refused[truth <= 1]),
+        share(flagged[truth <= 1]),
+        share(((word == right) & (word > 0))[decidable]),
+        int(decidable.sum()),
+        share(joined("covers"))
+        if not np.isnan(joined("covers")).all()
+        else float("nan"),
+    )
+
+
+COLUMNS: Final = (
+    "world", "wrong at 1", "wrong at 0.98", "wrong elsewhere", "weak words", "refused",
+    "flagged", "decidable with a word", "decidable", "coverage",
+)  # fmt: skip
+
+
+def judge_world(world: World, generator: Generator, studies: int) -> list[Judged]:
+    """Assess studies of a world as the study check and the pages do."""
+    return [_judge(world, world.draw(generator, TRUTHS)) for _ in range(studies)]
+
+
+def _judge(world: World, drawn: Drawn) -> Judged:
+    flags = flag_names(drawn, world.better)
+    arrays = assess_world(
+        drawn,
+        is_higher_better=world.better == "higher",
+        gates=np.array([bool(names) for names in flags]) * int(Gate.FLAGGED),
+    )
+    verdict = correct_for_multiple_tests(arrays).verdict
+    low, high = arrays.intervals.low, arrays.intervals.high
+    return Judged(
+        world,
+        drawn.truth,
+        np.where(verdict < Verdict.NOT_ASSESSED, verdict, 0),
+        verdict == Verdict.NOT_ASSESSED,
+        arrays.design_intervals.is_weak,
+        drawn.decided() & world.sees_noise,
+        np.where(np.isnan(low), np.nan, (low <= drawn.truth) & (drawn.truth <= high)),
+        tuple(gate_codes(gates) for gates in arrays.gates.tolist()),
+        flags,
+    )
+
+
+def flag_names(drawn: Drawn, better: Any) -> tuple[tuple[str, ...], ...]:
+    """Return the flags of each cell that withhold its verdict."""
+    is_rate = better == "higher"
+    cells = [
+        CellFact(
+            id=f"{system} {row}",
+            study="here",
+            host="alpha",
+            system=system,
+            is_native=system == "native",
+            hypervisor=system,
+            tool="linpack" if is_rate else "hackbench",
+            metric="performance" if is_rate else "time",
+            case=row,
+            parameters={"size": str(1000 + row)},
+            component="CPU",
+            unit="Mflop/s" if is_rate else "s",
+            better=better,
+            n=len(values),
+            mean=float(np.mean(values)),
+            run_means=tuple(values),
+            decimals=round(-np.log10(min(map(last_digit_step, values)))),
+        )
+        for system, side in (("native", drawn.native), ("KVM", drawn.guest))
+        for row, values in enumerate(side.values.tolist())
+    ]
+    study = StudyFacts(id="here", cells=tuple(with_baselines(cells)), runs=())
+    names: list[set[str]] = [set() for _ in drawn.truth]
+    for finding in apply_rules(study):
+        if finding.severity != "check":
+            for subject in finding.subjects:
+                names[int(subject.id.split()[1])].add(finding.rule)
+    return tuple(tuple(sorted(of_cell)) for of_cell in names)
+
+
+def assess_world(
+    drawn: Drawn, *, is_higher_better: bool = True, gates: Any = 0
+) -> AssessmentArrays:
+    """Assess the cells of a study before the correction for multiple tests."""
+    sides = []
+    ids = _session_ids(drawn)
+    for side, sessions in zip((drawn.guest, drawn.native), ids, strict=True):
+        order = (
+            np.arange(side.values.shape[1])
+            if side.minutes is None
+            else np.argsort(side.minutes, kind="stable")
+        )
+        sides.append(
+            _summarize(
+                side.values[:, order],
+                sessions[order],
+                is_ordered=side.minutes is not None,
+            )
+        )
+    guest, native = sides
+    gates = gates | gates_from_issues(guest.issue_codes)
+    gates |= gates_from_issues(native.issue_codes)
+    return assess_cells(
+        guest.cells,
+        native.cells,
+        np.full(len(drawn.truth), is_higher_better),
+        gates=gates,
+        sessions=(guest.sessions, native.sessions),
+        order_shifts=(guest.shifts, native.shifts),
+    )
+
+
+@dataclass(frozen=True)
+class _Summary:
+    cells: RunStatistics
+    sessions: SessionStatistics
+    issue_codes: list[str]
+    shifts: np.ndarray
+
+
+def _session_ids(drawn: Drawn) -> list[np.ndarray]:
+    names: dict[str, int] = {}
+    starts = []
+    ids = []
+    for place, side in enumerate((drawn.guest, drawn.native)):
+        runs = side.values.shape[1]
+        if side.sessions:
+            named = [names.setdefault(name, len(names) + 1) for name in side.sessions]
+            ids.append(np.array(named))
+            continue
+        ids.append(np.full(runs, UNKNOWN_TIME))
+        if side.minutes is not None:
+            starts += [
+                RunStart(place * 10_000 + run, EPOCH + timedelta(minutes=minute), {})
+                for run, minute in enumerate(side.minutes.tolist())
+            ]
+    for number, session in enumerate(derive_sessions(starts), start=1):
+        for run in session.runs:
+            ids[run // 10_000][run % 10_000] = number
+    return ids
+
+
+def _summarize(
+    values: np.ndarray, sessions: np.ndarray, *, is_ordered: bool
+) -> _Summary:
+    cells = [summarize(row) for row in values.tolist()]
+    resolution = [min(map(last_digit_step, row)) for row in values.tolist()]
+    shapes = find_shapes(
+        [
+            CellReadings(row, sessions.tolist(), step, is_ordered)
+            for row, step in zip(values.tolist(), resolution, strict=True)
+        ],
+        band=DEFAULT_MARGIN,
+    )
+    columns = []
+    for row, (readings, shape) in enumerate(zip(values, shapes, strict=True)):
+        for session in dict.fromkeys(sessions.tolist()):
+            means = readings[sessions == session].tolist()
+            found = summarize(means)
+            first, rho = shape.first_run_and_rho(means) if is_ordered else (None, None)
+            columns.append(
+                (row, session, found.n, found.mean, found.m2, min(means), max(means),
+                 np.nan if rho is None else rho, resolution[row],
+                 np.nan if first is None else first)
+            )  # fmt: skip
+    return _Summary(
+        RunStatistics.from_sums(
+            [cell.n for cell in cells],
+            [cell.mean for cell in cells],
+            [cell.m2 for cell in cells],
+            resolution,
+        ),
+        SessionStatistics.from_sums(*zip(*columns, strict=True)),
+        [",".join(shape.shape_codes) for shape in shapes],
+        np.array([shape.order_shift for shape in shapes]),
+    )
