@@ -292,18 +292,17 @@ def read_pool(
 ) -> tuple[PoolCoverage, Counter[str]]:
     for study in studies:
         product.wait(study)
-    intervals, predictions = [], []
-    found: Counter[str] = Counter()
-    for pool in range(POOLS):
-        evidence = product.evidence(hypervisor_of(world, seed, pool))
-        for name, ends in (
-            ("confidence_interval", intervals),
-            ("prediction_interval", predictions),
-        ):
-            interval = evidence["pool"][name]
-            ends.append(interval and tuple(np.log(interval)))
-        found[f"{evidence['pool']['machine_count']} machines"] += 1
-        found[evidence["strength"]] += 1
+    questions = [hypervisor_of(world, seed, pool) for pool in range(POOLS)]
+    answers = [product.evidence(question) for question in questions]
+    intervals, predictions = (
+        [
+            ends and tuple(np.log(ends))
+            for ends in (each["pool"][name] for each in answers)
+        ]
+        for name in ("confidence_interval", "prediction_interval")
+    )
+    found = Counter(f"{each['pool']['machine_count']} machines" for each in answers)
+    found.update(each["strength"] for each in answers)
     return coverage_of_pools(world, intervals, predictions), found
 
 
@@ -312,16 +311,16 @@ DOCTORINGS: Final[dict[str, Callable[[Generator, Floats], Floats]]] = {
     "unchanged": lambda generator, values: values,
     "rounded to 3 digits": lambda generator, values: np.round(values, -1),
     "in another order": lambda generator, values: generator.permutation(values),
-    "each run changed by 0.01%": lambda generator, values: np.round(
+    "each run changed by 0.01 %": lambda generator, values: np.round(
         values * (1 + 1e-4 * generator.normal(size=values.shape)), 3
     ),
-    "one run changed by 1%": lambda generator, values: np.round(
+    "one run changed by 1 %": lambda generator, values: np.round(
         values * np.where(np.arange(len(values)) == 3, 1.01, 1), 3
     ),
-    "all runs 0.5% faster": lambda generator, values: np.round(values * 1.005, 3),
+    "all runs 0.5 % faster": lambda generator, values: np.round(values * 1.005, 3),
 }
 # Machines of one model with quiet, coarse readings are not copies of each other.
-ALIKE: Final = "machines of one model, steps of 1%"
+ALIKE: Final = "machines of one model, steps of 1 %"
 
 
 def upload_copies(product: Product, name: str) -> list[str]:

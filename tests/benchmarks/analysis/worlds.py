@@ -209,19 +209,18 @@ def finish(generator: Generator, truth: Floats, drawing: Drawing) -> Drawn:
     speeds = truth[:, None] * (1 + drawing.guest), 1 + drawing.native
     if drawing.is_time:
         speeds = 1 / speeds[0], 1 / speeds[1]
-    sides = [
-        Side(
-            drawing.display.printed(speed * level[:, None], level, is_guest=is_guest),
-            minutes,
-            sessions,
-        )
-        for speed, minutes, sessions, is_guest in (
-            (speeds[0], drawing.guest_minutes, drawing.guest_sessions, True),
-            (speeds[1], drawing.native_minutes, drawing.native_sessions, False),
-        )
-    ]
-    estimate = np.log(truth) + drawing.estimate
-    return Drawn(*sides, truth, estimate, drawing.error, drawing.df)
+    guest, native = (
+        drawing.display.printed(speed * level[:, None], level, is_guest=is_guest)
+        for speed, is_guest in zip(speeds, (True, False), strict=True)
+    )
+    return Drawn(
+        Side(guest, drawing.guest_minutes, drawing.guest_sessions),
+        Side(native, drawing.native_minutes, drawing.native_sessions),
+        truth,
+        np.log(truth) + drawing.estimate,
+        drawing.error,
+        drawing.df,
+    )
 
 
 def _means_apart(guest: Floats, native: Floats) -> Floats:
@@ -271,14 +270,14 @@ for _n, _noise in (
     (20, 0.01),
     (30, 0.02),
 ):
-    world(f"{_n} independent normal runs of {_noise:.1%}", is_clean=True)(
+    world(f"{_n} independent normal runs of {100 * _noise:g} %", is_clean=True)(
         independent(_n, _noise)
     )
 for _kind in (lognormal, gamma, uniform):
-    world(f"10 independent {_kind.__name__} runs of 1.0%", is_clean=True)(
+    world(f"10 independent {_kind.__name__} runs of 1 %", is_clean=True)(
         independent(10, kind=_kind)
     )
-world("20 independent lognormal runs of 5.0%", is_clean=True)(
+world("20 independent lognormal runs of 5 %", is_clean=True)(
     independent(20, 0.05, lognormal)
 )
 world("10 independent runs, times", is_clean=True, better="lower")(
@@ -299,23 +298,23 @@ for _digits in (1, 2, 3, 4, 6):
     for _is_time in (False, True):
         _what = "time" if _is_time else "rate"
         world(
-            f"a {_what} of {_digits} digits, 15 runs of 0.7%",
+            f"a {_what} of {_digits} digits, 15 runs of 0.7 %",
             is_clean=_digits > 1,
             sees_noise=_digits > 2,
             better="lower" if _is_time else "higher",
         )(independent(15, 0.007, display=Display(_digits), is_time=_is_time))
-world("a rate in steps of 1%, 10 runs of 0.7%", is_clean=True)(
+world("a rate in steps of 1 %, 10 runs of 0.7 %", is_clean=True)(
     independent(10, 0.007, display=Display(step=0.01))
 )
-world("a rate in steps of 0.3%, 30 runs of 1.0%", is_clean=True)(
+world("a rate in steps of 0.3 %, 30 runs of 1 %", is_clean=True)(
     independent(30, 0.01, display=Display(step=0.003))
 )
 world(
-    "a time of 3 digits on the native side only, 30 runs of 1.0%",
+    "a time of 3 digits on the native side only, 30 runs of 1 %",
     is_clean=True,
     better="lower",
 )(independent(30, 0.01, display=Display(3, guest_digits=5), is_time=True))
-world("a quiet rate of 3 digits, 10 runs of 0.1%", is_clean=True)(
+world("a quiet rate of 3 digits, 10 runs of 0.1 %", is_clean=True)(
     independent(10, 0.001, display=Display(3))
 )
 
@@ -367,7 +366,7 @@ def days(
                 if session < sessions[side]:
                     starts[side].append(minutes)
         precision = DAY_MIN if to_the_day else 1
-        minutes = [
+        guest_minutes, native_minutes = [
             np.concatenate(side) // precision * precision if is_timed else None
             for side, is_timed in zip(starts, timed, strict=True)
         ]
@@ -375,8 +374,8 @@ def days(
         between = 0.0 if is_shared else day
         variance = sum((between**2 + noise**2 / n) / count for count in sessions)
         df = sessions[0] - 1 if is_shared else sum(sessions) - 2
-        flat = [side.reshape(cells, -1) - 1 for side in raw]
-        declared = [
+        guest, native = (side.reshape(cells, -1) - 1 for side in raw)
+        guest_sessions, native_sessions = [
             tuple(
                 names.format(side=side, session=session)
                 for session in range(count)
@@ -387,36 +386,44 @@ def days(
             for side, count in zip(("guest", "native"), sessions, strict=True)
         ]
         drawing = Drawing(
-            *flat, *minutes, estimate, float(np.sqrt(variance)), max(df, 1), *declared
+            guest,
+            native,
+            guest_minutes,
+            native_minutes,
+            estimate,
+            float(np.sqrt(variance)),
+            max(df, 1),
+            guest_sessions,
+            native_sessions,
         )
         return finish(generator, truth, drawing)
 
     return draw
 
 
-world("3 shared days of 3%, 5 runs a side in each")(days((3, 3), 5, is_shared=True))
-world("5 shared days of 3%, 5 runs a side in each")(days((5, 5), 5, is_shared=True))
-world("10 shared days of 3%, 3 runs a side in each")(days((10, 10), 3, is_shared=True))
-world("2 shared days of 3%, 5 runs a side in each", sees_noise=False)(
+world("3 shared days of 3 %, 5 runs a side in each")(days((3, 3), 5, is_shared=True))
+world("5 shared days of 3 %, 5 runs a side in each")(days((5, 5), 5, is_shared=True))
+world("10 shared days of 3 %, 3 runs a side in each")(days((10, 10), 3, is_shared=True))
+world("2 shared days of 3 %, 5 runs a side in each", sees_noise=False)(
     days((2, 2), 5, is_shared=True)
 )
-world("5 and 5 separate days of 3%")(days((5, 5), 5))
-world("10 and 10 separate days of 1%")(days((10, 10), 5, day=0.01))
-world("one day a side, days of 3%", sees_noise=False)(days((1, 1), 10))
-world("5 native days, one of the guest, days of 3%", sees_noise=False)(days((1, 5), 5))
-world("untimed runs, one day of 3% a side", sees_noise=False)(
+world("5 and 5 separate days of 3 %")(days((5, 5), 5))
+world("10 and 10 separate days of 1 %")(days((10, 10), 5, day=0.01))
+world("one day a side, days of 3 %", sees_noise=False)(days((1, 1), 10))
+world("5 native days, one of the guest, days of 3 %", sees_noise=False)(days((1, 5), 5))
+world("untimed runs, one day of 3 % a side", sees_noise=False)(
     days((1, 1), 10, timed=(False, False))
 )
-world("starts known on the native side only, one day of 3% a side", sees_noise=False)(
+world("starts known on the native side only, one day of 3 % a side", sees_noise=False)(
     days((1, 1), 10, timed=(False, True))
 )
-world("one declared session on two days of 3%, one a side", sees_noise=False)(
+world("one declared session on two days of 3 %, one a side", sees_noise=False)(
     days((1, 1), 10, names="all")
 )
-world("5 shared days of 3%, starts known to the day only")(
+world("5 shared days of 3 %, starts known to the day only")(
     days((5, 5), 5, is_shared=True, to_the_day=True)
 )
-world("untimed runs of 3 declared sessions a side, days of 3%", sees_noise=False)(
+world("untimed runs of 3 declared sessions a side, days of 3 %", sees_noise=False)(
     days((3, 3), 5, timed=(False, False), names="{side} {session}")
 )
 
@@ -425,7 +432,7 @@ world("untimed runs of 3 declared sessions a side, days of 3%", sees_noise=False
 
 for _sessions in (1, 3, 5):
     world(
-        f"the guest second and 3% slower in all of {_sessions} sessions",
+        f"the guest second and 3 % slower in all of {_sessions} sessions",
         sees_noise=False,
     )(
         days(
@@ -444,7 +451,7 @@ def _alternating_order(n: int, *, first: float = 0.0) -> tuple[Floats, Floats]:
 
 
 world(
-    "the second side 3% slower, the order changes between 6 sessions", sees_noise=False
+    "the second side 3 % slower, the order changes between 6 sessions", sees_noise=False
 )(
     days(
         (6, 6),
@@ -476,7 +483,10 @@ def named(
         if not is_shared:
             guest_minutes = guest_minutes + DAY_MIN
         numbers = np.arange(n) % 3 if is_overlapping else np.arange(n) // 5
-        side = ("s", "s") if is_shared else ("g", "n")
+        guest_sessions, native_sessions = (
+            tuple(f"{'all' if is_shared else side} {number}" for number in numbers)
+            for side in ("guest", "native")
+        )
         drawing = Drawing(
             guest,
             native,
@@ -485,7 +495,8 @@ def named(
             _means_apart(guest, native),
             float(np.sqrt(2 * (NOISE**2 / n + day**2))),
             2 * n - 2,
-            *(tuple(f"{letter}{number}" for number in numbers) for letter in side),
+            guest_sessions,
+            native_sessions,
         )
         return finish(generator, truth, drawing)
 
@@ -498,11 +509,11 @@ world("3 overlapping named sessions of one afternoon")(
 world("3 named sessions of one afternoon, one after the other")(
     named(day=0, is_overlapping=False, is_shared=True)
 )
-world("3 named sessions a side, each side on one day of 3%", sees_noise=False)(
+world("3 named sessions a side, each side on one day of 3 %", sees_noise=False)(
     named(day=0.03, is_overlapping=False, is_shared=False)
 )
 world(
-    "3 overlapping named sessions a side, each side on one day of 3%", sees_noise=False
+    "3 overlapping named sessions a side, each side on one day of 3 %", sees_noise=False
 )(named(day=0.03, is_overlapping=True, is_shared=False))
 
 
@@ -523,16 +534,13 @@ def duet(
             "starts together": lambda: (2 * alternating(n)[0],) * 2,
         }[order]()
         walk = np.cumsum(generator.normal(0, step, (cells, 4 * n)), axis=1)
-        sides = []
-        for minutes in (guest_minutes, native_minutes):
-            place = (minutes // STEP_MIN).astype(int)
-            own = generator.normal(0, noise, (cells, n))
-            sides.append(np.exp(walk[:, np.minimum(place, 4 * n - 1)] + own) - 1)
-        logs = np.log1p(np.concatenate(sides, axis=1))
         places = np.concatenate([guest_minutes, native_minutes]) / STEP_MIN
+        own = generator.normal(0, noise, (cells, 2 * n))
+        logs = walk[:, places.astype(int)] + own
         weights, error = _least_squares(places, n, step, noise)
         drawing = Drawing(
-            *sides,
+            np.expm1(logs[:, :n]),
+            np.expm1(logs[:, n:]),
             guest_minutes,
             native_minutes,
             logs @ weights,
@@ -561,14 +569,14 @@ def _least_squares(
 
 
 for _order in ("ABAB", "ABBA", "starts together"):
-    world(f"20 duet runs in a shared walk of 0.5%, {_order}")(
+    world(f"20 duet runs in a shared walk of 0.5 %, {_order}")(
         duet(20, _order, step=0.005)
     )
-world("20 runs in random order in a shared walk of 0.5%")(
+world("20 runs in random order in a shared walk of 0.5 %")(
     duet(20, "random order", step=0.005)
 )
-world("10 duet runs in a shared walk of 1.0%, ABBA")(duet(10, "ABBA", step=0.01))
-world("30 duet runs in a shared walk of 1.0%, ABAB")(duet(30, "ABAB", step=0.01))
+world("10 duet runs in a shared walk of 1 %, ABBA")(duet(10, "ABBA", step=0.01))
+world("30 duet runs in a shared walk of 1 %, ABAB")(duet(30, "ABAB", step=0.01))
 
 
 # --- dependent and disturbed runs -----------------------------------------------------
@@ -638,7 +646,7 @@ def stall(runs: int, factor: float, *, where: str) -> Callable[..., None]:
 world("one of 24 runs stalled to a third, either side")(
     disturbed(12, stall(1, 3, where="either"))
 )
-world("one of 24 runs 20% slower, either side")(
+world("one of 24 runs 20 % slower, either side")(
     disturbed(12, stall(1, 1.25, where="either"))
 )
 world("2 of 30 guest runs stalled to a sixth")(
@@ -666,9 +674,9 @@ def _two_speeds(generator: Generator, guest: Floats, native: Floats) -> None:
     guest += np.where(is_slow, -0.0384, 0.0216)
 
 
-world("the first run of each side 5% slower, 10 runs")(disturbed(10, _first_run))
-world("the guest drifts by 4%, 20 runs", sees_noise=False)(disturbed(20, _guest_drift))
-world("the guest has two speeds 6% apart, 20 runs", sees_noise=False)(
+world("the first run of each side 5 % slower, 10 runs")(disturbed(10, _first_run))
+world("the guest drifts by 4 %, 20 runs", sees_noise=False)(disturbed(20, _guest_drift))
+world("the guest has two speeds 6 % apart, 20 runs", sees_noise=False)(
     disturbed(20, _two_speeds)
 )
 
@@ -725,8 +733,8 @@ POOL_WORLDS: Final = tuple(
         ("", (0.0, 0.0, 0.005, 1.0)),
         ("", (0.02, 0.005, 0.005, 1.0)),
         ("", (0.05, 0.02, 0.005, 1.0)),
-        (", errors 0.5 to 8%", (0.05, 0.0, 0.02, 4.0)),
-        (", errors 0.25 to 4%", (0.2, 0.05, 0.01, 4.0)),
+        (", errors 0.5 to 8 %", (0.05, 0.0, 0.02, 4.0)),
+        (", errors 0.25 to 4 %", (0.2, 0.05, 0.01, 4.0)),
     )
 )
 
