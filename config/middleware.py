@@ -11,12 +11,13 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.contrib.auth import get_user
 from django.db.backends.signals import connection_created
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.utils.cache import patch_cache_control, patch_vary_headers
 from django.utils.functional import SimpleLazyObject
 from django.utils.http import parse_header_parameters
 
+from api.kit.errors import Problem
 from benchmarks import rls
 from benchmarks.monitoring.counters import REQUEST_SECONDS, REQUESTS, SERVER_ERRORS
 from benchmarks.monitoring.request_ids import (
@@ -36,6 +37,9 @@ KNOWN_CHARSETS: Final = {"utf-8", "us-ascii", "ascii", "iso-8859-1", "latin-1", 
 USUAL_PORTS: Final = {"80", "443"}
 # Django ignores an unknown codec, and `request_checks` rejects the request.
 UNKNOWN_CHARSET: Final = "application/octet-stream; charset=unknown"
+# Pages repeat the query in many links. Saved views have up to 4,000 characters.
+MAX_QUERY_BYTES: Final = 8_192
+MAX_QUERY_PARAMETERS: Final = 1_000
 # Six times as fast as level 6, which Django uses.
 COMPRESSION_LEVEL: Final = 1
 MIN_COMPRESSED_BYTES: Final = 200
@@ -146,6 +150,8 @@ def request_checks(get_response: GetResponse) -> GetResponse:
                 status=415,
                 content_type="text/plain; charset=utf-8",
             )
+        if problem := _query_problem(request.META.get("QUERY_STRING", "")):
+            return _bad_request(request, problem)
         response = get_response(request)
         is_cacheable = "no-store" not in response.get("Cache-Control", "")
         has_session = settings.SESSION_COOKIE_NAME in request.COOKIES
@@ -154,6 +160,22 @@ def request_checks(get_response: GetResponse) -> GetResponse:
         return response
 
     return answer
+
+
+def _query_problem(query: str) -> str:
+    """Return what is wrong with a query string; Django would raise when it is read."""
+    if len(query) > MAX_QUERY_BYTES:
+        return f"The query of a URL may have at most {MAX_QUERY_BYTES:,} bytes."
+    if query.count("&") >= MAX_QUERY_PARAMETERS:
+        return f"A URL may have at most {MAX_QUERY_PARAMETERS:,} query parameters."
+    return ""
+
+
+def _bad_request(request: HttpRequest, problem: str) -> HttpResponse:
+    if request.path.startswith("/api/"):
+        return JsonResponse(Problem(400, "invalid", problem).body(), status=400)
+    content_type = "text/plain; charset=utf-8"
+    return HttpResponse(f"{problem}\n", status=400, content_type=content_type)
 
 
 def _client_address(request: HttpRequest) -> str:

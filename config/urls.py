@@ -40,6 +40,7 @@ def show_metrics(request: HttpRequest) -> HttpResponse:
     )
 
 
+handler400 = "dashboard.kit.error_pages.bad_request_page"
 handler500 = "dashboard.kit.error_pages.server_error_page"
 
 urlpatterns = [

@@ -46,6 +46,9 @@ TEXTS: Final = (
         "\0",
         "\ud800",
         "\u202e",
+        "\uffff",
+        "a\ufffeb",
+        "\u200b",
         "é" * 300,
         "\U0001d4b3",
         "1e999",
@@ -188,6 +191,8 @@ class Fuzzer:
             (self.rng.choice(PARAMETERS), str(self._value())[:3000])
             for _ in range(self.rng.choice((0, 1, 1, 2, 3)))
         ]
+        if self.rng.random() < 0.02:
+            parameters += self._too_many_fields()
         query = urllib.parse.urlencode(parameters, errors="surrogatepass")
         return FuzzedRequest("GET", f"{path}?{query}" if query else path, headers)
 
@@ -201,6 +206,8 @@ class Fuzzer:
                 self._value()
             )[:3000],
         }
+        if self.rng.random() < 0.05:
+            fields |= dict(self._too_many_fields())
         headers = {"Cookie": self.cookies, "Referer": "http://127.0.0.1/"}
         if self.rng.random() < 0.5:
             body = urllib.parse.urlencode(fields, errors="surrogatepass").encode()
@@ -208,6 +215,12 @@ class Fuzzer:
             return FuzzedRequest("POST", path, headers, body)
         headers["Content-Type"] = "multipart/form-data; boundary=b"
         return FuzzedRequest("POST", "/upload/", headers, self._multipart(fields))
+
+    def _too_many_fields(self) -> list[tuple[str, str]]:
+        """Return more fields, or longer ones, than a URL or a form may have."""
+        if self.rng.random() < 0.5:
+            return [(f"a{number}", "") for number in range(1_001)]
+        return [(self.rng.choice(PARAMETERS), "x" * self.rng.choice((9_000, 60_000)))]
 
     def _multipart(self, fields: dict[str, str]) -> bytes:
         parts = [

@@ -25,6 +25,7 @@ NOT_A_NUMBER = re.compile(r"[+-]?(?:nan|inf(?:inity)?)", re.IGNORECASE)
 # Fast searches in the body decide whether slow checks of its values are needed.
 UNUSUAL_CHARACTERS = re.compile(
     rb"\\[ubf]|\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xa8-\xae]|\xe2\x81[\xa6-\xa9]"
+    rb"|\xef\xb7[\x90-\xaf]|\xbf[\xbe\xbf]"
 )
 SUBNORMAL_NUMBER = re.compile(rb"[eE]-0*\d{3}|0\.0{300}")
 

@@ -23,6 +23,7 @@ PATH_SCENARIOS: Final = ON_HOST_SCENARIOS | {"inter-host"}
 """Network scenarios whose baseline must have the same scenario."""
 
 MATCH_SENTENCE: Final = Sentence("Native run of the same host, OS and benchmark.")
+OTHER_SESSION_SENTENCE: Final = Sentence("The native run is from another session.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,7 +226,7 @@ def _trust(
         reasons.append(with_name if chosen.study else without_name)
         state = "other_session"
     elif cell.sessions and chosen.sessions and not cell.sessions & chosen.sessions:
-        reasons.append(Sentence("The native run is from another session."))
+        reasons.append(OTHER_SESSION_SENTENCE)
         state = "other_session"
     # Staleness comes last: it overrides the state `other_session`.
     for name, word in MACHINE_FACTS.items():

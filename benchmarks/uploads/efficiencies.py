@@ -9,6 +9,7 @@ from typing import Any, cast
 from django.db import connection, transaction
 
 from benchmarks.analysis.baselines import (
+    OTHER_SESSION_SENTENCE,
     PATH_SCENARIOS,
     CellConditions,
     candidate_native_keys,
@@ -56,11 +57,11 @@ OUTDATED_STATES_SQL = f"""
     FROM {Cell._meta.db_table} AS cell
     JOIN {Efficiency._meta.db_table} AS against ON against.cell_id = cell.id
     WHERE cell.study_id = %(study)s
-      AND against.state IN ('paired', 'other_session')
+      AND against.state IN ('paired', 'other_session', 'stale')
       AND cell.study_id = (
           SELECT study_id FROM {Cell._meta.db_table} WHERE id = against.baseline_id
       )
-      AND (against.state = 'paired') = COALESCE(
+      AND (position(%(other_session)s IN against.reason) = 0) = COALESCE(
           NOT {_SESSIONS % "cell.id"} && {_SESSIONS % "against.baseline_id"}, false
       )
 """
@@ -140,7 +141,10 @@ def recompute_outdated() -> int:
 def cells_with_outdated_state(study: Study) -> list[Cell]:
     """Return the cells whose efficiency contradicts the sessions of the last check."""
     with connection.cursor() as cursor:
-        cursor.execute(OUTDATED_STATES_SQL, {"study": study.pk})
+        cursor.execute(
+            OUTDATED_STATES_SQL,
+            {"study": study.pk, "other_session": OTHER_SESSION_SENTENCE},
+        )
         ids = [pk for (pk,) in cursor.fetchall()]
     return list(Cell.objects.filter(pk__in=ids).order_by("pk"))
 

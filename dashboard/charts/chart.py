@@ -43,11 +43,6 @@ TOGGLE_ALL_FROM: Final = 3
 BAR_SHARE: Final = 0.7
 """Fraction of a row's height that its bars fill."""
 
-# Characters that XML does not allow, not even escaped.
-FORBIDDEN_CHARACTERS: Final = re.compile(
-    r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
-)
-
 # Spaces where no line may break: before a middle dot, and between number and unit.
 NONBREAKING_SPACES: Final = re.compile(
     r" (?=\u00b7)|(?<=\d) (?=(?:[kKMGT]?i?B|[mun]?s|%)(?!\w))"
@@ -365,7 +360,3 @@ def name_line_count(axis: ChartAxis) -> int:
 
 def row_height_px(axis: ChartAxis, minimum: float) -> float:
     return max(minimum, NAME_LINE_PX * name_line_count(axis))
-
-
-def replace_forbidden(text: str) -> str:
-    return FORBIDDEN_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", text)

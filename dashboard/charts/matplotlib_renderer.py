@@ -25,6 +25,7 @@ from matplotlib.patches import Patch, Rectangle
 from matplotlib.text import Text
 from matplotlib.textpath import text_to_path
 
+from benchmarks.text_validation import replace_forbidden
 from dashboard.charts.chart import (
     AXES_HEIGHT_PX,
     HOLLOW_SUFFIX,
@@ -37,7 +38,6 @@ from dashboard.charts.chart import (
     Panel,
     Points,
     ReferenceLine,
-    replace_forbidden,
 )
 from dashboard.charts.scales import AxisScale, axis_ticks, panel_scales
 from dashboard.exports.latex_escaping import CHARACTER_COMMAND, escape_latex

@@ -12,6 +12,7 @@ from operator import itemgetter
 from textwrap import wrap
 from typing import Final
 
+from benchmarks.text_validation import replace_forbidden
 from dashboard.charts.chart import (
     AXES_HEIGHT_PX,
     HOLLOW_SUFFIX,
@@ -26,7 +27,6 @@ from dashboard.charts.chart import (
     Panel,
     Points,
     ReferenceLine,
-    replace_forbidden,
     series_full_name,
 )
 from dashboard.charts.scales import AxisScale, axis_ticks, panel_scales

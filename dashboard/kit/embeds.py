@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
+from benchmarks.text_validation import replace_forbidden
 from dashboard.charts.chart import Chart
 from dashboard.kit.page_cache import PageContent, cached_page
 
@@ -68,6 +69,7 @@ def embedded_chart(
 
 
 def badge(label: str, text: str) -> PageContent:
+    label, text = replace_forbidden(label), replace_forbidden(text)
     left, right = (round(len(part) * BADGE_CHARACTER_PX) + 12 for part in (label, text))
     context = {
         "name": f"{label}: {text}",

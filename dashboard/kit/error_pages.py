@@ -1,7 +1,10 @@
 import logging
 import sys
 
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.views.defaults import server_error
 
@@ -15,6 +18,20 @@ RETRY_AFTER_S = 5
 def server_error_page(request: HttpRequest) -> HttpResponse:
     # Django calls this view while it handles the exception.
     return database_unavailable_page(sys.exc_info()[1]) or server_error(request)
+
+
+def bad_request_page(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return render(
+        request,
+        "400.html",
+        {
+            "has_too_many_fields": isinstance(exception, TooManyFieldsSent),
+            "is_too_large": isinstance(exception, RequestDataTooBig),
+            "max_fields": settings.DATA_UPLOAD_MAX_NUMBER_FIELDS,
+            "max_bytes": settings.DATA_UPLOAD_MAX_MEMORY_SIZE,
+        },
+        status=400,
+    )
 
 
 def database_unavailable_page(error: BaseException | None) -> HttpResponse | None:

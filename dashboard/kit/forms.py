@@ -21,13 +21,24 @@ class SingleLineField(forms.CharField):
     """Text field for one line, without invisible characters."""
 
     def clean(self, value: Any) -> str:
-        text = normalize_whitespace(super().clean(value))
-        try:
-            return clean_text(text)
-        except InvalidError as error:
-            raise forms.ValidationError(
-                wording.translate_text(error.sentence)
-            ) from None
+        return _clean_field_text(normalize_whitespace(super().clean(value)))
+
+
+class MultilineField(forms.CharField):
+    """Text area with line ends as ``\\n``, without invisible characters."""
+
+    widget = forms.Textarea
+
+    def clean(self, value: Any) -> str:
+        text = super().clean(value).replace("\r\n", "\n")
+        return _clean_field_text(text, multiline=True)
+
+
+def _clean_field_text(text: str, *, multiline: bool = False) -> str:
+    try:
+        return clean_text(text, multiline=multiline)
+    except InvalidError as error:
+        raise forms.ValidationError(wording.translate_text(error.sentence)) from None
 
 
 class ShortNameField(forms.SlugField):

@@ -69,6 +69,60 @@ def test_other_methods_are_refused(db, method, path):
     assert answer.status_code < 500
 
 
+ADDRESSES = (
+    "/",
+    "/login/",
+    "/static/x.css",
+    "/nothing",
+    "/metrics",
+    "/feed.atom",
+    "/api/v1/studies/",
+    "/api/v1/runs/",
+    "/api/v1/nothing/",
+)
+QUERIES = {
+    "&".join(f"a{n}" for n in range(1_001)): "1,000 query parameters",
+    "&" * 1_000: "1,000 query parameters",
+    "q=" + "x" * 8_191: "8,192 bytes",
+}
+
+
+@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("method", ["get", "head", "post", "options"])
+def test_long_queries_are_refused_at_every_address(db, method, query):
+    """Reading the parameters raised in the error page too: a 500 with a traceback."""
+    client = Client(raise_request_exception=False)
+    for address in ADDRESSES:
+        answer = getattr(client, method)(f"{address}?{query}")
+
+        assert answer.status_code == 400, address
+        if method != "head" and address.startswith("/api/"):
+            assert list(answer.json()) == ["code", "detail", "fields"]
+        if method != "head":
+            assert QUERIES[query] in answer.text
+
+
+def test_queries_up_to_the_limits_are_read(db, client):
+    assert client.get(f"/?{'&'.join(f'a{n}' for n in range(1_000))}").status_code == 200
+    assert client.get(f"/?q={'x' * 8_190}").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "limit"),
+    [("&".join(f"a{n}=" for n in range(1_001)), 1_000), (f"a={'x' * 2**22}", 2**20)],
+)
+@pytest.mark.parametrize("path", ["/login/", "/invitation/", "/subscriptions/follow/"])
+def test_large_forms_get_a_sentence(db, person, path, body, limit, settings):
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 2**20
+    client = Client(raise_request_exception=False)
+    client.force_login(person)
+
+    answer = client.post(path, body, content_type="application/x-www-form-urlencoded")
+
+    assert answer.status_code == 400
+    assert f"at most {limit}" in answer.text.replace(",", "")
+
+
 def test_user_responses_are_private(db, client):
     client.force_login(get_user_model().objects.create_user("dora"))
 

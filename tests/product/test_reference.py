@@ -12,6 +12,7 @@ import pytest
 
 import benchmarks.reference
 from agents.client import Client
+from devtools.temporary_product import command
 
 DATA = Path(benchmarks.reference.__file__).parent / "data"
 STUDIES = sorted(path.stem for path in DATA.glob("*.csv"))
@@ -237,3 +238,10 @@ def test_testbed_pages_name_the_emulated_layers(product):
             assert "ran on an emulated processor." in answer.read().decode()
     with urlopen(f"{path}compare/") as answer:
         assert "qemu-tcg &gt; xen-pv" in answer.read().decode()
+
+
+def test_recomputed_results_equal_the_stored_ones(product):
+    """The integrity check of docs/operations.md, on a fresh installation."""
+    output = command(product.var, "manage.py", "recompute")
+
+    assert "no differences" in output

@@ -38,7 +38,7 @@ from benchmarks.errors import BenchmarksError
 from benchmarks.models import CustomTool, CustomToolVersion
 from benchmarks.work_classes import WORK_CLASSES
 from dashboard import wording
-from dashboard.kit.forms import SingleLineField, outcome_message
+from dashboard.kit.forms import MultilineField, SingleLineField, outcome_message
 from dashboard.kit.viewers import required_user, viewer_of
 from dashboard.pages.labs.lab_of_request import (
     LabAccess,
@@ -192,7 +192,7 @@ PLAIN_INPUT_ATTRS = {"autocomplete": "off", "spellcheck": "false"}
 
 
 class CustomToolForm(forms.Form):
-    slug = forms.CharField(
+    slug = SingleLineField(
         label=gettext_lazy("Short name"),
         max_length=MAX_SLUG,
         help_text=gettext_lazy(
@@ -213,7 +213,7 @@ class CustomToolForm(forms.Form):
         required=False,
         widget=forms.URLInput(attrs=PLAIN_INPUT_ATTRS),
     )
-    description = forms.CharField(
+    description = MultilineField(
         label=gettext_lazy("Description"),
         max_length=MAX_DESCRIPTION,
         required=False,

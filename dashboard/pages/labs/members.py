@@ -42,7 +42,7 @@ from benchmarks.labs.members import (
 )
 from benchmarks.models import Invitation, Membership
 from dashboard import wording
-from dashboard.kit.forms import submit_form
+from dashboard.kit.forms import SingleLineField, submit_form
 from dashboard.kit.viewers import INVITATION_SESSION_KEY, required_user
 from dashboard.pages.labs.lab_of_request import (
     LabAccess,
@@ -55,7 +55,7 @@ MemberChange = Callable[..., str]
 
 
 class InvitationForm(forms.Form):
-    name = forms.CharField(
+    name = SingleLineField(
         label=gettext_lazy("Name or email address"),
         max_length=200,
         help_text=gettext_lazy("Shown in the list of invitations."),
@@ -82,7 +82,7 @@ class NewAccountForm(UserCreationForm):
 
 
 class InvitationCodeForm(forms.Form):
-    code = forms.CharField(
+    code = SingleLineField(
         label=gettext_lazy("Invitation code or link"),
         max_length=500,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),

@@ -19,7 +19,7 @@ from benchmarks.collaboration.webhooks import (
 from benchmarks.models import Delivery, Event, Webhook
 from benchmarks.studies.lookup import find_study
 from benchmarks.viewer import Viewer
-from dashboard.kit.forms import UNPROCESSABLE, submit_form
+from dashboard.kit.forms import UNPROCESSABLE, SingleLineField, submit_form
 from dashboard.kit.viewers import required_user
 from dashboard.pages.labs.lab_of_request import editable_lab_or_404
 
@@ -34,7 +34,7 @@ EVENT_NAMES: Final[dict[str, str | Promise]] = {
 
 
 class WebhookForm(forms.Form):
-    url = forms.CharField(
+    url = SingleLineField(
         label=gettext_lazy("URL"),
         max_length=1_000,
         help_text=gettext_lazy(
@@ -48,7 +48,7 @@ class WebhookForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         initial=list(EVENT_NAMES),
     )
-    study = forms.CharField(
+    study = SingleLineField(
         label=gettext_lazy("Study"),
         required=False,
         max_length=151,

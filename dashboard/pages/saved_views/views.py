@@ -38,7 +38,7 @@ class SavedViewForm(forms.Form):
         empty_label=gettext_lazy("Only me"),
         help_text=gettext_lazy("Members of the selected lab can see the view."),
     )
-    path = forms.CharField(
+    path = SingleLineField(
         label=gettext_lazy("URL"),
         max_length=4_000,
         help_text=gettext_lazy("Paste the page's URL path, e.g. /compare/?machine=…"),

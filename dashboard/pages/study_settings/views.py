@@ -21,7 +21,12 @@ from benchmarks.studies.overview import measured_systems
 from benchmarks.studies.saving import save_study, update_study
 from benchmarks.text_validation import clean_text, normalize_whitespace
 from dashboard import wording
-from dashboard.kit.forms import ShortNameField, SingleLineField, submit_form
+from dashboard.kit.forms import (
+    MultilineField,
+    ShortNameField,
+    SingleLineField,
+    submit_form,
+)
 from dashboard.kit.routes import UPLOADERS_ONLY, form_page
 from dashboard.kit.url_parts import STUDY_PATH
 from dashboard.kit.viewers import (
@@ -138,7 +143,7 @@ class StudyForm(forms.Form):
         ),
         widget=forms.TextInput(attrs={"list": "licenses"}),
     )
-    note = forms.CharField(
+    note = MultilineField(
         label=gettext_lazy("Description (what was measured and why)"),
         required=False,
         max_length=20_000,
@@ -165,7 +170,7 @@ class StudyForm(forms.Form):
             "published anything are not listed; ask their members for the short name."
         ),
     )
-    factors = forms.CharField(
+    factors = MultilineField(
         label=gettext_lazy("Factors varied"),
         required=False,
         max_length=20_000,
@@ -281,15 +286,6 @@ class StudyForm(forms.Form):
                 _("Enter a date such as 2010-07-29, 2010-07 or 2010.")
             )
         return text
-
-    def clean_note(self) -> str:
-        text = self.cleaned_data["note"].replace("\r\n", "\n")
-        try:
-            return clean_text(text, multiline=True)
-        except BenchmarksError as error:
-            raise forms.ValidationError(
-                wording.translate_text(error.sentence)
-            ) from None
 
     def clean_factors(self) -> dict[str, list[Any]]:
         return parse_factors(self.cleaned_data["factors"])

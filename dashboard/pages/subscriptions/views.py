@@ -25,6 +25,7 @@ from benchmarks.collaboration.subscriptions import (
 from benchmarks.labs.member_sign_in_methods import verified_address
 from benchmarks.models import Digest, Event, Follow, Lab
 from benchmarks.studies.lookup import find_study
+from benchmarks.text_validation import replace_forbidden
 from dashboard import wording
 from dashboard.kit.forms import outcome_message
 from dashboard.kit.routes import action, member_page, page
@@ -58,7 +59,7 @@ def show_feed(request: HttpRequest) -> HttpResponse:
     page = f"{reverse('dashboard:feed')}{'?' if feed_query else ''}{feed_query}"
     subject = study.title if study else query.get("lab") or _("all studies")
     feed = Atom1Feed(
-        title=f"Virtlab: {subject}",
+        title=replace_forbidden(f"Virtlab: {subject}"),
         link=request.build_absolute_uri("/"),
         description="",
         # The URL must not contain the secret, because feed readers display it.
@@ -67,11 +68,12 @@ def show_feed(request: HttpRequest) -> HttpResponse:
     )
     for event in events.order_by("-pk")[:MAX_FEED_ENTRIES]:
         url = request.build_absolute_uri(_event_url(event))
+        message = replace_forbidden(wording.translate_text(event.message))
         feed.add_item(
-            title=f"{event.study.title}: {wording.translate_text(event.message)}",
+            title=f"{replace_forbidden(event.study.title)}: {message}",
             link=url,
-            description=wording.translate_text(event.message),
-            author_name=event.study.lab.name,
+            description=message,
+            author_name=replace_forbidden(event.study.lab.name),
             pubdate=event.occurred_at,
             updateddate=event.occurred_at,
             categories=[event.kind],

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from benchmarks.errors import InvalidError
 from benchmarks.jobs import queue
+from benchmarks.management.commands.recompute import recompute
 from benchmarks.management.commands.upgrade_tables import update_warning_fingerprints
 from benchmarks.models import (
     Cell,
@@ -444,6 +445,17 @@ def test_baseline_of_another_session_is_recognized_by_time(pair):
     assert efficiency.state == "other_session"
     assert efficiency.reason == "The native run is from another session."
     assert not job_queue.waiting("check").exists()
+
+
+def test_baseline_may_be_both_too_old_and_of_another_session(pair, study):
+    Study.objects.update(baseline_max_age_days=0)
+
+    efficiency = pair("03T08", "04T08")
+
+    assert efficiency.state == "stale"
+    assert "another session" in efficiency.reason
+    assert "1.0 days apart" in efficiency.reason
+    assert recompute(study) == []
 
 
 def test_two_agent_starts_in_one_afternoon_are_one_session(pair):

@@ -4,9 +4,11 @@ import re
 from xml.etree import ElementTree
 
 import pytest
+from django.template.loader import render_to_string
 from django.test import Client
 
 from benchmarks.models import Study
+from dashboard.kit.embeds import badge
 
 FOREST = "hypervisor=Xen&work=network-throughput-out"
 
@@ -96,3 +98,11 @@ def test_public_pages_show_embed_snippets(addresses, pair, client):
     assert "[![" in snippets[1]
     compare = client.get("/studies/alpha-lab/study/compare/").text
     assert "/embed/studies/alpha-lab/study/compare/" in compare
+
+
+def test_badge_is_valid_xml_for_texts_stored_by_older_versions():
+    content = badge("a\uffff<", "b\x1f&")
+
+    svg = ElementTree.fromstring(render_to_string(content.template, content.context))
+
+    assert svg.get("aria-label") == "a\ufffd<: b\ufffd&"

@@ -97,3 +97,18 @@ def test_study_page_links_to_feed(text, study):
 
     assert 'type="application/atom+xml"' in page
     assert "/feed.atom?study=alpha-lab/study" in page
+
+
+@pytest.mark.parametrize("character", ["\ufffe", "\uffff", "\x1f", "\x0b"])
+def test_feed_is_valid_xml_for_texts_stored_by_older_versions(
+    client, study, lab, character
+):
+    study.title, lab.name = f"a{character}b", f"c{character}d"
+    study.save()
+    lab.save()
+    notify_version_published(study, 1, 7)
+
+    for query in ("", "?study=alpha-lab/study"):
+        assert titles(client.get(f"/feed.atom{query}")) == [
+            "a\ufffdb: Version 1 was published"
+        ]
