@@ -7,7 +7,8 @@
         print(done, "of", len(runs))
 
 An upload can be repeated safely, because the server identifies each run by its key.
-Temporary failures are retried for `retry_for_s` and then raise `UnreachableError`. A
+Temporary failures, and incomplete or foreign responses, are retried for `retry_for_s`
+and then raise `UnreachableError`. A
 permanent refusal raises `RefusedError`. Responses are limited in length and time. No
 error message contains the token.
 """
@@ -38,6 +39,8 @@ MAX_RETRY_AFTER_S = 3600.0
 BATCH_LINES = 200
 BATCH_BYTES = 2 * 1024 * 1024
 TEMPORARY_STATUSES = (408, 425, 429, 500, 502, 503, 504)
+NOT_VIRTLAB = "the response is not from a Virtlab server"
+_NO_CONTENT = 204
 _PROXY_AUTHENTICATION_REQUIRED = 407
 # Printable ASCII without spaces, as in HTTP headers.
 _TOKEN = re.compile(r"[!-~]{1,512}")
@@ -248,7 +251,7 @@ class Client:
         if len(text) > most_bytes:
             raise TemporaryError("the response exceeds %d bytes" % most_bytes)
         if 200 <= response.status < 300:
-            return _json_object(text)
+            return _checked_answer(response, text, body, content_type)
         # Some proxies repeat the request in their response.
         if self.token:
             text = text.replace(self.token.encode(), b"***")
@@ -502,6 +505,33 @@ def _http_error(
         wait_s = 0.0
     wait_s = min(wait_s, MAX_RETRY_AFTER_S) if wait_s > 0 else 0.0  # 0 for NaN
     return TemporaryError("the server answered HTTP %d" % status, wait_s)
+
+
+def _checked_answer(
+    response: Any, text: bytes, body: Optional[bytes], content_type: str
+) -> Document:
+    """Return Virtlab's answer to a body; raise TemporaryError for any other answer.
+
+    The login page of a network, or a proxy that lost its server, also answers with 200.
+    """
+    # `length` is what is missing of Content-Length.
+    if response.length:
+        raise TemporaryError("the response ended early")
+    answer = _json_object(text)
+    if response.status == _NO_CONTENT:
+        return answer
+    is_ours = bool(answer)
+    if body and content_type == "application/x-ndjson":
+        runs = answer.get("runs")
+        is_ours = isinstance(runs, list) and len(runs) == body.count(b"\n") + 1
+    elif body and content_type == "application/json":
+        sent = _json_object(body)
+        for name in ("key", "slug"):
+            same = str(answer.get(name)).lower() == str(sent.get(name)).lower()
+            is_ours = is_ours and (same or name not in sent)
+    if not is_ours:
+        raise TemporaryError(NOT_VIRTLAB)
+    return answer
 
 
 def _json_object(text: bytes) -> Document:

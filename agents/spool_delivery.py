@@ -17,7 +17,13 @@ import time
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from agents import errors
-from agents.client import Client, RefusedError, TemporaryError, retry_pause_s
+from agents.client import (
+    NOT_VIRTLAB,
+    Client,
+    RefusedError,
+    TemporaryError,
+    retry_pause_s,
+)
 from agents.console import Console, without_token
 from agents.errors import ServerRefusedError, ServerUnavailableError
 from agents.local_state import Enrolment, SendingLock, is_measuring
@@ -39,7 +45,6 @@ _MAX_RESPONSE_BYTES = 1024 * 1024
 PARSING_TIMEOUT_S = 15.0
 _POLL_S = 0.3
 MEASUREMENT_RUNNING = "a measurement is running on this machine; sending waits for it"
-_NOT_VIRTLAB = "the response is not from a Virtlab server"
 
 ProgressCallback = Callable[[str], None]
 
@@ -157,7 +162,7 @@ class SpoolDelivery:
         runs = answer.get("runs")
         received = [run.get("key") for run in runs] if isinstance(runs, list) else []
         if received != keys:
-            raise _StopError(_NOT_VIRTLAB)
+            raise _StopError(NOT_VIRTLAB)
         self._remove(keys)
         self.report("sent %d (%d of %d)" % (len(keys), self.sent, self.total))
         return True
@@ -175,7 +180,7 @@ class SpoolDelivery:
             return
         # The login page of a network also has status 200, but not this key.
         if answer.get("key") != key.partition(".")[0]:
-            raise _StopError(_NOT_VIRTLAB)
+            raise _StopError(NOT_VIRTLAB)
         self._remove([key])
         done = self.sent + self.rejected
         self.report("sent %s (%d of %d)" % (key, done, self.total))

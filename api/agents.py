@@ -15,13 +15,14 @@ class TokenSerializer(OutputSerializer):
 
     row_type = Token
     columns = """
-        prefix can_upload can_read is_valid created_at expires_at revoked_at
+        prefix can_upload can_read can_manage is_valid created_at expires_at revoked_at
         last_used_at
     """
     descriptions = {
         "prefix": "The first part of the token, which identifies it.",
         "can_upload": "Whether the token may upload.",
         "can_read": "Whether the token may read the private data of its lab.",
+        "can_manage": "Whether the token may change studies and other data of its lab.",
         "is_valid": "Whether the token is neither expired nor revoked.",
         "expires_at": "When the token expires; null if never.",
         "revoked_at": "When the token was revoked; null if it was not.",

@@ -6,6 +6,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from api.kit.authentication import require_scope
 from api.kit.composite_fields import ListOf, Scalar, ScalarMap, StrictSerializer
 from api.kit.fields import (
     Boolean,
@@ -17,6 +18,7 @@ from api.kit.fields import (
     WholeNumber,
 )
 from api.kit.output_serializer import OutputSerializer
+from api.kit.scopes import MANAGE
 from api.kit.views import (
     ApiView,
     ListView,
@@ -407,7 +409,12 @@ class StudyView(ApiView):
         response_serializers=StudySerializer,
     )
     def patch(self, changes: ValidatedData, slug: str) -> Response:
-        """Change, archive or reopen a study of the token's lab."""
+        """Change, archive or reopen a study of the token's lab.
+
+        The scope `upload` is enough to read the study by changing nothing.
+        """
+        if changes:
+            require_scope(self.request.auth, MANAGE)
         study = lookup.find_study(self.lab_viewer, slug)
         self.require_same_lab(study, "study", slug)
         study = update_study(study=study, actor=self.agent.name, **changes)

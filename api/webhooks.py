@@ -16,6 +16,7 @@ from api.kit.fields import Choice, Text
 from api.kit.output_serializer import OutputSerializer
 from api.kit.query_parameters import study_parameter
 from api.kit.schema import ErrorSerializer
+from api.kit.scopes import required_scope
 from api.kit.views import (
     ApiView,
     ListView,
@@ -159,7 +160,7 @@ class DeliverySerializer(OutputSerializer):
 class EditableLabsView(ApiView):
     """Base of views of webhooks.
 
-    Only the editors of a lab and its uploading agents see its webhooks.
+    Only the editors of a lab and its tokens with the scope `manage` see its webhooks.
     """
 
     @property
@@ -170,7 +171,7 @@ class EditableLabsView(ApiView):
         """
         token, user = self.request.auth, self.request.user
         if isinstance(token, Token):
-            if not token.can_upload:
+            if required_scope(self.request) not in token.scopes:
                 return []
             # Tokens without read permission see webhooks, but no other private rows.
             rls.allow_labs(token.lab_id)

@@ -377,7 +377,7 @@ def _is_settled(product: Product) -> bool:
 
 def _credentials(product: Product) -> tuple[str, str, str]:
     """Return a token with all rights, session cookies and CSRF token."""
-    words = ("create_token", "first-lab", "fuzzer", "--upload", "--read")
+    words = ("create_token", "first-lab", "fuzzer", "--upload", "--read", "--manage")
     token = command(product.var, "manage.py", *words).split()[-1]
     user = Crawler(product, "a user")
     user.sign_in(*first_sign_in(product.var))

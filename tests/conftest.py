@@ -203,6 +203,11 @@ def other_agent(other_lab: Lab) -> Agent:
 @pytest.fixture
 def token(agent: Agent) -> str:
     """The secret of a token that may upload to the lab."""
+    return tokens.issue_token(agent=agent, can_upload=True, can_manage=True)[1]
+
+
+@pytest.fixture
+def upload_token(agent: Agent) -> str:
     return tokens.issue_token(agent=agent, can_upload=True)[1]
 
 
@@ -215,7 +220,7 @@ def read_token(agent: Agent) -> str:
 @pytest.fixture
 def other_token(other_agent: Agent) -> str:
     """The secret of the other lab's upload token."""
-    return tokens.issue_token(agent=other_agent, can_upload=True)[1]
+    return tokens.issue_token(agent=other_agent, can_upload=True, can_manage=True)[1]
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
 from api.kit.errors import CHALLENGE
+from api.kit.scopes import required_scope
 from benchmarks import rls
 from benchmarks.labs import tokens
 from benchmarks.models import Token
@@ -61,11 +62,11 @@ class ReadOnlySessionAuthentication(SessionAuthentication):
 
 
 class TokenScopePermission(BasePermission):
-    """Permission of everybody to read, and of tokens with scope ``upload`` to write."""
+    """Permission of everybody to read, and of tokens with the required scope."""
 
     def has_permission(self, request: Request, view: object) -> bool:
         if request.method not in SAFE_METHODS:
-            require_upload_scope(request.auth)
+            require_scope(request.auth, required_scope(request))
         return True
 
 
@@ -83,15 +84,16 @@ def token_from_header(request: Request | HttpRequest) -> str | None:
     return words[1].decode("ascii", "replace")
 
 
-def require_upload_scope(token: Any) -> Token:
-    """Return the token; raise unless it may upload."""
+def require_scope(token: Any, scope: str) -> Token:
+    """Return the token; raise unless it has the scope."""
     if not isinstance(token, Token):
         raise NotAuthenticated(
-            "Writing requires a token of your lab that may upload. Send it as "
+            f"Writing requires a token of your lab with the scope {scope}. Send it as "
             '"Authorization: Token vl_...".'
         )
-    if not token.can_upload:
+    if scope and scope not in token.scopes:
         raise PermissionDenied(
-            "This token may read but not upload. Use a token with the scope upload."
+            f"This request requires the scope {scope}. This token has only: "
+            f"{', '.join(token.scopes)}. Use another token of your lab."
         )
     return token

@@ -22,7 +22,7 @@ from rest_framework.reverse import reverse
 from rest_framework.serializers import BaseSerializer
 from rest_framework.status import HTTP_200_OK, HTTP_201_CREATED
 
-from api.kit.authentication import TokenAuthentication, require_upload_scope
+from api.kit.authentication import TokenAuthentication, require_scope
 from api.kit.body_limits import open_body
 from api.kit.composite_fields import StrictSerializer, validate_document
 from api.kit.descriptions import COMMON_DESCRIPTIONS
@@ -30,6 +30,7 @@ from api.kit.errors import log_problem
 from api.kit.output_serializer import OutputSerializer
 from api.kit.query_parameters import ListQuery, Query, parse_query, study_parameter
 from api.kit.schema import ApiSchema
+from api.kit.scopes import required_scope
 from api.kit.strict_json import read_request_body
 from benchmarks import rls
 from benchmarks.errors import NotFoundError
@@ -187,7 +188,9 @@ class UploadView(ApiView):
 
     def upload_token(self, request: HttpRequest) -> Token:
         authenticated = TokenAuthentication().authenticate(request)
-        token = require_upload_scope(authenticated and authenticated[1])
+        token = require_scope(
+            authenticated and authenticated[1], required_scope(request)
+        )
         parse_query(Query, request.GET)
         return token
 

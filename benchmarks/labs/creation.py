@@ -119,6 +119,6 @@ def create_first_lab() -> FirstSecrets | None:
     return FirstSecrets(
         username=FIRST_ADMIN,
         password=password,
-        upload_token=issue_token(agent=agent, can_upload=True)[1],
+        upload_token=issue_token(agent=agent, can_upload=True, can_manage=True)[1],
         read_token=issue_token(agent=reader, can_read=True)[1],
     )

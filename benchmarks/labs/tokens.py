@@ -15,11 +15,11 @@ from benchmarks import rls
 from benchmarks.database import fetch_prepared
 from benchmarks.errors import InvalidError, UnauthenticatedError
 from benchmarks.models import Agent, AuditEntry, FeedToken, Invitation, Lab, Token
+from benchmarks.models.lab import TOKEN_SCOPES
 
 PREFIX_BYTES = 5
 SECRET_BYTES = 32
 
-SCOPES = frozenset({"upload", "read"})
 USE_RECORD_INTERVAL = timedelta(minutes=1)
 TOKEN_CACHE_SIZE = 1024
 
@@ -90,6 +90,7 @@ def issue_token(
     agent: Agent,
     can_upload: bool = False,
     can_read: bool = False,
+    can_manage: bool = False,
     expires_at: datetime | None = None,
 ) -> tuple[Token, str]:
     """Create a token; return it with its secret, shown once."""
@@ -101,6 +102,7 @@ def issue_token(
         digest=secret_digest(secret),
         can_upload=can_upload,
         can_read=can_read,
+        can_manage=can_manage,
         expires_at=expires_at,
     )
     return token, f"vl_{prefix}_{secret}"
@@ -173,10 +175,10 @@ def issue_agent_token(
 
     Raises InvalidError without a scope, or for the name of a person's agent.
     """
-    if not scopes & SCOPES:
+    if not scopes & set(TOKEN_SCOPES):
         raise InvalidError(
             "token_rejected",
-            "Choose the permissions of the token: upload, read, or both.",
+            "Choose at least one permission of the token: upload, read or manage.",
         )
     if agent.startswith(Agent.PERSONAL_PREFIX):
         raise InvalidError(
@@ -188,11 +190,10 @@ def issue_agent_token(
     agent_row, _ = Agent.objects.get_or_create(lab=lab, name=agent)
     token, secret = issue_token(
         agent=agent_row,
-        can_upload="upload" in scopes,
-        can_read="read" in scopes,
         expires_at=expires_at,
+        **{f"can_{scope}": scope in scopes for scope in TOKEN_SCOPES},
     )
-    about = f"{token} ({agent_row}, {', '.join(sorted(scopes & SCOPES))})"
+    about = f"{token} ({agent_row}, {', '.join(token.scopes)})"
     AuditEntry.log(lab, AuditEntry.Kind.ISSUED_TOKEN, about, person=person)
     return token, secret
 

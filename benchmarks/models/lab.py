@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import models
@@ -70,6 +72,9 @@ class Agent(models.Model):
         return self.name
 
 
+TOKEN_SCOPES: Final = ("upload", "read", "manage")
+
+
 class Token(models.Model):
     """An API token of an agent. It is stored as a prefix to find it and the SHA-256 of
     its secret."""
@@ -80,6 +85,7 @@ class Token(models.Model):
     digest = models.CharField(max_length=64)
     can_upload = models.BooleanField(default=False)
     can_read = models.BooleanField(default=False)
+    can_manage = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
@@ -88,13 +94,19 @@ class Token(models.Model):
     class Meta:
         constraints = [
             models.CheckConstraint(
-                condition=models.Q(can_upload=True) | models.Q(can_read=True),
+                condition=models.Q(can_upload=True)
+                | models.Q(can_read=True)
+                | models.Q(can_manage=True),
                 name="token_has_a_scope",
             )
         ]
 
     def __str__(self) -> str:
         return f"vl_{self.prefix}_..."
+
+    @property
+    def scopes(self) -> list[str]:
+        return [scope for scope in TOKEN_SCOPES if getattr(self, f"can_{scope}")]
 
     def is_valid(self) -> bool:
         is_expired = self.expires_at is not None and self.expires_at <= timezone.now()

@@ -2,7 +2,9 @@
 
 import gzip
 import json
+import socket
 import ssl
+import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 from agents.client import (
     Client,
     RefusedError,
+    TemporaryError,
     UnreachableError,
     certificate_folder,
     ssl_context,
@@ -97,7 +100,8 @@ def test_unresponsive_server_is_given_up():
 
 def test_uploads_are_compressed_batches_with_progress(server, client):
     runs = [{"key": str(number), "note": f"{number}" * 50} for number in range(450)]
-    server.answers = [(202, {})] * 3
+    sizes = [200, 200, 50]
+    server.answers = [(202, {"runs": [{}] * size}) for size in sizes]
 
     assert list(client.upload(runs)) == [200, 400, 450]
 
@@ -108,7 +112,7 @@ def test_uploads_are_compressed_batches_with_progress(server, client):
 
 
 def test_suspiciously_compressible_body_is_not_compressed(server, client):
-    server.answers = [(202, {})]
+    server.answers = [(202, {"runs": [{}]})]
 
     list(client.upload([{"note": "0" * 500_000}]))
 
@@ -174,3 +178,105 @@ def test_missing_certificate_paths_use_the_default(paths, absent):
 
 def test_unreadable_certificate_file_uses_the_default(paths):
     assert certificate_folder(paths._replace(cafile=f"{paths.cafile}.gone")) == ""
+
+
+KEY = "6f1f6a5e-3b1c-4f0e-9a51-0c2d3e4f5a6b"
+RECEIPT = json.dumps({"id": 1, "key": KEY, "status": "received"}).encode()
+BULK_RECEIPT = json.dumps({"accepted": 1, "runs": [{"id": 1, "key": KEY}]}).encode()
+
+
+def raw_response(body: bytes, *, declared: str = "length") -> bytes:
+    head = b"HTTP/1.1 202 Accepted\r\nContent-Type: application/json\r\n"
+    if declared == "chunked":
+        chunks = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+        return head + b"Transfer-Encoding: chunked\r\n\r\n" + chunks
+    if declared == "length":
+        head += b"Content-Length: %d\r\n" % len(body)
+    return head + b"Connection: close\r\n\r\n" + body
+
+
+class RawServer:
+    """Sends one byte string per connection, then closes it."""
+
+    def __init__(self, responses: list[bytes]) -> None:
+        self.responses, self.bodies = responses, []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.thread = threading.Thread(target=self._serve, daemon=True)
+        self.thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+
+    def _serve(self) -> None:
+        for response in self.responses:
+            connection, _ = self.listener.accept()
+            with connection, connection.makefile("rb") as file:
+                length = 0
+                while (line := file.readline()) not in (b"\r\n", b""):
+                    if line.lower().startswith(b"content-length:"):
+                        length = int(line.partition(b":")[2])
+                self.bodies.append(file.read(length))
+                connection.sendall(response)
+
+    def close(self) -> None:
+        self.listener.close()
+        self.thread.join(5)
+
+
+@pytest.mark.parametrize("declared", ["length", "chunked", "none"])
+@pytest.mark.parametrize("bulk", [False, True])
+def test_an_answer_cut_at_any_byte_is_repeated_with_the_same_body(
+    monkeypatch, declared, bulk
+):
+    monkeypatch.setattr("agents.client.time.sleep", lambda _seconds: None)
+    receipt = BULK_RECEIPT if bulk else RECEIPT
+    whole = raw_response(receipt, declared=declared)
+    # The answer is complete at the last chunk, whose only digit is 0.
+    ends = len(whole) - (4 if declared == "chunked" else 0)
+    server = RawServer([*(whole[:end] for end in range(ends)), whole])
+    try:
+        client = Client(server.url, "vl_x_y", retry_for_s=3600)
+        run = {"key": KEY, "study": "a"}
+        if bulk:
+            assert list(client.upload([run])) == [1]
+        else:
+            assert client.request("POST", "runs/", run) == json.loads(receipt)
+    finally:
+        server.close()
+
+    assert len(server.bodies) == ends + 1
+    assert set(server.bodies) == {json.dumps(run).encode()}
+
+
+FOREIGN = [
+    b"",
+    b"{}",
+    b"[]",
+    b"null",
+    b'"ok"',
+    b"<html>Sign in</html>",
+    b'{"ok": true}',
+    b'{"key": "00000000-3b1c-4f0e-9a51-0c2d3e4f5a6b"}',
+]
+
+
+@pytest.mark.parametrize("body", FOREIGN)
+def test_an_empty_or_foreign_answer_is_temporary(body):
+    server = RawServer([raw_response(body)])
+    try:
+        with pytest.raises(TemporaryError, match="not from a Virtlab server"):
+            Client(server.url, "vl_x_y").send_once(
+                "POST", "runs/", json.dumps({"key": KEY}).encode()
+            )
+    finally:
+        server.close()
+
+
+def test_an_answer_without_content_is_complete():
+    server = RawServer([b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"])
+    try:
+        client = Client(server.url, "vl_x_y", retry_for_s=0)
+        assert client.request("DELETE", "webhooks/1/") == {}
+    finally:
+        server.close()

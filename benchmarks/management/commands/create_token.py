@@ -1,12 +1,18 @@
 """Create a token for an agent and print it. The token is not shown again."""
 
-from typing import Any
+from typing import Any, Final
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmarks.labs.tokens import issue_token
 from benchmarks.management import lab_argument
 from benchmarks.models import Agent
+
+SCOPE_PURPOSES: Final = {
+    "upload": "allow uploads, and registering hosts and systems",
+    "read": "allow reading the lab's private data",
+    "manage": "allow changing studies, plans, webhooks and all other data of the lab",
+}
 
 
 class Command(BaseCommand):
@@ -17,19 +23,16 @@ class Command(BaseCommand):
         parser.add_argument(
             "agent", help="name of the program or person that uses the token"
         )
-        parser.add_argument("--upload", action="store_true", help="allow uploads")
-        parser.add_argument(
-            "--read", action="store_true", help="allow reading private data"
-        )
+        for scope, purpose in SCOPE_PURPOSES.items():
+            parser.add_argument(f"--{scope}", action="store_true", help=purpose)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if not (options["upload"] or options["read"]):
+        scopes = {f"can_{scope}": options[scope] for scope in SCOPE_PURPOSES}
+        if not any(scopes.values()):
             raise CommandError(
-                "Choose the permissions of the token: --upload, --read, or both."
+                "Choose the permissions of the token: --upload, --read, --manage."
             )
         lab = lab_argument(options["lab"])
         agent, _ = Agent.objects.get_or_create(lab=lab, name=options["agent"])
-        _, secret = issue_token(
-            agent=agent, can_upload=options["upload"], can_read=options["read"]
-        )
+        _, secret = issue_token(agent=agent, **scopes)
         self.stdout.write(secret)

@@ -40,15 +40,19 @@ class TokenForm(forms.Form):
         choices=[
             (
                 "upload",
-                gettext_lazy("upload: write to this lab, read public data only"),
+                gettext_lazy("upload: send results and execute plans, for agents"),
             ),
             ("read", gettext_lazy("read: read this lab's private data")),
+            (
+                "manage",
+                gettext_lazy("manage: change studies, webhooks and all other data"),
+            ),
         ],
         initial=["upload"],
         widget=forms.CheckboxSelectMultiple,
         error_messages={
             "required": gettext_lazy(
-                "Choose the permissions of the token: upload, read, or both."
+                "Choose at least one permission of the token: upload, read or manage."
             )
         },
     )

@@ -92,7 +92,7 @@ def test_read_tokens_cannot_write(reader, db, path):
     answer = reader.post(path, {})
 
     assert (answer.status_code, answer.json()["code"]) == (403, "permission_denied")
-    assert "read but not upload" in answer.json()["detail"]
+    assert "This token has only: read." in answer.json()["detail"]
 
 
 def test_upload_tokens_cannot_read_private_data(api, reader, private_study):
