@@ -25,6 +25,7 @@ from typing import Any, Final
 import orjson
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.utils.module_loading import import_string
 
 from benchmarks.errors import InvalidError
@@ -65,7 +66,7 @@ class ImportedBundle:
 def import_bundle(
     *, content: bytes, lab: Lab | None, person: User | None = None, actor: str = ""
 ) -> ImportedBundle:
-    """Verify a bundle and store its documents.
+    """Verify a bundle and store all its documents, or none of them.
 
     With ``lab``, the token must be one of this lab. Raises InvalidError for an invalid
     bundle, and the errors of uploads, such as RateLimitError.
@@ -77,15 +78,16 @@ def import_bundle(
     store: Callable[[Agent, Sequence[BundleDocument]], ImportCounts] = import_string(
         settings.BUNDLE_IMPORTER
     )
-    counts = store(token.agent, documents)
-    AuditEntry.log(
-        token.lab,
-        AuditEntry.Kind.IMPORTED_BUNDLE,
-        f"{token} ({token.agent}), {made_at:%Y-%m-%d %H:%M} UTC: "
-        f"{counts.accepted} + {counts.repeated}",
-        person=person,
-        agent=actor,
-    )
+    with transaction.atomic():
+        counts = store(token.agent, documents)
+        AuditEntry.log(
+            token.lab,
+            AuditEntry.Kind.IMPORTED_BUNDLE,
+            f"{token} ({token.agent}), {made_at:%Y-%m-%d %H:%M} UTC: "
+            f"{counts.accepted} + {counts.repeated}",
+            person=person,
+            agent=actor,
+        )
     return ImportedBundle(token, made_at, counts)
 
 

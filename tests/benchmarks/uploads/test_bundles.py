@@ -170,6 +170,24 @@ def test_invalid_power_chunk_rejects_the_bundle(write, lab, study, host):
     assert "Line 5: " in refusal(write(logs=[log]), lab)
 
 
+@pytest.mark.parametrize(
+    "wrong", [{"host": "nowhere"}, {"meter": "x" * 101}, {"clock": "another"}]
+)
+def test_refused_power_chunk_leaves_no_run_and_no_host(write, lab, study, host, wrong):
+    """A refused bundle had stored its runs before its power logs were read."""
+    good = chunk(power(range(3)))
+    if "clock" in wrong:
+        import_bundle(content=write(logs=[good]), lab=lab)
+        Run.objects.all().delete()
+        good = {**good, "channels": ["other"], "samples": [[0, 1.0]]}
+    machine = {"slug": "offline-host"}
+
+    output = refusal(write(host=machine, logs=[{**good, **wrong}]), lab)
+
+    assert "Line 6" in output
+    assert not Host.objects.filter(slug="offline-host").exists()
+
+
 def test_reused_key_with_another_body_is_rejected(write, lab, study, run_document):
     document = run_document()
     import_bundle(content=write(document), lab=lab)

@@ -91,7 +91,7 @@ def test_token_expires(make, days, lasts):
 @pytest.mark.parametrize(
     ("form", "words"),
     [
-        ({}, "Choose the permissions of the token"),
+        ({}, "Choose at least one permission of the token"),
         ({"scopes": "everything"}, "not one of the available choices"),
         ({"scopes": "read", "agent": "rack 7"}, "such as rack-7"),
         ({"scopes": "read", "agent": "browser-1"}, "reserved for people"),
