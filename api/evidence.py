@@ -12,7 +12,12 @@ from api.kit.views import ApiView
 from benchmarks.analysis.meta_analysis import EvidenceStrength
 from benchmarks.evidence.json_records import SUBGROUPS, question_record, summary_record
 from benchmarks.evidence.queries import Question, evidence_matrix, study_averages
-from benchmarks.evidence.synthesis import PooledEffect, Synthesis
+from benchmarks.evidence.synthesis import (
+    METHOD,
+    SINGLE_RUN_METHOD,
+    PooledEffect,
+    Synthesis,
+)
 from benchmarks.models import Effect
 from benchmarks.work_classes import WORK_CLASSES
 
@@ -24,44 +29,87 @@ class IntervalField(serializers.ListField):
 
 
 class PoolSerializer(OutputSerializer):
-    """A pooled estimate over machines."""
+    """A pooled estimate over machines.
+
+    There is a mean of one machine, of three machines of a lab, and of three labs.
+    """
 
     row_type = PooledEffect
     columns = """
-        machine_count:int=machines lab_count:int=labs mean confidence_interval
-        prediction_interval tau2 i2
+        machine_count:int=machines lab_count:int=labs study_count mean
+        confidence_interval prediction_interval predicts_same_lab tau2 tau2_lab
+        tau2_machine i2 method
     """
     descriptions = {
-        "machine_count": "The number of machines.",
+        "machine_count": "The number of machines; each counts once.",
         "lab_count": "The number of independent labs.",
         "mean": (
-            "The pooled performance relative to native (native = 1); null without "
-            "machines."
+            "The pooled performance relative to native (native = 1); null with no "
+            "machine, two machines or two labs."
         ),
         "tau2": (
-            "The variance between machines of the natural logarithm of the "
-            "performance; null with fewer than three machines."
+            "The variance of the natural logarithm of the performance between "
+            "machines of different labs; null without a pooled mean."
         ),
         "i2": (
             "The share of the variation between machines that is not due to chance; "
-            "null with fewer than three machines."
+            "null without a pooled mean."
         ),
     }
+
+    study_count = serializers.IntegerField(
+        source="studies",
+        required=False,
+        help_text="The number of studies; missing in old reviews.",
+    )
+    predicts_same_lab = serializers.BooleanField(
+        source="is_one_lab",
+        required=False,
+        help_text=(
+            "Whether all machines belong to one lab, so that the prediction is for "
+            "another machine of this lab; missing in old reviews."
+        ),
+    )
+    tau2_lab = serializers.FloatField(
+        allow_null=True,
+        required=False,
+        help_text=(
+            "The part of `tau2` between labs; it includes machines if each lab has "
+            "one. Null without a pooled mean over labs."
+        ),
+    )
+    tau2_machine = serializers.FloatField(
+        allow_null=True,
+        required=False,
+        help_text=(
+            "The part of `tau2` between machines of a lab; null if no lab has "
+            "several machines."
+        ),
+    )
+    method = serializers.ChoiceField(
+        choices=("", METHOD, SINGLE_RUN_METHOD),
+        required=False,
+        help_text=(
+            "The method: random effects of labs and machines by REML with intervals "
+            "by the reference prior, or Student's t over the means of labs "
+            "(`docs/method.md`, Across studies); empty if nothing is pooled."
+        ),
+    )
 
     confidence_interval = IntervalField(
         source="interval",
         allow_null=True,
         help_text=(
-            "The 95 % confidence interval of the mean; null with no machine, with two "
-            "machines, and for a single machine without an interval."
+            "The 95 % confidence interval of the mean, or of a single machine; null "
+            "without a mean, and for single runs of one machine."
         ),
     )
     prediction_interval = IntervalField(
         source="predicted",
         allow_null=True,
         help_text=(
-            "The 95 % prediction interval for another lab; null with fewer than three "
-            "machines."
+            "The 95 % prediction interval for a machine of another lab, or for another "
+            "machine of the same lab; null without a pooled mean."
         ),
     )
 
@@ -78,7 +126,10 @@ class MachineEffectSerializer(OutputSerializer):
         "ratio": "The mean performance relative to native (native = 1).",
         "is_single_run": "Whether the machine has single runs only.",
         "weight": "The weight of the machine in the pooled mean; all add up to 1.",
-        "mean_without": "The pooled mean without this machine.",
+        "mean_without": (
+            "The pooled mean without this machine or, with several labs, without all "
+            "machines of its lab."
+        ),
         "cell_count": "The number of results.",
     }
 
@@ -112,11 +163,12 @@ class HeterogeneitySerializer(OutputSerializer):
 
     columns = """
         tau:float tau_low:float tau_high:float dersimonian_laird_mean:float=mean_dl
+        robust_standard_error
     """
     descriptions = {
         "tau": (
-            "The standard deviation between machines of the natural logarithm of the "
-            "performance."
+            "The standard deviation of the natural logarithm of the performance "
+            "between machines of different labs."
         ),
         "tau_low": "The lower end of the 95 % Q-profile interval of `tau`.",
         "tau_high": "The upper end of the 95 % Q-profile interval of `tau`.",
@@ -124,6 +176,15 @@ class HeterogeneitySerializer(OutputSerializer):
             "The pooled ratio by DerSimonian and Laird, for comparison with REML."
         ),
     }
+
+    robust_standard_error = serializers.FloatField(
+        source="robust_error",
+        required=False,
+        help_text=(
+            "The standard error of the logarithm of the mean with labs as clusters "
+            "(sandwich estimator), for comparison; missing in old reviews."
+        ),
+    )
 
 
 class ExclusionSerializer(OutputSerializer):
@@ -207,7 +268,7 @@ class EvidenceItemSerializer(serializers.Serializer[Any]):
         allow_null=True,
         help_text=(
             "How much machines differ; null unless both `hypervisor` and "
-            "`work_class` are given, or with fewer than three machines."
+            "`work_class` are given, or without a pooled mean."
         ),
     )
     machines = MachineEffectSerializer(

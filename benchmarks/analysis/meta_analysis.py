@@ -1,44 +1,35 @@
-"""Effects (ln ratios) of several studies pooled with random effects.
+"""Effects (ln ratios) of machines pooled with random effects of labs and machines.
 
-- tau^2: restricted maximum likelihood (Fisher scoring: Harville, JASA 72 (1977);
-  Viechtbauer, Journal of Educational and Behavioral Statistics 30 (2005)). DerSimonian
-  and Laird's mean (Controlled Clinical Trials 7 (1986)) is a check.
-- Mean: Hartung and Knapp, Statistics in Medicine 20 (2001), t with k - 1 degrees of
-  freedom, never narrower than Wald's (Roever, Knapp and Friede, BMC Medical Research
-  Methodology 15 (2015)).
-- Prediction interval of the next study: Higgins, Thompson and Spiegelhalter, JRSS A 172
-  (2009); Partlett and Riley, Statistics in Medicine 36 (2017). Its coverage in
-  simulations is in docs/method.md, Across studies.
+- Estimates and intervals: `random_effects`. The mean and both variances equal those of
+  ``rma.mv(yi, vi, random = ~ 1 | lab/machine)`` of the R package metafor.
+- DerSimonian and Laird's mean (Controlled Clinical Trials 7 (1986)) and the interval
+  with robust standard errors by lab are checks.
 - Interval of tau^2: Q-profile (Viechtbauer, Statistics in Medicine 26 (2007)).
 - I^2: Higgins and Thompson, Statistics in Medicine 21 (2002).
+- Effects of single runs: the mean of labs' means with Student's t between labs.
 
-Functions work on many pools at once: entry i belongs to pool ``pool_index[i]``.
+A *lab* is any cluster of machines that may share effects, such as a provider of clouds.
+Functions work on many pools at once: entry i is a machine of lab ``lab_index[i]`` in
+pool ``pool_index[i]``. Without ``lab_index``, each machine has its own lab.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import IntEnum
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import chdtri
 
-from benchmarks.analysis.intervals import (
-    NO_WARNINGS,
-    Floats,
-    t_quantiles,
-)
+from benchmarks.analysis.intervals import NO_WARNINGS, Floats, t_quantiles
+from benchmarks.analysis.random_effects import Indices, NestedEffects, estimate, fit
 from benchmarks.analysis.verdicts import CONFIDENCE, DEFAULT_MARGIN
 
-Indices = NDArray[np.int64]
-
 MIN_POOLED: Final = 3
-"""The fewest labs or machines that are pooled: two do not show how much they differ."""
+"""The fewest labs, or machines of one lab, that are pooled: two do not show how much
+they differ."""
 MIN_STRONG_LABS: Final = 5
-MAX_ITERATIONS: Final = 500
-CONVERGENCE: Final = 1e-10
-"""The iteration ends at smaller steps, relative to the largest variance."""
 HETEROGENEOUS: Final = 0.75
 """Above this I^2, studies with opposite directions contradict each other."""
 UNDECIDED: Final = 2
@@ -48,11 +39,19 @@ UNDECIDED: Final = 2
 class PooledArrays:
     """Pooled effects on the log scale, one entry per pool; NaN for missing numbers.
 
-    ``predicted_*`` is the prediction interval of another study, ``weight`` each
-    effect's share of the weights of its pool.
+    Pools of three or more labs are pooled over labs. Pools of one lab with three or
+    more machines are pooled over its machines, and their prediction is for a machine of
+    this lab (``is_one_lab``). Others have no mean, except a single machine.
+
+    ``predicted_*`` is the prediction interval of another machine, ``weight`` each
+    effect's share of the weights of its pool. If each lab has one machine,
+    ``tau2_lab`` includes the variance between machines and ``tau2_machine`` is NaN; in
+    pools of one lab, ``tau2_lab`` is NaN.
     """
 
-    study_count: Indices
+    machine_count: Indices
+    lab_count: Indices
+    is_one_lab: np.ndarray[tuple[int], np.dtype[np.bool_]]
     mean: Floats
     standard_error: Floats
     low: Floats
@@ -60,6 +59,8 @@ class PooledArrays:
     predicted_low: Floats
     predicted_high: Floats
     tau2: Floats
+    tau2_lab: Floats
+    tau2_machine: Floats
     i2: Floats
     weight: Floats
 
@@ -68,8 +69,11 @@ class PooledArrays:
 class Heterogeneity:
     """The differences between the effects of a pool beyond their noise.
 
-    ``tau2`` is by REML, ``q`` is Cochran's statistic, ``mean_dl`` the mean by
-    DerSimonian and Laird.
+    ``tau2`` is the sum of the variances between labs and between machines by REML, with
+    its Q-profile interval (at the estimated share of labs). ``q`` is Cochran's
+    statistic. ``robust_error`` is the standard error of the mean with labs as clusters.
+    ``mean_dl`` is the mean by DerSimonian and Laird, which ignores labs. In pools of
+    several labs, ``leave_one_out`` has the mean without all machines of the same lab.
     """
 
     tau2: float
@@ -77,6 +81,7 @@ class Heterogeneity:
     tau2_high: float
     i2: float
     q: float
+    robust_error: float
     mean_dl: float
     leave_one_out: tuple[float, ...]
 
@@ -93,6 +98,51 @@ class EvidenceStrength(IntEnum):
         return self.name.lower()
 
 
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """The machines and labs of pools. ``cluster`` numbers the labs of all pools.
+
+    ``unit_count`` are the labs or, in pools of one lab, the machines.
+    """
+
+    pool: Indices
+    cluster: Indices
+    cluster_pool: Indices
+    machine_count: Indices
+    lab_count: Indices
+
+    @classmethod
+    def of(
+        cls, pool_index: ArrayLike, lab_index: ArrayLike | None, count: int
+    ) -> "_Layout":
+        pool = np.asarray(pool_index, dtype=np.int64)
+        lab = np.arange(pool.size) if lab_index is None else np.asarray(lab_index)
+        _, lab = np.unique(lab, return_inverse=True)
+        keys, cluster = np.unique(
+            pool * (lab.max(initial=0) + 1) + lab, return_inverse=True
+        )
+        cluster_pool = keys // (lab.max(initial=0) + 1)
+        return cls(
+            pool,
+            cluster.astype(np.int64),
+            cluster_pool,
+            np.bincount(pool, minlength=count).astype(np.int64),
+            np.bincount(cluster_pool, minlength=count).astype(np.int64),
+        )
+
+    @property
+    def is_one_lab(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        return (self.lab_count == 1) & (self.machine_count > 1)
+
+    @property
+    def unit_count(self) -> Indices:
+        return np.where(self.is_one_lab, self.machine_count, self.lab_count)
+
+    @property
+    def is_nested(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        return (self.lab_count > 1) & (self.lab_count < self.machine_count)
+
+
 @NO_WARNINGS
 def pool_effects(
     effects: ArrayLike,
@@ -100,54 +150,86 @@ def pool_effects(
     pool_index: ArrayLike,
     count: int,
     *,
+    lab_index: ArrayLike | None = None,
     confidence: float = CONFIDENCE,
 ) -> PooledArrays:
-    """Pool effects (ln ratios) into ``count`` pools; a pool of two effects has no mean.
+    """Pool effects (ln ratios) of machines into ``count`` pools.
 
     Raise ValueError for effects that are not finite or have no variance above 0.
     """
     y, v = (np.asarray(values, dtype=float) for values in (effects, variances))
-    pool = np.asarray(pool_index, dtype=np.int64)
     if not (np.all(np.isfinite(y)) and np.all(np.isfinite(v) & (v > 0))):
         raise ValueError("an effect needs a finite value and a variance above 0")
-
-    tau2 = _tau2_reml(y, v, pool, count)
-    w = 1 / (v + tau2[pool])
-    sums = _pool_sums(pool, count)
-    k = np.bincount(pool, minlength=count)
-    total = sums(w)
-    mean = sums(w * y) / total
-    spread = sums(w * (y - mean[pool]) ** 2) / (k - 1)
-    variance = np.maximum(spread, 1.0) / total
-
-    is_pool = k >= MIN_POOLED
-    probability = (1 + confidence) / 2
-    quantile = np.full(count, np.nan)
-    quantile[is_pool] = t_quantiles((k[is_pool] - 1).astype(float), probability)
-    is_single = k == 1
-    quantile[is_single] = t_quantiles(np.array([np.inf]), probability)[0]
-    standard_error = np.sqrt(np.where(is_single, 1 / total, variance))
-    standard_error[~is_pool & ~is_single] = np.nan
-    mean[~is_pool & ~is_single] = np.nan
-    half_width = quantile * standard_error
-    prediction_half_width = quantile * np.sqrt(tau2 + variance)
-    prediction_half_width[~is_pool] = np.nan
-
+    layout = _Layout.of(pool_index, lab_index, count)
+    pooled = _empty(layout, count)
     fixed = 1 / v
-    typical = (k - 1) * sums(fixed) / (sums(fixed) ** 2 - sums(fixed**2))
-    i2 = np.where(is_pool, tau2 / (tau2 + typical), np.nan)
-    return PooledArrays(
-        study_count=k.astype(np.int64),
-        mean=mean,
-        standard_error=standard_error,
-        low=mean - half_width,
-        high=mean + half_width,
-        predicted_low=mean - prediction_half_width,
-        predicted_high=mean + prediction_half_width,
-        tau2=np.where(is_pool, tau2, np.nan),
-        i2=i2,
-        weight=w / total[pool],
+    total, squares = (
+        np.bincount(layout.pool, values, count) for values in (fixed, fixed**2)
     )
+    pooled.weight[:] = fixed / total[layout.pool]
+    single = np.flatnonzero(layout.machine_count[layout.pool] == 1)
+    pool = layout.pool[single]
+    pooled.mean[pool] = y[single]
+    pooled.standard_error[pool] = np.sqrt(v[single])
+    half_width = t_quantiles(np.array([np.inf]), (1 + confidence) / 2) * np.sqrt(
+        v[single]
+    )
+    pooled.low[pool], pooled.high[pool] = y[single] - half_width, y[single] + half_width
+    for is_nested in (False, True):
+        selected = (layout.unit_count >= MIN_POOLED) & (layout.is_nested == is_nested)
+        pools = np.flatnonzero(selected)
+        if not pools.size:
+            continue
+        rows, data = _nested_effects(y, v, layout, selected)
+        found = estimate(data, confidence)
+        at = fit(data, found.tau2_lab, found.tau2_machine)
+        pooled.mean[pools], pooled.standard_error[pools] = at.mean, at.standard_error
+        pooled.weight[rows] = at.weight
+        for name in ("low", "high", "predicted_low", "predicted_high"):
+            getattr(pooled, name)[pools] = getattr(found, name)
+        pooled.tau2[pools] = found.tau2_lab + found.tau2_machine
+        if is_nested:
+            pooled.tau2_lab[pools] = found.tau2_lab
+            pooled.tau2_machine[pools] = found.tau2_machine
+    is_flat = ~layout.is_nested
+    for is_level, values in (
+        (is_flat & ~layout.is_one_lab, pooled.tau2_lab),
+        (layout.is_one_lab, pooled.tau2_machine),
+    ):
+        values[is_level] = pooled.tau2[is_level]
+    typical = (layout.machine_count - 1) * total / (total**2 - squares)
+    pooled.i2[:] = pooled.tau2 / (pooled.tau2 + typical)
+    return pooled
+
+
+def _empty(layout: _Layout, count: int) -> PooledArrays:
+    names = [field.name for field in fields(PooledArrays)][3:-1]
+    return PooledArrays(
+        layout.machine_count,
+        layout.lab_count,
+        layout.is_one_lab,
+        **{name: np.full(count, np.nan) for name in names},
+        weight=np.full(layout.pool.size, np.nan),
+    )
+
+
+def _nested_effects(
+    y: Floats,
+    v: Floats,
+    layout: _Layout,
+    selected: np.ndarray[tuple[int], np.dtype[np.bool_]],
+) -> tuple[Indices, NestedEffects]:
+    """Return the rows of the selected pools and their effects, sorted alike."""
+    rows = np.flatnonzero(selected[layout.pool])
+    # `cluster` is sorted by pool. In pools of one lab the machines take its place.
+    rows = rows[np.argsort(layout.cluster[rows], kind="stable")]
+    pool, cluster = layout.pool[rows], layout.cluster[rows]
+    is_new = np.ones(rows.size, dtype=bool)
+    is_new[1:] = (np.diff(cluster) != 0) | layout.is_one_lab[pool[1:]]
+    lab_start = np.flatnonzero(is_new)
+    pool_start = np.flatnonzero(np.diff(pool[lab_start], prepend=-1))
+    is_nested = lab_start.size < rows.size
+    return rows, NestedEffects(y[rows], v[rows], lab_start, pool_start, is_nested)
 
 
 @NO_WARNINGS
@@ -156,36 +238,54 @@ def pool_single_runs(
     pool_index: ArrayLike,
     count: int,
     *,
+    lab_index: ArrayLike | None = None,
     confidence: float = CONFIDENCE,
 ) -> PooledArrays:
-    """Pool effects of single runs with equal weights, by Student's t over studies."""
+    """Pool effects of unknown variance: the mean of labs' means by Student's t.
+
+    With the standard deviation s of the means of m labs and the pooled variance w^2
+    within labs of n_j machines, the prediction of a machine of another lab is
+    t(m - 1) sqrt(s^2 (1 + 1/m) + w^2 (1 - mean(1/n_j))) wide to each side.
+    """
     y = np.asarray(effects, dtype=float)
-    pool = np.asarray(pool_index, dtype=np.int64)
-    sums = _pool_sums(pool, count)
-    k = np.bincount(pool, minlength=count)
-    mean = sums(y) / k
-    spread = sums((y - mean[pool]) ** 2) / (k - 1)
-    is_pool = k >= MIN_POOLED
-    quantile = np.full(count, np.nan)
-    probability = (1 + confidence) / 2
-    quantile[is_pool] = t_quantiles((k[is_pool] - 1).astype(float), probability)
-    standard_error = np.where(is_pool, np.sqrt(spread / k), np.nan)
-    mean = np.where(is_pool | (k == 1), mean, np.nan)
-    half_width = quantile * standard_error
-    prediction_half_width = quantile * np.sqrt(spread * (1 + 1 / k))
-    unknown = np.full(count, np.nan)
-    return PooledArrays(
-        study_count=k.astype(np.int64),
-        mean=mean,
-        standard_error=standard_error,
-        low=mean - half_width,
-        high=mean + half_width,
-        predicted_low=mean - prediction_half_width,
-        predicted_high=mean + prediction_half_width,
-        tau2=unknown,
-        i2=unknown,
-        weight=1 / k[pool],
-    )
+    layout = _Layout.of(pool_index, lab_index, count)
+    pooled = _empty(layout, count)
+    cluster, of_cluster = layout.cluster, layout.cluster_pool
+    if layout.is_one_lab.any():
+        # The machines of one lab take the place of labs.
+        own = np.flatnonzero(layout.is_one_lab[layout.pool])
+        cluster = cluster.copy()
+        cluster[own] = of_cluster.size + np.arange(own.size)
+        of_cluster = np.concatenate([of_cluster, layout.pool[own]])
+    size = np.bincount(cluster, minlength=of_cluster.size)
+    mean = np.bincount(cluster, y, of_cluster.size) / size
+    is_used = size > 0
+    of_cluster, size, mean = of_cluster[is_used], size[is_used], mean[is_used]
+    residual = y - (np.bincount(cluster, y) / np.bincount(cluster))[cluster]
+
+    def by_pool(values: Floats) -> Floats:
+        return np.bincount(of_cluster, values, count).astype(float)
+
+    m = layout.unit_count
+    center = by_pool(mean) / m
+    between = by_pool((mean - center[of_cluster]) ** 2) / (m - 1)
+    degrees = layout.machine_count - m
+    within = np.bincount(layout.pool, residual**2, count) / np.maximum(degrees, 1)
+    is_pool = m >= MIN_POOLED
+    is_shown = is_pool | (layout.machine_count == 1)
+    pooled.mean[is_shown] = center[is_shown]
+    quantile = t_quantiles((m[is_pool] - 1).astype(float), (1 + confidence) / 2)
+    error = np.sqrt(between / m)[is_pool]
+    prediction = between * (1 + 1 / m) + within * (1 - by_pool(1 / size) / m)
+    reach = quantile * np.sqrt(prediction[is_pool])
+    pooled.standard_error[is_pool] = error
+    pooled.low[is_pool] = center[is_pool] - quantile * error
+    pooled.high[is_pool] = center[is_pool] + quantile * error
+    pooled.predicted_low[is_pool] = center[is_pool] - reach
+    pooled.predicted_high[is_pool] = center[is_pool] + reach
+    sizes = np.bincount(cluster)[cluster]
+    pooled.weight[:] = 1 / (m[layout.pool] * sizes)
+    return pooled
 
 
 @NO_WARNINGS
@@ -193,45 +293,75 @@ def heterogeneity(
     effects: Sequence[float],
     variances: Sequence[float],
     *,
+    labs: Sequence[object] | None = None,
     left_out: Sequence[int] | None = None,
     confidence: float = CONFIDENCE,
 ) -> Heterogeneity | None:
-    """Return the heterogeneity of a pool; None for fewer than three effects.
+    """Return the heterogeneity of a pool; None for a pool without a mean.
 
-    ``left_out`` are the effects to leave out one at a time (default: each).
+    ``left_out`` are the effects to leave out one at a time, each with the other
+    machines of its lab (default: each effect).
     """
     y, v = np.asarray(effects, dtype=float), np.asarray(variances, dtype=float)
     k = y.size
     if k < MIN_POOLED:
         return None
     one_pool = np.zeros(k, dtype=np.int64)
-    pooled = pool_effects(y, v, one_pool, 1, confidence=confidence)
+    lab = (
+        np.arange(k)
+        if labs is None
+        else np.unique([str(name) for name in labs], return_inverse=True)[1]
+    )
+    pooled = pool_effects(y, v, one_pool, 1, lab_index=lab, confidence=confidence)
+    if not np.isfinite(pooled.tau2[0]):
+        return None
+    layout = _Layout.of(one_pool, lab, 1)
+    _, data = _nested_effects(y, v, layout, np.ones(1, dtype=bool))
+    # Without several machines per lab, the model only has the variance of labs.
+    lab_share = 1.0
+    if data.is_nested and pooled.tau2[0] > 0:
+        lab_share = float(pooled.tau2_lab[0] / pooled.tau2[0])
+
+    def q(tau2: float) -> float:
+        total = np.array([tau2])
+        return float(fit(data, total * lab_share, total * (1 - lab_share)).q[0])
+
+    def tau2_where_q_is(probability: float) -> float:
+        return _where_q_is(q, float(chdtri(k - 1, probability)), start=float(np.var(y)))
+
     fixed = 1 / v
-    q = _q(y, v, 0.0)
+    q0 = q(0.0)
     scale = fixed.sum() - (fixed**2).sum() / fixed.sum()
-    tau2_dl = max(0.0, (q - (k - 1)) / scale)
+    tau2_dl = max(0.0, (q0 - (k - 1)) / scale)
     w = 1 / (v + tau2_dl)
+    tau2 = pooled.tau2[:1]
     return Heterogeneity(
-        tau2=float(pooled.tau2[0]),
-        tau2_low=_tau2_where_q_is(y, v, float(chdtri(k - 1, (1 - confidence) / 2))),
-        tau2_high=_tau2_where_q_is(y, v, float(chdtri(k - 1, (1 + confidence) / 2))),
+        tau2=float(tau2[0]),
+        tau2_low=tau2_where_q_is((1 - confidence) / 2),
+        tau2_high=tau2_where_q_is((1 + confidence) / 2),
         i2=float(pooled.i2[0]),
-        q=q,
+        q=q0,
+        robust_error=float(
+            fit(data, tau2 * lab_share, tau2 * (1 - lab_share)).robust_error[0]
+        ),
         mean_dl=float((w * y).sum() / w.sum()),
-        leave_one_out=_leave_one_out(y, v, left_out),
+        leave_one_out=_leave_one_out(y, v, lab, left_out),
     )
 
 
 def _leave_one_out(
-    y: Floats, v: Floats, left_out: Sequence[int] | None
+    y: Floats, v: Floats, lab: Indices, left_out: Sequence[int] | None
 ) -> tuple[float, ...]:
     k = y.size
     rows = np.arange(k) if left_out is None else np.asarray(left_out, dtype=np.int64)
-    is_included = np.ones((rows.size, k), dtype=bool)
-    is_included[np.arange(rows.size), rows] = False
+    one_lab = lab.max() == lab.min()
+    units = np.arange(k) if one_lab else lab
+    is_included = units[rows][:, None] != units[None, :]
     pool, entry = np.nonzero(is_included)
     means = np.full(k, np.nan)
-    means[rows] = pool_effects(y[entry], v[entry], pool, rows.size).mean
+    means[rows] = pool_effects(
+        y[entry], v[entry], pool, rows.size, lab_index=lab[entry]
+    ).mean
     return tuple(means.tolist())
 
 
@@ -268,61 +398,17 @@ def grade_evidence(
     return EvidenceStrength.WEAK
 
 
-def _pool_sums(pool: Indices, count: int) -> Callable[[Floats], Floats]:
-    return lambda values: np.asarray(
-        np.bincount(pool, weights=values, minlength=count), dtype=float
-    )
-
-
-def _tau2_reml(y: Floats, v: Floats, pool: Indices, count: int) -> Floats:
-    """Return tau^2 of each pool by Fisher scoring.
-
-    With weights w = 1 / (v + tau^2) and P the projection off the weighted mean, each
-    step adds (y'PPy - tr P) / tr PP to tau^2, which stays at least 0, until it
-    converges.
-    """
-    sums = _pool_sums(pool, count)
-    k = np.bincount(pool, minlength=count)
-    raw = sums(y) / k
-    tau2 = np.maximum(sums((y - raw[pool]) ** 2) / (k - 1) - sums(v) / k, 0.0)
-    tau2[k < 2] = 0.0
-    largest = np.zeros(count)
-    np.maximum.at(largest, pool, v)
-    scale = np.maximum(largest, tau2)
-    step_before = np.zeros(count)
-    damping = np.ones(count)
-    for _ in range(MAX_ITERATIONS):
-        w = 1 / (v + tau2[pool])
-        total, squares, cubes = sums(w), sums(w**2), sums(w**3)
-        mean = sums(w * y) / total
-        gradient = sums((w * (y - mean[pool])) ** 2) - (total - squares / total)
-        curvature = squares - 2 * cubes / total + (squares / total) ** 2
-        step = np.where(k > 1, gradient / curvature, 0.0)
-        damping = np.where(step * step_before < 0, damping / 2, damping)
-        step_before = step
-        grown = np.maximum(tau2 + damping * step, 0.0)
-        if np.all(np.abs(grown - tau2) <= CONVERGENCE * scale):
-            return grown
-        tau2 = grown
-    return tau2
-
-
-def _q(y: Floats, v: Floats, tau2: float) -> float:
-    w = 1 / (v + tau2)
-    mean = (w * y).sum() / w.sum()
-    return float((w * (y - mean) ** 2).sum())
-
-
-def _tau2_where_q_is(y: Floats, v: Floats, target: float) -> float:
-    if _q(y, v, 0.0) <= target:
+def _where_q_is(q: Callable[[float], float], target: float, *, start: float) -> float:
+    """Return the tau^2 at which the decreasing function ``q`` is ``target``, or 0."""
+    if q(0.0) <= target:
         return 0.0
-    high = max(float(v.max()), float(np.var(y)))
-    while _q(y, v, high) > target:
+    high = start
+    while q(high) > target:
         high *= 2
     low = 0.0
-    for _ in range(200):
+    for _ in range(60):
         middle = (low + high) / 2
-        if _q(y, v, middle) > target:
+        if q(middle) > target:
             low = middle
         else:
             high = middle

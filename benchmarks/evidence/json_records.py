@@ -1,7 +1,8 @@
 """Evidence on questions as JSON values (this module does not import Django).
 
 Ratios are relative to native speed (1). ``tau`` is the standard deviation of their
-natural logarithm between machines.
+natural logarithm between machines of different labs. Records of reviews published by
+earlier versions lack the keys after ``i2`` and ``robust_error``.
 """
 
 from __future__ import annotations
@@ -123,6 +124,7 @@ def pooled_record(
             "tau_low": heterogeneity.tau2_low**0.5,
             "tau_high": heterogeneity.tau2_high**0.5,
             "mean_dl": exp(heterogeneity.mean_dl),
+            "robust_error": heterogeneity.robust_error,
         }
     return {
         **record,
@@ -244,6 +246,11 @@ def _pool(pool: PooledEffect) -> Record:
         "predicted": _ends(pool.predicted),
         "tau2": pool.tau2,
         "i2": pool.i2,
+        "studies": pool.study_count,
+        "tau2_lab": pool.tau2_lab,
+        "tau2_machine": pool.tau2_machine,
+        "is_one_lab": pool.is_one_lab,
+        "method": pool.method,
     }
 
 

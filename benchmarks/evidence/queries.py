@@ -56,7 +56,8 @@ HALF_WIDTH_SQL: Final = f"""
                  {NORMAL_QUANTILE!r} * sqrt(effect.variance)))
 """
 _AVERAGES: Final = f"""
-    avg(effect.log_ratio), avg(sqrt(effect.variance)), count(*), {HALF_WIDTH_SQL}
+    avg(effect.log_ratio), avg(sqrt(effect.variance)), count(*), {HALF_WIDTH_SQL},
+    array_agg(DISTINCT effect.study_id)
 """
 # Repeated cells are averaged separately from cells of unknown variance.
 _KNOWN: Final = "effect.variance IS NULL, effect.log_ratio IS NULL"
@@ -176,12 +177,12 @@ def study_averages_by_question(
         rows = cursor.fetchall()
     averages: dict[Question, list[StudyAverage]] = defaultdict(list)
     for row in rows:
-        virtualization, path, cell_ids, lowest, highest = row[11:16]
+        virtualization, path, cell_ids, lowest, highest = row[12:17]
         averages[Question(*row[:2])].append(
             StudyAverage(
-                average=_benchmark_average(row[2:11]),
-                study=StudyInfo(*row[18:]),
-                host=HostInfo(row[2], *row[16:18]),
+                average=_benchmark_average(row[2:12]),
+                study=StudyInfo(*row[19:]),
+                host=HostInfo(row[2], *row[17:19]),
                 virtualization=virtualization,
                 io_path=path,
                 # Sorting in `array_agg` would sort all rows by all columns.
@@ -202,8 +203,8 @@ def _columns(questions: Collection[Question]) -> dict[str, list[str]]:
 
 
 def _benchmark_average(row: Sequence[Any]) -> BenchmarkAverage:
-    host, lab, tool, metric, *numbers = row
-    return BenchmarkAverage(host, lab, (tool, metric), *numbers)
+    host, lab, tool, metric, *numbers, studies = row
+    return BenchmarkAverage(host, lab, (tool, metric), *numbers, studies=tuple(studies))
 
 
 POOL_COLUMNS: Final = (("without_flagged", False), ("with_flagged", True))
@@ -317,7 +318,10 @@ def _deserialize(stored: Mapping[str, Any]) -> Synthesis:
 
 
 def _machines(stored: Collection[Mapping[str, Any]]) -> tuple[MachineEffect, ...]:
-    return tuple(MachineEffect(**machine) for machine in stored)
+    return tuple(
+        MachineEffect(**{**machine, "studies": tuple(machine.get("studies", ()))})
+        for machine in stored
+    )
 
 
 def _pool(stored: Mapping[str, Any]) -> PooledEffect:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import fsum
+from math import fsum, isfinite
 from typing import Final, TypeVar
 
 import numpy as np
 
 from benchmarks.analysis.meta_analysis import (
-    MIN_POOLED,
+    UNDECIDED,
     EvidenceStrength,
     Heterogeneity,
     PooledArrays,
@@ -32,6 +32,8 @@ QuestionKey = TypeVar("QuestionKey", bound=Hashable)
 POOLED: Final = ""
 SINGLE_RUN: Final = "single_run"
 FLAGGED: Final = "flagged"
+METHOD: Final = "reml_reference_prior"
+SINGLE_RUN_METHOD: Final = "lab_means_student_t"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +51,16 @@ class BenchmarkAverage:
     standard_error: float | None
     cell_count: int = 1
     half_width: float | None = None
+    studies: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class MachineEffect:
-    """The effect on one machine; single runs have no ``variance``.
+    """The effect on one machine, whichever studies and labs measured it.
 
     ``variance`` determines its weight, ``half_width`` the interval that is shown.
+    Single runs have no ``variance``. A machine of several labs belongs to the first of
+    their names, so that it counts once.
     """
 
     key: Hashable
@@ -64,6 +69,7 @@ class MachineEffect:
     variance: float | None
     cell_count: int
     half_width: float | None = None
+    studies: tuple[int, ...] = ()
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -94,7 +100,11 @@ class WeightedMachine:
 class PooledEffect:
     """The pooled effect of machines on the log scale.
 
-    ``predicted`` is the prediction interval of another machine.
+    ``mean`` is None for no machine, two machines and two labs. ``predicted`` is the
+    prediction interval of a machine of another lab or, with ``is_one_lab``, of another
+    machine of the same lab; it needs three labs or machines. ``tau2`` is the variance
+    between machines of different labs. Its parts ``tau2_lab`` and ``tau2_machine`` are
+    None if they cannot be separated.
     """
 
     machine_count: int
@@ -105,6 +115,15 @@ class PooledEffect:
     tau2: float | None
     i2: float | None
     weights: tuple[float, ...]
+    tau2_lab: float | None = None
+    tau2_machine: float | None = None
+    study_count: int = 0
+    is_one_lab: bool = False
+    method: str = ""
+
+    @property
+    def is_pooled(self) -> bool:
+        return self.mean is not None and self.machine_count > 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +156,7 @@ class Synthesis:
         def unpooled(
             pool: PooledEffect, machines: tuple[MachineEffect, ...]
         ) -> tuple[MachineEffect, ...]:
-            return machines if pool.machine_count < MIN_POOLED else ()
+            return () if pool.is_pooled else machines
 
         return replace(
             self,
@@ -166,14 +185,13 @@ def syntheses_by_question(
         effects = _machine_effects(by_question[question], counted)
         replicated.append([effect for effect in effects if effect.variance is not None])
         single.append([effect for effect in effects if effect.variance is None])
-    pools, starts = _pool_all(replicated)
-    singles, single_starts = _pool_all(single, is_single=True)
+    pools, single_pools = _pool_all(replicated), _pool_all(single, is_single=True)
     return {
         question: _synthesis(
             by_question[question],
             (replicated[row], single[row]),
-            _pool(pools, row, replicated[row], starts),
-            _pool(singles, row, single[row], single_starts),
+            pools[row],
+            single_pools[row],
             counted,
         )
         for row, question in enumerate(questions)
@@ -203,7 +221,7 @@ def weighted_machines(
             machine,
             weight,
             mean if np.isfinite(mean) else None,
-            is_pooled=pool.mean is not None and pool.machine_count > 1,
+            is_pooled=pool.is_pooled,
         )
         for pool, machines, means in (
             (synthesis.pool, synthesis.machines, means_without),
@@ -220,6 +238,7 @@ def machine_heterogeneity(
     return heterogeneity(
         [machine.log_ratio for machine in replicated],
         [machine.variance or 0.0 for machine in replicated],
+        labs=[machine.lab for machine in replicated],
         left_out=left_out,
     )
 
@@ -246,32 +265,29 @@ def _machine_effects(
             by_machine[average.machine].append(average)
     effects = []
     for key, machine_averages in by_machine.items():
-        if len(machine_averages) == 1:
-            (average,) = machine_averages
-            variance = (
-                None if average.standard_error is None else average.standard_error**2
-            )
-            half_width = (
-                None if average.standard_error is None else _half_width(average)
-            )
-            log_ratio = average.log_ratio or 0.0
-            effects.append(
-                MachineEffect(
-                    key,
-                    average.lab,
-                    log_ratio,
-                    variance,
-                    average.cell_count,
-                    half_width,
-                )
-            )
-            continue
         replicated = [
             average
             for average in machine_averages
             if average.standard_error is not None
         ]
         averages = replicated or machine_averages
+        lab = min(average.lab for average in averages)
+        studies = tuple(sorted({pk for average in averages for pk in average.studies}))
+        if len(averages) == 1:
+            (average,) = averages
+            error = average.standard_error
+            effects.append(
+                MachineEffect(
+                    key,
+                    lab,
+                    average.log_ratio or 0.0,
+                    None if error is None else error**2,
+                    average.cell_count,
+                    None if error is None else _half_width(average),
+                    studies,
+                )
+            )
+            continue
         benchmarks: dict[tuple[str, str], list[BenchmarkAverage]] = defaultdict(list)
         for average in averages:
             benchmarks[average.benchmark].append(average)
@@ -291,9 +307,7 @@ def _machine_effects(
             half_width = _mean(_averages(benchmarks.values(), _half_width))
         cells = sum(average.cell_count for average in averages)
         effects.append(
-            MachineEffect(
-                key, machine_averages[0].lab, log_ratio, variance, cells, half_width
-            )
+            MachineEffect(key, lab, log_ratio, variance, cells, half_width, studies)
         )
     return sorted(
         effects, key=lambda effect: (effect.log_ratio, effect.variance or 0.0)
@@ -325,43 +339,60 @@ def _mean(values: Sequence[float]) -> float:
 
 def _pool_all(
     groups: Sequence[Sequence[MachineEffect]], *, is_single: bool = False
-) -> tuple[PooledArrays, list[int]]:
-    pool_index = np.repeat(
-        np.arange(len(groups)), [len(machines) for machines in groups]
-    )
-    all_machines = [machine for machines in groups for machine in machines]
-    effects = [machine.log_ratio for machine in all_machines]
-    starts = np.cumsum([0, *(len(machines) for machines in groups)]).tolist()
+) -> list[PooledEffect]:
+    sizes = [len(machines) for machines in groups]
+    pool_index = np.repeat(np.arange(len(groups)), sizes)
+    machines = [machine for group in groups for machine in group]
+    numbers = {name: row for row, name in enumerate({m.lab for m in machines})}
+    labs = np.array([numbers[machine.lab] for machine in machines], dtype=np.int64)
+    effects = [machine.log_ratio for machine in machines]
     if is_single:
-        return pool_single_runs(effects, pool_index, len(groups)), starts
-    variances = [machine.variance or 0.0 for machine in all_machines]
-    return pool_effects(effects, variances, pool_index, len(groups)), starts
+        pools = pool_single_runs(effects, pool_index, len(groups), lab_index=labs)
+    else:
+        variances = [machine.variance or 0.0 for machine in machines]
+        pools = pool_effects(
+            effects, variances, pool_index, len(groups), lab_index=labs
+        )
+    method = SINGLE_RUN_METHOD if is_single else METHOD
+    starts = np.cumsum([0, *sizes]).tolist()
+    return [
+        _pool(pools, row, group, starts[row], method)
+        for row, group in enumerate(groups)
+    ]
 
 
 def _pool(
     pools: PooledArrays,
     row: int,
     machines: Sequence[MachineEffect],
-    starts: Sequence[int],
+    start: int,
+    method: str,
 ) -> PooledEffect:
+    if not machines:
+        return _NO_POOL
+
     def finite(column: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float | None:
         value = float(column[row])
-        return value if np.isfinite(value) else None
+        return value if isfinite(value) else None
 
     def interval(low: float | None, high: float | None) -> tuple[float, float] | None:
         return None if low is None or high is None else (low, high)
 
-    weights = pools.weight[starts[row] : starts[row + 1]].tolist()
     mean_interval = interval(finite(pools.low), finite(pools.high))
     return PooledEffect(
         machine_count=len(machines),
-        lab_count=len({machine.lab for machine in machines}),
+        lab_count=int(pools.lab_count[row]),
         mean=finite(pools.mean),
         interval=machines[0].interval if len(machines) == 1 else mean_interval,
         predicted=interval(finite(pools.predicted_low), finite(pools.predicted_high)),
         tau2=finite(pools.tau2),
         i2=finite(pools.i2),
-        weights=tuple(weights),
+        weights=tuple(pools.weight[start : start + len(machines)].tolist()),
+        tau2_lab=finite(pools.tau2_lab),
+        tau2_machine=finite(pools.tau2_machine),
+        study_count=len({pk for machine in machines for pk in machine.studies}),
+        is_one_lab=bool(pools.is_one_lab[row]),
+        method=method if len(machines) > 1 else "",
     )
 
 
@@ -386,11 +417,7 @@ def _synthesis(
             mean_interval=pool.interval or UNKNOWN_INTERVAL,
             predicted=pool.predicted or UNKNOWN_INTERVAL,
             i2=pool.i2 or 0.0,
-            directions=[
-                interval_direction(*machine.interval)
-                for machine in replicated
-                if machine.interval
-            ],
+            directions=_lab_directions(replicated),
         )
     else:
         directions = {
@@ -409,6 +436,19 @@ def _synthesis(
         dict(excluded),
         lab_count=len({machine.lab for machine in (*replicated, *single_runs)}),
     )
+
+
+def _lab_directions(machines: Iterable[MachineEffect]) -> list[int]:
+    """Return the direction on which the deciding machines of each lab agree."""
+    by_lab: dict[str, set[int]] = defaultdict(set)
+    for machine in machines:
+        if machine.interval:
+            by_lab[machine.lab].add(interval_direction(*machine.interval))
+    decided = [directions - {UNDECIDED} for directions in by_lab.values()]
+    return [
+        directions.pop() if len(directions) == 1 else UNDECIDED
+        for directions in decided
+    ]
 
 
 _NO_POOL: Final = PooledEffect(0, 0, None, None, None, None, None, ())

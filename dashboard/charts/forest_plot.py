@@ -63,7 +63,7 @@ class ForestRow:
     interval_text: str
     is_weighted: bool = False
     is_faint: bool = False
-    """Whether the pool has too few machines for more than an indication."""
+    """Whether the pool has too few labs for more than an indication."""
 
     @property
     def paper_texts(self) -> str:
@@ -107,12 +107,14 @@ def _unit_row(unit: Record) -> ForestRow:
 def _pool_rows(pool: Record, *, is_hollow: bool) -> list[ForestRow]:
     if pool["mean"] is None or pool["interval"] is None or pool["predicted"] is None:
         return []
-    is_faint = pool["machines"] < MIN_STRONG_LABS
-    mean, prediction = (
-        (_("pooled, single runs"), _("another lab, single runs"))
-        if is_hollow
-        else (_("pooled, indicative") if is_faint else _("pooled"), _("another lab"))
-    )
+    is_faint = pool["labs"] < MIN_STRONG_LABS
+    mean = _("pooled, indicative") if is_faint else _("pooled")
+    prediction = _("another lab")
+    if pool.get("is_one_lab"):
+        prediction = _("another machine, same lab")
+    if is_hollow:
+        mean = _("pooled, single runs")
+        prediction = _("%(prediction)s, single runs") % {"prediction": prediction}
     rows: tuple[tuple[str, ForestKind, Sequence[float]], ...] = (
         (mean, "pooled", pool["interval"]),
         (prediction, "predicted", pool["predicted"]),

@@ -36,9 +36,10 @@ EVIDENCE_FIELDS: Final = (
     *("lab", "host", "year", "studies"),
     *("benchmarks", "ratio", "low", "high", "prediction_low", "prediction_high"),
     "standard_error",
-    *("weight", "mean_without", "machine_count", "lab_count", "cell_count"),
-    *("tau", "tau_low", "tau_high"),
-    *("i2", "dersimonian_laird_mean", "strength", "is_single_run", "reason"),
+    *("weight", "mean_without", "machine_count", "lab_count", "study_count"),
+    *("cell_count", "tau", "tau_low", "tau_high", "tau_lab", "tau_machine"),
+    *("predicts_same_lab", "method", "i2", "dersimonian_laird_mean", "strength"),
+    *("is_single_run", "reason"),
     *("includes_flagged", "rule_set", "url", "created_on"),
 )
 # Keys of stored records -> names in the API and in JSON files.
@@ -55,8 +56,10 @@ QUESTION_NAMES: Final = {
 POOL_NAMES: Final = {
     "machines": "machine_count",
     "labs": "lab_count",
+    "studies": "study_count",
     "interval": "confidence_interval",
     "predicted": "prediction_interval",
+    "is_one_lab": "predicts_same_lab",
 }
 MACHINE_NAMES: Final = {
     "interval": "confidence_interval",
@@ -64,7 +67,10 @@ MACHINE_NAMES: Final = {
     "cells": "cell_count",
 }
 EXCLUSION_NAMES: Final = {"count": "cell_count"}
-HETEROGENEITY_NAMES: Final = {"mean_dl": "dersimonian_laird_mean"}
+HETEROGENEITY_NAMES: Final = {
+    "mean_dl": "dersimonian_laird_mean",
+    "robust_error": "robust_standard_error",
+}
 MAX_TABLE_LINES: Final = 26
 """Lines that fit on any page."""
 MAX_FLOATS: Final = 12
@@ -202,11 +208,20 @@ def _pool_records(
             "prediction_high": prediction_high,
             "machine_count": pool["machines"],
             "lab_count": pool["labs"],
-            "tau": None if pool["tau2"] is None else pool["tau2"] ** 0.5,
+            "study_count": pool.get("studies"),
+            "tau": _root(pool["tau2"]),
+            "tau_lab": _root(pool.get("tau2_lab")),
+            "tau_machine": _root(pool.get("tau2_machine")),
+            "predicts_same_lab": pool.get("is_one_lab"),
+            "method": pool.get("method"),
             "i2": pool["i2"],
             **(_heterogeneity(spread) if part == "pool" and spread else {}),
             "strength": record["strength"],
         }
+
+
+def _root(variance: float | None) -> float | None:
+    return None if variance is None else variance**0.5
 
 
 def _heterogeneity(spread: Record) -> Mapping[str, Any]:
@@ -354,8 +369,8 @@ def _tables(
     heads: tuple[str, ...]
     interval = _("95% CI")
     if rows := groups["units"]:
-        caption = _("Machines, their weights, and the pooled mean without each machine")
-        weight = _("Weight (%)"), _("Mean without this machine")
+        caption = _("Machines, their weights, and the pooled mean without each lab")
+        weight = _("Weight (%)"), _("Mean without this lab")
         heads = _("Lab, machine"), _("Studies"), _("Ratio"), interval, *weight
         yield (
             "machines",
@@ -365,7 +380,7 @@ def _tables(
         pool = (
             _("Mean (REML)"),
             interval,
-            _("Range expected in another lab"),
+            _("Prediction for another machine"),
             _("Machines"),
         )
         caption, heads = _("Subgroups"), (_("Grouped by"), _("Group"), *pool)
@@ -392,7 +407,6 @@ def _summary_table(questions: Sequence[Record], source: EvidenceSource) -> Repor
         ] or ["pool"]
         for name in pool_names:
             pool, spread = record[name], record["spread"] if name == "pool" else None
-            tau2 = pool["tau2"]
             label = question_name(record)
             if name == "single_runs":
                 label = _("%(question)s: single runs") % {"question": label}
@@ -405,7 +419,7 @@ def _summary_table(questions: Sequence[Record], source: EvidenceSource) -> Repor
                     _ratio_text(
                         spread["mean_dl"] if spread else None, pool["interval"]
                     ),
-                    _number_text(None if tau2 is None else tau2**0.5),
+                    _number_text(_root(pool["tau2"])),
                     _percent_text(pool["i2"]),
                     str(pool["machines"]),
                     str(pool["labs"]),
@@ -416,7 +430,7 @@ def _summary_table(questions: Sequence[Record], source: EvidenceSource) -> Repor
         f"{source.title}. {_source_sentence(source)}",
         (
             *(_("Hypervisor, work class"), _("Mean (REML)")),
-            *(_("95% CI"), _("Range expected in another lab")),
+            *(_("95% CI"), _("Prediction for another machine")),
             *(_("Mean (DerSimonian-Laird)"), _("τ (ln ratio)"), _("I² (%)")),
             *(_("Machines"), _("Labs"), _("Evidence")),
         ),

@@ -94,8 +94,8 @@ def _exclusion_text(counts: Mapping[str, int]) -> str:
 def _cell(label: str, synthesis: Synthesis, url: str) -> dict[str, Any]:
     """Return the cell of one question.
 
-    ``detail`` is the range expected in another lab, or the interval if there is only
-    one machine. ``excluded`` is the most frequent reason for exclusions.
+    ``detail`` is the prediction interval or the reason for none. ``excluded`` is the
+    most frequent reason for exclusions.
     """
     value, detail = evidence.matrix_entry(synthesis)
     mean, excluded_count = (

@@ -7,7 +7,11 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from benchmarks.analysis.meta_analysis import MIN_STRONG_LABS, EvidenceStrength
+from benchmarks.analysis.meta_analysis import (
+    MIN_POOLED,
+    MIN_STRONG_LABS,
+    EvidenceStrength,
+)
 from benchmarks.comparison.work_class_summaries import PlatformRange, WorkClassSummary
 from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.evidence.replication import Outcome
@@ -28,8 +32,8 @@ EVIDENCE_STRENGTHS: Mapping[EvidenceStrength, Text] = {
 }
 STRENGTH_REASONS: Mapping[EvidenceStrength, Text] = {
     EvidenceStrength.STRONG: gettext_lazy(
-        "There are results from at least five labs, and the whole range expected in "
-        "another lab is slower, faster or equivalent."
+        "There are results from at least five labs, and the whole prediction interval "
+        "for another lab is slower, faster or equivalent."
     ),
     EvidenceStrength.MODERATE: gettext_lazy(
         "There are results from at least three labs, and the whole confidence "
@@ -177,7 +181,7 @@ def question_summary(synthesis: Synthesis) -> str:
         pool = synthesis.single_run_pool
         warning = _("Weak evidence: single runs have no uncertainty estimate.")
         values = {"labs": labs_text(pool.lab_count)}
-        if pool.mean is not None and pool.machine_count > 1:
+        if pool.is_pooled:
             text = _(
                 "%(labs)s, single runs: on average %(mean)s of native speed (95%% "
                 "confidence interval %(ends)s)."
@@ -210,7 +214,7 @@ def _pooled_summary(synthesis: Synthesis) -> str:
             ),
             "ends": _percent_interval_text(synthesis.machines[0].interval),
         }
-    if pool.mean is None:
+    if pool.mean is None and pool.machine_count == MIN_POOLED - 1:
         first, second = (
             _percent_text(unit.log_ratio, unit.interval) for unit in synthesis.machines
         )
@@ -218,18 +222,43 @@ def _pooled_summary(synthesis: Synthesis) -> str:
             "Two machines: %(first)s and %(second)s of native speed. Between-machine "
             "variation cannot be estimated from two machines."
         ) % {"first": first, "second": second}
-    text = _(
-        "%(labs)s: on average %(mean)s of native speed (95%% confidence interval "
-        "%(ends)s). Range expected in another lab: %(predicted)s."
-    ) % {
-        "labs": labs_text(pool.lab_count),
+    if pool.mean is None:
+        return _(
+            "%(machines)s of two labs: %(range)s of native speed. Between-lab "
+            "variation cannot be estimated from two labs."
+        ) % {
+            "machines": machines_text(pool.machine_count),
+            "range": _range_text(
+                synthesis.machines, _percent_text, _percent_interval_text
+            ),
+        }
+    if pool.is_one_lab:
+        text = _(
+            "%(machines)s of one lab: on average %(mean)s of native speed (95%% "
+            "confidence interval %(ends)s). Prediction for another machine of this "
+            "lab: %(predicted)s. Other labs may differ."
+        )
+    else:
+        text = _(
+            "%(labs)s: on average %(mean)s of native speed (95%% confidence interval "
+            "%(ends)s). Prediction for a machine of another lab: %(predicted)s."
+        )
+    text %= {
+        "machines": machines_text(pool.machine_count),
+        "labs": labs_text(pool.lab_count)
+        if pool.lab_count == pool.machine_count
+        else _("%(machines)s of %(labs)s")
+        % {
+            "machines": machines_text(pool.machine_count),
+            "labs": labs_text(pool.lab_count),
+        },
         "mean": _percent_text(pool.mean, pool.interval),
         "ends": _percent_interval_text(pool.interval),
         "predicted": _percent_interval_text(pool.predicted),
     }
-    if pool.machine_count < MIN_STRONG_LABS:
-        warning = _("Indicative: based on only %(machines)s.") % {
-            "machines": machines_text(pool.machine_count)
+    if not pool.is_one_lab and pool.lab_count < MIN_STRONG_LABS:
+        warning = _("Indicative: based on only %(labs)s.") % {
+            "labs": labs_text(pool.lab_count)
         }
         text = f"{text} {warning}"
     return text
@@ -249,7 +278,10 @@ def _range_text(
 
 
 def matrix_entry(synthesis: Synthesis) -> tuple[str, str]:
-    """Return the ratio in a cell of the evidence matrix, and the range below it."""
+    """Return the ratio in a cell of the evidence matrix, and the text below it.
+
+    The text is the prediction interval or the reason for none.
+    """
     pool, units = (
         synthesis.main_pool,
         synthesis.machines
@@ -259,9 +291,16 @@ def matrix_entry(synthesis: Synthesis) -> tuple[str, str]:
     if pool.mean is None:
         if not units:
             return "", ""
-        return _range_text(units, log_ratio_text, log_interval_text), ""
-    ends = pool.predicted or (units[0].interval if len(units) == 1 else None)
-    return log_ratio_text(pool.mean, pool.interval), log_interval_text(ends)
+        detail = _("two machines") if len(units) < MIN_POOLED else _("two labs")
+        return _range_text(units, log_ratio_text, log_interval_text), detail
+    ratio = log_ratio_text(pool.mean, pool.interval)
+    if not pool.is_pooled:
+        if pool.interval is None:
+            return ratio, _("one machine")
+        interval = log_interval_text(pool.interval)
+        return ratio, _("one machine, CI %(interval)s") % {"interval": interval}
+    detail = _("predicted %(range)s") % {"range": log_interval_text(pool.predicted)}
+    return ratio, detail
 
 
 REPLICATION_OUTCOMES: dict[Outcome, Text] = {

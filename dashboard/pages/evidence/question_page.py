@@ -112,10 +112,7 @@ def question_page(
         "subgroups": tuple(_subgroups(averages, grouping, with_flagged=with_flagged)),
         "left_out": tuple(_exclusion_lines(pooled, averages)),
         "tools": _tools(question.work_class),
-        "is_pooled": any(
-            pool.mean is not None and pool.machine_count > 1
-            for pool in (pooled.pool, pooled.single_run_pool)
-        ),
+        "is_pooled": pooled.pool.is_pooled or pooled.single_run_pool.is_pooled,
         "plan": links.hypervisor_plan_url(*question),
         "upload": links.upload_url(hypervisor=question.hypervisor),
     }
@@ -211,15 +208,19 @@ def _figures(
         return
     yield (_("Pooled mean (REML)"), evidence.log_ratio_text(pool.mean, pool.interval))
     yield (
-        _("95% confidence interval of the pooled mean (HKSJ)"),
+        _("95% confidence interval of the pooled mean"),
         evidence.log_interval_text(pool.interval),
     )
     yield (
-        _("Range expected in another lab"),
+        _("Prediction for another machine of this lab")
+        if pool.is_one_lab
+        else _("Prediction for a machine of another lab"),
         evidence.log_interval_text(pool.predicted),
     )
     yield (
-        _("Between machines: τ (log scale)"),
+        _("Between machines of this lab: τ (log scale)")
+        if pool.is_one_lab
+        else _("Between machines of different labs: τ (log scale)"),
         _("%(tau)s (%(low)s to %(high)s)")
         % {
             name: formatting.number(value**0.5, ".2g")
@@ -230,6 +231,14 @@ def _figures(
             )
         },
     )
+    if pool.tau2_lab is not None and pool.tau2_machine is not None:
+        yield (
+            _("Parts of τ: between labs, between machines of a lab"),
+            ", ".join(
+                formatting.number(part**0.5, ".2g")
+                for part in (pool.tau2_lab, pool.tau2_machine)
+            ),
+        )
     yield (
         _("I² (share of the variation that is not noise)"),
         formatting.percent(spread.i2),
@@ -238,6 +247,10 @@ def _figures(
         _("Pooled mean (DerSimonian and Laird)"),
         # The interval of the REML mean sets the digits, so that both can be compared.
         evidence.log_ratio_text(spread.mean_dl, pool.interval),
+    )
+    yield (
+        _("Standard error of the mean (log scale), robust by lab"),
+        formatting.number(spread.robust_error, ".2g"),
     )
 
 
@@ -308,10 +321,13 @@ def _note(kinds: Collection[ForestKind]) -> str:
     single = _("Hollow markers are single runs, which have no confidence interval.")
     notes = [single] if "single" in kinds else []
     if "pooled" not in kinds:
-        return " ".join([*notes, _("A pooled mean requires at least three machines.")])
+        requirement = _(
+            "A pooled mean requires at least three labs, or three machines of one lab."
+        )
+        return " ".join([*notes, requirement])
     mean = _(
-        "The diamond is the pooled mean. The bar below it is the range to "
-        "expect in another lab."
+        "The diamond is the pooled mean. The bar below it is the prediction interval "
+        "for another machine."
     )
     return " ".join([*notes, _("Marker size shows the weight."), mean])
 

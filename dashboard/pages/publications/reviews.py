@@ -271,9 +271,15 @@ def _pool_text(record: Record) -> str:
     machines = evidence.machines_text(pool["machines"])
     if pool["mean"] is None:
         return machines
-    interval = evidence.pooled_interval(pool["predicted"] or pool["interval"])
     ratio = evidence.pooled_ratio(pool["mean"], pool["interval"])
-    return f"{ratio} ({interval}), {machines}"
+    if pool["predicted"] is None:
+        return f"{ratio}, {machines}"
+    prediction = evidence.pooled_interval(pool["predicted"])
+    return _("%(ratio)s (predicted %(prediction)s), %(machines)s") % {
+        "ratio": ratio,
+        "prediction": prediction,
+        "machines": machines,
+    }
 
 
 def _exclusions_text(record: Record) -> str:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
+from scipy.special import stdtrit
 
 from benchmarks.analysis.meta_analysis import (
     EvidenceStrength,
@@ -55,14 +56,11 @@ def restricted_likelihood(tau2, y, v):
 def test_pooled_bcg_trials_match_the_printed_digits():
     pools = alone(*bcg())
 
-    assert pools.study_count[0] == 13
+    assert pools.machine_count[0] == 13
     assert pools.tau2[0] == pytest.approx(0.3132, abs=5e-5)
     assert pools.i2[0] == pytest.approx(0.9222, abs=5e-5)
     assert pools.mean[0] == pytest.approx(-0.7145, abs=5e-5)
-    # rma(..., test="knha"): Hartung and Knapp; here it is wider than Wald's.
-    assert pools.standard_error[0] == pytest.approx(0.1808, abs=5e-5)
-    assert pools.low[0] == pytest.approx(-1.1084, abs=5e-5)
-    assert pools.high[0] == pytest.approx(-0.3206, abs=5e-5)
+    assert pools.standard_error[0] == pytest.approx(0.1798, abs=5e-5)
     assert pools.weight.sum() == pytest.approx(1)
 
 
@@ -75,12 +73,26 @@ def test_heterogeneity_of_bcg_trials_matches_the_printed_digits():
     assert found.mean_dl == pytest.approx(-0.7141, abs=5e-5)
 
 
-def test_the_prediction_is_t_of_both_variances():
-    pools = alone(*bcg())
+@given(st.integers(0, 2**32 - 1), st.integers(3, 10), st.floats(-3, 3))
+def test_without_noise_the_intervals_are_students(seed, k, scale):
+    """The reference prior then has the posterior that Student's t states."""
+    y = np.random.default_rng(seed).normal(-0.1, 10**scale, k)
 
-    reach = 2.178813 * math.sqrt(pools.tau2[0] + pools.standard_error[0] ** 2)
-    assert pools.predicted_low[0] == pytest.approx(pools.mean[0] - reach)
-    assert pools.predicted_high[0] == pytest.approx(pools.mean[0] + reach)
+    pools = alone(y, [1e-12 * np.var(y)] * k)
+
+    quantile, s = stdtrit(k - 1, 0.975), np.std(y, ddof=1)
+    assert pools.mean[0] == pytest.approx(y.mean(), abs=1e-4 * s)
+    for name, reach in (("", (1 / k) ** 0.5), ("predicted_", (1 + 1 / k) ** 0.5)):
+        low = getattr(pools, f"{name}low")[0]
+        assert low == pytest.approx(y.mean() - quantile * s * reach, abs=0.01 * s)
+
+
+def test_a_prediction_does_not_collapse_when_tau_is_0():
+    pools = alone([-0.1, -0.1, -0.1], [0.0004] * 3)
+
+    assert pools.tau2[0] == 0
+    width = pools.high[0] - pools.low[0]
+    assert pools.predicted_high[0] - pools.predicted_low[0] > 1.5 * width
 
 
 def test_leave_one_out_equals_the_pool_of_the_others():
@@ -91,6 +103,22 @@ def test_leave_one_out_equals_the_pool_of_the_others():
     for place in range(y.size):
         others = alone(np.delete(y, place), np.delete(v, place))
         assert without[place] == pytest.approx(others.mean[0], abs=1e-9)
+
+
+def test_leave_one_out_leaves_out_all_machines_of_a_lab():
+    y, v = bcg()
+    lab = ["a", "a", "b", "c", "c", "c", *"defghij"]
+
+    without = heterogeneity(y, v, labs=lab).leave_one_out
+
+    others = alone(y[[2, 3, 4, 5, *range(6, 13)]], v[2:], lab_index=lab[2:])
+    assert without[0] == without[1] == pytest.approx(others.mean[0], abs=1e-9)
+
+
+def test_leave_one_out_of_one_lab_leaves_out_a_machine():
+    without = heterogeneity(*bcg(), labs=["a"] * 13).leave_one_out
+
+    assert without == pytest.approx(heterogeneity(*bcg()).leave_one_out)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(3, 12))
@@ -137,7 +165,7 @@ def test_many_pools_equal_single_pools():
 
     for number in range(40):
         own = pool == number
-        assert pools.study_count[number] == own.sum()
+        assert pools.machine_count[number] == own.sum()
         if own.any():
             expected = alone(y[own], v[own])
             assert pools.mean[number] == pytest.approx(expected.mean[0], nan_ok=True)
@@ -149,19 +177,61 @@ def test_many_pools_equal_single_pools():
 def test_one_study_keeps_its_interval_and_two_are_not_pooled():
     pools = pool_effects([-0.1, -0.2, 0.1], [0.01, 0.01, 0.01], [0, 1, 1], 2)
 
-    assert pools.study_count.tolist() == [1, 2]
+    assert pools.machine_count.tolist() == [1, 2]
     assert pools.mean[0] == pytest.approx(-0.1)
     assert pools.high[0] == pytest.approx(-0.1 + 1.959964 * 0.1)
     assert math.isnan(pools.predicted_low[0])
     assert math.isnan(pools.mean[1])
 
 
-def test_agreeing_studies_keep_at_least_walds_interval():
-    """Hartung and Knapp's interval would have almost no width."""
-    pools = alone([-0.1, -0.1001, -0.0999], [0.01] * 3)
+def test_machines_of_two_labs_are_not_pooled():
+    pools = alone([-0.1, -0.1, -0.2, -0.2], [0.01] * 4, lab_index=[0, 0, 1, 1])
 
-    assert pools.standard_error[0] >= math.sqrt(0.01 / 3) * (1 - 1e-9)
-    assert pools.tau2[0] == 0
+    assert (pools.machine_count[0], pools.lab_count[0]) == (4, 2)
+    assert math.isnan(pools.mean[0])
+    assert math.isnan(pools.predicted_low[0])
+    assert pools.weight.sum() == pytest.approx(1)
+
+
+def test_machines_of_one_lab_are_pooled_like_labs_but_named():
+    labs = alone(*bcg())
+    machines = alone(*bcg(), lab_index=[7] * 13)
+
+    assert machines.is_one_lab[0]
+    assert machines.predicted_low[0] == labs.predicted_low[0]
+    assert machines.tau2_machine[0] == labs.tau2_lab[0]
+    assert math.isnan(machines.tau2_lab[0])
+    assert math.isnan(labs.tau2_machine[0])
+
+
+def test_more_machines_of_a_lab_do_not_outweigh_other_labs():
+    """Labs differ and their machines do not, so each lab has the same weight."""
+    y = [0.0] * 12 + [-0.2, -0.4]
+    lab = [0] * 12 + [1, 2]
+    pools = alone(y, [1e-6] * 14, lab_index=lab)
+
+    assert pools.tau2_machine[0] == 0
+    assert pools.mean[0] == pytest.approx(-0.2, abs=1e-3)
+    assert pools.weight[:12].sum() == pytest.approx(1 / 3, abs=1e-3)
+
+
+def test_a_pool_does_not_depend_on_other_pools_or_names_of_labs():
+    generator = np.random.default_rng(2026)
+    sizes = generator.integers(1, 14, 40)
+    pool = generator.permutation(np.repeat(np.arange(40), sizes))
+    lab = generator.integers(0, 6, pool.size)
+    y = generator.normal(-0.05, 0.1, pool.size)
+    v = generator.uniform(0.0001, 0.01, pool.size)
+
+    pools = pool_effects(y, v, pool, 40, lab_index=lab)
+
+    for number in range(40):
+        own = pool == number
+        expected = alone(y[own], v[own], lab_index=(lab[own] * 7) % 6 + 3)
+        for name in ("mean", "low", "predicted_high", "tau2_lab", "tau2_machine"):
+            assert getattr(pools, name)[number] == pytest.approx(
+                getattr(expected, name)[0], rel=1e-6, abs=1e-9, nan_ok=True
+            )
 
 
 @pytest.mark.parametrize("variance", [0, -1, float("nan"), float("inf")])
@@ -183,23 +253,56 @@ def test_single_runs_have_equal_weights():
     assert math.isnan(pools.low[1])
 
 
-@pytest.mark.parametrize("tau", [0.0, 0.05, 0.2])
-@pytest.mark.parametrize("k", [3, 5, 10])
-def test_intervals_cover_the_mean_and_the_next_study_at_95_percent(k, tau):
-    generator = np.random.default_rng([k, int(1000 * tau)])
-    worlds = 4000
-    v = generator.uniform(0.0004, 0.004, (worlds, k))
-    y = generator.normal(-0.1, np.sqrt(v + tau**2))
-    pool = np.repeat(np.arange(worlds), k)
+def test_single_runs_are_averaged_by_lab_first():
+    """With m labs: t(m - 1) sqrt(s^2 (1 + 1/m) + w^2 (1 - mean(1/n)))."""
+    y, lab = [0.1, 0.3, -0.2, -0.4, -0.6, 0.4], [0, 0, 1, 1, 1, 2]
+    pools = pool_single_runs(y, [0] * 6, 1, lab_index=lab)
 
-    pools = pool_effects(y.ravel(), v.ravel(), pool, worlds)
+    s2, w2 = np.var([0.2, -0.4, 0.4], ddof=1), (0.02 + 0.08) / 3
+    spread = s2 * (1 + 1 / 3) + w2 * (1 - (1 / 2 + 1 / 3 + 1) / 3)
+    reach = 4.302653 * math.sqrt(spread)
+    assert pools.mean[0] == pytest.approx(0.2 / 3)
+    assert pools.standard_error[0] == pytest.approx(math.sqrt(s2 / 3))
+    assert pools.predicted_high[0] == pytest.approx(0.2 / 3 + reach)
+    assert pools.weight.tolist() == pytest.approx([1 / 6, 1 / 6, *[1 / 9] * 3, 1 / 3])
 
-    holds = (pools.low < -0.1) & (pools.high > -0.1)
-    assert holds.mean() >= 0.935
+
+def coverage(labs, tau, *, share_of_labs=1.0, largest=1.0, worlds=1500):
+    """Return how often intervals contain the mean, and another lab's machine."""
+    lab = np.repeat(np.arange(len(labs)), labs)
+    generator = np.random.default_rng([*labs, int(1000 * tau), int(largest)])
+    v = np.full(lab.size, 0.0004)
+    v[-1] *= largest
+    effects = generator.normal(
+        -0.1, tau * math.sqrt(share_of_labs), (worlds, len(labs))
+    )[:, lab]
+    noise = np.sqrt(v + tau**2 * (1 - share_of_labs))
+    y = generator.normal(effects, noise)
+    pools = pool_effects(
+        y.ravel(),
+        np.tile(v, worlds),
+        np.repeat(np.arange(worlds), lab.size),
+        worlds,
+        lab_index=np.tile(lab, worlds),
+    )
     following = generator.normal(-0.1, tau, worlds)
-    foreseen = (pools.predicted_low < following) & (following < pools.predicted_high)
-    # If tau is as large as the noise, it is often estimated as 0 (docstring).
-    assert foreseen.mean() >= (0.86 if tau == 0.05 else 0.92)
+    return (
+        ((pools.low < -0.1) & (pools.high > -0.1)).mean(),
+        ((pools.predicted_low < following) & (following < pools.predicted_high)).mean(),
+    )
+
+
+@pytest.mark.parametrize("largest", [1 / 400, 1.0, 400.0])
+@pytest.mark.parametrize("tau", [0.0, 0.03, 0.2])
+@pytest.mark.parametrize("k", [3, 5, 10])
+def test_intervals_cover_the_mean_and_another_lab(k, tau, largest):
+    assert min(coverage([1] * k, tau, largest=largest)) >= 0.93
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("labs", [(6, 1, 1), (6, 6, 1), (3, 2, 1, 3, 2)])
+def test_intervals_cover_with_labs_of_different_sizes(labs, share):
+    assert min(coverage(labs, 0.2, share_of_labs=share, worlds=600)) >= 0.93
 
 
 def test_the_direction_of_an_interval():

@@ -136,6 +136,64 @@ def test_evidence_is_graded(ratios, expected):
     assert synthesis(parts).strength == expected
 
 
+def test_labs_of_several_machines_are_clusters():
+    parts = [
+        *(part(unit, 0.8 + unit / 500, lab="one") for unit in range(6)),
+        part("b", 0.9),
+        part("c", 0.95),
+    ]
+    found = synthesis(parts)
+
+    expected = pool_effects(
+        [machine.log_ratio for machine in found.machines],
+        [1e-4] * 8,
+        [0] * 8,
+        1,
+        lab_index=[0] * 6 + [1, 2],
+    )
+    assert found.pool.mean == pytest.approx(expected.mean[0])
+    assert found.pool.tau2_lab == pytest.approx(expected.tau2_lab[0])
+    assert (found.pool.machine_count, found.pool.lab_count) == (8, 3)
+    assert not found.pool.is_one_lab
+
+
+def test_a_machine_of_two_labs_counts_once():
+    parts = [part("a", 0.8, lab="one"), part("a", 0.9, lab="two")]
+
+    found = synthesis([*parts, part("b", lab="two"), part("c", lab="three")])
+
+    assert (found.pool.machine_count, found.pool.lab_count) == (3, 3)
+    assert {machine.lab for machine in found.machines} == {"one", "two", "three"}
+
+
+def test_studies_of_all_machines_are_counted_once():
+    found = synthesis(
+        [part("a", studies=(1, 2)), part("b", studies=(2,)), part("c", studies=(3,))]
+    )
+
+    assert found.pool.study_count == 3
+
+
+def test_machines_of_one_lab_never_raise_the_level():
+    many = [part(unit, 0.8, lab="one") for unit in range(20)]
+
+    assert synthesis(many).strength == EvidenceStrength.WEAK
+    two_labs = synthesis([*many, part("b", 0.8, lab="two")])
+    assert two_labs.strength == EvidenceStrength.WEAK
+    assert two_labs.pool.mean is None
+
+
+def test_opposite_machines_of_one_lab_do_not_contradict_other_labs():
+    ratios = [0.5, 2.0, 0.5, 2.0, 0.5, 0.6, 0.7]
+    labs = [*["one"] * 5, "two", "three"]
+    parts = [
+        part(unit, ratio, lab=lab)
+        for unit, (ratio, lab) in enumerate(zip(ratios, labs, strict=True))
+    ]
+
+    assert synthesis(parts).strength == EvidenceStrength.WEAK
+
+
 def test_five_machines_of_one_lab_are_not_strong_evidence():
     found = synthesis([part(unit, 0.8, lab="one") for unit in "abcde"])
 

@@ -120,16 +120,32 @@ def machines(*ratios, sd=0.01, obstacle=""):
     ]
 
 
+def in_labs(labs, parts):
+    return [replace(part, lab=lab) for lab, part in zip(labs, parts, strict=True)]
+
+
 @pytest.mark.parametrize(
     ("parts", "words"),
     [
         ([], ("Not measured",)),
         (machines(0.8), ("One machine: 80.0%", "unknown")),
         (machines(0.8, 0.9), ("Two machines: 80.0% and 90.0%", "cannot be estimated")),
-        (machines(0.8, 0.9, 0.85), ("Range expected in another lab", "Indicative")),
+        (machines(0.8, 0.9, 0.85), ("a machine of another lab", "Indicative")),
         (
             machines(*[0.8] * 5),
-            ("5 labs: on average 80", "Range expected in another lab"),
+            ("5 labs: on average 80", "a machine of another lab"),
+        ),
+        (
+            in_labs("aaa", machines(0.8, 0.9, 0.85)),
+            ("3 machines of one lab", "another machine of this lab"),
+        ),
+        (
+            in_labs("aab", machines(0.8, 0.9, 0.85)),
+            ("3 machines of two labs", "cannot be estimated from two labs"),
+        ),
+        (
+            in_labs("aabc", machines(0.8, 0.9, 0.85, 0.8)),
+            ("4 machines of 3 labs", "a machine of another lab", "Indicative"),
         ),
         (
             machines(0.8, sd=None, obstacle="single_run"),
@@ -145,7 +161,8 @@ def test_summary_is_limited_by_evidence(parts, words):
 
 
 def test_summaries_equal_full_synthesis():
-    for parts in (machines(0.8), machines(0.8, 0.9), machines(0.8, 0.9, 0.7)):
+    two_labs = in_labs("aab", machines(0.8, 0.9, 0.7))
+    for parts in (machines(0.8), machines(0.8, 0.9), machines(0.8, 0.9, 0.7), two_labs):
         whole = synthesis(parts)
         assert evidence.question_summary(whole.summary) == evidence.question_summary(
             whole
@@ -157,7 +174,7 @@ def test_single_runs_are_dashed_without_interval():
     single_run = synthesis(machines(0.8, sd=None, obstacle="single_run"))
     cell = cell_of(matrix_context({Question("Xen", WORK): single_run}), "Xen")
 
-    assert (cell.is_hollow, cell.detail) == (True, "")
+    assert (cell.is_hollow, cell.detail) == (True, "one machine")
 
 
 def test_every_strength_and_exclusion_has_text():
