@@ -126,6 +126,11 @@ test-faults: dev ## run the agent's fault tests at full length: kills, 100,000 s
 test-tex: dev ## compile exported LaTeX with a real TeX in journal classes
 	$(PYTEST) -m tex tests/dashboard/exports $(ARGS)
 
+# Debian: apt-get install --no-install-recommends r-base-core r-cran-metafor
+.PHONY: test-metafor
+test-metafor: dev ## compare pooled evidence with the R package metafor
+	$(PYTEST) -m metafor tests/benchmarks/analysis $(ARGS)
+
 # Debian: apt-get install --no-install-recommends prometheus
 .PHONY: test-prometheus
 test-prometheus: dev ## load monitoring/ into a real Prometheus that scrapes a running Virtlab

@@ -132,7 +132,7 @@ class _Layout:
 
     @property
     def is_one_lab(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        return (self.lab_count == 1) & (self.machine_count > 1)
+        return np.asarray((self.lab_count == 1) & (self.machine_count > 1))
 
     @property
     def unit_count(self) -> Indices:
@@ -140,7 +140,7 @@ class _Layout:
 
     @property
     def is_nested(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        return (self.lab_count > 1) & (self.lab_count < self.machine_count)
+        return np.asarray((self.lab_count > 1) & (self.lab_count < self.machine_count))
 
 
 @NO_WARNINGS

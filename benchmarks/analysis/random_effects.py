@@ -280,7 +280,7 @@ class _Grid:
             x = np.where(is_done, x, following)
             if np.all(is_done):
                 break
-        return x
+        return np.asarray(x)
 
 
 def _narrowed(nodes: Floats, weight: Floats) -> tuple[Floats, Floats]:
@@ -316,7 +316,7 @@ class _Likelihood:
 
     value: Floats
     gradient: Floats
-    information: tuple[Floats, Floats, Floats]
+    information: Floats
 
 
 def _reml(data: NestedEffects, start: Floats) -> Floats:
@@ -346,10 +346,7 @@ def _reml(data: NestedEffects, start: Floats) -> Floats:
         at = _Likelihood(
             np.where(is_better, there.value, at.value),
             np.where(is_better, there.gradient, at.gradient),
-            tuple(
-                np.where(is_better, new, old)
-                for new, old in zip(there.information, at.information, strict=True)
-            ),
+            np.where(is_better, there.information, at.information),
         )
         damping = np.where(is_better, np.minimum(2 * damping, 1), damping / 2)
         if np.all(is_done):
@@ -391,11 +388,13 @@ def _likelihood(
             sums(data.by_lab(residual**2) - precision + c * squares) + z2_sum / total,
         ]
     )
-    information = (
-        w2 - 2 * w3 / total + (w2 / total) ** 2,
-        z2_sum - 2 * sums(z2 * w) / total + w2 * z2_sum / total**2,
-        sums(squares - 2 * c * cubes + (c * squares) ** 2)
-        - 2 * sums(z3) / total
-        + (z2_sum / total) ** 2,
+    information = np.array(
+        [
+            w2 - 2 * w3 / total + (w2 / total) ** 2,
+            z2_sum - 2 * sums(z2 * w) / total + w2 * z2_sum / total**2,
+            sums(squares - 2 * c * cubes + (c * squares) ** 2)
+            - 2 * sums(z3) / total
+            + (z2_sum / total) ** 2,
+        ]
     )
     return _Likelihood(-(log_determinant + q), gradient, information)

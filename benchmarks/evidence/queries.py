@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from django.db import connection
@@ -203,8 +203,10 @@ def _columns(questions: Collection[Question]) -> dict[str, list[str]]:
 
 
 def _benchmark_average(row: Sequence[Any]) -> BenchmarkAverage:
-    host, lab, tool, metric, *numbers, studies = row
-    return BenchmarkAverage(host, lab, (tool, metric), *numbers, studies=tuple(studies))
+    host, lab, tool, metric, *columns = row
+    *numbers, studies = columns
+    average = BenchmarkAverage(host, lab, (tool, metric), *numbers)
+    return replace(average, studies=tuple(studies))
 
 
 POOL_COLUMNS: Final = (("without_flagged", False), ("with_flagged", True))

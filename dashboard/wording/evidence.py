@@ -181,7 +181,7 @@ def question_summary(synthesis: Synthesis) -> str:
         pool = synthesis.single_run_pool
         warning = _("Weak evidence: single runs have no uncertainty estimate.")
         values = {"labs": labs_text(pool.lab_count)}
-        if pool.is_pooled:
+        if pool.mean is not None and pool.is_pooled:
             text = _(
                 "%(labs)s, single runs: on average %(mean)s of native speed (95%% "
                 "confidence interval %(ends)s)."
