@@ -9,6 +9,7 @@ from api.kit.fields import Choice, Text
 from api.kit.output_serializer import OutputSerializer
 from api.kit.query_parameters import IntegerParameter, ToolParameter
 from api.kit.views import StudyQuery, StudyQueryView
+from benchmarks.analysis.change_points import ChangePoint
 from benchmarks.analysis.corun_statistics import CurvePoint, SumCheck, Target
 from benchmarks.comparison.comparison_table import COMPONENTS
 from benchmarks.comparison.coruns import (
@@ -610,23 +611,22 @@ class TrendPointSerializer(ShapeSerializer):
 class ChangePointSerializer(OutputSerializer):
     """A change point in a trend."""
 
-    columns = (
-        "run_index:int before:float? after:float? ratio:float?=factor p_value:float"
-    )
+    row_type = ChangePoint
+    columns = "day_index=index before after ratio=factor low high p_value"
     descriptions = {
-        "run_index": (
-            "The index of the first dated run of the new level, counted from 0."
-        ),
+        "day_index": "The index in `days` of the first day of the new level, from 0.",
         "before": (
-            "The level before the change; null if no single figure describes its runs."
+            "The median before the change; null if no single figure describes its days."
         ),
         "after": (
-            "The level after the change; null if no single figure describes its runs."
+            "The median after the change; null if no single figure describes its days."
         ),
         "ratio": (
-            "The ratio of the levels after and before the change; null if one of "
-            "them is null."
+            "The values after the change divided by those before it (Hodges-Lehmann); "
+            "null without medians."
         ),
+        "low": "The lower end of the ratio's 95 % confidence interval.",
+        "high": "The upper end of the ratio's 95 % confidence interval.",
         "p_value": "The p-value of the change.",
     }
 
@@ -648,9 +648,19 @@ class SeriesSerializer(serializers.Serializer[Any]):
     )
     changes = ChangePointSerializer(
         many=True,
-        source="change_points",
+        source="changes.changes",
         allow_null=True,
-        help_text="The change points; null if there are too few dated runs.",
+        default=None,
+        help_text="The change points; null if there are too few days.",
+    )
+    drift = serializers.FloatField(
+        source="changes.drift",
+        allow_null=True,
+        default=None,
+        help_text=(
+            "The last value divided by the first on a line, if the values change "
+            "gradually instead of at change points; otherwise null."
+        ),
     )
 
 

@@ -1,24 +1,25 @@
 """Trends of one case on one host over time and hypervisor versions, across studies."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any
 
 import numpy as np
 from django.db import connection
 
 from benchmarks.analysis.bimodality import MIN_RUNS
-from benchmarks.analysis.change_points import ChangePoint, change_points
+from benchmarks.analysis.change_points import SeriesChanges, find_changes
 from benchmarks.analysis.distribution_shape import DEFAULT_BAND, find_shape
 from benchmarks.analysis.intervals import (
     RunStatistics,
     log_ratio_intervals,
     mean_interval_ends,
 )
+from benchmarks.analysis.sessions import REPEATED_SESSIONS
 from benchmarks.comparison.comparison_row import (
     CIRCUMSTANCES,
     CellFigure,
@@ -104,16 +105,31 @@ class TrendSeries:
         return tuple(run for run in self.runs if run.started_at)
 
     @cached_property
-    def change_points(self) -> tuple[ChangePoint, ...] | None:
-        return change_points([run.mean for run in self.dated_runs])
-
-    @cached_property
-    def day_points(self) -> tuple[TrendPoint, ...]:
+    def runs_of_days(self) -> tuple[tuple[DatedRun, ...], ...]:
+        """The dated runs by day and version, in order."""
         keyed = groupby(
             self.dated_runs,
             key=lambda run: (run.started_at and run.started_at.date(), run.version),
         )
-        return _points([list(runs) for _, runs in keyed])
+        return tuple(tuple(runs) for _, runs in keyed)
+
+    @cached_property
+    def changes(self) -> SeriesChanges | None:
+        """The changes over the means of the days; None for fewer than 10 days.
+
+        Days are the points, because the runs of a day share its conditions.
+        """
+        days = self.runs_of_days
+        starts = [
+            index
+            for index, (before, after) in enumerate(pairwise(days), start=1)
+            if before[0].version != after[0].version
+        ]
+        return find_changes([_mean(runs) for runs in days], starts)
+
+    @cached_property
+    def day_points(self) -> tuple[TrendPoint, ...]:
+        return _points(self.runs_of_days)
 
     @cached_property
     def version_points(self) -> tuple[TrendPoint, ...]:
@@ -125,18 +141,38 @@ class TrendSeries:
         )
 
     def version_ratio(
-        self, version: str, *, reference_version: str
+        self, version: str, *, reference_version: str, confidence: float
     ) -> tuple[float, float, float]:
+        """Return the ratio of two versions with its interval over their days.
+
+        The ends are NaN if one of the versions was not measured on three days.
+        """
         statistics = []
         for name in (version, reference_version):
-            means = np.array([run.mean for run in self.runs if run.version == name])
+            means = np.array(
+                [_mean(runs) for runs in self.runs_of_days if runs[0].version == name]
+                or [run.mean for run in self.runs if run.version == name]
+            )
             m2 = means.var() * len(means)
             statistics.append(
                 RunStatistics.from_sums([len(means)], [means.mean()], [m2], [np.nan])
             )
         compared, reference = statistics
-        interval = log_ratio_intervals(compared, reference, [True])
-        return float(interval.ratio[0]), float(interval.low[0]), float(interval.high[0])
+        interval = log_ratio_intervals(
+            compared, reference, [True], confidence=confidence
+        )
+        ratio, low, high = (
+            float(column[0]) for column in (interval.ratio, interval.low, interval.high)
+        )
+        days = self.day_counts
+        if min(days[version], days[reference_version]) < REPEATED_SESSIONS:
+            return ratio, np.nan, np.nan
+        return ratio, low, high
+
+    @cached_property
+    def day_counts(self) -> Counter[str]:
+        """The number of days by version."""
+        return Counter(runs[0].version for runs in self.runs_of_days)
 
 
 @dataclass(frozen=True)
@@ -238,6 +274,10 @@ def read_trend(viewer: Viewer, subject: TrendSubject) -> Trend:
         if efficiency and efficiency.state == State.NO_SPEED
     )
     return Trend(case, subject, tuple(series), older, next(reasons, ""))
+
+
+def _mean(runs: Sequence[DatedRun]) -> float:
+    return sum(run.mean for run in runs) / len(runs)
 
 
 def _points(groups: Sequence[Sequence[DatedRun]]) -> tuple[TrendPoint, ...]:

@@ -11,7 +11,8 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from benchmarks.analysis.change_points import MIN_SEGMENT_RUNS, ChangePoint
+from benchmarks.analysis.change_points import MIN_POINTS, ChangePoint, SeriesChanges
+from benchmarks.analysis.sessions import REPEATED_SESSIONS
 from benchmarks.comparison.comparison_row import CIRCUMSTANCES
 from benchmarks.comparison.comparison_table import Fact
 from benchmarks.comparison.trend import (
@@ -29,7 +30,7 @@ from benchmarks.natural_sort import natural_sort_key
 from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.charts.bars_and_lines import curve_points, sweep_plot, trend_plot
-from dashboard.charts.chart import Chart
+from dashboard.charts.chart import Chart, LineStyle, Points
 from dashboard.kit import formatting
 from dashboard.kit.chips import Chip, ChipRow
 from dashboard.kit.page_cache import cached_page, study_view
@@ -133,6 +134,8 @@ def _figure(trend: Trend, *, is_over_time: bool) -> Chart | None:
             curves.append(
                 curve_points(name, color, points_with_text, is_native=is_native)
             )
+            if is_over_time and not trend.no_figure_reason:
+                curves += _levels(series, curves[-1], trend.case.unit)
     if not curves:
         return None
     unit = f"{trend.case.unit} ({wording.DIRECTION_NAMES.get(trend.case.better, '')})"
@@ -144,6 +147,31 @@ def _figure(trend: Trend, *, is_over_time: bool) -> Chart | None:
     ]
     titles = (_("version"), unit)
     return sweep_plot(curves, ticks, titles=titles, is_log=(False, False))
+
+
+def _levels(series: TrendSeries, curve: Points, unit: str) -> Iterator[Points]:
+    """Yield a horizontal line for each level between change points."""
+    changes = series.changes.changes if series.changes else ()
+    if not changes:
+        return
+    starts = [0, *(change.index for change in changes)]
+    ends = [*starts[1:], len(series.runs_of_days)]
+    levels = [changes[0].before, *(change.after for change in changes)]
+    for start, end, level in zip(starts, ends, levels, strict=True):
+        first, last = (series.runs_of_days[at][0].started_at for at in (start, end - 1))
+        if level is None or first is None or last is None:
+            continue
+        text = _("median %(value)s") % {"value": wording.quantity(level, unit)}
+        yield Points(
+            name=text,
+            x=[_chart_time(first), _chart_time(last)],
+            y=[level, level],
+            color=curve.color,
+            line=LineStyle(width=3),
+            opacity=0.6,
+            hover_texts=[text, text],
+            is_in_legend=False,
+        )
 
 
 def _version_positions(trend: Trend) -> dict[tuple[str, str], int]:
@@ -201,29 +229,21 @@ def time_sentences(trend: Trend) -> Iterator[str]:
         return
     unchanged: dict[str, list[TrendSeries]] = {}
     for series in trend.series:
-        for change in series.change_points or ():
-            yield change_sentence(series, trend_line_name(series, trend), change)
-        if series.change_points:
-            continue
-        if series.change_points is not None:
-            reason = _("%(systems)s: no significant change.")
-        elif len(series.dated_runs) < 2 * MIN_SEGMENT_RUNS:
-            reason = _(
-                "%(systems)s: too few runs for change-point detection, which needs "
-                "%(least)s runs before a change and %(least)s after it."
-            )
-        else:
-            reason = _(
-                "%(systems)s: no change-point detection because some values are 0."
-            )
-        unchanged.setdefault(reason, []).append(series)
+        found = series.changes or SeriesChanges()
+        name = trend_line_name(series, trend)
+        if found.drift is not None:
+            yield _drift_sentence(series, name, found.drift)
+        for change in found.changes:
+            yield change_sentence(series, name, change, trend.case.better)
+        if found == SeriesChanges():
+            unchanged.setdefault(_reason_without_change(series), []).append(series)
 
     for reason, same_reason in unchanged.items():
         if len(same_reason) == len(trend.series) > 1:
-            runs = sorted({len(series.dated_runs) for series in same_reason})
-            text = _dated_runs(runs[-1])
-            if runs[1:]:
-                text = _("%(least)s to %(runs)s") % {"least": runs[0], "runs": text}
+            counts = sorted({len(series.runs_of_days) for series in same_reason})
+            text = _dated_points(counts[-1])
+            if counts[1:]:
+                text = _("%(least)s to %(runs)s") % {"least": counts[0], "runs": text}
             systems = _("All %(n)s systems (%(runs)s each)") % {
                 "n": len(same_reason),
                 "runs": text,
@@ -231,58 +251,90 @@ def time_sentences(trend: Trend) -> Iterator[str]:
         else:
             systems = "; ".join(
                 f"{trend_line_name(series, trend)} "
-                f"({_dated_runs(len(series.dated_runs))})"
+                f"({_dated_points(len(series.runs_of_days))})"
                 for series in same_reason
             )
-        yield reason % {"systems": systems, "least": MIN_SEGMENT_RUNS}
+        yield reason % {"systems": systems, "least": MIN_POINTS}
 
 
-def change_sentence(series: TrendSeries, name: str, change: ChangePoint) -> str:
-    before, after = (
-        series.dated_runs[change.run_index - 1],
-        series.dated_runs[change.run_index],
-    )
+def _reason_without_change(series: TrendSeries) -> str:
+    if series.changes is not None:
+        return _("%(systems)s: no significant change.")
+    if len(series.runs_of_days) < MIN_POINTS:
+        return _(
+            "%(systems)s: too few points for change-point detection, which needs "
+            "%(least)s."
+        )
+    return _("%(systems)s: no change-point detection because some values are 0.")
+
+
+def change_sentence(
+    series: TrendSeries, name: str, change: ChangePoint, better: str
+) -> str:
+    before, after = (runs[0] for runs in series.runs_of_days[change.index - 1 :][:2])
+    is_new_version = before.version != after.version
     values = {
         "system": name,
-        "day": _day_text(after.started_at),
+        "since": _day_text(after.started_at),
         "p": formatting.number(change.p_value, ".3f"),
-        "old": before.version or "?",
-        "new": after.version or "?",
     }
-    is_new_version = before.version != after.version
-    if change.factor is None:
-        text = (
-            _(
-                "%(system)s: changed on %(day)s, when the version changed from "
-                "%(old)s to %(new)s (permutation test, p = %(p)s). The runs before, "
-                "after or both have no single value, so the size of the change is not "
-                "given."
-            )
-            if is_new_version
-            else _(
-                "%(system)s: changed on %(day)s (permutation test, p = %(p)s). The "
-                "runs before, after or both have no single value, so the size of the "
-                "change is not given."
-            )
+    if is_new_version:
+        values["since"] = _("%(version)s, first measured on %(day)s") % {
+            "version": f"{after.cell.system.hypervisor} {after.version}".strip(),
+            "day": values["since"],
+        }
+    if change.factor is None or change.low is None or change.high is None:
+        text = _(
+            "%(system)s: changed since %(since)s (permutation test, p = %(p)s). The "
+            "runs before, after or both have no single value, so the size of the "
+            "change is not given."
         )
+        return text % values
+    ratios = [change.factor, change.low, change.high]
+    if better == "lower":
+        ratios = [1 / change.factor, 1 / change.high, 1 / change.low]
+    if better == "neither" or change.low <= 1 <= change.high:
+        text = _(
+            "%(system)s: changed by %(change)s (%(low)s to %(high)s) since "
+            "%(since)s (permutation test, p = %(p)s)."
+        )
+        texts = [formatting.percent_change(ratio) for ratio in ratios]
     else:
-        values["change"] = formatting.percent_change(change.factor)
         text = (
             _(
-                "%(system)s: changed by %(change)s on %(day)s, when the version "
-                "changed from %(old)s to %(new)s (permutation test, p = %(p)s)."
+                "%(system)s: faster by %(change)s (%(low)s to %(high)s) since "
+                "%(since)s (permutation test, p = %(p)s)."
             )
-            if is_new_version
+            if ratios[0] > 1
             else _(
-                "%(system)s: changed by %(change)s on %(day)s (permutation test, p = "
-                "%(p)s)."
+                "%(system)s: slower by %(change)s (%(low)s to %(high)s) since "
+                "%(since)s (permutation test, p = %(p)s)."
             )
         )
-    return text % values
+        differences = [abs(ratio - 1) for ratio in ratios]
+        within = (min(differences[1:]), max(differences[1:]))
+        texts = [
+            formatting.ratio_percent(difference, within)
+            for difference in (differences[0], *within)
+        ]
+    return text % {**values, **dict(zip(("change", "low", "high"), texts, strict=True))}
 
 
-def _dated_runs(n: int) -> str:
-    return ngettext("%(n)s dated run", "%(n)s dated runs", n) % {"n": n}
+def _drift_sentence(series: TrendSeries, name: str, drift: float) -> str:
+    days = (series.runs_of_days[0][0], series.runs_of_days[-1][0])
+    return _(
+        "%(system)s: changed gradually by %(change)s from %(first)s to %(last)s. A "
+        "line describes the values better than changes at single points."
+    ) % {
+        "system": name,
+        "change": formatting.percent_change(drift),
+        "first": _day_text(days[0].started_at),
+        "last": _day_text(days[1].started_at),
+    }
+
+
+def _dated_points(n: int) -> str:
+    return ngettext("%(n)s point", "%(n)s points", n) % {"n": n}
 
 
 def version_sentences(trend: Trend) -> Iterator[str]:
@@ -290,12 +342,13 @@ def version_sentences(trend: Trend) -> Iterator[str]:
         yield wording.translate_text(trend.no_figure_reason)
         return
     for series in trend.series:
-        for old, new in pairwise(series.version_points):
+        pairs = list(pairwise(series.version_points))
+        for old, new in pairs:
             values: dict[str, object] = {
                 "system": trend_line_name(series, trend),
                 "old": old.version or "?",
                 "new": new.version or "?",
-                "least": MIN_SEGMENT_RUNS,
+                "least": REPEATED_SESSIONS,
             }
             without_value = [point for point in (old, new) if point.value is None]
             if without_value:
@@ -312,23 +365,26 @@ def version_sentences(trend: Trend) -> Iterator[str]:
                 yield text % values
                 continue
             ratio, low, high = series.version_ratio(
-                new.version, reference_version=old.version
+                new.version,
+                reference_version=old.version,
+                # Bonferroni: all pairs of the series are tested together.
+                confidence=1 - 0.05 / len(pairs),
             )
-            if min(old.n, new.n) < MIN_SEGMENT_RUNS or not isfinite(low):
+            if not isfinite(low):
                 text = _(
-                    "%(system)s, %(old)s to %(new)s: the change is not assessed. An "
-                    "assessment needs at least %(least)s runs of each version and a "
-                    "confidence interval."
+                    "%(system)s, %(old)s to %(new)s: the change (%(ratio)s) is not "
+                    "assessed. An assessment needs runs of each version on at least "
+                    "%(least)s days and a confidence interval."
                 )
             elif low <= 1 <= high:
                 text = _(
-                    "%(system)s, %(old)s to %(new)s: no clear change (95%% "
-                    "confidence interval %(low)s to %(high)s)."
+                    "%(system)s, %(old)s to %(new)s: no clear change (confidence "
+                    "interval %(low)s to %(high)s)."
                 )
             else:
                 text = _(
-                    "%(system)s, %(old)s to %(new)s: changed by %(ratio)s (95%% "
-                    "confidence interval %(low)s to %(high)s)."
+                    "%(system)s, %(old)s to %(new)s: changed by %(ratio)s (confidence "
+                    "interval %(low)s to %(high)s)."
                 )
             for name, number in (("ratio", ratio), ("low", low), ("high", high)):
                 values[name] = formatting.percent_change(number)
@@ -355,8 +411,8 @@ def _day_text(moment: datetime | None) -> str:
 
 def _changes(trend: Trend) -> Iterator[tuple[float, str]]:
     for series in () if trend.no_figure_reason else trend.series:
-        for change in series.change_points or ():
-            if not (started := series.dated_runs[change.run_index].started_at):
+        for change in series.changes.changes if series.changes else ():
+            if not (started := series.runs_of_days[change.index][0].started_at):
                 continue
             factor = ""
             if change.factor:

@@ -114,7 +114,9 @@ def test_means_over_cases(ratios, variances):
 def test_changes_of_a_level(values, is_step):
     later = [value * 1e-3 for value in values] if is_step else values
 
-    for change in change_points.change_points(values + later) or ():
+    found = change_points.find_changes(values + later)
+
+    for change in found.changes if found else ():
         assert is_finite(change)
         factor = change.factor
         assert factor is None or math.isfinite(factor)
