@@ -110,7 +110,8 @@ class RunSerializer(ResourceSerializer):
         system=system.label agent=agent.name tool tool_version parser_version
         custom_tool_version scenario vms slot load corun declared_session session
         session_id clock
-        started_at received_at document table note facts status reason warnings
+        started_at received_at document table note facts failure is_failed errors
+        operations status reason warnings
         first_line last_line sample_count
     """
     descriptions = {
@@ -120,6 +121,7 @@ class RunSerializer(ResourceSerializer):
         "session_id": "The id of the session; null if no start time is known.",
         "started_at": "When the run started; null if unknown.",
         "received_at": "When the upload was received.",
+        "failure": "Why the work of the run failed; empty if it did not.",
         "reason": "Why the run was rejected or set aside; empty otherwise.",
         "first_line": (
             "The first line of the run in the output; null if samples were uploaded."
@@ -140,6 +142,19 @@ class RunSerializer(ResourceSerializer):
             "The id of an earlier run with the same content; this run is not "
             "counted again."
         ),
+    )
+    is_failed = serializers.BooleanField(
+        help_text=(
+            "Whether the work of the run failed; results do not count it then. It is "
+            "false if the lab dismissed the flag."
+        )
+    )
+    errors = serializers.IntegerField(
+        allow_null=True, help_text="The number of failed operations; null if unknown."
+    )
+    operations = serializers.IntegerField(
+        allow_null=True,
+        help_text="The number of attempted operations; null if unknown.",
     )
     parser_version = serializers.IntegerField(
         allow_null=True,

@@ -66,6 +66,8 @@ from benchmarks.uploads.upload_parsing import (
 
 MAX_SAMPLES = 10_000
 MAX_VMS = 10_000
+# The largest whole number that a double represents exactly.
+MAX_OPERATIONS = 2**53 - 1
 CLOCKS = ("external", "client", "meter", "guest", "local")
 # The maximum of an integer in PostgreSQL.
 MAX_REPETITION = 2**31 - 1
@@ -73,7 +75,10 @@ CONTEXT_CACHE_SIZE: Final = 1024
 CASE_CACHE_SIZE: Final = 8192
 # Keys of a document whose values differ in nearly every upload. All other keys and
 # values together are its context, which many uploads share.
-PER_RUN_MEMBERS: Final = ("key", "samples", "started_at", "note", "facts")
+PER_RUN_MEMBERS: Final = (
+    *("key", "samples", "started_at", "note", "facts"),
+    *("failed", "errors", "operations"),
+)
 # A larger float may have been sent as a whole number, which does not fit into 64 bits.
 MAX_EXACT_FLOAT: Final = 2.0**63
 
@@ -247,6 +252,31 @@ class RunInput(StrictSerializer):
         multiline=True,
         help_text="A remark for people.",
     )
+    failed = Text(
+        required=False,
+        allow_blank=True,
+        max_length=300,
+        help_text=(
+            "Why the work of the run failed, such as \"stressor died\"; empty or "
+            "missing if it did not. A failed run is stored and shown, but results do "
+            "not count it."
+        ),
+    )
+    errors = WholeNumber(
+        required=False,
+        min_value=0,
+        max_value=MAX_OPERATIONS,
+        help_text=(
+            "How many of the `operations` failed, such as requests without a good "
+            "answer. Above 0.5%, the run has failed."
+        ),
+    )
+    operations = WholeNumber(
+        required=False,
+        min_value=1,
+        max_value=MAX_OPERATIONS,
+        help_text="How many operations the run attempted; required with `errors`.",
+    )
     facts = JSONObject(
         required=False, help_text="The state of the system during the run."
     )
@@ -263,9 +293,19 @@ class RunInput(StrictSerializer):
         elif "samples" in document and "locale" in document:
             name = "locale"
             sentence = "Send a locale only with output; samples have none."
+        elif problem := _count_problem(document):
+            name, sentence = "errors", problem
         if name:
             raise serializers.ValidationError({name: [sentence]})
         return document
+
+
+def _count_problem(document: dict[str, Any]) -> str:
+    if ("errors" in document) != ("operations" in document):
+        return "Send errors and operations together."
+    if document.get("errors", 0) > document.get("operations", 0):
+        return "This is more than operations, which counts all attempts."
+    return ""
 
 
 class _Sample(msgspec.Struct, forbid_unknown_fields=True):
@@ -322,6 +362,8 @@ def _fast_parse(raw: bytes) -> Upload:
     for name in PER_RUN_MEMBERS:
         if name in document and name != "samples":
             _FIELDS[name].run_validation(document[name])
+    if _count_problem(document):
+        raise ValueError("the counts contradict each other")
     check_values({"facts": document.get("facts")}, has_unusual_text=False)
     context = {name: document[name] for name in document if name not in PER_RUN_MEMBERS}
     _check_context(orjson.dumps(context))

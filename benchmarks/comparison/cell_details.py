@@ -54,6 +54,7 @@ from benchmarks.models.run import (
     RUN_ORDERING,
     RUNS_OF_CELLS_SQL,
     OrderedMean,
+    counted_runs,
     runs_of_cells_sql,
 )
 from benchmarks.sentences import Sentence
@@ -171,11 +172,9 @@ class PrintedTable:
 
 
 def samples_of_cell(cell: Cell) -> QuerySet[Sample]:
-    same_run: dict[str, Any] = {
-        f"run__{name}": getattr(cell, name) for name in CELL_KEY_FIELDS
-    }
-    same_run |= {"run__duplicate_of": None, "run__status": Run.Status.PARSED}
-    return Sample.objects.filter(lab_id=cell.lab_id, case_id=cell.case_id, **same_run)
+    same_run = {f"run__{name}": getattr(cell, name) for name in CELL_KEY_FIELDS}
+    samples = Sample.objects.filter(lab_id=cell.lab_id, case_id=cell.case_id)
+    return samples.filter(counted_runs("run__"), **same_run)
 
 
 def iter_samples(cell: Cell) -> Iterator[tuple[Any, ...]]:

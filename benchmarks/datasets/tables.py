@@ -8,6 +8,7 @@ from django.db.models import BooleanField, ExpressionWrapper, F, Q, Value, When
 from django.db.models import Case as Choice
 from django.db.models.expressions import Combinable
 
+from benchmarks.models.run import FAILED_RUNS
 from benchmarks.models.study import visible_studies
 from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
@@ -253,6 +254,11 @@ CELLS = Table(
         ),
         *_CIRCUMSTANCES,
         _integer("n", Sentence("The number of runs included.")),
+        _integer(
+            "failed_runs",
+            Sentence("The number of runs that failed, which are not included."),
+        ),
+        _text("failure", Sentence("Why most of them failed; empty if none did.")),
         _statistic(
             "mean",
             Sentence("Mean of the run means; null if no single value describes them."),
@@ -355,6 +361,14 @@ RUNS = Table(
             ),
             Q(duplicate_of__isnull=False),
         ),
+        _boolean(
+            "is_failed",
+            Sentence("Whether the work of the run failed; results do not count it."),
+            FAILED_RUNS,
+        ),
+        _text("failure", Sentence("Why its work failed; empty if it did not.")),
+        _integer("errors", Sentence("Failed operations; null if unknown.")),
+        _integer("operations", Sentence("Attempted operations; null if unknown.")),
         _integer("sample_count", Sentence("The number of samples.")),
         *_SOURCE,
         _text("note", Sentence("The uploader's note.")),
@@ -391,6 +405,11 @@ SAMPLES = Table(
                 "Whether the run repeats an earlier run; results do not count it again."
             ),
             Q(run__duplicate_of__isnull=False),
+        ),
+        _boolean(
+            "is_failed",
+            Sentence("Whether the work of the run failed; results do not count it."),
+            ~Q(run__failure="") & Q(run__failure_dismissed=False),
         ),
     ),
     key=("run_id", "sequence"),

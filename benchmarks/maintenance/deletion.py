@@ -190,7 +190,7 @@ def _remove(runs: QuerySet[Run]) -> DeletionCounts:
     touched = summarize_cells(keys)
     recompute_efficiencies(touched)
     queue_follow_ups(touched, [run.pk for run in duplicates])
-    empty = [cell.pk for cell in touched if cell.n == 0]
+    empty = [cell.pk for cell in touched if cell.is_empty]
     Comment.objects.filter(cell__in=empty).delete()
     Cell.objects.filter(pk__in=empty).delete()
     return DeletionCounts(len(deleted), samples, len(empty))

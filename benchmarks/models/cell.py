@@ -88,6 +88,12 @@ class Cell(models.Model):
     q3 = models.FloatField(null=True)
     sample_count = models.PositiveIntegerField(default=0)
 
+    failed_runs = models.PositiveIntegerField(default=0)
+    """How many runs failed; they do not count. A cell whose runs all failed has no
+    statistics (``n`` is 0)."""
+    failure = SentenceField(blank=True)
+    """Why most of them failed."""
+
     decimals = models.PositiveSmallIntegerField(null=True)
     """The number of decimals of the most precise sample."""
 
@@ -137,6 +143,10 @@ class Cell(models.Model):
 
     def __str__(self) -> str:
         return f"{self.case} on {self.system}"
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.n and not self.failed_runs
 
     @property
     def resolution(self) -> float | None:

@@ -39,6 +39,28 @@ AGGREGATE_SLOTS = ("sum", "mean")
 WITHOUT_CONSTRAINT: Final[dict[str, Any]] = {"db_index": False, "db_constraint": False}
 
 
+class RunQuerySet(StudyScopedQuerySet["Run"]):
+    def counted(self) -> "RunQuerySet":
+        return self.filter(counted_runs())
+
+    def failed(self) -> "RunQuerySet":
+        return self.filter(FAILED_RUNS)
+
+
+def counted_runs(prefix: str = "") -> models.Q:
+    """Return the condition that results count a run; ``prefix`` leads to the run.
+
+    `COUNTED_RUN_SQL` is the same in SQL. Runs that were not parsed, repeat an earlier
+    run, or whose work failed do not count.
+    """
+    is_valid = models.Q((f"{prefix}failure", "")) | models.Q(
+        (f"{prefix}failure_dismissed", True)
+    )
+    return is_valid & models.Q(
+        (f"{prefix}status", Run.Status.PARSED), (f"{prefix}duplicate_of", None)
+    )
+
+
 class Run(models.Model):
     """One execution of a tool on a system.
 
@@ -123,6 +145,15 @@ class Run(models.Model):
     table = models.CharField(max_length=300, blank=True)
     note = models.TextField(blank=True)
     facts = models.JSONField(default=dict, blank=True)
+    # Stated by the uploader and never derived from the text.
+    stated_failure = models.TextField(blank=True)
+    failure = SentenceField(blank=True)
+    """Why the work of the run failed, stated by the uploader or found; otherwise empty.
+    A failed run does not count, unless its flag was dismissed."""
+    failure_dismissed = models.BooleanField(default=False)
+    errors = models.PositiveBigIntegerField(null=True, blank=True)
+    """How many of the ``operations`` failed; both are null if unknown."""
+    operations = models.PositiveBigIntegerField(null=True, blank=True)
     status = models.CharField(max_length=20, choices=Status, default=Status.RECEIVED)
     reason = SentenceField(blank=True)
     warnings = models.JSONField(default=list, blank=True)
@@ -132,7 +163,7 @@ class Run(models.Model):
     derived_count = models.PositiveIntegerField(default=0)
     """How many of the samples were computed from the others. They come last."""
 
-    objects = StudyScopedQuerySet.as_manager()
+    objects = RunQuerySet.as_manager()
 
     class Meta:
         constraints = [
@@ -151,6 +182,11 @@ class Run(models.Model):
                 name="run_by_odd_status",
                 condition=~models.Q(status="parsed"),
             ),
+            models.Index(
+                fields=["study"],
+                name="run_by_failure",
+                condition=~models.Q(failure=""),
+            ),
             *(
                 models.Index(
                     fields=[name],
@@ -167,6 +203,10 @@ class Run(models.Model):
     def __str__(self) -> str:
         return f"run {self.pk} of {self.tool or 'an unknown tool'}"
 
+    @property
+    def is_failed(self) -> bool:
+        return bool(self.failure) and not self.failure_dismissed
+
     @cached_property
     def job(self) -> Job | None:
         return Job.objects.filter(kind=Job.Kind.UPLOAD, subject_id=self.pk).first()
@@ -174,6 +214,9 @@ class Run(models.Model):
     @cached_property
     def upload(self) -> "RunOutput":
         return RunOutput.objects.get(lab=self.lab_id, run=self.first_run_id or self.pk)
+
+
+FAILED_RUNS: Final = ~models.Q(failure="") & models.Q(failure_dismissed=False)
 
 
 class RunOutput(models.Model):
@@ -259,9 +302,11 @@ INSERT_RUN_MEANS_SQL = f"""
            max(scale(trim_scale(sample.value::numeric)))
     FROM {Sample._meta.db_table} AS sample
 """
-_COUNTED_RUN_SQL = (
+_MEASURED_RUN_SQL = (
     f"run.duplicate_of_id IS NULL AND run.status = '{Run.Status.PARSED.value}'"
 )
+COUNTED_RUN_SQL = f"{_MEASURED_RUN_SQL} AND (run.failure = '' OR run.failure_dismissed)"
+FAILED_RUN_SQL = f"{_MEASURED_RUN_SQL} AND run.failure <> '' AND NOT run.failure_dismissed"
 CELL_KEY_COLUMNS = ("study_id", "system_id", "scenario", "vms", "slot", "load")
 
 
@@ -285,7 +330,7 @@ def cells_of_runs_sql(condition: str) -> str:
     return f"""
     WITH counted_run AS MATERIALIZED (
         SELECT run.id, run.key, run.lab_id, {key_columns}
-        FROM {Run._meta.db_table} AS run WHERE {condition} AND {_COUNTED_RUN_SQL}
+        FROM {Run._meta.db_table} AS run WHERE {condition} AND {COUNTED_RUN_SQL}
     ), run_case AS MATERIALIZED (
         SELECT run.key, run.lab_id, {key_columns}, mean.case_id
         FROM counted_run AS run JOIN {RunMean._meta.db_table} AS mean
@@ -300,7 +345,9 @@ CELLS_OF_RUNS_SQL = f"""
 """
 
 
-def runs_of_cells_sql(condition: str, *columns: str) -> str:
+def runs_of_cells_sql(
+    condition: str, *columns: str, which_runs: str = COUNTED_RUN_SQL
+) -> str:
     """Return a WITH clause that finds the runs of cells; append `RUNS_OF_CELLS_SQL`.
 
     ``condition`` selects rows of ``cell``; ``columns`` are further columns of the run.
@@ -318,7 +365,7 @@ def runs_of_cells_sql(condition: str, *columns: str) -> str:
     ), keyed_run AS MATERIALIZED (
         SELECT cell_key.cases, cell_key.cells{selected}
         FROM cell_key JOIN {Run._meta.db_table} AS run
-          ON {same_cell_key_sql("run", "cell_key")} AND {_COUNTED_RUN_SQL}
+          ON {same_cell_key_sql("run", "cell_key")} AND {which_runs}
     ), run_of_cell AS MATERIALIZED (
         SELECT {CELL_ID_SQL.format("run_mean")} AS cell_id, run_mean.case_id,
                run_mean.n, run_mean.mean, run_mean.decimals{aliases}

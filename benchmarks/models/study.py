@@ -60,7 +60,8 @@ class StudyQuerySet(models.QuerySet["Study"]):
 
 CURRENT_EFFICIENCY_RULES = 6
 """The version of the rules that choose baselines. If it is increased, `manage.py
-prepare` recomputes all efficiencies."""
+prepare` recomputes all efficiencies and reads uploads again that may have failed or
+have derived costs."""
 
 
 def current_efficiency_rules() -> int:

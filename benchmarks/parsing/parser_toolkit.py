@@ -239,6 +239,8 @@ class Draft:
     tool_version: str = ""
     parameters: dict[str, Parameter] = field(default_factory=dict)
     facts: dict[str, Parameter] = field(default_factory=dict)
+    errors: int | None = None
+    operations: int | None = None
     _readings: list[Reading] = field(default_factory=list)
     # An ordered set: logs repeat warnings.
     _warnings: dict[ParseWarning, None] = field(default_factory=dict)
@@ -284,6 +286,19 @@ class Draft:
         """Add a warning once; ``reason`` is a sentence or a template for ``values``."""
         self._warnings[ParseWarning(code, to_sentence(reason, values))] = None
 
+    def add_failure(self, code: str, reason: str, /, **values: str | float) -> None:
+        """Add a warning like `add_warning`; the work of the run failed."""
+        self._warnings[ParseWarning(code, to_sentence(reason, values), True)] = None
+
+    def count_errors(self, errors: float, operations: float) -> None:
+        """State how many of the attempted operations failed.
+
+        Of several parts of a run, the one with the largest share of errors counts.
+        """
+        stored = (self.errors or 0) / max(self.operations or 0, 1)
+        if self.errors is None or errors / max(operations, 1) > stored:
+            self.errors, self.operations = round(errors), round(operations)
+
     def close(self) -> None:
         """Complete the run. ``finish_drafts`` calls this once, after the last line."""
 
@@ -305,6 +320,8 @@ class Draft:
             warnings=tuple(self._warnings),
             facts=dict(self.facts),
             problem=problem,
+            errors=self.errors,
+            operations=self.operations,
         )
 
 

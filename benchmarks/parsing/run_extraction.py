@@ -16,6 +16,7 @@ from benchmarks.parsing.decoding import (
     replace_decimal_commas,
     uses_decimal_comma,
 )
+from benchmarks.parsing.failed_work import Failure, WorkCount
 from benchmarks.parsing.log_prefixes import LogSource, strip_prefixes
 from benchmarks.parsing.parser_toolkit import (
     COMMA_HINT,
@@ -90,6 +91,16 @@ class ExtractedRun:
     facts: Mapping[str, Parameter] = field(default_factory=dict)
     problem: ParseError | None = None
     printed_start: datetime | None = None
+    errors: int | None = None
+    operations: int | None = None
+
+    @property
+    def failure(self) -> Failure:
+        reasons = [warning.message for warning in self.warnings if warning.is_failure]
+        work = None
+        if self.errors is not None and self.operations is not None:
+            work = WorkCount(self.errors, max(self.operations, self.errors))
+        return Failure(next(iter(reasons), ""), work)
 
     @property
     def status(self) -> str:
@@ -420,6 +431,8 @@ def _checked_run(
         tool_version=shorten(run.tool_version),
         readings=tuple(readings),
         warnings=tuple(warnings),
+        errors=run.errors,
+        operations=run.operations,
         facts={
             **template.facts,
             **{

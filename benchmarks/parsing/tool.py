@@ -342,17 +342,40 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class ParseWarning:
+    """A doubt about a run; ``is_failure`` if its work failed."""
+
     code: str
     message: str
+    is_failure: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorMetrics:
+    """The metrics that count failed operations and the attempted ones.
+
+    ``successes``, if given, counts operations that did not fail.
+    """
+
+    errors: tuple[str, ...]
+    operations: str
+    successes: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedRun:
+    """A run that a parser read.
+
+    ``errors`` of ``operations`` failed; both are None if the samples have the counts
+    (`Tool.error_metrics`) or they are unknown.
+    """
+
     readings: tuple[Reading, ...]
     tool_version: str = ""
     warnings: tuple[ParseWarning, ...] = ()
     facts: Mapping[str, Parameter] = field(default_factory=dict)
     problem: ParseError | None = None
+    errors: int | None = None
+    operations: int | None = None
 
 
 Parse = Callable[[str], tuple[ParsedRun, ...]]
@@ -390,16 +413,17 @@ class Tool:
     enclosed_tools: tuple[str, ...] = ()
     last_line: str = ""
     needs_command: bool = False
+    error_metrics: ErrorMetrics | None = None
 
     def __post_init__(self) -> None:
         if not _SLUG.fullmatch(self.slug):
             raise ValueError(f'"{self.slug}" is not a valid slug')
         if len(self._by_name) != len(self.metrics):
             raise ValueError(f"{self.slug} has two metrics with the same name")
-        cost_sources = [
-            (*cost.shares, cost.rate) for cost in self.derived_costs.values()
-        ]
-        for name in chain(*self.implied_metrics.values(), *cost_sources):
+        sources = [(*cost.shares, cost.rate) for cost in self.derived_costs.values()]
+        if counts := self.error_metrics:
+            sources.append((*counts.errors, counts.operations))
+        for name in chain(*self.implied_metrics.values(), *sources):
             if normalize_name(name) not in self._by_name:
                 raise ValueError(f'{self.slug} has no metric "{name}"')
         if both := self.primary_metrics.keys() & self.implied_metrics.keys():

@@ -221,7 +221,8 @@ class SampleFact:
 class RunFact:
     """A run with its samples and facts.
 
-    ``parse_warnings`` are pairs of a code and a sentence.
+    ``parse_warnings`` are pairs of a code and a sentence. ``failure`` is why its work
+    failed, and ``failure_decision`` identifies the decided flag about it, if any.
     """
 
     id: Id
@@ -247,6 +248,8 @@ class RunFact:
     samples: tuple[SampleFact, ...] = ()
     facts: Mapping[str, Scalar] = field(default_factory=dict)
     parse_warnings: tuple[tuple[str, str], ...] = ()
+    failure: str = ""
+    failure_decision: str = ""
     document: str = ""
     table: str = ""
 
@@ -478,6 +481,8 @@ def group_by_column(
 class StudyFacts:
     """The cells and runs of a study.
 
+    ``runs`` are those that count or repeat others. ``failed_runs`` are those with failed
+    work, including those that count because their flag was dismissed.
     ``other_study_cells`` are those of the lab's other studies that all viewers of this
     study may see. ``varied`` are names of factors that the study varies on purpose.
     """
@@ -485,6 +490,7 @@ class StudyFacts:
     id: Id
     cells: tuple[CellFact, ...] = ()
     runs: tuple[RunFact, ...] = ()
+    failed_runs: tuple[RunFact, ...] = ()
     other_study_cells: tuple[CellFact, ...] = ()
     varied: tuple[str, ...] = ()
 

@@ -216,10 +216,11 @@ def run_energies(study: Study) -> tuple[MeteredWork, ...]:
     groups: dict[tuple[int, int], list[RunEnergy]] = defaultdict(list)
     for row in rows:
         groups[row.lead_run_id, row.meter_id].append(row)
-    # Each member's row holds the energy of all.
+    # Each member's row holds the energy of all, so a failed run spoils it for all.
     return tuple(
         MeteredWork(tuple(row.run for row in members), members[0])
         for members in groups.values()
+        if not any(row.run.is_failed for row in members)
     )
 
 

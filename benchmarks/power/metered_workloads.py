@@ -69,7 +69,7 @@ def meter_readings(study: Study) -> tuple[MeterReading, ...]:
 
 
 def _runs(study: Study) -> Any:
-    runs = Run.objects.filter(study=study, status=Run.Status.PARSED, duplicate_of=None)
+    runs = Run.objects.counted().filter(study=study)
     return runs.select_related("system__host").order_by("pk")
 
 

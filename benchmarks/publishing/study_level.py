@@ -12,7 +12,9 @@ from benchmarks.analysis.publication_requirements import (
     assess_publication_level,
 )
 from benchmarks.models import Cell, Run, Study, System
+from benchmarks.models.run import COUNTED_RUN_SQL
 
+RUN_TABLE = Run._meta.db_table
 REPORTED_SYSTEM_FIELDS = (
     "hypervisor",
     "hypervisor_version",
@@ -40,7 +42,9 @@ def assess_study(study: Study) -> LevelAssessment:
         )
     ]
     systems = list(
-        System.objects.filter(cells__study=study).select_related("host").distinct()
+        System.objects.filter(cells__study=study, cells__n__gt=0)
+        .select_related("host")
+        .distinct()
     )
     guests = [system for system in systems if not system.is_native]
     hypervisors = [
@@ -50,7 +54,7 @@ def assess_study(study: Study) -> LevelAssessment:
     ]
 
     of_runs = _stated_by_all_runs(study)
-    runs = Run.objects.filter(study=study, status=Run.Status.PARSED)
+    runs = Run.objects.counted().filter(study=study)
     silent = runs.aggregate(
         tool_version=Count("pk", filter=Q(tool_version="")),
         started_at=Count("pk", filter=Q(started_at=None)),
@@ -74,11 +78,11 @@ def assess_study(study: Study) -> LevelAssessment:
 def _stated_by_all_runs(study: Study) -> frozenset[str]:
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT name FROM {Run._meta.db_table}, jsonb_object_keys(facts) AS name
-                WHERE study_id = %(study)s AND status = 'parsed'
+            f"""SELECT name FROM {RUN_TABLE} AS run, jsonb_object_keys(facts) AS name
+                WHERE study_id = %(study)s AND {COUNTED_RUN_SQL}
                 GROUP BY name HAVING count(*) = (
-                    SELECT count(*) FROM {Run._meta.db_table}
-                    WHERE study_id = %(study)s AND status = 'parsed')""",
+                    SELECT count(*) FROM {RUN_TABLE} AS run
+                    WHERE study_id = %(study)s AND {COUNTED_RUN_SQL})""",
             {"study": study.pk},
         )
         return frozenset(name for (name,) in cursor.fetchall())

@@ -21,6 +21,7 @@ from typing import Any, Final
 from uuid import UUID, uuid5
 
 from benchmarks import tools
+from benchmarks.reference.failure_notes import failure_fields
 from benchmarks.reference.name_mapping import (
     CUSTOM_TOOLS,
     PARAMETER_READERS,
@@ -254,6 +255,7 @@ def run_documents(study: str, rows: list[ReferenceRow]) -> Iterator[dict[str, An
             document=row.document,
             table=row.table,
             note=row.note,
+            **failure_fields(row.note, row.parameters),
             facts=_facts(row),
         )
         key = uuid5(NAMESPACE, f"{study}\n{execution}")

@@ -8,6 +8,8 @@ import psycopg
 from django.db import connection
 from django.db.models import JSONField, Model
 
+from benchmarks.models.sentence import SentenceField
+
 
 def update_columns(
     model: type[Model], names: Sequence[str], rows: Sequence[Model]
@@ -34,6 +36,8 @@ def update_columns(
                 value if value is None else orjson.dumps(value).decode()
                 for value in column_values
             ]
+        elif isinstance(field, SentenceField):
+            column_values = [field.get_prep_value(value) for value in column_values]
         values.append(column_values)
     array_columns = ", ".join(["id", *columns])
     _execute(

@@ -4,7 +4,7 @@ A check can be repeated safely.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -23,12 +23,17 @@ from benchmarks.jobs.queue import (
     enqueue_energy,
 )
 from benchmarks.models import Cell, Flag, Job, Run, RunMean, RunWindow, Study
+from benchmarks.parsing.failed_work import FAILURE_CODES
 from benchmarks.plausibility.findings import RuleFinding
 from benchmarks.plausibility.rules import RULES, apply_rules
 from benchmarks.plausibility.rules.repeated_uploads import repeated_run_ids
 from benchmarks.plausibility.study_facts import Id, StudyFacts
 from benchmarks.studies.cell_shapes import shape_cells
-from benchmarks.studies.plausibility_facts import RUN_GROUP_FIELDS, study_facts
+from benchmarks.studies.plausibility_facts import (
+    RUN_GROUP_FIELDS,
+    failure_decisions,
+    study_facts,
+)
 from benchmarks.studies.sessions import derive_study_sessions
 from benchmarks.uploads.cell_summaries import (
     affected_cells,
@@ -108,8 +113,12 @@ def _check(jobs: Jobs) -> None:
 
 @transaction.atomic
 def check_study(study: Study) -> None:
-    """Update sessions, shapes and flags; count repeated uploads once."""
-    # Duplicates come first: cells are locked in the same order as in processing.
+    """Update sessions, shapes and flags.
+
+    Count repeated uploads once, and failed runs whose flag was dismissed.
+    """
+    # Changes of the counted runs come first: cells are locked in the same order as in processing.
+    reinstate_failed_runs(study)
     facts = study_facts(study)
     if exclude_duplicate_runs(study, facts):
         facts = study_facts(study)  # cells have changed
@@ -286,9 +295,39 @@ def exclude_duplicate_runs(study: Study, facts: StudyFacts) -> bool:
         first = first_run_of.get(run_id)
         runs[run_id].duplicate_of_id = first if first in runs else None
     changed_runs = [runs[run_id] for run_id in sorted(changed & runs.keys())]
-    keys = affected_cells(changed_runs)
+    _recount(study, changed_runs, "duplicate_of")
+    return True
+
+
+@transaction.atomic
+def reinstate_failed_runs(study: Study) -> None:
+    """Count exactly those failed runs whose flag was dismissed."""
+    dismissed = study.flags.filter(status=Flag.Status.DISMISSED)
+    reinstated = set(failure_decisions(dismissed))
+    # Before failed runs had a flag of their own, that of the warning was dismissed.
+    marks = dismissed.filter(
+        rule="tool-mark", evidence__code__in=sorted(FAILURE_CODES)
+    ).values_list("subjects", flat=True)
+    decided = failure_decisions(study.flags.exclude(status=Flag.Status.OPEN))
+    reinstated |= {int(row["id"]) for rows in marks for row in rows} - decided.keys()
+    failed = Run.objects.filter(study=study).exclude(failure="")
+    ids = set(failed.values_list("pk", flat=True))
+    counted = set(failed.filter(failure_dismissed=True).values_list("pk", flat=True))
+    changed_ids = counted ^ (ids & reinstated)
+    locked = Run.objects.select_for_update(no_key=True).filter(pk__in=changed_ids)
+    changed = list(locked.order_by("pk"))
+    for run in changed:
+        run.failure_dismissed = run.pk in reinstated
+    if changed:
+        _recount(study, changed, "failure_dismissed")
+
+
+def _recount(study: Study, runs: Sequence[Run], field: str) -> None:
+    """Store a field that decides whether runs count, and recompute their cells."""
+    keys = affected_cells(runs)
     lock_cases({(key.lab_id, key.case_id) for key in keys})
-    Run.objects.bulk_update(changed_runs, ["duplicate_of"], batch_size=500)
+    Run.objects.bulk_update(runs, [field], batch_size=500)
+    changed = [run.pk for run in runs]
     # Jobs compute the energy of these runs again.
     windows = RunWindow.objects.filter(run__in=changed, started_at__isnull=False)
     spans = (
@@ -300,7 +339,6 @@ def exclude_duplicate_runs(study: Study, facts: StudyFacts) -> bool:
     enqueue_checks(
         related_studies(study, {cell.case_id for cell in cells}), others_changed=True
     )
-    return True
 
 
 def related_studies(

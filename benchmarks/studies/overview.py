@@ -33,7 +33,7 @@ from benchmarks.studies.study_rollups import (
 from benchmarks.viewer import Viewer
 
 STALLED_AFTER = timedelta(seconds=20)
-MAX_FAILED_RUNS = 10
+MAX_UNREAD_RUNS = 10
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,8 @@ class StudyDetail:
     scenarios: tuple[str, ...]
     coverage: tuple[ScenarioCoverage, ...]
     sources: tuple[tuple[str, int], ...]
-    failed_runs: tuple[Run, ...]
+    unread_runs: tuple[Run, ...]
+    failures: tuple[tuple[str, int], ...]
 
 
 def study_cards(viewer: Viewer, **filters: Any) -> list[StudyCard]:
@@ -149,7 +150,7 @@ def _check_tallies(ids: list[int]) -> dict[int, dict[str, int]]:
 def study_detail(study: Study) -> StudyDetail:
     """Return the details of a study, with a fixed number of queries.
 
-    Systems have a ``cell_count``, and failed runs their ``job``.
+    Systems have a ``cell_count``, and unread runs their ``job``.
     """
     measured = Count("cells", filter=Q(cells__study=study, cells__n__gt=0))
     systems = System.objects.filter(cells__study=study).annotate(cell_count=measured)
@@ -163,11 +164,11 @@ def study_detail(study: Study) -> StudyDetail:
     documents = runs.exclude(document="").values_list("document")
     sources = documents.annotate(count=Count("pk")).order_by("-count", "document")
     unparsed = runs.exclude(status=Run.Status.PARSED).order_by("-pk")
-    failed_runs = list(unparsed.select_related("system__host")[:MAX_FAILED_RUNS])
-    ids = [run.pk for run in failed_runs]
+    unread_runs = list(unparsed.select_related("system__host")[:MAX_UNREAD_RUNS])
+    ids = [run.pk for run in unread_runs]
     uploads = Job.objects.filter(kind=Job.Kind.UPLOAD, study=study, subject_id__in=ids)
     jobs = {job.subject_id: job for job in uploads}
-    for run in failed_runs:
+    for run in unread_runs:
         run.job = jobs.get(run.pk)
     return StudyDetail(
         counts=count_study(study),
@@ -175,9 +176,16 @@ def study_detail(study: Study) -> StudyDetail:
         hosts=tuple(sorted(hosts.values(), key=lambda host: host.slug)),
         scenarios=scenarios,
         coverage=coverage,
-        sources=tuple(sources[:MAX_FAILED_RUNS]),
-        failed_runs=tuple(failed_runs),
+        sources=tuple(sources[:MAX_UNREAD_RUNS]),
+        unread_runs=tuple(unread_runs),
+        failures=_failures(study),
     )
+
+
+def _failures(study: Study) -> tuple[tuple[str, int], ...]:
+    """Return the reasons why runs failed, and how many runs failed for each."""
+    failed = Run.objects.failed().filter(study=study).values_list("failure")
+    return tuple(failed.annotate(count=Count("pk")).order_by("-count", "failure"))
 
 
 def measured_systems(study: Study) -> QuerySet[System]:
@@ -211,7 +219,7 @@ def _coverage(study: Study) -> tuple[tuple[str, ...], tuple[ScenarioCoverage, ..
 
 def tool_versions(study: Study) -> dict[str, tuple[str, ...]]:
     """Return the versions of each tool; a version is "" if not stated."""
-    runs = Run.objects.filter(study=study, status=Run.Status.PARSED)
+    runs = Run.objects.counted().filter(study=study)
     names = runs.order_by("tool", "tool_version").values_list("tool", "tool_version")
     versions: dict[str, tuple[str, ...]] = {}
     for tool, version in names.distinct():

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any, NamedTuple, cast
 
@@ -18,12 +19,15 @@ from benchmarks.host_facts import (
 from benchmarks.models import (
     Case,
     Cell,
+    Flag,
     Run,
     Sample,
     Study,
     System,
 )
 from benchmarks.models.run import RUN_ORDER_SQL, RUNS_OF_CELLS_SQL, runs_of_cells_sql
+from benchmarks.parsing.failed_work import FAILURE_CODES
+from benchmarks.plausibility.rules import RULES
 from benchmarks.plausibility.study_facts import (
     Better,
     CellFact,
@@ -33,6 +37,7 @@ from benchmarks.plausibility.study_facts import (
 )
 from benchmarks.sentences import sentence_from_json
 
+FAILED_WORK = RULES["failed-work"]
 # Limits the memory of a check.
 MAX_OTHER_CELLS = 50_000
 RUN_GROUP_FIELDS = ("system_id", *CIRCUMSTANCES)
@@ -82,9 +87,11 @@ def study_facts(study: Study, *, with_runs: bool = True) -> StudyFacts:
     """
     # Runs are read first: later ones are ignored, and their uploads queue a check.
     runs: list[Run] = []
+    decisions: Mapping[int, str] = {}
     if with_runs:
         parsed = Run.objects.filter(study=study, status=Run.Status.PARSED)
         runs = list(parsed.select_related("corun").order_by("pk"))
+        decisions = failure_decisions(study.flags.exclude(status=Flag.Status.OPEN))
     measured = Cell.objects.filter(n__gt=0).order_by("pk")
     own_cells = _rows(measured.filter(study=study))
     means = run_means(study)
@@ -96,18 +103,42 @@ def study_facts(study: Study, *, with_runs: bool = True) -> StudyFacts:
         related = related.filter(study__visibility=Study.Visibility.PUBLIC)
     other_cells = _rows(related.exclude(study=study)[:MAX_OTHER_CELLS])
     referenced = _referenced_facts([*own_cells, *other_cells], runs)
+    run_facts = {
+        run: replace(fact, failure_decision=decisions.get(run.pk, ""))
+        for run, fact in zip(
+            runs, _run_facts(study, runs, own_cells, referenced), strict=True
+        )
+    }
     return StudyFacts(
         id=study.pk,
         cells=tuple(
             _cell_fact(row, means.get(row["id"], NO_RUNS), referenced)
             for row in own_cells
         ),
-        runs=tuple(_run_facts(study, runs, own_cells, referenced)),
+        runs=tuple(fact for run, fact in run_facts.items() if not run.is_failed),
+        failed_runs=tuple(
+            fact
+            for run, fact in run_facts.items()
+            if run.is_failed or fact.failure_decision
+        ),
         other_study_cells=tuple(
             _cell_fact(row, NO_RUNS, referenced) for row in other_cells
         ),
         varied=tuple(study.factors),
     )
+
+
+def failure_decisions(flags: QuerySet[Flag]) -> dict[int, str]:
+    """Map runs to the fingerprints of the flags among ``flags`` about their failure.
+
+    Flags that are resolved because their runs changed still apply to the others.
+    """
+    rows = flags.filter(rule=FAILED_WORK.id).order_by("pk")
+    return {
+        int(subject["id"]): fingerprint
+        for fingerprint, subjects in rows.values_list("fingerprint", "subjects")
+        for subject in subjects
+    }
 
 
 def _rows(cells: QuerySet[Cell]) -> list[Row]:
@@ -233,7 +264,9 @@ def _run_facts(
             parse_warnings=tuple(
                 (warning["code"], sentence_from_json(warning))
                 for warning in run.warnings
+                if not (run.failure_dismissed and warning["code"] in FAILURE_CODES)
             ),
+            failure=run.failure,
             document=run.document,
             table=run.table,
         )

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db import connection
-from django.db.models import Count, Exists, Max, Min, OuterRef, QuerySet, Subquery
+from django.db.models import Count, Exists, Max, Min, OuterRef, Q, QuerySet, Subquery
 
 from benchmarks.analysis.sessions import (
     BOOT_FACT,
@@ -22,7 +22,7 @@ from benchmarks.analysis.sessions import (
 )
 from benchmarks.database import ids_subquery
 from benchmarks.models import Cell, Host, Run, Session, Study
-from benchmarks.models.run import CELLS_OF_RUNS_SQL, cells_of_runs_sql
+from benchmarks.models.run import CELLS_OF_RUNS_SQL, FAILED_RUNS, cells_of_runs_sql
 from benchmarks.viewer import Viewer
 
 Origin = Session.Origin
@@ -75,6 +75,9 @@ def derive_study_sessions(study: Study) -> set[int]:
     derived.filter(Exists(declaring_runs)).update(
         origin=Origin.NAMED, reason="", host=None
     )
+    # Failed runs belong to no session, except to a corrected one.
+    failed = Run.objects.failed().filter(study=study, session__isnull=False)
+    failed.exclude(session__origin=Origin.CORRECTED).update(session=None)
     sessions = study.sessions.in_bulk()
     rows = _rows(study)
     assignments = _fixed_assignments(rows, sessions)
@@ -115,7 +118,10 @@ def queue_reshaping(run_ids: Collection[int]) -> None:
 
 def visible_sessions(viewer: Viewer, **filters: Any) -> QuerySet[Session]:
     session_runs = (
-        Run.objects.filter(session=OuterRef("pk")).order_by().values("session")
+        Run.objects.exclude(FAILED_RUNS)
+        .filter(session=OuterRef("pk"))
+        .order_by()
+        .values("session")
     )
     sessions = Session.objects.visible_to(viewer).filter(**filters)
     annotated = sessions.annotate(
@@ -131,7 +137,9 @@ def visible_sessions(viewer: Viewer, **filters: Any) -> QuerySet[Session]:
 
 def _rows(study: Study) -> list[SessionRun]:
     # Runs that wait for their processing are checked later.
-    runs = Run.objects.filter(study=study).exclude(status=Run.Status.RECEIVED)
+    runs = Run.objects.filter(study=study).exclude(
+        Q(status=Run.Status.RECEIVED) | FAILED_RUNS
+    )
     columns = (
         *("id", "system__host_id", "started_at"),
         *("declared_session_id", "session_id"),

@@ -4,6 +4,7 @@ Kbytes are 2^10 B, but in ab 1.3 Kbytes and kb are 10^3 B. With ``-e`` ab writes
 percentiles as CSV.
 """
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +20,7 @@ from benchmarks.parsing.tool import (
     DURATION_OPTIONS,
     WEB,
     Better,
+    ErrorMetrics,
     Metric,
     Options,
     Tool,
@@ -53,6 +55,7 @@ LINES = LineScanner(
     r"[^\n]*|Total of \d+ requests completed|Test aborted after [^\n]*)",
     doubt=r"(?:ERROR|WARNING): The median and mean for the (?P<doubt>[\w ]{1,40}) time",
 )
+_LENGTH = re.compile(r"Length: (\d{1,18})")
 PHASES = ("Connect", "Processing", "Waiting", "Total")
 # Columns of the table of times, by their number.
 COLUMNS = {
@@ -133,11 +136,18 @@ class AbReport(Draft):
                 self._add_percentiles("percent")
 
     def _add_warnings(self) -> None:
+        why = self.lines.get("why")
+        errors = 0
         for kind, code in WARNING_CODES.items():
             if (line := self.lines.get(kind)) and (count := line.integer(kind)):
-                why = self.lines.get("why")
                 reason = f" ({why['why']})" if why and kind == "failed" else ""
                 self.add_warning(code, WARNING_TEXTS[kind], n=count, why=reason)
+                errors += count
+        if complete := self.lines.get("complete"):
+            # Pages of varying length are answers, although ab counts them as failed.
+            varied = _LENGTH.search(why["why"]) if why else None
+            errors -= int(varied[1]) if varied else 0
+            self.count_errors(max(errors, 0), complete.integer("complete"))
         for line in self.lines.values():
             if line.kind == "doubt":
                 self.add_warning(
@@ -148,7 +158,7 @@ class AbReport(Draft):
                 )
         if trouble := self.lines.get("trouble"):
             printed = trouble["trouble"].strip()
-            self.add_warning("failed", "ab printed: {trouble}.", trouble=printed)
+            self.add_failure("failed", "ab printed: {trouble}.", trouble=printed)
         if "complete" in self.lines and "rate" not in self.lines:
             self.add_warning("cut", "The text ends before the rates of ab.")
 
@@ -251,7 +261,7 @@ TOOL = Tool(
     ),
     aliases=("ApacheBench", "Apache Bench"),
     labels=("concurrency {concurrency}", "p{percentile}"),
-    version=2,
+    version=3,
     parse=parse,
     signatures=(
         r"This is ApacheBench, Version ",
@@ -260,5 +270,6 @@ TOOL = Tool(
         r"Percentage of the requests served within a certain time",
     ),
     programs=("ab", "ab2"),
+    error_metrics=ErrorMetrics(("failed requests", "non-2xx responses"), "requests"),
     is_localized=False,
 )

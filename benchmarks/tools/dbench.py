@@ -51,7 +51,7 @@ def parse(output: str) -> list[Draft]:
             run.facts[f"{line['name']} mean ms"] = line.number("mean")
             run.facts[f"{line['name']} max ms"] = line.number("max", decimals=3)
         elif line.kind == "failed":
-            run.add_warning(
+            run.add_failure(
                 "failed", 'dbench printed "{text}".', text=line.text.strip()
             )
         elif line.kind == "result":
@@ -96,7 +96,7 @@ TOOL = Tool(
         Metric("latency max", "ms", "lower", "disk"),
     ),
     labels=("{clients} clients", "sync {sync}"),
-    version=1,
+    version=2,
     parse=parse,
     signatures=(
         r"dbench version \d",

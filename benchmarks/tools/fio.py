@@ -168,7 +168,7 @@ def _block_size(text: str, operation: str) -> str:
 
 
 def _warn_failed(run: Draft, job: str, error: Parameter) -> None:
-    run.add_warning("failed", "{name} ended with error {error}.", name=job, error=error)
+    run.add_failure("failed", "{name} ended with error {error}.", name=job, error=error)
 
 
 def _warn_short(run: Draft, job: str, runtime_s: float) -> None:
@@ -245,7 +245,14 @@ class FioReport:
             if error := job.get("error"):
                 _warn_failed(run, name, error)
                 continue
-            _warn_errors(run, name, json_number(job.get("total_err", 0), "total_err"))
+            errors = json_number(job.get("total_err", 0), "total_err")
+            _warn_errors(run, name, errors)
+            operations = (
+                json_section(job, operation).get("total_ios", 0)
+                for operation in FIO_OPERATIONS
+            )
+            if total := sum(json_number(count, "total_ios") for count in operations):
+                run.count_errors(errors, max(total, errors))
             options = {**common, **json_section(job, "job options")}
             texts = {key: str(value) for key, value in options.items()}
             if entries[str(job.get("jobname"))] > 1 and "numjobs" in texts:
@@ -371,7 +378,7 @@ class FioLog:
             self.draft.tool_version = line["version"]
         elif line.kind == "trouble":
             printed = line["trouble"].strip()[:200]
-            self.draft.add_warning("failed", "{said}", said=printed)
+            self.draft.add_failure("failed", "{said}", said=printed)
         # ``job`` is empty after a failed job, so the lines below are not read.
         elif self.job:
             self._read_result(line)
@@ -536,7 +543,7 @@ TOOL = Tool(
         ),
     ),
     labels=("{job}", "{block}"),
-    version=2,
+    version=3,
     parse=parse,
     signatures=(
         r"\{\s*\"fio version\"",

@@ -32,7 +32,7 @@ def parse(output: str) -> list[Draft]:
             run.parameters["messages"] = line.integer("messages")
             run.parameters["message size"] = f"{line.integer('size')} B"
         elif line.kind == "failed":
-            run.add_warning(
+            run.add_failure(
                 "failed", 'hackbench printed "{text}".', text=line.text.strip()
             )
         else:
@@ -56,7 +56,7 @@ TOOL = Tool(
         ),
     ),
     labels=("{mode}", "{groups} groups"),
-    version=1,
+    version=2,
     parse=parse,
     signatures=(
         r"Running in \w+ mode with \d+ groups using \d",

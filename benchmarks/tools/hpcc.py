@@ -90,7 +90,7 @@ def _read_hpcc(summary: dict[str, MatchedLine], run: Draft) -> None:
 
     success = summary.get("Success")
     if success is None or success["value"] != "1":
-        run.add_warning(
+        run.add_failure(
             "failed", "The summary does not contain Success=1, so a test failed."
         )
     for key, line in summary.items():
@@ -123,7 +123,7 @@ HPCC = Tool(
     ),
     aliases=("hpcc",),
     labels=("{test}",),
-    version=2,
+    version=3,
     parse=parse_hpcc,
     signatures=(
         r"This is the DARPA/DOE HPC Challenge",
@@ -162,11 +162,11 @@ def parse_hpl(output: str) -> list[Draft]:
                 "skipped", "Tests skipped by HPL: {skipped}.", skipped=line["skipped"]
             )
         elif line.kind == "error":
-            run.add_warning("failed", "{said}", said=line["error"].strip())
+            run.add_failure("failed", "{said}", said=line["error"].strip())
         else:
             checks[-1] += line.kind == "residual"
             if line["check"] == "FAILED" or line["failed"] not in {"", "0"}:
-                run.add_warning("residual_check", "A residual check of HPL FAILED.")
+                run.add_failure("residual_check", "A residual check of HPL FAILED.")
     for run, done in zip(runs, checks, strict=True):
         if run and not done:
             run.add_warning(
@@ -196,7 +196,7 @@ HPL = Tool(
     ),
     aliases=("HPLinpack", "High-Performance Linpack"),
     labels=("n={n}", "{p}x{q}"),
-    version=2,
+    version=3,
     parse=parse_hpl,
     signatures=(r"HPLinpack +\d", r"HPL-\w+ +v?\d", r"T/V +N +NB +P +Q +Time"),
     programs=("xhpl",),

@@ -13,7 +13,14 @@ from benchmarks.parsing.parser_toolkit import (
     append_limited,
     parser,
 )
-from benchmarks.parsing.tool import WEB, Better, Metric, RateOption, Tool
+from benchmarks.parsing.tool import (
+    WEB,
+    Better,
+    ErrorMetrics,
+    Metric,
+    RateOption,
+    Tool,
+)
 
 LINES = LineScanner(
     version=r"httperf: httperf-(?P<version>\S+) compiled ",
@@ -65,12 +72,21 @@ COUNTS = ("requests", "replies", "errors")
 class HttperfRun(Draft):
     replies: int | None = None
     has_errors: bool = False
+    requests: int = 0
+    bad_replies: int = 0
+
+    def close(self) -> None:
+        if self.errors is not None:
+            self.operations = max(self.requests, (self.replies or 0) + self.errors)
+            self.errors += self.bad_replies
 
     def read(self, line: MatchedLine) -> None:
         if line.kind == "command":
             self._read_options(line)
         elif line.kind == "total":
             self.replies = line.integer("replies")
+            self.requests = line.integer("requests")
+            self.errors = max(self.requests - self.replies, 0)
             if self.replies:
                 self.add("test duration", line.number("duration"), "s")
                 self.add("requests", line.integer("requests"), "")
@@ -87,6 +103,8 @@ class HttperfRun(Draft):
             errors = line.integer("errors")
             if self.replies:
                 self.add("errors", errors, "")
+            # Connections that failed sent no requests.
+            self.errors = max(self.errors or 0, errors)
             if errors:
                 errors_text = f"{line['errors']} ({line['why'].strip()})"
                 self.add_warning(
@@ -130,7 +148,8 @@ class HttperfRun(Draft):
             return
         for answer in line["status"].split():
             status, _, count = answer.partition("=")
-            if status in {"4xx", "5xx"} and line.parse_number(count) > 0:
+            if status in {"4xx", "5xx"} and (number := line.parse_number(count)) > 0:
+                self.bad_replies += round(number)
                 self.add_warning(
                     "http_errors",
                     "Replies with the status {status}: {count}.",
@@ -245,7 +264,7 @@ TOOL = Tool(
         ),
     ),
     labels=("wsess={wsess}",),
-    version=2,
+    version=3,
     parse=parse,
     signatures=(
         r"httperf: httperf-\S+ compiled ",
@@ -254,4 +273,5 @@ TOOL = Tool(
         r"Total: connections \S+ requests \S+ replies \S+ test-duration ",
     ),
     programs=("httperf",),
+    error_metrics=ErrorMetrics(("errors",), "requests", successes="replies"),
 )

@@ -137,7 +137,7 @@ class IozoneLog(Draft):
         elif line.kind == "trouble":
             trouble = line["trouble"].strip()[:200]
             printed = Sentence("iozone printed: {trouble}", trouble=trouble)
-            self.add_warning("failed", printed)
+            self.add_failure("failed", printed)
 
     def _read_row(self, line: MatchedLine) -> None:
         if self.head is None or not (metric_and_unit := _metric_and_unit(self.unit)):
@@ -298,7 +298,7 @@ TOOL = Tool(
         ),
     ),
     labels=("{file_size}", "{record}"),
-    version=2,
+    version=3,
     parse=parse,
     signatures=(
         r"Iozone: Performance Test of File I/O",

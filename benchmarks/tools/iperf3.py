@@ -161,7 +161,10 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             if tests[-1].is_done or (is_alone and tests[-1].has_content):
                 append_limited(tests, Iperf3Test())
             trouble = line["trouble"].strip()[:200]
-            tests[-1].add_warning("failed", "iperf3 printed: {text}.", text=trouble)
+            # A server is stopped after its last test.
+            is_stopped = "server has terminated" in trouble
+            add = tests[-1].add_warning if is_stopped else tests[-1].add_failure
+            add("failed", "iperf3 printed: {text}.", text=trouble)
             tests[-1].is_done = is_alone
         elif line["echo"]:
             append_limited(tests, Iperf3Test(is_echo=True))
@@ -206,7 +209,7 @@ def _run_of_report(report: Mapping[str, Any]) -> Draft:
     if peer := json_section(start, "connecting_to").get("host"):
         run.facts["to"] = str(peer)
     if error := report.get("error"):
-        run.add_warning("failed", "iperf3 reports: {error}.", error=str(error)[:200])
+        run.add_failure("failed", "iperf3 reports: {error}.", error=str(error)[:200])
     _add_sums(run, end, "reverse" if test.get("reverse") else "forward")
     if "sum_sent_bidir_reverse" in end:
         suffix = "_bidir_reverse"
@@ -278,7 +281,7 @@ TOOL = Tool(
     ),
     aliases=("iperf 3",),
     labels=("{protocol}",),
-    version=3,
+    version=4,
     parse=parse,
     signatures=(
         r"Connecting to host [^\n]{1,200}, port \d",

@@ -130,7 +130,7 @@ NETLIB = Tool(
     ),
     aliases=("netlib LINPACK",),
     labels=("n={n}",),
-    version=2,
+    version=3,
     parse=parse_netlib,
     signatures=(
         r"LINPACK benchmark, ",
@@ -172,11 +172,11 @@ def parse_intel(output: str) -> list[Draft]:
             run.read_line(_read_intel, line, run)
         elif line["verdict"] == "FAILED":
             # The line is below all rows and does not show which one failed.
-            run.add_warning(
+            run.add_failure(
                 "residual_check", "LINPACK printed: Residual checks FAILED."
             )
         elif line.kind == "stopped":
-            run.add_warning(
+            run.add_failure(
                 "failed",
                 "LINPACK printed: {error}",
                 error=line["error"].strip(),
@@ -190,7 +190,7 @@ def _read_intel(line: MatchedLine, run: Draft) -> None:
     run.add("time", line.number("time"), "s", **parameters)
     run.add("performance", line.number("rate"), "Gflop/s", **parameters)
     if line["check"] == "fail":
-        run.add_warning(
+        run.add_failure(
             "residual_check",
             "The residual check of n = {size} failed.",
             size=size,
@@ -208,7 +208,7 @@ INTEL = Tool(
     ),
     aliases=("Intel LINPACK", "xlinpack"),
     labels=("n={n}",),
-    version=2,
+    version=3,
     parse=parse_intel,
     signatures=(
         r"Intel\(R\) (?:Optimized )?LINPACK",

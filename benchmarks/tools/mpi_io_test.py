@@ -48,7 +48,7 @@ def parse(output: str) -> list[Draft]:
         elif not runs:
             raise line.parse_error('the "nr_procs = ..." line above it is missing.')
         elif line.kind == "failed":
-            runs[-1].add_warning(
+            runs[-1].add_failure(
                 "failed",
                 "The correctness test failed: the data read back are different.",
             )
@@ -106,7 +106,7 @@ TOOL = Tool(
     metrics=(Metric("bandwidth", "MB/s", "higher", "disk", work_class=DISK),),
     aliases=("mpi_io_test", "PVFS2 mpi-io-test", "OrangeFS mpi-io-test"),
     labels=("{client} → {server}",),
-    version=2,
+    version=3,
     parse=parse,
     signatures=(
         r"nr_procs = \S+, nr_iter = \S+, blk_sz = ",

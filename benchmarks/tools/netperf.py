@@ -183,7 +183,7 @@ class NetperfTable(Draft):
         elif line.kind == "trouble":
             trouble = line["trouble"].strip()[:200]
             printed = Sentence("netperf printed: {trouble}", trouble=trouble)
-            self.add_warning("failed", printed)
+            self.add_failure("failed", printed)
 
     def close(self) -> None:
         if self.rows:
@@ -402,7 +402,7 @@ TOOL = Tool(
         ),
     ),
     labels=("{test}", "{from} → {to}"),
-    version=2,
+    version=3,
     parse=parse,
     signatures=(
         r"(?:MIGRATED )?(?:TCP|UDP|SCTP|DCCP|UDPLITE|OMNI)[ \w/|]{0,50} "

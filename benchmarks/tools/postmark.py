@@ -101,7 +101,7 @@ def _read(line: MatchedLine, run: Draft) -> None:
         unit = UNITS[line["unit"] or "bytes"]
         run.add(DATA[line["direction"]], line.number("data"), unit)
     elif line.kind == "failed":
-        run.add_warning("failed", 'PostMark printed "{text}".', text=line.text.strip())
+        run.add_failure("failed", 'PostMark printed "{text}".', text=line.text.strip())
 
 
 TOOL = Tool(
@@ -115,7 +115,7 @@ TOOL = Tool(
         *metrics(DATA.values(), "MiB/s", "higher", "disk"),
     ),
     labels=("{phase}", "{files} files"),
-    version=1,
+    version=2,
     parse=parse,
     signatures=(
         rf"{_PROMPT}PostMark v\d",

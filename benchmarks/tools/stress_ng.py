@@ -167,11 +167,10 @@ def parse(output: str) -> list[Draft]:
 
 def _warn_printed(line: MatchedLine, run: Draft) -> None:
     is_doubt = line["what"] in {"metrics untrustworthy", "skipped"}
-    run.add_warning(
-        "doubtful" if is_doubt else "failed",
-        'stress-ng printed "{text}".',
-        text=line.text.strip(),
-    )
+    add, code = run.add_failure, "failed"
+    if is_doubt:
+        add, code = run.add_warning, "doubtful"
+    add(code, 'stress-ng printed "{text}".', text=line.text.strip())
 
 
 def _columns(head: str, order: tuple[str, ...]) -> list[str]:
@@ -207,7 +206,7 @@ TOOL = Tool(
         Metric(CPU, "1/s", "higher", "CPU", kind="cost"),
     ),
     labels=("{stressor}", "{instances} instances"),
-    version=2,
+    version=3,
     parse=parse,
     signatures=(
         r"stress-ng: (?:[\d:.]++ )?[a-z]+: ",

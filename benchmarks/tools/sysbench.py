@@ -203,7 +203,7 @@ def parse(output: str) -> list[Draft]:
             )
         elif line.kind == "trouble":
             trouble = line["trouble"].strip()[:200]
-            run.add_warning("failed", 'sysbench printed "{trouble}".', trouble=trouble)
+            run.add_failure("failed", 'sysbench printed "{trouble}".', trouble=trouble)
         else:
             _read_setting(line, run)
             _read_result(line, run)
@@ -397,7 +397,7 @@ TOOL = Tool(
         ),
     ),
     labels=("{test}", "{threads} threads"),
-    version=3,
+    version=4,
     parse=parse,
     signatures=(
         r"sysbench v?\d[\w.-]*+(?:: | \()",

@@ -124,7 +124,7 @@ def parse_tiobench(output: str) -> list[Draft]:
         ]
         for run in report.drafts.values():
             for trouble in troubles:
-                run.add_warning("failed", trouble)
+                run.add_failure("failed", trouble)
             append_limited(runs, run)
     return runs
 
@@ -175,7 +175,7 @@ TIOBENCH = Tool(
     ),
     aliases=("tiobench.pl",),
     labels=("{size}", "{block}", "{threads} threads"),
-    version=1,
+    version=2,
     parse=parse_tiobench,
     signatures=(
         r"Identifier +Size +Size +Thr +Rate +\(CPU%\)",
@@ -280,7 +280,7 @@ def parse_tiotest(output: str) -> list[TiotestRun]:
         if line.kind == "head":
             run.parameters["threads"] = line.integer("threads")
         elif line.kind == "trouble":
-            run.add_warning(
+            run.add_failure(
                 "failed", 'tiotest printed "{trouble}".', trouble=line["trouble"]
             )
         else:
@@ -313,7 +313,7 @@ TIOTEST = Tool(
         ),
     ),
     labels=("{size}", "{threads} threads"),
-    version=2,
+    version=3,
     parse=parse_tiotest,
     signatures=(
         r"Tiotest (?:latency )?results\b",

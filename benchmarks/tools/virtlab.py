@@ -244,7 +244,7 @@ class LinpackOutput(KernelOutput[Size]):
         precision, n = size = line["of"], line.integer("order")
         self.checked.add(size)
         if line["check"] == "failed":
-            self.add_warning(
+            self.add_failure(
                 "residual_check",
                 "The residual check for n = {size} in {precision} precision failed.",
                 size=n,
@@ -309,7 +309,7 @@ class MemoryOutput(KernelOutput[Sweep]):
             }
             self.add_rates(rows, "bandwidth", "MB/s", **case)
             if any(row["check"] == "WRONG" for row in rows):
-                self.add_warning(
+                self.add_failure(
                     "wrong_result",
                     "The operation {operation} with {kind} numbers left incorrect "
                     "values in memory.",
@@ -379,7 +379,7 @@ def _kernel(
     return Tool(
         slug=slug,
         title=f"Virtlab {name}",
-        version=1,
+        version=2,
         parse=parse,
         signatures=(rf"Virtlab {name} \d",),
         programs=(slug,),

@@ -3,6 +3,7 @@
 k and M of requests are 10^3 and 10^6, KB and MB of data 2^10 and 2^20 B.
 """
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +35,7 @@ LINES = LineScanner(
     transfer=r"Transfer/sec: +(?P<transfer>[^\s]+?)(?P<prefix>[KMGTP]?)B[ \t]*+$",
     trouble=r"(?P<trouble>unable to (?:connect|resolve|create)[^\n]*)",
 )
+_SOCKET = re.compile(r"(\w+) (\d{1,18})")
 TIMES = {"us": "us", "ms": "ms", "s": "s", "m": "min", "h": "h"}
 FACTORS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
 SIZES = {"": "B/s", "K": "KiB/s", "M": "MiB/s", "G": "GiB/s", "T": "TiB/s"}
@@ -71,14 +73,19 @@ class WrkRun(Draft):
                 self._add_time(line, "at", "latency percentile", **case)
 
     def _add_warnings(self) -> None:
+        # Timed-out requests and bad answers are among the requests.
+        errors = unanswered = 0
         if line := self.lines.get("trouble"):
-            self.add_warning(
+            self.add_failure(
                 "failed", "wrk printed: {trouble}.", trouble=line["trouble"]
             )
         if line := self.lines.get("socket"):
             self.add_warning(
                 "errors", "Socket errors: {socket}.", socket=line["socket"].strip()
             )
+            sockets = dict(_SOCKET.findall(line["socket"]))
+            errors = sum(map(int, sockets.values()))
+            unanswered = errors - int(sockets.get("timeout", 0))
         if line := self.lines.get("status"):
             count = line.integer("status")
             self.add_warning(
@@ -86,6 +93,9 @@ class WrkRun(Draft):
                 "Responses with a status other than 2xx or 3xx: {count}.",
                 count=count,
             )
+            errors += count
+        if total := self.lines.get("total"):
+            self.count_errors(errors, total.integer("requests") + unanswered)
         if "total" in self.lines and "transfer" not in self.lines:
             self.add_warning(
                 "cut", "The output is truncated: the final rates of wrk are missing."
@@ -182,7 +192,7 @@ TOOL = Tool(
     ),
     aliases=("wrk2",),
     labels=("{connections} connections", "p{percentile}"),
-    version=2,
+    version=3,
     parse=parse,
     signatures=(
         r"Running \d+\S* test @ \S",

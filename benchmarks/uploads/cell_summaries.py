@@ -1,7 +1,7 @@
 """Statistics of cells, computed from their runs."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -12,10 +12,12 @@ from benchmarks.analysis.cell_statistics import summarize
 from benchmarks.database import ids_subquery
 from benchmarks.models import Cell, Run, RunMean
 from benchmarks.models.run import (
+    FAILED_RUN_SQL,
     INSERT_RUN_MEANS_SQL,
     RUNS_OF_CELLS_SQL,
     runs_of_cells_sql,
 )
+from benchmarks.sentences import deserialize
 from benchmarks.studies.bulk_writes import insert_new, update_columns
 
 MIXED_CLOCKS = "mixed"
@@ -24,6 +26,8 @@ COMMON_FACTS = ("host_kernel", "host_firmware", "meter")
 STATISTICS = ("n", "mean", "m2", "minimum", "maximum", "median", "q1", "q3")
 SUMMARY_FIELDS = (
     *STATISTICS,
+    "failed_runs",
+    "failure",
     "decimals",
     "common_facts",
     "sample_count",
@@ -53,6 +57,15 @@ CELL_RUNS_SQL = f"""
                 THEN min(run.declared_session_id) END,
            array_agg(DISTINCT run.clock), array_agg(DISTINCT run.document),
            array_agg(DISTINCT run."table"), ARRAY[{COMMON_VALUES_SQL}]
+    {RUNS_OF_CELLS_SQL}
+    GROUP BY run.cell_id
+"""
+
+
+# The most frequent reason; of equally frequent ones, the first in sort order.
+FAILED_RUNS_SQL = f"""
+    {runs_of_cells_sql("cell.id = ANY(%s)", "failure", which_runs=FAILED_RUN_SQL)}
+    SELECT run.cell_id, count(*), mode() WITHIN GROUP (ORDER BY run.failure)
     {RUNS_OF_CELLS_SQL}
     GROUP BY run.cell_id
 """
@@ -92,6 +105,13 @@ class CellRunColumns(NamedTuple):
     documents: Sequence[str] = ()
     tables: Sequence[str] = ()
     common_facts: Sequence[str | None] = (None,) * len(COMMON_FACTS)
+
+
+class FailedRuns(NamedTuple):
+    """The number of failed runs of a cell, and why most of them failed."""
+
+    count: int = 0
+    reason: str = ""
 
 
 def store_run_means(runs: Sequence[Run]) -> None:
@@ -142,7 +162,8 @@ def lock_cases(pairs: Iterable[tuple[int, int]]) -> None:
 def summarize_cells(keys: Iterable[CellKey]) -> list[Cell]:
     """Recompute the statistics of these cells from their runs; create missing cells.
 
-    ``n`` is 0 without runs; the caller deletes such cells when they are unused.
+    ``n`` is 0 without counted runs; the caller deletes cells that are empty when they
+    are unused.
     """
     # `vms` may be None, which cannot be sorted.
     ordered = sorted(keys, key=lambda key: (*key[:5], key.vms or 0, key.slot, key.load))
@@ -155,11 +176,14 @@ def summarize_cells(keys: Iterable[CellKey]) -> list[Cell]:
         runs = {
             cell_id: CellRunColumns(*columns) for cell_id, *columns in cursor.fetchall()
         }
+    failed = _failed_runs(list(cells.values()))
     # Store only changed cells: each written row invalidates cached pages.
     now = timezone.now()
     changed = []
     for cell in cells.values():
         summary = summarize_runs(runs.get(cell.pk, CellRunColumns()))
+        failures = failed.get(cell.pk, FailedRuns())
+        summary |= {"failed_runs": failures.count, "failure": failures.reason}
         if any(getattr(cell, name) != value for name, value in summary.items()):
             for name, value in summary.items():
                 setattr(cell, name, value)
@@ -167,6 +191,18 @@ def summarize_cells(keys: Iterable[CellKey]) -> list[Cell]:
             changed.append(cell)
     update_columns(Cell, (*SUMMARY_FIELDS, "updated_at"), changed)
     return list(cells.values())
+
+
+def _failed_runs(cells: Sequence[Cell]) -> Mapping[int, FailedRuns]:
+    studies = {cell.study_id for cell in cells}
+    if not Run.objects.failed().filter(study__in=studies).exists():
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(FAILED_RUNS_SQL, [[cell.pk for cell in cells]])
+        return {
+            cell_id: FailedRuns(count, deserialize(reason))
+            for cell_id, count, reason in cursor.fetchall()
+        }
 
 
 def _stored_cells(keys: Iterable[CellKey]) -> dict[CellKey, Cell]:

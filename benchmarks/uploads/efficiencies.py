@@ -7,6 +7,8 @@ from operator import attrgetter
 from typing import Any, cast
 
 from django.db import connection, transaction
+from django.db.models import Q
+from django.db.models.functions import Coalesce
 
 from benchmarks.analysis.baselines import (
     OTHER_SESSION_SENTENCE,
@@ -27,6 +29,8 @@ from benchmarks.models.cell import ratio_of_means
 from benchmarks.models.study import CURRENT_EFFICIENCY_RULES
 from benchmarks.parsing.no_ratio_reasons import no_ratio_reason
 from benchmarks.parsing.tool import Better
+from benchmarks.reference.failure_notes import FAILURE_NOTE, failure_fields
+from benchmarks.reference.study_documents import published_studies
 from benchmarks.sentences import Sentence, join_sentences, pluralized, serialize
 from benchmarks.studies.bulk_writes import insert_or_replace
 from benchmarks.tools import TOOLS
@@ -122,7 +126,7 @@ def recompute_affected_efficiencies(study: Study) -> None:
 def recompute_outdated() -> int:
     """Recompute studies with outdated `efficiency_rules`; return their number.
 
-    Also queue uploads whose results may have derived CPU costs.
+    Also queue uploads that may have derived CPU costs, or whose work may have failed.
     """
     outdated = Study.objects.filter(efficiency_rules__lt=CURRENT_EFFICIENCY_RULES)
     ids = list(outdated.order_by("pk").values_list("pk", flat=True))
@@ -150,9 +154,21 @@ def cells_with_outdated_state(study: Study) -> list[Cell]:
 
 
 def _queue_reprocessing(study: Study) -> None:
-    tools = [tool.slug for tool in TOOLS.values() if tool.derived_costs]
+    _state_noted_failures(study)
+    tools = [
+        tool.slug
+        for tool in TOOLS.values()
+        if tool.derived_costs or tool.error_metrics
+    ]
+    runs = Run.objects.filter(study=study, status=Run.Status.PARSED)
+    runs = runs.filter(
+        Q(tool__in=tools)
+        | ~Q(warnings=[])
+        | ~Q(stated_failure="")
+        | Q(**{"facts__execution__exit code__gt": 0})
+    )
     uploads = Run.objects.filter(
-        study=study, tool__in=tools, first_run=None, status=Run.Status.PARSED
+        pk__in=runs.values(upload=Coalesce("first_run", "pk"))
     )
     from benchmarks.uploads.processing import reprocessing_jobs
 
@@ -160,6 +176,16 @@ def _queue_reprocessing(study: Study) -> None:
         reprocessing_jobs(uploads.only("pk", "lab", "study", "tool")),
         ignore_conflicts=True,
     )
+
+
+def _state_noted_failures(study: Study) -> None:
+    """Store the failures that notes of an earlier loaded reference study state."""
+    if study.slug not in published_studies()["studies"]:
+        return
+    noted = Run.objects.filter(study=study, note__contains=FAILURE_NOTE)
+    for run in noted.filter(stated_failure=""):
+        run.stated_failure = failure_fields(run.note, run.facts).get("failed", "")
+        run.save(update_fields=["stated_failure"])
 
 
 def recompute_efficiencies(changed_cells: Sequence[Cell]) -> None:

@@ -57,6 +57,7 @@ from benchmarks.models import (
 )
 from benchmarks.monitoring.counters import ACCEPTED, REPEATED
 from benchmarks.parsing.decoding import uses_decimal_comma
+from benchmarks.parsing.failed_work import find_failure
 from benchmarks.parsing.tool import Tool
 from benchmarks.studies.systems import describe_system, hosts_by_slug, store_systems
 from benchmarks.uploads.parsed_run_storage import store_cases
@@ -245,7 +246,7 @@ class Resolver:
             system=self._system(document["system"]),
             declared_session=document.get("session", ""),
             corun=document.get("corun", ""),
-            fields=run_fields(document, tool),
+            fields=run_fields(document, tool, samples),
             samples=samples,
             derived_count=derived,
         )
@@ -277,7 +278,16 @@ class Resolver:
         return self.tools[name]
 
 
-def run_fields(document: Mapping[str, Any], tool: Tool | None) -> dict[str, Any]:
+def run_fields(
+    document: Mapping[str, Any], tool: Tool | None, samples: SampleColumns | None
+) -> dict[str, Any]:
+    stated_failure = document.get("failed", "")
+    failure = find_failure(
+        document,
+        stated=stated_failure,
+        tool=tool,
+        values=samples.metric_values if samples else (),
+    )
     scenario = document.get("scenario", "single")
     # One VM alone is slot 1 of 1, even if not stated.
     is_single = scenario == "single"
@@ -288,6 +298,10 @@ def run_fields(document: Mapping[str, Any], tool: Tool | None) -> dict[str, Any]
         "slot": document.get("slot", "1" if is_single else ""),
         "started_at": parse_timestamp(document.get("started_at")),
         "facts": document.get("facts", {}),
+        "stated_failure": stated_failure,
+        "failure": failure.reason,
+        "errors": failure.work.errors if failure.work else None,
+        "operations": failure.work.operations if failure.work else None,
         **{name: document.get(name, "") for name in COPIED_FIELDS},
     }
 
@@ -420,7 +434,7 @@ def _submit_fast(
         system_id=objects.system_id,
         declared_session_id=objects.declared_session_id,
         corun_id=objects.corun_id,
-        fields=run_fields(document, tool),
+        fields=run_fields(document, tool, samples),
         samples=StoredSampleColumns(
             [cases[case.fingerprint][0] for case in samples.cases],
             samples.repetitions,

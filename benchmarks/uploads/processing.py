@@ -233,7 +233,9 @@ def process_runs(
     outputs = RunOutput.objects.filter(lab__in=labs, run__in=uploads)
     texts = dict(outputs.values_list("run_id", "text"))
     results = {
-        upload: parse_stored_upload(texts[upload.pk], custom_tools.get(upload.tool))
+        upload: parse_stored_upload(
+            texts[upload.pk], custom_tools.get(upload.tool), upload.stated_failure
+        )
         for upload in uploads
     }
     existing = [*uploads, *Run.objects.filter(first_run__in=uploads).order_by("pk")]
@@ -261,7 +263,7 @@ def process_runs(
     recompute_efficiencies(changed)
     queue_follow_ups(changed, [run.pk for run in (*stored, *samples)])
     # Deleted last, because until here efficiencies may use these cells as baselines.
-    Cell.objects.filter(pk__in=[cell.pk for cell in changed if not cell.n]).delete()
+    Cell.objects.filter(pk__in=[c.pk for c in changed if c.is_empty]).delete()
 
 
 def _declared_tools(uploads: Sequence[Run]) -> dict[str, DeclaredTool]:

@@ -17,6 +17,7 @@ from benchmarks import rls
 from benchmarks.database import fetch_prepared, is_distributed
 from benchmarks.models import Job, Run, RunOutput, Sample
 from benchmarks.monitoring.request_ids import current_id
+from benchmarks.sentences import serialize
 from benchmarks.worker_wakeup import is_bulk
 
 RUN_TABLE, TEXT_TABLE, JOB_TABLE, SAMPLE_TABLE = (
@@ -42,6 +43,11 @@ RUN_INPUTS: Final[Mapping[str, str]] = {
     "table": "text",
     "note": "text",
     "facts": "jsonb",
+    "stated_failure": "text",
+    "failure": "text",
+    "failure_dismissed": "boolean",
+    "errors": "bigint",
+    "operations": "bigint",
     "sample_count": "integer",
     "derived_count": "integer",
     "text": "text",
@@ -154,6 +160,8 @@ class NewRun:
             "digest": self.digest,
             "started_at": started_at.isoformat() if started_at else None,
             "facts": orjson.dumps(self.fields["facts"]).decode(),
+            "failure": serialize(self.fields["failure"]),
+            "failure_dismissed": False,
             "sample_count": len(samples.values),
             "derived_count": self.derived_count,
             "text": self.text,

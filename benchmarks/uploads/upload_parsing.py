@@ -3,7 +3,7 @@
 Reading an upload again with newer parsers may give other results.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
@@ -20,6 +20,7 @@ from benchmarks.models import Case, Run
 from benchmarks.parsing import run_extraction
 from benchmarks.parsing.case_labels import case_label
 from benchmarks.parsing.cpu_costs import MeasuredSample, derive_costs
+from benchmarks.parsing.failed_work import Failure, find_failure
 from benchmarks.parsing.run_extraction import ExtractedRun
 from benchmarks.parsing.start_times import in_time_zone
 from benchmarks.parsing.tool import MAX_SAMPLE_VALUE, Metric, Tool, check_value
@@ -45,6 +46,7 @@ UPLOAD_FIELDS = (
     "document",
     "table",
     "note",
+    "stated_failure",
 )
 
 
@@ -107,6 +109,11 @@ class SampleColumns(NamedTuple):
         rows = [(sample.case, sample.repetition, sample.value) for sample in samples]
         return cls(*zip(*rows, strict=True)) if rows else cls()
 
+    @property
+    def metric_values(self) -> Iterator[tuple[str, float]]:
+        for case, value in zip(self.cases, self.values, strict=True):
+            yield case.metric.name, value
+
     def with_derived(self, tool: Tool) -> tuple["SampleColumns", int]:
         """Return the samples followed by derived ones, and the number of these."""
         if not tool.derived_costs:
@@ -141,6 +148,7 @@ class UploadedRun:
     first_line: int | None = None
     last_line: int | None = None
     reason: str = ""
+    failure: Failure = Failure()
     started_at: datetime | None = None
 
 
@@ -254,13 +262,33 @@ def derived_samples(
 
 
 def parse_stored_upload(
-    text: str, custom_tool: DeclaredTool | None = None
+    text: str, custom_tool: DeclaredTool | None = None, stated_failure: str = ""
 ) -> tuple[UploadedRun, ...]:
     """Return the runs of a stored upload, at least one.
 
     Unreadable output gives a run with a reason, not an error.
     """
     document = orjson.loads(text)
+    runs = _parse_document(document, custom_tool)
+    return tuple(_with_failure(run, document, stated_failure) for run in runs)
+
+
+def _with_failure(
+    run: UploadedRun, document: Mapping[str, Any], stated: str
+) -> UploadedRun:
+    failure = find_failure(
+        document,
+        stated=stated,
+        parsed=run.failure,
+        tool=tools.TOOLS.get(run.tool),
+        values=((row.case.metric.name, row.value) for row in run.samples),
+    )
+    return run if failure == run.failure else replace(run, failure=failure)
+
+
+def _parse_document(
+    document: Mapping[str, Any], custom_tool: DeclaredTool | None
+) -> tuple[UploadedRun, ...]:
     name, facts = document.get("tool", ""), document.get("facts", {})
     tool = custom_tool.tool if custom_tool else tools.get(name) if name else None
     stated = UploadedRun(
@@ -349,6 +377,7 @@ def _result(run: ExtractedRun, document: Mapping[str, Any]) -> UploadedRun:
         first_line=run.first_line,
         last_line=run.last_line,
         reason=problem.sentence if problem else "",
+        failure=run.failure,
         started_at=_start(run, document),
     )
 

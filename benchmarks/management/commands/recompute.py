@@ -52,7 +52,7 @@ def recompute(study: Study, *, repair: bool = False) -> list[str]:
         keys |= affected_cells(batch)
     summarize_cells(keys)
     recompute_study_efficiencies(study)
-    study.cells.filter(n=0).delete()
+    study.cells.filter(n=0, failed_runs=0).delete()
     after = _results(study)
     if not repair:
         transaction.set_rollback(True)

@@ -17,6 +17,7 @@ from benchmarks.plausibility.study_facts import (
 )
 from benchmarks.sentences import Sentence, pluralized
 
+MAX_LISTED_REASONS: Final = 20
 INFORMATIONAL_WARNINGS: Final = frozenset(
     {"time_server", "not_measured", "unknown_test"}
 )
@@ -57,6 +58,39 @@ def find_parse_warnings(study: StudyFacts) -> Iterator[Finding]:
             {"code": code, "mark": sentence, "runs": len(runs)},
             warning_values(code, sentence, number),
             "check" if code in INFORMATIONAL_WARNINGS else None,
+        )
+
+
+@rule("failed-work", "Failed work", "check", family="marks")
+def find_failed_work(study: StudyFacts) -> Iterator[Finding]:
+    """Flags runs whose work failed: the uploader stated it, the tool reported it (for
+    example a stressor that died, a residual check that failed, or an exit code other
+    than 0), or more than 0.5% of the operations failed, such as requests that were not
+    answered with a status of 2xx. Results do not count these runs, but show how many
+    there are.
+
+    Why: the numbers of such a run do not measure the work that the benchmark names. A
+    server answers errors faster than pages, and a stressor that dies stops counting.
+
+    Remedy: remove the cause and repeat the run. If the numbers are correct
+    nevertheless, dismiss the flag: the runs then count. The decision remains valid when
+    more runs are uploaded.
+    """
+    groups: dict[tuple[Id, str, str], list[RunFact]] = defaultdict(list)
+    for run in study.failed_runs:
+        groups[run.system, run.tool, run.failure_decision].append(run)
+    for runs in groups.values():
+        reasons = tuple(dict.fromkeys(run.failure for run in runs))
+        yield Finding(
+            pluralized(
+                "{name} failed: {reason}",
+                "{name}: {n} runs failed. First reason: {reason}",
+                name=runs[0].description,
+                reason=reasons[0],
+                n=len(runs),
+            ),
+            unique_subjects("run", (run.id for run in runs)),
+            {"reasons": reasons[:MAX_LISTED_REASONS], "runs": len(runs)},
         )
 
 

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from benchmarks.errors import InvalidError
 from benchmarks.models import Run, Session
+from benchmarks.models.run import counted_runs
 from benchmarks.studies.overview import measured_systems
 from benchmarks.studies.session_corrections import correct_sessions
 from benchmarks.studies.sessions import visible_sessions
@@ -41,8 +42,7 @@ def list_sessions(request: HttpRequest, lab: str, slug: str) -> PageContent:
     session_id = query_params(request).get("session", "")
     rows = visible_sessions(viewer, study=study).order_by("first_at", "pk")
     sessions = list(rows[: SESSIONS_SHOWN + 1])
-    untimed = listed_runs(viewer, study=study, session=None)
-    untimed = untimed.filter(status=Run.Status.PARSED, duplicate_of=None)
+    untimed = listed_runs(viewer, study=study, session=None).filter(counted_runs())
     opened: Session | None = None
     runs: QuerySet[Run] = untimed
     if session_id and session_id != WITHOUT_START:

@@ -72,7 +72,7 @@ def show_study(request: HttpRequest, lab: str, slug: str) -> PageContent:
     can_edit = is_editor(request, study.lab_id)
     detail = study_detail(study)
     # The detail does not include systems whose first run failed.
-    systems = (*detail.systems, *(run.system for run in detail.failed_runs))
+    systems = (*detail.systems, *(run.system for run in detail.unread_runs))
     # Only members see error messages, which may quote private output.
     is_member = study.lab_id in viewer.lab_ids
     citation = citation_of(request, study)

@@ -23,7 +23,7 @@ def test_detail_lists_systems_and_coverage(study, host, submit, run_document, xe
     assert detail.systems[0].is_native
     assert detail.hosts == (host,)
     assert detail.sources == (("Gebhardt 2010", 1),)
-    assert detail.failed_runs == ()
+    assert detail.unread_runs == ()
 
 
 def test_detail_lists_failed_runs(study, submit, run_document):
@@ -33,7 +33,7 @@ def test_detail_lists_failed_runs(study, submit, run_document):
     Run.objects.filter(pk=waiting.pk).update(status="received")
     job_queue.put_upload(waiting, error="Not yet.")
 
-    failures = study_detail(study).failed_runs
+    failures = study_detail(study).unread_runs
 
     assert [run.pk for run in failures] == [waiting.pk, bad.pk]
     assert failures[0].job.error == "Not yet."
