@@ -315,11 +315,13 @@ class PlanRunner:
             pause_before_retry(answer["wait_s"])
         if answer["action"] != "keep":
             self.console.message("Discarded: %s" % answer["message"])
-            self.report_file.delete()
-            return
-        for document in pending.documents:
+        # The server stores failed runs as well, but does not count them.
+        is_sent = answer["action"] == "keep" or outcome == "failed"
+        for document in pending.documents if is_sent else ():
             self.spool.save(document)
         self.report_file.delete()
+        if not is_sent:
+            return
         delivery = send_spool(self.spool, self.server.client, lambda _: None)
         if delivery.problem:
             self.console.message(
@@ -353,16 +355,17 @@ def run_part(
         return _pending_report(part, "late", reason=str(error))
     for warning in measured.warnings:
         report("%s %s: %s" % (step.tool, step.name, warning))
-    if measured.execution.problem:
-        # The server accepts 2,000 characters.
-        reason = failure_message(step, measured)[:2000]
-        return _pending_report(part, "failed", reason=reason)
     window = _window(measured)
     if slot.through:
         measured = slot.through.mark_local_facts(measured)
     documents = []
-    if not part["is_warm_up"]:
+    # The server refuses an empty output.
+    if not part["is_warm_up"] and measured.execution.output.strip():
         documents.append(_document(part, step, slot, measured, window))
+    if measured.execution.problem:
+        # The server accepts 2,000 characters.
+        reason = failure_message(step, measured)[:2000]
+        return _pending_report(part, "failed", documents=documents, reason=reason)
     run_keys = [document["key"] for document in documents]
     return _pending_report(part, "done", window, documents, run_keys=run_keys)
 

@@ -17,6 +17,7 @@ _RUN_HELP = {
     "corun": "identifier shared by all runs that ran together",
     "session": "identifier shared by all runs of one session",
     "note": "a note for readers",
+    "failed": "why the work failed; a failed run is stored and does not count",
 }
 _RUN = ("vms", *_RUN_HELP)
 

@@ -20,6 +20,7 @@ from api.kit.query_parameters import (
 from api.kit.views import ListView
 from benchmarks.analysis.clock_reliability import TRUST_ORDER
 from benchmarks.models import Cell, CellSession
+from benchmarks.models.cell import SHOWN_CELLS
 
 CELL_SESSIONS = (
     CellSession.objects.filter(cell=OuterRef("pk"), session__isnull=False)
@@ -36,11 +37,17 @@ class CellSerializer(OutputSerializer):
         id study=study.slug system_id system=system.label case_id case=case.label
         tool=case.tool metric=case.metric parameters unit=case.unit better=case.better
         component=case.component scenario vms slot load clock clock_trust n mean
+        failed_runs failure
         shape_codes m2 minimum q1 median q3 maximum sample_count first_at last_at
         declared_session sessions
         document table updated_at
     """
     descriptions = {
+        "failed_runs": (
+            "The number of runs whose work failed; they are not among the n runs. If "
+            "all runs failed, n is 0 and there are no statistics."
+        ),
+        "failure": "Why most of them failed; empty if none did.",
         "m2": (
             "The sum of squared deviations of the run means from their mean; the "
             "variance is m2 / (n - 1)."
@@ -122,6 +129,6 @@ class CellsView(ListView):
     serializer_class = CellSerializer
 
     def get_queryset(self) -> QuerySet[Any]:
-        cells = Cell.objects.visible_to(self.viewer).filter(n__gt=0)
+        cells = Cell.objects.visible_to(self.viewer).filter(SHOWN_CELLS)
         related = cells.select_related("study", "system", "case", "declared_session")
         return related.annotate(session_names=ArraySubquery(CELL_SESSIONS))

@@ -23,7 +23,11 @@ from api.kit.views import ApiView
 from benchmarks.analysis.comparability import ComparabilityRating
 from benchmarks.analysis.session_intervals import SessionDesign
 from benchmarks.analysis.verdicts import EvidenceLevel, Verdict
-from benchmarks.comparison.comparison_row import NOT_COMPARED_YET, ComparisonRow
+from benchmarks.comparison.comparison_row import (
+    FAILED,
+    NOT_COMPARED_YET,
+    ComparisonRow,
+)
 from benchmarks.comparison.comparison_table import COMPONENTS
 from benchmarks.comparison.cross_study import SystemInStudy, largest_measurement
 from benchmarks.comparison.row_queries import (
@@ -39,7 +43,7 @@ from benchmarks.parsing.tool import Better
 from benchmarks.work_classes import WORK_CLASSES
 
 BETTER = get_args(Better)
-STATES = (*Efficiency.State.values, NOT_COMPARED_YET)
+STATES = (*Efficiency.State.values, NOT_COMPARED_YET, FAILED)
 SHAPE_CODES = ("bimodal", "periodic", "drift", "first_run")
 COMPARABILITY_LEVELS = get_args(ComparabilityRating)
 VERDICTS = [verdict.slug for verdict in Verdict]
@@ -115,7 +119,8 @@ class ComparisonSerializer(OutputSerializer):
         hw_virt guest_tools options
         scenario vms slot load clock value=result.value shape_codes
         shape_message=result.shape_sentence mode_medians=result.mode_medians range
-        unit=result.unit n=result.n baseline_shape_codes
+        unit=result.unit n=result.n failed_runs=result.failed_runs
+        failure=result.failure baseline_shape_codes
         baseline_value=result.baseline_value baseline_n=result.baseline_n
         baseline_system_id=result.baseline_system_id relative_performance
         relative_to_reference scaling slowdown low high verdict direction evidence_level
@@ -135,7 +140,15 @@ class ComparisonSerializer(OutputSerializer):
         ),
         "hw_virt": "The system's option `hw_virt`; empty if not stated.",
         "guest_tools": "The system's option `guest_tools`; empty if not stated.",
-        "value": "The mean over the runs; null if no single figure describes them.",
+        "value": (
+            "The mean over the runs; null if no single figure describes them or all "
+            "failed."
+        ),
+        "failed_runs": (
+            "The number of runs whose work failed; they are not among the n runs. If "
+            "all runs failed, n is 0 and `state` is `failed`."
+        ),
+        "failure": "Why most of them failed; empty if none did.",
         "shape_message": "Why no single figure describes the runs; empty if one does.",
         "baseline_value": (
             "The mean of the baseline; null if no single figure describes its runs."
@@ -463,7 +476,10 @@ class ComparisonsView(ApiView):
         # A result that was not compared yet has no stored state.
         if filters.get("efficiency__state") == NOT_COMPARED_YET:
             del filters["efficiency__state"]
-            filters["efficiency__isnull"] = True
+            filters |= {"efficiency__isnull": True, "n__gt": 0}
+        elif filters.get("efficiency__state") == FAILED:
+            del filters["efficiency__state"]
+            filters["n"] = 0
         reference = self._requested_reference(study)
         page = self.paginate(compared_cells(self.viewer, study=study, filters=filters))
         # Verdicts are corrected for all results of a study, not only of the page.

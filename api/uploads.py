@@ -257,7 +257,7 @@ class RunInput(StrictSerializer):
         allow_blank=True,
         max_length=300,
         help_text=(
-            "Why the work of the run failed, such as \"stressor died\"; empty or "
+            'Why the work of the run failed, such as "stressor died"; empty or '
             "missing if it did not. A failed run is stored and shown, but results do "
             "not count it."
         ),

@@ -10,8 +10,8 @@ that slow changes of the machine affect all steps alike. With --order random the
 of each round are shuffled. A colon selects some programs of a tool. The first round is
 a warm-up and is not sent (--warm-up 0 disables it). The time server is queried before
 and after each step. A run states its arguments, the tool's version, load and steal
-time, and its position. If a step fails, its output is not sent, and the other steps
-continue.
+time, and its position. If a step fails, its output is sent as a failed run, which does
+not count, and the other steps continue.
 
 A guest without Python is measured from here, with the probe in the guest (make probe):
 
@@ -135,7 +135,8 @@ def run(options: argparse.Namespace) -> int:
             if measured.execution.problem:
                 failed += 1
                 console.message(failure_message(step, measured))
-            elif order["repetition"] > 0:
+            # The server refuses an empty output.
+            if order["repetition"] > 0 and measured.execution.output.strip():
                 context = (study, machine.system, machine.facts, given, order)
                 spool.save(run_document(step, measured, *context))
     sent = errors.DONE if options.later else send_and_report(enrolment, spool, console)

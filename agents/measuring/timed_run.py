@@ -232,6 +232,7 @@ def run_document(
         tool=step.tool,
         tool_version=tool_version(step.tool)[:100],  # the server's limit
         started_at=measured.execution.started_at,
+        failed=measured.execution.problem or given.get("failed"),
     )
     order = dict(order, step=step.name)
     facts = dict(facts, order=order, **printable_all(measured.facts))
@@ -241,10 +242,10 @@ def run_document(
 
 
 def failure_message(step: Step, measured: MeasuredStep) -> str:
-    """Return why a run is not sent, with its last output."""
+    """Return why a run failed, with its last output."""
     last_lines = decode_text(measured.execution.output).strip().splitlines()[-3:]
     problem = "%s %s %s" % (step.tool, step.name, measured.execution.problem)
-    return "\n  ".join([problem + "; its output is not sent.", *last_lines])
+    return "\n  ".join([problem + "; the run does not count.", *last_lines])
 
 
 class SystemLoad(NamedTuple):

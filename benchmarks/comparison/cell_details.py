@@ -45,6 +45,7 @@ from benchmarks.models import (
     CellSession,
     Flag,
     Run,
+    RunMean,
     Sample,
     Session,
     Study,
@@ -129,6 +130,7 @@ class CellDetails:
     flags: tuple[Flag, ...] = ()
     tested_count: int = 0
     host_comparison: HostComparison | None = None
+    failed_runs: tuple[Run, ...] = ()
 
     @cached_property
     def comparability(self) -> Comparability | None:
@@ -262,7 +264,20 @@ def cell_details(
         flags=tuple(visible_flags(viewer, cells__in=ids).distinct()),
         tested_count=verdicts.tested_count,
         host_comparison=reference.hosts.get(cell.system.host_id) if reference else None,
+        failed_runs=_failed_runs(cell),
     )
+
+
+def _failed_runs(cell: Cell) -> tuple[Run, ...]:
+    if not cell.failed_runs:
+        return ()
+    same = {name: getattr(cell, name) for name in CELL_KEY_FIELDS}
+    means = RunMean.objects.filter(lab=cell.lab_id, case=cell.case_id)
+    runs = Run.objects.failed().filter(
+        **same, status=Run.Status.PARSED, duplicate_of=None
+    )
+    failed = runs.filter(pk__in=means.filter(run__in=runs).values("run_id"))
+    return tuple(failed.order_by("started_at", "pk")[:MAX_RUNS_LISTED])
 
 
 def _run_means(cell: Cell | None, samples: CellSamples) -> list[tuple[int, float, int]]:

@@ -9,7 +9,7 @@ from benchmarks.analysis.energy_ratio import EnergyRatio, MeterFacts
 from benchmarks.analysis.intervals import mean_interval
 from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.models import Case, Cell, Efficiency, Study, System
-from benchmarks.sentences import Sentence, sentence_from_json, with_unit
+from benchmarks.sentences import Sentence, pluralized, sentence_from_json, with_unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,8 @@ ENERGY_PER_WORK = Measure(
 )
 State = Efficiency.State
 NOT_COMPARED_YET = "waiting"
+FAILED = "failed"
+"""The state of a cell whose runs all failed."""
 RATIO_KINDS: Mapping[str, str] = {
     State.AGAINST_REFERENCE: "relative",
     State.OTHER_HOST: "relative",
@@ -39,7 +41,7 @@ FIGURE_FIELDS = ("system", "case", *CIRCUMSTANCES, "n", "mean", *FIGURE_SHAPE_FI
 ROW_FIELDS = (
     *("case_id", *CIRCUMSTANCES),
     *("pk", "system_id", "clock", "mean", "n", "m2", "decimals", "document", "table"),
-    *("minimum", "maximum", "shape_codes"),
+    *("minimum", "maximum", "shape_codes", "failed_runs", "failure"),
 )
 """The fields of a cell that rows need, except the shape, which is large."""
 
@@ -106,7 +108,8 @@ class ComparisonResult:
     reference: a native baseline ("efficiency"), a reference system ("relative"), one
     machine for a sum over VMs ("scaling"), the system with one VM ("slowdown").
 
-    ``interval`` is the 95 % interval of ``displayed_ratio``.
+    ``interval`` is the 95 % interval of ``displayed_ratio``. ``failed_runs`` are not
+    among the ``n`` runs; ``failure`` is why most of them failed.
     """
 
     value: float | None
@@ -133,6 +136,8 @@ class ComparisonResult:
     ratio_range: tuple[float, float] | None = None
     interval: tuple[float, float] | None = None
     value_interval: tuple[float, float] | None = None
+    failed_runs: int = 0
+    failure: str = ""
 
     @property
     def display_state(self) -> str:
@@ -240,6 +245,16 @@ def no_single_figure_sentence(shape: str) -> Sentence:
     return Sentence("No single value: {shape}.", shape=shape)
 
 
+def failed_comparison(fields: Mapping[str, Any]) -> BaselineComparison:
+    reason = pluralized(
+        "{n} run failed, so there is no value: {reason}",
+        "All {n} runs failed, so there is no value. First reason: {reason}",
+        n=fields["failed_runs"],
+        reason=fields["failure"],
+    )
+    return BaselineComparison(FAILED, reason=reason)
+
+
 def build_row(
     values: Mapping[str, Any],
     study: Study,
@@ -325,5 +340,7 @@ def _speed_result(
         ratio_range=ratio_range,
         interval=table_ratio.interval if table_ratio and ratio is not None else None,
         value_interval=(interval.low, interval.high) if interval else None,
+        failed_runs=fields["failed_runs"],
+        failure=fields["failure"],
         **replacement,
     )

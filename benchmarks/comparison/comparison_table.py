@@ -7,7 +7,7 @@ from itertools import groupby
 from statistics import median
 from typing import Any
 
-from benchmarks.comparison.comparison_row import ComparisonRow
+from benchmarks.comparison.comparison_row import FAILED, ComparisonRow
 from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.hypervisor_names import NATIVE
 from benchmarks.models.run import SCENARIOS
@@ -121,6 +121,15 @@ class ComparisonTable:
     def cells(self) -> Iterator[ComparisonRow]:
         rows = (row for group in self.groups for row in group.rows)
         return (cell for row in rows for cell in row.cells if cell)
+
+    @property
+    def failed_count(self) -> int:
+        """The number of cells whose runs all failed."""
+        return self.states.get(FAILED, 0)
+
+    @property
+    def partly_failed_count(self) -> int:
+        return sum(cell.result.failed_runs > 0 < cell.result.n for cell in self.cells)
 
     @property
     def is_single_run(self) -> bool:
@@ -298,13 +307,13 @@ def comparison_table(
     groups = tuple(_group(by_group[key], system_ids, fact_names) for key in ordered)
     if ranks is not None and groups:
         groups = (_merge_groups(groups, ranks),)
-    runs = {row.result.n for row in cells}
+    runs = {row.result.n for row in cells if row.result.n}
     return ComparisonTable(
         head=head,
         groups=groups,
         scenario=_common_value(scenarios),
         states=dict(Counter(row.result.display_state for row in cells).most_common()),
-        cell_count=len(cells),
+        cell_count=sum(row.result.n > 0 for row in cells),
         ratio_count=sum(row.result.ratio is not None for row in cells),
         row_count=sum(len(group.rows) for group in groups),
         run_count=runs.pop() if len(runs) == 1 else None,

@@ -10,11 +10,13 @@ from django.db.models import F, JSONField, Q, QuerySet, When
 from benchmarks.analysis.assessment import CellAssessment, TableRatio
 from benchmarks.comparison.comparison_row import (
     CIRCUMSTANCES,
+    FAILED,
     ROW_FIELDS,
     BaselineComparison,
     ComparisonRow,
     State,
     build_row,
+    failed_comparison,
 )
 from benchmarks.comparison.comparison_table import COMPONENTS, rank_by_order
 from benchmarks.comparison.study_verdicts import StudyVerdicts
@@ -26,7 +28,7 @@ from benchmarks.comparison.system_comparability import (
 )
 from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.models import Case, Cell, Study, System
-from benchmarks.models.cell import ratio_of_means
+from benchmarks.models.cell import SHOWN_CELLS, ratio_of_means
 from benchmarks.models.run import SCENARIOS
 from benchmarks.natural_sort import natural_sort_key
 from benchmarks.parsing.tool import Better
@@ -78,6 +80,8 @@ class ReferenceCells(ReferenceSystem):
         # `study_verdicts.REFERENCE_SQL` decides the same, in this order. Only SQL
         # detects stale baselines and other sessions.
         better = case.better
+        if stored_comparison.state == FAILED:
+            return stored_comparison
         if stored_comparison.state == State.NO_SPEED:
             return BaselineComparison(State.NO_SPEED, reason=stored_comparison.reason)
         if self.is_reference(values["system_id"]):
@@ -125,6 +129,8 @@ def split_columns(
     comparison.
     """
     fields = dict(zip((*ROW_FIELDS, "shape"), values, strict=False))
+    if not fields["n"]:
+        return fields, failed_comparison(fields)
     *stored, baseline_codes = values[len(ROW_FIELDS) + 1 :]
     if not stored[0]:
         return fields, BaselineComparison()
@@ -139,13 +145,16 @@ def comparison_rows(
     reference: ReferenceCells | None = None,
     verdicts: StudyVerdicts | None = None,
     table_ratios: Mapping[int, TableRatio] | None = None,
+    includes_failed: bool = False,
 ) -> list[ComparisonRow]:
     """Return a study's cells of these systems as rows.
 
+    With ``includes_failed``, also return cells whose runs all failed, without a value.
     With ``verdicts``, rows have assessments. ``table_ratios``, by cell id, are for
     tables without assessments.
     """
-    cells = Cell.objects.filter(study=study, n__gt=0, **filters).order_by("pk")
+    shown = SHOWN_CELLS if includes_failed else Q(n__gt=0)
+    cells = Cell.objects.filter(shown, study=study, **filters).order_by("pk")
     annotated = cells.annotate(doubted_shape=SHAPE_IF_NEEDED)
     measured = [split_columns(values) for values in annotated.values_list(*READ_FIELDS)]
     cases = Case.objects.in_bulk({fields["case_id"] for fields, _ in measured})
@@ -188,7 +197,7 @@ def compared_cells(
     filters: Mapping[str, Any] | None = None,
 ) -> QuerySet[Cell]:
     """Return visible cells with everything that a row needs, in five queries."""
-    cells = Cell.objects.visible_to(viewer).filter(n__gt=0, **(filters or {}))
+    cells = Cell.objects.visible_to(viewer).filter(SHOWN_CELLS, **(filters or {}))
     if study is not None:
         cells = cells.filter(study=study)
     return (
@@ -211,7 +220,9 @@ def comparison_row(
     fields = {name: getattr(cell, name) for name in (*ROW_FIELDS, "shape")}
     comparison = BaselineComparison()
     stored = getattr(cell, "efficiency", None)
-    if stored is not None:
+    if not cell.n:
+        comparison = failed_comparison(fields)
+    elif stored is not None:
         annotated = cast(AnnotatedCell, cell)
         comparison = BaselineComparison(
             state=stored.state,
@@ -237,7 +248,7 @@ def comparison_row(
 
 
 def study_facets(study: Study) -> StudyFacets:
-    cells = Cell.objects.filter(study=study, n__gt=0).order_by()
+    cells = Cell.objects.filter(SHOWN_CELLS, study=study).order_by()
     names = ("scenario", "case__component", "case__tool", "system")
     rows = list(cells.values_list(*names).distinct())
     scenarios, components, slugs, ids = (

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from benchmarks.database import is_distributed
 from benchmarks.models import Cell, Run, RunMean, Sample, Study, System
+from benchmarks.models.cell import SHOWN_CELLS
 from benchmarks.viewer import Viewer
 
 MAX_BATCH_KEYS: Final = 5_000
@@ -141,7 +142,7 @@ def _systems(viewer: Viewer, selection: RowSelection) -> QuerySet[System]:
 
 def _cells(viewer: Viewer, selection: RowSelection) -> QuerySet[Cell]:
     return Cell.objects.visible_to(viewer).filter(
-        n__gt=0,
+        SHOWN_CELLS,
         **_given({"study": selection.study, "scenario": selection.scenario}),
         **selection.system_lookups("system__"),
         **selection.case_lookups(),

@@ -1,6 +1,6 @@
 """Cases, cells (summaries of runs) and the efficiencies of cells."""
 
-from typing import Any
+from typing import Any, Final
 
 from django.db import models
 from django.utils import timezone
@@ -21,7 +21,7 @@ from benchmarks.viewer import Viewer
 class CaseQuerySet(models.QuerySet["Case"]):
     def visible_to(self, viewer: Viewer, **cells: Any) -> "CaseQuerySet":
         measured = Cell.objects.visible_to(viewer).filter(
-            case_id=models.OuterRef("pk"), n__gt=0, **cells
+            SHOWN_CELLS, case_id=models.OuterRef("pk"), **cells
         )
         return self.filter(models.Exists(measured))
 
@@ -59,6 +59,10 @@ class Case(models.Model):
             parameters=canonical_parameters(self.parameters),
             display_parameters=self.parameters,
         )
+
+
+SHOWN_CELLS: Final = models.Q(n__gt=0) | models.Q(failed_runs__gt=0)
+"""Results with counted runs, and those without statistics whose runs all failed."""
 
 
 class Cell(models.Model):

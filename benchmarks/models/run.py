@@ -306,7 +306,9 @@ _MEASURED_RUN_SQL = (
     f"run.duplicate_of_id IS NULL AND run.status = '{Run.Status.PARSED.value}'"
 )
 COUNTED_RUN_SQL = f"{_MEASURED_RUN_SQL} AND (run.failure = '' OR run.failure_dismissed)"
-FAILED_RUN_SQL = f"{_MEASURED_RUN_SQL} AND run.failure <> '' AND NOT run.failure_dismissed"
+FAILED_RUN_SQL = (
+    f"{_MEASURED_RUN_SQL} AND run.failure <> '' AND NOT run.failure_dismissed"
+)
 CELL_KEY_COLUMNS = ("study_id", "system_id", "scenario", "vms", "slot", "load")
 
 

@@ -42,6 +42,9 @@ class Failure(NamedTuple):
     work: WorkCount | None = None
 
 
+NO_FAILURE: Final = Failure()
+
+
 def find_failure(
     document: Mapping[str, Any],
     *,

@@ -481,8 +481,8 @@ def group_by_column(
 class StudyFacts:
     """The cells and runs of a study.
 
-    ``runs`` are those that count or repeat others. ``failed_runs`` are those with failed
-    work, including those that count because their flag was dismissed.
+    ``runs`` are those that count, and those that repeat them. ``failed_runs`` are those
+    whose work failed, even if they count because their flag was dismissed.
     ``other_study_cells`` are those of the lab's other studies that all viewers of this
     study may see. ``varied`` are names of factors that the study varies on purpose.
     """

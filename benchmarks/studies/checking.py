@@ -117,7 +117,8 @@ def check_study(study: Study) -> None:
 
     Count repeated uploads once, and failed runs whose flag was dismissed.
     """
-    # Changes of the counted runs come first: cells are locked in the same order as in processing.
+    # Changes of the counted runs come first: cells are locked in the same order as in
+    # processing.
     reinstate_failed_runs(study)
     facts = study_facts(study)
     if exclude_duplicate_runs(study, facts):

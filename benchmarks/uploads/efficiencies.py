@@ -156,9 +156,7 @@ def cells_with_outdated_state(study: Study) -> list[Cell]:
 def _queue_reprocessing(study: Study) -> None:
     _state_noted_failures(study)
     tools = [
-        tool.slug
-        for tool in TOOLS.values()
-        if tool.derived_costs or tool.error_metrics
+        tool.slug for tool in TOOLS.values() if tool.derived_costs or tool.error_metrics
     ]
     runs = Run.objects.filter(study=study, status=Run.Status.PARSED)
     runs = runs.filter(
@@ -167,9 +165,7 @@ def _queue_reprocessing(study: Study) -> None:
         | ~Q(stated_failure="")
         | Q(**{"facts__execution__exit code__gt": 0})
     )
-    uploads = Run.objects.filter(
-        pk__in=runs.values(upload=Coalesce("first_run", "pk"))
-    )
+    uploads = Run.objects.filter(pk__in=runs.values(upload=Coalesce("first_run", "pk")))
     from benchmarks.uploads.processing import reprocessing_jobs
 
     Job.objects.bulk_create(

@@ -20,7 +20,7 @@ from benchmarks.models import Case, Run
 from benchmarks.parsing import run_extraction
 from benchmarks.parsing.case_labels import case_label
 from benchmarks.parsing.cpu_costs import MeasuredSample, derive_costs
-from benchmarks.parsing.failed_work import Failure, find_failure
+from benchmarks.parsing.failed_work import NO_FAILURE, Failure, find_failure
 from benchmarks.parsing.run_extraction import ExtractedRun
 from benchmarks.parsing.start_times import in_time_zone
 from benchmarks.parsing.tool import MAX_SAMPLE_VALUE, Metric, Tool, check_value
@@ -148,7 +148,7 @@ class UploadedRun:
     first_line: int | None = None
     last_line: int | None = None
     reason: str = ""
-    failure: Failure = Failure()
+    failure: Failure = NO_FAILURE
     started_at: datetime | None = None
 
 

@@ -69,7 +69,9 @@ def version_files(version: Version, site: str) -> dict[str, bytes]:
     study = version.study
     verdicts = study_verdicts(study)
     systems = study_facets(study).systems
-    rows = comparison_rows(study, systems=systems, filters={}, verdicts=verdicts)
+    rows = comparison_rows(
+        study, systems=systems, filters={}, verdicts=verdicts, includes_failed=True
+    )
     table = comparison_table(rows)
     citation = version_citation(version, site)
     source = ExportSource(

@@ -140,7 +140,7 @@ def cell_view(
         shade=shade,
         main=main,
         subtext=sub,
-        n=f"n {result.n}" if shows_n else "",
+        n=f"n {result.n}" if shows_n and result.n else "",
         state="" if is_unlabeled else state,
         interval=interval,
         verdict_sign=verdicts.FLAG_SIGN
@@ -269,17 +269,21 @@ def cell_sentence(row: ComparisonRow) -> str:
     if result.measure is ENERGY_PER_WORK:
         return energy_sentence(row)
     runs = wording.runs_text(result.n)
+    failed = failed_text(row)
+    if not result.n:
+        return failed
     if result.ratio is None:
         state = result.display_state
         name, meaning = state_names.state_name(state), state_names.state_meaning(state)
         reason = wording.translate_text(result.reason) or meaning
         text = f"{full_value_text(row)}, {runs}. {name}: {reason}"
         if result.ratio_range is None:
-            return text.rstrip(": ")
+            return " ".join(filter(None, (text.rstrip(": "), failed)))
         extremes = verdicts.ratio_range_text(row, "")
         ratios = _("Range of ratios: %(range)s.") % {"range": extremes}
         assessment_text = verdicts.assessment_sentence(result.assessment)
-        return " ".join(filter(None, (text.rstrip(": "), ratios, assessment_text)))
+        parts = (text.rstrip(": "), ratios, assessment_text, failed)
+        return " ".join(filter(None, parts))
     sentence = str(RATIO_SENTENCES.get(result.ratio_kind, REFERENCE_SENTENCE))
     sentence %= {
         "slot": wording.slot_of_total(row.slot, row.vms),
@@ -299,8 +303,13 @@ def cell_sentence(row: ComparisonRow) -> str:
             if comparability_note in caution
             else f"{caution} {comparability_note}".strip()
         )
-    parts = (sentence, verdicts.assessment_sentence(result.assessment), caution)
+    parts = (sentence, verdicts.assessment_sentence(result.assessment), caution, failed)
     return " ".join(filter(None, parts))
+
+
+def failed_text(row: ComparisonRow) -> str:
+    result = row.result
+    return wording.failed_runs_text(result.failed_runs, result.n, result.failure)
 
 
 def bar_axis_limit(assessments: list[CellAssessment], margin: float) -> float:

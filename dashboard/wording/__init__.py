@@ -280,6 +280,22 @@ def _runs_text(n: int, _language: str | None) -> str:
     return ngettext("single run", "%(n)s runs", n) % {"n": n}
 
 
+def failed_runs_text(failed: int, counted: int, reason: str) -> str:
+    """Return how many runs of a result failed and why, or "" if none did."""
+    if not failed:
+        return ""
+    text = ngettext(
+        "%(failed)s of %(n)s run failed: %(reason)s",
+        "%(failed)s of %(n)s runs failed: %(reason)s",
+        failed + counted,
+    )
+    return text % {
+        "failed": failed,
+        "n": failed + counted,
+        "reason": translate_text(reason),
+    }
+
+
 class _PageTranslator:
     """Translator of domain sentences, with the reader's number format."""
 

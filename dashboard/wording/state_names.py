@@ -105,6 +105,10 @@ CELL_STATES: dict[str, tuple[Text, Text]] = {
         gettext_lazy("waiting"),
         gettext_lazy("stored, not yet compared"),
     ),
+    "failed": (
+        gettext_lazy("failed"),
+        gettext_lazy("no value because the work of every run failed"),
+    ),
 }
 
 RUN_STATUSES: dict[str, Text] = {

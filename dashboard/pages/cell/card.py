@@ -19,6 +19,7 @@ from dashboard.kit.comparison_form import ENERGY, read_quantity
 from dashboard.kit.table_cells import (
     bar_axis_limit,
     baseline_value_text,
+    failed_text,
     full_value_text,
     interval_bar,
 )
@@ -89,6 +90,7 @@ def cell_card(viewer: Viewer, study: Study, query: Mapping[str, str]) -> dict[st
         else "",
         "reasons": _reasons(row) if summary else (),
         "missing_reason": missing_reason,
+        "failed": failed_text(row) if row.result.n else "",
         "bar": bar,
         "flags": tuple(visible_flags(viewer, cells__in=flagged_cell_ids).distinct()),
     }
@@ -110,6 +112,7 @@ def _row(
         if chosen_baseline
         else None,
         verdicts=None if is_energy else study_verdicts(study, chosen_baseline),
+        includes_failed=True,
     )
     if not is_energy:
         return row

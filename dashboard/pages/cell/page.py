@@ -36,7 +36,7 @@ from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.kit import formatting
 from dashboard.kit.comparison_form import ENERGY, RELATIVE_PERFORMANCE, read_quantity
-from dashboard.kit.table_cells import cell_view
+from dashboard.kit.table_cells import cell_view, failed_text
 from dashboard.kit.url_parts import parse_id, query_string
 from dashboard.pages.cell.chart_sections import (
     cell_charts,
@@ -109,6 +109,7 @@ def cell_page(
         "ratio_terms": terms,
         "ratio_range": verdicts.ratio_range_text(row, ""),
         "reasons": verdicts.verdict_reasons(row),
+        "failed": failed_text(row),
         "is_judged": row.result.assessment is not None and not is_side,
         # Lab and slug of a custom tool; None for a built-in tool.
         "declared_by": (lab, slug) if separator else None,

@@ -193,6 +193,7 @@ def comparison_page(study: Study, form: ComparisonForm) -> ComparisonPage:
         filters=selection.cell_lookups(),
         reference=ReferenceCells.load(study, system) if system else None,
         table_ratios=assessed.table_ratios() if assessed else None,
+        includes_failed=not is_energy,
     )
     if is_energy:
         rows = energy_rows(rows, cell_energies(study, system))

@@ -107,18 +107,20 @@ def test_run_facts_are_next_to_machine_facts(run, server):
     assert {"clock", "warnings"} <= facts.keys()
 
 
-def test_failed_step_is_not_sent_and_others_continue(run, server, tool):
+def test_failed_step_is_sent_as_failed_and_others_continue(run, server, tool):
     tool("sysbench", 'echo "no such thing" >&2; [ $1 = memory ] && exit 4; exit 0')
 
     code, _, err = run("sysbench", "--repetitions", "1", "--warm-up", "0")
 
     assert code == 1
-    assert "sysbench memory ended with 4; its output is not sent." in err
+    assert "sysbench memory ended with 4; the run does not count." in err
     assert "no such thing" in err
-    assert [run["facts"]["order"]["step"] for run in stored_runs(server)] == [
-        "cpu",
-        "threads",
-    ]
+    sent = stored_runs(server)
+    assert {run["facts"]["order"]["step"]: run.get("failed", "") for run in sent} == {
+        "cpu": "",
+        "memory": "ended with 4",
+        "threads": "",
+    }
 
 
 def test_log_shows_progress(run):

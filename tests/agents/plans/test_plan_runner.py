@@ -120,7 +120,9 @@ def test_warm_up_is_not_sent(follow, client, server):
     assert (stored_runs(server), plan.reports[0][1]["outcome"]) == ([], "done")
 
 
-def test_failing_program_is_reported_with_its_output(follow, client, tool, capsys):
+def test_failing_program_is_reported_with_its_output(
+    follow, client, server, tool, capsys
+):
     tool('echo "no such thing"; exit 4')
     plan = Server(client, PART, ends=("discard",))
 
@@ -128,6 +130,7 @@ def test_failing_program_is_reported_with_its_output(follow, client, tool, capsy
     assert plan.reports[0][1]["outcome"] == "failed"
     assert "no such thing" in plan.reports[0][1]["reason"]
     assert "ended with 4" in capsys.readouterr().err
+    assert [run["failed"] for run in stored_runs(server)] == ["ended with 4"]
 
 
 def test_missing_program_is_unsupported(follow, client):
