@@ -248,7 +248,7 @@ def no_single_figure_sentence(shape: str) -> Sentence:
 def failed_comparison(fields: Mapping[str, Any]) -> BaselineComparison:
     reason = pluralized(
         "{n} run failed, so there is no value: {reason}",
-        "All {n} runs failed, so there is no value. First reason: {reason}",
+        "All {n} runs failed, so there is no value: {reason}",
         n=fields["failed_runs"],
         reason=fields["failure"],
     )

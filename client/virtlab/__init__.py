@@ -93,7 +93,8 @@ def upload(runs, server="", token=""):
     """Store runs (docs/api.md describes the format); return their number.
 
     Each run needs a ``key``, a UUID. The server stores each key only once, so an
-    interrupted upload can be repeated.
+    interrupted upload can be repeated. State failed work with ``failed`` (the reason),
+    or ``errors`` of ``operations``; such runs do not count.
     """
     stored = 0
     for stored in connect(server, token).upload(runs):  # noqa: B007 - needs the last

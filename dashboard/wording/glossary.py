@@ -189,6 +189,14 @@ ASSESSMENT_TERMS = (
         ),
     ),
     GlossaryTerm(
+        "failed-run",
+        _("failed run"),
+        _(
+            "A run whose work failed: its tool or its uploader reports it, or more "
+            "than 0.5% of its operations failed. It is shown, but does not count."
+        ),
+    ),
+    GlossaryTerm(
         "rule-set",
         _("rule set"),
         _(

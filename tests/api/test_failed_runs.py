@@ -10,6 +10,7 @@ from benchmarks.models import Cell, Flag, Run, Study
 from benchmarks.studies.checking import check_study
 from benchmarks.studies.flags import decide_flag
 from benchmarks.uploads import processing
+from benchmarks.uploads.efficiencies import recompute_outdated
 from tests.api.test_archive_import import form, zipped
 
 AB = """\
@@ -253,3 +254,23 @@ def test_failed_runs_change_no_number(api, run_document, study):
 
     assert numbers() == before
     assert Cell.objects.filter(failed_runs=20, n=5).count() == 2
+
+
+def test_an_upgrade_marks_stored_runs(api, run_document, study):
+    documents = [ab_document(run_document, output) for output in (GOOD, BAD)]
+    noted = "started 2020-12-21; source prints 5000 non-2xx responses"
+    documents += [sampled(run_document, bad) for bad in (False, True)]
+    api.bulk(documents)
+    unnoticed = sampled(run_document, bad=False, note=noted)
+    unnoticed["samples"] = unnoticed["samples"][:1]
+    api.post("runs/", {**unnoticed, "facts": {"requests": "5000"}})
+    finish(study)
+    # As an earlier version stored them.
+    Study.objects.update(efficiency_rules=5, slug="oulu-2021-microvm")
+    Run.objects.update(failure="", errors=None, operations=None)
+
+    recompute_outdated()
+    finish(study)
+
+    assert Run.objects.failed().count() == 3
+    assert (request_rate().n, request_rate().failed_runs) == (2, 3)

@@ -211,6 +211,10 @@ def _headline(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
         "case": (label[:1] if is_acronym else label[:1].lower())
         + label[1:].replace(" · ", ", "),
     }
+    if not cell.n:
+        return _capital(
+            _("%(case)s on %(platform)s: no value, because all runs failed.") % values
+        )
     # Even with two modes, a verdict is possible: every run may be slower than native.
     values["verdict"] = _verdict_text(row.result.assessment)
     if not has_single_figure(cell):

@@ -16,6 +16,7 @@ from benchmarks.comparison.comparison_row import ComparisonRow
 from benchmarks.comparison.comparison_table import ROW_FACTS, Fact, row_facts
 from dashboard import wording
 from dashboard.kit import formatting
+from dashboard.kit.table_cells import failed_text
 from dashboard.kit.url_parts import query_string
 from dashboard.wording import Text, state_names
 
@@ -90,6 +91,8 @@ def cell_claim(
                 "apply to real machines."
             )
         )
+    if failed := failed_text(evidence.row):
+        provisos.append(_("Failed runs do not count: %(failed)s.") % {"failed": failed})
     differences = "; ".join(
         _("%(name)s (%(first)s vs. %(second)s)")
         % {
