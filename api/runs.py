@@ -149,7 +149,7 @@ class RunSerializer(ResourceSerializer):
             "false if the lab dismissed the flag."
         )
     )
-    errors = serializers.IntegerField(
+    errors = serializers.IntegerField(  # type: ignore[assignment]  # a field
         allow_null=True, help_text="The number of failed operations; null if unknown."
     )
     operations = serializers.IntegerField(

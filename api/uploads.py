@@ -262,7 +262,7 @@ class RunInput(StrictSerializer):
             "not count it."
         ),
     )
-    errors = WholeNumber(
+    errors = WholeNumber(  # type: ignore[assignment]  # a field, not the property
         required=False,
         min_value=0,
         max_value=MAX_OPERATIONS,

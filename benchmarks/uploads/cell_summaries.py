@@ -110,7 +110,7 @@ class CellRunColumns(NamedTuple):
 class FailedRuns(NamedTuple):
     """The number of failed runs of a cell, and why most of them failed."""
 
-    count: int = 0
+    number: int = 0
     reason: str = ""
 
 
@@ -183,7 +183,7 @@ def summarize_cells(keys: Iterable[CellKey]) -> list[Cell]:
     for cell in cells.values():
         summary = summarize_runs(runs.get(cell.pk, CellRunColumns()))
         failures = failed.get(cell.pk, FailedRuns())
-        summary |= {"failed_runs": failures.count, "failure": failures.reason}
+        summary |= {"failed_runs": failures.number, "failure": failures.reason}
         if any(getattr(cell, name) != value for name, value in summary.items()):
             for name, value in summary.items():
                 setattr(cell, name, value)
@@ -200,8 +200,8 @@ def _failed_runs(cells: Sequence[Cell]) -> Mapping[int, FailedRuns]:
     with connection.cursor() as cursor:
         cursor.execute(FAILED_RUNS_SQL, [[cell.pk for cell in cells]])
         return {
-            cell_id: FailedRuns(count, deserialize(reason))
-            for cell_id, count, reason in cursor.fetchall()
+            cell_id: FailedRuns(number, deserialize(reason))
+            for cell_id, number, reason in cursor.fetchall()
         }
 
 

@@ -274,3 +274,33 @@ def test_an_upgrade_marks_stored_runs(api, run_document, study):
 
     assert Run.objects.failed().count() == 3
     assert (request_rate().n, request_rate().failed_runs) == (2, 3)
+
+
+def test_pages_show_failed_runs(api, client, run_document, study):
+    native = [run_document(value, started_at=None) for value in (50.0, 51.0)]
+    some = [
+        run_document(40.0, system={"hypervisor": "KVM"}),
+        run_document(90.0, system={"hypervisor": "KVM"}, failed="stressor died"),
+    ]
+    none = [run_document(9.0, system={"hypervisor": "Xen"}, failed="disk was full")]
+    api.bulk([*native, *some, *none])
+    finish(study)
+    home = "/studies/alpha-lab/study/"
+
+    assert "stressor died" in client.get(home).content.decode()
+    for cell in Cell.objects.filter(failed_runs=1):
+        page = client.get(f"{home}cells/{cell.pk}/").content.decode()
+        assert cell.failure in page
+        assert f"/runs/{Run.objects.failed().get(system=cell.system).pk}/" in page
+        assert "claim-text" not in page
+        card = client.get(f"{home}compare/cell/", {"cell": cell.pk})
+        assert card.status_code in (200, 404)
+    compared = client.get(f"{home}compare/")
+    assert compared.status_code == 200
+    assert f"cells/{Cell.objects.get(n=0).pk}/" in compared.content.decode()
+    for run in Run.objects.failed():
+        assert run.failure in client.get(f"/runs/{run.pk}/").content.decode()
+    for path in ("flags/", "runs/", "sessions/", "report/", "energy/"):
+        assert client.get(f"{home}{path}").status_code == 200
+    table = client.get(f"{home}compare/", {"format": "csv"})
+    assert table.status_code == 200

@@ -83,8 +83,8 @@ def find_failed_work(study: StudyFacts) -> Iterator[Finding]:
         reasons = tuple(dict.fromkeys(run.failure for run in runs))
         yield Finding(
             pluralized(
-                "{name} failed: {reason}",
-                "{name}: {n} runs failed. First reason: {reason}",
+                '{name}: the work of {n} run failed ("{reason}").',
+                '{name}: the work of {n} runs failed (first reason: "{reason}").',
                 name=runs[0].description,
                 reason=reasons[0],
                 n=len(runs),

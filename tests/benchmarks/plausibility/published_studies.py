@@ -92,7 +92,9 @@ def _as_facts(studies: Iterable[ReferenceStudy]) -> Mapping[str, StudyFacts]:
         [
             cell
             for slug, study in loaded.items()
-            for cell in _cells_of(study, _means(runs[slug]))
+            for cell in _cells_of(
+                study, _means(run for run in runs[slug] if not run.failure)
+            )
         ]
     )
     return {
@@ -100,7 +102,8 @@ def _as_facts(studies: Iterable[ReferenceStudy]) -> Mapping[str, StudyFacts]:
             id=slug,
             cells=tuple(cell for cell in cells if cell.study == slug),
             other_study_cells=tuple(cell for cell in cells if cell.study != slug),
-            runs=runs[slug],
+            runs=tuple(run for run in runs[slug] if not run.failure),
+            failed_runs=tuple(run for run in runs[slug] if run.failure),
             varied=tuple(study.document.get("factors", ())),
         )
         for slug, study in loaded.items()
@@ -151,6 +154,7 @@ def _run_fact(run: Document, samples: Sequence[Document]) -> RunFact:
         document=run.get("document", ""),
         table=run.get("table", ""),
         **{name: run[name] for name in PLACE_FIELDS if name in run},
+        failure=run.get("failed", ""),
         started_at=_moment(started) if isinstance(started, str) else started,
         duration_s=took_us / 1e6 if took_us else None,
         facts={
@@ -214,6 +218,8 @@ def _cells_of(
     first: dict[str, tuple[Document, Document]] = {}
     moments: dict[str, list[datetime]] = defaultdict(list)
     for run in study.runs:
+        if run.get("failed"):
+            continue
         begun = run.get("started_at")
         for sample in _samples(run):
             cell = "/".join(map(str, _identity(run, sample)))
