@@ -5,49 +5,52 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('benchmarks', '0002_cellsession_runs'),
+        ("benchmarks", "0003_token_can_manage"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='cell',
-            name='failed_runs',
+            model_name="cell",
+            name="failed_runs",
             field=models.PositiveIntegerField(default=0),
         ),
         migrations.AddField(
-            model_name='cell',
-            name='failure',
+            model_name="cell",
+            name="failure",
             field=benchmarks.models.sentence.SentenceField(blank=True),
         ),
         migrations.AddField(
-            model_name='run',
-            name='errors',
+            model_name="run",
+            name="errors",
             field=models.PositiveBigIntegerField(blank=True, null=True),
         ),
         migrations.AddField(
-            model_name='run',
-            name='failure',
+            model_name="run",
+            name="failure",
             field=benchmarks.models.sentence.SentenceField(blank=True),
         ),
         migrations.AddField(
-            model_name='run',
-            name='failure_dismissed',
+            model_name="run",
+            name="failure_dismissed",
             field=models.BooleanField(default=False),
         ),
         migrations.AddField(
-            model_name='run',
-            name='operations',
+            model_name="run",
+            name="operations",
             field=models.PositiveBigIntegerField(blank=True, null=True),
         ),
         migrations.AddField(
-            model_name='run',
-            name='stated_failure',
+            model_name="run",
+            name="stated_failure",
             field=models.TextField(blank=True),
         ),
         migrations.AddIndex(
-            model_name='run',
-            index=models.Index(condition=models.Q(('failure', ''), _negated=True), fields=['study'], name='run_by_failure'),
+            model_name="run",
+            index=models.Index(
+                condition=models.Q(("failure", ""), _negated=True),
+                fields=["study"],
+                name="run_by_failure",
+            ),
         ),
     ]
