@@ -23,6 +23,7 @@ from benchmarks.analysis.session_intervals import (
 )
 from benchmarks.analysis.sessions import SessionStatistics, statistics_of_runs
 from benchmarks.analysis.verdict_gates import (
+    ALL_PRECEDED,
     GATE_SENTENCES,
     SOLVED_BY_RUNS,
     Gate,
@@ -313,9 +314,10 @@ def _reason_sentences(assessments: AssessmentArrays, row: int) -> tuple[str, ...
             * float(np.sqrt(assessments.intervals.baseline_g[row])),
             "worth": float(min(side.effective_n[row] for side in sides)),
         }
-        return tuple(
-            Sentence(GATE_SENTENCES[gate], **facts) for gate in split_gates(gates)
-        )
+        sentences = dict(GATE_SENTENCES)
+        if assessments.design_intervals.order[row] < 0:
+            sentences[Gate.ORDER_CONFOUNDED] = ALL_PRECEDED
+        return tuple(Sentence(sentences[gate], **facts) for gate in split_gates(gates))
     if verdict != assessments.direction[row]:
         return (
             Sentence(

@@ -117,7 +117,8 @@ class DesignIntervals:
     do not show one. Pools weight by it, because a precaution must not shrink the weight
     of a study. ``session`` is the only shared session, else -1. ``between_sd`` is the
     log standard deviation between sessions, ``within_sd`` the part of it that the
-    scatter of runs explains.
+    scatter of runs explains. ``order`` is 1 if all runs of the cell followed those of
+    the baseline in each shared session, -1 if all preceded them, else 0.
     """
 
     design: NDArray[np.int8]
@@ -135,6 +136,7 @@ class DesignIntervals:
     between_sd: Floats
     within_sd: Floats
     shared_sessions: SharedSessions
+    order: NDArray[np.int8]
     is_weak: NDArray[np.bool_]
 
     def has_design(self, *designs: SessionDesign) -> NDArray[np.bool_]:
@@ -285,6 +287,7 @@ def design_intervals(
         between_sd=over_sessions.between_sd,
         within_sd=np.sqrt(within),
         shared_sessions=pairs,
+        order=_side_orders(cell_sessions, baseline_sessions, pairs, size),
         is_weak=(design == SessionDesign.ASSUMED_ONE_SESSION)
         | (design == SessionDesign.ASSUMED_SPREAD) & (has_unknown[0] | has_unknown[1]),
     )
@@ -394,6 +397,22 @@ def _find_shared_sessions(
     is_shared = (other_codes[index] == own_codes) & (own.session != UNKNOWN_TIME)
     indices = np.flatnonzero(is_shared)
     return SharedSessions(own.row[indices], indices, index[indices])
+
+
+def _side_orders(
+    own: SessionStatistics, other: SessionStatistics, pairs: SharedSessions, size: int
+) -> NDArray[np.int8]:
+    own_first, own_last = own.first_start[pairs.own], own.last_start[pairs.own]
+    first, last = other.first_start[pairs.other], other.last_start[pairs.other]
+    # A start at the same second counts as following, but not if all starts are equal.
+    follows = (own_first >= last) & (own_last > first)
+    precedes = (own_last <= first) & (own_first < last)
+    timed = _sum_by_row(pairs.row[~np.isnan(own_first + first)], size)
+    every_follows, every_precedes = (
+        (timed > 0) & (_sum_by_row(pairs.row[is_so], size) == timed)
+        for is_so in (follows, precedes)
+    )
+    return every_follows * np.int8(1) - every_precedes * np.int8(1)
 
 
 def _designs(

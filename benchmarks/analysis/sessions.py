@@ -225,6 +225,7 @@ class SessionStatistics:
 
     ``rho`` is the lag-1 autocorrelation of the session's runs (NaN: too few runs),
     ``first_mean`` the mean of the first run if it is an outlier, else NaN.
+    ``first_start`` and ``last_start`` are in seconds, NaN if unknown.
     """
 
     row: Indices
@@ -237,6 +238,8 @@ class SessionStatistics:
     rho: Floats
     resolution: Floats
     first_mean: Floats
+    first_start: Floats
+    last_start: Floats
 
     @classmethod
     def from_sums(
@@ -251,14 +254,16 @@ class SessionStatistics:
         rho: ArrayLike = np.nan,
         resolution: ArrayLike = np.nan,
         first: ArrayLike = np.nan,
+        first_start: ArrayLike = np.nan,
+        last_start: ArrayLike = np.nan,
     ) -> SessionStatistics:
         rows, sessions = (
             np.asarray(values, dtype=np.int64) for values in (row, session)
         )
         runs = RunStatistics.from_sums(n, mean, m2, resolution)
-        low, high, rhos, first_means = (
+        low, high, rhos, first_means, first_starts, last_starts = (
             np.broadcast_to(np.asarray(values, dtype=float), rows.shape)
-            for values in (minimum, maximum, rho, first)
+            for values in (minimum, maximum, rho, first, first_start, last_start)
         )
         order = np.lexsort((sessions, rows))
         return cls(
@@ -272,6 +277,8 @@ class SessionStatistics:
             rhos[order],
             runs.resolution[order],
             first_means[order],
+            first_starts[order],
+            last_starts[order],
         )
 
     @classmethod
@@ -280,6 +287,7 @@ class SessionStatistics:
         cells: RunStatistics,
         minimum: ArrayLike = np.nan,
         maximum: ArrayLike = np.nan,
+        session: int = UNKNOWN_TIME,
     ) -> SessionStatistics:
         rows = np.flatnonzero(cells.n > 0)
         statistics = cells.take(rows)
@@ -287,17 +295,18 @@ class SessionStatistics:
             np.broadcast_to(np.asarray(values, dtype=float), cells.n.shape)[rows]
             for values in (minimum, maximum)
         )
+        unknown = np.full(rows.shape, np.nan)
         return cls(
             rows,
-            np.full(rows.shape, UNKNOWN_TIME),
+            np.full(rows.shape, session),
             statistics.n,
             statistics.mean,
             statistics.variance,
             low,
             high,
-            np.full(rows.shape, np.nan),
+            unknown,
             statistics.resolution,
-            np.full(rows.shape, np.nan),
+            *(unknown, unknown, unknown),
         )
 
     @classmethod

@@ -34,7 +34,6 @@ class Gate(IntFlag):
     NO_BASELINE = auto()
     AMBIGUOUS_BASELINE = auto()
     STALE_BASELINE = auto()
-    OTHER_SESSION = auto()
     UNDIRECTED = auto()
     UNIT_MISMATCH = auto()
     OTHER_PARAMETERS = auto()
@@ -52,6 +51,8 @@ class Gate(IntFlag):
     FEW_INDEPENDENT = auto()
     SLOWDOWN = auto()
     NO_SPEED = auto()
+    UNTIMED = auto()
+    ORDER_CONFOUNDED = auto()
 
     @property
     def code(self) -> str:
@@ -75,9 +76,14 @@ LIFTED_BY_SEPARATION: Final = (
     | Gate.NO_SPREAD
     | Gate.FEW_INDEPENDENT
 )
-# Complete separation by more than days can cause decides in spite of these gates.
+# Complete separation by more than days or an order can cause decides in spite of these
+# gates.
 LIFTED_BY_LARGE_SEPARATION: Final = (
-    LIFTED_BY_SEPARATION | Gate.UNREPEATED | Gate.OTHER_SESSION | Gate.STALE_BASELINE
+    LIFTED_BY_SEPARATION
+    | Gate.UNREPEATED
+    | Gate.STALE_BASELINE
+    | Gate.UNTIMED
+    | Gate.ORDER_CONFOUNDED
 )
 
 NO_COUNTERPART: Final = (
@@ -95,7 +101,7 @@ GATES_BY_STATE: Final[Mapping[str, Gate]] = {
     "reference": Gate.NATIVE,
     "paired": Gate(0),
     "relative": Gate(0),
-    "other_session": Gate.OTHER_SESSION,
+    "other_session": Gate(0),
     "stale": Gate.STALE_BASELINE,
     "ambiguous": Gate.AMBIGUOUS_BASELINE,
     "missing": Gate.NO_BASELINE,
@@ -146,10 +152,6 @@ GATE_SENTENCES: Final[Mapping[Gate, str]] = {
     Gate.STALE_BASELINE: template(
         "The baseline is outdated: it was measured too long before or after the "
         "result, or the machine has changed."
-    ),
-    Gate.OTHER_SESSION: template(
-        "The baseline is from another session, so changes between the sessions would "
-        "look like a difference between the systems."
     ),
     Gate.UNDIRECTED: template("For this metric, neither higher nor lower is better."),
     Gate.UNIT_MISMATCH: template(
@@ -203,7 +205,19 @@ GATE_SENTENCES: Final[Mapping[Gate, str]] = {
         "The difference is small enough to be explained by the inaccuracy of two "
         "power meters."
     ),
+    Gate.UNTIMED: template(
+        "Start times are not stated, so effects of different days cannot be excluded. "
+        "Send started_at."
+    ),
+    Gate.ORDER_CONFOUNDED: template(
+        "All runs of the result followed all runs of the baseline. Interleave or "
+        "randomize the order."
+    ),
 }
+ALL_PRECEDED: Final = template(
+    "All runs of the result preceded all runs of the baseline. Interleave or randomize "
+    "the order."
+)
 
 
 def statistical_gates(

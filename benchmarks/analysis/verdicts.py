@@ -30,6 +30,7 @@ from benchmarks.analysis.required_runs import runs_for_width, sessions_for_width
 from benchmarks.analysis.session_intervals import (
     SESSION_INTERVAL_DESIGNS,
     SESSION_UNIT_DESIGNS,
+    WITHIN_SESSION_DESIGNS,
     DesignIntervals,
     SessionDesign,
     TwoSessionRatios,
@@ -51,7 +52,7 @@ from benchmarks.analysis.verdict_gates import (
     statistical_gates,
 )
 
-RULE_SET: Final = 2
+RULE_SET: Final = 3
 """The version of the rules; docs/method.md lists the changes."""
 
 DEFAULT_MARGIN: Final = 0.02
@@ -98,7 +99,7 @@ class IntervalStyle(IntEnum):
 
     @classmethod
     def for_design(cls, design: SessionDesign, level: EvidenceLevel) -> IntervalStyle:
-        if design == SessionDesign.UNREPEATED:
+        if design in (SessionDesign.UNREPEATED, SessionDesign.ASSUMED_ONE_SESSION):
             return cls.HOLLOW
         is_faint = design == SessionDesign.TWO_SHARED or level == EvidenceLevel.FAINT
         return cls.FAINT if is_faint else cls.FIRM
@@ -212,7 +213,7 @@ def assess_cells(
 
     ``gates`` are bits of `Gate` that do not follow from the statistics.
     ``order_shifts`` are relative shifts of the means of both sides by the order of
-    runs, NaN if unknown. Without ``sessions``, all runs of a cell are one session.
+    runs, NaN if unknown. Without ``sessions``, all runs are of one shared session.
     """
     options: dict[str, Any] = {
         "extra_log_variance": extra_log_variance,
@@ -220,7 +221,7 @@ def assess_cells(
     }
     if sessions is None:
         one_session = SessionStatistics.one_session
-        sessions = one_session(cell), one_session(baseline)
+        sessions = one_session(cell, session=0), one_session(baseline, session=0)
     sessions = with_pooled_rho(*sessions, cell.n.size)
     designed, shift = _designs_without_first_runs(
         cell, baseline, sessions, higher_is_better, options
@@ -300,6 +301,10 @@ def _combine_gates(
     few = int(Gate.TWO_RUNS | Gate.FEW_RUNS)
     statistical = np.where(of_sessions, statistical & ~few, statistical)
     statistical |= designed.has_design(SessionDesign.UNREPEATED) * int(Gate.UNREPEATED)
+    is_untimed = designed.has_design(SessionDesign.ASSUMED_ONE_SESSION)
+    statistical |= is_untimed * int(Gate.UNTIMED)
+    is_confounded = designed.has_design(*WITHIN_SESSION_DESIGNS) & (designed.order != 0)
+    statistical |= is_confounded * int(Gate.ORDER_CONFOUNDED)
     # Dependent runs count as fewer, unless their interval decides nevertheless.
     n = np.minimum(designed.cell.n, designed.baseline.n)
     effective = np.minimum(designed.cell.effective_n, designed.baseline.effective_n)
@@ -310,8 +315,6 @@ def _combine_gates(
     )
     is_few &= direction == Verdict.UNDETERMINED
     statistical = statistical | is_few * int(Gate.FEW_INDEPENDENT)
-    is_known = ~designed.has_design(SessionDesign.ASSUMED_ONE_SESSION)
-    passed = passed & ~(is_known * int(Gate.OTHER_SESSION))
     # A gate that explains the missing baseline replaces NO_RUNS.
     explained = np.where(passed & int(NO_COUNTERPART), int(Gate.NO_RUNS), 0)
     return np.asarray(statistical & ~explained | passed, dtype=np.int64)

@@ -380,6 +380,8 @@ def _sessions(stored: SessionColumns, side: CellColumns) -> SessionStatistics:
         combine(sessions.rho, unknown_time.rho),
         cells.resolution[rows],
         combine(sessions.first_mean, unknown_time.first_mean),
+        combine(sessions.first_at, unknown_time.first_start),
+        combine(sessions.last_at, unknown_time.last_start),
     )
 
 

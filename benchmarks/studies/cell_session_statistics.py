@@ -48,8 +48,9 @@ class RunColumns(ColumnsByCell):
 class SessionColumns(ColumnsByCell):
     """Columns of `CellSession`, ordered by ``cell``.
 
-    ``first_at`` is in seconds since 1970. Unknown values are `UNKNOWN_TIME` in
-    ``session`` and NaN elsewhere; ``rho`` is also unknown for too few runs.
+    ``first_at`` and ``last_at`` are in seconds since 1970. Unknown values are
+    `UNKNOWN_TIME` in ``session`` and NaN elsewhere; ``rho`` is also unknown for too few
+    runs.
     """
 
     session: NDArray[np.int64]
@@ -61,6 +62,7 @@ class SessionColumns(ColumnsByCell):
     rho: Floats
     first_mean: Floats
     first_at: Floats
+    last_at: Floats
 
     @property
     def days(self) -> dict[int, str]:
@@ -106,8 +108,8 @@ def read_columns(arrays: Iterable[bytes | None]) -> Iterator[Floats]:
             yield numbers["value"].astype(float)
 
 
-FIRST_AT = "EXTRACT(EPOCH FROM first_at)"
-SESSION_COLUMNS_SQL = columns_sql("cell_id", "session_id", *STATISTICS, FIRST_AT)
+TIMES = [f"EXTRACT(EPOCH FROM {name})" for name in ("first_at", "last_at")]
+SESSION_COLUMNS_SQL = columns_sql("cell_id", "session_id", *STATISTICS, *TIMES)
 STUDY_SESSIONS_SQL = f"""
     SELECT {SESSION_COLUMNS_SQL} FROM {CellSession._meta.db_table}
     WHERE cell_id IN (

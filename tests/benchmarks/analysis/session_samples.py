@@ -18,7 +18,9 @@ def rolled(*cells):
     )
 
 
-def in_sessions(*cells, rho=UNKNOWN, resolution=UNKNOWN, first=UNKNOWN):
+def in_sessions(
+    *cells, rho=UNKNOWN, resolution=UNKNOWN, first=UNKNOWN, starts=(UNKNOWN, UNKNOWN)
+):
     rows = [
         (row, session, np.asarray(runs, dtype=float))
         for row, cell in enumerate(cells)
@@ -35,6 +37,7 @@ def in_sessions(*cells, rho=UNKNOWN, resolution=UNKNOWN, first=UNKNOWN):
         rho,
         resolution,
         first,
+        *starts,
     )
 
 

@@ -111,10 +111,10 @@ def test_a_noisy_baseline_has_no_verdict_and_shows_its_interval():
 
 
 def test_all_reasons_are_listed():
-    assessment = said_of((3, 90.0, 0.5), gates=Gate.FLAGGED | Gate.OTHER_SESSION)
+    assessment = said_of((3, 90.0, 0.5), gates=Gate.FLAGGED | Gate.STALE_BASELINE)
 
     assert assessment.label == "not_assessed"
-    assert assessment.reason_codes == ("few_runs", "other_session", "flagged")
+    assert assessment.reason_codes == ("few_runs", "stale_baseline", "flagged")
     assert len(assessment.sentences) == 3
     assert assessment.advice == ""
 
@@ -200,10 +200,30 @@ def test_an_assessment_names_its_scope(own, native, design, scope):
 def test_without_sessions_one_session_is_assumed_and_there_is_no_range():
     assessment = said_of((5, 90.0, 0.5))
 
-    assert (assessment.design, assessment.range) == ("assumed_one_session", None)
-    assert assessment.scope == (
-        "assuming one session because start times are not reported"
+    assert (assessment.design, assessment.range) == ("one_shared", None)
+
+
+@pytest.mark.parametrize(
+    ("own_starts", "native_starts", "word"),
+    [
+        ((50.0, 90.0), (0.0, 40.0), "followed"),
+        ((0.0, 40.0), (50.0, 90.0), "preceded"),
+    ],
+)
+def test_a_confounded_order_names_the_sides(own_starts, native_starts, word):
+    own, native = days(A, level=90), days(A)
+    judged = assess_cells(
+        *(rolled(own), rolled(native), [True]),
+        sessions=(
+            in_sessions(own, starts=own_starts),
+            in_sessions(native, starts=native_starts),
+        ),
     )
+
+    assessment = cell_assessment(judged, 0)
+
+    assert assessment.reason_codes == ("order_confounded",)
+    assert f"the result {word} all runs of the baseline" in assessment.sentences[0]
 
 
 def test_sessions_are_counted_and_their_spread_is_reported():
@@ -294,8 +314,13 @@ MARGIN = 0.02
 
 
 def said(own, base=BASE, meters=(ONE, ONE), gates=0):
-    (assessment,) = assess_energies([MeteredPair(own, base, meters, gates)], MARGIN)
+    (assessment,) = assess_energies([pair_of(own, base, meters, gates)], MARGIN)
     return assessment
+
+
+def pair_of(own, base=BASE, meters=(ONE, ONE), gates=0):
+    sessions = [A] * len(own), [A] * len(base)
+    return MeteredPair(own, base, meters, gates, sessions)
 
 
 def times(factor):
@@ -416,8 +441,8 @@ def test_separated_energies_are_described_as_energy():
 def test_energies_are_corrected_together():
     close = tuple(each * 1.032 for each in BASE)
     alone = said(close)
-    pairs = [MeteredPair(close, BASE, (ONE, ONE))]
-    noise = [MeteredPair((40.0, 60.0, 45.0, 58.0, 50.0), BASE, (ONE, ONE))] * 200
+    pairs = [pair_of(close)]
+    noise = [pair_of((40.0, 60.0, 45.0, 58.0, 50.0))] * 200
     together = assess_energies(pairs + noise, MARGIN)[0]
 
     assert (alone.verdict, together.verdict) == ("more", "undetermined")

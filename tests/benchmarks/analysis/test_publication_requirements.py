@@ -29,7 +29,7 @@ def cell(n=5, mean=100.0, variance=1.0, component="CPU"):
 def test_enough_precise_and_documented_runs_reach_the_lab_level():
     assessment = assess_publication_level([cell()], EVERYTHING)
 
-    assert (assessment.level, assessment.rule_set) == ("lab", 2)
+    assert (assessment.level, assessment.rule_set) == ("lab", 3)
     assert (
         assessment.cells_with_few_runs,
         assessment.cells_with_high_dispersion,

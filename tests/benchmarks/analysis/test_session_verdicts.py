@@ -16,6 +16,7 @@ from benchmarks.analysis.verdicts import (
     correct_for_multiple_tests,
 )
 from tests.benchmarks.analysis.session_samples import (
+    UNKNOWN,
     A,
     B,
     C,
@@ -57,8 +58,10 @@ OWN_DAYS = {A: runs(100.3), B: runs(101), C: runs(101.8)}
         (days(A, level=80), days(D, E, F), Verdict.SLOWER),
         (days(A, level=90), days(B), Verdict.NOT_ASSESSED),
         (days(A, B, level=90), days(C, D), Verdict.NOT_ASSESSED),
-        (UNTIMED, {UNKNOWN_TIME: runs(100)}, Verdict.SLOWER),
-        (UNTIMED, days(A), Verdict.SLOWER),
+        (UNTIMED, {UNKNOWN_TIME: runs(100)}, Verdict.NOT_ASSESSED),
+        (UNTIMED, days(A), Verdict.NOT_ASSESSED),
+        (UNTIMED, {UNKNOWN_TIME: runs(140)}, Verdict.SLOWER),
+        ({UNKNOWN_TIME: runs(80)}, days(A, B, C), Verdict.SLOWER),
         (days(A, n=1, level=90), days(A), Verdict.NOT_ASSESSED),
         (days(A, n=3, level=90), days(A), Verdict.NOT_ASSESSED),
     ],
@@ -71,14 +74,65 @@ def test_unrepeated_days_withhold_the_verdict():
     assert judged(days(A, level=90), days(B)).gates.tolist() == [Gate.UNREPEATED]
 
 
-def test_known_sessions_replace_the_other_session_gate():
-    own, native = days(A, level=90), days(A)
+@pytest.mark.parametrize("native", [{UNKNOWN_TIME: runs(100)}, days(A)])
+def test_unknown_times_withhold_the_verdict(native):
+    assert judged(UNTIMED, native).gates.tolist() == [Gate.UNTIMED]
 
-    assert verdict_of(own, native, gates=Gate.OTHER_SESSION) == Verdict.SLOWER
-    alone = assess_cells(
-        rolled(own), rolled(native), [True], gates=[Gate.OTHER_SESSION]
+
+def in_order(own, other, own_starts, other_starts, **options):
+    """Assess cells whose sessions have these first and last starts."""
+    sides = [
+        in_sessions(side, starts=tuple(zip(*starts, strict=True)))
+        for side, starts in ((own, own_starts), (other, other_starts))
+    ]
+    cells = rolled(own), rolled(other)
+    return assess_cells(*cells, [True], sessions=tuple(sides), **options)
+
+
+FIRST, SECOND, BOTH = (0.0, 40.0), (50.0, 90.0), (5.0, 95.0)
+
+
+@pytest.mark.parametrize(
+    ("own_starts", "native_starts", "order"),
+    [
+        ([SECOND], [FIRST], 1),
+        ([FIRST], [SECOND], -1),
+        ([SECOND] * 3, [FIRST] * 3, 1),
+        ([SECOND, SECOND, FIRST], [FIRST, FIRST, SECOND], 0),
+        ([SECOND, SECOND, BOTH], [FIRST] * 3, 0),
+        ([BOTH], [BOTH], 0),
+        # A series that states one start counts as started then.
+        ([(40.0, 40.0)], [FIRST], 1),
+        ([(7.0, 7.0)], [(7.0, 7.0)], 0),
+        ([(UNKNOWN, UNKNOWN)], [FIRST], 0),
+        ([SECOND, (UNKNOWN, UNKNOWN)], [FIRST, FIRST], 1),
+    ],
+)
+def test_an_order_that_is_the_same_in_every_session_is_confounded(
+    own_starts, native_starts, order
+):
+    sessions = [A, B, C][: len(own_starts)]
+    said = in_order(
+        days(*sessions, level=90), days(*sessions), own_starts, native_starts
     )
-    assert alone.gates.tolist() == [Gate.OTHER_SESSION]
+
+    assert said.design_intervals.order.tolist() == [order]
+    assert said.gates.tolist() == [Gate.ORDER_CONFOUNDED if order else 0]
+
+
+@pytest.mark.parametrize(
+    ("level", "verdict"), [(90, Verdict.NOT_ASSESSED), (70, Verdict.SLOWER)]
+)
+def test_only_a_difference_beyond_effects_of_order_decides(level, verdict):
+    said = in_order(days(A, level=level), days(A), [SECOND], [FIRST])
+
+    assert said.verdict.tolist() == [verdict]
+
+
+def test_an_order_of_whole_sessions_is_not_confounded():
+    said = in_order(days(A, B, C, level=90), days(D, E, F), [SECOND] * 3, [FIRST] * 3)
+
+    assert said.verdict.tolist() == [Verdict.SLOWER]
 
 
 def test_both_of_two_sessions_must_decide():
@@ -333,14 +387,6 @@ def test_p_and_verdict_are_consistent(pairs):
     assert correct_for_multiple_tests(said).tested_count == np.sum(~np.isnan(p))
 
 
-def test_the_other_session_gate_remains_for_unknown_times():
-    own, native = {UNKNOWN_TIME: runs(90)}, {UNKNOWN_TIME: runs(100)}
-
-    said = judged(own, native, gates=Gate.OTHER_SESSION)
-
-    assert said.gates[0] == Gate.OTHER_SESSION
-
-
 def test_the_interval_style_follows_from_the_design():
     drawn = {
         design: IntervalStyle.for_design(design, EvidenceLevel.VERDICT).slug
@@ -348,6 +394,7 @@ def test_the_interval_style_follows_from_the_design():
     }
 
     assert drawn.pop(SessionDesign.UNREPEATED) == "hollow"
+    assert drawn.pop(SessionDesign.ASSUMED_ONE_SESSION) == "hollow"
     assert drawn.pop(SessionDesign.TWO_SHARED) == "faint"
     assert set(drawn.values()) == {""}
     assert (

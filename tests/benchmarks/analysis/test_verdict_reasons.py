@@ -108,7 +108,6 @@ def test_gates_have_a_fixed_order():
         "no_baseline",
         "ambiguous_baseline",
         "stale_baseline",
-        "other_session",
         "undirected",
         "unit_mismatch",
         "other_parameters",
@@ -125,6 +124,8 @@ def test_gates_have_a_fixed_order():
         "few_independent",
         "slowdown",
         "no_speed",
+        "untimed",
+        "order_confounded",
     ]
 
 
