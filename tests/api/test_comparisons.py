@@ -136,12 +136,16 @@ def test_other_hosts_are_not_comparable(anyone, api, run_document, xen, lab):
     beta = api.post("hosts/", {"slug": "beta", "facts": {"cores": 16}})
     assert beta.status_code == 201
     guests = [
-        run_document(value, system={**xen, "host": "beta"})
+        run_document(value, session="Monday", system={**xen, "host": "beta"})
         for value in (170.0, 171.0, 169.0, 170.5, 170.2)
     ]
-    natives = [run_document(value) for value in (50.0, 50.2, 49.9, 50.1, 50.3)]
+    natives = [
+        run_document(value, session="Monday")
+        for value in (50.0, 50.2, 49.9, 50.1, 50.3)
+    ]
     assert api.bulk([*natives, *guests]).status_code == 202
     processing.process_due_uploads()
+    checking.check_due_studies(timedelta(0))
     native = System.objects.get(hypervisor="native")
 
     both = rows(anyone, study="study", baseline=native.pk)

@@ -32,7 +32,7 @@ def test_versions_have_publisher_date_and_rule_set(anyone, published, settings):
         *("alpha-lab", "study", "carol"),
     )
     assert (found["rule_set"], found["level"], found["publishing_permission"]) == (
-        2,
+        3,
         "draft",
         "unrestricted",
     )
@@ -51,7 +51,7 @@ def test_old_versions_keep_their_rule_set(
 
     rows = anyone.get("versions/", study="study").json()["results"]
 
-    assert {row["id"]: row["rule_set"] for row in rows} == {published.pk: 2, old.pk: 1}
+    assert {row["id"]: row["rule_set"] for row in rows} == {published.pk: 3, old.pk: 1}
 
 
 def test_files_match_their_digests(anyone, published):

@@ -12,6 +12,7 @@ from tests.upload_documents import in_turn
 
 NATIVE = (100.0, 100.4, 99.7, 100.1, 99.9, 100.2)
 SLOW = (80.0, 80.3, 79.9, 80.1, 79.8, 80.2)
+AT_ONCE = timedelta(0)
 
 
 @pytest.fixture
@@ -19,11 +20,15 @@ def pair_of(submit, run_document, xen, study):
     """Measure a native and a Xen system; return the assessment of the Xen cell."""
 
     def measure(native=NATIVE, vm=SLOW, is_in_turn=False, **changes):
-        runs = [
-            *(run_document(value, **changes) for value in native),
-            *(run_document(value, system=xen, **changes) for value in vm),
-        ]
-        submit(*(in_turn(runs) if is_in_turn else runs))
+        changes = {"session": "Monday", **changes}
+        natives = [run_document(value, **changes) for value in native]
+        guests = [run_document(value, system=xen, **changes) for value in vm]
+        if is_in_turn:
+            runs = in_turn([*natives[:3], *guests, *natives[3:]])
+        else:
+            runs = [*natives, *guests]
+        submit(*runs)
+        checking.check_due_studies(AT_ONCE)
         return judged(study)
 
     return measure
@@ -64,13 +69,13 @@ def test_the_native_side_gets_no_verdict(pair_of, study):
 def test_another_session_withholds_the_verdict(submit, run_document, xen, study):
     submit(*(run_document(value, session="Monday") for value in NATIVE))
     submit(*(run_document(value, session="Friday", system=xen) for value in SLOW))
+    checking.check_due_studies(AT_ONCE)
 
-    assert judged(study).reason_codes == ("other_session",)
+    assert judged(study).reason_codes == ("unrepeated",)
 
 
 def test_bimodal_runs_withhold_the_verdict(pair_of, study):
     pair_of(vm=(80, 80.1, 120, 79.9, 80.2, 120.2, 80.1, 80.0, 119.8, 80.1, 79.9))
-    checking.check_due_studies(timedelta(0))
 
     assessment = judged(study)
 
@@ -114,30 +119,31 @@ def test_a_chosen_reference_is_compared_directly(pair_of, submit, run_document, 
 
 
 @pytest.mark.parametrize(
-    ("native", "vm", "code"),
+    ("native", "vm", "codes"),
     [
-        ({"session": "Monday"}, {"session": "Friday"}, "other_session"),
+        ({"session": "Monday"}, {"session": "Friday"}, ("unrepeated",)),
         (
             {"started_at": "2026-01-01T00:00:00Z"},
             {"started_at": "2026-03-01T00:00:00Z"},
-            "stale_baseline",
+            ("stale_baseline", "unrepeated"),
         ),
         (
             {"facts": {"host_kernel": "5.10"}},
             {"facts": {"host_kernel": "6.12"}},
-            "stale_baseline",
+            ("stale_baseline", "untimed"),
         ),
     ],
 )
 def test_choosing_the_native_system_keeps_the_gates(
-    submit, run_document, xen, study, native, vm, code
+    submit, run_document, xen, study, native, vm, codes
 ):
     submit(*(run_document(value, **native) for value in NATIVE))
     submit(*(run_document(value, system=xen, **vm) for value in SLOW))
+    checking.check_due_studies(AT_ONCE)
     chosen = System.objects.get(hypervisor="native")
 
-    assert judged(study).reason_codes == (code,)
-    assert judged(study, reference=chosen).reason_codes == (code,)
+    assert judged(study).reason_codes == codes
+    assert judged(study, reference=chosen).reason_codes == codes
 
 
 def test_the_detected_session_counts_for_a_chosen_system(
@@ -151,17 +157,15 @@ def test_the_detected_session_counts_for_a_chosen_system(
         submit(*(run_document(value, session=name, **side) for value in values))
     chosen = System.objects.get(hypervisor="native")
 
-    assert (
-        judged(study, reference=chosen).reason_codes == judged(study).reason_codes == ()
-    )
-    checking.check_due_studies(timedelta(0))
-    assert judged(study, reference=chosen).reason_codes == judged(study).reason_codes
+    checking.check_due_studies(AT_ONCE)
+    assert judged(study, reference=chosen).reason_codes == ("untimed",)
+    assert judged(study).reason_codes == ("untimed",)
 
 
 def test_one_session_may_have_two_declared_names(submit, run_document, xen, study):
     submit(*(run_document(value, session="Monday") for value in NATIVE))
     submit(*(run_document(value, session="Friday", system=xen) for value in SLOW))
-    checking.check_due_studies(timedelta(0))
+    checking.check_due_studies(AT_ONCE)
     chosen = System.objects.get(hypervisor="native")
     assert "unrepeated" in judged(study, reference=chosen).reason_codes
 
@@ -170,7 +174,7 @@ def test_one_session_may_have_two_declared_names(submit, run_document, xen, stud
     )
     monday = Session.objects.get(name="Monday")
     correct_sessions(study=study, name=monday.name, actor="carol", runs=list(friday))
-    checking.check_due_studies(timedelta(0))
+    checking.check_due_studies(AT_ONCE)
 
     assert judged(study, reference=chosen).reason_codes == ()
 
@@ -178,8 +182,9 @@ def test_one_session_may_have_two_declared_names(submit, run_document, xen, stud
 def test_two_hypervisors_may_have_different_kernels(submit, run_document, xen, study):
     kvm = {"hypervisor": "KVM"}
     for system, kernel, values in ((xen, "5.10", SLOW), (kvm, "6.12", NATIVE)):
-        facts = {"host_kernel": kernel}
-        submit(*(run_document(each, system=system, facts=facts) for each in values))
+        stated = {"session": "Monday", "facts": {"host_kernel": kernel}}
+        submit(*(run_document(each, system=system, **stated) for each in values))
+    checking.check_due_studies(AT_ONCE)
 
     chosen = System.objects.get(hypervisor="KVM")
 
@@ -215,7 +220,7 @@ def test_a_suspect_clock_withholds_the_verdict(pair_of, study, hypervisor):
     run = Run.objects.filter(system__hypervisor=hypervisor).first()
     Run.objects.filter(pk=run.pk).update(facts={"clock": report})
 
-    checking.check_due_studies(timedelta(0))
+    checking.check_due_studies(AT_ONCE)
 
     states = dict(Cell.objects.values_list("system__hypervisor", "clock_trust"))
     assert states[hypervisor] == "suspect"
@@ -224,7 +229,6 @@ def test_a_suspect_clock_withholds_the_verdict(pair_of, study, hypervisor):
 
 def test_an_unchecked_clock_keeps_the_verdict(pair_of, study):
     pair_of(clock="guest")
-    checking.check_due_studies(timedelta(0))
 
     assert set(Cell.objects.values_list("clock_trust", flat=True)) == {"unchecked"}
     assert judged(study).verdict == "slower"
@@ -237,6 +241,7 @@ def energies(submit, run_document, xen, meters):
             *(
                 run_document(
                     tool="power-csv",
+                    session="Monday",
                     system=system,
                     facts={"meter": meter} if meter else {},
                     samples=[{**sample, "value": value * scale}],
@@ -258,6 +263,7 @@ def test_two_meters_may_disagree_by_more_than_two_systems(
     submit, run_document, xen, study, meters, codes
 ):
     energies(submit, run_document, xen, meters)
+    checking.check_due_studies(AT_ONCE)
 
     assert judged(study).reason_codes == codes
 
@@ -277,7 +283,7 @@ def day_by_day(submit, run_document, xen, study):
                     # A day affects both sides equally.
                     value = ratio * value * (1 + 0.03 * (day % 3))
                     submit(run_document(value, started_at=started, **changes))
-        checking.check_due_studies(timedelta(0))
+        checking.check_due_studies(AT_ONCE)
         return judged(study)
 
     return measure
@@ -308,13 +314,13 @@ def test_one_session_is_named_by_its_day(submit, run_document, xen, study):
         for run, value in enumerate(NATIVE):
             started = f"2026-05-03T10:0{run}:00Z"
             submit(run_document(ratio * value, started_at=started, **side))
-    checking.check_due_studies(timedelta(0))
+    checking.check_due_studies(AT_ONCE)
 
     assert judged(study).scope == "in the session of 2026-05-03"
 
 
 def test_unknown_times_are_weakly_assumed_to_be_one_session(pair_of):
-    assessment = pair_of()
+    assessment = pair_of(session="")
 
     assert (assessment.design, assessment.is_weak) == ("assumed_one_session", True)
 
@@ -328,7 +334,7 @@ def test_outdated_sessions_are_ignored(day_by_day, submit, run_document, xen, st
 
 def test_very_slow_bimodal_runs_are_slower(pair_of, study):
     pair_of(vm=(40, 40.1, 60, 39.9, 40.2, 60.2, 40.1, 40.0, 59.8, 40.1, 39.9))
-    checking.check_due_studies(timedelta(0))
+    checking.check_due_studies(AT_ONCE)
 
     assessment = judged(study)
 
@@ -351,7 +357,6 @@ def test_a_cold_first_run_is_counted_against_the_interval(pair_of, study, is_cel
     own = COLD if is_cell else COLD[1:]
     native = NATIVE if is_cell else (91.0, *NATIVE)
     pair_of(native=native, vm=own, is_in_turn=True)
-    checking.check_due_studies(timedelta(0))
 
     assessment = judged(study)
 
@@ -361,7 +366,6 @@ def test_a_cold_first_run_is_counted_against_the_interval(pair_of, study, is_cel
 
 def test_an_order_not_checked_since_the_upgrade_remains_a_gate(pair_of, study):
     pair_of(vm=COLD, is_in_turn=True)
-    checking.check_due_studies(timedelta(0))
     # As after an upgrade: sessions have no stored first run.
     Cell.objects.update(order_shift=None)
     CellSession.objects.update(first_mean=None)

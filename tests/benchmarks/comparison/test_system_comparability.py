@@ -1,5 +1,7 @@
 """Comparability of two systems, and the verdicts that it withholds."""
 
+from datetime import timedelta
+
 import pytest
 
 from benchmarks.comparison.row_queries import (
@@ -10,6 +12,7 @@ from benchmarks.comparison.row_queries import (
 from benchmarks.comparison.study_verdicts import study_verdicts
 from benchmarks.comparison.system_comparability import compare_study_hosts
 from benchmarks.models import Cell, Host, Study, System
+from benchmarks.studies import checking
 
 CALM = (100.0, 100.4, 99.7, 100.1, 99.9, 100.2)
 FAST = tuple(value * 3.4 for value in CALM)
@@ -42,11 +45,15 @@ def two_hosts(submit, run_document, lab, host, xen):
     def measure(facts=None, native=CALM):
         stated = {"cores": 2} if facts is None else facts
         Host.objects.create(lab=lab, slug="beta", facts=stated)
-        submit(
-            *(run_document(value) for value in CALM),
-            *(run_document(value, system={"host": "beta"}) for value in native),
-            *(run_document(value, system={**xen, "host": "beta"}) for value in FAST),
+        sides = (
+            (CALM, {}),
+            (native, {"host": "beta"}),
+            (FAST, {**xen, "host": "beta"}),
         )
+        for values, system in sides:
+            stated = {"session": "Monday", "system": system}
+            submit(*(run_document(value, **stated) for value in values))
+        checking.check_due_studies(timedelta(0))
         return System.objects.get(hypervisor="native", host=host)
 
     return measure

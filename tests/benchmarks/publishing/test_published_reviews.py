@@ -64,7 +64,7 @@ def test_review_stores_numbers_studies_and_files(review, study):
 
     assert record["pool"]["mean"] == pytest.approx(0.8, rel=0.01)
     assert [item["study"] for item in review.content["studies"]] == ["alpha-lab/study"]
-    assert review.rule_set == 2
+    assert review.rule_set == 3
     names = {file.name for file in review.files.all()}
     assert names == {f"review.{form}" for form in ("csv", "json", "tex", "md", "bib")}
 

@@ -55,7 +55,7 @@ def test_version_stores_all_formats_with_digests(measured, publish):
 def test_version_stores_level_and_rule_set(measured, publish, settings):
     version = publish(measured)
 
-    assert (version.rule_set, version.level) == (2, "draft")
+    assert (version.rule_set, version.level) == (3, "draft")
     assert "microcode" in version.undisclosed["host"]
     assert version.product_version == settings.VERSION
 

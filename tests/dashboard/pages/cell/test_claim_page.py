@@ -1,13 +1,30 @@
 """The quotable claim on a cell's page."""
 
 import re
+from datetime import timedelta
+from functools import partial
 
 import pytest
 
 from benchmarks.models import Cell, Host, System
+from benchmarks.studies import checking
 
 PAGE = "/studies/alpha-lab/study/cells/"
 SIX = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
+
+
+@pytest.fixture
+def run_document(run_document):
+    return partial(run_document, session="Monday")
+
+
+@pytest.fixture
+def submit(submit):
+    def take(*documents):
+        submit(*documents)
+        checking.check_due_studies(timedelta(0))
+
+    return take
 
 
 @pytest.fixture

@@ -125,7 +125,8 @@ def test_pages_and_files_state_verdict_scope(measured, said, client):
 def test_verdict_without_times_is_weak_evidence(
     submit, run_document, xen, said, client
 ):
-    for side, factor in (({}, 1.0), ({"system": xen}, 0.8)):
+    # A difference that no day explains.
+    for side, factor in (({}, 1.0), ({"system": xen}, 0.7)):
         submit(*(run_document(factor * value, **side) for value in STEADY))
     checking.check_due_studies(timedelta(0))
 

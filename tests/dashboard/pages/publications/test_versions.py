@@ -244,7 +244,7 @@ def test_files_have_description_of_study(client, published):
     rows = list(csv.DictReader(io.StringIO(files["csv"].decode("utf-8-sig"))))
     assert {row["value"] for row in rows} == {"52.97", "13.08"}
     said = json.loads(files["json"])
-    assert (said["version"], said["rule_set"], len(said["cells"])) == (2, 2, 2)
+    assert (said["version"], said["rule_set"], len(said["cells"])) == (2, 3, 2)
     assert latex_reader.read(files["tex"].decode()).closed == ["tblr", "table"]
     assert "Virtlab" in "".join(pdf_reader.texts(files["pdf"]))
     assert f"versions/{published.pk}/" in files["bib"].decode()

@@ -2,17 +2,34 @@
 
 import json
 import re
+from datetime import timedelta
+from functools import partial
 
 import pytest
 
 from benchmarks.comparison.sweeps import study_sweeps
 from benchmarks.models import Study
+from benchmarks.studies import checking
 from benchmarks.viewer import ANYONE
 from tests.dashboard.markup import unbroken
 
 PAGE = "/studies/alpha-lab/study/sweep/"
 WOBBLE = (-0.4, 0.1, 0.3, -0.2, 0.2)
 SIZES = ("4 KiB", "32KiB", "262144 B", "4 MiB")
+
+
+@pytest.fixture
+def run_document(run_document):
+    return partial(run_document, session="Monday")
+
+
+@pytest.fixture
+def submit(submit):
+    def take(*documents):
+        submit(*documents)
+        checking.check_due_studies(timedelta(0))
+
+    return take
 
 
 @pytest.fixture
@@ -35,7 +52,10 @@ def blocks(run_document):
 @pytest.fixture
 def swept(submit, blocks, xen):
     """Submit runs with a ratio of 1 up to 32 KiB that falls to 0.4 at 4 MiB."""
-    submit(*blocks([10, 40, 80, 100]), *blocks([10, 40, 56, 40], system=xen))
+    submit(
+        *blocks([10, 40, 80, 100]),
+        *blocks([10, 40, 56, 40], wobble=(0.3, -0.3, 0.1, -0.2, 0.15), system=xen),
+    )
 
 
 def figure(page):
