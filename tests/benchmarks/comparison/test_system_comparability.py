@@ -1,7 +1,5 @@
 """Comparability of two systems, and the verdicts that it withholds."""
 
-from datetime import timedelta
-
 import pytest
 
 from benchmarks.comparison.row_queries import (
@@ -12,7 +10,6 @@ from benchmarks.comparison.row_queries import (
 from benchmarks.comparison.study_verdicts import study_verdicts
 from benchmarks.comparison.system_comparability import compare_study_hosts
 from benchmarks.models import Cell, Host, Study, System
-from benchmarks.studies import checking
 
 CALM = (100.0, 100.4, 99.7, 100.1, 99.9, 100.2)
 FAST = tuple(value * 3.4 for value in CALM)
@@ -45,15 +42,11 @@ def two_hosts(submit, run_document, lab, host, xen):
     def measure(facts=None, native=CALM):
         stated = {"cores": 2} if facts is None else facts
         Host.objects.create(lab=lab, slug="beta", facts=stated)
-        sides = (
-            (CALM, {}),
-            (native, {"host": "beta"}),
-            (FAST, {**xen, "host": "beta"}),
+        submit(
+            *(run_document(value) for value in CALM),
+            *(run_document(value, system={"host": "beta"}) for value in native),
+            *(run_document(value, system={**xen, "host": "beta"}) for value in FAST),
         )
-        for values, system in sides:
-            stated = {"session": "Monday", "system": system}
-            submit(*(run_document(value, **stated) for value in values))
-        checking.check_due_studies(timedelta(0))
         return System.objects.get(hypervisor="native", host=host)
 
     return measure
@@ -152,7 +145,7 @@ def test_a_native_run_of_another_host_is_red(two_hosts, rows):
     guest = rows(native)["Xen", "beta"]
 
     assert guest.assessment.verdict == "not_assessed"
-    assert guest.assessment.reason_codes == ("other_host",)
+    assert "other_host" in guest.assessment.reason_codes
     assert (guest.state, guest.comparability) == ("other_host", "none")
     assert guest.comparability_reason == (
         "Different hosts (beta, alpha): cores: 16 / 2."
