@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, NamedTuple
 
-from django.db import connection
+from django.db import connection, transaction
 
 from benchmarks import rls
 from benchmarks.analysis.meta_analysis import EvidenceStrength
@@ -296,6 +296,15 @@ def refresh_public_evidence(questions: Iterable[Question]) -> None:
     PublicEvidence.objects.filter(pk__in=empty).delete()
     names = [column for column, _ in POOL_COLUMNS]
     PublicEvidence.objects.bulk_update(changed, names, batch_size=200)
+
+
+@transaction.atomic
+@rls.allow_all()
+def refresh_outdated_evidence() -> None:
+    """Pool questions again that were pooled before `PooledEffect` had a ``method``."""
+    outdated = PublicEvidence.objects.exclude(without_flagged__pool__has_key="method")
+    names = list(outdated.values_list("hypervisor", "work_class"))
+    refresh_public_evidence(Question(*pair) for pair in names)
 
 
 def _serialize(pooled: Synthesis) -> dict[str, Any]:
