@@ -16,11 +16,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.random import Generator
 
+from benchmarks.analysis.intervals import Method, log_ratio_intervals
 from benchmarks.analysis.verdicts import Verdict
 from tests.benchmarks.analysis.simulation import (
     KINDS,
     cells_of,
     covered,
+    covered_when_rounded,
     pool_coverage,
     shares,
     wrong_among_many,
@@ -42,8 +44,6 @@ POOL_WEIGHT: Final = 5
 NOISE: Final = 0.05
 QUIET_NOISE: Final = 0.002
 NOISES: Final = (0.005, 0.01, 0.02, 0.05, 0.1)
-# `--write` does not change this table and those below, which were measured once.
-FIRST_FROZEN_HEADING: Final = "## Results without an interval"
 
 
 @dataclass(frozen=True)
@@ -321,6 +321,43 @@ def pools(generator: Generator, repetitions: int) -> Table:
     )
 
 
+def missing_intervals(generator: Generator, repetitions: int) -> Table:
+    noises = (0.01, 0.02, 0.05, 0.1, 0.2)
+
+    def share(n: int, noise: float) -> float:
+        cell, native = (
+            cells_of(generator, "normal", repetitions, n, noise=noise) for _ in range(2)
+        )
+        return float(
+            np.mean(log_ratio_intervals(cell, native, True).method == Method.NONE)
+        )
+
+    return Table(
+        "Results without an interval",
+        "Percentage of results without an interval, because the interval of one side "
+        "reaches 0 (g >= 1), by standard deviation. Normal runs.",
+        ("runs a side", *noise_heads(noises, 0)),
+        rows_of({str(n): (n,) for n in (2, 3, 4, 5)}, noises, share),
+    )
+
+
+def rounded_readings(generator: Generator, repetitions: int) -> Table:
+    counts = (2, 3, 5, 10, 30)
+
+    def share(noise: float, n: int) -> float:
+        return covered_when_rounded(generator, repetitions, n, noise=noise)
+
+    names = {f"{noise:g} x the last digit": (noise,) for noise in (0, 0.1, 0.3, 0.5, 1)}
+    return Table(
+        "Coverage of rounded readings",
+        "Percentage of intervals that contain the true ratio, by number of runs on "
+        "each side, for values around 1000 printed without decimals. When rounding "
+        "hides the noise, the interval is too wide instead of too narrow.",
+        ("noise", *map(str, counts)),
+        rows_of(names, counts, share),
+    )
+
+
 TABLES: Final[tuple[Callable[[Generator, int], Table], ...]] = (
     coverage,
     unequal_coverage,
@@ -333,6 +370,8 @@ TABLES: Final[tuple[Callable[[Generator, int], Table], ...]] = (
     flags,
     worlds,
     pools,
+    missing_intervals,
+    rounded_readings,
 )
 
 
@@ -348,9 +387,7 @@ def report(repetitions: int, commit: str) -> str:
         "The tables behind [calibration.md](../calibration.md). "
         "[method.md](../method.md) defines the terms. `make calibrate` simulates "
         "results with a known true ratio, assesses them with the product's code, and "
-        "writes the tables up to "
-        '"Pools of labs". The tables from "Results without an interval" on were '
-        "measured once.\n\n"
+        "writes this page.\n\n"
         "Run means have one of these distributions:\n\n"
         "- *normal* and *lognormal*;\n"
         "- *two-speed*: 64 % and 36 % of the runs, with normal noise;\n"
@@ -373,10 +410,6 @@ def main(arguments: Sequence[str]) -> None:
     commit = subprocess.run(command, capture_output=True, text=True, check=True)
     page = report(options.repetitions, commit.stdout.strip())
     if options.write:
-        old = options.write.read_text(encoding="utf-8")
-        _, heading, frozen = old.partition(FIRST_FROZEN_HEADING)
-        if heading:
-            page += f"\n{heading}{frozen}"
         options.write.write_text(page, encoding="utf-8")
     else:
         sys.stdout.write(page)

@@ -408,6 +408,7 @@ world("2 shared days of 3 %, 5 runs a side in each", sees_noise=False)(
     days((2, 2), 5, is_shared=True)
 )
 world("5 and 5 separate days of 3 %")(days((5, 5), 5))
+world("3 and 3 separate days of 1 %")(days((3, 3), 5, day=0.01))
 world("10 and 10 separate days of 1 %")(days((10, 10), 5, day=0.01))
 world("one day a side, days of 3 %", sees_noise=False)(days((1, 1), 10))
 world("5 native days, one of the guest, days of 3 %", sees_noise=False)(days((1, 5), 5))
