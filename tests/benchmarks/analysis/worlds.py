@@ -236,15 +236,18 @@ def independent(
     kind: Callable[..., Floats] = normal,
     guest_noise: float | None = None,
     native_only: int = 0,
+    is_shuffled: bool = False,
     **options: object,
 ) -> Callable[[Generator, Floats], Drawn]:
-    """Alternating, independent runs in one session; the last are ``native_only``."""
+    """Independent runs in one session, alternating; the last are ``native_only``."""
     second = noise if guest_noise is None else guest_noise
 
     def draw(generator: Generator, truth: Floats) -> Drawn:
         shape = (len(truth), n)
         guest, native = kind(generator, shape, second), kind(generator, shape, noise)
-        native_minutes, guest_minutes = alternating(n)
+        native_minutes, guest_minutes = (
+            shuffled(generator, n) if is_shuffled else alternating(n)
+        )
         guest_n = n - native_only
         guest, guest_minutes = guest[:, :guest_n], guest_minutes[:guest_n]
         drawing = Drawing(
@@ -288,6 +291,9 @@ world("10 independent runs, the guest three times as noisy", is_clean=True)(
 )
 world("20 native runs against 8 of the guest", is_clean=True)(
     independent(20, native_only=12)
+)
+world("10 independent runs of 1 %, in random order", is_clean=True)(
+    independent(10, is_shuffled=True)
 )
 world("20 heavy-tailed runs (t3)")(independent(20, kind=t3))
 
@@ -461,6 +467,46 @@ world(
         order=_alternating_order,
         second=lambda session: 0.03 if session % 2 == 0 else -0.03,
     )
+)
+
+
+def trending(
+    order: str, change: Callable[[Floats], Floats], noise: float = 0.005
+) -> Callable[[Generator, Floats], Drawn]:
+    """Runs of one session whose speed changes with time, equally on both sides.
+
+    ``order`` has a letter per run (G: guest), ``change`` receives the part of the
+    session before each run.
+    """
+    is_guest = np.array([letter == "G" for letter in order])
+
+    def draw(generator: Generator, truth: Floats) -> Drawn:
+        runs = len(order)
+        own = normal(generator, (len(truth), runs), noise)
+        speeds = (1 + own) * (1 + change(np.arange(runs) / (runs - 1))) - 1
+        starts = STEP_MIN * np.arange(runs, dtype=float)
+        drawing = Drawing(
+            speeds[:, is_guest],
+            speeds[:, ~is_guest],
+            starts[is_guest],
+            starts[~is_guest],
+            _means_apart(own[:, is_guest], own[:, ~is_guest]),
+            float(noise * np.sqrt(1 / is_guest.sum() + 1 / (~is_guest).sum())),
+            runs - 2,
+        )
+        return finish(generator, truth, drawing)
+
+    return draw
+
+
+world("12 native, 12 guest, 1 native run; later runs 3 % slower", sees_noise=False)(
+    trending("N" * 12 + "G" * 12 + "N", lambda part: np.where(part < 0.49, 0, -0.03))
+)
+world("blocks of 5 runs (NGNG) in a shared drift of 12 %", sees_noise=False)(
+    trending("NNNNNGGGGG" * 2, lambda part: -0.12 * part)
+)
+world("pairs of runs (NG) in a shared drift of 6 %")(
+    trending("NG" * 15, lambda part: -0.06 * part)
 )
 
 
