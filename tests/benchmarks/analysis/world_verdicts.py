@@ -189,13 +189,8 @@ def assess_world(
             if side.minutes is None
             else np.argsort(side.minutes, kind="stable")
         )
-        sides.append(
-            _summarize(
-                side.values[:, order],
-                sessions[order],
-                is_ordered=side.minutes is not None,
-            )
-        )
+        minutes = None if side.minutes is None else side.minutes[order]
+        sides.append(_summarize(side.values[:, order], sessions[order], minutes))
     guest, native = sides
     gates = gates | gates_from_issues(guest.issue_codes)
     gates |= gates_from_issues(native.issue_codes)
@@ -240,8 +235,11 @@ def _session_ids(drawn: Drawn) -> list[np.ndarray]:
 
 
 def _summarize(
-    values: np.ndarray, sessions: np.ndarray, *, is_ordered: bool
+    values: Floats, sessions: np.ndarray, minutes: Floats | None
 ) -> _Summary:
+    """Summarize runs in the order of their starts."""
+    is_ordered = minutes is not None and len(set(minutes.tolist())) == len(minutes)
+    starts = np.full(len(sessions), np.nan) if minutes is None else 60 * minutes
     cells = [summarize(row) for row in values.tolist()]
     resolution = [min(map(last_digit_step, row)) for row in values.tolist()]
     shapes = find_shapes(
@@ -260,7 +258,8 @@ def _summarize(
             columns.append(
                 (row, session, found.n, found.mean, found.m2, min(means), max(means),
                  np.nan if rho is None else rho, resolution[row],
-                 np.nan if first is None else first)
+                 np.nan if first is None else first,
+                 starts[sessions == session][0], starts[sessions == session][-1])
             )  # fmt: skip
     return _Summary(
         RunStatistics.from_sums(
