@@ -408,6 +408,9 @@ def _cell(
         low, high = ratio_range_ends(row, show)
         below = rf"\textendash{{}} {escape_latex(high)}"
         return _number(low, sign + superscript), _small_text(below)
+    if not row.result.n:
+        failed = state_names.state_name(row.result.state)
+        return _number(failed, superscript, r"\itshape "), ""
     ends = speeds_or_range(row.result) if row.result.value is None else None
     if ends:
         separator = r"\textbar{}" if row.result.mode_medians else r"\textendash{}"

@@ -105,7 +105,8 @@ def assessed_rows(
         energies = cell_energies(study, baseline)
         return energy_rows(load_rows(), energies), tested_count(energies)
     verdicts = study_verdicts(study, baseline)
-    return load_rows(verdicts=verdicts), verdicts.tested_count
+    rows = load_rows(verdicts=verdicts, includes_failed=True)
+    return rows, verdicts.tested_count
 
 
 def selected_table(

@@ -6,7 +6,7 @@ import pytest
 
 from agents.commands import bundle as bundles
 from agents.spool import Spool
-from benchmarks.models import Cell, Flag, Run, Study
+from benchmarks.models import Cell, Flag, Run, Study, System
 from benchmarks.studies.checking import check_study
 from benchmarks.studies.flags import decide_flag
 from benchmarks.uploads import processing
@@ -294,7 +294,7 @@ def test_pages_show_failed_runs(api, client, run_document, study):
         assert f"/runs/{Run.objects.failed().get(system=cell.system).pk}/" in page
         assert "claim-text" not in page
         card = client.get(f"{home}compare/cell/", {"cell": cell.pk})
-        assert card.status_code in (200, 404)
+        assert cell.failure in card.content.decode()
     compared = client.get(f"{home}compare/")
     assert compared.status_code == 200
     assert f"cells/{Cell.objects.get(n=0).pk}/" in compared.content.decode()
@@ -302,5 +302,8 @@ def test_pages_show_failed_runs(api, client, run_document, study):
         assert run.failure in client.get(f"/runs/{run.pk}/").content.decode()
     for path in ("flags/", "runs/", "sessions/", "report/", "energy/"):
         assert client.get(f"{home}{path}").status_code == 200
-    table = client.get(f"{home}compare/", {"format": "csv"})
-    assert table.status_code == 200
+    for name in ("compare.csv", "compare.json"):
+        assert "disk was full" in client.get(f"{home}{name}").content.decode()
+    assert "failed" in client.get(f"{home}compare.tex").content.decode()
+    pins = ",".join(str(system.pk) for system in System.objects.order_by("-pk")[:2])
+    assert client.get(f"{home}compare/", {"pin": pins}).status_code == 200

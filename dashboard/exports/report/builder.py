@@ -112,7 +112,14 @@ def _sections(
     viewer: Viewer, study: Study, detail: StudyDetail
 ) -> Iterator[ReportSection]:
     verdicts = study_verdicts(study)
-    rows = comparison_rows(study, systems=detail.systems, filters={}, verdicts=verdicts)
+    all_rows = comparison_rows(
+        study,
+        systems=detail.systems,
+        filters={},
+        verdicts=verdicts,
+        includes_failed=True,
+    )
+    rows = [row for row in all_rows if row.result.n]
     profile = profile_with_verdicts(rows, verdicts)
     optional_sections = (
         effects_section(viewer, study),
@@ -132,7 +139,7 @@ def _sections(
     yield conclusions_section(
         rows, profile, verdicts.tested_count, short_system_names(detail.systems)
     )
-    yield from result_sections(rows)
+    yield from result_sections(all_rows)
     yield from analysis_sections
     printed = printed_tables_section(printed_tables(viewer, study))
     if printed.tables:
