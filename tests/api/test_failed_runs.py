@@ -306,4 +306,4 @@ def test_pages_show_failed_runs(api, client, run_document, study):
         assert "disk was full" in client.get(f"{home}{name}").content.decode()
     assert "failed" in client.get(f"{home}compare.tex").content.decode()
     pins = ",".join(str(system.pk) for system in System.objects.order_by("-pk")[:2])
-    assert client.get(f"{home}compare/", {"pin": pins}).status_code == 200
+    assert client.get(f"{home}pair/", {"pin": pins}).status_code == 200
