@@ -70,7 +70,7 @@ def test_query_count_is_constant(
 
     with django_assert_num_queries(25):
         client.get(PAGE)
-    with django_assert_num_queries(13):
+    with django_assert_num_queries(14):
         client.get(PAGE)
 
 
