@@ -13,28 +13,23 @@ from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any, Final
 
-from django.conf import settings
 from gunicorn.glogging import Logger
 from gunicorn.workers.base import Worker
 from waitress import wasyncore
-from waitress.server import TcpWSGIServer, create_server
+from waitress.server import TcpWSGIServer
 
 from benchmarks.memory_trimming import MemoryTrimmer
 from benchmarks.monitoring.json_logs import JsonFormatter
 from benchmarks.monitoring.request_ids import RequestIdFilter
 from config import env
+from config.http_server import BoundedServer
 
 Environ = dict[str, Any]
 StartResponse = Callable[..., Any]
 
-# Each connection needs a file descriptor and, while slow, a buffer.
-MAX_CONNECTIONS = 4000
 IDLE_TIMEOUT_S = 60
 POLL_S = 1.0
 MEMORY_CHECK_S = 5.0
-# The API rejects bodies above the limit with a message. Bodies larger than the limit
-# times this factor are not even read.
-BODY_LIMIT_FACTOR = 4
 # URLs of feeds contain a secret.
 FEED_SECRET: Final = re.compile(r"\bvf_[\w-]+")
 
@@ -43,13 +38,12 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
     def run(self) -> None:
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-        server = create_server(
+        [listener] = self.sockets
+        server = BoundedServer(
             self.log_request,
-            sockets=[listener.sock for listener in self.sockets],
+            listener.sock,
             threads=self.cfg.threads,
-            connection_limit=MAX_CONNECTIONS,
             channel_timeout=IDLE_TIMEOUT_S,
-            max_request_body_size=BODY_LIMIT_FACTOR * settings.UPLOAD_LIMIT_BYTES,
             max_request_header_size=64 * 1024,
             # Detects clients that disconnect while a thread works for them.
             channel_request_lookahead=1,

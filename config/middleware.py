@@ -4,7 +4,6 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Iterable
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -25,6 +24,7 @@ from benchmarks.monitoring.request_ids import (
     accept_id,
     use_request_id,
 )
+from config.client_addresses import client_address
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication
@@ -52,6 +52,15 @@ COMPRESSED_TYPES: Final = (
 GZIP_HAS_NAME: Final = 8
 MAX_GZIP_NAME: Final = 100
 ACCEPTS_GZIP = re.compile(r"\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))")
+
+# Set by `config.http_server`.
+BODY_DROPPED: Final = Problem(
+    503,
+    "too_many_bodies",
+    "Too many large requests are being received at the same time. Repeat the request "
+    "in a moment; that is safe.",
+    headers={"Retry-After": "5"},
+)
 
 logger = logging.getLogger(__name__)
 
@@ -133,7 +142,10 @@ def request_checks(get_response: GetResponse) -> GetResponse:
     """Check port and character set; mark responses to signed-in clients private."""
 
     def answer(request: HttpRequest) -> HttpResponseBase:
-        request.META["REMOTE_ADDR"] = _client_address(request)
+        request.META["REMOTE_ADDR"] = client_address(
+            str(request.META.get("REMOTE_ADDR", "")),
+            request.META.get("HTTP_X_FORWARDED_FOR", ""),
+        )
         if not _is_known_port(request):
             return HttpResponse(
                 "This server does not serve the port in the URL. If a proxy uses "
@@ -150,8 +162,10 @@ def request_checks(get_response: GetResponse) -> GetResponse:
                 status=415,
                 content_type="text/plain; charset=utf-8",
             )
+        if "HTTP_X_BODY_DROPPED" in request.META:
+            return _problem_response(request, BODY_DROPPED)
         if problem := _query_problem(request.META.get("QUERY_STRING", "")):
-            return _bad_request(request, problem)
+            return _problem_response(request, Problem(400, "invalid", problem))
         response = get_response(request)
         is_cacheable = "no-store" not in response.get("Cache-Control", "")
         has_session = settings.SESSION_COOKIE_NAME in request.COOKIES
@@ -171,28 +185,17 @@ def _query_problem(query: str) -> str:
     return ""
 
 
-def _bad_request(request: HttpRequest, problem: str) -> HttpResponse:
+def _problem_response(request: HttpRequest, problem: Problem) -> HttpResponse:
     if request.path.startswith("/api/"):
-        return JsonResponse(Problem(400, "invalid", problem).body(), status=400)
-    content_type = "text/plain; charset=utf-8"
-    return HttpResponse(f"{problem}\n", status=400, content_type=content_type)
-
-
-def _client_address(request: HttpRequest) -> str:
-    """Return the client's address; only trusted proxies may report another one."""
-    address = str(request.META.get("REMOTE_ADDR", ""))
-    forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
-    while forwarded and _is_trusted(address):
-        address = forwarded.pop().strip() or address
-    return address
-
-
-def _is_trusted(address: str) -> bool:
-    try:
-        ip = ip_address(address)
-    except ValueError:
-        return False
-    return any(ip in network for network in settings.TRUSTED_PROXIES)
+        response: HttpResponse = JsonResponse(problem.body(), status=problem.status)
+    else:
+        content_type = "text/plain; charset=utf-8"
+        response = HttpResponse(
+            f"{problem.detail}\n", status=problem.status, content_type=content_type
+        )
+    for name, value in problem.headers.items():
+        response[name] = value
+    return response
 
 
 def _is_known_port(request: HttpRequest) -> bool:
