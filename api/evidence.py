@@ -114,6 +114,43 @@ class PoolSerializer(OutputSerializer):
     )
 
 
+class OtherPoolsSerializer(serializers.Serializer[Any]):
+    """The pooled estimates with another screening of the results."""
+
+    strength = serializers.ChoiceField(
+        choices=STRENGTHS, help_text="The strength of the evidence."
+    )
+    lab_count = serializers.IntegerField(
+        source="labs", help_text="The number of independent labs."
+    )
+    pool = PoolSerializer(
+        help_text="The pooled estimate of machines with repeated runs."
+    )
+    single_run_pool = PoolSerializer(
+        source="single_runs",
+        help_text="The pooled estimate of machines with single runs only.",
+    )
+
+
+class ConfigurationSerializer(OutputSerializer):
+    """One of a machine's configurations that differ by more than their intervals."""
+
+    columns = (
+        "system_id:int=system ratio:float confidence_interval cell_count:int=cells"
+    )
+    descriptions = {
+        "system_id": "The id of the system.",
+        "ratio": "The mean performance relative to native (native = 1).",
+        "cell_count": "The number of results.",
+    }
+
+    confidence_interval = IntervalField(
+        source="interval",
+        allow_null=True,
+        help_text="The 95 % confidence interval of the ratio; null for single runs.",
+    )
+
+
 class MachineEffectSerializer(OutputSerializer):
     """The contribution of one machine to a pooled estimate."""
 
@@ -147,6 +184,19 @@ class MachineEffectSerializer(OutputSerializer):
         source="interval",
         allow_null=True,
         help_text="The 95 % confidence interval of the ratio; null for single runs.",
+    )
+    doubtful_count = serializers.IntegerField(
+        source="doubtful",
+        required=False,
+        help_text="How many of the results are in doubt; missing in old reviews.",
+    )
+    configurations = ConfigurationSerializer(
+        many=True,
+        required=False,
+        help_text=(
+            "The configurations if they differ by more than their intervals, "
+            "otherwise empty; missing in old reviews."
+        ),
     )
     standard_error = serializers.FloatField(
         allow_null=True,
@@ -263,6 +313,24 @@ class EvidenceItemSerializer(serializers.Serializer[Any]):
         source="screened",
         help_text="The number of results that were not pooled, by reason.",
     )
+    doubtful_count = serializers.IntegerField(
+        source="doubtful",
+        required=False,
+        help_text="How many pooled results are in doubt; missing in old reviews.",
+    )
+    without_doubtful = OtherPoolsSerializer(
+        allow_null=True,
+        required=False,
+        help_text="The estimates without doubtful results; null if there are none.",
+    )
+    with_impossible = OtherPoolsSerializer(
+        allow_null=True,
+        required=False,
+        help_text=(
+            "The estimates with results that are flagged as impossible or timed by an "
+            "untrusted clock; null if there are none."
+        ),
+    )
     heterogeneity = HeterogeneitySerializer(
         source="spread",
         allow_null=True,
@@ -316,13 +384,10 @@ class EvidenceQuery(Query):
         required=False,
         help_text="The slug of a kind of work.",
     )
-    flagged = Choice(
+    doubtful = Choice(
         choices=("exclude", "include"),
         required=False,
-        help_text=(
-            "Whether to pool results with open or confirmed flags; the default "
-            "is `exclude`."
-        ),
+        help_text="Whether to pool doubtful results; the default is `include`.",
     )
 
 
@@ -340,15 +405,17 @@ class EvidenceView(ApiView):
         responses=EvidenceSerializer,
     )
     def get(self, request: Request) -> Response:
-        with_flagged = self.query.get("flagged") == "include"
+        without_doubtful = self.query.get("doubtful") == "exclude"
         hypervisor = self.query.get("hypervisor")
         work = self.query.get("work_class")
         if hypervisor and work:
             question = Question(hypervisor, work)
             averages = study_averages(self.viewer, question)
-            items = [question_record(question, averages, with_flagged=with_flagged)]
+            items = [
+                question_record(question, averages, without_doubtful=without_doubtful)
+            ]
         else:
-            syntheses = evidence_matrix(self.viewer, with_flagged=with_flagged)
+            syntheses = evidence_matrix(self.viewer, without_doubtful=without_doubtful)
             items = [
                 summary_record(question, synthesis)
                 for question, synthesis in sorted(syntheses.items(), key=_sort_key)

@@ -382,13 +382,10 @@ class ReviewInput(StrictSerializer):
         max_length=MAX_QUESTIONS,
         help_text="The hypervisors and kinds of work to review.",
     )
-    flagged = Choice(
+    doubtful = Choice(
         choices=("exclude", "include"),
         required=False,
-        help_text=(
-            "Whether to pool results with open or confirmed flags; the default is "
-            "`exclude`."
-        ),
+        help_text="Whether to pool doubtful results; the default is `include`.",
     )
     note = Text(
         multiline=True,
@@ -470,7 +467,7 @@ class ReviewSerializer(PublicationSerializer):
     row_type = Review
     columns = """
         lab=lab.slug title authors note published_at published_by product_version
-        rule_set flagged studies sha256 files withdrawn_at withdrawal_reason
+        rule_set doubtful studies sha256 files withdrawn_at withdrawal_reason
     """
     descriptions = {
         "title": "The title of the review.",
@@ -482,10 +479,8 @@ class ReviewSerializer(PublicationSerializer):
 
     note = serializers.CharField(allow_blank=True, help_text="A remark for people.")
     published_at = serializers.DateTimeField(help_text="When the review was published.")
-    flagged = serializers.SerializerMethodField(
-        help_text=(
-            "Whether results with open or confirmed flags were excluded or included."
-        )
+    doubtful = serializers.SerializerMethodField(
+        help_text="Whether doubtful results were excluded or included."
     )
     studies = ReviewedStudySerializer(
         source="content.studies",
@@ -506,8 +501,8 @@ class ReviewSerializer(PublicationSerializer):
     )
 
     @extend_schema_field(serializers.ChoiceField(choices=("exclude", "include")))
-    def get_flagged(self, review: Review) -> str:
-        return "include" if review.content["with_flagged"] else "exclude"
+    def get_doubtful(self, review: Review) -> str:
+        return "exclude" if review.excludes_doubtful else "include"
 
 
 class ReviewDetailSerializer(ReviewSerializer):
@@ -555,7 +550,7 @@ class ReviewsView(ListView):
             title=fields["title"],
             authors=fields["authors"],
             note=fields.get("note", ""),
-            with_flagged=fields.get("flagged") == "include",
+            without_doubtful=fields.get("doubtful") == "exclude",
             questions={
                 Question(question["hypervisor"], question["work_class"])
                 for question in fields["questions"]

@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from itertools import zip_longest
 from typing import Any
 
 
@@ -43,3 +44,9 @@ def in_turn(documents: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         {**document, "started_at": (began + timedelta(minutes=turn)).isoformat()}
         for turn, document in enumerate(documents)
     ]
+
+
+def interleaved(*sides: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Make the runs of several systems start in turns, a minute apart."""
+    turns = zip_longest(*sides)
+    return in_turn(run for turn in turns for run in turn if run is not None)

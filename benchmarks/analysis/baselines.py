@@ -61,7 +61,7 @@ class CellConditions:
 class BaselineChoice:
     """The native cell chosen as a baseline, or None, and the reason.
 
-    ``rejected`` are other native cells that match.
+    ``rejected`` are other native cells that match, or those that disagree.
     """
 
     state: BaselineState
@@ -120,7 +120,7 @@ def choose_baseline(
                 [Sentence("{mean:g}", mean=mean) for mean in means], ", "
             ),
         )
-        return BaselineChoice("ambiguous", None, disagreement, _ids(partners))
+        return BaselineChoice("ambiguous", None, disagreement, _ids(preferred))
 
     chosen = max(preferred, key=_recency)
     state, reason = _trust(cell, chosen, max_age_days)

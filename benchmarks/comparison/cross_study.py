@@ -525,7 +525,7 @@ def _cases(
 
 EFFECT_FIELDS: Final = tuple(
     f"effect__{name}"
-    for name in ("verdict", "exclusion", "log_ratio", "log_low", "log_high")
+    for name in ("verdict", "exclusion", "doubt", "log_ratio", "log_low", "log_high")
 )
 
 
@@ -544,7 +544,7 @@ def _rows(
     lines: dict[tuple[int, str], dict[SystemInStudyKey, CrossStudyCell]] = defaultdict(
         dict
     )
-    for study_id, verdict, exclusion, log_ratio, low, high, *values in measured:
+    for study_id, verdict, exclusion, doubt, log_ratio, low, high, *values in measured:
         fields, comparison = split_columns(values)
         key = SystemInStudyKey(study_id, fields["system_id"])
         if key not in by_key:
@@ -560,7 +560,9 @@ def _rows(
         )
         cell_verdict = None
         if verdict is not None:
-            is_flagged = exclusion == Effect.Exclusion.FLAGGED
+            is_flagged = (
+                exclusion == Effect.Exclusion.IMPOSSIBLE or doubt in Effect.FLAG_DOUBTS
+            )
             cell_verdict = CellVerdict(Verdict(verdict).slug, is_flagged)
         lines[case.pk, fields["slot"]][key] = CrossStudyCell(row, cell_verdict)
     positions = {pk: position for position, pk in enumerate(case_ids)}

@@ -22,9 +22,9 @@ SummaryKind = Literal["compared", "alone", "nothing"]
 
 
 class SystemEffects(NamedTuple):
-    """A system's stored effects in one class of work.
+    """A system's stored effects in one class of work (`EffectSummary`).
 
-    ``impossible_count`` cells are excluded from all other numbers.
+    Screened cells are excluded from all numbers that do not begin with ``screened``.
     """
 
     study: int
@@ -38,15 +38,26 @@ class SystemEffects(NamedTuple):
     log_ratio_sum: float = 0.0
     min_runs: int = 0
     max_runs: int = 0
-    flagged_count: int = 0
-    impossible_count: int = 0
+    doubtful_count: int = 0
+    sure_min_log_ratio: float = 0.0
+    sure_max_log_ratio: float = 0.0
+    screened_count: int = 0
+    screened_min_log_ratio: float = 0.0
+    screened_max_log_ratio: float = 0.0
+
+    @property
+    def sure_count(self) -> int:
+        return self.ratio_count - self.doubtful_count
 
 
 @dataclass(frozen=True, slots=True)
 class PlatformRange:
     """The range of relative performance of a platform in one class of work.
 
-    ``log_mean`` is the mean of the natural logarithms of the ratios.
+    It is that of ``results`` results of ``systems`` systems. ``sure`` is the range
+    without the ``doubtful`` ones of these (None if all are), ``with_screened`` the
+    range with ``screened`` further results. ``log_mean`` is the mean of the natural
+    logarithms of the ratios.
     """
 
     hypervisor: str
@@ -54,13 +65,17 @@ class PlatformRange:
     low: float
     high: float
     log_mean: float
+    results: int
     systems: int
     hosts: frozenset[int]
     studies: int
     labs: int
     min_runs: int
     max_runs: int
-    flagged: int
+    doubtful: int = 0
+    sure: tuple[float, float] | None = None
+    screened: int = 0
+    with_screened: tuple[float, float] | None = None
 
     @property
     def is_single_run(self) -> bool:
@@ -75,7 +90,7 @@ class WorkClassSummary:
     ranges: tuple[PlatformRange, ...]
     without_ratio: tuple[str, ...]
     not_measured: tuple[str, ...]
-    impossible_by_platform: Mapping[str, int] = field(default_factory=dict)
+    screened_by_platform: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def kind(self) -> SummaryKind:
@@ -104,8 +119,8 @@ class WorkClassSummary:
         )
 
     @property
-    def flagged(self) -> int:
-        return sum(platform.flagged for platform in self.ranges)
+    def doubtful(self) -> int:
+        return sum(platform.doubtful for platform in self.ranges)
 
     @property
     def separation(self) -> float:
@@ -154,38 +169,50 @@ def _summarize(
     hypervisors: Collection[str],
 ) -> WorkClassSummary:
     ranges, without_ratio, measured = [], [], set()
-    impossible_counts = {}
+    screened_counts = {}
     for platform, members in platforms.items():
         first = members[0]
         hypervisor = names[first.study, first.system][0]
         measured.add(hypervisor)
-        if impossible := sum(effect.impossible_count for effect in members):
-            impossible_counts[platform] = impossible
+        screened = [effect for effect in members if effect.screened_count]
+        if screened:
+            screened_counts[platform] = sum(e.screened_count for e in screened)
         usable = [effect for effect in members if effect.ratio_count]
         if not usable:
             without_ratio.append(platform)
             continue
-        ratios = sum(effect.ratio_count for effect in usable)
-        # Systems count as measured even if all their numbers are excluded by flags.
-        compared = [
-            effect
-            for effect in members
-            if effect.ratio_count or effect.impossible_count
+        results = sum(effect.ratio_count for effect in usable)
+        ends = [(effect.min_log_ratio, effect.max_log_ratio) for effect in usable]
+        low, high = _ratio_range(ends)
+        sure = [
+            (effect.sure_min_log_ratio, effect.sure_max_log_ratio)
+            for effect in usable
+            if effect.sure_count
+        ]
+        screened_ends = [
+            (effect.screened_min_log_ratio, effect.screened_max_log_ratio)
+            for effect in screened
         ]
         ranges.append(
             PlatformRange(
                 hypervisor=hypervisor,
                 name=platform,
-                low=exp(min(effect.min_log_ratio for effect in usable)),
-                high=exp(max(effect.max_log_ratio for effect in usable)),
-                log_mean=sum(effect.log_ratio_sum for effect in usable) / ratios,
-                systems=len({(effect.study, effect.system) for effect in compared}),
+                low=low,
+                high=high,
+                log_mean=sum(effect.log_ratio_sum for effect in usable) / results,
+                results=results,
+                systems=len({(effect.study, effect.system) for effect in usable}),
                 hosts=frozenset(effect.host for effect in usable),
                 studies=len({effect.study for effect in usable}),
                 labs=len({names[effect.study, effect.system][2] for effect in usable}),
                 min_runs=min(effect.min_runs for effect in usable),
                 max_runs=max(effect.max_runs for effect in usable),
-                flagged=sum(effect.flagged_count for effect in usable),
+                doubtful=sum(effect.doubtful_count for effect in usable),
+                sure=_ratio_range(sure) if sure else None,
+                screened=screened_counts.get(platform, 0),
+                with_screened=_ratio_range([*ends, *screened_ends])
+                if screened
+                else None,
             )
         )
     return WorkClassSummary(
@@ -201,8 +228,12 @@ def _summarize(
         ),
         tuple(sorted(without_ratio)),
         tuple(name for name in hypervisors if name not in measured),
-        impossible_counts,
+        screened_counts,
     )
+
+
+def _ratio_range(ends: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    return exp(min(low for low, _ in ends)), exp(max(high for _, high in ends))
 
 
 def clearest_summary(

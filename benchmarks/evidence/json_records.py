@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from benchmarks.analysis.meta_analysis import Heterogeneity
 from benchmarks.evidence.synthesis import (
     PooledEffect,
+    Screening,
     Synthesis,
     WeightedMachine,
     machine_heterogeneity,
@@ -38,6 +39,9 @@ def summary_record(question: Question, synthesis: Synthesis) -> Record:
         "work_class": question.work_class,
         **_conclusion(synthesis),
         "screened": dict(synthesis.excluded_counts),
+        "doubtful": synthesis.doubtful_count,
+        "without_doubtful": _other_conclusion(synthesis.without_doubtful),
+        "with_impossible": _other_conclusion(synthesis.with_screened),
         "spread": None,
         "units": None,
         "left_out": None,
@@ -63,19 +67,25 @@ def group_averages(
 
 
 def question_record(
-    question: Question, averages: Sequence[StudyAverage], *, with_flagged: bool = False
+    question: Question,
+    averages: Sequence[StudyAverage],
+    *,
+    without_doubtful: bool = False,
 ) -> Record:
     """Return the full evidence on a question.
 
     ``spread`` is null with fewer than three machines that repeated their runs.
     """
     pooled = synthesis(
-        (average.average for average in averages), with_flagged=with_flagged
+        [average.average for average in averages], without_doubtful=without_doubtful
     )
     spread = machine_heterogeneity(pooled.machines)
     machines = weighted_machines(pooled, spread)
     record = pooled_record(question, averages, pooled, spread, machines)
-    return {**record, "subgroups": _subgroups(averages, with_flagged=with_flagged)}
+    return {
+        **record,
+        "subgroups": _subgroups(averages, without_doubtful=without_doubtful),
+    }
 
 
 def pooled_record(
@@ -88,7 +98,7 @@ def pooled_record(
     """Return a question's record without subgroups, from an existing synthesis."""
     by_machine: dict[Hashable, list[StudyAverage]] = defaultdict(list)
     for average in averages:
-        if average.average.exclusion not in synthesis.excluded_counts:
+        if not average.average.exclusion_reason(synthesis.screening):
             by_machine[average.average.machine].append(average)
     machines = []
     for weighted in weighted_machines:
@@ -115,6 +125,27 @@ def pooled_record(
                 if weighted.mean_without is None
                 else exp(weighted.mean_without),
                 "cells": weighted.machine.cell_count,
+                "doubtful": sum(
+                    average.average.cell_count
+                    for average in members
+                    if average.average.is_doubtful
+                ),
+                "configurations": [
+                    {
+                        "system": part.system,
+                        "ratio": exp(part.log_ratio),
+                        "interval": None
+                        if part.half_width is None
+                        else _ends(
+                            (
+                                part.log_ratio - part.half_width,
+                                part.log_ratio + part.half_width,
+                            )
+                        ),
+                        "cells": part.cell_count,
+                    }
+                    for part in weighted.machine.configurations
+                ],
             }
         )
     record = summary_record(question, synthesis)
@@ -133,7 +164,9 @@ def pooled_record(
     }
 
 
-def _subgroups(averages: Sequence[StudyAverage], *, with_flagged: bool) -> list[Record]:
+def _subgroups(
+    averages: Sequence[StudyAverage], *, without_doubtful: bool
+) -> list[Record]:
     parts = [
         ((by, name), average.average)
         for by in SUBGROUPS
@@ -143,7 +176,8 @@ def _subgroups(averages: Sequence[StudyAverage], *, with_flagged: bool) -> list[
     return [
         {"by": by, "name": name, **_conclusion(pooled)}
         for (by, name), pooled in syntheses_by_question(
-            parts, with_flagged=with_flagged
+            parts,
+            screening=Screening.SURE if without_doubtful else Screening.POSSIBLE,
         ).items()
         if pooled.machines or pooled.single_run_machines
     ]
@@ -200,6 +234,7 @@ def _digest_line(question: Question, average: StudyAverage) -> str:
         average.host.slug,
         *results.benchmark,
         results.exclusion,
+        results.is_doubtful,
         average.virtualization,
     )
     return repr((*question, *facts, average.io_path, results.cell_count, *numbers))
@@ -217,15 +252,19 @@ def _exclusion_records(
     pooled: Synthesis, averages: Iterable[StudyAverage]
 ) -> Iterator[Record]:
     for average in averages:
-        if average.average.exclusion in pooled.excluded_counts:
+        if reason := average.average.exclusion_reason(pooled.screening):
             yield {
                 "study": study_name(average),
                 "tool": average.average.benchmark[0],
                 "metric": average.average.benchmark[1],
-                "reason": average.average.exclusion,
+                "reason": reason,
                 "cells": list(average.cell_ids),
                 "count": average.average.cell_count,
             }
+
+
+def _other_conclusion(other: Synthesis | None) -> Record | None:
+    return None if other is None else _conclusion(other)
 
 
 def _conclusion(pooled: Synthesis) -> Record:

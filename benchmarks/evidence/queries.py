@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, Final, NamedTuple
 
-from django.db import connection, transaction
+from django.db import connection
 
 from benchmarks import rls
 from benchmarks.analysis.meta_analysis import EvidenceStrength
 from benchmarks.analysis.verdicts import NORMAL_QUANTILE
+from benchmarks.evidence.baseline_doubts import unmeasured_doubt_variance
 from benchmarks.evidence.synthesis import (
-    NO_EVIDENCE,
     BenchmarkAverage,
+    Configuration,
     MachineEffect,
     PooledEffect,
+    Screening,
     Synthesis,
-    syntheses_by_question,
+    screened_syntheses,
 )
 from benchmarks.models import Case, Effect, Host, Lab, PublicEvidence, Study, System
 from benchmarks.models.study import visible_studies
@@ -52,47 +54,65 @@ VISIBLE_STUDY_SQL: Final = f"""(
 # At least the width that follows from the variance, which includes possible shifts by
 # the order of the runs.
 HALF_WIDTH_SQL: Final = f"""
-    avg(greatest((effect.log_high - effect.log_low) / 2,
-                 {NORMAL_QUANTILE!r} * sqrt(effect.variance)))
+    greatest((effect.log_high - effect.log_low) / 2,
+             {NORMAL_QUANTILE!r} * sqrt(effect.variance))
 """
-_AVERAGES: Final = f"""
-    avg(effect.log_ratio), avg(sqrt(effect.variance)), count(*), {HALF_WIDTH_SQL},
-    array_agg(DISTINCT effect.study_id)
+# Sums by system first, because systems of a machine may differ. Repeated cells are
+# averaged separately from cells of unknown variance.
+_BY_SYSTEM: Final = f"""
+    SELECT effect.hypervisor, effect.work_class, effect.host_id, effect.machine_id,
+           effect.study_id, {LAB_NAME_SQL} AS measured_by,
+           benchmark.tool, benchmark.metric, benchmark.component,
+           effect.exclusion, effect.doubt <> '' AS is_doubtful, effect.system_id,
+           effect.virtualization, count(*) AS n, sum(effect.log_ratio) AS logs,
+           sum(sqrt(effect.variance)) AS errors, sum({HALF_WIDTH_SQL}) AS widths,
+           min(effect.log_ratio) AS lowest, max(effect.log_ratio) AS highest,
+           array_agg(effect.cell_id) AS cells, max(effect.doubt) AS doubt
+    FROM {{effects}} {_FROM}
+    WHERE {VISIBLE_STUDY_SQL} AND effect.work_class <> ''
+          AND (%(studies)s::bigint[] IS NULL OR study.id = ANY(%(studies)s))
+    GROUP BY effect.hypervisor, effect.work_class, effect.host_id, effect.machine_id,
+             effect.study_id, measured_by, benchmark.tool, benchmark.metric,
+             benchmark.component, effect.exclusion, is_doubtful, effect.system_id,
+             effect.virtualization, effect.variance IS NULL, effect.log_ratio IS NULL
 """
-# Repeated cells are averaged separately from cells of unknown variance.
-_KNOWN: Final = "effect.variance IS NULL, effect.log_ratio IS NULL"
+_AVERAGES: Final = """
+    part.hypervisor, part.work_class, part.machine_id, part.measured_by, part.tool,
+    part.metric, part.exclusion, sum(part.logs) / sum(part.n),
+    sum(part.errors) / sum(part.n), sum(part.n)::integer,
+    sum(part.widths) / sum(part.n), array_agg(DISTINCT part.study_id),
+    part.is_doubtful, part.component, array_agg(part.system_id),
+    array_agg(part.logs / part.n), array_agg(part.widths / part.n),
+    array_agg(part.n)
+"""
+_GROUPED_BY: Final = """
+    part.hypervisor, part.work_class, part.machine_id, part.measured_by, part.tool,
+    part.metric, part.component, part.exclusion, part.is_doubtful,
+    part.errors IS NULL, part.logs IS NULL
+"""
 AVERAGES_SQL: Final = f"""
-    SELECT effect.hypervisor, effect.work_class, effect.host_id,
-           {LAB_NAME_SQL} AS measured_by,
-           benchmark.tool, benchmark.metric, effect.exclusion, {_AVERAGES}
-    FROM {_REQUESTED} {_FROM}
-    WHERE {VISIBLE_STUDY_SQL}
-    GROUP BY effect.hypervisor, effect.work_class, effect.host_id, measured_by,
-             benchmark.tool, benchmark.metric, effect.exclusion, {_KNOWN}
+    SELECT {_AVERAGES} FROM ({_BY_SYSTEM.format(effects=_REQUESTED)}) AS part
+    GROUP BY {_GROUPED_BY}
 """
 IO_OPTIONS: Final = ("storage", "disk", "bus", "cache", "nic", "network", "guest_tools")
 _PATH: Final = "concat_ws(', ', {})".format(
     ", ".join(f"NULLIF(system.options->>'{name}', '')" for name in IO_OPTIONS)
 )
 STUDY_AVERAGES_SQL: Final = f"""
-    SELECT effect.hypervisor, effect.work_class, effect.host_id,
-           {LAB_NAME_SQL} AS measured_by,
-           benchmark.tool, benchmark.metric, effect.exclusion, {_AVERAGES},
-           effect.virtualization, {_PATH} AS path,
-           array_agg(effect.cell_id),
-           min(effect.log_ratio), max(effect.log_ratio), host.slug, host.title,
+    SELECT {_AVERAGES}, part.virtualization, {_PATH} AS path,
+           string_agg(array_to_string(part.cells, ' '), ' '), min(part.lowest), max(part.highest),
+           max(part.doubt), host.id, host.slug, host.title,
            study.id, lab.slug, study.slug, study.title, study.author,
            study.institution, study.published, study.data_licence
-    FROM {{effects}} {_FROM}
-    JOIN {System._meta.db_table} AS system ON system.id = effect.system_id
-    JOIN {Host._meta.db_table} AS host ON host.id = effect.host_id
-    WHERE {VISIBLE_STUDY_SQL} AND effect.work_class <> ''
-          AND (%(studies)s::bigint[] IS NULL OR study.id = ANY(%(studies)s))
-    GROUP BY effect.hypervisor, effect.work_class, effect.host_id, measured_by,
-             benchmark.tool, benchmark.metric, effect.exclusion, study.id, lab.id,
-             host.id, effect.virtualization, path, {_KNOWN}
-    ORDER BY study.id, benchmark.tool, benchmark.metric
+    FROM ({_BY_SYSTEM}) AS part
+    JOIN {Study._meta.db_table} AS study ON study.id = part.study_id
+    JOIN {Lab._meta.db_table} AS lab ON lab.id = study.lab_id
+    JOIN {System._meta.db_table} AS system ON system.id = part.system_id
+    JOIN {Host._meta.db_table} AS host ON host.id = part.host_id
+    GROUP BY {_GROUPED_BY}, study.id, lab.id, host.id, part.virtualization, path
+    ORDER BY study.id, part.tool, part.metric
 """
+AVERAGE_COLUMNS: Final = 18
 
 
 class Question(NamedTuple):
@@ -138,6 +158,8 @@ class StudyAverage:
     cell_ids: tuple[int, ...]
     lowest: float | None
     highest: float | None
+    doubt: str = ""
+    """A value of `Effect.Doubt`: one of the reasons if there are several."""
 
     @property
     def decade(self) -> str:
@@ -149,7 +171,11 @@ def averages_by_question(
     viewer: Viewer, questions: Collection[Question]
 ) -> Iterator[tuple[Question, BenchmarkAverage]]:
     labs = sorted(viewer.lab_ids)
-    parameters: dict[str, Any] = {"labs": labs, **_columns(questions)}
+    parameters: dict[str, Any] = {
+        "labs": labs,
+        "studies": None,
+        **_columns(questions),
+    }
     with connection.cursor() as cursor:
         cursor.execute(AVERAGES_SQL, parameters)
         for hypervisor, work, *numbers in cursor.fetchall():
@@ -177,18 +203,20 @@ def study_averages_by_question(
         rows = cursor.fetchall()
     averages: dict[Question, list[StudyAverage]] = defaultdict(list)
     for row in rows:
-        virtualization, path, cell_ids, lowest, highest = row[12:17]
+        virtualization, path, cells, *rest = row[AVERAGE_COLUMNS:]
+        lowest, highest, doubt, *rest = rest
         averages[Question(*row[:2])].append(
             StudyAverage(
-                average=_benchmark_average(row[2:12]),
-                study=StudyInfo(*row[19:]),
-                host=HostInfo(row[2], *row[17:19]),
+                average=_benchmark_average(row[2:AVERAGE_COLUMNS]),
+                host=HostInfo(*rest[:3]),
+                study=StudyInfo(*rest[3:]),
                 virtualization=virtualization,
                 io_path=path,
                 # Sorting in `array_agg` would sort all rows by all columns.
-                cell_ids=tuple(sorted(cell_ids)[:MAX_CELLS]),
+                cell_ids=tuple(sorted(map(int, cells.split()))[:MAX_CELLS]),
                 lowest=lowest,
                 highest=highest,
+                doubt=doubt,
             )
         )
     return dict(averages)
@@ -203,43 +231,79 @@ def _columns(questions: Collection[Question]) -> dict[str, list[str]]:
 
 
 def _benchmark_average(row: Sequence[Any]) -> BenchmarkAverage:
-    host, lab, tool, metric, *columns = row
-    *numbers, studies = columns
-    average = BenchmarkAverage(host, lab, (tool, metric), *numbers)
-    return replace(average, studies=tuple(studies))
+    machine, lab, tool, metric, *numbers = row[:9]
+    studies, is_doubtful, component, *columns = row[9:]
+    return BenchmarkAverage(
+        machine,
+        lab,
+        (tool, metric),
+        *numbers,
+        studies=tuple(studies),
+        is_doubtful=is_doubtful,
+        run_deviation=unmeasured_doubt_variance(component) ** 0.5,
+        configurations=()
+        if columns[1][0] is None
+        else tuple(sorted(map(Configuration, *columns), key=_by_system)),
+    )
 
 
-POOL_COLUMNS: Final = (("without_flagged", False), ("with_flagged", True))
+def _by_system(configuration: Configuration) -> tuple[int, float]:
+    return configuration.system, configuration.log_ratio
+
+
+def configuration_labels(machines: Iterable[MachineEffect]) -> dict[int, str]:
+    """Return what distinguishes each configuration of machines that list them.
+
+    The keys are ids of systems.
+    """
+    groups = [[part.system for part in machine.configurations] for machine in machines]
+    ids = {pk for group in groups for pk in group}
+    systems = System.objects.in_bulk(ids) if ids else {}
+    labels: dict[int, str] = {}
+    for group in groups:
+        facts = {pk: systems[pk].distinctive_facts for pk in group if pk in systems}
+        names = dict.fromkeys(name for stated in facts.values() for name in stated)
+        differing = [
+            name
+            for name in names
+            if len({stated.get(name) for stated in facts.values()}) > 1
+        ]
+        for pk, stated in facts.items():
+            labels[pk] = ", ".join(
+                f"{name} {stated[name]}" for name in differing if name in stated
+            )
+    return labels
 
 
 def evidence_matrix(
-    viewer: Viewer, *, with_flagged: bool = False
+    viewer: Viewer, *, without_doubtful: bool = False
 ) -> dict[Question, Synthesis]:
     """Return a summary of the evidence on each question.
 
     Summaries of public studies are stored. If the viewer sees other studies on a
     question, all are pooled on request.
     """
-    column = "with_flagged" if with_flagged else "without_flagged"
-    rows = PublicEvidence.objects.values_list("hypervisor", "work_class", column)
+    rows = PublicEvidence.objects.values_list("hypervisor", "work_class", "pools")
     summaries = {Question(*names): _deserialize(summary) for *names, summary in rows}
-    if not viewer.lab_ids:
-        return summaries
-    private = Effect.objects.exclude(study__visibility=Study.Visibility.PUBLIC)
-    visible = private.filter(visible_studies(viewer, "study__")).exclude(work_class="")
-    questions = {
-        Question(*names)
-        for names in visible.order_by()
-        .values_list("hypervisor", "work_class")
-        .distinct()
-    }
-    if questions:
-        parts = averages_by_question(viewer, questions)
-        summaries |= {
-            question: pooled.summary
-            for question, pooled in syntheses_by_question(
-                parts, with_flagged=with_flagged
-            ).items()
+    if viewer.lab_ids:
+        private = Effect.objects.exclude(study__visibility=Study.Visibility.PUBLIC)
+        visible = private.filter(visible_studies(viewer, "study__"))
+        questions = {
+            Question(*names)
+            for names in visible.exclude(work_class="")
+            .order_by()
+            .values_list("hypervisor", "work_class")
+            .distinct()
+        }
+        if questions:
+            pooled = screened_syntheses(averages_by_question(viewer, questions))
+            summaries |= {
+                question: synthesis.summary for question, synthesis in pooled.items()
+            }
+    if without_doubtful:
+        return {
+            question: synthesis.without_doubtful or synthesis
+            for question, synthesis in summaries.items()
         }
     return summaries
 
@@ -279,44 +343,31 @@ def refresh_public_evidence(questions: Iterable[Question]) -> None:
         # In a fixed order to avoid deadlocks.
         .order_by("hypervisor", "work_class")
     }
-    parts = list(averages_by_question(ANYONE, requested))
-    pooled = {
-        column: syntheses_by_question(parts, with_flagged=with_flagged)
-        for column, with_flagged in POOL_COLUMNS
-    }
-    empty, changed = [], []
+    pooled = screened_syntheses(averages_by_question(ANYONE, requested))
+    PublicEvidence.objects.filter(
+        pk__in=[rows[question].pk for question in requested if question not in pooled]
+    ).delete()
+    changed = [rows[question] for question in requested if question in pooled]
     for question in requested:
-        row = rows[question]
-        if question not in pooled["without_flagged"]:
-            empty.append(row.pk)
-            continue
-        for column, _ in POOL_COLUMNS:
-            setattr(row, column, _serialize(pooled[column][question]))
-        changed.append(row)
-    PublicEvidence.objects.filter(pk__in=empty).delete()
-    names = [column for column, _ in POOL_COLUMNS]
-    PublicEvidence.objects.bulk_update(changed, names, batch_size=200)
+        if question in pooled:
+            rows[question].pools = _serialize(pooled[question].summary)
+    PublicEvidence.objects.bulk_update(changed, ["pools"], batch_size=200)
 
 
-@transaction.atomic
-@rls.allow_all()
-def refresh_outdated_evidence() -> None:
-    """Pool questions again that were pooled before `PooledEffect` had a ``method``."""
-    outdated = PublicEvidence.objects.exclude(without_flagged__pool__has_key="method")
-    names = list(outdated.values_list("hypervisor", "work_class"))
-    refresh_public_evidence(Question(*pair) for pair in names)
+def _serialize(summary: Synthesis) -> dict[str, Any]:
+    fields = asdict(summary)
+    fields["strength"] = int(summary.strength)
+    for name in OTHER_SYNTHESES:
+        other = getattr(summary, name)
+        fields[name] = other and _serialize(other)
+    return fields
 
 
-def _serialize(pooled: Synthesis) -> dict[str, Any]:
-    summary = asdict(pooled.summary)
-    summary["strength"] = int(pooled.strength)
-    summary["excluded_counts"] = dict(pooled.excluded_counts)
-    return summary
+OTHER_SYNTHESES: Final = ("without_doubtful", "with_screened")
 
 
 def _deserialize(stored: Mapping[str, Any]) -> Synthesis:
-    if not stored:
-        return NO_EVIDENCE
+    others = {name: stored[name] for name in OTHER_SYNTHESES}
     return Synthesis(
         machines=_machines(stored["machines"]),
         single_run_machines=_machines(stored["single_run_machines"]),
@@ -325,12 +376,23 @@ def _deserialize(stored: Mapping[str, Any]) -> Synthesis:
         strength=EvidenceStrength(stored["strength"]),
         excluded_counts=stored["excluded_counts"],
         lab_count=stored["lab_count"],
+        screening=Screening(stored["screening"]),
+        doubtful_count=stored["doubtful_count"],
+        **{name: other and _deserialize(other) for name, other in others.items()},
     )
 
 
 def _machines(stored: Collection[Mapping[str, Any]]) -> tuple[MachineEffect, ...]:
     return tuple(
-        MachineEffect(**{**machine, "studies": tuple(machine.get("studies", ()))})
+        MachineEffect(
+            **{
+                **machine,
+                "studies": tuple(machine["studies"]),
+                "configurations": tuple(
+                    Configuration(**part) for part in machine["configurations"]
+                ),
+            }
+        )
         for machine in stored
     )
 

@@ -218,7 +218,8 @@ COUNTED_EXCLUSIONS: Final = ("", Effect.Exclusion.SINGLE_RUN)
 EFFECTS_SQL: Final = f"""
     SELECT effect.study_id, {LAB_NAME_SQL} AS measured_by, effect.hypervisor,
            benchmark.tool, benchmark.metric,
-           avg(effect.log_ratio), avg(sqrt(effect.variance)), count(*), {HALF_WIDTH_SQL}
+           avg(effect.log_ratio), avg(sqrt(effect.variance)), count(*),
+           avg({HALF_WIDTH_SQL})
     FROM {Effect._meta.db_table} AS effect
     JOIN {Study._meta.db_table} AS study ON study.id = effect.study_id
     JOIN {Lab._meta.db_table} AS lab ON lab.id = study.lab_id

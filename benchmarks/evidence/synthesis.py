@@ -7,13 +7,23 @@ cells, and are pooled separately.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Container,
+    Hashable,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, replace
-from math import fsum, isfinite
+from enum import StrEnum
+from math import fsum, hypot, isfinite
+from statistics import stdev
 from typing import Final, TypeVar
 
 import numpy as np
 
+from benchmarks.analysis.intervals import normal_quantile
 from benchmarks.analysis.meta_analysis import (
     UNDECIDED,
     EvidenceStrength,
@@ -25,22 +35,44 @@ from benchmarks.analysis.meta_analysis import (
     pool_effects,
     pool_single_runs,
 )
-from benchmarks.analysis.verdicts import NORMAL_QUANTILE
+from benchmarks.analysis.verdicts import CONFIDENCE, NORMAL_QUANTILE
 
 QuestionKey = TypeVar("QuestionKey", bound=Hashable)
 
-POOLED: Final = ""
-SINGLE_RUN: Final = "single_run"
-FLAGGED: Final = "flagged"
+POOLED: Final = frozenset({"", "single_run"})
+SCREENED: Final = frozenset({"impossible", "clock_suspect"})
+"""Exclusions with which a pool is compared."""
+DOUBTFUL: Final = "doubtful"
+CLEAR_DEVIATIONS: Final = 3.3
+"""Configurations with single runs differ if they are this many deviations apart."""
 METHOD: Final = "reml_reference_prior"
 SINGLE_RUN_METHOD: Final = "lab_means_student_t"
+
+
+class Screening(StrEnum):
+    """Which results are pooled."""
+
+    ALL = "all"
+    POSSIBLE = "possible"
+    SURE = "sure"
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """The mean of the cells of one system in a study, or on a machine."""
+
+    system: int
+    log_ratio: float
+    half_width: float | None
+    cell_count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkAverage:
     """The mean of a machine's cells for one benchmark that have the same exclusion.
 
-    Ratios are natural logarithms.
+    Ratios are natural logarithms. ``run_deviation`` is the usual standard deviation of
+    single runs of such work.
     """
 
     machine: Hashable
@@ -52,13 +84,26 @@ class BenchmarkAverage:
     cell_count: int = 1
     half_width: float | None = None
     studies: tuple[int, ...] = ()
+    is_doubtful: bool = False
+    configurations: tuple[Configuration, ...] = ()
+    run_deviation: float = 0.05
+
+    def exclusion_reason(self, screening: Screening) -> str:
+        """Return why the average is not pooled, "" if it is."""
+        if self.exclusion in SCREENED and screening == Screening.ALL:
+            return ""
+        if self.exclusion not in POOLED:
+            return self.exclusion
+        return DOUBTFUL if self.is_doubtful and screening == Screening.SURE else ""
 
 
 @dataclass(frozen=True, slots=True)
 class MachineEffect:
     """The effect on one machine, whichever studies and labs measured it.
 
-    ``variance`` determines its weight, ``half_width`` the interval that is shown.
+    ``variance`` determines its weight, ``half_width`` the interval that is shown. If
+    its configurations differ by more than their intervals, ``configurations`` lists
+    them, and the variance includes their spread.
     Single runs have no ``variance``. A machine of several labs belongs to the first of
     their names, so that it counts once.
     """
@@ -70,6 +115,7 @@ class MachineEffect:
     cell_count: int
     half_width: float | None = None
     studies: tuple[int, ...] = ()
+    configurations: tuple[Configuration, ...] = ()
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -130,7 +176,9 @@ class PooledEffect:
 class Synthesis:
     """The evidence on one question: repeated results, and single runs separately.
 
-    ``excluded_counts`` are numbers of cells by exclusion.
+    ``excluded_counts`` are numbers of cells by reason (an exclusion or `DOUBTFUL`), of
+    the pooled ones ``doubtful_count`` are in doubt. ``without_doubtful`` and
+    ``with_screened`` are other syntheses of the same question, if they differ.
     """
 
     machines: tuple[MachineEffect, ...]
@@ -140,6 +188,18 @@ class Synthesis:
     strength: EvidenceStrength
     excluded_counts: Mapping[str, int]
     lab_count: int = 0
+    screening: Screening = Screening.POSSIBLE
+    doubtful_count: int = 0
+    without_doubtful: Synthesis | None = None
+    with_screened: Synthesis | None = None
+
+    @property
+    def screened_count(self) -> int:
+        return sum(self.excluded_counts.get(reason, 0) for reason in SCREENED)
+
+    @property
+    def main_machines(self) -> tuple[MachineEffect, ...]:
+        return self.machines or self.single_run_machines
 
     @property
     def is_single_runs(self) -> bool:
@@ -166,23 +226,24 @@ class Synthesis:
             ),
             pool=replace(self.pool, weights=()),
             single_run_pool=replace(self.single_run_pool, weights=()),
+            without_doubtful=self.without_doubtful and self.without_doubtful.summary,
+            with_screened=self.with_screened and self.with_screened.summary,
         )
 
 
 def syntheses_by_question(
     averages: Iterable[tuple[QuestionKey, BenchmarkAverage]],
     *,
-    with_flagged: bool = False,
+    screening: Screening = Screening.POSSIBLE,
 ) -> dict[QuestionKey, Synthesis]:
     by_question: dict[QuestionKey, list[BenchmarkAverage]] = defaultdict(list)
     for question, average in averages:
         by_question[question].append(average)
     questions = list(by_question)
-    counted = {POOLED, FLAGGED} if with_flagged else {POOLED}
     replicated: list[list[MachineEffect]] = []
     single: list[list[MachineEffect]] = []
     for question in questions:
-        effects = _machine_effects(by_question[question], counted)
+        effects = _machine_effects(by_question[question], screening)
         replicated.append([effect for effect in effects if effect.variance is not None])
         single.append([effect for effect in effects if effect.variance is None])
     pools, single_pools = _pool_all(replicated), _pool_all(single, is_single=True)
@@ -192,19 +253,46 @@ def syntheses_by_question(
             (replicated[row], single[row]),
             pools[row],
             single_pools[row],
-            counted,
+            screening,
         )
         for row, question in enumerate(questions)
     }
 
 
+def screened_syntheses(
+    averages: Iterable[tuple[QuestionKey, BenchmarkAverage]],
+) -> dict[QuestionKey, Synthesis]:
+    """Return syntheses together with those without doubtful and with screened
+    results.
+    """
+    averages = list(averages)
+    syntheses = syntheses_by_question(averages)
+
+    def others(
+        screening: Screening, questions: Container[QuestionKey]
+    ) -> dict[QuestionKey, Synthesis]:
+        chosen = (item for item in averages if item[0] in questions)
+        return syntheses_by_question(chosen, screening=screening)
+
+    sure = others(Screening.SURE, {q for q, s in syntheses.items() if s.doubtful_count})
+    every = others(Screening.ALL, {q for q, s in syntheses.items() if s.screened_count})
+    return {
+        question: replace(
+            synthesis,
+            without_doubtful=sure.get(question),
+            with_screened=every.get(question),
+        )
+        for question, synthesis in syntheses.items()
+    }
+
+
 def synthesis(
-    averages: Iterable[BenchmarkAverage], *, with_flagged: bool = False
+    averages: Iterable[BenchmarkAverage], *, without_doubtful: bool = False
 ) -> Synthesis:
-    results = syntheses_by_question(
-        ((None, average) for average in averages), with_flagged=with_flagged
-    )
-    return results.get(None) or NO_EVIDENCE
+    found = screened_syntheses((None, average) for average in averages).get(None)
+    if found is None:
+        return NO_EVIDENCE
+    return (found.without_doubtful or found) if without_doubtful else found
 
 
 def weighted_machines(
@@ -244,7 +332,7 @@ def machine_heterogeneity(
 
 
 def _machine_effects(
-    parts: Iterable[BenchmarkAverage], counted: set[str]
+    parts: Iterable[BenchmarkAverage], screening: Screening
 ) -> list[MachineEffect]:
     """Return each machine's effect: from repeated cells or, without any, from single
     runs.
@@ -253,15 +341,7 @@ def _machine_effects(
     """
     by_machine: dict[Hashable, list[BenchmarkAverage]] = defaultdict(list)
     for average in parts:
-        if average.log_ratio is None:
-            continue
-        is_replicated = (
-            average.exclusion in counted and average.standard_error is not None
-        )
-        is_single = average.exclusion == SINGLE_RUN or (
-            average.exclusion in counted and average.standard_error is None
-        )
-        if is_replicated or is_single:
+        if average.log_ratio is not None and not average.exclusion_reason(screening):
             by_machine[average.machine].append(average)
     effects = []
     for key, machine_averages in by_machine.items():
@@ -273,7 +353,8 @@ def _machine_effects(
         averages = replicated or machine_averages
         lab = min(average.lab for average in averages)
         studies = tuple(sorted({pk for average in averages for pk in average.studies}))
-        if len(averages) == 1:
+        configurations, spreads = _configurations(averages)
+        if len(averages) == 1 and not configurations:
             (average,) = averages
             error = average.standard_error
             effects.append(
@@ -296,22 +377,92 @@ def _machine_effects(
         )
         variance = half_width = None
         if replicated:
-            variance = (
-                _mean(
-                    _averages(
-                        benchmarks.values(), lambda average: average.standard_error
-                    )
-                )
-                ** 2
+            errors = _averages(
+                benchmarks.values(), lambda average: average.standard_error
             )
-            half_width = _mean(_averages(benchmarks.values(), _half_width))
+            widths = _averages(benchmarks.values(), _half_width)
+            extra = [spreads.get(benchmark, 0.0) for benchmark in benchmarks]
+            variance = _mean(list(map(hypot, errors, extra))) ** 2
+            half_width = _mean(
+                [
+                    hypot(width, NORMAL_QUANTILE * spread)
+                    for width, spread in zip(widths, extra, strict=True)
+                ]
+            )
         cells = sum(average.cell_count for average in averages)
         effects.append(
-            MachineEffect(key, lab, log_ratio, variance, cells, half_width, studies)
+            MachineEffect(
+                *(key, lab, log_ratio, variance, cells, half_width),
+                *(studies, configurations),
+            )
         )
     return sorted(
         effects, key=lambda effect: (effect.log_ratio, effect.variance or 0.0)
     )
+
+
+def _configurations(
+    averages: Sequence[BenchmarkAverage],
+) -> tuple[tuple[Configuration, ...], dict[tuple[str, str], float]]:
+    """Return the configurations of a machine that differ, and the standard error of
+    their mean by benchmark.
+
+    Two configurations differ if their intervals do not overlap in a benchmark. Single
+    runs have no interval: they differ by more than `CLEAR_DEVIATIONS`.
+    """
+    benchmarks: dict[tuple[str, str], list[BenchmarkAverage]] = defaultdict(list)
+    for average in averages:
+        benchmarks[average.benchmark].append(average)
+    spreads: dict[tuple[str, str], float] = {}
+    by_system: dict[int, list[Configuration]] = defaultdict(list)
+    for benchmark, members in benchmarks.items():
+        systems: dict[int, list[Configuration]] = defaultdict(list)
+        for average in members:
+            for configuration in average.configurations:
+                systems[configuration.system].append(configuration)
+        means = {system: _joined(parts) for system, parts in systems.items()}
+        for system, mean in means.items():
+            by_system[system].append(mean)
+        unknown = CLEAR_DEVIATIONS * members[0].run_deviation / 2**0.5
+        if _differ(list(means.values()), unknown):
+            logs = [mean.log_ratio for mean in means.values()]
+            spreads[benchmark] = stdev(logs) / len(logs) ** 0.5
+    if not spreads:
+        return (), {}
+    joined = [_joined(parts) for parts in by_system.values()]
+    return tuple(
+        sorted(joined, key=lambda part: (part.log_ratio, part.system))
+    ), spreads
+
+
+def _joined(parts: Sequence[Configuration]) -> Configuration:
+    cells = sum(part.cell_count for part in parts)
+    widths = [part.half_width for part in parts if part.half_width is not None]
+    return Configuration(
+        parts[0].system,
+        fsum(part.log_ratio * part.cell_count for part in parts) / cells,
+        _mean(widths) if widths else None,
+        cells,
+    )
+
+
+def _differ(parts: Sequence[Configuration], unknown: float) -> bool:
+    """Return whether the highest lower end is above the lowest upper end.
+
+    Intervals of more than two are widened (Bonferroni), so that chance is as rare.
+    """
+    if len(parts) < 2:
+        return False
+    factor = normal_quantile(1 - (1 - CONFIDENCE) / 2 / (len(parts) - 1))
+    widths = [
+        factor
+        / NORMAL_QUANTILE
+        * (unknown if part.half_width is None else part.half_width)
+        for part in parts
+    ]
+    logs = [part.log_ratio for part in parts]
+    highest = max(log - width for log, width in zip(logs, widths, strict=True))
+    return highest > min(log + width for log, width in zip(logs, widths, strict=True))
 
 
 def _half_width(average: BenchmarkAverage) -> float:
@@ -404,13 +555,16 @@ def _synthesis(
     machines: tuple[list[MachineEffect], list[MachineEffect]],
     pool: PooledEffect,
     single: PooledEffect,
-    counted: set[str],
+    screening: Screening,
 ) -> Synthesis:
     replicated, single_runs = machines
     excluded: dict[str, int] = defaultdict(int)
+    doubtful = 0
     for average in averages:
-        if average.exclusion not in {*counted, SINGLE_RUN}:
-            excluded[average.exclusion] += average.cell_count
+        if reason := average.exclusion_reason(screening):
+            excluded[reason] += average.cell_count
+        elif average.is_doubtful:
+            doubtful += average.cell_count
     if replicated:
         strength = grade_evidence(
             labs=pool.lab_count,
@@ -435,6 +589,8 @@ def _synthesis(
         strength,
         dict(excluded),
         lab_count=len({machine.lab for machine in (*replicated, *single_runs)}),
+        screening=screening,
+        doubtful_count=doubtful,
     )
 
 

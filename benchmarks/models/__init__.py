@@ -1,6 +1,12 @@
 """Database models; docs/data.md has the diagram."""
 
-from benchmarks.models.cell import Case, Cell, CellSession, Efficiency
+from benchmarks.models.cell import (
+    Case,
+    Cell,
+    CellSession,
+    Efficiency,
+    RunFingerprint,
+)
 from benchmarks.models.collaboration import (
     Comment,
     CommentRevision,

@@ -124,6 +124,11 @@ class Cell(models.Model):
     document = models.TextField(blank=True)
     table = models.TextField(blank=True)
     updated_at = models.DateTimeField(default=timezone.now)
+    original = models.ForeignKey(
+        "self", models.SET_NULL, null=True, related_name="copies", db_index=False
+    )
+    """The cell of another study or host that has the same runs and was uploaded first,
+    as of the last study check."""
 
     objects = StudyScopedQuerySet.as_manager()
 
@@ -143,7 +148,14 @@ class Cell(models.Model):
                 name="cell_is_summarised_once",
             )
         ]
-        indexes = [models.Index(fields=["lab", "case"], name="cell_by_lab_and_case")]
+        indexes = [
+            models.Index(fields=["lab", "case"], name="cell_by_lab_and_case"),
+            models.Index(
+                fields=["original"],
+                name="cell_by_original",
+                condition=models.Q(original__isnull=False),
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.case} on {self.system}"
@@ -207,6 +219,26 @@ class CellSession(models.Model):
 
     def __str__(self) -> str:
         return f"{self.cell} in {self.session or 'a session of unknown time'}"
+
+
+class RunFingerprint(models.Model):
+    """A hash of a pattern in the runs of a cell, by which the check finds copies."""
+
+    cell = models.ForeignKey(
+        Cell, models.CASCADE, related_name="fingerprints", db_index=False
+    )
+    pattern = models.BigIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cell", "pattern"], name="cell_has_a_pattern_once"
+            )
+        ]
+        indexes = [models.Index(fields=["pattern"], name="fingerprint_by_pattern")]
+
+    def __str__(self) -> str:
+        return f"a pattern of {self.cell_id}"
 
 
 class Efficiency(models.Model):

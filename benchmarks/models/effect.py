@@ -11,7 +11,8 @@ class Effect(models.Model):
     """The log ratio of a cell of a single VM to native, with its confidence interval.
 
     The study check writes effects of primary metrics in which higher or lower is
-    better. ``variance`` is null for single runs.
+    better. ``variance``, which decides the weight in a pool, is null for single runs.
+    It has no allowance for dependent runs (the interval has), but it includes doubts.
     """
 
     class Exclusion(models.TextChoices):
@@ -22,15 +23,26 @@ class Effect(models.Model):
         OTHER_HOST = "other_host"
         OTHER_PARAMETERS = "other_parameters"
         UNIT_MISMATCH = "unit_mismatch"
-        AMBIGUOUS = "ambiguous_baseline"
         ZERO = "zero"
         EMULATION = "emulation"
-        FLAGGED = "flagged"
+        COPY = "copy"
+        IMPOSSIBLE = "impossible"
         CLOCK_SUSPECT = "clock_suspect"
-        NOISY_BASELINE = "noisy_baseline"
-        NO_STEADY_STATE = "no_steady_state"
+        UNTIMED = "untimed"
+        NO_INTERVAL = "no_interval"
         SINGLE_RUN = "single_run"
         NO_SPREAD = "no_spread"
+
+    class Doubt(models.TextChoices):
+        """Why a pooled effect has a larger variance; the first reason counts."""
+
+        BASELINES_DISAGREE = "baselines_disagree"
+        FLAGGED = "flagged"
+        STALE = "stale_baseline"
+        OTHER_SESSION = "other_session"
+        NO_STEADY_STATE = "no_steady_state"
+        ORDER = "order"
+        NOISY = "noisy"
 
     cell = models.OneToOneField(
         Cell, models.CASCADE, primary_key=True, related_name="effect"
@@ -39,6 +51,8 @@ class Effect(models.Model):
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+", db_index=False)
     study = models.ForeignKey(Study, models.CASCADE, related_name="effects")
     host = models.ForeignKey(Host, models.CASCADE, related_name="+", db_index=False)
+    machine_id = models.BigIntegerField()
+    """The host, or the host from which the native runs were copied."""
     system = models.ForeignKey(System, models.CASCADE, related_name="+", db_index=False)
     case = models.ForeignKey(Case, models.CASCADE, related_name="+", db_index=False)
     hypervisor = models.CharField(max_length=100)
@@ -53,15 +67,17 @@ class Effect(models.Model):
     verdict = models.PositiveSmallIntegerField()
     """A value of `analysis.verdicts.Verdict`."""
     exclusion = models.CharField(max_length=20, choices=Exclusion, blank=True)
+    doubt = models.CharField(max_length=20, choices=Doubt, blank=True)
 
     UNUSABLE_EXCLUSIONS = (
         Exclusion.AGAINST_REFERENCE,
         Exclusion.EMULATION,
-        Exclusion.NO_STEADY_STATE,
+        Exclusion.COPY,
     )
-    """Not relative to native, of an emulated CPU, or not described by a single
-    value.
-    """
+    """Not relative to native, of an emulated CPU, or counted elsewhere."""
+    FLAG_DOUBTS = (Doubt.BASELINES_DISAGREE, Doubt.FLAGGED)
+    SCREENED = (Exclusion.IMPOSSIBLE, Exclusion.CLOCK_SUSPECT)
+    """Exclusions of effects that have a ratio, with which a pool can be compared."""
 
     objects = StudyScopedQuerySet.as_manager()
 
@@ -78,8 +94,9 @@ class EffectSummary(models.Model):
     """A summary of the effects of one system of a study in one work class.
 
     ``ratio_count`` is the number of cells with a usable ratio (not one of
-    `Effect.UNUSABLE_EXCLUSIONS`). Cells flagged as impossible count only in
-    ``impossible_count``.
+    `Effect.UNUSABLE_EXCLUSIONS`), and ``doubtful_count`` how many of them are in doubt.
+    Fields that begin with ``sure`` leave these out. Screened cells (`Effect.SCREENED`)
+    count only in fields that begin with ``screened``.
     """
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="+", db_index=False)
@@ -93,8 +110,14 @@ class EffectSummary(models.Model):
     log_ratio_sum = models.FloatField(default=0.0)
     min_runs = models.PositiveIntegerField(default=0)
     max_runs = models.PositiveIntegerField(default=0)
-    flagged_count = models.PositiveIntegerField(default=0)
-    impossible_count = models.PositiveIntegerField(default=0)
+    doubtful_count = models.PositiveIntegerField(default=0)
+    sure_min_log_ratio = models.FloatField(default=0.0)
+    sure_max_log_ratio = models.FloatField(default=0.0)
+    sure_log_ratio_sum = models.FloatField(default=0.0)
+    screened_count = models.PositiveIntegerField(default=0)
+    screened_min_log_ratio = models.FloatField(default=0.0)
+    screened_max_log_ratio = models.FloatField(default=0.0)
+    screened_log_ratio_sum = models.FloatField(default=0.0)
 
     objects = StudyScopedQuerySet.as_manager()
 
@@ -133,13 +156,12 @@ class StudyRollup(models.Model):
 class PublicEvidence(models.Model):
     """The pooled effects of a hypervisor in a work class, over all public studies.
 
-    Computed without and with flagged results.
+    ``pools`` are the pools by screening (`evidence.synthesis.Screening`).
     """
 
     hypervisor = models.CharField(max_length=100)
     work_class = models.CharField(max_length=50)
-    without_flagged = models.JSONField(default=dict)
-    with_flagged = models.JSONField(default=dict)
+    pools = models.JSONField(default=dict)
 
     class Meta:
         verbose_name_plural = "public evidence"

@@ -298,6 +298,12 @@ class Review(Publication, GenerationRequest):
         return f"review {self.pk}"
 
     @property
+    def excludes_doubtful(self) -> bool:
+        # Rule set 2 excluded or included flagged results.
+        default = not self.content.get("with_flagged", True)
+        return bool(self.content.get("without_doubtful", default))
+
+    @property
     def published_at(self) -> Any:
         return self.requested_at
 

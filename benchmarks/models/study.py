@@ -226,6 +226,19 @@ class System(models.Model):
         return {name: getattr(self, name) for name in self.STATED_FIELDS}
 
     @property
+    def distinctive_facts(self) -> dict[str, str]:
+        """The facts in which configurations of a hypervisor may differ, by name."""
+        stated = {
+            **self.options,
+            "virtualization": self.virtualization,
+            "version": self.hypervisor_version,
+            "guest": self.guest_os,
+            "bits": self.guest_bits,
+            "vCPUs": self.vcpus,
+        }
+        return {name: str(value) for name, value in stated.items() if value}
+
+    @property
     def platform(self) -> str:
         parts = (self.hypervisor, self.hypervisor_version, self.virtualization)
         return " ".join(filter(None, parts))

@@ -477,6 +477,26 @@ def group_by_column(
     return columns
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OriginalCell:
+    """The cell whose runs a cell of the study repeats.
+
+    ``shared`` is the number of repeated runs, ``factor`` the ratio of the repeated runs
+    to the original ones.
+    """
+
+    id: Id
+    study: Id
+    study_label: str
+    host: str
+    system: Id
+    system_label: str
+    is_same_host: bool
+    is_same_lab: bool
+    shared: int
+    factor: float
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StudyFacts:
     """The cells and runs of a study.
@@ -485,6 +505,7 @@ class StudyFacts:
     whose work failed, even if they count because their flag was dismissed.
     ``other_study_cells`` are those of the lab's other studies that all viewers of this
     study may see. ``varied`` are names of factors that the study varies on purpose.
+    ``originals`` are by cell of the study.
     """
 
     id: Id
@@ -493,6 +514,7 @@ class StudyFacts:
     failed_runs: tuple[RunFact, ...] = ()
     other_study_cells: tuple[CellFact, ...] = ()
     varied: tuple[str, ...] = ()
+    originals: Mapping[Id, OriginalCell] = field(default_factory=dict)
 
     @cached_property
     def baseline_studies(self) -> frozenset[Id]:

@@ -92,7 +92,7 @@ def publish_review(
     authors: str,
     questions: Collection[Question],
     note: str = "",
-    with_flagged: bool = False,
+    without_doubtful: bool = False,
 ) -> tuple[Review, bool]:
     """Publish a review of public or signed results; return whether it is new.
 
@@ -118,9 +118,11 @@ def publish_review(
     ids = {average.study.pk for parts in averages.values() for average in parts}
     versions = latest_versions(viewer, ids)
     content = {
-        "with_flagged": with_flagged,
+        "without_doubtful": without_doubtful,
         "questions": [
-            question_record(question, averages[question], with_flagged=with_flagged)
+            question_record(
+                question, averages[question], without_doubtful=without_doubtful
+            )
             for question in sorted(averages, key=_order)
         ],
         "studies": study_records(averages, versions),
@@ -222,7 +224,9 @@ def changes_since(review: Review) -> ReviewChanges:
     )
     now = [
         question_record(
-            question, averages.get(question, []), with_flagged=content["with_flagged"]
+            question,
+            averages.get(question, []),
+            without_doubtful=review.excludes_doubtful,
         )
         for question in questions
     ]

@@ -29,10 +29,12 @@ from benchmarks.plausibility.rules import RULES, apply_rules
 from benchmarks.plausibility.rules.repeated_uploads import repeated_run_ids
 from benchmarks.plausibility.study_facts import Id, StudyFacts
 from benchmarks.studies.cell_shapes import shape_cells
+from benchmarks.studies.copies import find_copies, store_originals
 from benchmarks.studies.plausibility_facts import (
     RUN_GROUP_FIELDS,
     failure_decisions,
     study_facts,
+    with_originals,
 )
 from benchmarks.studies.sessions import derive_study_sessions
 from benchmarks.uploads.cell_summaries import (
@@ -123,26 +125,31 @@ def check_study(study: Study) -> None:
     facts = study_facts(study)
     if exclude_duplicate_runs(study, facts):
         facts = study_facts(study)  # cells have changed
+    copies = find_copies(study)
+    facts = with_originals(facts, copies)
     # The rules are slow, so they come before steps that lock cells for processing.
     findings = {finding.fingerprint: finding for finding in apply_rules(facts)}
     # Before shapes, which depend on sessions.
     derive_study_sessions(study)
     shape_cells(study)
     _store_findings(study, findings, study.flags.all(), facts.baseline_studies)
+    store_originals(study, copies)
     store_effects(study)
 
 
 @transaction.atomic
 def check_against_others(study: Study) -> None:
     """Update the flags of rules that use other studies, without reading runs."""
-    facts = study_facts(study, with_runs=False)
+    copies = find_copies(study)
+    facts = with_originals(study_facts(study, with_runs=False), copies)
     rules = [rule for rule in RULES.values() if rule.uses_other_studies]
     findings = {finding.fingerprint: finding for finding in apply_rules(facts, rules)}
     affected = study.flags.filter(rule__in=[rule.id for rule in rules])
     rows = affected.filter(resolved_at=None).values_list("fingerprint", *FINDING_FIELDS)
     stored = {fingerprint: tuple(values) for fingerprint, *values in rows}
     current = {key: _finding_values(finding) for key, finding in findings.items()}
-    if facts.baseline_studies or stored != current:
+    is_changed = store_originals(study, copies)
+    if facts.baseline_studies or stored != current or is_changed:
         _store_findings(study, findings, affected, facts.baseline_studies)
         store_effects(study)
 

@@ -31,11 +31,14 @@ from benchmarks.plausibility.rules import RULES
 from benchmarks.plausibility.study_facts import (
     Better,
     CellFact,
+    Id,
+    OriginalCell,
     RunFact,
     SampleFact,
     StudyFacts,
 )
 from benchmarks.sentences import sentence_from_json
+from benchmarks.studies.copies import CellCopy
 
 FAILED_WORK = RULES["failed-work"]
 # Limits the memory of a check.
@@ -139,6 +142,31 @@ def failure_decisions(flags: QuerySet[Flag]) -> dict[int, str]:
         for fingerprint, subjects in rows.values_list("fingerprint", "subjects")
         for subject in subjects
     }
+
+
+def with_originals(facts: StudyFacts, copies: Mapping[int, CellCopy]) -> StudyFacts:
+    """Return the facts with the originals of copied cells."""
+    originals = Cell.objects.select_related("study", "system__host").in_bulk(
+        {copy.original_id for copy in copies.values()}
+    )
+    copied = Cell.objects.select_related("system").in_bulk(list(copies))
+    by_cell: dict[Id, OriginalCell] = {
+        pk: OriginalCell(
+            id=original.pk,
+            study=original.study_id,
+            study_label=original.study.slug,
+            host=original.system.host.slug,
+            system=original.system_id,
+            system_label=original.system.label,
+            is_same_host=original.system.host_id == copied[pk].system.host_id,
+            is_same_lab=original.lab_id == copied[pk].lab_id,
+            shared=copies[pk].runs.shared,
+            factor=copies[pk].runs.factor,
+        )
+        for pk in copies
+        for original in [originals[copies[pk].original_id]]
+    }
+    return replace(facts, originals=by_cell)
 
 
 def _rows(cells: QuerySet[Cell]) -> list[Row]:

@@ -1,7 +1,7 @@
 """Choice of each cell's baseline, and storage of its relative performance."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, cast
@@ -269,6 +269,33 @@ def recompute_efficiencies(changed_cells: Sequence[Cell]) -> None:
     dependent_studies = {efficiency.cell.study_id for efficiency in changed}
     dependent_studies -= {cell.study_id for cell in changed_cells}
     enqueue_checks(dependent_studies)
+
+
+def conflicting_native_means(cell_ids: Collection[int]) -> dict[int, list[float]]:
+    """Return the means of the native cells that disagree, by ambiguous cell."""
+    if not cell_ids:
+        return {}
+    columns = ("lab_id", "case_id", "study_id")
+    keys = set(Cell.objects.filter(pk__in=cell_ids).values_list(*columns))
+    candidates = cells_of_studies(keys, cell_ids)
+    candidates += cells_of_other_studies(
+        _cells_without_native(candidates), [], {study for *_, study in keys}
+    )
+    means: dict[int, list[float]] = {}
+    for cells in _by_case(candidates).values():
+        natives = _NativeCells(cells)
+        mean_by_id = {cell.pk: cell.mean for cell in cells}
+        for cell in cells:
+            if cell.pk in cell_ids:
+                choice = choose_baseline(
+                    cell.conditions,
+                    natives.visible_to(cell),
+                    equivalence_margin_percent=cell.study.equivalence_margin_percent,
+                    max_age_days=cell.study.baseline_max_age_days,
+                )
+                if choice.state == State.AMBIGUOUS:
+                    means[cell.pk] = [mean_by_id[int(pk)] for pk in choice.rejected]
+    return means
 
 
 def _by_case(

@@ -40,10 +40,11 @@ EVIDENCE_FIELDS: Final = (
     *("cell_count", "tau", "tau_low", "tau_high", "tau_lab", "tau_machine"),
     *("predicts_same_lab", "method", "i2", "dersimonian_laird_mean", "strength"),
     *("is_single_run", "reason"),
-    *("includes_flagged", "rule_set", "url", "created_on"),
+    *("includes_doubtful", "rule_set", "url", "created_on"),
 )
 # Keys of stored records -> names in the API and in JSON files.
 QUESTION_NAMES: Final = {
+    "doubtful": "doubtful_count",
     "labs": "lab_count",
     "single_runs": "single_run_pool",
     "screened": "excluded_counts",
@@ -62,6 +63,7 @@ POOL_NAMES: Final = {
     "is_one_lab": "predicts_same_lab",
 }
 MACHINE_NAMES: Final = {
+    "doubtful": "doubtful_count",
     "interval": "confidence_interval",
     "without": "mean_without",
     "cells": "cell_count",
@@ -85,7 +87,7 @@ class EvidenceSource:
     url: str
     created_on: str
     rule_set: int
-    with_flagged: bool
+    without_doubtful: bool
     authors: str = ""
     review_fields: Mapping[str, Any] = field(default_factory=dict)
 
@@ -100,7 +102,7 @@ def evidence_json(
         "url": source.url,
         "created_on": source.created_on,
         "rule_set": source.rule_set,
-        "includes_flagged": source.with_flagged,
+        "includes_doubtful": not source.without_doubtful,
         "questions": [_question_json(record) for record in questions],
         "studies": list(studies),
     }
@@ -116,6 +118,9 @@ def _question_json(record: Record) -> Record:
     for name, names in lists.items():
         if record.get(name) is not None:
             parts[name] = [_rename_keys(item, names) for item in record[name]]
+    for name in ("without_doubtful", "with_impossible"):
+        if record.get(name) is not None:
+            parts[name] = _question_json(record[name])
     if record.get("spread") is not None:
         parts["spread"] = _rename_keys(record["spread"], HETEROGENEITY_NAMES)
     if record.get("subgroups") is not None:
@@ -136,7 +141,7 @@ def evidence_csv(
     subgroups have the prefix ``subgroup_``.
     """
     common = {
-        "includes_flagged": str(source.with_flagged).lower(),
+        "includes_doubtful": str(not source.without_doubtful).lower(),
         "rule_set": source.rule_set,
         "url": source.url,
         "created_on": source.created_on,
@@ -295,15 +300,15 @@ def _markdown_row(line: TableRow) -> str:
 
 
 def _source_sentence(source: EvidenceSource) -> str:
-    flagged = (
-        _("Flagged results are included.")
-        if source.with_flagged
-        else _("Flagged results are excluded.")
+    screening = (
+        _("Impossible and doubtful results are excluded.")
+        if source.without_doubtful
+        else _("Impossible results are excluded; doubtful ones have less weight.")
     )
     return _(
         "Ratios to each machine's own native runs (native = 1), computed on "
-        "%(day)s with rule set %(rules)s. %(flagged)s"
-    ) % {"day": source.created_on, "rules": source.rule_set, "flagged": flagged}
+        "%(day)s with rule set %(rules)s. %(screening)s"
+    ) % {"day": source.created_on, "rules": source.rule_set, "screening": screening}
 
 
 def question_name(record: Record) -> str:

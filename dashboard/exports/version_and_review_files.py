@@ -154,7 +154,7 @@ def review_files(review: Review) -> dict[str, bytes]:
         url=citation.url,
         created_on=citation.published,
         rule_set=review.rule_set,
-        with_flagged=review.content["with_flagged"],
+        without_doubtful=review.excludes_doubtful,
         authors=review.authors,
         review_fields={
             "note": review.note,

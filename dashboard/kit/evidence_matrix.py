@@ -13,7 +13,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
 from benchmarks.analysis.meta_analysis import EvidenceStrength
-from benchmarks.evidence.queries import Question
+from benchmarks.evidence.queries import Question, configuration_labels
 from benchmarks.evidence.synthesis import NO_EVIDENCE, Synthesis
 from benchmarks.hypervisor_names import MAIN_HYPERVISORS
 from benchmarks.work_classes import WORK_CLASSES
@@ -27,7 +27,7 @@ def question_url(question: Question, **choices: str) -> str:
 
 
 def matrix_context(
-    syntheses: Mapping[Question, Synthesis], *, with_flagged: bool = False
+    syntheses: Mapping[Question, Synthesis], *, without_doubtful: bool = False
 ) -> dict[str, Any]:
     """Return the template context of the matrix.
 
@@ -43,9 +43,15 @@ def matrix_context(
         key=lambda name: (-machine_counts[name], name),
     )
     hypervisors = [*MAIN_HYPERVISORS, *other_hypervisors]
-    options = {"flagged": "include"} if with_flagged else {}
+    options = {"doubtful": "exclude"} if without_doubtful else {}
     page_url = reverse("dashboard:evidence-question")
     hypervisor_queries = {name: urlencode({"hypervisor": name}) for name in hypervisors}
+    labels = configuration_labels(
+        machine
+        for synthesis in syntheses.values()
+        for machine in synthesis.main_machines
+        if len(machine.configurations) <= evidence.MAX_LISTED_CONFIGURATIONS
+    )
     areas: list[dict[str, Any]] = []
     for _area, members in groupby(WORK_CLASSES.values(), key=lambda work: work.area):
         rows = []
@@ -58,6 +64,7 @@ def matrix_context(
                     % {"hypervisor": hypervisor, "work": name},
                     syntheses.get(Question(hypervisor, work.slug), NO_EVIDENCE),
                     f"{page_url}?{hypervisor_queries[hypervisor]}&{work_query}",
+                    labels,
                 )
                 for hypervisor in hypervisors
             ]
@@ -78,7 +85,7 @@ def matrix_context(
     return {
         "hypervisors": hypervisors,
         "areas": areas,
-        "with_flagged": with_flagged,
+        "without_doubtful": without_doubtful,
         "is_empty": not measured,
         "measured": {"hypervisors": hypervisors, "areas": measured},
     }
@@ -91,13 +98,15 @@ def _exclusion_text(counts: Mapping[str, int]) -> str:
     return _("excluded (%(reason)s)") % {"reason": evidence.EXCLUSION_TEXTS[reason]}
 
 
-def _cell(label: str, synthesis: Synthesis, url: str) -> dict[str, Any]:
+def _cell(
+    label: str, synthesis: Synthesis, url: str, labels: Mapping[int, str]
+) -> dict[str, Any]:
     """Return the cell of one question.
 
     ``detail`` is the prediction interval or the reason for none. ``excluded`` is the
     most frequent reason for exclusions.
     """
-    value, detail = evidence.matrix_entry(synthesis)
+    value, detail = evidence.matrix_entry(synthesis, labels)
     mean, excluded_count = (
         synthesis.main_pool.mean,
         sum(synthesis.excluded_counts.values()),
@@ -113,6 +122,7 @@ def _cell(label: str, synthesis: Synthesis, url: str) -> dict[str, Any]:
         "url": url,
         "value": value,
         "detail": detail,
+        "notes": "; ".join(evidence.matrix_notes(synthesis)),
         "labs": evidence.labs_text(synthesis.lab_count) if synthesis.lab_count else "",
         "strength": str(evidence.EVIDENCE_STRENGTHS[synthesis.strength])
         if has_strength

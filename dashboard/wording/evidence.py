@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from math import exp, log
+from types import MappingProxyType
+from typing import Final
 
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
@@ -15,13 +17,19 @@ from benchmarks.analysis.meta_analysis import (
 from benchmarks.comparison.work_class_summaries import PlatformRange, WorkClassSummary
 from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.evidence.replication import Outcome
-from benchmarks.evidence.synthesis import MachineEffect, Synthesis
+from benchmarks.evidence.synthesis import (
+    DOUBTFUL,
+    Configuration,
+    MachineEffect,
+    Synthesis,
+)
 from benchmarks.models import Effect
 from benchmarks.work_classes import WORK_CLASSES
 from dashboard.kit import formatting
 from dashboard.wording import DASH, Text, range_text
 
 Exclusion = Effect.Exclusion
+Doubt = Effect.Doubt
 
 EVIDENCE_STRENGTHS: Mapping[EvidenceStrength, Text] = {
     EvidenceStrength.STRONG: gettext_lazy("strong"),
@@ -56,17 +64,31 @@ EXCLUSION_TEXTS: Mapping[str, Text] = {
     Exclusion.OTHER_HOST: gettext_lazy("native runs from another host"),
     Exclusion.OTHER_PARAMETERS: gettext_lazy("native runs with other parameters"),
     Exclusion.UNIT_MISMATCH: gettext_lazy("native runs in another unit"),
-    Exclusion.AMBIGUOUS: gettext_lazy("several native results disagree"),
     Exclusion.ZERO: gettext_lazy("a value of 0 or less"),
     Exclusion.EMULATION: gettext_lazy("emulated CPU"),
-    Exclusion.FLAGGED: gettext_lazy("open or confirmed flag"),
+    DOUBTFUL: gettext_lazy("doubtful"),
+    Exclusion.COPY: gettext_lazy("copy of runs that are counted already"),
+    Exclusion.IMPOSSIBLE: gettext_lazy("flagged as impossible"),
     Exclusion.CLOCK_SUSPECT: gettext_lazy("untrusted clock"),
-    Exclusion.NOISY_BASELINE: gettext_lazy("too noisy for a confidence interval"),
-    Exclusion.NO_STEADY_STATE: gettext_lazy(
-        "runs without a steady state, so no single value"
-    ),
+    Exclusion.UNTIMED: gettext_lazy("start times not stated"),
+    Exclusion.NO_INTERVAL: gettext_lazy("too noisy for a confidence interval"),
+    # In reviews by rule set 2.
+    "flagged": gettext_lazy("open or confirmed flag"),
+    "ambiguous_baseline": gettext_lazy("several native results disagree"),
+    "noisy_baseline": gettext_lazy("too noisy for a confidence interval"),
+    "no_steady_state": gettext_lazy("runs without a steady state, so no single value"),
     Exclusion.SINGLE_RUN: gettext_lazy("only one or two runs per side"),
     Exclusion.NO_SPREAD: gettext_lazy("identical values of unknown resolution"),
+}
+
+DOUBT_TEXTS: Mapping[str, Text] = {
+    Doubt.BASELINES_DISAGREE: gettext_lazy("native results that disagree"),
+    Doubt.FLAGGED: gettext_lazy("flagged as implausible"),
+    Doubt.STALE: gettext_lazy("outdated baseline"),
+    Doubt.OTHER_SESSION: gettext_lazy("baseline of another session"),
+    Doubt.NO_STEADY_STATE: gettext_lazy("runs without a steady state"),
+    Doubt.ORDER: gettext_lazy("all runs of one side came first"),
+    Doubt.NOISY: gettext_lazy("noisy baseline"),
 }
 
 SUBGROUP_NAMES: Mapping[str, Text] = {
@@ -277,30 +299,71 @@ def _range_text(
     return interval_text((values[0], values[-1]))
 
 
-def matrix_entry(synthesis: Synthesis) -> tuple[str, str]:
+def matrix_entry(
+    synthesis: Synthesis, labels: Mapping[int, str] = MappingProxyType({})
+) -> tuple[str, str]:
     """Return the ratio in a cell of the evidence matrix, and the text below it.
 
-    The text is the prediction interval or the reason for none.
+    The text is the prediction interval, the reason for none, or what distinguishes the
+    configurations of one machine that differ; ``labels`` are by system.
     """
-    pool, units = (
-        synthesis.main_pool,
-        synthesis.machines
-        if synthesis.pool.machine_count
-        else synthesis.single_run_machines,
-    )
+    pool, units = synthesis.main_pool, synthesis.main_machines
     if pool.mean is None:
         if not units:
             return "", ""
         detail = _("two machines") if len(units) < MIN_POOLED else _("two labs")
         return _range_text(units, log_ratio_text, log_interval_text), detail
     ratio = log_ratio_text(pool.mean, pool.interval)
-    if not pool.is_pooled:
-        if pool.interval is None:
-            return ratio, _("one machine")
-        interval = log_interval_text(pool.interval)
-        return ratio, _("one machine, CI %(interval)s") % {"interval": interval}
-    detail = _("predicted %(range)s") % {"range": log_interval_text(pool.predicted)}
-    return ratio, detail
+    if pool.is_pooled:
+        predicted = {"range": log_interval_text(pool.predicted)}
+        return ratio, _("predicted %(range)s") % predicted
+    parts = units[0].configurations
+    if len(parts) > MAX_LISTED_CONFIGURATIONS:
+        ends = log_interval_text((parts[0].log_ratio, parts[-1].log_ratio))
+        values = {"range": ends, "n": len(parts)}
+        return ratio, _("one machine, %(range)s in %(n)s configurations") % values
+    if parts:
+        ratios = ", ".join(log_ratio_text(part.log_ratio) for part in parts)
+        names = ", ".join(labels.get(part.system, "") or DASH for part in parts)
+        return ratios, _("one machine: %(configurations)s") % {"configurations": names}
+    if pool.interval is None:
+        return ratio, _("one machine")
+    interval = log_interval_text(pool.interval)
+    return ratio, _("one machine, CI %(interval)s") % {"interval": interval}
+
+
+MAX_LISTED_CONFIGURATIONS: Final = 3
+
+
+def matrix_notes(synthesis: Synthesis) -> list[str]:
+    """Return the ratios without doubtful and with impossible results."""
+    notes = []
+    if other := synthesis.without_doubtful:
+        value = matrix_entry(other)[0]
+        notes.append(
+            without_doubtful_text(value, synthesis.doubtful_count)
+            if value
+            else _("all are doubtful")
+        )
+    if (other := synthesis.with_screened) and (value := matrix_entry(other)[0]):
+        notes.append(with_screened_text(value, synthesis.screened_count))
+    return notes
+
+
+def configuration_texts(
+    parts: Sequence[Configuration], labels: Mapping[int, str]
+) -> list[str]:
+    """Return a line for each configuration: "0.45 topology hidden"."""
+    texts = []
+    for part in parts:
+        ends = (
+            None
+            if part.half_width is None
+            else (part.log_ratio - part.half_width, part.log_ratio + part.half_width)
+        )
+        words = [log_ratio_text(part.log_ratio, ends), labels.get(part.system, "")]
+        texts.append(" ".join(filter(None, words)))
+    return texts
 
 
 REPLICATION_OUTCOMES: dict[Outcome, Text] = {
@@ -325,9 +388,76 @@ def relative_percent(ratio: float) -> str:
 
 def platform_range_text(platform: PlatformRange) -> str:
     """Return a platform's relative performance: ``67-89%``, or a single number."""
-    low, high = relative_percent(platform.low), relative_percent(platform.high)
-    text = low if low == high else f"{low}\N{EN DASH}{high}"
-    return f"{text}%"
+    return _percent_ends(platform.low, platform.high)
+
+
+def _percent_ends(low: float, high: float) -> str:
+    ends = dict.fromkeys(map(relative_percent, (low, high)))
+    return _("%(ends)s%%") % {"ends": "\N{EN DASH}".join(ends)}
+
+
+def platform_counts_text(platform: PlatformRange) -> str:
+    """Return of how many results the range is."""
+    results = ngettext("%(n)s result", "%(n)s results", platform.results)
+    if platform.systems == platform.results:
+        results = ngettext(
+            "%(n)s configuration", "%(n)s configurations", platform.systems
+        )
+        return results % {"n": platform.systems}
+    return _("%(results)s of %(systems)s") % {
+        "results": results % {"n": platform.results},
+        "systems": ngettext(
+            "%(n)s configuration", "%(n)s configurations", platform.systems
+        )
+        % {"n": platform.systems},
+    }
+
+
+def range_notes(platform: PlatformRange) -> list[str]:
+    """Return the range without doubtful results, and with screened ones."""
+    notes = []
+    if platform.doubtful:
+        notes.append(
+            _("all are doubtful")
+            if platform.sure is None
+            else without_doubtful_text(_percent_ends(*platform.sure), platform.doubtful)
+        )
+    if platform.with_screened:
+        notes.append(
+            with_screened_text(
+                _percent_ends(*platform.with_screened), platform.screened
+            )
+        )
+    return notes
+
+
+def without_doubtful_text(value: str, doubtful: int) -> str:
+    text = ngettext(
+        "%(value)s without %(n)s doubtful result",
+        "%(value)s without %(n)s doubtful results",
+        doubtful,
+    )
+    return text % {"value": value, "n": doubtful}
+
+
+def with_screened_text(value: str, screened: int) -> str:
+    text = ngettext(
+        "%(value)s with %(n)s impossible result",
+        "%(value)s with %(n)s impossible results",
+        screened,
+    )
+    return text % {"value": value, "n": screened}
+
+
+def screened_results_text(screened: int) -> str:
+    if not screened:
+        return ""
+    text = ngettext(
+        "%(n)s impossible result excluded",
+        "%(n)s impossible results excluded",
+        screened,
+    )
+    return text % {"n": screened}
 
 
 def work_summary_text(summary: WorkClassSummary | None) -> str:
@@ -341,20 +471,14 @@ def work_summary_text(summary: WorkClassSummary | None) -> str:
                 "cannot be compared here."
             )
         )
-    if summary.flagged:
-        flagged = ngettext(
-            "%(n)s of these results is flagged.",
-            "%(n)s of these results are flagged.",
-            summary.flagged,
-        )
-        parts.append(flagged % {"n": summary.flagged})
-    if excluded_count := sum(summary.impossible_by_platform.values()):
-        impossible = ngettext(
-            "%(n)s result flagged as impossible is excluded.",
-            "%(n)s results flagged as impossible are excluded.",
-            excluded_count,
-        )
-        parts.append(impossible % {"n": excluded_count})
+    for platform in summary.ranges:
+        if notes := range_notes(platform):
+            parts.append(f"{platform.name}: {'; '.join(notes)}.")
+    excluded_count = sum(
+        summary.screened_by_platform.get(name, 0) for name in summary.without_ratio
+    )
+    if excluded_count:
+        parts.append(f"{capfirst(screened_results_text(excluded_count))}.")
     if summary.without_ratio:
         parts.append(
             _("Measured, but without a valid ratio to native: %(names)s.")
@@ -379,10 +503,7 @@ def _ranges_sentence(summary: WorkClassSummary) -> str:
             "work": work,
             "name": first.name,
             "kept": platform_range_text(first),
-            "systems": ngettext(
-                "%(n)s configuration", "%(n)s configurations", first.systems
-            )
-            % {"n": first.systems},
+            "systems": platform_counts_text(first),
         }
     )
     parts = [sentence]
@@ -391,7 +512,7 @@ def _ranges_sentence(summary: WorkClassSummary) -> str:
         % {
             "name": platform.name,
             "kept": platform_range_text(platform),
-            "systems": formatting.number(platform.systems, "d"),
+            "systems": platform_counts_text(platform),
         }
         for platform in rest
     )

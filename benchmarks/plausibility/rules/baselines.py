@@ -58,7 +58,7 @@ class ValueRatio:
 @rule(
     "baselines-disagree",
     "Conflicting native baselines",
-    "impossible",
+    "implausible",
     uses_other_studies=True,
 )
 def baselines_disagree(study: StudyFacts) -> Iterator[Finding]:

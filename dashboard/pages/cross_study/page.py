@@ -348,37 +348,20 @@ def _has_too_few_runs(cell: CrossStudyCell | None) -> bool:
 def _work_cell(
     summary: WorkClassSummary, platform: str, hypervisor: str
 ) -> dict[str, Any]:
-    excluded_count = summary.impossible_by_platform.get(platform, 0)
-    excluded_text = (
-        ngettext(
-            "%(n)s invalid result excluded",
-            "%(n)s invalid results excluded",
-            excluded_count,
-        )
-        % {"n": excluded_count}
-        if excluded_count
-        else ""
-    )
     cell = {
         "label": f"{platform}, {evidence.work_name(summary.work_class)}",
         "add_url": question_url(Question(hypervisor, summary.work_class)) + "#add-data",
-        "detail": excluded_text,
+        "detail": evidence.screened_results_text(
+            summary.screened_by_platform.get(platform, 0)
+        ),
     }
     for platform_range in summary.ranges:
         if platform_range.name == platform:
-            n = ngettext(
-                "%(n)s configuration", "%(n)s configurations", platform_range.systems
-            )
-            flagged = (
-                _("%(n)s flagged") % {"n": platform_range.flagged}
-                if platform_range.flagged
-                else ""
-            )
-            notes = ", ".join(filter(None, (flagged, excluded_text)))
-            configurations = n % {"n": platform_range.systems}
+            counts = evidence.platform_counts_text(platform_range)
+            notes = "; ".join(evidence.range_notes(platform_range))
             return cell | {
                 "performance": platform_range_text(platform_range),
-                "detail": f"{configurations} ({notes})" if notes else configurations,
+                "detail": f"{counts} ({notes})" if notes else counts,
                 "shade": formatting.ratio_shade(exp(platform_range.log_mean)),
                 "is_hollow": platform_range.is_single_run,
             }

@@ -9,14 +9,19 @@ from typing import Any, Final
 from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from benchmarks import tools
 from benchmarks.analysis.meta_analysis import Heterogeneity
 from benchmarks.evidence.json_records import Record, group_averages, pooled_record
-from benchmarks.evidence.queries import Question, StudyAverage
+from benchmarks.evidence.queries import (
+    Question,
+    StudyAverage,
+    configuration_labels,
+)
 from benchmarks.evidence.synthesis import (
-    FLAGGED,
     PooledEffect,
+    Screening,
     Synthesis,
     WeightedMachine,
     machine_heterogeneity,
@@ -48,14 +53,12 @@ def question_page(
     person: User | None = None,
 ) -> dict[str, Any]:
     links = PrefilledLinks(person)
-    with_flagged = query.get("flagged") == "include"
+    without_doubtful = query.get("doubtful") == "exclude"
     grouping = query.get("by", "")
     grouping = grouping if grouping in evidence.SUBGROUP_NAMES else "benchmark"
     parts = [study_average.average for study_average in averages]
-    pooled = synthesis(parts, with_flagged=with_flagged)
-    alternative = pooled
-    if any(part.exclusion == FLAGGED for part in parts):
-        alternative = synthesis(parts, with_flagged=not with_flagged)
+    every = synthesis(parts)
+    pooled = synthesis(parts, without_doubtful=without_doubtful)
     shown_indexes = _heaviest(pooled.pool.weights)
     spread = machine_heterogeneity(pooled.machines, shown_indexes)
     shown_indexes += [
@@ -82,24 +85,21 @@ def question_page(
         + pooled.single_run_pool.machine_count
         - len(machines),
         "figures": tuple(_figures(pooled.pool, spread)),
-        "flagged": (
+        "doubtful": (
             Chip(
-                _("Without flagged results"),
-                query_string(link_query, flagged=""),
-                not with_flagged,
+                _("With doubtful results"),
+                query_string(link_query, doubtful=""),
+                not without_doubtful,
             ),
             Chip(
-                _("With flagged results"),
-                query_string(link_query, flagged="include"),
-                with_flagged,
+                _("Without doubtful results"),
+                query_string(link_query, doubtful="exclude"),
+                without_doubtful,
             ),
-        ),
-        "other_label": _("Without flagged results:")
-        if with_flagged
-        else _("With flagged results:"),
-        "other_answer": evidence.question_summary(alternative)
-        if alternative.machines != pooled.machines
-        else "",
+        )
+        if every.doubtful_count
+        else (),
+        "other_answers": tuple(_other_answers(every, without_doubtful)),
         "by": tuple(
             Chip(
                 str(evidence.SUBGROUP_NAMES[name]),
@@ -109,7 +109,7 @@ def question_page(
             for name in evidence.SUBGROUP_NAMES
         ),
         "by_name": str(evidence.SUBGROUP_NAMES[grouping]),
-        "subgroups": tuple(_subgroups(averages, grouping, with_flagged=with_flagged)),
+        "subgroups": tuple(_subgroups(averages, grouping, pooled.screening)),
         "left_out": tuple(_exclusion_lines(pooled, averages)),
         "tools": _tools(question.work_class),
         "is_pooled": pooled.pool.is_pooled or pooled.single_run_pool.is_pooled,
@@ -118,14 +118,51 @@ def question_page(
     }
 
 
+def _other_answers(every: Synthesis, without_doubtful: bool) -> Iterable[str]:
+    """Return the answers by other screenings of the results."""
+    if every.without_doubtful and without_doubtful:
+        text = ngettext(
+            "With %(n)s doubtful result: %(answer)s",
+            "With %(n)s doubtful results: %(answer)s",
+            every.doubtful_count,
+        )
+        values = {"n": every.doubtful_count, "answer": evidence.question_summary(every)}
+        yield text % values
+    elif other := every.without_doubtful:
+        text = ngettext(
+            "Without %(n)s doubtful result: %(answer)s",
+            "Without %(n)s doubtful results: %(answer)s",
+            every.doubtful_count,
+        )
+        answer = (
+            evidence.question_summary(other)
+            if other.main_machines
+            else _("nothing remains.")
+        )
+        yield text % {"n": every.doubtful_count, "answer": answer}
+    if other := every.with_screened:
+        text = ngettext(
+            "With %(n)s impossible result: %(answer)s",
+            "With %(n)s impossible results: %(answer)s",
+            every.screened_count,
+        )
+        values = {
+            "n": every.screened_count,
+            "answer": evidence.question_summary(other),
+        }
+        yield text % values
+
+
 def _lines(
     pooled: Synthesis,
     machines: Iterable[WeightedMachine],
     averages: Sequence[StudyAverage],
 ) -> Iterable[dict[str, Any]]:
     averages_by_machine: dict[Hashable, list[StudyAverage]] = defaultdict(list)
+    machines = list(machines)
+    labels = configuration_labels(machine.machine for machine in machines)
     for study_average in averages:
-        if study_average.average.exclusion not in pooled.excluded_counts:
+        if not study_average.average.exclusion_reason(pooled.screening):
             averages_by_machine[study_average.average.machine].append(study_average)
     for machine in machines:
         effect = machine.machine
@@ -153,6 +190,14 @@ def _lines(
             else evidence.log_ratio_text(machine.mean_without),
             "cells": _cell_links(members),
             "cell_count": effect.cell_count,
+            "configurations": evidence.configuration_texts(
+                effect.configurations, labels
+            ),
+            "doubts": ", ".join(
+                str(evidence.DOUBT_TEXTS[doubt])
+                for doubt in dict.fromkeys(member.doubt for member in members)
+                if doubt
+            ),
             "is_hollow": effect.variance is None,
         }
 
@@ -255,7 +300,7 @@ def _figures(
 
 
 def _subgroups(
-    averages: Sequence[StudyAverage], by: str, *, with_flagged: bool
+    averages: Sequence[StudyAverage], by: str, screening: Screening
 ) -> Iterable[dict[str, Any]]:
     groups = group_averages(averages, by)
     parts = (
@@ -263,7 +308,7 @@ def _subgroups(
         for name, own in groups.items()
         for study_average in own
     )
-    for name, pooled in syntheses_by_question(parts, with_flagged=with_flagged).items():
+    for name, pooled in syntheses_by_question(parts, screening=screening).items():
         ratio, _detail = evidence.matrix_entry(pooled)
         if not ratio:
             continue
@@ -285,11 +330,11 @@ def _exclusion_lines(
 ) -> Iterable[dict[str, Any]]:
     lines: dict[tuple[int, str, str], list[StudyAverage]] = defaultdict(list)
     for study_average in averages:
-        if study_average.average.exclusion in pooled.excluded_counts:
+        if reason := study_average.average.exclusion_reason(pooled.screening):
             key = (
                 study_average.study.pk,
                 evidence.metric_title(*study_average.average.benchmark),
-                study_average.average.exclusion,
+                reason,
             )
             lines[key].append(study_average)
     for (_study, benchmark, exclusion), members in lines.items():

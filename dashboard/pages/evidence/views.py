@@ -55,9 +55,9 @@ FORMAT_NAMES: Final = {
 
 @cached_page
 def show_evidence(request: HttpRequest) -> PageContent:
-    with_flagged = query_params(request).get("flagged") == "include"
-    evidence = evidence_matrix(viewer_of(request), with_flagged=with_flagged)
-    matrix = matrix_context(evidence, with_flagged=with_flagged)
+    without_doubtful = query_params(request).get("doubtful") == "exclude"
+    evidence = evidence_matrix(viewer_of(request), without_doubtful=without_doubtful)
+    matrix = matrix_context(evidence, without_doubtful=without_doubtful)
     context = {"matrix": matrix, "files": _files("evidence-file", EVIDENCE_FORMATS)}
     return PageContent("evidence/evidence.html", context)
 
@@ -83,8 +83,8 @@ def _snippets(
     request: HttpRequest, question: Question, query: Mapping[str, str]
 ) -> list[tuple[str, str, str]]:
     chosen = {"hypervisor": question.hypervisor, "work": question.work_class}
-    with_flagged = {"flagged": query["flagged"]} if query.get("flagged") else {}
-    url_query = query_string({**chosen, **with_flagged})
+    without_doubtful = {"doubtful": query["doubtful"]} if query.get("doubtful") else {}
+    url_query = query_string({**chosen, **without_doubtful})
     return embed_snippets(
         request,
         reverse("dashboard:embed-evidence") + url_query,
@@ -113,10 +113,10 @@ def embed_question(request: HttpRequest) -> PageContent:
 def question_badge(request: HttpRequest) -> PageContent:
     query = query_params(request)
     question = _question(query)
-    with_flagged = query.get("flagged") == "include"
+    without_doubtful = query.get("doubtful") == "exclude"
     averages = study_averages(ANYONE, question)
     pooled = synthesis(
-        [average.average for average in averages], with_flagged=with_flagged
+        [average.average for average in averages], without_doubtful=without_doubtful
     )
     label = f"{question.hypervisor}, {work_name(question.work_class)}"
     return badge(label, badge_text(pooled))
@@ -130,13 +130,13 @@ def export_evidence(request: HttpRequest, form: str) -> HttpResponse:
 
 def export_question(request: HttpRequest, form: str) -> HttpResponse:
     query, viewer = query_params(request), viewer_of(request)
-    question, with_flagged = _question(query), query.get("flagged") == "include"
+    question, without_doubtful = _question(query), query.get("doubtful") == "exclude"
     if form in EVIDENCE_FORMATS:
         return _evidence_file(request, form, question)
     if form not in CHART_FILE_FORMATS:
         raise Http404(_("Unknown file format."))
     averages = study_averages(viewer, question)
-    record = question_record(question, averages, with_flagged=with_flagged)
+    record = question_record(question, averages, without_doubtful=without_doubtful)
     if not record["units"]:
         raise Http404(
             _("There is nothing to plot, because none of these results can be pooled.")
@@ -170,7 +170,7 @@ def _evidence_file(
     request: HttpRequest, form: str, question: Question | None
 ) -> HttpResponse:
     viewer, query = viewer_of(request), request.GET.urlencode()
-    with_flagged = query_params(request).get("flagged") == "include"
+    without_doubtful = query_params(request).get("doubtful") == "exclude"
     averages = study_averages_by_question(
         viewer, None if question is None else [question]
     )
@@ -178,7 +178,7 @@ def _evidence_file(
         averages.setdefault(question, [])
     works = list(WORK_CLASSES)
     records = [
-        question_record(question, averages[question], with_flagged=with_flagged)
+        question_record(question, averages[question], without_doubtful=without_doubtful)
         for question in sorted(
             averages, key=lambda key: (key.hypervisor, works.index(key.work_class))
         )
@@ -196,7 +196,7 @@ def _evidence_file(
         url=request.build_absolute_uri(f"{page}?{query}" if query else page),
         created_on=timezone.now().date().isoformat(),
         rule_set=RULE_SET,
-        with_flagged=with_flagged,
+        without_doubtful=without_doubtful,
     )
     text = EVIDENCE_FORMATS[form](records, study_records(averages, versions), source)
     return attachment_response(name, form, text)
@@ -208,7 +208,7 @@ urlpatterns = [
         "evidence/",
         show_evidence,
         "evidence",
-        example_urls=("", "?flagged=include"),
+        example_urls=("", "?doubtful=exclude"),
         query_count_urls=("/evidence/",),
     ),
     page(
@@ -217,7 +217,7 @@ urlpatterns = [
         "evidence-question",
         example_urls=(
             EXAMPLE_QUERY,
-            "?hypervisor=KVM&work=cpu-integer&by=decade&flagged=include",
+            "?hypervisor=KVM&work=cpu-integer&by=decade&doubtful=exclude",
         ),
         query_count_urls=(f"/evidence/question/{EXAMPLE_QUERY}",),
     ),

@@ -66,9 +66,9 @@ def publish_review_view(request: HttpRequest) -> HttpResponse:
         chosen = None
         if "hypervisor" in query:
             chosen = [Question(query["hypervisor"], query.get("work", ""))]
-        is_flagged = query.get("flagged") == "include"
+        without_doubtful = query.get("doubtful") == "exclude"
         return _form(
-            request, labs, chosen, {"flagged": "include" if is_flagged else ""}
+            request, labs, chosen, {"doubtful": "exclude" if without_doubtful else ""}
         )
     chosen = [
         Question(hypervisor, work)
@@ -93,7 +93,7 @@ def publish_review_view(request: HttpRequest) -> HttpResponse:
             title=request.POST.get("title", ""),
             authors=request.POST.get("authors", ""),
             note=request.POST.get("note", ""),
-            with_flagged=request.POST.get("flagged") == "include",
+            without_doubtful=request.POST.get("doubtful") == "exclude",
             questions=set(chosen),
         )
     except BenchmarksError as error:

@@ -10,7 +10,7 @@ from benchmarks.studies import checking
 from benchmarks.studies.saving import update_study
 from benchmarks.uploads import intake, processing
 from benchmarks.viewer import ANYONE, Viewer
-from tests.upload_documents import network_run
+from tests.upload_documents import interleaved, network_run
 
 NATIVE = (100.0, 100.4, 99.7, 100.1, 99.9, 100.2)
 SLOW = (80.0, 80.3, 79.9, 80.1, 79.8, 80.2)
@@ -25,8 +25,10 @@ def measured(lab, slug, vm=SLOW, **changes):
     values = {"title": slug, "visibility": "public", **changes}
     study = Study.objects.create(lab=lab, slug=slug, **values)
     of_study = {"host": "alpha", "study": slug}
-    runs = [network_run(value, **of_study) for value in NATIVE]
-    runs += [network_run(value, **of_study, system=XEN) for value in vm]
+    runs = interleaved(
+        (network_run(value, **of_study) for value in NATIVE),
+        (network_run(value, **of_study, system=XEN) for value in vm),
+    )
     intake.submit_runs(agent=agent, documents=runs)
     processing.process_due_uploads()
     checking.check_due_studies(timedelta(0))

@@ -1,7 +1,8 @@
 """Averages of studies become machine effects, and these are pooled."""
 
+from dataclasses import replace
 from itertools import islice, permutations
-from math import log
+from math import exp, log
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from benchmarks.analysis.meta_analysis import EvidenceStrength, pool_effects
 from benchmarks.evidence.synthesis import (
     BenchmarkAverage,
+    Configuration,
     machine_heterogeneity,
     synthesis,
 )
@@ -109,15 +111,73 @@ def test_excluded_averages_are_counted():
     assert found.excluded_counts == {"emulation": 4, "no_native": 2}
 
 
-def test_flagged_averages_are_included_on_request():
-    parts = [*(part(unit, 0.8) for unit in "ab"), part("c", 3.0, exclusion="flagged")]
+def test_doubtful_averages_are_pooled_and_can_be_left_out():
+    parts = [*(part(unit, 0.8) for unit in "ab"), part("c", 3.0, is_doubtful=True)]
 
-    without, with_flagged = synthesis(parts), synthesis(parts, with_flagged=True)
+    found, sure = synthesis(parts), synthesis(parts, without_doubtful=True)
 
-    assert (without.pool.machine_count, with_flagged.pool.machine_count) == (2, 3)
-    assert without.excluded_counts == {"flagged": 1}
-    assert without.pool.mean is None
-    assert not with_flagged.excluded_counts
+    assert (found.pool.machine_count, found.doubtful_count) == (3, 1)
+    assert (sure.pool.machine_count, sure.pool.mean) == (2, None)
+    assert sure.excluded_counts == {"doubtful": 1}
+    assert found.without_doubtful == sure
+    assert not found.excluded_counts
+
+
+def test_impossible_averages_are_only_pooled_for_comparison():
+    parts = [
+        *(part(unit, 0.8) for unit in "abc"),
+        part("d", 0.001, exclusion="impossible"),
+    ]
+
+    found = synthesis(parts)
+
+    assert (found.pool.machine_count, found.screened_count) == (3, 1)
+    assert found.with_screened.pool.machine_count == 4
+    assert found.with_screened.pool.mean < found.pool.mean
+    assert found.without_doubtful is None
+
+
+def configured(unit, *ratios, half_width=None, **changes):
+    """Return the average of a machine whose systems have these ratios."""
+    logs = [log(ratio) for ratio in ratios]
+    return replace(
+        part(unit, exp(sum(logs) / len(logs)), **changes),
+        configurations=tuple(
+            Configuration(number, log_ratio, half_width)
+            for number, log_ratio in enumerate(logs)
+        ),
+        run_deviation=0.02,
+        cell_count=len(logs),
+    )
+
+
+def test_configurations_that_differ_are_listed():
+    (machine,) = synthesis(
+        [configured("a", 0.449, 0.979, exclusion="single_run", standard_error=None)]
+    ).single_run_machines
+
+    assert [exp(each.log_ratio) for each in machine.configurations] == pytest.approx(
+        [0.449, 0.979]
+    )
+
+
+@pytest.mark.parametrize("half_width", [None, 0.02])
+def test_configurations_within_their_noise_are_averaged(half_width):
+    (machine,) = synthesis(
+        [configured("a", 0.96, 0.99, half_width=half_width)]
+    ).machines
+
+    assert machine.configurations == ()
+
+
+def test_the_spread_of_configurations_lowers_the_weight_of_a_machine():
+    one = configured("a", 0.5, 0.9, half_width=0.02)
+    (machine,) = synthesis([one]).machines
+
+    assert machine.variance == pytest.approx(
+        one.standard_error**2 + log(0.9 / 0.5) ** 2 / 4
+    )
+    assert len(machine.configurations) == 2
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,178 @@
+"""Search for cells whose runs another study or host already has.
+
+Only studies that every viewer of the searched study can see are read, so neither flags
+nor pools depend on data that a reader may not know. The earlier upload is the original.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+from typing import NamedTuple
+
+from django.db import connection
+
+from benchmarks.jobs.queue import enqueue_checks
+from benchmarks.models import Cell, RunFingerprint, Study, System
+from benchmarks.models.run import RUN_ORDER_SQL, RUNS_OF_CELLS_SQL, runs_of_cells_sql
+from benchmarks.plausibility.run_copies import (
+    RunCopy,
+    RunVector,
+    run_copy,
+    run_patterns,
+)
+from benchmarks.studies.bulk_writes import insert_new, update_columns
+
+MAX_CANDIDATES = 20
+RUN_VECTORS_SQL = f"""
+    {runs_of_cells_sql("cell.id = ANY(%s)", "received_at")}
+    SELECT run.cell_id, array_agg(run.mean ORDER BY {RUN_ORDER_SQL}),
+           max(run.decimals), min(run.received_at)
+    {RUNS_OF_CELLS_SQL}
+    GROUP BY run.cell_id
+"""
+# A private study is compared with its lab's studies, others with public ones only.
+CANDIDATES_SQL = f"""
+    SELECT own.cell_id, other.cell_id
+    FROM unnest(%(cells)s::bigint[], %(patterns)s::bigint[]) AS own (cell_id, pattern)
+    JOIN {RunFingerprint._meta.db_table} AS other ON other.pattern = own.pattern
+    JOIN {Cell._meta.db_table} AS cell ON cell.id = own.cell_id
+    JOIN {Cell._meta.db_table} AS other_cell ON other_cell.id = other.cell_id
+    JOIN {Study._meta.db_table} AS study ON study.id = other_cell.study_id
+    JOIN {System._meta.db_table} AS system ON system.id = cell.system_id
+    JOIN {System._meta.db_table} AS other_system
+      ON other_system.id = other_cell.system_id
+    WHERE other.cell_id <> own.cell_id AND other_cell.n > 0
+      AND (study.id <> cell.study_id OR other_system.host_id <> system.host_id)
+      AND (study.id = cell.study_id OR study.visibility = 'public'
+           OR %(is_private)s AND study.lab_id = %(lab)s)
+    GROUP BY own.cell_id, other.cell_id
+    ORDER BY own.cell_id, count(*) DESC, other.cell_id
+"""
+
+
+class StoredRuns(NamedTuple):
+    vector: RunVector
+    received_at: datetime
+
+
+class CellCopy(NamedTuple):
+    """A cell that repeats the runs of another cell, which was uploaded first."""
+
+    original_id: int
+    runs: RunCopy
+
+
+def find_copies(study: Study) -> dict[int, CellCopy]:
+    """Return the copies among a study's cells, and store their fingerprints.
+
+    Queue checks of other studies that have copies of this study's cells.
+    """
+    own_ids = list(study.cells.filter(n__gt=0).values_list("pk", flat=True))
+    runs = _stored_runs(own_ids)
+    ids = list(runs)
+    patterns = dict(
+        zip(ids, run_patterns([runs[pk].vector for pk in ids]), strict=True)
+    )
+    _store_fingerprints(study, patterns)
+    candidates = _candidates(study, patterns)
+    runs |= _stored_runs({pk for found in candidates.values() for pk in found} - {*ids})
+    others = Cell.objects.select_related("study").in_bulk(
+        {pk for found in candidates.values() for pk in found}
+    )
+    copies: dict[int, CellCopy] = {}
+    unflagged: set[int] = set()
+    for pk, found in candidates.items():
+        for other_id in found:
+            other = others[other_id]
+            copy = run_copy(runs[other_id].vector, runs[pk].vector)
+            if copy is None:
+                continue
+            if _comes_first(study, pk, other, runs):
+                if other.original_id is None and other.study_id != study.pk:
+                    unflagged.add(other.study_id)
+            elif pk not in copies or _age(other_id, runs) < _age(
+                copies[pk].original_id, runs
+            ):
+                copies[pk] = CellCopy(other_id, copy)
+    enqueue_checks(sorted(unflagged), others_changed=True)
+    return copies
+
+
+def store_originals(study: Study, copies: Mapping[int, CellCopy]) -> bool:
+    """Store the original of each copy; return whether one changed."""
+    stored = study.cells.filter(original__isnull=False)
+    before = dict(stored.values_list("pk", "original_id"))
+    after = {pk: copy.original_id for pk, copy in copies.items()}
+    changed = {pk for pk, _ in before.items() ^ after.items()}
+    cells = list(study.cells.filter(pk__in=changed).only("pk").order_by("pk"))
+    for cell in cells:
+        cell.original_id = after.get(cell.pk)
+    update_columns(Cell, ("original_id",), cells)
+    return bool(cells)
+
+
+def studies_with_copies(cells: Iterable[int]) -> set[int]:
+    """Return the studies that have copies of these cells."""
+    copies = Cell.objects.filter(original__in=list(cells)).order_by()
+    return set(copies.values_list("study_id", flat=True).distinct())
+
+
+def _comes_first(
+    study: Study, pk: int, other: Cell, runs: Mapping[int, StoredRuns]
+) -> bool:
+    """Return whether a cell of ``study`` is the original of ``other``.
+
+    What the viewers of ``other`` cannot see is never its original.
+    """
+    is_visible = (
+        study.is_public
+        or other.study_id == study.pk
+        or (other.study.is_private and other.study.lab_id == study.lab_id)
+    )
+    return is_visible and _age(pk, runs) < _age(other.pk, runs)
+
+
+def _age(pk: int, runs: Mapping[int, StoredRuns]) -> tuple[datetime, int]:
+    return runs[pk].received_at, pk
+
+
+def _stored_runs(cells: Collection[int]) -> dict[int, StoredRuns]:
+    if not cells:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(RUN_VECTORS_SQL, [list(cells)])
+        return {
+            pk: StoredRuns(RunVector(tuple(means), decimals), received_at)
+            for pk, means, decimals, received_at in cursor
+        }
+
+
+def _store_fingerprints(study: Study, patterns: Mapping[int, Iterable[int]]) -> None:
+    stored = RunFingerprint.objects.filter(cell__study=study)
+    rows = {
+        (cell_id, pattern): pk
+        for pk, cell_id, pattern in stored.values_list("pk", "cell_id", "pattern")
+    }
+    found = {(pk, pattern) for pk, hashes in patterns.items() for pattern in hashes}
+    obsolete = [pk for row, pk in rows.items() if row not in found]
+    RunFingerprint.objects.filter(pk__in=obsolete).delete()
+    insert_new(RunFingerprint, ("cell_id", "pattern"), sorted(found - rows.keys()))
+
+
+def _candidates(
+    study: Study, patterns: Mapping[int, Collection[int]]
+) -> dict[int, list[int]]:
+    pairs = [(pk, pattern) for pk, hashes in patterns.items() for pattern in hashes]
+    parameters = {
+        "cells": [pk for pk, _ in pairs],
+        "patterns": [pattern for _, pattern in pairs],
+        "is_private": study.is_private,
+        "lab": study.lab_id,
+    }
+    candidates: dict[int, list[int]] = defaultdict(list)
+    with connection.cursor() as cursor:
+        cursor.execute(CANDIDATES_SQL, parameters)
+        for pk, other_id in cursor:
+            if len(candidates[pk]) < MAX_CANDIDATES:
+                candidates[pk].append(other_id)
+    return candidates
