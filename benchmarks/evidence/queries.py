@@ -100,7 +100,8 @@ _PATH: Final = "concat_ws(', ', {})".format(
 )
 STUDY_AVERAGES_SQL: Final = f"""
     SELECT {_AVERAGES}, part.virtualization, {_PATH} AS path,
-           string_agg(array_to_string(part.cells, ' '), ' '), min(part.lowest), max(part.highest),
+           string_agg(array_to_string(part.cells, ' '), ' '),
+           min(part.lowest), max(part.highest),
            max(part.doubt), host.id, host.slug, host.title,
            study.id, lab.slug, study.slug, study.title, study.author,
            study.institution, study.published, study.data_licence

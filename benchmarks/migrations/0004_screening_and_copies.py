@@ -36,7 +36,7 @@ def choices(codes):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("benchmarks", "0002_cellsession_runs")]
+    dependencies = [("benchmarks", "0003_token_can_manage")]
 
     operations = [
         migrations.RunSQL(DELETE_EVIDENCE, migrations.RunSQL.noop),
