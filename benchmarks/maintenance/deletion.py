@@ -15,6 +15,7 @@ from django.utils import timezone
 from benchmarks import rls
 from benchmarks.errors import InvalidError
 from benchmarks.evidence.queries import refresh_public_evidence, study_questions
+from benchmarks.jobs.queue import enqueue_checks
 from benchmarks.labs.members import leave_all_labs
 from benchmarks.models import (
     AuditEntry,
@@ -38,6 +39,7 @@ from benchmarks.models import (
 )
 from benchmarks.publishing.publications import withdraw
 from benchmarks.sentences import Sentence, pluralized
+from benchmarks.studies.copies import studies_with_copies
 from benchmarks.uploads.cell_summaries import (
     affected_cells,
     lock_cases,
@@ -192,5 +194,7 @@ def _remove(runs: QuerySet[Run]) -> DeletionCounts:
     queue_follow_ups(touched, [run.pk for run in duplicates])
     empty = [cell.pk for cell in touched if cell.is_empty]
     Comment.objects.filter(cell__in=empty).delete()
+    copied_by = studies_with_copies(empty)
     Cell.objects.filter(pk__in=empty).delete()
+    enqueue_checks(copied_by, others_changed=True)
     return DeletionCounts(len(deleted), samples, len(empty))

@@ -30,22 +30,26 @@ RUN_VECTORS_SQL = f"""
     {RUNS_OF_CELLS_SQL}
     GROUP BY run.cell_id
 """
-# A private study is compared with its lab's studies, others with public ones only.
+# Viewers of a private study see its lab's studies, those of others only public ones.
+_SEES_SQL = (
+    "({0}.id = {1}.id OR {1}.visibility = 'public'"
+    " OR {0}.lab_id = {1}.lab_id AND {0}.visibility = 'private')"
+)
 CANDIDATES_SQL = f"""
-    SELECT own.cell_id, other.cell_id
+    SELECT own.cell_id, other.cell_id, {_SEES_SQL.format("own_study", "study")},
+           {_SEES_SQL.format("study", "own_study")}
     FROM unnest(%(cells)s::bigint[], %(patterns)s::bigint[]) AS own (cell_id, pattern)
     JOIN {RunFingerprint._meta.db_table} AS other ON other.pattern = own.pattern
     JOIN {Cell._meta.db_table} AS cell ON cell.id = own.cell_id
     JOIN {Cell._meta.db_table} AS other_cell ON other_cell.id = other.cell_id
+    JOIN {Study._meta.db_table} AS own_study ON own_study.id = cell.study_id
     JOIN {Study._meta.db_table} AS study ON study.id = other_cell.study_id
     JOIN {System._meta.db_table} AS system ON system.id = cell.system_id
     JOIN {System._meta.db_table} AS other_system
       ON other_system.id = other_cell.system_id
     WHERE other.cell_id <> own.cell_id AND other_cell.n > 0
       AND (study.id <> cell.study_id OR other_system.host_id <> system.host_id)
-      AND (study.id = cell.study_id OR study.visibility = 'public'
-           OR %(is_private)s AND study.lab_id = %(lab)s)
-    GROUP BY own.cell_id, other.cell_id
+    GROUP BY own.cell_id, other.cell_id, own_study.id, study.id
     ORDER BY own.cell_id, count(*) DESC, other.cell_id
 """
 
@@ -53,6 +57,16 @@ CANDIDATES_SQL = f"""
 class StoredRuns(NamedTuple):
     vector: RunVector
     received_at: datetime
+
+
+class Candidate(NamedTuple):
+    """A cell that shares a fingerprint, and whether each side's viewers see the
+    other.
+    """
+
+    cell_id: int
+    is_visible: bool
+    sees_own: bool
 
 
 class CellCopy(NamedTuple):
@@ -65,7 +79,7 @@ class CellCopy(NamedTuple):
 def find_copies(study: Study) -> dict[int, CellCopy]:
     """Return the copies among a study's cells, and store their fingerprints.
 
-    Queue checks of other studies that have copies of this study's cells.
+    Queue checks of other studies whose copies of this study's cells changed.
     """
     own_ids = list(study.cells.filter(n__gt=0).values_list("pk", flat=True))
     runs = _stored_runs(own_ids)
@@ -74,27 +88,34 @@ def find_copies(study: Study) -> dict[int, CellCopy]:
         zip(ids, run_patterns([runs[pk].vector for pk in ids]), strict=True)
     )
     _store_fingerprints(study, patterns)
-    candidates = _candidates(study, patterns)
-    runs |= _stored_runs({pk for found in candidates.values() for pk in found} - {*ids})
-    others = Cell.objects.select_related("study").in_bulk(
-        {pk for found in candidates.values() for pk in found}
-    )
+    candidates = _candidates(patterns)
+    other_ids = {found.cell_id for chosen in candidates.values() for found in chosen}
+    runs |= _stored_runs(other_ids - runs.keys())
+    others = Cell.objects.in_bulk(other_ids & runs.keys())
     copies: dict[int, CellCopy] = {}
-    unflagged: set[int] = set()
-    for pk, found in candidates.items():
-        for other_id in found:
-            other = others[other_id]
-            copy = run_copy(runs[other_id].vector, runs[pk].vector)
-            if copy is None:
+    confirmed: set[int] = set()
+    outdated: set[int] = set()
+    for pk, chosen in candidates.items():
+        for found in chosen:
+            other = others.get(found.cell_id)
+            copy = other and run_copy(runs[found.cell_id].vector, runs[pk].vector)
+            if other is None or copy is None:
                 continue
-            if _comes_first(study, pk, other, runs):
-                if other.original_id is None and other.study_id != study.pk:
-                    unflagged.add(other.study_id)
-            elif pk not in copies or _age(other_id, runs) < _age(
-                copies[pk].original_id, runs
+            is_first = found.sees_own and (
+                not found.is_visible or _age(pk, runs) < _age(other.pk, runs)
+            )
+            if is_first:
+                confirmed.add(other.pk)
+                if other.original_id is None:
+                    outdated.add(other.study_id)
+            elif found.is_visible and (
+                pk not in copies
+                or _age(other.pk, runs) < _age(copies[pk].original_id, runs)
             ):
-                copies[pk] = CellCopy(other_id, copy)
-    enqueue_checks(sorted(unflagged), others_changed=True)
+                copies[pk] = CellCopy(other.pk, copy)
+    former = Cell.objects.filter(original__study=study).exclude(pk__in=confirmed)
+    outdated |= set(former.values_list("study_id", flat=True))
+    enqueue_checks(outdated - {study.pk}, others_changed=True)
     return copies
 
 
@@ -115,21 +136,6 @@ def studies_with_copies(cells: Iterable[int]) -> set[int]:
     """Return the studies that have copies of these cells."""
     copies = Cell.objects.filter(original__in=list(cells)).order_by()
     return set(copies.values_list("study_id", flat=True).distinct())
-
-
-def _comes_first(
-    study: Study, pk: int, other: Cell, runs: Mapping[int, StoredRuns]
-) -> bool:
-    """Return whether a cell of ``study`` is the original of ``other``.
-
-    What the viewers of ``other`` cannot see is never its original.
-    """
-    is_visible = (
-        study.is_public
-        or other.study_id == study.pk
-        or (other.study.is_private and other.study.lab_id == study.lab_id)
-    )
-    return is_visible and _age(pk, runs) < _age(other.pk, runs)
 
 
 def _age(pk: int, runs: Mapping[int, StoredRuns]) -> tuple[datetime, int]:
@@ -159,20 +165,16 @@ def _store_fingerprints(study: Study, patterns: Mapping[int, Iterable[int]]) -> 
     insert_new(RunFingerprint, ("cell_id", "pattern"), sorted(found - rows.keys()))
 
 
-def _candidates(
-    study: Study, patterns: Mapping[int, Collection[int]]
-) -> dict[int, list[int]]:
+def _candidates(patterns: Mapping[int, Collection[int]]) -> dict[int, list[Candidate]]:
     pairs = [(pk, pattern) for pk, hashes in patterns.items() for pattern in hashes]
     parameters = {
         "cells": [pk for pk, _ in pairs],
         "patterns": [pattern for _, pattern in pairs],
-        "is_private": study.is_private,
-        "lab": study.lab_id,
     }
-    candidates: dict[int, list[int]] = defaultdict(list)
+    candidates: dict[int, list[Candidate]] = defaultdict(list)
     with connection.cursor() as cursor:
         cursor.execute(CANDIDATES_SQL, parameters)
-        for pk, other_id in cursor:
+        for pk, *columns in cursor:
             if len(candidates[pk]) < MAX_CANDIDATES:
-                candidates[pk].append(other_id)
+                candidates[pk].append(Candidate(*columns))
     return candidates

@@ -1,0 +1,98 @@
+"""Fingerprints and comparisons of run vectors, on simulated runs."""
+
+import numpy as np
+import pytest
+
+from benchmarks.plausibility.run_copies import RunVector, run_copy, run_patterns
+
+
+def runs(seed, n=10, digits=5, mean=345.6, deviation=0.02):
+    values = np.random.default_rng(seed).normal(mean, deviation * mean, n)
+    return shown(values, digits)
+
+
+def shown(values, digits=5):
+    return RunVector(tuple(float(f"{value:.{digits}g}") for value in values))
+
+
+def changed(cell, how):
+    values = np.array(cell.means)
+    changes = {
+        "equal": lambda: shown(values),
+        "shuffled": lambda: shown(np.random.default_rng(1).permutation(values)),
+        "scaled": lambda: shown(values * 1.0001),
+        "in another unit": lambda: shown(values * 1024 / 1000),
+        "rounded": lambda: shown(values, 4),
+        "without two runs": lambda: shown(values[2:]),
+        "shuffled and scaled": lambda: shown(values[::-1] * 1.0001),
+    }
+    return changes[how]()
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        *("equal", "shuffled", "scaled", "in another unit", "rounded"),
+        *("without two runs", "shuffled and scaled"),
+    ],
+)
+def test_copies_share_a_fingerprint_and_are_recognized(how):
+    found = 0
+    for seed in range(20):
+        original = runs(seed, n=20)
+        copy = changed(original, how)
+        first, second = run_patterns([original, copy])
+        found += bool(set(first) & set(second)) and bool(run_copy(original, copy))
+
+    assert found >= 19
+
+
+def test_the_factor_and_the_number_of_copied_runs_are_known():
+    original = runs(3, n=12)
+
+    copy = run_copy(original, changed(original, "in another unit"))
+
+    assert copy.shared == 12
+    assert copy.factor == pytest.approx(1.024, rel=1e-3)
+
+
+@pytest.mark.parametrize("digits", [2, 3, 4, 5, 6])
+@pytest.mark.parametrize("n", [3, 5, 10, 30])
+def test_independent_runs_are_not_copies(digits, n):
+    cells = [runs(1000 + seed, n=n, digits=digits) for seed in range(40)]
+
+    copies = [
+        (first, second)
+        for row, first in enumerate(cells)
+        for second in cells[:row]
+        if run_copy(first, second)
+    ]
+
+    assert copies == []
+
+
+@pytest.mark.parametrize("inverse", [False, True])
+def test_runs_in_steps_of_a_clock_are_not_copies(inverse):
+    ticks = np.random.default_rng(5).integers(20, 50, (60, 4))
+    cells = [shown(1e6 / row if inverse else row * 1.1734, 6) for row in ticks]
+
+    assert not any(
+        run_copy(first, second)
+        for row, first in enumerate(cells)
+        for second in cells[:row]
+    )
+
+
+def test_runs_that_may_be_equal_by_chance_have_no_fingerprint():
+    coarse = RunVector((62.0, 67.0, 70.0, 67.0, 62.0))
+    constant = RunVector((5.0,) * 10)
+    few = runs(1, n=2)
+
+    assert run_patterns([coarse, constant, few]) == [(), (), ()]
+
+
+def test_values_without_a_logarithm_are_ignored():
+    cells = [RunVector((0.0, 1.0, 2.0)), RunVector((1.0, float("inf"), 2.0))]
+
+    assert run_patterns(cells) == [(), ()]
+    assert run_copy(*cells) is None
