@@ -201,7 +201,7 @@ def store_review(study):
         authors="Carol",
         published_by="carol",
         rule_set=2,
-        content={"with_flagged": False, "questions": [], "studies": []},
+        content={"without_doubtful": False, "questions": [], "studies": []},
     )
     review.reviewed_studies.create(study=study)
     request_generation(JobKind.REVIEW, review)

@@ -30,7 +30,7 @@ SOURCE = EvidenceSource(
     url="http://testserver/evidence/question/?hypervisor=KVM",
     created_on="2026-11-23",
     rule_set=2,
-    with_flagged=False,
+    without_doubtful=True,
 )
 
 
@@ -169,7 +169,7 @@ def test_json_equals_the_api_response_plus_studies():
     assert [study["study"] for study in document["studies"]] == [
         f"lab-{at}/study-{at}" for at in range(1, 6)
     ]
-    assert (document["rule_set"], document["includes_flagged"]) == (2, False)
+    assert (document["rule_set"], document["includes_doubtful"]) == (2, False)
 
 
 def test_latex_rows_are_as_wide_as_their_header():

@@ -36,7 +36,7 @@ def choices(codes):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("benchmarks", "0003_token_can_manage")]
+    dependencies = [("benchmarks", "0004_runs_may_have_failed")]
 
     operations = [
         migrations.RunSQL(DELETE_EVIDENCE, migrations.RunSQL.noop),
