@@ -140,13 +140,13 @@ def _ticks(values: Floats, steps: Floats) -> Floats:
         gap = np.where(gaps > steps[:, None] / 2, gaps, 1.0).min(axis=1)
         for parts in range(MAX_TICK_PARTS, 0, -1):
             unit, products, squares = gap / parts, 0.0, 1e-300
-            rest = np.zeros(steps.shape)
+            # The first lengths are only known to a step: longer ones refine the unit.
             for length in lengths.T:
                 count = np.rint(length / unit)
-                rest = np.maximum(rest, np.abs(length - count * unit))
                 products, squares = products + count * length, squares + count**2
-                # The first lengths are only known to a step.
                 unit = np.where(count > 0, products / squares, unit)
+            counts = np.rint(lengths / unit[:, None])
+            rest = np.abs(lengths - counts * unit[:, None]).max(axis=1)
             fits = (rest <= 1.5 * steps) & (unit > steps)
             ticks = np.where(fits, np.maximum(ticks, unit), ticks)
     return ticks

@@ -12,7 +12,6 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 
-from benchmarks.evidence.queries import refresh_outdated_evidence
 from benchmarks.jobs import queue
 from benchmarks.jobs.advisory_locks import advisory_lock
 from benchmarks.labs.creation import create_first_lab
@@ -41,7 +40,6 @@ class Command(BaseCommand):
                     self._write("upload-token", secrets.upload_token + "\n")
                     self._write("read-token", secrets.read_token + "\n")
             recompute_outdated()
-            refresh_outdated_evidence()
             # This version may be able to process jobs that failed before.
             queue.retry_after_upgrade()
 

@@ -10,12 +10,11 @@ from benchmarks.comparison.study_verdicts import study_verdicts
 from benchmarks.evidence.queries import (
     Question,
     evidence_matrix,
-    refresh_outdated_evidence,
     study_averages,
 )
 from benchmarks.evidence.synthesis import synthesis
 from benchmarks.maintenance.deletion import delete_study
-from benchmarks.models import Cell, Effect, Flag, Host, PublicEvidence, Study
+from benchmarks.models import Cell, Effect, Flag, Host, Study
 from benchmarks.studies import checking
 from benchmarks.studies.flags import decide_flag
 from benchmarks.studies.saving import update_study
@@ -156,20 +155,6 @@ def test_the_matrix_and_the_question_agree(measured, lab):
     assert whole == synthesis(parts).summary
     assert whole.pool.machine_count == 3
     assert exp(whole.pool.mean) == pytest.approx(0.85, rel=0.01)
-
-
-def test_pools_of_an_older_version_are_refreshed(measured):
-    measured()
-    stored = PublicEvidence.objects.get()
-    expected = stored.without_flagged
-    pool = {**expected["pool"], "mean": -1.0}
-    del pool["method"]
-    stored.without_flagged = {**expected, "pool": pool}
-    stored.save()
-
-    refresh_outdated_evidence()
-
-    assert PublicEvidence.objects.get().without_flagged == expected
 
 
 def test_private_effects_are_not_pooled_for_others(measured, study, lab):
