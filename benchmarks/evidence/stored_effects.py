@@ -301,6 +301,8 @@ def _doubts(
         yield Doubt.STALE, OTHER_DAY_VARIANCE
     elif gates & int(Gate.UNREPEATED):
         yield Doubt.OTHER_SESSION, OTHER_DAY_VARIANCE
+    if gates & int(Gate.ORDER_CONFOUNDED):
+        yield Doubt.ORDER, unmeasured_doubt_variance(component)
     if gates & int(SHAPE_GATES):
         yield Doubt.NO_STEADY_STATE, cell.range_variance
     if gates & int(Gate.NOISY_BASELINE):
