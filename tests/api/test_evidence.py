@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks.studies import checking
 from benchmarks.studies.saving import update_study
+from tests.upload_documents import interleaved
 
 WORK = "network-throughput-out"
 
@@ -15,8 +16,10 @@ def checked(submit, run_document, xen):
     """Submit repeated runs, native and in a Xen guest at 0.8 of native."""
     native, slow = (100.0, 100.4, 99.7, 100.1), (80.0, 80.3, 79.9, 80.1)
     submit(
-        *(run_document(value) for value in native),
-        *(run_document(value, system=xen) for value in slow),
+        *interleaved(
+            (run_document(value) for value in native),
+            (run_document(value, system=xen) for value in slow),
+        )
     )
     checking.check_due_studies(timedelta(0))
 

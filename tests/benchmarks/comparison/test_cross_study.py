@@ -231,7 +231,7 @@ def test_counts_match_the_effects(measured):
             effect.host,
             effect.work_class,
         )
-        assert (kept.cell_count, kept.ratio_count, kept.flagged_count) == (1, 1, 0)
+        assert (kept.cell_count, kept.ratio_count, kept.doubtful_count) == (1, 1, 0)
         assert (
             kept.min_log_ratio
             == kept.max_log_ratio
@@ -275,7 +275,7 @@ def test_impossible_results_are_excluded_until_the_flag_is_dismissed(
         flag.cells.set(Cell.objects.filter(study=study, system__hypervisor=named))
         store_effects(study)
         kept = EffectSummary.objects.get(system__hypervisor="Xen")
-        return kept.ratio_count, kept.flagged_count, kept.impossible_count
+        return kept.ratio_count, kept.doubtful_count, kept.screened_count
 
     assert counted("impossible", "open") == (0, 0, 1)
     assert counted("impossible", "confirmed") == (0, 0, 1)

@@ -20,7 +20,7 @@ NAMES = {
 ASKED = ("KVM", "Xen", "VMware ESXi")
 
 
-def effects(study, system, *ratios, work=WORK, host=1, runs=(1, 1), flagged=0):
+def effects(study, system, *ratios, work=WORK, host=1, runs=(1, 1), doubtful=0, sure=0):
     logs = [log(ratio) for ratio in ratios]
     ends = (min(logs), max(logs), sum(logs)) if logs else ()
     known = SystemEffects(study, system, host, work, 4, len(logs), *ends)
@@ -31,7 +31,9 @@ def effects(study, system, *ratios, work=WORK, host=1, runs=(1, 1), flagged=0):
         *ends,
         min_runs=runs[0],
         max_runs=runs[1],
-        flagged_count=flagged,
+        doubtful_count=doubtful,
+        sure_min_log_ratio=sure and log(sure[0]),
+        sure_max_log_ratio=sure and log(sure[1]),
     )
 
 
@@ -87,13 +89,39 @@ def test_impossible_results_are_excluded_and_counted():
     some, none = effects(1, 1, 0.5), effects(2, 3)
 
     found = work_class_summaries(
-        [some._replace(impossible_count=1), none._replace(impossible_count=2)],
+        [
+            some._replace(
+                screened_count=1,
+                screened_min_log_ratio=log(0.001),
+                screened_max_log_ratio=log(0.001),
+            ),
+            none._replace(screened_count=2),
+        ],
         NAMES,
         ASKED,
     )[WORK]
 
-    assert found.impossible_by_platform == {"Xen 3.3": 1, "VMware ESXi 3.5": 2}
-    assert [platform.name for platform in found.ranges] == ["Xen 3.3"]
+    assert found.screened_by_platform == {"Xen 3.3": 1, "VMware ESXi 3.5": 2}
+    [xen] = found.ranges
+    assert (xen.name, xen.low, xen.screened) == ("Xen 3.3", pytest.approx(0.5), 1)
+    assert xen.with_screened == pytest.approx((0.001, 0.5))
+
+
+def test_a_range_counts_its_results_and_systems_only():
+    only_screened = effects(1, 2)._replace(screened_count=3)
+    doubtful = effects(1, 1, 0.5, 0.9, 1.0, doubtful=1, sure=(0.9, 1.0))
+
+    [xen] = work_class_summaries([doubtful, only_screened], NAMES, ASKED)[WORK].ranges
+
+    assert (xen.results, xen.systems, xen.doubtful) == (3, 1, 1)
+    assert (xen.low, xen.high) == pytest.approx((0.5, 1.0))
+    assert xen.sure == pytest.approx((0.9, 1.0))
+
+
+def test_a_range_of_doubtful_results_has_no_range_without_them():
+    doubtful = effects(1, 1, 0.5, doubtful=1)
+
+    assert work_class_summaries([doubtful], NAMES, ASKED)[WORK].ranges[0].sure is None
 
 
 def test_without_usable_ratios_there_are_no_ranges():

@@ -13,6 +13,7 @@ from benchmarks.studies import checking
 from benchmarks.studies.saving import update_study
 from dashboard.kit import generation_progress
 from tests.dashboard.pages.evidence.test_pages import FOREST, NATIVE, SLOW, WORK
+from tests.upload_documents import interleaved
 
 ASKED = {"hypervisor": "Xen", "work": WORK}
 
@@ -21,8 +22,10 @@ ASKED = {"hypervisor": "Xen", "work": WORK}
 def measured(submit, run_document, xen):
     """Measure a Xen guest and its machine, six runs each."""
     submit(
-        *(run_document(value) for value in NATIVE),
-        *(run_document(value, system=xen) for value in SLOW),
+        *interleaved(
+            (run_document(value) for value in NATIVE),
+            (run_document(value, system=xen) for value in SLOW),
+        )
     )
     checking.check_due_studies(timedelta(0))
 
