@@ -1,8 +1,8 @@
 """Variance of a log ratio from doubts about its baseline (without Django).
 
 See docs/method.md, Screening. A doubt of size d (the log of the factor by which one of
-two readings may be wrong) means that the ratio is right or wrong by d, and nobody knows
-which: the mean square error is d^2 / 2.
+two readings may be wrong) means that the ratio is right or wrong by d, with the same
+probability: the mean square error is d^2 / 2.
 """
 
 import math

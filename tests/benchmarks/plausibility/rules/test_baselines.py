@@ -53,7 +53,7 @@ def test_the_same_or_an_unknown_session_explains_nothing(session):
 
     [finding] = disagreements(*first, *second)
 
-    assert finding.severity == "impossible"
+    assert finding.severity == "implausible"
 
 
 def test_no_day_doubles_the_speed_of_a_machine():
@@ -62,7 +62,7 @@ def test_no_day_doubles_the_speed_of_a_machine():
 
     [finding] = disagreements(*first, *second)
 
-    assert finding.severity == "impossible"
+    assert finding.severity == "implausible"
 
 
 def test_native_systems_within_noise_agree():
