@@ -232,13 +232,11 @@ def _columns(questions: Collection[Question]) -> dict[str, list[str]]:
 
 
 def _benchmark_average(row: Sequence[Any]) -> BenchmarkAverage:
-    machine, lab, tool, metric, *numbers = row[:9]
+    machine, lab, tool, metric, exclusion, log_ratio, error, cells, width = row[:9]
     studies, is_doubtful, component, *columns = row[9:]
     return BenchmarkAverage(
-        machine,
-        lab,
-        (tool, metric),
-        *numbers,
+        *(machine, lab, (tool, metric), exclusion),
+        *(log_ratio, error, cells, width),
         studies=tuple(studies),
         is_doubtful=is_doubtful,
         run_deviation=unmeasured_doubt_variance(component) ** 0.5,

@@ -43,6 +43,7 @@ POOLED: Final = frozenset({"", "single_run"})
 SCREENED: Final = frozenset({"impossible", "clock_suspect"})
 """Exclusions with which a pool is compared."""
 DOUBTFUL: Final = "doubtful"
+MAX_LISTED_CONFIGURATIONS: Final = 3
 CLEAR_DEVIATIONS: Final = 3.3
 """Configurations with single runs differ if they are this many deviations apart."""
 METHOD: Final = "reml_reference_prior"
@@ -123,6 +124,17 @@ class MachineEffect:
             return None
         return self.log_ratio - self.half_width, self.log_ratio + self.half_width
 
+    @property
+    def listed_configurations(self) -> tuple[Configuration, ...]:
+        """The configurations if they are few enough to be shown instead of a mean."""
+        few = len(self.configurations) <= MAX_LISTED_CONFIGURATIONS
+        return self.configurations if few else ()
+
+    @property
+    def shown_log_ratios(self) -> tuple[float, ...]:
+        parts = self.listed_configurations
+        return tuple(part.log_ratio for part in parts) or (self.log_ratio,)
+
     def includes(self, average: BenchmarkAverage) -> bool:
         is_same_kind = (average.standard_error is None) == (self.variance is None)
         return (
@@ -146,7 +158,8 @@ class WeightedMachine:
 class PooledEffect:
     """The pooled effect of machines on the log scale.
 
-    ``mean`` is None for no machine, two machines and two labs. ``predicted`` is the
+    ``mean`` is None for no machine, two machines, two labs, and a machine whose
+    configurations are listed instead. ``predicted`` is the
     prediction interval of a machine of another lab or, with ``is_one_lab``, of another
     machine of the same lab; it needs three labs or machines. ``tau2`` is the variance
     between machines of different labs. Its parts ``tau2_lab`` and ``tau2_machine`` are
@@ -530,11 +543,14 @@ def _pool(
         return None if low is None or high is None else (low, high)
 
     mean_interval = interval(finite(pools.low), finite(pools.high))
+    if len(machines) == 1:
+        mean_interval = machines[0].interval
+    is_listed = len(machines) == 1 and bool(machines[0].listed_configurations)
     return PooledEffect(
         machine_count=len(machines),
         lab_count=int(pools.lab_count[row]),
-        mean=finite(pools.mean),
-        interval=machines[0].interval if len(machines) == 1 else mean_interval,
+        mean=None if is_listed else finite(pools.mean),
+        interval=None if is_listed else mean_interval,
         predicted=interval(finite(pools.predicted_low), finite(pools.predicted_high)),
         tau2=finite(pools.tau2),
         i2=finite(pools.i2),

@@ -167,7 +167,8 @@ def _run_chances(logs: Floats, tolerances: Floats) -> Floats:
         by_noise = tolerances / (math.sqrt(math.pi) * deviation)
     gaps = np.diff(np.sort(logs, axis=1), axis=1)
     ties = (gaps <= tolerances[:, None]).mean(axis=1)
-    return np.clip(np.maximum(np.nan_to_num(by_noise, nan=1.0), ties / size), 1e-9, 1.0)
+    chances = np.maximum(np.nan_to_num(by_noise, nan=1.0), ties / size)
+    return np.asarray(np.clip(chances, 1e-9, 1.0), dtype=float)
 
 
 def _matched(

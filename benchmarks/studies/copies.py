@@ -98,8 +98,10 @@ def find_copies(study: Study) -> dict[int, CellCopy]:
     for pk, chosen in candidates.items():
         for found in chosen:
             other = others.get(found.cell_id)
-            copy = other and run_copy(runs[found.cell_id].vector, runs[pk].vector)
-            if other is None or copy is None:
+            if other is None:
+                continue
+            copy = run_copy(runs[other.pk].vector, runs[pk].vector)
+            if copy is None:
                 continue
             is_first = found.sees_own and (
                 not found.is_visible or _age(pk, runs) < _age(other.pk, runs)

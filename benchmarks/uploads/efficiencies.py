@@ -293,7 +293,7 @@ def conflicting_native_means(cell_ids: Collection[int]) -> dict[int, list[float]
                     equivalence_margin_percent=cell.study.equivalence_margin_percent,
                     max_age_days=cell.study.baseline_max_age_days,
                 )
-                if choice.state == State.AMBIGUOUS:
+                if choice.state == "ambiguous":
                     means[cell.pk] = [mean_by_id[int(pk)] for pk in choice.rejected]
     return means
 

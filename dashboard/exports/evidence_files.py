@@ -449,7 +449,9 @@ def _machine_texts(unit: Record) -> tuple[str, ...]:
     return (
         ", ".join(filter(None, (unit["lab"], unit["host"], unit["year"]))),
         "; ".join(unit["studies"]),
-        _ratio_text(unit["ratio"], unit["interval"]),
+        # Old reviews list no configurations.
+        ", ".join(_ratio_text(part["ratio"]) for part in unit.get("configurations", ()))
+        or _ratio_text(unit["ratio"], unit["interval"]),
         _("single runs") if unit["is_single_run"] else _interval_text(unit["interval"]),
         _percent_text(unit["weight"]) if unit["is_pooled"] else "",
         _ratio_text(unit["without"]),

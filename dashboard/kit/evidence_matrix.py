@@ -50,7 +50,7 @@ def matrix_context(
         machine
         for synthesis in syntheses.values()
         for machine in synthesis.main_machines
-        if len(machine.configurations) <= evidence.MAX_LISTED_CONFIGURATIONS
+        if machine.listed_configurations
     )
     areas: list[dict[str, Any]] = []
     for _area, members in groupby(WORK_CLASSES.values(), key=lambda work: work.area):

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from math import exp, log
 from types import MappingProxyType
-from typing import Final
 
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
@@ -173,7 +172,7 @@ def badge_text(synthesis: Synthesis) -> str:
     )
     if ends is None and units:
         # With too few machines for a mean, show the range of their ratios.
-        ratios = [unit.log_ratio for unit in units]
+        ratios = [ratio for unit in units for ratio in unit.shown_log_ratios]
         ends = (min(ratios), max(ratios))
     if ends is None:
         return _("not measured yet")
@@ -226,6 +225,15 @@ def question_summary(synthesis: Synthesis) -> str:
 
 def _pooled_summary(synthesis: Synthesis) -> str:
     pool = synthesis.pool
+    if pool.machine_count == 1 and synthesis.machines[0].listed_configurations:
+        return _(
+            "One machine: %(ratios)s of native speed in different configurations. It "
+            "is unknown whether another machine would show the same."
+        ) % {
+            "ratios": ", ".join(
+                _percent_text(ratio) for ratio in synthesis.machines[0].shown_log_ratios
+            )
+        }
     if pool.machine_count == 1:
         return _(
             "One machine: %(ratio)s of native speed (95%% confidence interval "
@@ -291,9 +299,8 @@ def _range_text(
     value_text: Callable[[float], str],
     interval_text: Callable[[tuple[float, float]], str],
 ) -> str:
-    values = sorted(
-        {value_text(unit.log_ratio): unit.log_ratio for unit in units}.values()
-    )
+    ratios = [ratio for unit in units for ratio in unit.shown_log_ratios]
+    values = sorted({value_text(ratio): ratio for ratio in ratios}.values())
     if len(values) == 1:
         return value_text(values[0])
     return interval_text((values[0], values[-1]))
@@ -308,31 +315,28 @@ def matrix_entry(
     configurations of one machine that differ; ``labels`` are by system.
     """
     pool, units = synthesis.main_pool, synthesis.main_machines
+    if not pool.machine_count:
+        return "", ""
+    if not pool.is_pooled and len(units) == 1 and units[0].listed_configurations:
+        parts = units[0].listed_configurations
+        ratios = ", ".join(log_ratio_text(part.log_ratio) for part in parts)
+        names = ", ".join(labels.get(part.system, "") or DASH for part in parts)
+        return ratios, _("one machine: %(configurations)s") % {"configurations": names}
     if pool.mean is None:
-        if not units:
-            return "", ""
         detail = _("two machines") if len(units) < MIN_POOLED else _("two labs")
         return _range_text(units, log_ratio_text, log_interval_text), detail
     ratio = log_ratio_text(pool.mean, pool.interval)
     if pool.is_pooled:
         predicted = {"range": log_interval_text(pool.predicted)}
         return ratio, _("predicted %(range)s") % predicted
-    parts = units[0].configurations
-    if len(parts) > MAX_LISTED_CONFIGURATIONS:
+    if parts := units[0].configurations:
         ends = log_interval_text((parts[0].log_ratio, parts[-1].log_ratio))
         values = {"range": ends, "n": len(parts)}
         return ratio, _("one machine, %(range)s in %(n)s configurations") % values
-    if parts:
-        ratios = ", ".join(log_ratio_text(part.log_ratio) for part in parts)
-        names = ", ".join(labels.get(part.system, "") or DASH for part in parts)
-        return ratios, _("one machine: %(configurations)s") % {"configurations": names}
     if pool.interval is None:
         return ratio, _("one machine")
     interval = log_interval_text(pool.interval)
     return ratio, _("one machine, CI %(interval)s") % {"interval": interval}
-
-
-MAX_LISTED_CONFIGURATIONS: Final = 3
 
 
 def matrix_notes(synthesis: Synthesis) -> list[str]:

@@ -181,7 +181,9 @@ def _lines(
                     for member in members
                 )
             ),
-            "ratio": evidence.log_ratio_text(effect.log_ratio, effect.interval),
+            "ratio": ""
+            if effect.listed_configurations
+            else evidence.log_ratio_text(effect.log_ratio, effect.interval),
             "interval": evidence.log_interval_text(effect.interval) or DASH,
             "ratios": _range_text(members),
             "weight": formatting.percent(machine.weight) if machine.is_pooled else DASH,
