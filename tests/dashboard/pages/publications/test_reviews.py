@@ -11,6 +11,7 @@ from benchmarks.jobs import queue
 from benchmarks.models import Membership, Review
 from benchmarks.studies import checking
 from tests import publications
+from tests.upload_documents import interleaved
 
 FORM = "/reviews/new/"
 WORK = "network-throughput-out"
@@ -29,8 +30,10 @@ ASKED = {
 def measured(submit, run_document, xen):
     """Measure a Xen guest and its machine, six runs each."""
     submit(
-        *(run_document(value) for value in NATIVE),
-        *(run_document(value, system=xen) for value in SLOW),
+        *interleaved(
+            (run_document(value) for value in NATIVE),
+            (run_document(value, system=xen) for value in SLOW),
+        )
     )
     checking.check_due_studies(timedelta(0))
 
