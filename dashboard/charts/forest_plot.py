@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from benchmarks.analysis.meta_analysis import MIN_STRONG_LABS
 from benchmarks.evidence.json_records import Record
+from benchmarks.evidence.synthesis import MAX_LISTED_CONFIGURATIONS
 from dashboard.charts.chart import (
     AXES_HEIGHT_PX,
     FAINT_OPACITY,
@@ -83,7 +84,14 @@ def forest_rows(record: Record) -> list[ForestRow]:
     for is_hollow, name in ((False, "pool"), (True, "single_runs")):
         units = [unit for unit in record["units"] if unit["is_single_run"] == is_hollow]
         indexes = sorted(range(len(units)), key=lambda index: -units[index]["weight"])
-        rows += [_unit_row(units[index]) for index in sorted(indexes[:MAX_MACHINES])]
+        for index in sorted(indexes[:MAX_MACHINES]):
+            # Old reviews list no configurations.
+            parts = units[index].get("configurations", ())
+            is_listed = 0 < len(parts) <= MAX_LISTED_CONFIGURATIONS
+            rows += [
+                _unit_row({**units[index], **part})
+                for part in (parts if is_listed else ({},))
+            ]
         rows += _pool_rows(record[name], is_hollow=is_hollow)
     return rows
 

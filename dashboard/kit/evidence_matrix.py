@@ -122,7 +122,7 @@ def _cell(
         "url": url,
         "value": value,
         "detail": detail,
-        "notes": "; ".join(evidence.matrix_notes(synthesis)),
+        "notes": evidence.matrix_notes(synthesis),
         "labs": evidence.labs_text(synthesis.lab_count) if synthesis.lab_count else "",
         "strength": str(evidence.EVIDENCE_STRENGTHS[synthesis.strength])
         if has_strength

@@ -284,3 +284,14 @@ def test_heterogeneity_needs_three_machines():
     assert spread.tau2 == pytest.approx(units.pool.tau2)
     assert spread.tau2_low <= spread.tau2 <= spread.tau2_high
     assert machine_heterogeneity(units.machines[:2]) is None
+
+
+def test_few_configurations_that_differ_have_no_mean():
+    few = synthesis([configured("a", 0.449, 0.979, half_width=0.01)])
+    many = synthesis([configured("a", 0.3, 0.5, 0.7, 0.9, half_width=0.01)])
+
+    assert (few.pool.mean, few.pool.interval) == (None, None)
+    assert [exp(ratio) for ratio in few.machines[0].shown_log_ratios] == pytest.approx(
+        [0.449, 0.979]
+    )
+    assert many.pool.mean is not None
