@@ -101,6 +101,32 @@ def test_bimodal_runs_are_anywhere_in_their_range(measured):
     assert effect.variance > log(120.2 / 79.9) ** 2 / 12
 
 
+def test_native_results_that_disagree_are_a_doubt(measured, submit, run_document, xen):
+    def natives(values, **options):
+        return (run_document(value, system={"options": options}) for value in values)
+
+    guest = (run_document(0.13 * value, system=xen) for value in NATIVE)
+    faster = natives((value * 1.06 for value in NATIVE), driver="new")
+    submit(*interleaved(natives(NATIVE, driver="old"), faster, guest))
+    checking.check_due_studies(timedelta(0))
+
+    effect = only_effect()
+    assert (effect.exclusion, effect.doubt) == ("", "baselines_disagree")
+    assert exp(effect.log_ratio) == pytest.approx(0.13 / 1.06**0.5, rel=0.01)
+    assert effect.variance == pytest.approx(log(1.06) ** 2 / 2, rel=0.05)
+
+
+def test_repeated_runs_without_start_times_are_not_pooled(submit, run_document, xen):
+    submit(
+        *(run_document(value) for value in NATIVE),
+        *(run_document(value, system=xen) for value in SLOW),
+    )
+    checking.check_due_studies(timedelta(0))
+
+    assert only_effect().exclusion == "untimed"
+    assert only_effect().log_ratio == pytest.approx(log(0.8), rel=0.01)
+
+
 def test_emulation_is_excluded(measured, xen):
     measured(system={"options": {"accel": "tcg"}})
 
