@@ -559,7 +559,7 @@ def _pool(
         tau2_machine=finite(pools.tau2_machine),
         study_count=len({pk for machine in machines for pk in machine.studies}),
         is_one_lab=bool(pools.is_one_lab[row]),
-        method=method if len(machines) > 1 else "",
+        method=method if np.isfinite(pools.mean[row]) and len(machines) > 1 else "",
     )
 
 

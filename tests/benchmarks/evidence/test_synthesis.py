@@ -240,7 +240,7 @@ def test_machines_of_one_lab_never_raise_the_level():
     assert synthesis(many).strength == EvidenceStrength.WEAK
     two_labs = synthesis([*many, part("b", 0.8, lab="two")])
     assert two_labs.strength == EvidenceStrength.WEAK
-    assert two_labs.pool.mean is None
+    assert (two_labs.pool.mean, two_labs.pool.method) == (None, "")
 
 
 def test_opposite_machines_of_one_lab_do_not_contradict_other_labs():
