@@ -41,10 +41,11 @@ _VOCABULARY: Final = {
     template("disk"): (
         *(template("sequential read"), template("sequential write")),
         *(template("random read"), template("random write"), template("fsync")),
+        template("tail latency"),
     ),
     template("network"): (
         *(template("throughput out"), template("throughput in")),
-        *(template("round trip"), template("requests")),
+        *(template("round trip"), template("requests"), template("tail latency")),
     ),
     template("system"): (
         template("process creation"),
@@ -55,6 +56,7 @@ _VOCABULARY: Final = {
         template("web"),
         template("database"),
         template("build"),
+        template("tail latency"),
     ),
     template("energy"): (template("energy per work"),),
 }

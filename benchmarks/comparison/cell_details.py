@@ -28,6 +28,7 @@ from benchmarks.comparison.row_queries import (
 )
 from benchmarks.comparison.study_verdicts import (
     TWO_METERS_LOG_VARIANCE,
+    StudyVerdicts,
     cell_statistics,
     study_verdicts,
 )
@@ -57,6 +58,12 @@ from benchmarks.models.run import (
     OrderedMean,
     counted_runs,
     runs_of_cells_sql,
+)
+from benchmarks.parsing.tool import (
+    find_percentile,
+    summarized_metric,
+    summary_rank,
+    without_percentile,
 )
 from benchmarks.sentences import Sentence
 from benchmarks.studies.cell_shapes import unordered_cells
@@ -131,6 +138,8 @@ class CellDetails:
     tested_count: int = 0
     host_comparison: HostComparison | None = None
     failed_runs: tuple[Run, ...] = ()
+    distribution: tuple[ComparisonRow, ...] = ()
+    """The summaries of this test's latencies, such as mean and p99, in order."""
 
     @cached_property
     def comparability(self) -> Comparability | None:
@@ -265,6 +274,7 @@ def cell_details(
         tested_count=verdicts.tested_count,
         host_comparison=reference.hosts.get(cell.system.host_id) if reference else None,
         failed_runs=_failed_runs(cell),
+        distribution=_distribution(viewer, cell, reference, verdicts),
     )
 
 
@@ -278,6 +288,40 @@ def _failed_runs(cell: Cell) -> tuple[Run, ...]:
     )
     failed = runs.filter(pk__in=means.filter(run__in=runs).values("run_id"))
     return tuple(failed.order_by("started_at", "pk")[:MAX_RUNS_LISTED])
+
+
+def _distribution(
+    viewer: Viewer,
+    cell: Cell,
+    reference: ReferenceCells | None,
+    verdicts: StudyVerdicts,
+) -> tuple[ComparisonRow, ...]:
+    """Return the cells that summarize the same distribution, if one is a percentile."""
+    case = cell.case
+    name = summarized_metric(case.metric)
+    if name == case.metric or case.better != "lower":
+        return ()
+    stated = without_percentile(case.parameters)
+    same = {
+        name: getattr(cell, name) for name in ("study_id", "system_id", *CIRCUMSTANCES)
+    }
+    measured = Cell.objects.filter(case__tool=case.tool, n__gt=0, **same)
+    named = measured.values_list("pk", "case__metric", "case__parameters")
+    ranks = {
+        pk: summary_rank(metric, parameters)
+        for pk, metric, parameters in named
+        if summarized_metric(metric) == name
+        and without_percentile(parameters) == stated
+    }
+    cells = compared_cells(viewer, filters={"pk__in": list(ranks)})
+    rows = [
+        comparison_row(other, reference, verdicts.assessment(other.pk))
+        for other in sorted(cells, key=lambda other: (ranks[other.pk], other.pk))
+    ]
+    cases = (row.case for row in rows)
+    if not any(find_percentile(case.metric, case.parameters) for case in cases):
+        return ()
+    return tuple(rows)
 
 
 def _run_means(cell: Cell | None, samples: CellSamples) -> list[tuple[int, float, int]]:

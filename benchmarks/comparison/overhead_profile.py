@@ -157,7 +157,7 @@ def profile(
     ``log_variances`` are squared standard errors of log ratios, by cell id.
     """
     with_ratios = [row for row in rows if _ratio(row)]
-    primary = primary_cases_of_rows(with_ratios)
+    primary = primary_cases_of_rows(with_ratios, with_tails=False)
     compared = [row for row in with_ratios if row.case.id in primary]
     columns = column_head(compared).columns
     components = sorted(

@@ -178,7 +178,7 @@ def _components(
     by_id = {cell.row.id: cell for cell in measured}
     table = comparison_table([cell.row for cell in measured])
     # Metrics that follow from others are not independent of them.
-    primary = primary_cases_of_rows(cell.row for cell in measured)
+    primary = primary_cases_of_rows((cell.row for cell in measured), with_tails=False)
     for component, groups in groupby(table.groups, key=lambda group: group.component):
         cases = []
         for row in (row for group in groups for row in group.rows):

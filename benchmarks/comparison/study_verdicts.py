@@ -45,6 +45,12 @@ from benchmarks.models import (
     Study,
     System,
 )
+from benchmarks.parsing.tool import (
+    Percentile,
+    find_percentile,
+    summarized_metric,
+    without_percentile,
+)
 from benchmarks.studies.cell_session_statistics import (
     SessionColumns,
     cell_sessions,
@@ -445,16 +451,34 @@ class CaseLike(Protocol):
     def parameters(self) -> Mapping[str, str]: ...
 
 
-def primary_case_ids(cases: Mapping[int, CaseLike]) -> frozenset[int]:
+def primary_case_ids(
+    cases: Mapping[int, CaseLike], *, with_tails: bool = True
+) -> frozenset[int]:
     """Return the cases that are primary for their tests and measure a speed.
 
     An implied metric is primary only if no metric that implies it was measured with all
-    its parameters.
+    its parameters. The percentiles of one test are one measurement, so only one of
+    those from p90 on is primary.
     """
     by_metric: dict[tuple[str, str], list[frozenset[tuple[str, str]]]] = {}
-    for case in cases.values():
+    tails: dict[object, list[tuple[Percentile, int]]] = {}
+    for pk, case in cases.items():
         stated = frozenset(case.parameters.items())
         by_metric.setdefault((case.tool, case.metric), []).append(stated)
+        if percentile := find_percentile(case.metric, case.parameters):
+            distribution = summarized_metric(case.metric)
+            test = frozenset(without_percentile(case.parameters).items())
+            key = (case.tool, distribution, test)
+            tails.setdefault(key, []).append((percentile, pk))
+    excluded = set()
+    for percentiles in tails.values():
+        ranked = [
+            (percentile.preference, pk)
+            for percentile, pk in percentiles
+            if percentile.is_tail
+        ]
+        chosen = min(ranked)[1] if ranked and with_tails else None
+        excluded |= {pk for _, pk in percentiles if pk != chosen}
 
     def is_primary(case: CaseLike) -> bool:
         tool = require_tool(case.tool)
@@ -469,9 +493,14 @@ def primary_case_ids(cases: Mapping[int, CaseLike]) -> frozenset[int]:
             for parameters in by_metric.get((case.tool, name), ())
         )
 
-    return frozenset(pk for pk, case in cases.items() if is_primary(case))
+    return frozenset(
+        pk for pk, case in cases.items() if pk not in excluded and is_primary(case)
+    )
 
 
-def primary_cases_of_rows(rows: Iterable[ComparisonRow]) -> frozenset[int]:
+def primary_cases_of_rows(
+    rows: Iterable[ComparisonRow], *, with_tails: bool = True
+) -> frozenset[int]:
     with_speed = (row for row in rows if row.result.state not in STATES_WITHOUT_SPEED)
-    return primary_case_ids({row.case.id: row.case for row in with_speed})
+    cases = {row.case.id: row.case for row in with_speed}
+    return primary_case_ids(cases, with_tails=with_tails)

@@ -161,6 +161,10 @@ FLOATING_POINT: Final = always("CPU: floating point")
 COPY: Final = always("memory: copy")
 WEB: Final = always("application: web")
 ENERGY: Final = always("energy-per-work")
+# A tail is a class of its own: it may become longer while throughput is unchanged.
+DISK_TAIL: Final = always("disk: tail latency")
+NETWORK_TAIL: Final = always("network: tail latency")
+APPLICATION_TAIL: Final = always("application: tail latency")
 SEQUENTIAL_READ: Final = always("disk: sequential read")
 
 # Disk benchmarks that do not report an access pattern are sequential.
@@ -191,6 +195,17 @@ Component = Literal["CPU", "memory", "disk", "network", "power", "application"]
 _SLUG = re.compile(r"(?:[-\w]+:)?[a-z0-9]+(?:[-_][a-z0-9]+)*", re.ASCII)
 MetricKind = Literal["speed", "energy", "cost", "share", "count", "amount", "setting"]
 _CPU_WORD = re.compile(r"\bCPU\b")
+PERCENTILE_PARAMETER: Final = "percentile"
+_SUMMARY: Final = re.compile(r"\b(?P<name>min|mean|median|max)\b")
+_SUMMARY_RANKS: Final = {"min": 0.0, "mean": 1.0, "median": 50.0, "max": 100.0}
+_PERCENTILE: Final = re.compile(
+    r"\bp(?P<p>\d{2}(?:\.\d+)?)\b|\b(?P<th>\d{2}(?:\.\d+)?)(?:st|nd|rd|th) percentile"
+    r"|\bpercentile\b",
+    re.IGNORECASE,
+)
+MIN_TAIL_PERCENTILE: Final = 90.0
+MAIN_TAIL_PERCENTILE: Final = 99.0
+"""The percentile that represents the tail of a test, or the next lower one."""
 _KINDS: Final[Mapping[str, MetricKind]] = {
     "": "count",
     "%": "share",
@@ -255,7 +270,8 @@ class Metric:
 
     Only primary metrics, which represent their test, have a ``work_class`` (possibly
     ``NO_WORK_CLASS``). A metric ``implied_by`` others (MiB/s by operations/s)
-    represents its test if none of them was measured.
+    represents its test if none of them was measured. Of several primary percentiles of
+    a test, p99 or the next lower one represents its tail.
     """
 
     name: str
@@ -326,6 +342,65 @@ def metrics(
         )
         for name in names
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Percentile:
+    """The percentile that a case reports of the operations of each run."""
+
+    rank: float
+
+    @property
+    def is_tail(self) -> bool:
+        return self.rank >= MIN_TAIL_PERCENTILE
+
+    @property
+    def preference(self) -> tuple[bool, float]:
+        """Sort key: p99, lower percentiles from the highest, then higher ones."""
+        distance = abs(self.rank - MAIN_TAIL_PERCENTILE)
+        return self.rank > MAIN_TAIL_PERCENTILE, distance
+
+    def __str__(self) -> str:
+        return f"p{self.rank:g}"
+
+
+def find_percentile(metric: str, parameters: Mapping[str, str]) -> Percentile | None:
+    """Return the percentile in the name of a metric or in its parameter."""
+    if not (match := _PERCENTILE.search(metric)):
+        return None
+    try:
+        rank = float(
+            match["p"] or match["th"] or parameters.get(PERCENTILE_PARAMETER, "")
+        )
+    except ValueError:
+        return None
+    return Percentile(rank) if 0 < rank <= 100 else None
+
+
+def summarized_metric(metric: str) -> str:
+    """Return a metric's name without "mean", "max" or a percentile.
+
+    All summaries of one distribution have the same name. It is the whole name if the
+    metric is not a summary.
+    """
+    without = _SUMMARY.sub(" ", _PERCENTILE.sub(" ", metric))
+    return normalize_whitespace(without)
+
+
+def summary_rank(metric: str, parameters: Mapping[str, str]) -> float:
+    """Return the place of a summary in its distribution, from "min" to "max"."""
+    if percentile := find_percentile(metric, parameters):
+        return percentile.rank
+    match = _SUMMARY.search(metric)
+    return _SUMMARY_RANKS[match["name"]] if match else -1.0
+
+
+def without_percentile(parameters: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name: value
+        for name, value in parameters.items()
+        if name != PERCENTILE_PARAMETER
+    }
 
 
 Parameter = str | int | float | bool

@@ -308,7 +308,9 @@ def _primary(pairs: QuerySet[Cell]) -> QuerySet[Cell]:
     # Studies with the same implied cases share a condition.
     studies = defaultdict(list)
     for study, ids in measured.items():
-        implied = frozenset(ids) - primary_case_ids({pk: cases[pk] for pk in ids})
+        implied = frozenset(ids) - primary_case_ids(
+            {pk: cases[pk] for pk in ids}, with_tails=False
+        )
         studies[implied].append(study)
     for implied, study_ids in studies.items():
         if implied:

@@ -17,6 +17,7 @@ from benchmarks.parsing.parser_toolkit import (
 )
 from benchmarks.parsing.tool import (
     AMOUNT_OPTIONS,
+    APPLICATION_TAIL,
     DURATION_OPTIONS,
     WEB,
     Better,
@@ -238,7 +239,7 @@ TOOL = Tool(
         _metric(
             "time per request overall", "ms", "lower", implied_by=("request rate",)
         ),
-        _metric("response time percentile", "ms", "lower"),
+        _metric("response time percentile", "ms", "lower", work_class=APPLICATION_TAIL),
         *(
             _metric(f"{phase.casefold()} time {which}", "ms", "lower")
             for phase in PHASES

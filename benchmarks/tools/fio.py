@@ -33,6 +33,7 @@ from benchmarks.parsing.parser_toolkit import (
 )
 from benchmarks.parsing.tool import (
     DISK,
+    DISK_TAIL,
     Metric,
     Options,
     Parameter,
@@ -523,6 +524,11 @@ TOOL = Tool(
             "us",
             "lower",
             "disk",
+            work_class={
+                f"completion latency {name}": DISK_TAIL
+                for name in PERCENTILE_NAMES.values()
+                if name != "p50"
+            },
             implied_by={
                 "latency mean": ("throughput", "IOPS"),
                 "completion latency mean": ("throughput", "IOPS", "latency mean"),

@@ -20,7 +20,15 @@ from benchmarks.parsing.parser_toolkit import (
     append_limited,
     parser,
 )
-from benchmarks.parsing.tool import NETWORK, Metric, Tool, first_match, metrics, when
+from benchmarks.parsing.tool import (
+    NETWORK,
+    NETWORK_TAIL,
+    Metric,
+    Tool,
+    first_match,
+    metrics,
+    when,
+)
 from benchmarks.sentences import Sentence
 
 LINES: Final = LineScanner(
@@ -395,6 +403,10 @@ TOOL = Tool(
             "us",
             "lower",
             "network",
+            work_class={
+                "latency p90": NETWORK_TAIL,
+                "latency p99": NETWORK_TAIL,
+            },
             implied_by={
                 "latency mean": ("transaction rate",),
                 "latency p50": ("transaction rate", "latency mean"),

@@ -68,6 +68,10 @@ FILE_WRITE_WORK = first_match(
 )
 # Several tests share these metrics, so the work class depends on the test.
 DATABASE_WORK = first_match(when("application: database", test="|oltp"))
+TAIL_WORK = first_match(
+    when("application: tail latency", test="|oltp"),
+    when("disk: tail latency", test="fileio"),
+)
 CPU_WORK = first_match(when("CPU: integer", test="|cpu"))
 MEMORY_WORK = first_match(
     when("memory: read", test="memory", operation="read"),
@@ -340,6 +344,10 @@ TOOL = Tool(
             "ms",
             "lower",
             "application",
+            work_class={
+                "request latency p95": TAIL_WORK,
+                "request latency percentile": TAIL_WORK,
+            },
             implied_by={"request latency mean": (*SPEEDS, "total time")},
         ),
         Metric(

@@ -14,7 +14,15 @@ from benchmarks.parsing.parser_toolkit import (
     append_limited,
     parser,
 )
-from benchmarks.parsing.tool import WEB, Metric, Options, Parameter, RateOption, Tool
+from benchmarks.parsing.tool import (
+    APPLICATION_TAIL,
+    WEB,
+    Metric,
+    Options,
+    Parameter,
+    RateOption,
+    Tool,
+)
 
 _TIME = r"(?P<{0}>[^\s]+?)(?P<{0}_unit>us|ms|s|m|h)"
 _RATE = r"(?P<{0}>[^\s]+?)(?P<{0}_unit>[kMGTP]?)"
@@ -186,7 +194,7 @@ TOOL = Tool(
         _metric("thread request rate", "1/s"),
         _metric("latency mean", "ms", implied_by=("request rate",)),
         _metric("latency max", "ms"),
-        _metric("latency percentile", "ms"),
+        _metric("latency percentile", "ms", work_class=APPLICATION_TAIL),
         Metric("test duration", "s", "lower", "application", kind="setting"),
         Metric("requests", "", "neither", "application", allows_zero=True),
     ),

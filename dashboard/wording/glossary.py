@@ -85,6 +85,24 @@ COMPARISON_TERMS = (
         _("1 minus relative performance: the loss relative to native."),
     ),
     GlossaryTerm(
+        "tail",
+        _("tail latency"),
+        _(
+            "A high percentile of the latencies of a run, such as p99: 99% of the "
+            "operations took at most that long. The value of a result is the mean "
+            "of its runs' p99, not the p99 of all operations together."
+        ),
+    ),
+    GlossaryTerm(
+        "change-point",
+        _("change point"),
+        _(
+            "The day or version from which on a system has another level of "
+            "performance, found by a permutation test over the results of at least "
+            "10 days."
+        ),
+    ),
+    GlossaryTerm(
         "interval",
         _("95% CI"),
         _(

@@ -13,10 +13,14 @@ def test_all_work_classes_exist_under_their_area():
         "disk": [
             *("sequential-read", "sequential-write"),
             *("random-read", "random-write", "fsync"),
+            "tail-latency",
         ],
-        "network": ["throughput-out", "throughput-in", "round-trip", "requests"],
+        "network": [
+            *("throughput-out", "throughput-in", "round-trip", "requests"),
+            "tail-latency",
+        ],
         "system": ["process-creation", "system-call", "context-switch"],
-        "application": ["web", "database", "build"],
+        "application": ["web", "database", "build", "tail-latency"],
         "energy": ["per-work"],
     }
 

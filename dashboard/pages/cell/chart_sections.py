@@ -14,8 +14,11 @@ from benchmarks.analysis.intervals import (
     mean_interval,
 )
 from benchmarks.comparison.cell_details import CellSamples
+from benchmarks.comparison.comparison_row import ComparisonRow
 from benchmarks.models import Cell
+from benchmarks.parsing.tool import find_percentile, summarized_metric
 from dashboard import wording
+from dashboard.charts.bars_and_lines import ChartPoint, curve_points, sweep_plot
 from dashboard.charts.chart import EMPTY_CHART
 from dashboard.kit import formatting
 from dashboard.kit.report_elements import ChartWithTable
@@ -33,7 +36,7 @@ from dashboard.pages.cell.charts import (
     strip_plot,
     with_distribution,
 )
-from dashboard.wording import DASH, value_with_unit
+from dashboard.wording import DASH, value_with_unit, verdicts
 
 ROWS_SHOWN = 500
 MAX_RUNS_PAIRED = 1_000  # 500,000 pairs
@@ -85,6 +88,73 @@ def cell_charts(
         if with_distribution(sides):
             charts += [_histogram(sides, unit), _ecdf(sides, unit)]
     return tuple(charts)
+
+
+def latency_chart(rows: Sequence[ComparisonRow]) -> ChartWithTable | None:
+    """Return mean and percentiles of the latencies beside each other."""
+    shown = [row for row in rows if row.result.value is not None]
+    if len(shown) < 2:
+        return None
+    unit = shown[0].result.unit
+    ticks = [(float(at), summary_name(row)) for at, row in enumerate(shown)]
+    points: tuple[list[ChartPoint], list[ChartPoint]] = ([], [])
+    for (at, name), row in zip(ticks, shown, strict=True):
+        result = row.result
+        low, high = result.value_interval or (None, None)
+        for side, value, ends in (
+            (0, result.value, (low, high)),
+            (1, result.baseline_value, (None, None)),
+        ):
+            if value is not None and value > 0:
+                text = f"{name}: {wording.quantity(value, unit)}"
+                points[side].append((at, value, *ends, text))
+    names = (_("this result"), _("baseline"))
+    curves = [
+        curve_points(name, color, side_points, is_native=bool(color))
+        for color, (name, side_points) in enumerate(zip(names, points, strict=True))
+        if side_points
+    ]
+    return ChartWithTable(
+        "latencies",
+        _("Latencies: mean and percentiles"),
+        _(
+            "Each run reports these summaries of its own operations. Each value is the "
+            "mean of a summary over the runs: the mean of the runs' p99 is not the p99 "
+            "of all operations together."
+        ),
+        sweep_plot(curves, ticks, titles=("", unit), is_log=(False, True)),
+        (
+            _("Summary of each run"),
+            _("This result"),
+            _("Runs"),
+            _("Ratio"),
+            _("95% CI"),
+            _("Verdict"),
+        ),
+        tuple(_latency_texts(row) for row in shown),
+    )
+
+
+def summary_name(row: ComparisonRow) -> str:
+    """Return the short name of a summary: "p99" or "mean"."""
+    if percentile := find_percentile(row.case.metric, row.case.parameters):
+        return str(percentile)
+    return row.case.metric.removeprefix(summarized_metric(row.case.metric)).strip()
+
+
+def _latency_texts(row: ComparisonRow) -> tuple[str, ...]:
+    result = row.result
+    assessment = result.assessment
+    return (
+        summary_name(row),
+        wording.quantity(result.value, result.unit, interval=result.value_interval),
+        formatting.exact(result.n),
+        formatting.ratio(result.ratio, result.interval) if result.ratio else DASH,
+        (verdicts.interval_text(assessment) if assessment else "") or DASH,
+        verdicts.verdict_text(assessment)
+        if assessment and assessment.is_assessed
+        else DASH,
+    )
 
 
 def _side(cell: Cell, samples: CellSamples, name: str, color: str) -> SampleSeries:

@@ -3,6 +3,7 @@ from typing import Any
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from benchmarks.analysis.assessment import CellAssessment
 from benchmarks.analysis.baselines import MATCH_SENTENCE
@@ -30,6 +31,7 @@ from benchmarks.comparison.cell_details import (
 from benchmarks.comparison.comparison_row import ComparisonRow
 from benchmarks.custom_tools.declaration import LAB_SEPARATOR
 from benchmarks.models import Cell, Run, Study, System
+from benchmarks.parsing.tool import find_percentile
 from benchmarks.power.energy_per_work import cell_energies, energy_row
 from benchmarks.sentences import sentence_from_json, with_unit
 from benchmarks.viewer import Viewer
@@ -41,7 +43,9 @@ from dashboard.kit.url_parts import parse_id, query_string
 from dashboard.pages.cell.chart_sections import (
     cell_charts,
     has_single_figure,
+    latency_chart,
     speed_modes,
+    summary_name,
 )
 from dashboard.pages.cell.sessions import session_section
 from dashboard.wording import state_names, verdicts
@@ -123,6 +127,13 @@ def cell_page(
         "robust_ratio_sentence": _robust_ratio_text(evidence),
         "sides": sides,
         "sessions": sessions,
+        "latencies": latency_chart(evidence.distribution),
+        "latency_links": [
+            (summary_name(other), other.id)
+            for other in evidence.distribution
+            if other.id != cell.pk
+        ],
+        "of_runs": _of_runs(row),
         "charts": (*session_charts, *cell_charts(cells, samples)),
         "single_run": _single_run([side.n == 1 for side in cells]),
         "is_cut": any(side.is_truncated for side in samples),
@@ -191,6 +202,16 @@ def _side(
         "more_count": max(cell.n - len(runs), 0),
         "readings": f"{reverse('dashboard:cell', args=url_args)}runs/",
     }
+
+
+def _of_runs(row: ComparisonRow) -> str:
+    """Say of which figures of the runs a value is the mean; "" if they are means."""
+    percentile = find_percentile(row.case.metric, row.case.parameters)
+    if percentile is None:
+        return ""
+    return ngettext(
+        "%(rank)s of one run", "mean of %(n)s runs' %(rank)s", row.result.n
+    ) % {"n": formatting.exact(row.result.n), "rank": percentile}
 
 
 def _shape_text(cell: Cell) -> str:

@@ -32,7 +32,7 @@ def test_operations_and_bytes_of_one_test_count_once():
         ("fio", "IOPS", read),
         ("fio", "completion latency p99", read),
         ("fio", "IOPS", write),
-    ) == [0, 3]
+    ) == [0, 2, 3]
 
 
 def test_implied_metrics_are_primary_if_the_implying_one_is_missing():
@@ -51,8 +51,47 @@ def test_a_mean_over_parameters_is_implied_by_them():
     ) == [1]
 
 
-def test_a_percentile_is_never_primary():
-    assert primaries(("wrk", "latency percentile", {"percentile": "99"})) == []
+def wrk(*percentiles):
+    return [("wrk", "latency percentile", {"percentile": rank}) for rank in percentiles]
+
+
+@pytest.mark.parametrize(
+    ("percentiles", "primary"),
+    [
+        (["50", "90", "99", "99.9", "100"], 2),
+        (["50", "75", "90", "95"], 3),
+        (["99.9", "99.99"], 0),
+        (["100", "99.9"], 1),
+    ],
+)
+def test_one_tail_of_a_test_is_primary(percentiles, primary):
+    assert primaries(*wrk(*percentiles)) == [primary]
+
+
+def test_a_percentile_below_90_is_never_primary():
+    assert primaries(*wrk("50", "75")) == []
+
+
+def test_each_test_has_its_own_tail():
+    read, write = {"operation": "read"}, {"operation": "write"}
+
+    assert primaries(
+        ("fio", "completion latency p95", read),
+        ("fio", "completion latency p99", write),
+        ("fio", "completion latency p99.9", write),
+    ) == [0, 1]
+
+
+def test_profiles_have_no_tails():
+    measured = {
+        1: SimpleNamespace(tool="wrk", metric="request rate", parameters={}),
+        2: SimpleNamespace(
+            tool="wrk", metric="latency percentile", parameters={"percentile": "99"}
+        ),
+    }
+
+    assert primary_case_ids(measured) == {1, 2}
+    assert primary_case_ids(measured, with_tails=False) == {1}
 
 
 @for_each("tool", TOOLS.values())

@@ -40,7 +40,12 @@ from benchmarks.work_classes import WORK_CLASSES
         ("linpack", "time", "n=2000", "cpu-floating-point"),
         ("wrk", "request rate", "threads=2", "application-web"),
         ("rapl", "energy", "part=package", "energy-per-work"),
-        ("wrk", "latency percentile", "percentile=99", ""),
+        ("wrk", "latency percentile", "percentile=99", "application-tail-latency"),
+        ("fio", "completion latency p99", "operation=read", "disk-tail-latency"),
+        ("netperf", "latency p99", "test=TCP_RR", "network-tail-latency"),
+        ("sysbench", "request latency p95", "test=fileio", "disk-tail-latency"),
+        ("sysbench", "request latency p95", "test=cpu", ""),
+        ("sysbench", "request latency max", "test=oltp", ""),
     ],
 )
 def test_a_case_has_a_work_class(tool, metric, parameters, work):
