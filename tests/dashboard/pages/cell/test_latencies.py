@@ -10,7 +10,7 @@ from benchmarks.models import Cell
 from benchmarks.studies import checking
 from tests.upload_documents import in_turn
 
-SUMMARIES = {"mean": 1.0, "p50": 0.9, "p99": 4.0, "p99.9": 9.0, "max": 20.0}
+SUMMARIES = {"mean": 1.0, "p50": 0.9, "p95": 2.0, "p99": 4.0, "p99.9": 9.0}
 
 
 @pytest.fixture
@@ -20,11 +20,12 @@ def latencies(submit, run_document, xen):
     def document(index, side):
         changes = {"system": xen} if side else {}
         made = run_document(1, tool="fio", **changes)
-        factor = (1 + side) * (1 + index / 1000)
+        # Different readings on both sides, without a drift.
+        noise = 1 + (index * 2 % 5 + side / 2) / 1000
         made["samples"] = [
             {
                 "metric": f"completion latency {name}",
-                "value": value * (factor if value > 1 else 1 + index / 1000),
+                "value": value * noise * (1 + side if value > 1 else 1),
                 "unit": "ms",
                 "parameters": {"job": "j", "operation": "read"},
             }
@@ -62,11 +63,11 @@ def test_mean_and_percentiles_are_in_one_table_in_order(client, latencies):
     response = page_of(client, latencies("mean"))
     chart = response.context["page"]["latencies"]
 
-    assert [row[0] for row in chart.rows] == ["mean", "p50", "p99", "p99.9", "max"]
+    assert [row[0] for row in chart.rows] == ["mean", "p50", "p95", "p99", "p99.9"]
     ratios = {row[0]: float(row[3]) for row in chart.rows}
     assert ratios["mean"] == pytest.approx(1, abs=0.01)
     assert ratios["p99"] == pytest.approx(0.5, abs=0.01)
-    links = re.findall(r"cells/(\d+)/\">(p[\d.]+|max)</a>", response.content.decode())
+    links = re.findall(r"cells/(\d+)/\">(p[\d.]+)</a>", response.content.decode())
     assert (str(latencies("p99").pk), "p99") in links
 
 
