@@ -26,18 +26,20 @@ MIN_SURPRISE: Final = math.log(1e9)
 """-ln of the probability below which equal runs are copies: one false alarm in 1,000
 cells if a million are compared.
 """
+SMALL_CHANGE: Final = 0.05
+"""Copied runs may be changed by this share of their deviation."""
 CAUTIOUS: Final = 0.9
 """The deviation of runs is taken at the lower end of its one-sided interval."""
 MAX_TICK_PARTS: Final = 8
 FINEST_LEVEL: Final = 40
-LEVELS: Final = (0, 2, 4)
+LEVELS: Final = (0, 2, 4, 6, 8)
 """Gaps between runs are compared on these grids, each coarser than the finest grid by
 the power of two.
 """
 WIDTHS: Final = (2, 3, 5, 8, 12)
 """Numbers of gaps in a pattern: the fewest that have `MIN_PATTERN_BITS`."""
 MIN_PATTERN_BITS: Final = 16.0
-PATTERNS_PER_GRID: Final = 4
+PATTERNS_PER_GRID: Final = 3
 
 Floats = NDArray[np.float64]
 
@@ -116,12 +118,14 @@ def run_copy(original: RunVector, copy: RunVector) -> RunCopy | None:
         for logs, step in zip((first, second), steps, strict=True)
     )
     best = _matched(first, second, 0.0, min(steps) / 100, tick / 2, lost=0)
-    tolerance = sum(steps) / 2 * 1.01
-    for shift in _common_shifts(first, second, tolerance):
-        width = max(tolerance, tick / 2)
-        scaled = _matched(first, second, shift, tolerance, width, lost=1)
-        if scaled and (best is None or scaled.surprise > best.surprise):
-            best = scaled
+    rounding = sum(steps) / 2 * 1.01
+    change = SMALL_CHANGE * min(float(np.std(side)) for side in (first, second))
+    for tolerance in (rounding, max(rounding, change)):
+        for shift in _common_shifts(first, second, tolerance):
+            width = max(tolerance, tick / 2)
+            scaled = _matched(first, second, shift, tolerance, width, lost=1)
+            if scaled and (best is None or scaled.surprise > best.surprise):
+                best = scaled
     return best if best and best.surprise >= MIN_SURPRISE else None
 
 

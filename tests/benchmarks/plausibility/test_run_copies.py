@@ -24,6 +24,10 @@ def changed(cell, how):
         "in another unit": lambda: shown(values * 1024 / 1000),
         "rounded": lambda: shown(values, 4),
         "without two runs": lambda: shown(values[2:]),
+        "changed by 0.01 %": lambda: shown(
+            values * np.random.default_rng(2).normal(1, 1e-4, values.size)
+        ),
+        "with one other run": lambda: shown([*values[:-1], values[-1] * 1.01]),
         "shuffled and scaled": lambda: shown(values[::-1] * 1.0001),
     }
     return changes[how]()
@@ -33,7 +37,8 @@ def changed(cell, how):
     "how",
     [
         *("equal", "shuffled", "scaled", "in another unit", "rounded"),
-        *("without two runs", "shuffled and scaled"),
+        *("without two runs", "shuffled and scaled", "changed by 0.01 %"),
+        "with one other run",
     ],
 )
 def test_copies_share_a_fingerprint_and_are_recognized(how):
