@@ -30,13 +30,18 @@ class SessionSerializer(OutputSerializer):
     """Runs that were made together."""
 
     row_type = Session
-    columns = "id study=study.slug name origin reason"
+    columns = "id study=study.slug name origin reason counted_with_id counted_reason"
     descriptions = {
         "name": (
             "The name of the session; a derived session is named by its first start "
             "in UTC."
         ),
         "reason": "Why the session begins, or who corrected it.",
+        "counted_with_id": (
+            "The id of the session as part of which statistics count this one; null if "
+            "it counts by itself."
+        ),
+        "counted_reason": "Why it does not count by itself.",
     }
 
     origin = serializers.ChoiceField(

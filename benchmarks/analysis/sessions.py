@@ -133,6 +133,88 @@ def _session_reason(
     return join_sentences(parts, ", ") if parts else None
 
 
+OVERLAP_REASON: Final = Sentence("their runs overlap in time")
+SITTING_REASON: Final = Sentence("less than six hours apart, in the same machine state")
+
+
+@dataclass(frozen=True, slots=True)
+class CountedSession:
+    """Another session as part of which a session counts, and why."""
+
+    counted_with: int
+    reason: Sentence
+
+
+def sessions_counted_together(
+    hosts: Iterable[Sequence[RunStart]], session_by_run: Mapping[int, int]
+) -> dict[int, CountedSession]:
+    """Return the sessions that are no repetitions of an earlier one.
+
+    ``hosts`` has the runs of each host. Sessions count as one if their runs overlap in
+    time on a host, or belong to one session that `derive_sessions` returns.
+    """
+    links: list[tuple[int, int]] = []
+    overlapping: set[int] = set()
+    starts: dict[int, datetime] = {}
+    for runs in hosts:
+        ranges: dict[int, tuple[datetime, datetime]] = {}
+        for sitting in derive_sessions(runs):
+            known = [
+                (session_by_run[run], start)
+                for run, start in zip(sitting.runs, sitting.starts, strict=True)
+                if run in session_by_run
+            ]
+            links += [(known[0][0], session) for session, _start in known]
+            for session, start in known:
+                # Starts are in order.
+                ranges[session] = ranges.get(session, (start, start))[0], start
+                starts[session] = min(starts.get(session, start), start)
+        overlaps = _overlaps(ranges)
+        overlapping.update(session for link in overlaps for session in link)
+        links += overlaps
+    groups = _linked_groups(sorted(starts, key=lambda pk: (starts[pk], pk)), links)
+    return {
+        session: CountedSession(
+            first, OVERLAP_REASON if session in overlapping else SITTING_REASON
+        )
+        for first, *others in groups
+        for session in others
+    }
+
+
+def _overlaps(
+    ranges: Mapping[int, tuple[datetime, datetime]],
+) -> list[tuple[int, int]]:
+    """Return each range that begins before the end of an earlier one, with that one."""
+    found = []
+    latest: int | None = None
+    for key in sorted(ranges, key=lambda key: (ranges[key], key)):
+        if latest is not None and ranges[key][0] < ranges[latest][1]:
+            found.append((latest, key))
+        if latest is None or ranges[key][1] > ranges[latest][1]:
+            latest = key
+    return found
+
+
+def _linked_groups(
+    keys: Iterable[int], links: Iterable[tuple[int, int]]
+) -> list[list[int]]:
+    """Return the groups of directly or indirectly linked keys, in order of ``keys``."""
+    parents: dict[int, int] = {}
+
+    def root(key: int) -> int:
+        while (parent := parents.get(key, key)) != key:
+            key = parent
+        return key
+
+    for one, other in links:
+        parents[root(other)] = root(one)
+    groups: dict[int, list[int]] = {}
+    for key in keys:
+        groups.setdefault(root(key), []).append(key)
+    return list(groups.values())
+
+
 def nearest_sessions(
     session: DerivedSession, known_sessions: Mapping[int, int]
 ) -> dict[int, int]:

@@ -365,12 +365,13 @@ def runs_of_cells_sql(
                array_agg(id ORDER BY case_id) AS cells
         FROM {Cell._meta.db_table} AS cell WHERE {condition} GROUP BY {key_columns}
     ), keyed_run AS MATERIALIZED (
-        SELECT cell_key.cases, cell_key.cells{selected}
+        SELECT cell_key.cases, cell_key.cells{selected},
+               {COUNTED_SESSION_SQL} AS session_id
         FROM cell_key JOIN {Run._meta.db_table} AS run
           ON {same_cell_key_sql("run", "cell_key")} AND {which_runs}
     ), run_of_cell AS MATERIALIZED (
         SELECT {CELL_ID_SQL.format("run_mean")} AS cell_id, run_mean.case_id,
-               run_mean.n, run_mean.mean, run_mean.decimals{aliases}
+               run_mean.n, run_mean.mean, run_mean.decimals{aliases}, run.session_id
         FROM keyed_run AS run JOIN {RunMean._meta.db_table} AS run_mean
           ON run_mean.lab_id = run.lab_id AND run_mean.run_id = run.id
          AND {IS_CASE_OF_RUN_SQL.format("run_mean")}
@@ -378,7 +379,11 @@ def runs_of_cells_sql(
     """
 
 
-_RUN_COLUMNS = ("id", "lab_id", "first_run_id", "started_at", "session_id")
+_RUN_COLUMNS = ("id", "lab_id", "first_run_id", "started_at")
+# The session as which the session of a run counts.
+COUNTED_SESSION_SQL = f"""(
+    SELECT COALESCE(session.counted_with_id, session.id)
+    FROM {Session._meta.db_table} AS session WHERE session.id = run.session_id)"""
 # Bisection: `= ANY` would compare each row with all cases.
 IS_CASE_OF_RUN_SQL = """
     run.cases[width_bucket({0}.case_id, run.cases)] = {0}.case_id

@@ -259,7 +259,8 @@ class System(models.Model):
 class Session(models.Model):
     """A group of a study's runs that were measured together.
 
-    See docs/method.md, Sessions. Named sessions may have several hosts.
+    See docs/method.md, Sessions. Named sessions may have several hosts. Statistics
+    count a session as part of the session ``counted_with``, for ``counted_reason``.
     """
 
     class Origin(models.TextChoices):
@@ -275,6 +276,10 @@ class Session(models.Model):
     host = models.ForeignKey(
         Host, models.SET_NULL, null=True, blank=True, related_name="+"
     )
+    counted_with = models.ForeignKey(
+        "self", models.SET_NULL, null=True, blank=True, related_name="counted_sessions"
+    )
+    counted_reason = SentenceField(blank=True)
 
     objects = StudyScopedQuerySet.as_manager()
 

@@ -298,7 +298,7 @@ def _logged_system(works: Sequence[MeteredWork]) -> LoggedSystem:
     if not joules_per_work or len(joules_per_work) < len(measured):
         metered = [work for work in metered if work.energy.energy_j]
         joules_per_work = [work.energy.energy_j or 0.0 for work in metered]
-    session_ids = (work.lead_run.session_id for work in metered)
+    sessions = (work.lead_run.session for work in metered)
     return LoggedSystem(
         system=works[0].lead_run.system,
         meter=works[0].meter,
@@ -317,7 +317,10 @@ def _logged_system(works: Sequence[MeteredWork]) -> LoggedSystem:
             w.energy_delay_js if w else None for w in work_energies
         ),
         per_work=tuple(joules_per_work),
-        sessions=tuple(UNKNOWN_TIME if pk is None else pk for pk in session_ids),
+        sessions=tuple(
+            UNKNOWN_TIME if session is None else session.counted_with_id or session.pk
+            for session in sessions
+        ),
     )
 
 

@@ -26,6 +26,7 @@ from benchmarks.hypervisor_names import NATIVE
 from benchmarks.models import Cell, CellSession, Run, Sample, Study, System
 from benchmarks.models.run import (
     CELL_ID_OF_SAMPLE_SQL,
+    COUNTED_SESSION_SQL,
     RUN_ORDER_SQL,
     RUNS_OF_CELLS_SQL,
     SAMPLES_OF_CELLS_SQL,
@@ -52,7 +53,7 @@ ORDERED_CELL_RUNS_SQL = f"""
     GROUP BY run.cell_id, run.case_id
 """
 STATED_RUNS_SQL = f"""
-    SELECT run.id, run.session_id, run.started_at, {UPLOAD_ID_SQL},
+    SELECT run.id, {COUNTED_SESSION_SQL}, run.started_at, {UPLOAD_ID_SQL},
            system.hypervisor, run.clock, run.facts->'clock'
     FROM {Run._meta.db_table} AS run
     JOIN {System._meta.db_table} AS system ON system.id = run.system_id

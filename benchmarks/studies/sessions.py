@@ -19,6 +19,7 @@ from benchmarks.analysis.sessions import (
     is_declared_name,
     match_stored_sessions,
     nearest_sessions,
+    sessions_counted_together,
 )
 from benchmarks.database import ids_subquery
 from benchmarks.models import Cell, Host, Run, Session, Study
@@ -103,8 +104,29 @@ def derive_study_sessions(study: Study) -> set[int]:
         Run.objects.filter(pk__in=runs).update(session=session_id)
     Session.objects.filter(pk__in=empty).delete()
     changed = {run for runs in moved.values() for run in runs}
+    changed |= _count_together(study, rows, assignments.sessions)
     queue_reshaping(changed)
     return changed
+
+
+def _count_together(
+    study: Study, rows: Iterable[SessionRun], session_by_run: Mapping[int, int | None]
+) -> set[int]:
+    """Store which sessions count as one; return the runs of changed sessions."""
+    known = {run: pk for run, pk in session_by_run.items() if pk is not None}
+    counted = sessions_counted_together(_starts_by_host(rows).values(), known)
+    changed = []
+    for session in study.sessions.all():
+        other = counted.get(session.pk)
+        values = (other.counted_with, other.reason) if other else (None, "")
+        if (session.counted_with_id, session.counted_reason) != values:
+            session.counted_with_id, session.counted_reason = values
+            changed.append(session)
+    Session.objects.bulk_update(
+        changed, ["counted_with", "counted_reason"], batch_size=500
+    )
+    changed_ids = {session.pk for session in changed}
+    return {run for run, pk in known.items() if pk in changed_ids}
 
 
 def queue_reshaping(run_ids: Collection[int]) -> None:
@@ -132,7 +154,9 @@ def visible_sessions(viewer: Viewer, **filters: Any) -> QuerySet[Session]:
         first_at=Subquery(session_runs.values(first=Min("started_at"))),
         last_at=Subquery(session_runs.values(last=Max("started_at"))),
     )
-    return annotated.filter(run_count__gt=0).select_related("study", "host")
+    return annotated.filter(run_count__gt=0).select_related(
+        "study", "host", "counted_with"
+    )
 
 
 def _rows(study: Study) -> list[SessionRun]:
@@ -202,15 +226,20 @@ def _moved_sessions(
     }
 
 
+def _starts_by_host(rows: Iterable[SessionRun]) -> dict[int, list[RunStart]]:
+    starts: dict[int, list[RunStart]] = defaultdict(list)
+    for row in rows:
+        if row.started_at:
+            starts[row.host_id].append(RunStart(row.id, row.started_at, row.states))
+    return starts
+
+
 def _groups(
     rows: Iterable[SessionRun], assignments: SessionAssignments
 ) -> list[DerivedGroup]:
     """Return the derived sessions; runs near a corrected session join that one."""
     # All runs, so that assignments do not move the boundaries of sessions.
-    starts: dict[int, list[RunStart]] = defaultdict(list)
-    for row in rows:
-        if row.started_at:
-            starts[row.host_id].append(RunStart(row.id, row.started_at, row.states))
+    starts = _starts_by_host(rows)
     groups = []
     for host_id in sorted(starts):
         for session in derive_sessions(starts[host_id]):
