@@ -18,6 +18,7 @@ from benchmarks.analysis.sessions import (
     lag_one_autocorrelation,
     match_stored_sessions,
     nearest_sessions,
+    sessions_counted_together,
 )
 
 MORNING = datetime(2021, 5, 3, 8, 0, tzinfo=UTC)
@@ -233,3 +234,44 @@ def test_a_drift_is_removed_before_autocorrelation():
 
     assert lag_one_autocorrelation(values) > 0.8
     assert (lag_one_autocorrelation(values, slope=1.0) or 0.0) < 0.5
+
+
+# --- Sessions that count as one.
+
+
+def counted(*hosts):
+    """Return {session: the one it counts with} for hosts of (session, hour) runs."""
+    by_run, starts = {}, []
+    for runs in hosts:
+        host = []
+        for session, hour in runs:
+            run = len(by_run)
+            by_run[run] = session
+            host.append(RunStart(run, MORNING + timedelta(hours=hour), {}))
+        starts.append(host)
+    found = sessions_counted_together(starts, by_run)
+    return {session: one.counted_with for session, one in found.items()}
+
+
+def test_named_sessions_of_one_sitting_count_as_one():
+    assert counted([(1, 0), (1, 1), (2, 2), (2, 3), (3, 8)]) == {2: 1, 3: 1}
+
+
+def test_sessions_more_than_six_hours_apart_count_separately():
+    assert counted([(1, 0), (2, 7), (3, 24)]) == {}
+
+
+def test_sessions_that_overlap_on_other_days_count_as_one():
+    assert counted([(1, 0), (1, 48), (2, 24)]) == {2: 1}
+
+
+def test_the_first_session_counts_for_all():
+    assert counted([(9, 0), (4, 1), (2, 2)]) == {4: 9, 2: 9}
+
+
+def test_sessions_of_different_hosts_count_separately():
+    assert counted([(1, 0), (1, 1)], [(2, 0), (2, 1)]) == {}
+
+
+def test_sessions_are_linked_by_each_host():
+    assert counted([(1, 0), (2, 1)], [(2, 100), (3, 101)]) == {2: 1, 3: 1}

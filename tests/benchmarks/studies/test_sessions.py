@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from benchmarks.models import Run, Session, Study
+from benchmarks.models import CellSession, Run, Session, Study
 from benchmarks.studies import checking
 
 AT_ONCE = timedelta(0)
@@ -160,3 +160,30 @@ def test_checking_again_changes_nothing(upload, study):
     checking.check_study(Study.objects.get(pk=study.pk))
 
     assert list(Session.objects.order_by("pk").values()) == before
+
+
+def test_named_sessions_of_one_afternoon_count_as_one(upload, study):
+    for number, name in enumerate(("first", "second", "third")):
+        upload(at(3, 13, 10 * number), at(3, 13, 10 * number + 5), session=name)
+    first, second, third = Session.objects.order_by("name")
+
+    assert [session.counted_with for session in (first, second, third)] == [
+        *(None, first, first),
+    ]
+    assert second.counted_reason
+    assert set(Run.objects.values_list("session__name", flat=True)) == {
+        *("first", "second", "third")
+    }
+    row = CellSession.objects.get()
+    assert (row.session, row.n) == (first, 6)
+
+
+def test_a_later_run_can_join_sessions_that_counted_separately(upload, study):
+    upload(at(3, 8), session="morning")
+    upload(at(3, 18), session="evening")
+    assert CellSession.objects.count() == 2
+
+    upload(at(3, 13))
+
+    assert CellSession.objects.get().n == 3
+    assert Session.objects.filter(counted_with__name="morning").count() == 2

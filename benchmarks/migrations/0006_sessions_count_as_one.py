@@ -5,7 +5,7 @@ import benchmarks.models.sentence
 
 
 class Migration(migrations.Migration):
-    dependencies = [("benchmarks", "0004_runs_may_have_failed")]
+    dependencies = [("benchmarks", "0005_screening_and_copies")]
 
     operations = [
         migrations.AddField(
