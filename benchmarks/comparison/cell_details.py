@@ -425,7 +425,11 @@ def session_comparisons(
     cell: Cell, baseline: Cell | None
 ) -> tuple[SessionComparison, ...]:
     cells = [cell] if baseline is None else [cell, baseline]
-    stored = CellSession.objects.filter(cell__in=cells).select_related("session")
+    stored = (
+        CellSession.objects.filter(cell__in=cells)
+        .select_related("session")
+        .prefetch_related("session__counted_sessions")
+    )
     rows = sorted(
         stored,
         key=lambda row: (row.first_at is None, row.first_at, row.session_id or 0),

@@ -129,12 +129,29 @@ def session_section(evidence: CellDetails, *, is_figure: bool) -> dict[str, Any]
         else None,
         "design": verdicts.design_text(assessment) if assessment else "",
         "spread": verdicts.session_spread_text(assessment) if assessment else "",
-        "note": note,
+        "note": " ".join(filter(None, [note, _counted_note(comparisons)])),
     }
 
 
 def _name(comparison: SessionComparison) -> str:
-    return comparison.session.name if comparison.session else _("start time unknown")
+    if comparison.session is None:
+        return _("start time unknown")
+    counted = comparison.session.counted_sessions.all()
+    return ", ".join([comparison.session.name, *(other.name for other in counted)])
+
+
+def _counted_note(comparisons: Sequence[SessionComparison]) -> str:
+    reasons = {
+        wording.translate_text(other.counted_reason): None
+        for comparison in comparisons
+        if comparison.session is not None
+        for other in comparison.session.counted_sessions.all()
+    }
+    if not reasons:
+        return ""
+    return _("Sessions in one row count as one: %(reasons)s.") % {
+        "reasons": "; ".join(reasons)
+    }
 
 
 def _line(

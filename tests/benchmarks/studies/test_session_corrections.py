@@ -51,14 +51,15 @@ def test_runs_are_moved_to_a_new_session(upload, correct):
 
 
 def test_cells_follow_a_correction(upload, correct):
-    runs = upload(at(3, 8), at(3, 9), at(3, 10))
+    runs = upload(at(3, 8), at(3, 9), at(3, 20))
+    correct("one day", runs=runs)
 
     correct("by night", runs=runs[2:])
 
     rows = CellSession.objects.order_by("n")
     assert [(str(one.session), one.n) for one in rows] == [
         ("by night", 1),
-        ("2021-05-03 08:00", 2),
+        ("one day", 2),
     ]
 
 

@@ -138,3 +138,27 @@ def test_verdict_without_times_is_weak_evidence(
     assert "weak evidence" in report
     assert "weak evidence: start times are not reported" in source
     assert '"is_weak": true' in client.get(f"{STUDY}/compare.json").text
+
+
+def test_sessions_that_count_as_one_are_named_together(
+    submit, run_document, xen, said
+):
+    for side, factor in (({}, 1.0), ({"system": xen}, 0.8)):
+        for minute, value in enumerate(STEADY):
+            submit(
+                run_document(
+                    factor * value,
+                    session="early" if minute < 3 else "late",
+                    started_at=f"2026-05-03T10:{minute:02}:00Z",
+                    **side,
+                )
+            )
+    checking.check_due_studies(timedelta(0))
+    cell = Cell.objects.get(system__hypervisor="Xen")
+
+    page = said(f"cells/{cell.pk}/")
+
+    assert "early, late" in page
+    assert "less than six hours apart" in page
+    assert "in the session of 2026-05-03" in page
+    assert "less than six hours apart" in said("sessions/")
