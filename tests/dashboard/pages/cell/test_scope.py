@@ -140,9 +140,7 @@ def test_verdict_without_times_is_weak_evidence(
     assert '"is_weak": true' in client.get(f"{STUDY}/compare.json").text
 
 
-def test_sessions_that_count_as_one_are_named_together(
-    submit, run_document, xen, said
-):
+def test_sessions_that_count_as_one_are_named_together(submit, run_document, xen, said):
     for side, factor in (({}, 1.0), ({"system": xen}, 0.8)):
         for minute, value in enumerate(STEADY):
             submit(
