@@ -151,7 +151,7 @@ def upload_similar(product: Product, name: str) -> list[str]:
 def upload_doubtful(product: Product, name: str) -> list[str]:
     """Upload machines with an earlier native result that is 6 % higher.
 
-    The guest reaches 13 %, so this doubt must not remove it.
+    The guest reaches 40 %, so this doubt must not remove it.
     """
     generator = generator_of(name, 0)
     studies = []
@@ -159,7 +159,7 @@ def upload_doubtful(product: Product, name: str) -> list[str]:
         level = generator.uniform(2000, 6000)
         host = f"judge-{slugify(name)}-{number}"
         product.add_host(host)
-        sides = ({NATIVE: 1.06}, {NATIVE: 1.0, f"Judge {name}": 0.13})
+        sides = ({NATIVE: 1.06}, {NATIVE: 1.0, f"Judge {name}": 0.4})
         for part, truths in enumerate(sides):
             study = f"{host}-{part}"
             product.add_study(study, f"{name}, {number}", institution=f"Lab {number}")
