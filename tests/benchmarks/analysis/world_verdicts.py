@@ -16,6 +16,7 @@ from benchmarks.analysis.sessions import (
     RunStart,
     SessionStatistics,
     derive_sessions,
+    sessions_counted_together,
 )
 from benchmarks.analysis.verdict_gates import Gate, gate_codes, gates_from_issues
 from benchmarks.analysis.verdicts import (
@@ -30,6 +31,7 @@ from benchmarks.plausibility.study_facts import CellFact, StudyFacts
 from tests.benchmarks.analysis.worlds import Drawn, Floats, World, correct
 from tests.benchmarks.plausibility.simulated_studies import with_baselines
 
+SIDE_RUNS: Final = 10_000
 EPOCH: Final = datetime(2026, 3, 2, 6, tzinfo=UTC)
 # Some guests are faster: verdicts have to be right in both directions.
 TRUTHS: Final = np.repeat([1.0, 0.98, 0.95, 0.9, 1 / 0.95], [20, 8, 8, 8, 4])
@@ -213,24 +215,33 @@ class _Summary:
 
 
 def _session_ids(drawn: Drawn) -> list[np.ndarray]:
-    names: dict[str, int] = {}
-    starts = []
-    ids = []
-    for place, side in enumerate((drawn.guest, drawn.native)):
-        runs = side.values.shape[1]
-        if side.sessions:
-            named = [names.setdefault(name, len(names) + 1) for name in side.sessions]
-            ids.append(np.array(named))
-            continue
-        ids.append(np.full(runs, UNKNOWN_TIME))
-        if side.minutes is not None:
-            starts += [
-                RunStart(place * 10_000 + run, EPOCH + timedelta(minutes=minute), {})
-                for run, minute in enumerate(side.minutes.tolist())
-            ]
-    for number, session in enumerate(derive_sessions(starts), start=1):
-        for run in session.runs:
-            ids[run // 10_000][run % 10_000] = number
+    """Return the sessions of the runs of both sides, as far as they count."""
+    sides = drawn.guest, drawn.native
+    names = dict.fromkeys(name for side in sides for name in side.sessions)
+    number_by_name = {name: number for number, name in enumerate(names, start=1)}
+    ids = [
+        np.array([number_by_name[name] for name in side.sessions])
+        if side.sessions
+        else np.full(side.values.shape[1], UNKNOWN_TIME)
+        for side in sides
+    ]
+    starts = [
+        RunStart(place * SIDE_RUNS + run, EPOCH + timedelta(minutes=minute), {})
+        for place, side in enumerate(sides)
+        if side.minutes is not None
+        for run, minute in enumerate(side.minutes.tolist())
+    ]
+    session_by_run = {
+        start.id: int(ids[start.id // SIDE_RUNS][start.id % SIDE_RUNS])
+        for start in starts
+    }
+    unnamed = [start for start in starts if session_by_run[start.id] == UNKNOWN_TIME]
+    for number, session in enumerate(derive_sessions(unnamed), start=len(names) + 1):
+        session_by_run |= dict.fromkeys(session.runs, number)
+    counted = sessions_counted_together([starts], session_by_run)
+    for run, number in session_by_run.items():
+        other = counted.get(number)
+        ids[run // SIDE_RUNS][run % SIDE_RUNS] = other.counted_with if other else number
     return ids
 
 
