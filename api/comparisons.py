@@ -125,7 +125,8 @@ class ComparisonSerializer(OutputSerializer):
         baseline_system_id=result.baseline_system_id relative_performance
         relative_to_reference scaling slowdown low high verdict direction evidence_level
         reason_codes reason_messages advice design scope session_counts
-        between_session_sd ratio_range is_weak sessions_needed rule_set state
+        between_session_sd ratio_range is_weak outliers mean_ratio
+        sessions_needed rule_set state
         comparability comparability_reason=result.comparability_reason
         state_message=result.reason document table
     """
@@ -338,6 +339,22 @@ class ComparisonSerializer(OutputSerializer):
         default=False,
         help_text=(
             "Whether the verdict rests on an assumption about when the runs were made."
+        ),
+    )
+    outliers = serializers.IntegerField(
+        source="result.assessment.outliers",
+        default=0,
+        help_text=(
+            "The number of outliers on both sides if the ratio and its interval are "
+            "robust against them; otherwise 0."
+        ),
+    )
+    mean_ratio = serializers.FloatField(
+        source="result.assessment.mean_ratio",
+        **NULL_UNTIL_PROCESSED,
+        help_text=(
+            "The ratio of the means of all runs, if a robust ratio replaces it; "
+            "otherwise null."
         ),
     )
     sessions_needed = serializers.IntegerField(

@@ -24,10 +24,10 @@ from benchmarks.analysis.session_intervals import (
 from benchmarks.analysis.sessions import SessionStatistics, statistics_of_runs
 from benchmarks.analysis.verdict_gates import (
     ALL_PRECEDED,
-    GATE_SENTENCES,
     SOLVED_BY_RUNS,
     Gate,
     gate_codes,
+    gate_sentence,
     split_gates,
 )
 from benchmarks.analysis.verdicts import (
@@ -39,11 +39,12 @@ from benchmarks.analysis.verdicts import (
     assess_cells,
     correct_for_multiple_tests,
 )
-from benchmarks.sentences import Sentence, join_sentences, template
+from benchmarks.sentences import Sentence, join_sentences, pluralized, template
 
 NOT_SOLVED_BY_RUNS: Final = ~int(SOLVED_BY_RUNS)
 SINGLE_RUN: Final = int(Gate.SINGLE_RUN)
 UNREPEATED: Final = int(Gate.UNREPEATED)
+BEING_CHECKED: Final = int(Gate.BEING_CHECKED)
 FEW_RUNS: Final = int(Gate.FEW_RUNS)
 
 VERDICTS_WITHOUT_CLAIM: Final = tuple(
@@ -142,7 +143,9 @@ class CellAssessment:
     ``range`` has the lowest and highest ratio between runs of the cell and its
     baseline. ``scope`` is what the assessment covers ("across 5 sessions").
     ``sessions`` are the numbers of sessions of the cell, of the baseline, and shared by
-    both. ``is_weak`` means that start times are missing.
+    both. ``is_weak`` means that start times are missing. If a robust interval decides,
+    ``outliers`` is their number on both sides, and ``mean_ratio`` the ratio of the
+    means of all runs.
     """
 
     ratio: float | None
@@ -164,6 +167,8 @@ class CellAssessment:
     is_weak: bool = False
     interval_style: str = ""
     sessions_needed: int | None = None
+    outliers: int = 0
+    mean_ratio: float | None = None
     rule_set: int = RULE_SET
 
     @property
@@ -184,6 +189,7 @@ class MeteredPair:
     meters: tuple[MeterFacts, MeterFacts]
     gates: int = 0
     sessions: tuple[Sequence[int], Sequence[int]] = ((), ())
+    side_gates: tuple[int, int] = (0, 0)
 
 
 class TableRatio(NamedTuple):
@@ -205,12 +211,12 @@ def table_ratios(assessments: AssessmentArrays) -> dict[int, TableRatio]:
     is_range = (assessments.shape_gates != 0) & has_range
     ratio = assessments.intervals.ratio
     log_half_width = assessments.intervals.log_half_width
-    is_design = designed.has_design(
-        *SESSION_INTERVAL_DESIGNS, SessionDesign.ONE_SHARED
-    ) & np.isfinite(ratio)
+    is_design = designed.has_design(*SESSION_INTERVAL_DESIGNS, SessionDesign.ONE_SHARED)
+    is_design = (is_design | (assessments.outliers > 0)) & np.isfinite(ratio)
     has_interval = np.isfinite(ratio) & np.isfinite(log_half_width)
     has_interval &= assessments.shape_gates == 0
-    rows = np.flatnonzero(is_range | is_design | has_interval)
+    is_checked = (assessments.gates & BEING_CHECKED) == 0
+    rows = np.flatnonzero((is_range | is_design | has_interval) & is_checked)
     columns = (
         *(is_range, is_design, has_interval, ratio),
         *(np.exp(ends.low), np.exp(ends.high)),
@@ -248,7 +254,8 @@ def cell_assessment(
     log_half_width = assessments.intervals.log_half_width[row]
     gates = int(assessments.gates[row])
     level = EvidenceLevel(assessments.evidence_level[row])
-    if assessments.shape_gates[row]:
+    is_checked = not gates & BEING_CHECKED
+    if assessments.shape_gates[row] or not is_checked:
         ratio = log_half_width = np.float64(np.nan)
     verdict = label = Verdict(assessments.verdict[row]).slug
     direction = Verdict(assessments.direction[row]).slug
@@ -268,8 +275,10 @@ def cell_assessment(
         reason_codes=gate_codes(gates),
         sentences=_reason_sentences(assessments, row),
         advice=_advice(assessments, row),
-        interval_style=IntervalStyle.for_design(_design(assessments, row), level).slug,
-        **_session_fields(assessments, row, session_days or {}),
+        interval_style=IntervalStyle.for_design(_design(assessments, row), level).slug
+        if is_checked
+        else "",
+        **(_session_fields(assessments, row, session_days or {}) if is_checked else {}),
     )
 
 
@@ -289,6 +298,10 @@ def _session_fields(
         "range": None if low is None or high is None else (low, high),
         "is_weak": bool(designed.is_weak[row]),
         "sessions_needed": int(assessments.sessions_needed[row]) or None,
+        "outliers": int(assessments.outliers[row]),
+        "mean_ratio": _number(assessments.mean_ratio[row])
+        if assessments.outliers[row]
+        else None,
     }
 
 
@@ -307,17 +320,19 @@ def _number(value: np.float64) -> float | None:
 def _reason_sentences(assessments: AssessmentArrays, row: int) -> tuple[str, ...]:
     gates, verdict = int(assessments.gates[row]), Verdict(assessments.verdict[row])
     if gates:
-        sides = assessments.design_intervals.cell, assessments.design_intervals.baseline
+        designed = assessments.design_intervals
+        sides = designed.cell, designed.baseline
+        by_side = [int(side[row]) for side in assessments.side_gates]
         facts = {
             "n": int(min(assessments.n[row], assessments.baseline_n[row])),
             "baseline_percent": 100
-            * float(np.sqrt(assessments.intervals.baseline_g[row])),
+            * float(np.sqrt(designed.independent.baseline_g[row])),
             "worth": float(min(side.effective_n[row] for side in sides)),
         }
-        sentences = dict(GATE_SENTENCES)
-        if assessments.design_intervals.order[row] < 0:
+        sentences = {gate: gate_sentence(gate, *by_side) for gate in split_gates(gates)}
+        if designed.order[row] < 0 and Gate.ORDER_CONFOUNDED in sentences:
             sentences[Gate.ORDER_CONFOUNDED] = ALL_PRECEDED
-        return tuple(Sentence(sentences[gate], **facts) for gate in split_gates(gates))
+        return tuple(Sentence(sentence, **facts) for sentence in sentences.values())
     if verdict != assessments.direction[row]:
         return (
             Sentence(
@@ -333,7 +348,21 @@ def _reason_sentences(assessments: AssessmentArrays, row: int) -> tuple[str, ...
     if stretch := assessments.log_stretch[row]:
         percent = 100 * float(np.expm1(stretch))
         return (Sentence(ORDER_SENTENCES[verdict], percent=percent),)
+    return _interval_sentences(assessments, row, verdict)
+
+
+def _interval_sentences(
+    assessments: AssessmentArrays, row: int, verdict: Verdict
+) -> tuple[str, ...]:
     edges = {"below": 1 - assessments.margin, "above": 1 + assessments.margin}
+    if n := int(assessments.outliers[row]):
+        robust = pluralized(
+            "Robust against {n} outlier. The ratio of the means is {mean_ratio:.3g}.",
+            "Robust against {n} outliers. The ratio of the means is {mean_ratio:.3g}.",
+            n=n,
+            mean_ratio=float(assessments.mean_ratio[row]),
+        )
+        return Sentence(VERDICT_SENTENCES[verdict], **edges), robust
     if _design(assessments, row) == SessionDesign.TWO_SHARED:
         return (Sentence(TWO_SESSION_SENTENCES[verdict], **edges),)
     return (Sentence(VERDICT_SENTENCES[verdict], **edges),)
@@ -449,6 +478,10 @@ def assess_energies(
         statistics_of_runs(baselines),
         True,
         gates=np.array([pair.gates for pair in pairs], dtype=np.int64),
+        side_gates=(
+            np.array([pair.side_gates[0] for pair in pairs], dtype=np.int64),
+            np.array([pair.side_gates[1] for pair in pairs], dtype=np.int64),
+        ),
         extra_log_variance=np.array(
             [meters_log_variance(pair.meters) for pair in pairs]
         ),

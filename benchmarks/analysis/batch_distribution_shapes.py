@@ -20,9 +20,14 @@ from benchmarks.analysis.bimodality import (
     Mode,
     bimodal_cutoff,
 )
-from benchmarks.analysis.distribution_shape import MAX_STEP, Shape, find_shape
+from benchmarks.analysis.distribution_shape import (
+    FIRST_RUN_FALSE_ALARM,
+    MAX_STEP,
+    Shape,
+    find_shape,
+)
 from benchmarks.analysis.intervals import Floats
-from benchmarks.analysis.run_order import FALSE_ALARM, MIN_ORDER_RUNS
+from benchmarks.analysis.run_order import MIN_ORDER_RUNS
 
 MAX_FLOAT: Final = float(np.finfo(float).max)
 
@@ -79,7 +84,7 @@ def _plain_shapes(
     is_plain &= eta_squared <= cutoff
     is_plain &= ~is_far | (n <= 2 * MIN_MODE_RUNS)
     first_p = _first_run_p_values(parts, step)
-    is_plain &= ~(np.array(is_ordered) & (first_p <= FALSE_ALARM))
+    is_plain &= ~(np.array(is_ordered) & (first_p <= FIRST_RUN_FALSE_ALARM))
 
     median = _row_medians(np.sort(parts, axis=1))
     distances = np.abs(parts - median[:, None])

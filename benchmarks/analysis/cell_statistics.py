@@ -1,7 +1,9 @@
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from statistics import median
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,85 @@ def summarize(run_means: Sequence[float]) -> Summary:
         quartiles.append((integers[below] * (4 - rest) + above * rest) / (4 * step))
     q1, median, q3 = quartiles
     return Summary(n, mean, m2, values[0], values[-1], median, q1, q3)
+
+
+# Finer steps than six digits never matter.
+FINEST_STEP: Final = 1e-6
+COARSEST_STEP: Final = 1 / 3
+MAX_OUTLIER_SHARE: Final = 0.1
+MIN_OUTLIER_Z: Final = 5.0
+MIN_ROBUST_RUNS: Final = 7
+
+
+def display_step(values: Sequence[float]) -> float | None:
+    """Return the largest step of which all values are multiples; None if there is none.
+
+    Rounding is visible in it even after a conversion to another unit: 3400, 3366 and
+    3434 are multiples of 34. The step must be at most a third of the largest value.
+    Two distinct values must be at most three steps apart; equal values have no step.
+    """
+    distinct = sorted({abs(value) for value in values})
+    largest = distinct[-1] if distinct else 0.0
+    if len(distinct) < 2 or not math.isfinite(largest):
+        return None
+    step = 0.0
+    for value in distinct:
+        dividend, step = value / largest, step
+        while step > FINEST_STEP / 1000:
+            rest = abs(dividend - step * round(dividend / step))
+            dividend, step = step, rest
+        step = dividend
+        if step < FINEST_STEP:
+            return None
+    is_near = distinct[-1] - distinct[0] < 3.5 * step * largest
+    if step > COARSEST_STEP or (len(distinct) == 2 and not is_near):
+        return None
+    return step * largest
+
+
+def resolution(decimals: int | None, step: float | None = None) -> float | None:
+    """Return the step of a display from the decimals and the `display_step`."""
+    last_digit = 0.0 if decimals is None else 10.0**-decimals
+    return max(last_digit, step or 0.0) or None
+
+
+def dominating_outliers(
+    values: Sequence[float], sessions: Sequence[Hashable], step: float | None = None
+) -> int:
+    """Return how many outliers carry more than half of the variance within sessions.
+
+    A run is an outlier if its modified z is above 5, which is rarer than the outliers
+    that shapes label. ``step`` is that of the display. The result is 0 if more than a
+    tenth of the runs are outliers (of up to 19 runs: more than one), or for fewer than
+    seven runs.
+    """
+    unit = max(map(abs, values), default=0.0)
+    if len(values) < MIN_ROBUST_RUNS or not unit:
+        return 0
+    groups: dict[Hashable, list[float]] = {}
+    for value, session in zip(values, sessions, strict=True):
+        groups.setdefault(session, []).append(value / unit)
+    medians = {session: median(group) for session, group in groups.items()}
+    deviation = median(
+        abs(value - medians[session])
+        for session, group in groups.items()
+        for value in group
+    )
+    limit = MIN_OUTLIER_Z / 0.6745 * max(deviation, (step or 0.0) / unit / 2)
+    others = [
+        [value for value in group if abs(value - medians[session]) <= limit]
+        for session, group in groups.items()
+    ]
+    count = len(values) - sum(map(len, others))
+    if not 0 < count <= max(int(MAX_OUTLIER_SHARE * len(values)), 1):
+        return 0
+    total = sum(map(_squares, groups.values()))
+    return count if sum(map(_squares, others)) < total / 2 else 0
+
+
+def _squares(group: Sequence[float]) -> float:
+    mean = sum(group) / max(len(group), 1)
+    return sum((value - mean) ** 2 for value in group)
 
 
 def last_digit_step(value: float) -> float:

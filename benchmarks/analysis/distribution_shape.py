@@ -21,7 +21,6 @@ from benchmarks.analysis.bimodality import (
 from benchmarks.analysis.cell_statistics import last_digit_step
 from benchmarks.analysis.intervals import Floats
 from benchmarks.analysis.run_order import (
-    FALSE_ALARM,
     Indices,
     RunOrder,
     find_run_order,
@@ -35,6 +34,8 @@ from benchmarks.sentences import Sentence, join_sentences, pluralized
 
 DEFAULT_BAND: Final = 0.02
 MIN_SHIFT_PART: Final = 0.25
+# Smaller than `FALSE_ALARM`, because the runs may be skewed.
+FIRST_RUN_FALSE_ALARM: Final = 0.001
 # Larger relative shifts are stored as this number, because infinity cannot be stored.
 MAX_SHIFT: Final = 1e6
 # The coarsest resolution, relative to the largest value.
@@ -90,6 +91,11 @@ class Shape:
         """The findings that rule out a single figure."""
         counting = [code for code in self.mean_shifts if self.is_relevant(code)]
         return (*(() if self.is_unimodal else ("bimodal",)), *counting)
+
+    @property
+    def is_dependent(self) -> bool:
+        """Whether each run demonstrably depends on the previous one."""
+        return self.lag == 1
 
     def is_relevant(self, code: str) -> bool:
         return self.mean_shifts.get(code, 0.0) > MIN_SHIFT_PART * self.band
@@ -171,7 +177,7 @@ def find_shape(
     first_p, first_shift = None, 0.0
     if is_ordered and not is_split:
         first_p, first_shift = _first_run(parts, sizes, step)
-    is_first_outlying = first_p is not None and first_p <= FALSE_ALARM
+    is_first_outlying = first_p is not None and first_p <= FIRST_RUN_FALSE_ALARM
     # Exclude outlying first runs from this test, because they look like a drift.
     later, lengths = (
         _without_first(parts, sizes) if is_first_outlying else (parts, sizes)

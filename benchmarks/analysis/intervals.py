@@ -37,6 +37,7 @@ class Method(IntEnum):
     MOVER = 1
     WELCH = 2
     SESSIONS = 3
+    RANKS = 4
 
 
 MAX_LOG: Final = 700.0  # the exponential of more overflows
@@ -83,15 +84,20 @@ class RunStatistics:
 
     @property
     @NO_WARNINGS
-    def is_below_rounding(self) -> NDArray[np.bool_]:
-        return self.variance < self.resolution**2 / 12
+    def is_rounded(self) -> NDArray[np.bool_]:
+        """Whether the readings scatter by less than half a step of their display.
+
+        Then rounding does not average out over the runs.
+        """
+        return self.variance < self.resolution**2 / 4
 
     @NO_WARNINGS
     def log_variance(self, n: ArrayLike | None = None) -> Floats:
         """Return the variance of ln(mean), s^2 / (n mean^2); ``n`` replaces the number
         of runs.
 
-        It is at least the variance of rounding, resolution^2 / 12 (GUM, F.2.2.1).
+        If the readings `is_rounded`, the variance of rounding is added, resolution^2 /
+        12 (GUM, F.2.2.1).
         """
         runs = (
             self.effective_n
@@ -99,8 +105,8 @@ class RunStatistics:
             else np.asarray(n) * (self.effective_n / self.n)
         )
         mean_variance = self.variance / runs
-        mean_variance = np.where(
-            self.is_below_rounding, self.resolution**2 / 12, mean_variance
+        mean_variance = mean_variance + np.where(
+            self.is_rounded, self.resolution**2 / 12, 0.0
         )
         # The square of a mean may overflow.
         return np.asarray((np.sqrt(mean_variance) / self.mean) ** 2, dtype=float)
@@ -281,8 +287,8 @@ def mean_interval(
     if n < 2:
         return None
     step = resolution or 0.0
-    variance, rounding = m2 / (n - 1), step * step / 12
-    mean_variance = rounding if variance < rounding else variance / n
+    variance, rounding = m2 / (n - 1), step * step
+    mean_variance = variance / n + (rounding / 12 if variance < rounding / 4 else 0.0)
     if mean_variance == 0:
         return None
     half_width = _t_quantile_95(n - 1) * math.sqrt(mean_variance)

@@ -21,9 +21,10 @@ PERIODS: Final = (2, 3, 4, 5)
 LAGS: Final = (1, 2, 3, 4, 5)
 TREND_INDEX: Final = len(PERIODS) + len(LAGS)
 MIN_ORDER_RUNS: Final = 8
-FALSE_ALARM: Final = 0.01
-# Normal quantile for 1 %, two-sided.
-Z_THRESHOLD: Final = 2.576
+# For each side: of two equal sides without a pattern, 1 % have one in either side.
+FALSE_ALARM: Final = 0.005
+# Its normal quantile, two-sided.
+Z_THRESHOLD: Final = 2.807
 PERMUTATIONS: Final = 999
 # Ten scores as large as the measured one in 99 permutations rule out a pattern.
 EARLY_PERMUTATIONS, EARLY_EXCEEDING = 99, 10

@@ -112,20 +112,20 @@ class DesignIntervals:
     """Intervals of many cells by their designs, one entry per cell.
 
     ``deciding_low`` to ``deciding_high`` (log scale) decides the verdict: with two
-    shared sessions it covers the intervals of both. ``pooling_variance`` is the
-    variance of the log ratio without the allowance for dependent runs, NaN if the runs
-    do not show one. Pools weight by it, because a precaution must not shrink the weight
-    of a study. ``session`` is the only shared session, else -1. ``between_sd`` is the
-    log standard deviation between sessions, ``within_sd`` the part of it that the
-    scatter of runs explains. ``order`` is 1 if all runs of the cell followed those of
-    the baseline in each shared session, -1 if all preceded them, else 0.
+    shared sessions it covers the intervals of both. ``independent`` are the intervals
+    without the precaution for dependent runs, of ``independent_runs``. ``session`` is
+    the only shared session, else -1. ``between_sd`` is the log standard deviation
+    between sessions, ``within_sd`` the part of it that the scatter of runs explains.
+    ``order`` is 1 if all runs of the cell followed those of the baseline in each shared
+    session, -1 if all preceded them, else 0.
     """
 
     design: NDArray[np.int8]
     intervals: Intervals
     deciding_low: Floats
     deciding_high: Floats
-    pooling_variance: Floats
+    independent: Intervals
+    independent_runs: tuple[RunStatistics, RunStatistics]
     two_sessions: TwoSessionRatios
     cell: RunStatistics
     baseline: RunStatistics
@@ -204,13 +204,15 @@ def design_intervals(
     baseline_runs = _with_effective_runs(baseline, baseline_sessions)
     session = np.full(size, UNKNOWN_TIME)
     single = np.flatnonzero(design[pairs.row] == SessionDesign.ONE_SHARED)
-    independent_variance = extra + sum(
-        _independent_variance(side, of_sessions, pairs.row[single], indices[single])
+    independent_runs = [
+        _replace_rows(
+            side, pairs.row[single], of_sessions.independent_runs.take(indices[single])
+        )
         for side, of_sessions, indices in (
             (cell, cell_sessions, pairs.own),
             (baseline, baseline_sessions, pairs.other),
         )
-    )
+    ]
     cell_runs = _replace_rows(
         cell_runs,
         pairs.row[single],
@@ -222,12 +224,11 @@ def design_intervals(
         baseline_sessions.run_statistics.take(pairs.other[single]),
     )
     session[pairs.row[single]] = cell_sessions.session[pairs.own[single]]
-    intervals = log_ratio_intervals(
-        cell_runs,
-        baseline_runs,
-        sign > 0,
-        extra_log_variance=extra,
-        confidence=confidence,
+    intervals, independent = (
+        log_ratio_intervals(
+            own, other, sign > 0, extra_log_variance=extra, confidence=confidence
+        )
+        for own, other in ((cell_runs, baseline_runs), independent_runs)
     )
 
     own_runs = cell_sessions.run_statistics.take(pairs.own)
@@ -249,13 +250,10 @@ def design_intervals(
     within = np.where(over_sessions.is_paired, within, over_sessions.within_variance)
     probability = (1 + confidence) / 2
     rows = np.flatnonzero(np.isin(design, SESSION_INTERVAL_DESIGNS))
-    intervals = _with_sessions(intervals, over_sessions, rows, probability)
-    pooling_variance = np.where(
-        np.isfinite(intervals.ratio) & (independent_variance > MIN_G),
-        independent_variance,
-        np.nan,
+    intervals, independent = (
+        _with_sessions(each, over_sessions, rows, probability)
+        for each in (intervals, independent)
     )
-    pooling_variance[rows] = intervals.standard_error[rows] ** 2
 
     low = np.log(intervals.ratio) - intervals.log_half_width
     high = np.log(intervals.ratio) + intervals.log_half_width
@@ -276,7 +274,8 @@ def design_intervals(
         intervals=intervals,
         deciding_low=low,
         deciding_high=high,
-        pooling_variance=pooling_variance,
+        independent=independent,
+        independent_runs=(independent_runs[0], independent_runs[1]),
         two_sessions=two_sessions,
         cell=cell_runs,
         baseline=baseline_runs,
@@ -469,22 +468,12 @@ def _with_effective_runs(
     )
 
 
-def _independent_variance(
-    cells: RunStatistics, side: SessionStatistics, rows: Indices, sessions: Indices
-) -> Floats:
-    """Return the variances of ln(mean) if no run depended on another.
-
-    ``rows`` have those of their only shared session, given by its index.
-    """
-    variance = cells.log_variance()
-    variance[rows] = side.independent_runs.take(sessions).log_variance()
-    return variance
-
-
 def _replace_rows(
     cells: RunStatistics, rows: Indices, by: RunStatistics
 ) -> RunStatistics:
-    names = ("n", "mean", "variance", "resolution", "effective_runs")
+    names = ["n", "mean", "variance", "resolution"]
+    if by.effective_runs is not None:
+        names.append("effective_runs")
     return RunStatistics(
         **_changed_columns(cells, rows, {name: getattr(by, name) for name in names})
     )

@@ -12,6 +12,7 @@ from benchmarks.analysis.intervals import (
     MIN_G,
     NOISY_G,
     WELCH_RUNS,
+    Floats,
     Intervals,
     Method,
     RunStatistics,
@@ -53,6 +54,7 @@ class Gate(IntFlag):
     NO_SPEED = auto()
     UNTIMED = auto()
     ORDER_CONFOUNDED = auto()
+    BEING_CHECKED = auto()
 
     @property
     def code(self) -> str:
@@ -96,6 +98,9 @@ NO_COUNTERPART: Final = (
     | Gate.NO_SPEED
 )
 
+WITHOUT_CHECK: Final = NO_COUNTERPART | Gate.SCALING | Gate.SLOWDOWN | Gate.OTHER_HOST
+"""Gates that are known, and rule out a verdict, before a result is checked."""
+
 GATES_BY_STATE: Final[Mapping[str, Gate]] = {
     "native": Gate.NATIVE,
     "reference": Gate.NATIVE,
@@ -119,32 +124,13 @@ GATES_BY_ISSUE: Final[Mapping[str, Gate]] = {
     "drift": Gate.DRIFT,
     "first_run": Gate.FIRST_RUN,
     "clock_suspect": Gate.CLOCK_SUSPECT,
+    "dependent": Gate.FEW_INDEPENDENT,
 }
 
 GATE_SENTENCES: Final[Mapping[Gate, str]] = {
-    Gate.NO_RUNS: template("One side has no runs."),
-    Gate.SINGLE_RUN: template(
-        "Single run: no uncertainty estimate. A verdict needs at least 5 runs per side."
-    ),
-    Gate.TWO_RUNS: template("Two runs give a rough interval but no verdict."),
-    Gate.FEW_RUNS: template(
-        "A result from {n} runs is only indicative. A verdict needs at least 5 runs "
-        "per side."
-    ),
-    Gate.ZERO: template(
-        "One side has a value of 0 or less, so no ratio can be calculated."
-    ),
-    Gate.NO_SPREAD: template(
-        "All values on one side are identical and their resolution is unknown, so "
-        "the uncertainty cannot be estimated."
-    ),
     Gate.NOISY_BASELINE: template(
         "The baseline is too noisy: its confidence interval is "
         "±{baseline_percent:.0f}%."
-    ),
-    Gate.NO_INTERVAL: template(
-        "The runs vary too much, or were measured too coarsely, to calculate a "
-        "confidence interval of the ratio."
     ),
     Gate.NATIVE: template("This is the baseline that other results are compared with."),
     Gate.NO_BASELINE: template("No native run to compare with."),
@@ -160,24 +146,6 @@ GATE_SENTENCES: Final[Mapping[Gate, str]] = {
     Gate.OTHER_PARAMETERS: template(
         "The result and its baseline ran with different parameters."
     ),
-    Gate.BIMODAL: template(
-        "The runs are bimodal (two speeds), so one mean does not describe them."
-    ),
-    Gate.PERIODIC: template(
-        "The runs follow a pattern over time, so they are not independent."
-    ),
-    Gate.DRIFT: template(
-        "The runs drift over time, so their mean depends on when the measurement ended."
-    ),
-    Gate.FLAGGED: template(
-        "A flag questions the result or its baseline. If the numbers are correct, "
-        "dismiss the flag to get a verdict."
-    ),
-    Gate.CLOCK_SUSPECT: template("The clock that timed the runs cannot be trusted."),
-    Gate.FIRST_RUN: template(
-        "The first run differs from the others. Add a warm-up run or exclude the "
-        "first run."
-    ),
     Gate.SCALING: template(
         "This compares the sum of several VMs with one machine. That is scaling, so "
         "there is no verdict."
@@ -190,10 +158,6 @@ GATE_SENTENCES: Final[Mapping[Gate, str]] = {
         "The result and its baseline ran in different sessions, and the variation "
         "between sessions is unknown."
     ),
-    Gate.FEW_INDEPENDENT: template(
-        "Each run depends on the previous one: {n} runs count as {worth:.1f} "
-        "independent runs, and a verdict needs 5."
-    ),
     Gate.SLOWDOWN: template(
         "This compares one of several VMs with a single VM on the same system. That "
         "is a slowdown, so there is no verdict."
@@ -201,6 +165,7 @@ GATE_SENTENCES: Final[Mapping[Gate, str]] = {
     Gate.NO_SPEED: template(
         "This metric is not a speed, so it has no relative performance."
     ),
+    Gate.BEING_CHECKED: template("Being checked."),
     Gate.WITHIN_METER_ERROR: template(
         "The difference is small enough to be explained by the inaccuracy of two "
         "power meters."
@@ -218,6 +183,110 @@ ALL_PRECEDED: Final = template(
     "All runs of the result preceded all runs of the baseline. Interleave or randomize "
     "the order."
 )
+SIDE_SENTENCES: Final[Mapping[Gate, tuple[str, str, str]]] = {
+    Gate.NO_RUNS: (
+        template("The result has no runs."),
+        template("The baseline has no runs."),
+        template("Neither side has runs."),
+    ),
+    Gate.SINGLE_RUN: (
+        template("The result has a single run. A verdict needs 5 runs per side."),
+        template("The baseline has a single run. A verdict needs 5 runs per side."),
+        template("Both sides have a single run. A verdict needs 5 runs per side."),
+    ),
+    Gate.TWO_RUNS: (
+        template("The result has two runs. A verdict needs 5 runs per side."),
+        template("The baseline has two runs. A verdict needs 5 runs per side."),
+        template("Both sides have two runs. A verdict needs 5 runs per side."),
+    ),
+    Gate.FEW_RUNS: (
+        template(
+            "The result has {n} runs, so it is only indicative. A verdict needs 5 runs "
+            "per side."
+        ),
+        template(
+            "The baseline has {n} runs, so the result is only indicative. A verdict "
+            "needs 5 runs per side."
+        ),
+        template(
+            "Both sides have fewer than 5 runs, so the result is only indicative."
+        ),
+    ),
+    Gate.ZERO: (
+        template("The result is 0 or less, so it has no ratio."),
+        template("The baseline is 0 or less, so there is no ratio."),
+        template("Both sides are 0 or less, so there is no ratio."),
+    ),
+    Gate.NO_SPREAD: (
+        template("All runs of the result are identical, with unknown resolution."),
+        template("All runs of the baseline are identical, with unknown resolution."),
+        template("All runs of each side are identical, with unknown resolution."),
+    ),
+    Gate.NO_INTERVAL: (
+        template("The result varies too much for a confidence interval."),
+        template("The baseline varies too much for a confidence interval."),
+        template("Both sides vary too much for a confidence interval."),
+    ),
+    Gate.BIMODAL: (
+        template("The result is bimodal (two speeds)."),
+        template("The baseline is bimodal (two speeds)."),
+        template("Both sides are bimodal (two speeds)."),
+    ),
+    Gate.PERIODIC: (
+        template("The result follows a pattern over time."),
+        template("The baseline follows a pattern over time."),
+        template("Both sides follow a pattern over time."),
+    ),
+    Gate.DRIFT: (
+        template("The result drifts."),
+        template("The baseline drifts."),
+        template("Both sides drift."),
+    ),
+    Gate.FLAGGED: (
+        template("A flag questions the result. Dismiss it if it is wrong."),
+        template("A flag questions the baseline. Dismiss it if it is wrong."),
+        template("Flags question both sides. Dismiss them if they are wrong."),
+    ),
+    Gate.CLOCK_SUSPECT: (
+        template("The clock of the result cannot be trusted."),
+        template("The clock of the baseline cannot be trusted."),
+        template("The clocks of both sides cannot be trusted."),
+    ),
+    Gate.FIRST_RUN: (
+        template("The first run of the result is an outlier. Add a warm-up run."),
+        template("The first run of the baseline is an outlier. Add a warm-up run."),
+        template("The first runs of both sides are outliers. Add a warm-up run."),
+    ),
+    Gate.FEW_INDEPENDENT: (
+        template(
+            "Each run of the result depends on the previous one: {n} runs count as "
+            "{worth:.1f}."
+        ),
+        template(
+            "Each run of the baseline depends on the previous one: {n} runs count as "
+            "{worth:.1f}."
+        ),
+        template(
+            "On both sides, each run depends on the previous one: {n} runs count as "
+            "{worth:.1f}."
+        ),
+    ),
+}
+"""Sentences on gates of the result, of the baseline and of both sides."""
+
+
+def gate_sentence(gate: Gate, own_gates: int, baseline_gates: int) -> str:
+    """Return the sentence that names the side that causes a gate.
+
+    ``own_gates`` and ``baseline_gates`` are the gates caused by each side; a gate of
+    neither is one of the result.
+    """
+    if gate not in SIDE_SENTENCES:
+        return GATE_SENTENCES[gate]
+    own, baseline, both = SIDE_SENTENCES[gate]
+    if not gate & baseline_gates:
+        return own
+    return both if gate & own_gates else baseline
 
 
 def statistical_gates(
@@ -236,6 +305,17 @@ def statistical_gates(
     gates = gates | is_zero * int(Gate.ZERO) | no_spread * int(Gate.NO_SPREAD)
     gates |= no_interval * int(Gate.NO_INTERVAL) | noisy * int(Gate.NOISY_BASELINE)
     return np.asarray(gates, dtype=np.int64)
+
+
+def gates_of_side(runs: RunStatistics, g: Floats) -> NDArray[np.int64]:
+    """Return the gates that the runs of one side would cause; ``g`` is that of their
+    mean.
+    """
+    gates = np.where(runs.n < 1, int(Gate.NO_RUNS), 0)
+    gates |= (runs.n == 1) * int(Gate.SINGLE_RUN) | (runs.n == 2) * int(Gate.TWO_RUNS)
+    gates |= ((runs.n > 2) & (runs.n < WELCH_RUNS)) * int(Gate.FEW_RUNS)
+    gates |= ~(runs.mean > 0) * int(Gate.ZERO) | ~(g > MIN_G) * int(Gate.NO_SPREAD)
+    return np.asarray(gates | (g >= 1) * int(Gate.NO_INTERVAL), dtype=np.int64)
 
 
 def gates_from_states(states: Sequence[str]) -> NDArray[np.int64]:

@@ -27,6 +27,12 @@ from benchmarks.analysis.intervals import (
     t_tail,
 )
 from benchmarks.analysis.required_runs import runs_for_width, sessions_for_width
+from benchmarks.analysis.robust_intervals import (
+    RunVectors,
+    robust_rows,
+    with_robust_intervals,
+    without_outliers,
+)
 from benchmarks.analysis.session_intervals import (
     SESSION_INTERVAL_DESIGNS,
     SESSION_UNIT_DESIGNS,
@@ -48,7 +54,9 @@ from benchmarks.analysis.verdict_gates import (
     NO_COUNTERPART,
     SHAPE_GATES,
     SOLVED_BY_RUNS,
+    WITHOUT_CHECK,
     Gate,
+    gates_of_side,
     statistical_gates,
 )
 
@@ -63,6 +71,7 @@ EVIDENCE_LEVEL_RUNS: Final = (2, 3, 5, 10)
 NOT_SOLVED_BY_SESSIONS: Final = ~int(SOLVED_BY_RUNS | Gate.UNREPEATED)
 
 FALSE_DISCOVERY_RATE: Final = 0.05
+PRECAUTION_RUNS: Final = 30
 
 
 class Verdict(IntEnum):
@@ -123,9 +132,12 @@ class AssessmentArrays:
     """Assessments of many cells, one entry per cell.
 
     ``direction`` is that of the interval, even without a verdict. ``gates`` are bits of
-    `Gate`. ``runs_needed`` (per side) and ``sessions_needed`` include the existing
-    ones, 0 if unknown. ``log_stretch`` is how far an interval was stretched because the
-    order of runs may have shifted a mean.
+    `Gate`; ``side_gates`` are those known to be caused by the cells and by the
+    baselines. ``runs_needed`` (per side) and ``sessions_needed`` include the existing
+    ones, 0 if unknown. ``outliers`` is the number of outliers of both sides if a robust
+    interval decides, otherwise 0; ``mean_ratio`` has the ratios of the means of all
+    runs. ``log_stretch`` is how far an interval was stretched because the order of runs
+    may have shifted a mean.
     """
 
     intervals: Intervals
@@ -133,6 +145,7 @@ class AssessmentArrays:
     direction: NDArray[np.int8]
     evidence_level: NDArray[np.int8]
     gates: NDArray[np.int64]
+    side_gates: tuple[NDArray[np.int64], NDArray[np.int64]]
     runs_needed: NDArray[np.int64]
     sessions_needed: NDArray[np.int64]
     n: NDArray[np.int64]
@@ -144,6 +157,8 @@ class AssessmentArrays:
     shape_gates: NDArray[np.int64]
     design_intervals: DesignIntervals
     separation: SeparationRange
+    outliers: NDArray[np.int64]
+    mean_ratio: Floats
     tested_count: int = 0
 
     def __len__(self) -> int:
@@ -156,8 +171,12 @@ class AssessmentArrays:
 
     @property
     def pooling_variance(self) -> Floats:
-        """The variances of the log ratios for pools (`DesignIntervals`)."""
-        return self.design_intervals.pooling_variance
+        """The variances of the log ratios without the precaution for dependent runs.
+
+        Pools weight by them, because a precaution must not shrink the weight of a
+        study. NaN without an interval.
+        """
+        return np.asarray(self.design_intervals.independent.standard_error**2)
 
     @NO_WARNINGS
     def p_values(self) -> Floats:
@@ -203,17 +222,22 @@ def assess_cells(
     higher_is_better: ArrayLike,
     *,
     gates: ArrayLike = 0,
+    side_gates: tuple[ArrayLike, ArrayLike] = (0, 0),
     extra_log_variance: ArrayLike = 0.0,
     margin: float = DEFAULT_MARGIN,
     confidence: float = CONFIDENCE,
     sessions: tuple[SessionStatistics, SessionStatistics] | None = None,
     order_shifts: tuple[ArrayLike, ArrayLike] | None = None,
+    runs: tuple[RunVectors, RunVectors] | None = None,
 ) -> AssessmentArrays:
     """Assess many cells against their baselines.
 
-    ``gates`` are bits of `Gate` that do not follow from the statistics.
+    ``gates`` are bits of `Gate` that do not follow from the statistics; ``side_gates``
+    are further ones, caused by the cells or by the baselines. There,
+    `Gate.FEW_INDEPENDENT` means that a test has shown the runs to be dependent.
     ``order_shifts`` are relative shifts of the means of both sides by the order of
     runs, NaN if unknown. Without ``sessions``, all runs are of one shared session.
+    ``runs`` are needed for cells with outliers, which a robust interval decides.
     """
     options: dict[str, Any] = {
         "extra_log_variance": extra_log_variance,
@@ -222,9 +246,18 @@ def assess_cells(
     if sessions is None:
         one_session = SessionStatistics.one_session
         sessions = one_session(cell, session=0), one_session(baseline, session=0)
-    sessions = with_pooled_rho(*sessions, cell.n.size)
+    sides = cell, baseline
+    runs = runs or (RunVectors.empty(cell.n.size), RunVectors.empty(cell.n.size))
+    is_robust = robust_rows(runs)
+    cell, own = without_outliers(cell, sessions[0], runs[0], is_robust)
+    baseline, other = without_outliers(baseline, sessions[1], runs[1], is_robust)
+    of_sides = _gates_without_outliers(side_gates, (own, other), is_robust)
+    sessions = with_pooled_rho(own, other, cell.n.size)
     designed, shift = _designs_without_first_runs(
         cell, baseline, sessions, higher_is_better, options
+    )
+    designed = with_robust_intervals(
+        designed, runs, is_robust, higher_is_better, **options
     )
     # Use all runs: an outlying first run can contradict a separation.
     separation = separation_ranges(designed, sessions, higher_is_better)
@@ -232,8 +265,8 @@ def assess_cells(
     low, high = designed.deciding_low, designed.deciding_high
     direction = _direction(low, high, margin)
 
-    statistical = statistical_gates(cell, baseline, intervals)
-    passed = np.asarray(gates, dtype=np.int64)
+    statistical = statistical_gates(cell, baseline, designed.independent)
+    passed = np.asarray(gates, dtype=np.int64) | of_sides[0] | of_sides[1]
     bits = _combine_gates(passed, statistical, designed, direction)
     shapeless = bits & int(SHAPE_GATES)
     bits, direction, is_separated = _apply_separation(
@@ -254,22 +287,29 @@ def assess_cells(
     bits, direction, stretch = _apply_stretching(
         bits, direction, (low, high), shifts, lifted, margin
     )
+    bits, direction = _hide_before_check(passed, bits, direction)
     is_baseline = (bits & int(Gate.NATIVE)) != 0
     verdict = np.select(
         [is_baseline, bits != 0], [Verdict.BASELINE, Verdict.NOT_ASSESSED], direction
     ).astype(np.int8)
 
+    # Outliers count as runs.
+    n, baseline_n = (
+        np.where(is_robust, whole.n, used.n)
+        for whole, used in zip(sides, (cell, baseline), strict=True)
+    )
     none_needed = np.zeros(bits.shape, dtype=np.int64)
     assessed = AssessmentArrays(
         intervals=intervals,
         verdict=verdict,
         direction=direction,
-        evidence_level=_evidence_levels(np.minimum(cell.n, baseline.n), designed),
+        evidence_level=_evidence_levels(np.minimum(n, baseline_n), designed),
         gates=bits,
+        side_gates=_side_gates(of_sides, cell, baseline, designed.independent, bits),
         runs_needed=none_needed,
         sessions_needed=none_needed,
-        n=cell.n,
-        baseline_n=baseline.n,
+        n=n,
+        baseline_n=baseline_n,
         margin=margin,
         confidence=confidence,
         is_separated=is_separated,
@@ -277,6 +317,12 @@ def assess_cells(
         shape_gates=shapeless,
         design_intervals=designed,
         separation=separation,
+        outliers=np.where(is_robust, runs[0].outliers + runs[1].outliers, 0),
+        mean_ratio=np.where(
+            higher_is_better,
+            sides[0].mean / sides[1].mean,
+            sides[1].mean / sides[0].mean,
+        ),
     )
     runs_needed = _runs_needed(assessed, cell, baseline, extra_log_variance)
     by_session = designed.has_design(
@@ -305,7 +351,8 @@ def _combine_gates(
     statistical |= is_untimed * int(Gate.UNTIMED)
     is_confounded = designed.has_design(*WITHIN_SESSION_DESIGNS) & (designed.order != 0)
     statistical |= is_confounded * int(Gate.ORDER_CONFOUNDED)
-    # Dependent runs count as fewer, unless their interval decides nevertheless.
+    # Dependent runs count as fewer, unless their interval decides nevertheless. Without
+    # proof of dependence, the interval is only wider.
     n = np.minimum(designed.cell.n, designed.baseline.n)
     effective = np.minimum(designed.cell.effective_n, designed.baseline.effective_n)
     is_few = (
@@ -314,10 +361,60 @@ def _combine_gates(
         & ~designed.has_design(*SESSION_INTERVAL_DESIGNS)
     )
     is_few &= direction == Verdict.UNDETERMINED
+    is_few &= (passed & int(Gate.FEW_INDEPENDENT)) != 0
+    passed = passed & ~int(Gate.FEW_INDEPENDENT)
     statistical = statistical | is_few * int(Gate.FEW_INDEPENDENT)
     # A gate that explains the missing baseline replaces NO_RUNS.
     explained = np.where(passed & int(NO_COUNTERPART), int(Gate.NO_RUNS), 0)
     return np.asarray(statistical & ~explained | passed, dtype=np.int64)
+
+
+def _hide_before_check(
+    passed: NDArray[np.int64], bits: NDArray[np.int64], direction: NDArray[np.int8]
+) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+    known = passed & int(WITHOUT_CHECK)
+    before_check = np.where(known, known, int(Gate.BEING_CHECKED))
+    is_hidden = (passed & int(Gate.BEING_CHECKED)) != 0
+    return (
+        np.where(is_hidden, before_check, bits),
+        np.where(is_hidden, Verdict.UNDETERMINED, direction).astype(np.int8),
+    )
+
+
+def _gates_without_outliers(
+    side_gates: tuple[ArrayLike, ArrayLike],
+    sessions: tuple[SessionStatistics, SessionStatistics],
+    is_robust: NDArray[np.bool_],
+) -> list[NDArray[np.int64]]:
+    """Return the gates of both sides without those of outlying first runs that are
+    among the outliers of a robust interval.
+    """
+    gates = []
+    for passed, side in zip(side_gates, sessions, strict=True):
+        keeps_first = np.zeros(is_robust.shape, dtype=np.bool_)
+        keeps_first[side.row[np.isfinite(side.first_mean)]] = True
+        lifted = (is_robust & ~keeps_first) * int(Gate.FIRST_RUN)
+        gates.append(np.asarray(passed, dtype=np.int64) & ~lifted)
+    return gates
+
+
+def _side_gates(
+    of_sides: list[NDArray[np.int64]],
+    cell: RunStatistics,
+    baseline: RunStatistics,
+    intervals: Intervals,
+    bits: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    own, other = (
+        (passed | gates_of_side(runs, g)) & bits
+        for passed, runs, g in zip(
+            of_sides,
+            (cell, baseline),
+            (intervals.cell_g, intervals.baseline_g),
+            strict=True,
+        )
+    )
+    return own, other
 
 
 def _evidence_levels(
@@ -467,12 +564,25 @@ def _runs_needed(
     rows = np.flatnonzero(is_undecided & ~is_single)
     needed = np.where(is_single, EVIDENCE_LEVEL_RUNS[2], 0)
     distance = _distance(np.log(assessed.intervals.ratio), assessed.margin)[rows]
-    needed[rows] = runs_for_width(
-        cell.take(rows),
-        baseline.take(rows),
-        np.sinh(distance),
-        extra_log_variance=np.broadcast_to(extra, cell.n.shape)[rows],
-        confidence=assessed.confidence,
+    cautious, independent = (
+        runs_for_width(
+            side.take(rows),
+            other.take(rows),
+            np.sinh(distance),
+            extra_log_variance=np.broadcast_to(extra, cell.n.shape)[rows],
+            confidence=assessed.confidence,
+        )
+        for side, other in (
+            (cell, baseline),
+            assessed.design_intervals.independent_runs,
+        )
+    )
+    # With more runs, the precaution for dependent runs no longer matters.
+    without_precaution = np.maximum(independent, PRECAUTION_RUNS)
+    needed[rows] = np.select(
+        [independent == 0, cautious == 0],
+        [0, without_precaution],
+        np.minimum(cautious, without_precaution),
     )
     return _more_than(needed, np.minimum(assessed.n, assessed.baseline_n))
 

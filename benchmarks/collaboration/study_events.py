@@ -73,10 +73,13 @@ def _publish_events(jobs: Jobs) -> None:
         _store_event(study, Event.Kind.RUNS, sentence, {"n": n, "runs": runs})
     state.runs = runs
     state.flags = _publish_flag_events(study, set(state.flags))
-    previous_verdicts, verdicts = state.verdicts, study_verdicts(study).cell_verdicts()
+    previous_verdicts, verdicts = state.verdicts, study_verdicts(study)
+    unchecked = {str(cell) for cell in verdicts.cells_being_checked}
     state.verdicts = {
-        str(cell): cell_verdict.verdict for cell, cell_verdict in verdicts.items()
-    }
+        str(cell): cell_verdict.verdict
+        for cell, cell_verdict in verdicts.cell_verdicts().items()
+        if str(cell) not in unchecked
+    } | {cell: previous_verdicts[cell] for cell in unchecked & previous_verdicts.keys()}
     # A cell's first verdict is not a change.
     changed = [
         {"cell": int(cell), "before": previous_verdicts[cell], "verdict": verdict}

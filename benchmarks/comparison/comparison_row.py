@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from benchmarks.analysis.assessment import CellAssessment, TableRatio
+from benchmarks.analysis.cell_statistics import resolution
 from benchmarks.analysis.energy_ratio import EnergyRatio, MeterFacts
 from benchmarks.analysis.intervals import mean_interval
 from benchmarks.custom_tools.lookup import require_tool
@@ -40,7 +41,8 @@ FIGURE_FIELDS = ("system", "case", *CIRCUMSTANCES, "n", "mean", *FIGURE_SHAPE_FI
 """The fields of a cell that `cell_figure` needs. Other fields are larger."""
 ROW_FIELDS = (
     *("case_id", *CIRCUMSTANCES),
-    *("pk", "system_id", "clock", "mean", "n", "m2", "decimals", "document", "table"),
+    *("pk", "system_id", "clock", "mean", "n", "m2", "decimals", "display_step"),
+    *("document", "table"),
     *("minimum", "maximum", "shape_codes", "failed_runs", "failure"),
 )
 """The fields of a cell that rows need, except the shape, which is large."""
@@ -315,11 +317,10 @@ def _speed_result(
     n = fields["n"]
     mean = fields["mean"]
     m2 = fields["m2"]
-    decimals = fields["decimals"]
     interval = None
     if not codes and n > 1 and None not in (mean, m2):
-        resolution = None if decimals is None else 10.0**-decimals
-        interval = mean_interval(n, mean, m2, resolution)
+        step = resolution(fields["decimals"], fields["display_step"])
+        interval = mean_interval(n, mean, m2, step)
     return ComparisonResult(
         value=None if codes else mean,
         unit=case.unit,

@@ -189,7 +189,9 @@ def study_network(viewer: Viewer, study: Study) -> tuple[NetworkMetric, ...]:
     measured = Cell.objects.visible_to(viewer).filter(study=study, n__gt=0)
     between = measured.filter(case__parameters__has_keys=["from", "to"])
     shared = between.prefetch_related("case", "system__host")
-    cells = list(shared.only(*FIGURE_FIELDS, "m2", "decimals").order_by("pk"))
+    cells = list(
+        shared.only(*FIGURE_FIELDS, "m2", "decimals", "display_step").order_by("pk")
+    )
 
     # Studies can have thousands of flags: read only those of these cells.
     flags: dict[int, list[Flag]] = defaultdict(list)

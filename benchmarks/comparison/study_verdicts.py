@@ -4,8 +4,9 @@ They are computed on request, because a verdict depends on all cells, on flags a
 the chosen baseline.
 """
 
+import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
@@ -23,6 +24,7 @@ from benchmarks.analysis.assessment import (
 from benchmarks.analysis.comparability import MACHINE_FACTS
 from benchmarks.analysis.energy_ratio import GAIN_ERROR, gain_log_variance, gain_margin
 from benchmarks.analysis.intervals import Floats, RunStatistics
+from benchmarks.analysis.robust_intervals import RunVectors
 from benchmarks.analysis.sessions import AGENT_SESSION_NAME, SessionStatistics
 from benchmarks.analysis.verdict_gates import Gate, gates_from_issues, gates_from_states
 from benchmarks.analysis.verdicts import (
@@ -36,11 +38,13 @@ from benchmarks.analysis.verdicts import (
 from benchmarks.comparison.comparison_row import ComparisonRow, State
 from benchmarks.comparison.system_comparability import ReferenceSystem
 from benchmarks.custom_tools.lookup import require_tool
+from benchmarks.jobs.queue import OTHERS_CHANGED, JobKind
 from benchmarks.models import (
     Case,
     Cell,
     CellSession,
     Efficiency,
+    Job,
     Session,
     Study,
     System,
@@ -53,13 +57,14 @@ from benchmarks.parsing.tool import (
 )
 from benchmarks.studies.cell_session_statistics import (
     SessionColumns,
+    cell_runs,
     cell_sessions,
     columns_sql,
     read_columns,
     study_sessions,
 )
 
-STATISTICS_FIELDS = ("n", "mean", "m2", "decimals")
+STATISTICS_FIELDS = ("n", "mean", "m2")
 RANGE_FIELDS = ("minimum", "maximum")
 SHIFT_FIELD = "order_shift"
 TABLE_ALIASES = ("cell", "baseline")
@@ -113,6 +118,12 @@ class StudyVerdicts:
             if row is None
             else cell_assessment(self.assessments, row, self.session_days)
         )
+
+    @cached_property
+    def cells_being_checked(self) -> frozenset[int]:
+        is_unchecked = self.assessments.gates & int(Gate.BEING_CHECKED) != 0
+        ids = np.fromiter(self.row_by_cell, dtype=np.int64, count=len(is_unchecked))
+        return frozenset(ids[is_unchecked].tolist())
 
     @cached_property
     def session_days(self) -> dict[int, str]:
@@ -174,6 +185,7 @@ class CellColumns:
     cells: RunStatistics
     ranges: tuple[Floats, Floats]
     shifts: Floats
+    outlier_runs: NDArray[np.int64]
     issue_codes: Sequence[str]
 
 
@@ -185,12 +197,13 @@ class PairedColumns:
     is_higher_better: NDArray[np.bool_]
     has_two_meters: NDArray[np.bool_]
     states: Sequence[str]
+    is_being_checked: NDArray[np.bool_]
 
 
 def _run_statistics(
-    n: Floats, mean: Floats, m2: Floats, decimals: Floats
+    n: Floats, mean: Floats, m2: Floats, resolution: Floats
 ) -> RunStatistics:
-    return RunStatistics.from_sums(np.nan_to_num(n), mean, m2, 10.0**-decimals)
+    return RunStatistics.from_sums(np.nan_to_num(n), mean, m2, resolution)
 
 
 def cell_statistics(cells: Sequence[Cell]) -> RunStatistics:
@@ -202,7 +215,35 @@ def cell_statistics(cells: Sequence[Cell]) -> RunStatistics:
     )
 
 
-NO_STATISTICS = _run_statistics(*[np.array([])] * len(STATISTICS_FIELDS))
+NO_STATISTICS = _run_statistics(*[np.array([])] * 4)
+
+
+# A check that is needed only because other studies changed keeps the verdicts. After a
+# check that failed finally, cells newer than their shape remain without a verdict.
+CHECKED_STUDIES_SQL = f"""
+    SELECT subject_id FROM {Job._meta.db_table}
+    WHERE kind = '{JobKind.CHECK}' AND quarantined_at IS NULL
+      AND detail IS DISTINCT FROM '{json.dumps(OTHERS_CHANGED)}'::jsonb
+"""
+
+
+def _being_checked_sql(alias: str) -> str:
+    return f"""({alias}.n > 0 AND (
+        COALESCE({alias}.shaped_at <> {alias}.updated_at, true)
+        OR {alias}.study_id IN ({CHECKED_STUDIES_SQL})))"""
+
+
+UNCHECKED_CELLS_SQL = f"""
+    SELECT cell.id FROM {Cell._meta.db_table} AS cell
+    WHERE cell.id = ANY(%s) AND {_being_checked_sql("cell")}
+"""
+
+
+def cells_being_checked(cell_ids: Collection[int]) -> frozenset[int]:
+    """Return the cells whose check is outstanding, of these cells."""
+    with connection.cursor() as cursor:
+        cursor.execute(UNCHECKED_CELLS_SQL, [list(cell_ids)])
+        return frozenset(pk for (pk,) in cursor.fetchall())
 
 
 def _select(baseline: str, state: str) -> str:
@@ -210,12 +251,19 @@ def _select(baseline: str, state: str) -> str:
 
     Reading 20,000 rows would take longer than assessing them.
     """
-    names = (*STATISTICS_FIELDS, *RANGE_FIELDS, SHIFT_FIELD)
-    sides = [f"{side}.{name}" for side in TABLE_ALIASES for name in names]
+    names = (*RANGE_FIELDS, SHIFT_FIELD, "outlier_runs")
+    sides = []
+    for side in TABLE_ALIASES:
+        sides += [f"{side}.{name}" for name in STATISTICS_FIELDS]
+        last_digit = f"power(10::float8, -{side}.decimals)"
+        sides.append(f"GREATEST({last_digit}, {side}.display_step)")
+        sides += [f"{side}.{name}" for name in names]
+    unchecked = " OR ".join(map(_being_checked_sql, TABLE_ALIASES))
     meters = "cell.common_facts->>'meter' <> baseline.common_facts->>'meter'"
     flags = [
         "(benchmark_case.better = 'higher')::int",
         f"COALESCE(({meters})::int, 0)",
+        f"COALESCE(({unchecked})::int, 0)",
     ]
     numbers = ["cell.id", "cell.case_id", "baseline.id", *flags, *sides]
     texts = [state, _issue_codes_sql("cell"), _issue_codes_sql("baseline")]
@@ -234,7 +282,8 @@ def _select(baseline: str, state: str) -> str:
 
 def _issue_codes_sql(alias: str) -> str:
     suspect = f"CASE WHEN {alias}.clock_trust = 'suspect' THEN 'clock_suspect' END"
-    return f"concat_ws(',', NULLIF({alias}.shape_codes, ''), {suspect})"
+    dependent = f"CASE WHEN {alias}.is_dependent THEN 'dependent' END"
+    return f"concat_ws(',', NULLIF({alias}.shape_codes, ''), {suspect}, {dependent})"
 
 
 # A chosen baseline is checked like an automatic one (`analysis.baselines`), except for
@@ -303,11 +352,13 @@ def study_verdicts(
     reference: System | None = None,
     *,
     reference_study: Study | None = None,
+    is_part_of_check: bool = False,
 ) -> StudyVerdicts:
     """Assess all cells of a study together, in four queries.
 
     ``reference``, as measured by ``reference_study`` (default: this study), replaces
-    the baselines.
+    the baselines. Cells whose check is outstanding have no verdict, except for the
+    check itself.
     """
     measured_in = reference_study or study
     columns = _columns(study, reference, measured_in)
@@ -322,24 +373,29 @@ def study_verdicts(
         stored = cell_sessions({*cells.ids.tolist(), *baselines.ids.tolist()})
         withheld |= measured_in.flags.cells_without_verdict()
     withheld_ids = np.fromiter(withheld, dtype=np.int64, count=len(withheld))
-    flagged = np.isin(cells.ids, withheld_ids) | np.isin(baselines.ids, withheld_ids)
-    gates = gates_from_states(columns.states) | flagged * int(Gate.FLAGGED)
-    gates |= gates_from_issues(cells.issue_codes) | gates_from_issues(
-        baselines.issue_codes
-    )
+    gates = gates_from_states(columns.states)
+    side_gates = [
+        gates_from_issues(side.issue_codes)
+        | np.isin(side.ids, withheld_ids) * int(Gate.FLAGGED)
+        for side in (cells, baselines)
+    ]
     with np.errstate(divide="ignore", invalid="ignore"):
         difference = np.abs(np.log(cells.cells.mean / baselines.cells.mean))
     is_within_error = columns.has_two_meters & (difference < np.log1p(gain_margin()))
     gates |= is_within_error * int(Gate.WITHIN_METER_ERROR)
+    if not is_part_of_check:
+        gates |= columns.is_being_checked * int(Gate.BEING_CHECKED)
     assessments = assess_cells(
         cells.cells,
         baselines.cells,
         columns.is_higher_better,
         gates=gates,
+        side_gates=(side_gates[0], side_gates[1]),
         extra_log_variance=columns.has_two_meters * TWO_METERS_LOG_VARIANCE,
         margin=study.equivalence_margin_percent / 100,
         sessions=(_sessions(stored, cells), _sessions(stored, baselines)),
         order_shifts=(cells.shifts, baselines.shifts),
+        runs=_runs_with_outliers(cells, baselines),
     )
     row_by_cell = {pk: row for row, pk in enumerate(cells.ids.tolist())}
     return StudyVerdicts(
@@ -353,6 +409,24 @@ def _is_primary(columns: PairedColumns) -> NDArray[np.bool_]:
     is_speed = gates_from_states(columns.states) & int(Gate.NO_SPEED | Gate.UNDIRECTED)
     cases = Case.objects.in_bulk(np.unique(columns.case_ids[is_speed == 0]).tolist())
     return np.isin(columns.case_ids, list(primary_case_ids(cases)))
+
+
+def _runs_with_outliers(
+    cells: CellColumns, baselines: CellColumns
+) -> tuple[RunVectors, RunVectors] | None:
+    has_outliers = (cells.outlier_runs + baselines.outlier_runs) > 0
+    if not has_outliers.any():
+        return None
+    rows = np.flatnonzero(has_outliers)
+    ids = {*cells.ids[rows].tolist(), *baselines.ids[rows].tolist()} - {0}
+    stored = cell_runs(ids)
+    vectors = []
+    for side in (cells, baselines):
+        index, runs = stored.of_cells(side.ids[rows])
+        vectors.append(
+            RunVectors(rows[index], runs.session, runs.mean, side.outlier_runs)
+        )
+    return vectors[0], vectors[1]
 
 
 def _sessions(stored: SessionColumns, side: CellColumns) -> SessionStatistics:
@@ -414,7 +488,8 @@ def _columns(
     # An aggregate over no cells is one row of nulls.
     if row[0] is None:
         return None
-    ids, case_ids, baseline_ids, higher, meters, *statistics = read_columns(row[:-3])
+    ids, case_ids, baseline_ids, *numbers = read_columns(row[:-3])
+    higher, meters, unchecked, *statistics = numbers
     half = len(statistics) // 2
     states, *issues = (text.split(TEXT_SEPARATOR) for text in row[-3:])
     if reference_system is not None:
@@ -424,9 +499,10 @@ def _columns(
     cells, baseline = (
         CellColumns(
             np.nan_to_num(pks).astype(np.int64),
-            _run_statistics(*numbers[: len(STATISTICS_FIELDS)]),
-            ranges=(numbers[-3], numbers[-2]),
-            shifts=numbers[-1],
+            _run_statistics(*numbers[:4]),
+            ranges=(numbers[4], numbers[5]),
+            shifts=numbers[6],
+            outlier_runs=np.nan_to_num(numbers[7]).astype(np.int64),
             issue_codes=codes,
         )
         for pks, numbers, codes in (
@@ -435,7 +511,13 @@ def _columns(
         )
     )
     return PairedColumns(
-        cells, baseline, case_ids.astype(np.int64), higher == 1, meters == 1, states
+        cells,
+        baseline,
+        case_ids.astype(np.int64),
+        higher == 1,
+        meters == 1,
+        states,
+        unchecked == 1,
     )
 
 

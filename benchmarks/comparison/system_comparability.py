@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from benchmarks.analysis.cell_statistics import resolution
 from benchmarks.analysis.comparability import (
     Comparability,
     Difference,
@@ -47,7 +48,7 @@ NEAR_CASE_STATES = frozenset(
 )
 # A native Windows that runs on its own hypervisor.
 NESTED_FACT = {"hypervisor beneath": "Windows' own (VBS)"}
-RUN_STATISTICS_FIELDS = ("n", "mean", "m2", "decimals")
+RUN_STATISTICS_FIELDS = ("n", "mean", "m2", "decimals", "display_step")
 CIRCUMSTANCE_FIELDS = ("scenario", "vms", "slot", "load", "case_id")
 Circumstances = tuple[object, ...]
 CONFIDENCE: Final = 0.95
@@ -338,8 +339,10 @@ def _native_runs(
         *RUN_STATISTICS_FIELDS,
     )
     natives: dict[int, dict[tuple[object, ...], tuple[str, tuple[float, ...]]]] = {}
-    for host, *conditions, label, n, mean, m2, decimals in cells.values_list(*names):
-        runs = (n, mean, m2, float("nan") if decimals is None else 10.0**-decimals)
+    for host, *conditions, label, n, mean, m2, decimals, step in cells.values_list(
+        *names
+    ):
+        runs = (n, mean, m2, resolution(decimals, step) or float("nan"))
         natives.setdefault(host, {})[tuple(conditions)] = (label, runs)
     return natives
 

@@ -192,7 +192,7 @@ def _effects(study: Study) -> dict[int, Effect]:
         pk: require_tool(case.tool).work_class_of(case.metric, case.parameters)
         for pk, case in cases.items()
     }
-    verdicts = study_verdicts(study)
+    verdicts = study_verdicts(study, is_part_of_check=True)
     assessments = verdicts.assessments
     numbers = _numbers(assessments)
     untimed = assessments.design_intervals.has_design(SessionDesign.ASSUMED_ONE_SESSION)

@@ -6,6 +6,7 @@ from django.db import models
 from django.utils import timezone
 
 from benchmarks import tools
+from benchmarks.analysis.cell_statistics import resolution
 from benchmarks.analysis.comparability import efficiency
 from benchmarks.analysis.nearest_case import MeasuredCase
 from benchmarks.errors import InvalidError
@@ -110,6 +111,13 @@ class Cell(models.Model):
     shape_codes = models.CharField(max_length=100, blank=True)
     order_shift = models.FloatField(null=True)
     """How much the order of the runs may change the mean, relative to it."""
+    is_dependent = models.BooleanField(default=False)
+    """Whether a test has shown that each run depends on the previous one."""
+    outlier_runs = models.PositiveSmallIntegerField(default=0)
+    """The number of runs that carry most of the variance, 0 if they are over 10 %."""
+    display_step = models.FloatField(null=True)
+    """The largest step of which all run means are multiples, if it is coarser than the
+    last decimal."""
     shaped_at = models.DateTimeField(null=True)
 
     first_at = models.DateTimeField(null=True)
@@ -166,8 +174,8 @@ class Cell(models.Model):
 
     @property
     def resolution(self) -> float | None:
-        """The value of one unit of the last printed digit, None if it is unknown."""
-        return None if self.decimals is None else 10.0**-self.decimals
+        """The step of the display that printed the runs, None if it is unknown."""
+        return resolution(self.decimals, self.display_step)
 
 
 def ratio_of_means(

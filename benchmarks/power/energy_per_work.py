@@ -29,6 +29,7 @@ from benchmarks.comparison.comparison_row import (
     ComparisonRow,
     State,
 )
+from benchmarks.comparison.study_verdicts import cells_being_checked
 from benchmarks.comparison.system_comparability import ReferenceSystem
 from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.models import Case, Cell, Efficiency, RunEnergy, RunMean, Study, System
@@ -117,13 +118,20 @@ def _with_assessments(
     if not assessable:
         return energies
     withheld, pairs = study.flags.cells_without_verdict(), []
+    unchecked = cells_being_checked(
+        {*assessable, *(baselines[pk].cell_id or 0 for pk in assessable)}
+    )
     for cell_id in assessable:
         cell_energy, baseline_id = energies[cell_id], baselines[cell_id].cell_id
         baseline = costs[baseline_id or 0]
-        flagged = int(Gate.FLAGGED) * bool({cell_id, baseline_id} & withheld)
+        flagged = [
+            int(Gate.FLAGGED) * (pk in withheld) for pk in (cell_id, baseline_id)
+        ]
         state = int(gates_from_states([baselines[cell_id].state])[0])
         meters = (cell_energy.meter, baseline.meter)
-        gates = state | cell_energy.gates | baseline.gates | flagged
+        gates = state
+        gates |= int(Gate.BEING_CHECKED) * bool({cell_id, baseline_id} & unchecked)
+        side_gates = cell_energy.gates | flagged[0], baseline.gates | flagged[1]
         sessions = cell_energy.sessions, baseline.sessions
         pairs.append(
             MeteredPair(
@@ -132,6 +140,7 @@ def _with_assessments(
                 meters,
                 gates,
                 sessions,
+                side_gates,
             )
         )
     margin = study.equivalence_margin_percent / 100

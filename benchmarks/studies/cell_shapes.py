@@ -17,7 +17,11 @@ from django.db.models import F, Q
 
 from benchmarks.analysis.batch_distribution_shapes import CellReadings, find_shapes
 from benchmarks.analysis.bimodality import MIN_RUNS
-from benchmarks.analysis.cell_statistics import summarize
+from benchmarks.analysis.cell_statistics import (
+    display_step,
+    dominating_outliers,
+    summarize,
+)
 from benchmarks.analysis.clock_reliability import figures_trust, worst_trust
 from benchmarks.analysis.distribution_shape import Shape
 from benchmarks.analysis.sessions import lag_one_autocorrelation
@@ -37,7 +41,10 @@ from benchmarks.sentences import serialize
 from benchmarks.studies.bulk_writes import insert_new, update_columns
 
 MAX_ITERATIONS_READ = 1000
-SHAPE_FIELDS = ("shape", "shape_codes", "order_shift", "shaped_at", "clock_trust")
+SHAPE_FIELDS = (
+    *("shape", "shape_codes", "order_shift", "shaped_at", "clock_trust"),
+    *("is_dependent", "outlier_runs", "display_step"),
+)
 STATISTICS = ("n", "mean", "m2", "minimum", "maximum")
 SESSION_FIELDS = (
     *(*STATISTICS, "rho", "first_mean", "first_at", "last_at"),
@@ -130,6 +137,12 @@ def shape_cells(study: Study) -> None:
     runs = _runs_of(cells)
     unordered = _unordered_sessions(runs)
     unordered_ids = {cell_id for cell_id, _session in unordered}
+    for pk, cell_runs in runs.items():
+        means, cell = cell_runs.means, cells[pk]
+        cell.display_step = display_step(means)
+        cell.outlier_runs = dominating_outliers(
+            means, cell_runs.run_group.session_ids, cell.resolution
+        )
     readings = _readings(study, runs)
     readings_by_cell = {
         pk: CellReadings(*series, cells[pk].resolution, pk not in unordered_ids)
@@ -145,9 +158,11 @@ def shape_cells(study: Study) -> None:
         # Not the current time: a run may be added meanwhile.
         cell.shaped_at = cell.updated_at
         cell.shape, cell.shape_codes, cell.order_shift = None, "", 0.0
+        cell.is_dependent = False
         if shape := shapes.get(pk):
             cell.shape_codes = ",".join(shape.shape_codes)
             cell.order_shift = shape.order_shift
+            cell.is_dependent = shape.is_dependent
             cell.shape = _stored_shape(shape)
     # Only these columns: a worker may update others meanwhile.
     update_columns(Cell, SHAPE_FIELDS, list(cells.values()))

@@ -165,23 +165,11 @@ def is_withheld_by_flag(assessment: CellAssessment) -> bool:
 
 
 def verdict_reasons(row: ComparisonRow) -> list[str]:
-    """Return the reasons for a verdict or for its absence.
-
-    Reasons that apply only to the baseline are marked.
-    """
+    """Return the reasons for a verdict or for its absence."""
     assessment = row.result.assessment
     if assessment is None:
         return []
-    texts = [wording.translate_text(sentence) for sentence in assessment.sentences]
-    baseline_codes = set(row.result.baseline_shape_codes) - set(row.result.shape_codes)
-    if not baseline_codes.intersection(assessment.reason_codes):
-        return texts
-    return [
-        _("%(reason)s This applies to the runs of the baseline.") % {"reason": reason}
-        if code in baseline_codes
-        else reason
-        for code, reason in zip(assessment.reason_codes, texts, strict=True)
-    ]
+    return [wording.translate_text(sentence) for sentence in assessment.sentences]
 
 
 def withheld_codes(assessment: CellAssessment | None) -> tuple[str, ...]:

@@ -1,11 +1,13 @@
 """Fixtures for page tests."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from benchmarks.models import Cell, Flag, Host
+from benchmarks.studies import checking
 from running import headless_browser
 from tests.dashboard import browser_site, growing_study
 
@@ -30,6 +32,30 @@ def visit(chromium: Any, site: str) -> Iterator[browser_site.Visit]:
     """Open a window on the site of a module."""
     with browser_site.window(chromium, site) as opened:
         yield opened
+
+
+@pytest.fixture
+def submit(submit):
+    """Accept documents, process them and check their studies, as pages expect."""
+
+    def take(*documents):
+        submissions = submit(*documents)
+        checking.check_due_studies(timedelta(0))
+        return submissions
+
+    return take
+
+
+@pytest.fixture
+def load_study(load_study):
+    """Load a published study and check it."""
+
+    def load(*arguments, **options):
+        study = load_study(*arguments, **options)
+        checking.check_due_studies(timedelta(0))
+        return study
+
+    return load
 
 
 @pytest.fixture

@@ -64,7 +64,7 @@ def test_user_finds_the_reason_for_a_missing_verdict(visit):
 
     link.hover()
     card = page.locator("#cell-card")
-    why = "Single run: no uncertainty estimate."
+    why = "Both sides have a single run."
     expect(card).to_contain_text(why)
     link.click()
 

@@ -10,6 +10,8 @@ from typing import Final
 import numpy as np
 
 from benchmarks import units
+from benchmarks.analysis.cell_statistics import display_step
+from benchmarks.analysis.distribution_shape import DEFAULT_BAND, MIN_SHIFT_PART
 from benchmarks.analysis.energy_ratio import RUN_TIME_METRICS
 from benchmarks.plausibility.findings import Finding, cell_finding, name_and_more, rule
 from benchmarks.plausibility.rules.pasted_values import (
@@ -18,6 +20,7 @@ from benchmarks.plausibility.rules.pasted_values import (
     median_deviation,
 )
 from benchmarks.plausibility.study_facts import (
+    BINARY_PREFIXES,
     MAD_TO_SD,
     CellFact,
     Id,
@@ -38,6 +41,10 @@ MAX_CHANCE: Final = 0.1
 MIN_RUNS: Final = 5
 MIN_SIBLINGS: Final = 3
 FIXED_LENGTH_TOLERANCE: Final = 0.01
+MIN_EQUAL_DIGITS: Final = 4
+MAX_DISPLAY_GAP: Final = 2.01
+"""Larger gaps between distinct values, in steps, are not those of a display."""
+HARMLESS_STEP: Final = MIN_SHIFT_PART * DEFAULT_BAND
 
 
 @rule(
@@ -48,12 +55,19 @@ FIXED_LENGTH_TOLERANCE: Final = 0.01
 )
 def few_distinct_readings(study: StudyFacts) -> Iterator[Finding]:
     """Flags a result of at least five runs with few distinct values (at most (n + 1) /
-    3 for n runs), although the values were printed with enough digits. The probability
-    of so many equal values must be below 1 in 1,000. To calculate it, the standard
-    deviation is taken as the larger of half the range of the result and a quarter of
-    the typical deviation of such results. If three other systems ran the benchmark at
-    least five times, the median of their median deviations is used if it is smaller,
-    because a disk with two speeds repeats each of them.
+    3 for n runs), although the values were printed with enough digits. The step of the
+    display comes from the result's own digits: it is the last digit, or a larger step
+    of which all values are multiples (3400, 3366 and 3434 were rounded to 34). Equal
+    values have the step of the other systems if that is larger, and need four digits.
+    Distinct values are harmless if they are neighboring steps of the display (in the
+    median at most two steps apart), or closer than a quarter of the default equivalence
+    margin, because the interval includes the rounding.
+
+    The probability of so many equal values must be below 1 in 1,000. To calculate it,
+    the standard deviation is taken as the larger of half the range of the result and a
+    quarter of the typical deviation of such results. If three other systems ran the
+    benchmark at least five times, the median of their median deviations is used if it
+    is smaller, because a disk with two speeds repeats each of them.
 
     Two kinds of results are not flagged. The first are durations of whole tests, if at
     least two systems ran the test and the upper quartile of their durations is at most
@@ -83,7 +97,7 @@ def few_distinct_readings(study: StudyFacts) -> Iterator[Finding]:
         few = len(values) * 3 <= len(cell.run_means) + 1
         if (cell.tool, cell.case) in requested or not few or _may_agree(cell, study):
             continue
-        if _are_clock_ticks(cell, values):
+        if _is_harmless(cell, values) or _are_clock_ticks(cell, values):
             continue
         written = [Sentence("{x:g}", x=x) for x in values]
         yield cell_finding(
@@ -104,7 +118,17 @@ def few_distinct_readings(study: StudyFacts) -> Iterator[Finding]:
 
 def _may_agree(cell: CellFact, study: StudyFacts) -> bool:
     distinct = len(set(cell.run_means))
-    step = study.print_step(cell)
+    step = _own_step(cell)
+    if distinct == 1:
+        # Equal values do not show the step of a converted display.
+        step = max(
+            step,
+            *(
+                _own_step(sibling) / sibling.mean * cell.mean
+                for sibling in study.cells
+                if sibling.sibling_key == cell.sibling_key and sibling.mean > 0
+            ),
+        )
     width = max(cell.run_means) - min(cell.run_means)
     deviation = max(
         width / 2, study.noise.kind_deviation(cell) * MIN_NOISE_FRACTION * cell.mean / 2
@@ -123,6 +147,24 @@ def _may_agree(cell: CellFact, study: StudyFacts) -> bool:
     )
     repeats = len(cell.run_means) - distinct
     return math.comb(len(cell.run_means), repeats) * chance**repeats > MAX_FALSE_FLAGS
+
+
+def _is_harmless(cell: CellFact, values: Sequence[float]) -> bool:
+    if len(values) == 1:
+        # Also in the unit of the display, before a conversion from MiB to MB.
+        printed = (
+            float(f"{values[0] / unit:.12g}") for unit in (1.0, *BINARY_PREFIXES)
+        )
+        digits = min(find_precision([value]).digits for value in printed)
+        return digits < MIN_EQUAL_DIGITS
+    gaps = [above - below for below, above in pairwise(values)]
+    is_display = median(gaps) <= MAX_DISPLAY_GAP * _own_step(cell)
+    return is_display or min(gaps) <= HARMLESS_STEP * cell.mean
+
+
+def _own_step(cell: CellFact) -> float:
+    last_digit = find_precision(cell.run_means, cell.decimals).step(cell.mean)
+    return max(last_digit, display_step(cell.run_means) or 0.0)
 
 
 def _are_clock_ticks(cell: CellFact, values: Sequence[float]) -> bool:

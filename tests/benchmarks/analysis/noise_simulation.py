@@ -12,7 +12,9 @@ import numpy as np
 from numpy.random import Generator
 
 from benchmarks.analysis.batch_distribution_shapes import CellReadings, find_shapes
+from benchmarks.analysis.cell_statistics import dominating_outliers
 from benchmarks.analysis.intervals import RunStatistics
+from benchmarks.analysis.robust_intervals import RunVectors
 from benchmarks.analysis.sessions import SessionStatistics
 from benchmarks.analysis.verdict_gates import gates_from_issues
 from benchmarks.analysis.verdicts import AssessmentArrays, assess_cells
@@ -53,8 +55,9 @@ class Side:
 
     cells: RunStatistics
     sessions: SessionStatistics
-    codes: list[str]
+    gates: np.ndarray
     order_shifts: np.ndarray
+    runs: RunVectors
 
 
 def measure(run_means: np.ndarray, resolution: float = 10.0**-DECIMALS) -> Side:
@@ -89,20 +92,41 @@ def measure(run_means: np.ndarray, resolution: float = 10.0**-DECIMALS) -> Side:
             np.full(rows, resolution),
             first,
         ),
-        [",".join(shape.shape_codes) for shape in shapes],
+        gates_from_issues(
+            [
+                ",".join((*shape.shape_codes, *["dependent"] * shape.is_dependent))
+                for shape in shapes
+            ]
+        ),
         np.array([shape.order_shift for shape in shapes]),
+        RunVectors(
+            np.repeat(np.arange(rows), n),
+            np.zeros(rows * n, dtype=np.int64),
+            run_means.ravel(),
+            np.array(
+                [
+                    dominating_outliers(row, [0] * n, resolution)
+                    for row in run_means.tolist()
+                ]
+            ),
+        ),
     )
 
 
 def assess(
-    cell: Side, baseline: Side, higher_is_better: bool = True
+    cell: Side,
+    baseline: Side,
+    higher_is_better: bool = True,
+    *,
+    with_outliers: bool = True,
 ) -> AssessmentArrays:
     return assess_cells(
         cell.cells,
         baseline.cells,
         higher_is_better,
-        gates=gates_from_issues(cell.codes) | gates_from_issues(baseline.codes),
+        side_gates=(cell.gates, baseline.gates),
         margin=MARGIN,
         sessions=(cell.sessions, baseline.sessions),
         order_shifts=(cell.order_shifts, baseline.order_shifts),
+        runs=(cell.runs, baseline.runs) if with_outliers else None,
     )

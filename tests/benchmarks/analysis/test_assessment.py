@@ -92,8 +92,8 @@ def test_three_runs_are_indicative():
     assert assessment.label == "indicative: slower"
     assert assessment.sentences == (
         (
-            "A result from 3 runs is only indicative. A verdict needs at least 5 "
-            "runs per side."
+            "The result has 3 runs, so it is only indicative. A verdict needs 5 runs "
+            "per side."
         ),
     )
 
@@ -152,9 +152,12 @@ def test_an_assessment_is_immutable():
         said_of((5, 90.0, 0.5)).label = "faster"
 
 
-def of_sessions(own, native, *, gates=0, rho=float("nan"), moves=None, **words):
+def of_sessions(
+    own, native, *, gates=0, side_gates=(0, 0), rho=float("nan"), moves=None, **words
+):
     sessions = in_sessions(own, rho=rho), in_sessions(native)
     known = {"gates": [int(gates)], "sessions": sessions, "order_shifts": moves}
+    known["side_gates"] = side_gates
     judged = assess_cells(rolled(own), rolled(native), [True], **known)
     return cell_assessment(judged, 0, **words)
 
@@ -301,10 +304,31 @@ def test_a_verdict_despite_run_order_names_the_largest_shift():
 
 
 def test_dependent_runs_have_an_effective_number():
-    assessment = of_sessions({A: runs(97.2, 10)}, {A: runs(100, 10)}, rho=0.5)
+    tested = ([0], [int(Gate.FEW_INDEPENDENT)])
+    own, native = {A: runs(97.2, 10)}, {A: runs(100, 10)}
+
+    assessment = of_sessions(own, native, rho=0.5, side_gates=tested)
 
     assert assessment.reason_codes == ("few_independent",)
-    assert "10 runs count as 3.0" in assessment.sentences[0]
+    assert assessment.sentences == (
+        "Each run of the baseline depends on the previous one: 10 runs count as 3.0.",
+    )
+    assert of_sessions(own, native, rho=0.5).verdict == "undetermined"
+
+
+@pytest.mark.parametrize(
+    ("sides", "sentence"),
+    [
+        ((Gate.DRIFT, 0), "The result drifts."),
+        ((0, Gate.BIMODAL), "The baseline is bimodal (two speeds)."),
+        ((Gate.DRIFT, Gate.DRIFT), "Both sides drift."),
+    ],
+)
+def test_a_reason_names_its_side(sides, sentence):
+    own, native = {A: runs(99, 10)}, {A: runs(100, 10)}
+    side_gates = tuple([int(gate)] for gate in sides)
+
+    assert of_sessions(own, native, side_gates=side_gates).sentences == (sentence,)
 
 
 ONE = MeterFacts("meter 1", 0.015)

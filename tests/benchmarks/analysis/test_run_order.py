@@ -12,10 +12,10 @@ def alarms(rows):
 
 @pytest.mark.parametrize("n", [8, 11, 20])
 @pytest.mark.parametrize("draw", ["standard_normal", "standard_exponential"])
-def test_all_ten_statistics_have_1_percent_false_alarms(draw, n):
+def test_all_ten_statistics_have_half_a_percent_false_alarms(draw, n):
     rows = getattr(np.random.default_rng(n), draw)((1500, n))
 
-    assert 0.003 < alarms(rows) < 0.018
+    assert 0.001 < alarms(rows) < 0.011
 
 
 def test_repeated_readings_keep_the_false_alarm_rate():
@@ -72,7 +72,7 @@ def test_seven_runs_or_equal_runs_have_no_order():
 
 
 def test_large_numbers_do_not_overflow():
-    assert find_run_order(np.array([1e308, 1.5e308] * 6)).period == 2
+    assert find_run_order(np.array([1e308, 1.5e308] * 8)).period == 2
 
 
 def test_a_straight_line_is_described_by_its_slope():

@@ -311,10 +311,18 @@ def test_few_stretched_runs_are_indicative():
 def test_few_effective_runs_do_not_decide_near_the_margin():
     own, native = {A: runs(96.6, 10)}, {A: runs(100, 10)}
 
+    tested = {"side_gates": ([int(Gate.FEW_INDEPENDENT)], [0])}
     assert verdict_of(own, native) == Verdict.SLOWER
-    said = judged(own, native, rho=0.5)
-    assert said.gates[0] == Gate.FEW_INDEPENDENT
-    assert verdict_of({A: runs(70, 10)}, native, rho=0.5) == Verdict.SLOWER
+    assert verdict_of(own, native, rho=0.5) == Verdict.UNDETERMINED
+    assert judged(own, native, rho=0.5, **tested).gates[0] == Gate.FEW_INDEPENDENT
+    certain = judged({A: runs(70, 10)}, native, rho=0.5, **tested)
+    assert certain.verdict[0] == Verdict.SLOWER
+
+
+def test_the_precaution_asks_for_thirty_runs():
+    said = judged({A: runs(96.6, 10)}, {A: runs(100, 10)}, rho=0.5)
+
+    assert said.runs_needed[0] == 30
 
 
 def test_pools_weight_by_the_variance_of_independent_runs():

@@ -7,9 +7,11 @@ from benchmarks.analysis.intervals import RunStatistics, log_ratio_intervals
 from benchmarks.analysis.verdict_gates import (
     GATE_SENTENCES,
     GATES_BY_STATE,
+    SIDE_SENTENCES,
     SOLVED_BY_RUNS,
     Gate,
     gate_codes,
+    gate_sentence,
     gates_from_states,
     statistical_gates,
 )
@@ -53,12 +55,15 @@ def test_run_statistics_set_gates(cell, baseline, gates):
 
 
 def test_every_gate_has_a_code_and_a_sentence():
-    assert set(GATE_SENTENCES) == set(Gate)
-    for gate, sentence in GATE_SENTENCES.items():
-        text = sentence.format(n=3, baseline_percent=50.4, worth=2.5)
-        assert text[0].isupper()
-        assert text.endswith(".")
-        assert gate_codes(gate) == (gate.code,)
+    assert GATE_SENTENCES.keys() | SIDE_SENTENCES.keys() == set(Gate)
+    assert not GATE_SENTENCES.keys() & SIDE_SENTENCES.keys()
+    for gate in Gate:
+        for sides in ((gate, 0), (0, gate), (gate, gate)):
+            sentence = gate_sentence(gate, *map(int, sides))
+            text = sentence.format(n=3, baseline_percent=50.4, worth=2.5)
+            assert text[0].isupper()
+            assert text.endswith(".")
+            assert gate_codes(gate) == (gate.code,)
 
 
 def test_every_code_is_explained_to_readers():
@@ -126,6 +131,7 @@ def test_gates_have_a_fixed_order():
         "no_speed",
         "untimed",
         "order_confounded",
+        "being_checked",
     ]
 
 

@@ -3,9 +3,11 @@
 from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from benchmarks.comparison.study_verdicts import study_verdicts
-from benchmarks.models import Cell, CellSession, Flag, Run, Session, System
+from benchmarks.jobs.queue import enqueue_checks
+from benchmarks.models import Cell, CellSession, Flag, Job, Run, Session, System
 from benchmarks.studies import checking
 from benchmarks.studies.session_corrections import correct_sessions
 from tests.upload_documents import in_turn
@@ -35,6 +37,7 @@ def pair_of(submit, run_document, xen, study):
 
 
 def judged(study, hypervisor="Xen", reference=None):
+    checking.check_due_studies(timedelta(0))
     cell = Cell.objects.get(system__hypervisor=hypervisor)
     return study_verdicts(study, reference).assessment(cell.pk)
 
@@ -325,11 +328,42 @@ def test_unknown_times_are_weakly_assumed_to_be_one_session(pair_of):
     assert (assessment.design, assessment.is_weak) == ("assumed_one_session", True)
 
 
-def test_outdated_sessions_are_ignored(day_by_day, submit, run_document, xen, study):
+def test_nothing_is_claimed_before_the_check(
+    day_by_day, submit, run_document, xen, study
+):
     day_by_day((1, 2, 3), (1, 2, 3))
     submit(run_document(80.0, system=xen, started_at="2026-05-03T11:00:00Z"))
 
-    assert judged(study).sessions == (0, 3, 0)
+    cell = Cell.objects.get(system__hypervisor="Xen")
+    unchecked = study_verdicts(study)
+    assessment = unchecked.assessment(cell.pk)
+    assert (assessment.verdict, assessment.reason_codes) == (
+        "not_assessed",
+        ("being_checked",),
+    )
+    assert (assessment.low, assessment.scope, assessment.advice) == (None, "", "")
+    assert unchecked.cells_being_checked == {cell.pk}
+    assert cell.pk not in unchecked.table_ratios()
+    assert judged(study).verdict == "slower"
+
+
+def test_a_check_because_of_other_studies_keeps_the_verdicts(pair_of, study):
+    pair_of()
+    enqueue_checks([study.pk], others_changed=True)
+    cell = Cell.objects.get(system__hypervisor="Xen")
+
+    assert study_verdicts(study).assessment(cell.pk).verdict == "slower"
+
+    enqueue_checks([study.pk])
+    assert study_verdicts(study).cells_being_checked == {cell.pk}
+
+
+def test_a_check_that_failed_finally_keeps_the_verdicts(pair_of, study):
+    pair_of()
+    enqueue_checks([study.pk])
+    Job.objects.update(quarantined_at=timezone.now())
+
+    assert not study_verdicts(study).cells_being_checked
 
 
 def test_very_slow_bimodal_runs_are_slower(pair_of, study):
@@ -355,7 +389,7 @@ COLD = (98.5, 90.0, 90.3, 89.9, 90.1, 89.8, 90.2, 90.0, 90.1, 89.9)
 def test_a_cold_first_run_is_counted_against_the_interval(pair_of, study, is_cell):
     # The first run of one side overlaps the other side: no separation.
     own = COLD if is_cell else COLD[1:]
-    native = NATIVE if is_cell else (91.0, *NATIVE)
+    native = NATIVE if is_cell else (91.0, *NATIVE[1:])
     pair_of(native=native, vm=own, is_in_turn=True)
 
     assessment = judged(study)

@@ -39,13 +39,30 @@ def test_values_printed_in_mib_per_second_keep_their_precision():
     assert len(findings("few-distinct-readings", *fine)) == 1
 
 
+@pytest.mark.parametrize(
+    "means",
+    [
+        # The display has three digits in another unit, or two decimals.
+        (3400, 3366, 3400, 3400, 3400, 3400, 3400, 3400, 3400, 3434),
+        (2.06, 2.08, 2.04, 2.08, 2.06, 2.08, 2.04, 2.06, 2.06, 2.04),
+        (*[0.23] * 11, *[0.24] * 14, 0.25, 0.25, 0.27, 0.27, 0.29),
+        # The interval includes what repeats.
+        (41.72, 41.81, 41.72, 41.72, 41.81, 41.72, 41.72, 41.81),
+    ],
+)
+def test_a_coarse_display_is_not_flagged(means):
+    fine = [cell(*(2.2905 + k / 997 for k in range(10)), system="vm")]
+
+    assert findings("few-distinct-readings", cell(*means, decimals=4), *fine) == []
+
+
 def test_a_count_may_repeat():
     assert distinct([1000.0] * 10, better="neither", unit="") == 0
 
 
 def test_a_requested_length_may_repeat():
     facts = {"metric": "total time", "case": "memory", "unit": "s", "better": "lower"}
-    steps = cell(*[1.0001] * 6, *[1.0021] * 4, **facts)
+    steps = cell(*[1.0001] * 6, *[1.0071] * 4, **facts)
     siblings = [
         cell(1.0003, 1.0011, system=system, **facts) for system in ("a", "b", "c")
     ]

@@ -56,7 +56,7 @@ def test_card_shows_both_sides_and_reasons(text, pair):
 
     assert "13.08\xa0MB/s" in card
     assert "52.97\xa0MB/s" in card
-    assert "Single run: no uncertainty estimate." in card
+    assert "Both sides have a single run." in card
 
 
 @pytest.mark.parametrize("cell", ["", "x", "0", "9" * 30])

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from benchmarks.jobs.queue import enqueue_checks
 from benchmarks.models import Cell, Flag, FlagDecision, Membership, Run
 from benchmarks.studies import checking
 from dashboard.wording.flag_evidence import evidence_items
@@ -17,7 +18,7 @@ def flag(pair):
     """Create a flag on the run of a cell."""
     mark = {"code": "not_valid", "sentence": "It was <too> short."}
     Run.objects.filter(pk=Run.objects.first().pk).update(warnings=[mark])
-    checking.check_due_studies(timedelta(0))
+    checking.check_study(pair.study)
     return Flag.objects.get(rule="tool-mark")
 
 
@@ -156,6 +157,8 @@ def test_empty_page_reports_no_findings(client, pair):
 
 
 def test_pending_checks_are_reported(client, pair):
+    enqueue_checks([pair.study_id])
+
     assert "may still change" in client.get(PAGE).content.decode()
 
 

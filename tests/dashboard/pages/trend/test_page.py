@@ -279,7 +279,7 @@ def test_long_trend_is_limited_to_latest_runs(text, submit, series, monkeypatch)
 
 def test_runs_without_date_are_dropped_first(text, submit, series, monkeypatch):
     monkeypatch.setattr("benchmarks.comparison.trend.MAX_RUNS", 4)
-    submit(*series(50, n=4), *series(50, n=4, dated=False))
+    submit(*series(50, n=4), *series(51, n=4, dated=False))
 
     page = text(PAGE)
 
