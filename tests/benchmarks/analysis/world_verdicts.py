@@ -9,8 +9,15 @@ import numpy as np
 from numpy.random import Generator
 
 from benchmarks.analysis.batch_distribution_shapes import CellReadings, find_shapes
-from benchmarks.analysis.cell_statistics import last_digit_step, summarize
+from benchmarks.analysis.cell_statistics import (
+    display_step,
+    dominating_outliers,
+    last_digit_step,
+    resolution,
+    summarize,
+)
 from benchmarks.analysis.intervals import RunStatistics
+from benchmarks.analysis.robust_intervals import RunVectors
 from benchmarks.analysis.sessions import (
     UNKNOWN_TIME,
     RunStart,
@@ -165,7 +172,7 @@ def flag_names(drawn: Drawn, better: Any) -> tuple[tuple[str, ...], ...]:
             n=len(values),
             mean=float(np.mean(values)),
             run_means=tuple(values),
-            decimals=round(-np.log10(min(map(last_digit_step, values)))),
+            decimals=_decimals(values),
         )
         for system, side in (("native", drawn.native), ("KVM", drawn.guest))
         for row, values in enumerate(side.values.tolist())
@@ -194,8 +201,6 @@ def assess_world(
         minutes = None if side.minutes is None else side.minutes[order]
         sides.append(_summarize(side.values[:, order], sessions[order], minutes))
     guest, native = sides
-    gates = gates | gates_from_issues(guest.issue_codes)
-    gates |= gates_from_issues(native.issue_codes)
     return assess_cells(
         guest.cells,
         native.cells,
@@ -203,6 +208,11 @@ def assess_world(
         gates=gates,
         sessions=(guest.sessions, native.sessions),
         order_shifts=(guest.shifts, native.shifts),
+        side_gates=(
+            gates_from_issues(guest.issue_codes),
+            gates_from_issues(native.issue_codes),
+        ),
+        runs=(guest.runs, native.runs),
     )
 
 
@@ -211,7 +221,8 @@ class _Summary:
     cells: RunStatistics
     sessions: SessionStatistics
     issue_codes: list[str]
-    shifts: np.ndarray
+    shifts: Floats
+    runs: RunVectors
 
 
 def _session_ids(drawn: Drawn) -> list[np.ndarray]:
@@ -252,11 +263,11 @@ def _summarize(
     is_ordered = minutes is not None and len(set(minutes.tolist())) == len(minutes)
     starts = np.full(len(sessions), np.nan) if minutes is None else 60 * minutes
     cells = [summarize(row) for row in values.tolist()]
-    resolution = [min(map(last_digit_step, row)) for row in values.tolist()]
+    steps = [resolution(_decimals(row), display_step(row)) for row in values.tolist()]
     shapes = find_shapes(
         [
             CellReadings(row, sessions.tolist(), step, is_ordered)
-            for row, step in zip(values.tolist(), resolution, strict=True)
+            for row, step in zip(values.tolist(), steps, strict=True)
         ],
         band=DEFAULT_MARGIN,
     )
@@ -268,7 +279,7 @@ def _summarize(
             first, rho = shape.first_run_and_rho(means) if is_ordered else (None, None)
             columns.append(
                 (row, session, found.n, found.mean, found.m2, min(means), max(means),
-                 np.nan if rho is None else rho, resolution[row],
+                 np.nan if rho is None else rho, steps[row],
                  np.nan if first is None else first,
                  starts[sessions == session][0], starts[sessions == session][-1])
             )  # fmt: skip
@@ -277,9 +288,34 @@ def _summarize(
             [cell.n for cell in cells],
             [cell.mean for cell in cells],
             [cell.m2 for cell in cells],
-            resolution,
+            steps,
         ),
         SessionStatistics.from_sums(*zip(*columns, strict=True)),
-        [",".join(shape.shape_codes) for shape in shapes],
+        [
+            ",".join([*shape.shape_codes, *(["dependent"] * shape.is_dependent)])
+            for shape in shapes
+        ],
         np.array([shape.order_shift for shape in shapes]),
+        _run_vectors(values, sessions, steps),
+    )
+
+
+def _decimals(values: Sequence[float]) -> int:
+    return round(-np.log10(min(map(last_digit_step, values))))
+
+
+def _run_vectors(
+    values: Floats, sessions: np.ndarray, steps: Sequence[float | None]
+) -> RunVectors:
+    order = np.argsort(sessions, kind="stable")
+    rows, runs = values.shape
+    outliers = [
+        dominating_outliers(row, sessions.tolist(), step)
+        for row, step in zip(values.tolist(), steps, strict=True)
+    ]
+    return RunVectors(
+        np.repeat(np.arange(rows), runs),
+        np.tile(sessions[order], rows),
+        values[:, order].ravel(),
+        np.array(outliers),
     )
