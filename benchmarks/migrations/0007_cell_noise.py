@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("benchmarks", "0005_screening_and_copies")]
+    dependencies = [("benchmarks", "0006_sessions_count_as_one")]
 
     operations = [
         migrations.AddField("cell", "display_step", models.FloatField(null=True)),
