@@ -63,13 +63,30 @@ MIN_OUTLIER_Z: Final = 5.0
 MIN_ROBUST_RUNS: Final = 7
 
 
-def display_step(values: Sequence[float]) -> float | None:
+def display_step(values: Sequence[float], decimals: int | None = 0) -> float | None:
     """Return the largest step of which all values are multiples; None if there is none.
 
     Rounding is visible in it even after a conversion to another unit: 3400, 3366 and
     3434 are multiples of 34. The step must be at most a third of the largest value.
-    Two distinct values must be at most three steps apart; equal values have no step.
+    Two distinct values must be neighboring steps. Trailing zeros of whole numbers
+    without printed ``decimals`` (3000) were not measured either.
     """
+    steps = (_common_divisor(values), None if decimals else _trailing_zeros(values))
+    return max((step for step in steps if step), default=None)
+
+
+def _trailing_zeros(values: Sequence[float]) -> float | None:
+    """Return the place of the last digit of whole numbers that is not 0 in all."""
+    exponents = [
+        int(Decimal(repr(float(value))).normalize().as_tuple().exponent)
+        for value in set(values)
+        if value and math.isfinite(value)
+    ]
+    smallest = min(exponents, default=0)
+    return 10.0**smallest if smallest > 0 else None
+
+
+def _common_divisor(values: Sequence[float]) -> float | None:
     distinct = sorted({abs(value) for value in values})
     largest = distinct[-1] if distinct else 0.0
     if len(distinct) < 2 or not math.isfinite(largest):
@@ -83,7 +100,7 @@ def display_step(values: Sequence[float]) -> float | None:
         step = dividend
         if step < FINEST_STEP:
             return None
-    is_near = distinct[-1] - distinct[0] < 3.5 * step * largest
+    is_near = distinct[-1] - distinct[0] < 1.5 * step * largest
     if step > COARSEST_STEP or (len(distinct) == 2 and not is_near):
         return None
     return step * largest

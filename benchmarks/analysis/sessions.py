@@ -295,7 +295,9 @@ UNKNOWN_TIME: Final = -1  # runs without a start time
 MIN_EFFECTIVE_RUNS: Final = 3.0
 # docs/method.md, Dependent runs, explains these constants.
 EFFECTIVE_EXPONENT: Final = 0.75
-RHO_ALLOWANCE: Final = 3.5
+RHO_ALLOWANCE: Final = 1.0
+FEW_RUNS_RHO_ALLOWANCE: Final = 3.5
+MIN_ALLOWANCE_RUNS: Final = 8
 RHO_CLEAR_FACTOR: Final = 13.0
 RHO_CLEAR_OFFSET: Final = 1.5
 MAX_MEMORY_FACTOR: Final = 1.5
@@ -507,7 +509,8 @@ def with_pooled_rho(
             sums += np.bincount(side.row, values, size)
     n = run_sum / weight_sum
     rho = excess_sum / weight_sum * n / np.maximum(n - 4, MIN_BIAS_DIVISOR)
-    allowed = np.maximum(rho + RHO_ALLOWANCE * weight_squares / weight_sum**2, 0)
+    allowance = np.where(n < MIN_ALLOWANCE_RUNS, FEW_RUNS_RHO_ALLOWANCE, RHO_ALLOWANCE)
+    allowed = np.maximum(rho + allowance * weight_squares / weight_sum**2, 0)
     is_clear = (
         excess_sum / np.sqrt(error_variance) > RHO_CLEAR_FACTOR / n - RHO_CLEAR_OFFSET
     )

@@ -10,11 +10,13 @@ from datetime import datetime
 from decimal import Decimal
 from functools import cached_property, wraps
 from itertools import takewhile
+from statistics import median
 from typing import Final, Literal, TypeVar
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
 from benchmarks import units
+from benchmarks.analysis.cell_statistics import dominating_outliers
 from benchmarks.analysis.energy_ratio import RUN_TIME_METRICS
 from benchmarks.analysis.publication_requirements import MAX_DISPERSION
 from benchmarks.errors import InvalidError
@@ -119,6 +121,16 @@ class CellFact:
     session_names: tuple[str, ...] = ()
     first_at: datetime | None = None
     last_at: datetime | None = None
+
+    @cached_property
+    def typical_value(self) -> float:
+        """The mean of the runs, or their median if outliers dominate the variance."""
+        names = self.session_names
+        if len(names) != len(self.run_means):
+            names = ("",) * len(self.run_means)
+        if dominating_outliers(self.run_means, names):
+            return median(self.run_means)
+        return self.mean
 
     @property
     def variance(self) -> float | None:

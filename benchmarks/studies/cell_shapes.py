@@ -139,7 +139,7 @@ def shape_cells(study: Study) -> None:
     unordered_ids = {cell_id for cell_id, _session in unordered}
     for pk, cell_runs in runs.items():
         means, cell = cell_runs.means, cells[pk]
-        cell.display_step = display_step(means)
+        cell.display_step = display_step(means, cell.decimals)
         cell.outlier_runs = dominating_outliers(
             means, cell_runs.run_group.session_ids, cell.resolution
         )

@@ -164,7 +164,7 @@ def _is_harmless(cell: CellFact, values: Sequence[float]) -> bool:
 
 def _own_step(cell: CellFact) -> float:
     last_digit = find_precision(cell.run_means, cell.decimals).step(cell.mean)
-    return max(last_digit, display_step(cell.run_means) or 0.0)
+    return max(last_digit, display_step(cell.run_means, cell.decimals) or 0.0)
 
 
 def _are_clock_ticks(cell: CellFact, values: Sequence[float]) -> bool:

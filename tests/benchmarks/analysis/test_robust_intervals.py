@@ -56,8 +56,11 @@ def test_the_step_of_a_display_is_not_an_outlier():
         ((2.06, 2.08, 2.13), 0.01),
         ((7 * 1.048576, 9 * 1.048576, 12 * 1.048576), 1.048576),
         ((3400, 3434), 34.0),
-        ((3400, 1700), None),
-        ((3400, 3400, 3400), None),
+        ((3400, 1700), 100.0),
+        ((3400, 3400, 3400), 100.0),
+        ((3000, 3000, 3000), 1000.0),
+        ((2.5, 2.5, 2.5), None),
+        ((2.4, 2.7), None),
         ((3400.123456, 3366.913247, 3434.381233), None),
         ((0.0, 0.0), None),
         ((1e308, 1.5e308, -1e308), 5e307),
@@ -163,3 +166,14 @@ def test_clean_runs_rarely_have_a_gate():
 
     assert np.mean(clean.gates != 0) <= 0.03
     assert not (clean.gates & int(Gate.FEW_INDEPENDENT)).any()
+
+
+def test_equal_readings_of_a_coarse_display_decide_nothing():
+    """A rate of 3,000 that is printed with one digit may be 2,500 or 3,499."""
+    runs = [3000.0] * 15
+
+    step = display_step(runs)
+    equal = assess(*(measure(np.array([runs]), step) for _ in range(2)))
+
+    assert equal.verdict[0] == Verdict.UNDETERMINED
+    assert equal.intervals.low[0] < 0.85

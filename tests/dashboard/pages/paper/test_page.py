@@ -24,9 +24,10 @@ def no_waiting(monkeypatch):
 @pytest.fixture
 def measured(submit, run_document, xen):
     """Measure a Xen guest and its machine, six runs each."""
+    shared = {"tool_version": "1.2", "session": "Monday"}
     submit(
-        *(run_document(value, tool_version="1.2") for value in NATIVE),
-        *(run_document(value, system=xen, tool_version="1.2") for value in SLOW),
+        *(run_document(value, **shared) for value in NATIVE),
+        *(run_document(value, system=xen, **shared) for value in SLOW),
     )
 
 

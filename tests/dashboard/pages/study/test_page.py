@@ -117,7 +117,6 @@ def test_missing_profile_has_explanation(text, submit, run_document):
 
 
 def test_processing_updates_without_reload(text, pair):
-    assert checking.check_due_studies(timedelta(0))
     assert "hx-trigger" not in text(PAGE)
     Run.objects.filter(pk=Run.objects.first().pk).update(status="received")
 
@@ -139,6 +138,7 @@ def test_stalled_processing_is_reported(text, agent, run_document):
 
 
 def test_checking_is_reported_until_finished(text, pair):
+    enqueue_checks([pair.study_id])
     assert "being checked" in text(f"{PAGE}processing/")
     checking.check_due_studies(timedelta(0))
 
