@@ -311,7 +311,7 @@ def test_dependent_runs_have_an_effective_number():
 
     assert assessment.reason_codes == ("few_independent",)
     assert assessment.sentences == (
-        "Each run of the baseline depends on the previous one: 10 runs count as 3.0.",
+        "Each run of the baseline depends on the previous one: 10 runs count as 4.1.",
     )
     assert of_sessions(own, native, rho=0.5).verdict == "undetermined"
 

@@ -320,7 +320,7 @@ def test_few_effective_runs_do_not_decide_near_the_margin():
 
 
 def test_the_precaution_asks_for_thirty_runs():
-    said = judged({A: runs(96.6, 10)}, {A: runs(100, 10)}, rho=0.5)
+    said = judged({A: runs(96.6, 10)}, {A: runs(100, 10)}, rho=0.9)
 
     assert said.runs_needed[0] == 30
 
