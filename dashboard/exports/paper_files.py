@@ -205,6 +205,10 @@ INTERVAL_TEXTS: Final[tuple[tuple[str, Text], ...]] = (
         ),
     ),
     (
+        "ranks",
+        gettext_lazy("for runs with outliers, the Hodges-Lehmann ratio with its ranks"),
+    ),
+    (
         "mover",
         gettext_lazy("for fewer runs, MOVER with each side's own quantile of t"),
     ),
@@ -366,6 +370,8 @@ def _interval_kind(cell: ComparisonRow) -> str:
         return ""
     if assessment.design in SESSION_DESIGNS:
         return "sessions"
+    if assessment.outliers:
+        return "ranks"
     runs = (cell.result.n, cell.result.baseline_n or 0)
     return "welch" if min(runs) >= WELCH_RUNS else "mover"
 

@@ -102,7 +102,7 @@ def test_rules_are_listed_with_findings(text, load_study):
 
     page = text("/studies/alpha-lab/lmu-2010-esxi/flags/")
 
-    assert '<a href="#rule-impossible-baselines-disagree">' in page
+    assert '<a href="#rule-implausible-baselines-disagree">' in page
     assert "5.6% lower (median) than" in page
 
 
