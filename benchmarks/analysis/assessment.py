@@ -211,7 +211,9 @@ def table_ratios(assessments: AssessmentArrays) -> dict[int, TableRatio]:
     is_range = (assessments.shape_gates != 0) & has_range
     ratio = assessments.intervals.ratio
     log_half_width = assessments.intervals.log_half_width
-    is_design = designed.has_design(*SESSION_INTERVAL_DESIGNS, SessionDesign.ONE_SHARED)
+    is_design = designed.has_design(
+        *SESSION_INTERVAL_DESIGNS, SessionDesign.ONE_SHARED, SessionDesign.INTERLEAVED
+    )
     is_design = (is_design | (assessments.outliers > 0)) & np.isfinite(ratio)
     has_interval = np.isfinite(ratio) & np.isfinite(log_half_width)
     has_interval &= assessments.shape_gates == 0

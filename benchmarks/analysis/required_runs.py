@@ -72,6 +72,29 @@ def _is_enough(
     return np.asarray((half_width < max_log_width) & is_not_noisy, dtype=bool)
 
 
+def with_blocks_as_runs(
+    cell: RunStatistics, baseline: RunStatistics, blocks: RunStatistics
+) -> tuple[RunStatistics, RunStatistics]:
+    """Return both sides with interleaved blocks (if n > 0) instead of runs.
+
+    Blocks are relative to an exact baseline.
+    """
+    has_blocks = blocks.n > 0
+    exact = RunStatistics.from_sums(
+        np.full(cell.n.shape, MAX_RUNS + 1), 1.0, 0.0, np.nan
+    )
+    first, second = (
+        RunStatistics(
+            *(
+                np.where(has_blocks, getattr(by, name), getattr(side, name))
+                for name in ("n", "mean", "variance", "resolution", "effective_n")
+            )
+        )
+        for side, by in ((cell, blocks), (baseline, exact))
+    )
+    return first, second
+
+
 def runs_for_mean(cell: RunStatistics, half_width: ArrayLike) -> NDArray[np.int64]:
     exact_baseline = RunStatistics.from_sums(
         np.full(cell.n.shape, MAX_RUNS + 1), 1.0, 0.0, 0.0

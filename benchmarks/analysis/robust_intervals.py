@@ -6,7 +6,7 @@ tests", Annals of Mathematical Statistics 34 (1963).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
@@ -23,6 +23,7 @@ from benchmarks.analysis.intervals import (
     RunStatistics,
     t_quantiles,
 )
+from benchmarks.analysis.run_vectors import RunVectors
 from benchmarks.analysis.session_intervals import DesignIntervals, SessionDesign
 from benchmarks.analysis.sessions import (
     MAX_RHO,
@@ -35,60 +36,6 @@ from benchmarks.analysis.sessions import (
 # Larger products of the numbers of runs of both sides would take too much memory.
 MAX_PAIRS: Final = 250_000
 MAX_EXACT_RUNS: Final = 50
-
-
-@dataclass(frozen=True, slots=True)
-class RunVectors:
-    """Run means of one side, ordered by ``row`` (cell), ``session`` and start.
-
-    ``outliers`` has the number of dominating outliers of every cell
-    (`cell_statistics.dominating_outliers`); cells without run means have 0.
-    """
-
-    row: Indices
-    session: Indices
-    value: Floats
-    outliers: Indices
-
-    @classmethod
-    def empty(cls, size: int) -> RunVectors:
-        none = np.array([], dtype=np.int64)
-        return cls(none, none, none.astype(float), np.zeros(size, dtype=np.int64))
-
-    @property
-    def counts(self) -> Indices:
-        return np.bincount(self.row, minlength=self.outliers.size)
-
-    @property
-    @NO_WARNINGS
-    def is_outlier(self) -> NDArray[np.bool_]:
-        """Whether each run is one of its cell's outliers: the farthest from the median
-        of their session.
-        """
-        group = self._groups
-        distance = np.abs(self.value - _medians(group, self.value)[group])
-        order = np.lexsort((-distance, self.row))
-        first = np.cumsum(self.counts) - self.counts
-        rank = np.arange(self.row.size) - first[self.row[order]]
-        is_outlier = np.zeros(self.row.size, dtype=np.bool_)
-        is_outlier[order] = rank < self.outliers[self.row[order]]
-        return is_outlier
-
-    @property
-    def _groups(self) -> Indices:
-        """The number of each run's session, counted over all cells."""
-        if not self.row.size:
-            return self.row
-        is_new = (np.diff(self.row) != 0) | (np.diff(self.session) != 0)
-        return np.concatenate([[0], np.cumsum(is_new)])
-
-    def take(self, is_taken: NDArray[np.bool_]) -> RunVectors:
-        return RunVectors(
-            self.row[is_taken],
-            self.session[is_taken],
-            self.value[is_taken],
-            self.outliers,
-        )
 
 
 def robust_rows(sides: tuple[RunVectors, RunVectors]) -> NDArray[np.bool_]:
@@ -118,7 +65,7 @@ def without_outliers(
     runs = runs.take(rows[runs.row])
     if not runs.row.size:
         return cells, sessions
-    group, is_outlier = runs._groups, runs.is_outlier
+    group, is_outlier = runs.groups, runs.is_outlier
     first = np.concatenate([[0], np.flatnonzero(np.diff(group)) + 1])
     base = int(max(sessions.session.max(), runs.session.max())) + 2
     codes = sessions.row * base + sessions.session + 1
@@ -313,11 +260,3 @@ def critical_rank(n: int, m: int, alpha: float = 0.05) -> int:
             ways[u] += ways[u - k]
     tail = np.cumsum(ways / ways.sum())
     return int(np.searchsorted(tail, alpha / 2, side="right"))
-
-
-def _medians(group: Indices, value: Floats) -> Floats:
-    ordered = value[np.lexsort((value, group))]
-    counts = np.bincount(group)
-    first = np.cumsum(counts) - counts
-    low, high = first + (counts - 1) // 2, first + counts // 2
-    return np.asarray((ordered[low] + ordered[high]) / 2)

@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from benchmarks.analysis.interleaved_runs import MIN_BLOCKS, InterleavedSessions
 from benchmarks.analysis.intervals import (
     MIN_G,
     NO_WARNINGS,
@@ -26,6 +27,7 @@ from benchmarks.analysis.intervals import (
     welch_df,
 )
 from benchmarks.analysis.sessions import (
+    MIN_BIAS_DIVISOR,
     REPEATED_SESSIONS,
     UNKNOWN_TIME,
     Indices,
@@ -50,6 +52,7 @@ class SessionDesign(IntEnum):
     ASSUMED_SPREAD = 6
     UNREPEATED = 7  # different sessions, too few
     ASSUMED_ONE_SESSION = 8  # start times are not reported
+    INTERLEAVED = 9  # one shared session in which the sides alternate
 
     @property
     def slug(self) -> str:
@@ -70,6 +73,7 @@ WITHIN_SESSION_DESIGNS: Final = (
     SessionDesign.SHARED,
     SessionDesign.TWO_SHARED,
     SessionDesign.ONE_SHARED,
+    SessionDesign.INTERLEAVED,
 )
 SESSION_INTERVAL_DESIGNS: Final = (*SESSION_UNIT_DESIGNS, SessionDesign.TWO_SHARED)
 
@@ -87,6 +91,20 @@ SCOPE_SENTENCES: Final[Mapping[SessionDesign, Sentence]] = {
 }
 
 
+def _interleaved_scope(n: int, day: str, *, is_paired: bool) -> Sentence:
+    if is_paired and day:
+        return Sentence(
+            "in {n} interleaved pairs in the session of {day}", n=n, day=day
+        )
+    if day:
+        return Sentence(
+            "in {n} interleaved blocks in the session of {day}", n=n, day=day
+        )
+    if is_paired:
+        return Sentence("in {n} interleaved pairs", n=n)
+    return Sentence("in {n} interleaved blocks", n=n)
+
+
 @dataclass(frozen=True, slots=True)
 class SharedSessions:
     """Sessions that a cell (``row``) and its baseline share.
@@ -97,6 +115,36 @@ class SharedSessions:
     row: Indices
     own: Indices
     other: Indices
+
+
+@dataclass(frozen=True, slots=True)
+class SharedBlocks:
+    """Interleaved blocks of shared sessions, one entry per entry of `SharedSessions`.
+
+    ``runs`` are statistics of blocks relative to the ratio (n is 0 without blocks).
+    """
+
+    runs: RunStatistics
+    log_ratio: Floats
+    later_share: Floats
+    is_alternating: NDArray[np.bool_]
+    is_paired: NDArray[np.bool_]
+
+    @staticmethod
+    def variance_and_df(
+        runs: RunStatistics, extra: Floats, entries: Indices
+    ) -> tuple[Floats, Floats]:
+        """Return variance and degrees of freedom of the log ratios of ``entries``.
+
+        ``runs`` are statistics of blocks, ``extra`` variances that are known exactly.
+        """
+        variance = runs.log_variance()
+        df = welch_df(variance, runs.effective_n, np.zeros(1), np.inf, extra)
+        return (variance + extra)[entries], df[entries]
+
+    @property
+    def has_verdict(self) -> NDArray[np.bool_]:
+        return np.asarray(self.runs.n >= MIN_BLOCKS, dtype=bool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +164,11 @@ class DesignIntervals:
     without the precaution for dependent runs, of ``independent_runs``. ``session`` is
     the only shared session, else -1. ``between_sd`` is the log standard deviation
     between sessions, ``within_sd`` the part of it that the scatter of runs explains.
-    ``order`` is 1 if all runs of the cell followed those of the baseline in each shared
-    session, -1 if all preceded them, else 0.
+    ``order`` is 1 if (nearly) all runs of the cell followed those of the baseline in
+    each shared session, -1 if they preceded them, else 0. ``is_alternating`` means that
+    the sides alternate in all shared sessions, so that shared drifts cancel. ``blocks``
+    are the statistics of interleaved blocks, relative to the ratio; n is 0 for other
+    designs.
     """
 
     design: NDArray[np.int8]
@@ -137,6 +188,9 @@ class DesignIntervals:
     within_sd: Floats
     shared_sessions: SharedSessions
     order: NDArray[np.int8]
+    is_alternating: NDArray[np.bool_]
+    blocks: RunStatistics
+    is_paired: NDArray[np.bool_]
     is_weak: NDArray[np.bool_]
 
     def has_design(self, *designs: SessionDesign) -> NDArray[np.bool_]:
@@ -147,6 +201,10 @@ class DesignIntervals:
         day = session_days.get(int(self.session[row]), "")
         if design == SessionDesign.ONE_SHARED and day:
             return Sentence("in the session of {day}", day=day)
+        if design == SessionDesign.INTERLEAVED:
+            return _interleaved_scope(
+                int(self.blocks.n[row]), day, is_paired=bool(self.is_paired[row])
+            )
         if design == SessionDesign.SHARED:
             return Sentence("across {n} sessions", n=int(self.shared_count[row]))
         if design == SessionDesign.SEPARATE_SESSIONS:
@@ -177,11 +235,13 @@ def design_intervals(
     *,
     extra_log_variance: ArrayLike = 0.0,
     confidence: float = 0.95,
+    interleaved: InterleavedSessions | None = None,
 ) -> DesignIntervals:
     """Return the interval that the design of each cell allows.
 
     ``sessions`` are the session statistics of the cells and of the baselines, with a
-    pooled ``rho`` (`sessions.with_pooled_rho`).
+    pooled ``rho`` (`sessions.with_pooled_rho`). ``interleaved`` has sessions in which
+    the sides alternate, with blocks that replace the runs.
     """
     cell_sessions, baseline_sessions = sessions
     size = cell.n.size
@@ -224,6 +284,9 @@ def design_intervals(
         baseline_sessions.run_statistics.take(pairs.other[single]),
     )
     session[pairs.row[single]] = cell_sessions.session[pairs.own[single]]
+    blocks = _shared_blocks(pairs, sessions, interleaved)
+    by_blocks = single[blocks.has_verdict[single]]
+    design[pairs.row[by_blocks]] = SessionDesign.INTERLEAVED
     intervals, independent = (
         log_ratio_intervals(
             own, other, sign > 0, extra_log_variance=extra, confidence=confidence
@@ -233,7 +296,11 @@ def design_intervals(
 
     own_runs = cell_sessions.run_statistics.take(pairs.own)
     other_runs = baseline_sessions.run_statistics.take(pairs.other)
-    log_ratio = sign[pairs.row] * (np.log(own_runs.mean) - np.log(other_runs.mean))
+    log_ratio = sign[pairs.row] * np.where(
+        blocks.is_alternating,
+        blocks.log_ratio,
+        np.log(own_runs.mean) - np.log(other_runs.mean),
+    )
     noise = own_runs.log_variance() + other_runs.log_variance() + extra[pairs.row]
     rounding = (
         _rounding(cell_sessions)[pairs.own] + _rounding(baseline_sessions)[pairs.other]
@@ -254,17 +321,29 @@ def design_intervals(
         _with_sessions(each, over_sessions, rows, probability)
         for each in (intervals, independent)
     )
+    intervals, independent = (
+        _replace_intervals(
+            each,
+            pairs.row[by_blocks],
+            log_ratio[by_blocks],
+            *blocks.variance_and_df(runs, extra[pairs.row], by_blocks),
+            probability,
+        )
+        for each, runs in (
+            (intervals, blocks.runs),
+            (independent, replace(blocks.runs, effective_runs=None)),
+        )
+    )
 
     low = np.log(intervals.ratio) - intervals.log_half_width
     high = np.log(intervals.ratio) + intervals.log_half_width
-    indices = np.flatnonzero(design[pairs.row] == SessionDesign.TWO_SHARED).reshape(
-        -1, 2
-    )
     two_sessions = _two_session_ratios(
-        pairs.row[indices][:, 0],
-        log_ratio[indices],
-        (own_runs.take(indices), other_runs.take(indices)),
-        extra[pairs.row][indices],
+        pairs.row,
+        np.flatnonzero(design[pairs.row] == SessionDesign.TWO_SHARED).reshape(-1, 2),
+        log_ratio,
+        (own_runs, other_runs),
+        extra[pairs.row],
+        blocks,
     )
     half_width = t_quantiles(two_sessions.df, probability) * two_sessions.error
     low[two_sessions.row] = (two_sessions.log_ratio - half_width).min(axis=1)
@@ -286,7 +365,17 @@ def design_intervals(
         between_sd=over_sessions.between_sd,
         within_sd=np.sqrt(within),
         shared_sessions=pairs,
-        order=_side_orders(cell_sessions, baseline_sessions, pairs, size),
+        order=_side_orders(*sessions, pairs, blocks.later_share, size),
+        is_alternating=_alternating_rows(design, pairs.row, blocks, size),
+        blocks=_replace_rows(
+            replace(
+                RunStatistics.from_sums(np.zeros(size), np.nan, np.nan, np.nan),
+                effective_runs=np.zeros(size),
+            ),
+            pairs.row[by_blocks],
+            blocks.runs.take(by_blocks),
+        ),
+        is_paired=_sum_by_row(pairs.row[~blocks.is_paired], size) == 0,
         is_weak=(design == SessionDesign.ASSUMED_ONE_SESSION)
         | (design == SessionDesign.ASSUMED_SPREAD) & (has_unknown[0] | has_unknown[1]),
     )
@@ -323,15 +412,26 @@ def session_ratios(
     higher_is_better: bool,
     extra_log_variance: float = 0.0,
     confidence: float = 0.95,
+    interleaved: InterleavedSessions | None = None,
 ) -> tuple[SessionRatio, ...]:
     own, other = with_pooled_rho(own, other, 1)
     pairs = _find_shared_sessions(own, other)
+    blocks = _shared_blocks(pairs, (own, other), interleaved)
     intervals = log_ratio_intervals(
         own.run_statistics.take(pairs.own),
         other.run_statistics.take(pairs.other),
         higher_is_better,
         extra_log_variance=extra_log_variance,
         confidence=confidence,
+    )
+    by_blocks = np.flatnonzero(blocks.has_verdict)
+    extra = np.full(pairs.row.shape, extra_log_variance)
+    intervals = _replace_intervals(
+        intervals,
+        by_blocks,
+        (1.0 if higher_is_better else -1.0) * blocks.log_ratio[by_blocks],
+        *blocks.variance_and_df(blocks.runs, extra, by_blocks),
+        (1 + confidence) / 2,
     )
     return tuple(
         SessionRatio(*values)
@@ -349,11 +449,16 @@ def session_ratios(
 
 def _two_session_ratios(
     row: Indices,
+    entries: Indices,
     log_ratio: Floats,
     sides: tuple[RunStatistics, RunStatistics],
     extra: Floats,
+    blocks: SharedBlocks,
 ) -> TwoSessionRatios:
-    own_runs, other_runs = sides
+    """Return the ratios of cells with two shared sessions, given by their entries."""
+    own_runs, other_runs = (side.take(entries) for side in sides)
+    block_variance, block_df = blocks.variance_and_df(blocks.runs, extra, entries)
+    is_interleaved, extra = blocks.has_verdict[entries], extra[entries]
     own_variance, other_variance = own_runs.log_variance(), other_runs.log_variance()
     df = welch_df(
         own_variance,
@@ -368,11 +473,12 @@ def _two_session_ratios(
     df = np.where(n < WELCH_RUNS, np.maximum(n - 1.0, 1.0), df)
     # The error of a session is unknown if runs are single or identical.
     has_spread = (n > 1) & (np.minimum(own_variance, other_variance) > MIN_G)
+    variance = np.where(has_spread, own_variance + other_variance + extra, np.inf)
     return TwoSessionRatios(
-        row,
-        log_ratio,
-        np.where(has_spread, np.sqrt(own_variance + other_variance + extra), np.inf),
-        df,
+        row[entries][:, 0],
+        log_ratio[entries],
+        np.sqrt(np.where(is_interleaved, block_variance, variance)),
+        np.where(is_interleaved, block_df, df),
     )
 
 
@@ -398,14 +504,97 @@ def _find_shared_sessions(
     return SharedSessions(own.row[indices], indices, index[indices])
 
 
+def _shared_blocks(
+    pairs: SharedSessions,
+    sessions: tuple[SessionStatistics, SessionStatistics],
+    interleaved: InterleavedSessions | None,
+) -> SharedBlocks:
+    size = pairs.row.size
+    n, later_share = np.zeros(size, dtype=np.int64), np.full(size, np.nan)
+    log_ratio, variance, rho = np.full((3, size), np.nan)
+    is_alternating, is_paired = np.zeros((2, size), dtype=bool)
+    if interleaved is not None and interleaved.row.size and size:
+        own_session = sessions[0].session[pairs.own]
+        count = int(max(own_session.max(), interleaved.session.max())) + 1
+        codes = pairs.row * count + own_session
+        wanted = interleaved.row * count + interleaved.session
+        places = np.minimum(np.searchsorted(codes, wanted), size - 1)
+        found = codes[places] == wanted
+        for column, values in (
+            (n, interleaved.n),
+            (later_share, interleaved.later_share),
+            (log_ratio, interleaved.log_ratio),
+            (variance, interleaved.variance),
+            (rho, interleaved.rho),
+            (is_alternating, interleaved.is_alternating),
+            (is_paired, interleaved.is_paired),
+        ):
+            column[places[found]] = values[found]
+    rounding = _rounding(sessions[0])[pairs.own] + _rounding(sessions[1])[pairs.other]
+    # A shared disturbance does not make differences dependent, so a smaller precaution
+    # than that of `with_pooled_rho` is enough.
+    excess = rho * np.maximum(n - 4, MIN_BIAS_DIVISOR) / n
+    differences = SessionStatistics.from_sums(
+        np.arange(size),
+        np.zeros(size),
+        n,
+        1.0,
+        variance * (n - 1),
+        1.0,
+        1.0,
+        np.where(excess > (n - 2) / (n * np.sqrt(n - 1.0)), rho, 0.0),
+        np.sqrt(12 * rounding),
+    )
+    return SharedBlocks(
+        differences.run_statistics, log_ratio, later_share, is_alternating, is_paired
+    )
+
+
+def _alternating_rows(
+    design: NDArray[np.int8], row: Indices, blocks: SharedBlocks, size: int
+) -> NDArray[np.bool_]:
+    is_two_shared = design[row] == SessionDesign.TWO_SHARED
+    is_counted = np.where(is_two_shared, blocks.has_verdict, blocks.is_alternating)
+    designs = (
+        SessionDesign.INTERLEAVED,
+        SessionDesign.TWO_SHARED,
+        SessionDesign.SHARED,
+    )
+    return np.isin(design, designs) & (_sum_by_row(row[~is_counted], size) == 0)
+
+
+# An order is confounded if this share of all pairs of runs has it: single runs out of
+# place do not separate effects of the order from those of the system.
+CONFOUNDED_SHARE: Final = 0.9
+
+
+def may_alternate(
+    own: SessionStatistics, other: SessionStatistics, size: int
+) -> NDArray[np.bool_]:
+    """Return the cells with a shared session in which the sides do not follow one
+    another.
+    """
+    pairs = _find_shared_sessions(own, other)
+    is_mixed = (own.first_start[pairs.own] < other.last_start[pairs.other]) & (
+        own.last_start[pairs.own] > other.first_start[pairs.other]
+    )
+    return _sum_by_row(pairs.row[is_mixed], size) > 0
+
+
 def _side_orders(
-    own: SessionStatistics, other: SessionStatistics, pairs: SharedSessions, size: int
+    own: SessionStatistics,
+    other: SessionStatistics,
+    pairs: SharedSessions,
+    later_share: Floats,
+    size: int,
 ) -> NDArray[np.int8]:
     own_first, own_last = own.first_start[pairs.own], own.last_start[pairs.own]
     first, last = other.first_start[pairs.other], other.last_start[pairs.other]
     # A start at the same second counts as following, but not if all starts are equal.
     follows = (own_first >= last) & (own_last > first)
     precedes = (own_last <= first) & (own_first < last)
+    follows |= later_share >= CONFOUNDED_SHARE
+    precedes |= later_share <= 1 - CONFOUNDED_SHARE
     timed = _sum_by_row(pairs.row[~np.isnan(own_first + first)], size)
     every_follows, every_precedes = (
         (timed > 0) & (_sum_by_row(pairs.row[is_so], size) == timed)
@@ -601,16 +790,34 @@ def _with_sessions(
     rows: Indices,
     probability: float,
 ) -> Intervals:
-    error = np.sqrt(log_ratios.variance[rows])
-    half_width = t_quantiles(np.maximum(log_ratios.df[rows], 1), probability) * error
+    return _replace_intervals(
+        intervals,
+        rows,
+        log_ratios.log_ratio[rows],
+        log_ratios.variance[rows],
+        log_ratios.df[rows],
+        probability,
+    )
+
+
+def _replace_intervals(
+    intervals: Intervals,
+    rows: Indices,
+    log_ratio: Floats,
+    variance: Floats,
+    df: Floats,
+    probability: float,
+) -> Intervals:
+    error = np.sqrt(variance)
+    half_width = t_quantiles(np.maximum(df, 1), probability) * error
     exists = np.isfinite(half_width) & (half_width**2 > MIN_G)
-    ratio = np.exp(log_ratios.log_ratio[rows])
+    ratio = np.exp(log_ratio)
     exists &= np.isfinite(ratio) & (ratio > 0)
     new_columns = {
         "ratio": ratio,
         "log_half_width": np.where(exists, half_width, np.nan),
         "standard_error": np.where(exists, error, np.nan),
-        "df": np.where(exists, log_ratios.df[rows], np.nan),
+        "df": np.where(exists, df, np.nan),
         "method": np.where(exists, Method.SESSIONS, Method.NONE),
         "baseline_g": np.where(half_width**2 > MIN_G, MIN_G * 2, 0.0),
         "cell_g": np.where(half_width**2 > MIN_G, MIN_G * 2, 0.0),

@@ -175,12 +175,12 @@ GATE_SENTENCES: Final[Mapping[Gate, str]] = {
         "Send started_at."
     ),
     Gate.ORDER_CONFOUNDED: template(
-        "All runs of the result followed all runs of the baseline. Interleave or "
+        "The runs of the result followed those of the baseline. Interleave or "
         "randomize the order."
     ),
 }
 ALL_PRECEDED: Final = template(
-    "All runs of the result preceded all runs of the baseline. Interleave or randomize "
+    "The runs of the result preceded those of the baseline. Interleave or randomize "
     "the order."
 )
 SIDE_SENTENCES: Final[Mapping[Gate, tuple[str, str, str]]] = {

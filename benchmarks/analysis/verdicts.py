@@ -9,6 +9,7 @@ Yekutieli).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, Final
@@ -17,6 +18,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmarks.analysis.complete_separation import SeparationRange, separation_ranges
+from benchmarks.analysis.interleaved_runs import (
+    MIN_BLOCKS,
+    InterleavedSessions,
+    difference_shapes,
+    find_interleaved,
+)
 from benchmarks.analysis.intervals import (
     NO_WARNINGS,
     WELCH_RUNS,
@@ -26,13 +33,17 @@ from benchmarks.analysis.intervals import (
     normal_quantile,
     t_tail,
 )
-from benchmarks.analysis.required_runs import runs_for_width, sessions_for_width
+from benchmarks.analysis.required_runs import (
+    runs_for_width,
+    sessions_for_width,
+    with_blocks_as_runs,
+)
 from benchmarks.analysis.robust_intervals import (
-    RunVectors,
     robust_rows,
     with_robust_intervals,
     without_outliers,
 )
+from benchmarks.analysis.run_vectors import RunVectors
 from benchmarks.analysis.session_intervals import (
     SESSION_INTERVAL_DESIGNS,
     SESSION_UNIT_DESIGNS,
@@ -56,6 +67,7 @@ from benchmarks.analysis.verdict_gates import (
     SOLVED_BY_RUNS,
     WITHOUT_CHECK,
     Gate,
+    gates_from_issues,
     gates_of_side,
     statistical_gates,
 )
@@ -237,7 +249,8 @@ def assess_cells(
     `Gate.FEW_INDEPENDENT` means that a test has shown the runs to be dependent.
     ``order_shifts`` are relative shifts of the means of both sides by the order of
     runs, NaN if unknown. Without ``sessions``, all runs are of one shared session.
-    ``runs`` are needed for cells with outliers, which a robust interval decides.
+    ``runs`` are needed for cells with outliers, which a robust interval decides, and
+    for cells whose sides may alternate in a session.
     """
     options: dict[str, Any] = {
         "extra_log_variance": extra_log_variance,
@@ -253,9 +266,33 @@ def assess_cells(
     baseline, other = without_outliers(baseline, sessions[1], runs[1], is_robust)
     of_sides = _gates_without_outliers(side_gates, (own, other), is_robust)
     sessions = with_pooled_rho(own, other, cell.n.size)
-    designed, shift = _designs_without_first_runs(
-        cell, baseline, sessions, higher_is_better, options
+    passed = np.asarray(gates, dtype=np.int64) | of_sides[0] | of_sides[1]
+    interleaved = find_interleaved(
+        *(side.take(~(is_robust[side.row] & side.is_outlier)) for side in runs)
     )
+    designed, shift = _designs_without_first_runs(
+        cell,
+        baseline,
+        sessions,
+        higher_is_better,
+        {**options, "interleaved": interleaved},
+    )
+    if designed.is_alternating.any():
+        designed, shift, passed, order_shifts = _judge_differences(
+            interleaved,
+            designed,
+            shift,
+            passed,
+            order_shifts,
+            margin,
+            lambda rest: _designs_without_first_runs(
+                cell,
+                baseline,
+                sessions,
+                higher_is_better,
+                {**options, "interleaved": rest},
+            )[0],
+        )
     designed = with_robust_intervals(
         designed, runs, is_robust, higher_is_better, **options
     )
@@ -266,7 +303,6 @@ def assess_cells(
     direction = _direction(low, high, margin)
 
     statistical = statistical_gates(cell, baseline, designed.independent)
-    passed = np.asarray(gates, dtype=np.int64) | of_sides[0] | of_sides[1]
     bits = _combine_gates(passed, statistical, designed, direction)
     shapeless = bits & int(SHAPE_GATES)
     bits, direction, is_separated = _apply_separation(
@@ -303,7 +339,12 @@ def assess_cells(
         intervals=intervals,
         verdict=verdict,
         direction=direction,
-        evidence_level=_evidence_levels(np.minimum(n, baseline_n), designed),
+        evidence_level=_evidence_levels(
+            np.where(
+                designed.blocks.n > 0, designed.blocks.n, np.minimum(n, baseline_n)
+            ),
+            designed,
+        ),
         gates=bits,
         side_gates=_side_gates(of_sides, cell, baseline, designed.independent, bits),
         runs_needed=none_needed,
@@ -354,7 +395,11 @@ def _combine_gates(
     # Dependent runs count as fewer, unless their interval decides nevertheless. Without
     # proof of dependence, the interval is only wider.
     n = np.minimum(designed.cell.n, designed.baseline.n)
-    effective = np.minimum(designed.cell.effective_n, designed.baseline.effective_n)
+    effective = np.where(
+        designed.blocks.n > 0,
+        designed.blocks.effective_n,
+        np.minimum(designed.cell.effective_n, designed.baseline.effective_n),
+    )
     is_few = (
         (n >= WELCH_RUNS)
         & (effective < WELCH_RUNS)
@@ -533,6 +578,53 @@ def _designs_without_first_runs(
     return designed, np.where(is_outlying & ~keeps_first_run, shift, np.nan)
 
 
+def _judge_differences(
+    interleaved: InterleavedSessions,
+    designed: DesignIntervals,
+    shift: Floats,
+    gates: NDArray[np.int64],
+    order_shifts: tuple[ArrayLike, ArrayLike] | None,
+    margin: float,
+    redesign: Callable[[InterleavedSessions], DesignIntervals],
+) -> tuple[DesignIntervals, Floats, NDArray[np.int64], tuple[Floats, Floats]]:
+    """Judge the shape of alternating sides by the differences of their blocks.
+
+    Return designs, shifts by first blocks, gates and order shifts. Only cells with a
+    finding on a side are tested, because the tests are slow.
+    """
+    size = designed.design.size
+    gates = np.array(np.broadcast_to(gates, (size,)))
+    is_alternating = designed.is_alternating
+    judged = int(SHAPE_GATES | Gate.FEW_INDEPENDENT)
+    is_tested = is_alternating & ((gates & judged) != 0)
+    shapes = difference_shapes(interleaved, is_tested, band=margin)
+    own_shift, other_shift = (
+        np.array(np.broadcast_to(np.asarray(side, dtype=float), (size,)))
+        for side in order_shifts or (np.nan, np.nan)
+    )
+    gates[is_alternating] &= ~judged
+    shift = np.where(is_alternating, np.nan, shift)
+    own_shift[is_alternating] = other_shift[is_alternating] = 0.0
+    rows = list(shapes)
+    gates[rows] |= gates_from_issues(
+        [
+            ",".join((*shape.shape_codes, *["dependent"] * shape.is_dependent))
+            for shape in shapes.values()
+        ]
+    )
+    own_shift[rows] = [shape.order_shift for shape in shapes.values()]
+    has_first = np.zeros(size, dtype=bool)
+    has_first[rows] = [shape.is_relevant("first_run") for shape in shapes.values()]
+    is_short = np.zeros(size, dtype=bool)
+    is_short[interleaved.row[interleaved.n <= MIN_BLOCKS]] = True
+    has_first &= ~is_short
+    if has_first.any():
+        rest = redesign(interleaved.without_first_blocks(has_first[interleaved.row]))
+        of_first = np.log(designed.intervals.ratio) - np.log(rest.intervals.ratio)
+        designed, shift = rest, np.where(has_first, of_first, shift)
+    return designed, shift, gates, (own_shift, other_shift)
+
+
 def _log_order_shifts(
     cell: ArrayLike, baseline: ArrayLike, bits: NDArray[np.int64]
 ) -> Floats:
@@ -564,6 +656,8 @@ def _runs_needed(
     rows = np.flatnonzero(is_undecided & ~is_single)
     needed = np.where(is_single, EVIDENCE_LEVEL_RUNS[2], 0)
     distance = _distance(np.log(assessed.intervals.ratio), assessed.margin)[rows]
+    blocks = assessed.design_intervals.blocks
+    n = np.minimum(assessed.n, assessed.baseline_n)
     cautious, independent = (
         runs_for_width(
             side.take(rows),
@@ -573,8 +667,11 @@ def _runs_needed(
             confidence=assessed.confidence,
         )
         for side, other in (
-            (cell, baseline),
-            assessed.design_intervals.independent_runs,
+            with_blocks_as_runs(cell, baseline, blocks),
+            with_blocks_as_runs(
+                *assessed.design_intervals.independent_runs,
+                replace(blocks, effective_runs=None),
+            ),
         )
     )
     # With more runs, the precaution for dependent runs no longer matters.
@@ -584,7 +681,8 @@ def _runs_needed(
         [0, without_precaution],
         np.minimum(cautious, without_precaution),
     )
-    return _more_than(needed, np.minimum(assessed.n, assessed.baseline_n))
+    runs_per_block = np.where(blocks.n > 0, n / np.maximum(blocks.n, 1), 1.0)
+    return _more_than(np.ceil(needed * runs_per_block).astype(np.int64), n)
 
 
 def _more_than(

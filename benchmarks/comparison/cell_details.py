@@ -16,8 +16,10 @@ from django.db.models.functions import Coalesce
 
 from benchmarks.analysis.bimodality import MIN_RUNS
 from benchmarks.analysis.comparability import Comparability, Difference
+from benchmarks.analysis.interleaved_runs import InterleavedSessions, find_interleaved
 from benchmarks.analysis.intervals import log_ratio_intervals
 from benchmarks.analysis.required_runs import runs_for_width, width_sentence
+from benchmarks.analysis.run_vectors import RunVectors
 from benchmarks.analysis.session_intervals import SessionRatio, session_ratios
 from benchmarks.analysis.sessions import BOOT_FACT, UNKNOWN_TIME, SessionStatistics
 from benchmarks.comparison.comparison_row import CIRCUMSTANCES, ComparisonRow
@@ -66,6 +68,7 @@ from benchmarks.parsing.tool import (
     without_percentile,
 )
 from benchmarks.sentences import Sentence
+from benchmarks.studies.cell_session_statistics import cell_runs
 from benchmarks.studies.cell_shapes import unordered_cells
 from benchmarks.studies.flags import visible_flags
 from benchmarks.uploads.run_queries import visible_runs
@@ -472,7 +475,10 @@ def _ratios(
     )
     is_higher_better = cell.case.better == "higher"
     paired = session_ratios(
-        *sides, higher_is_better=is_higher_better, extra_log_variance=extra
+        *sides,
+        higher_is_better=is_higher_better,
+        extra_log_variance=extra,
+        interleaved=_interleaved(cell, baseline),
     )
     if paired:
         return {ratio.session: ratio for ratio in paired}
@@ -495,6 +501,19 @@ def _ratios(
         for values in zip(*(column.tolist() for column in columns), strict=True)
     )
     return {ratio.session: ratio for ratio in across if ratio.session != UNKNOWN_TIME}
+
+
+def _interleaved(cell: Cell, baseline: Cell) -> InterleavedSessions:
+    runs = cell_runs([cell.pk, baseline.pk])
+    sides = (runs.of_cells(np.array([side.pk])) for side in (cell, baseline))
+    return find_interleaved(
+        *(
+            RunVectors(
+                row, runs.session, runs.mean, runs.start, np.zeros(1, dtype=np.int64)
+            )
+            for row, runs in sides
+        )
+    )
 
 
 def _session_statistics(cell: Cell, sessions: CellSessions) -> SessionStatistics:

@@ -24,7 +24,8 @@ from benchmarks.analysis.assessment import (
 from benchmarks.analysis.comparability import MACHINE_FACTS
 from benchmarks.analysis.energy_ratio import GAIN_ERROR, gain_log_variance, gain_margin
 from benchmarks.analysis.intervals import Floats, RunStatistics
-from benchmarks.analysis.robust_intervals import RunVectors
+from benchmarks.analysis.run_vectors import RunVectors
+from benchmarks.analysis.session_intervals import may_alternate
 from benchmarks.analysis.sessions import AGENT_SESSION_NAME, SessionStatistics
 from benchmarks.analysis.verdict_gates import Gate, gates_from_issues, gates_from_states
 from benchmarks.analysis.verdicts import (
@@ -385,6 +386,7 @@ def study_verdicts(
     gates |= is_within_error * int(Gate.WITHIN_METER_ERROR)
     if not is_part_of_check:
         gates |= columns.is_being_checked * int(Gate.BEING_CHECKED)
+    sessions = _sessions(stored, cells), _sessions(stored, baselines)
     assessments = assess_cells(
         cells.cells,
         baselines.cells,
@@ -393,9 +395,9 @@ def study_verdicts(
         side_gates=(side_gates[0], side_gates[1]),
         extra_log_variance=columns.has_two_meters * TWO_METERS_LOG_VARIANCE,
         margin=study.equivalence_margin_percent / 100,
-        sessions=(_sessions(stored, cells), _sessions(stored, baselines)),
+        sessions=sessions,
         order_shifts=(cells.shifts, baselines.shifts),
-        runs=_runs_with_outliers(cells, baselines),
+        runs=_run_vectors(cells, baselines, sessions),
     )
     row_by_cell = {pk: row for row, pk in enumerate(cells.ids.tolist())}
     return StudyVerdicts(
@@ -411,20 +413,26 @@ def _is_primary(columns: PairedColumns) -> NDArray[np.bool_]:
     return np.isin(columns.case_ids, list(primary_case_ids(cases)))
 
 
-def _runs_with_outliers(
-    cells: CellColumns, baselines: CellColumns
+def _run_vectors(
+    cells: CellColumns,
+    baselines: CellColumns,
+    sessions: tuple[SessionStatistics, SessionStatistics],
 ) -> tuple[RunVectors, RunVectors] | None:
-    has_outliers = (cells.outlier_runs + baselines.outlier_runs) > 0
-    if not has_outliers.any():
+    """Return the runs of cells that have outliers, or whose sides may alternate."""
+    is_needed = (cells.outlier_runs + baselines.outlier_runs) > 0
+    is_needed |= may_alternate(*sessions, cells.ids.size)
+    if not is_needed.any():
         return None
-    rows = np.flatnonzero(has_outliers)
+    rows = np.flatnonzero(is_needed)
     ids = {*cells.ids[rows].tolist(), *baselines.ids[rows].tolist()} - {0}
     stored = cell_runs(ids)
     vectors = []
     for side in (cells, baselines):
         index, runs = stored.of_cells(side.ids[rows])
         vectors.append(
-            RunVectors(rows[index], runs.session, runs.mean, side.outlier_runs)
+            RunVectors(
+                rows[index], runs.session, runs.mean, runs.start, side.outlier_runs
+            )
         )
     return vectors[0], vectors[1]
 

@@ -76,6 +76,11 @@ DESIGN_TEXTS: dict[str, Text] = {
         "The result and its baseline were measured in one session. Results may differ "
         "in another session."
     ),
+    "interleaved": gettext_lazy(
+        "The result and its baseline alternated in one session. Differences within "
+        "pairs or blocks of runs are compared, so drifts that both share cancel out. "
+        "Results may differ in another session."
+    ),
     "two_shared": gettext_lazy(
         "The result and its baseline were measured in the same two sessions. There is "
         "a verdict only if both sessions give the same one."

@@ -62,6 +62,7 @@ RUN_DESIGNS = (
         for d in (
             SessionDesign.SINGLE_RUN,
             SessionDesign.ONE_SHARED,
+            SessionDesign.INTERLEAVED,
             SessionDesign.ASSUMED_ONE_SESSION,
         )
     ),

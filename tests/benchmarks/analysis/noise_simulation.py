@@ -14,7 +14,7 @@ from numpy.random import Generator
 from benchmarks.analysis.batch_distribution_shapes import CellReadings, find_shapes
 from benchmarks.analysis.cell_statistics import dominating_outliers
 from benchmarks.analysis.intervals import RunStatistics
-from benchmarks.analysis.robust_intervals import RunVectors
+from benchmarks.analysis.run_vectors import RunVectors
 from benchmarks.analysis.sessions import SessionStatistics
 from benchmarks.analysis.verdict_gates import gates_from_issues
 from benchmarks.analysis.verdicts import AssessmentArrays, assess_cells
@@ -103,6 +103,7 @@ def measure(run_means: np.ndarray, resolution: float = 10.0**-DECIMALS) -> Side:
             np.repeat(np.arange(rows), n),
             np.zeros(rows * n, dtype=np.int64),
             run_means.ravel(),
+            np.full(rows * n, np.nan),
             np.array(
                 [
                     dominating_outliers(row, [0] * n, resolution)

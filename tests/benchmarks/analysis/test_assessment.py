@@ -226,7 +226,7 @@ def test_a_confounded_order_names_the_sides(own_starts, native_starts, word):
     assessment = cell_assessment(judged, 0)
 
     assert assessment.reason_codes == ("order_confounded",)
-    assert f"the result {word} all runs of the baseline" in assessment.sentences[0]
+    assert f"the result {word} those of the baseline" in assessment.sentences[0]
 
 
 def test_sessions_are_counted_and_their_spread_is_reported():
