@@ -504,6 +504,7 @@ def _find_shared_sessions(
     return SharedSessions(own.row[indices], indices, index[indices])
 
 
+@NO_WARNINGS
 def _shared_blocks(
     pairs: SharedSessions,
     sessions: tuple[SessionStatistics, SessionStatistics],

@@ -171,7 +171,7 @@ class Rates:
             if truth < 1 - MARGIN
             else {Verdict.EQUIVALENT}
             if truth > 1 - MARGIN
-            else {Verdict.SLOWER, Verdict.EQUIVALENT}
+            else set()  # at the edge of the margin
         )
         words = np.isin(
             judged.verdict, [Verdict.SLOWER, Verdict.FASTER, Verdict.EQUIVALENT]
