@@ -96,35 +96,28 @@ class InterleavedSessions:
 @NO_WARNINGS
 def find_interleaved(own: RunVectors, other: RunVectors) -> InterleavedSessions:
     """Return the blocks of the sessions that both sides share with known starts."""
-    sides = (own, other)
-    codes = [_session_codes(side, sides) for side in sides]
-    is_unknown = [
-        (side.session == UNKNOWN_TIME) | ~np.isfinite(side.start) | ~(side.value > 0)
-        for side in sides
-    ]
-    excluded = np.concatenate(
-        [code[unknown] for code, unknown in zip(codes, is_unknown, strict=True)]
+    row, session, value, start = (
+        np.concatenate([getattr(side, name) for side in (own, other)])
+        for name in ("row", "session", "value", "start")
     )
-    shared = np.setdiff1d(np.intersect1d(*codes), excluded)
-    kept = [np.isin(code, shared) for code in codes]
-    code, mean, start, row, session = (
-        np.concatenate(
-            [values[which] for values, which in zip(pair, kept, strict=True)]
-        )
-        for pair in (
-            codes,
-            *(
-                [getattr(side, name) for side in sides]
-                for name in ("value", "start", "row", "session")
-            ),
-        )
-    )
-    is_own = np.repeat([True, False], [which.sum() for which in kept])
+    is_own = np.repeat([True, False], [own.row.size, other.row.size])
+    code = row * (session.max(initial=0) + 2) + session + 1
     order = np.lexsort((~is_own, start, code))
-    code, mean, start, is_own, row, session = (
-        values[order] for values in (code, mean, start, is_own, row, session)
+    row, session, value, start, is_own, code = (
+        column[order] for column in (row, session, value, start, is_own, code)
     )
-    _codes, first, place = np.unique(code, return_index=True, return_inverse=True)
+    place = _numbered(code)
+    is_known = (session != UNKNOWN_TIME) & np.isfinite(start) & (value > 0)
+    is_used = (
+        (np.bincount(place, is_own) > 0)
+        & (np.bincount(place, ~is_own) > 0)
+        & (np.bincount(place, ~is_known) == 0)
+    )[place]
+    row, session, value, start, is_own, code = (
+        column[is_used] for column in (row, session, value, start, is_own, code)
+    )
+    place = _numbered(code)
+    first = np.flatnonzero(np.diff(place, prepend=-1))
     count = first.size
     rank = _ranks(place, start, first)
     runs = [np.bincount(place[which], minlength=count) for which in (is_own, ~is_own)]
@@ -144,7 +137,7 @@ def find_interleaved(own: RunVectors, other: RunVectors) -> InterleavedSessions:
         blocks=Blocks(empty.astype(np.int64), empty, empty, empty, empty.astype(bool)),
     )
     block = _block_numbers(place, start, is_own, first)
-    return _with_run_blocks(sessions, place, mean, rank, is_own, block)
+    return _with_run_blocks(sessions, place, value, rank, is_own, block)
 
 
 def difference_shapes(
@@ -165,9 +158,9 @@ def difference_shapes(
     return dict(zip(rows.tolist(), find_shapes(readings, band=band), strict=True))
 
 
-def _session_codes(side: RunVectors, sides: tuple[RunVectors, RunVectors]) -> Indices:
-    highest = max(int(each.session.max(initial=0)) for each in sides) + 2
-    return np.asarray(side.row * highest + side.session + 1, dtype=np.int64)
+def _numbered(code: Indices) -> Indices:
+    """Return the number of each code among the different ones; codes are in order."""
+    return np.cumsum(np.diff(code, prepend=code[:1]) != 0)
 
 
 def _ranks(place: Indices, start: Floats, first: Indices) -> Floats:

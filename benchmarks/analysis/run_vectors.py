@@ -64,6 +64,13 @@ class RunVectors:
         is_new = (np.diff(self.row) != 0) | (np.diff(self.session) != 0)
         return np.concatenate([[0], np.cumsum(is_new)])
 
+    def without_outliers(self, rows: NDArray[np.bool_]) -> RunVectors:
+        """Return the runs without the outliers of ``rows``."""
+        is_selected = rows[self.row]
+        kept = np.ones(self.row.size, dtype=np.bool_)
+        kept[is_selected] = ~self.take(is_selected).is_outlier
+        return self.take(kept)
+
     def take(self, is_taken: NDArray[np.bool_]) -> RunVectors:
         return RunVectors(
             self.row[is_taken],

@@ -267,9 +267,7 @@ def assess_cells(
     of_sides = _gates_without_outliers(side_gates, (own, other), is_robust)
     sessions = with_pooled_rho(own, other, cell.n.size)
     passed = np.asarray(gates, dtype=np.int64) | of_sides[0] | of_sides[1]
-    interleaved = find_interleaved(
-        *(side.take(~(is_robust[side.row] & side.is_outlier)) for side in runs)
-    )
+    interleaved = find_interleaved(*(side.without_outliers(is_robust) for side in runs))
     designed, shift = _designs_without_first_runs(
         cell,
         baseline,
