@@ -43,6 +43,7 @@ from benchmarks.analysis.robust_intervals import (
     with_robust_intervals,
     without_outliers,
 )
+from benchmarks.analysis.run_order import MIN_ORDER_RUNS
 from benchmarks.analysis.run_vectors import RunVectors
 from benchmarks.analysis.session_intervals import (
     SESSION_INTERVAL_DESIGNS,
@@ -281,6 +282,7 @@ def assess_cells(
             designed,
             shift,
             passed,
+            (of_sides[0] & of_sides[1] & int(Gate.BIMODAL)) != 0,
             order_shifts,
             margin,
             lambda rest: _designs_without_first_runs(
@@ -581,28 +583,36 @@ def _judge_differences(
     designed: DesignIntervals,
     shift: Floats,
     gates: NDArray[np.int64],
+    is_bimodal: NDArray[np.bool_],
     order_shifts: tuple[ArrayLike, ArrayLike] | None,
     margin: float,
     redesign: Callable[[InterleavedSessions], DesignIntervals],
 ) -> tuple[DesignIntervals, Floats, NDArray[np.int64], tuple[Floats, Floats]]:
     """Judge the shape of alternating sides by the differences of their blocks.
 
-    Return designs, shifts by first blocks, gates and order shifts. Only cells with a
-    finding on a side are tested, because the tests are slow.
+    ``is_bimodal`` means that both sides are bimodal. Return designs, shifts by first
+    blocks, gates and order shifts. Only cells with a finding on a side are tested,
+    because the tests are slow.
     """
     size = designed.design.size
     gates = np.array(np.broadcast_to(gates, (size,)))
     is_alternating = designed.is_alternating
-    judged = int(SHAPE_GATES | Gate.FEW_INDEPENDENT)
-    is_tested = is_alternating & ((gates & judged) != 0)
-    shapes = difference_shapes(interleaved, is_tested, band=margin)
+    later_sessions = np.maximum(np.bincount(interleaved.row, minlength=size) - 1, 0)
+    blocks = np.bincount(interleaved.row, interleaved.n, size)
+    is_ordered = is_alternating & (blocks - later_sessions >= MIN_ORDER_RUNS)
+    judged = (
+        is_alternating * int(Gate.FIRST_RUN)
+        | is_ordered * int(Gate.DRIFT | Gate.PERIODIC | Gate.FEW_INDEPENDENT)
+        | (is_alternating & is_bimodal) * int(Gate.BIMODAL)
+    )
+    shapes = difference_shapes(interleaved, (gates & judged) != 0, band=margin)
     own_shift, other_shift = (
         np.array(np.broadcast_to(np.asarray(side, dtype=float), (size,)))
         for side in order_shifts or (np.nan, np.nan)
     )
-    gates[is_alternating] &= ~judged
+    gates &= ~judged
     shift = np.where(is_alternating, np.nan, shift)
-    own_shift[is_alternating] = other_shift[is_alternating] = 0.0
+    own_shift[is_ordered] = other_shift[is_ordered] = 0.0
     rows = list(shapes)
     gates[rows] |= gates_from_issues(
         [
@@ -610,7 +620,11 @@ def _judge_differences(
             for shape in shapes.values()
         ]
     )
-    own_shift[rows] = [shape.order_shift for shape in shapes.values()]
+    own_shift[rows] = np.where(
+        is_ordered[rows],
+        [shape.order_shift for shape in shapes.values()],
+        own_shift[rows],
+    )
     has_first = np.zeros(size, dtype=bool)
     has_first[rows] = [shape.is_relevant("first_run") for shape in shapes.values()]
     is_short = np.zeros(size, dtype=bool)

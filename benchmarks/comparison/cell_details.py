@@ -16,7 +16,7 @@ from django.db.models.functions import Coalesce
 
 from benchmarks.analysis.bimodality import MIN_RUNS
 from benchmarks.analysis.comparability import Comparability, Difference
-from benchmarks.analysis.interleaved_runs import InterleavedSessions, find_interleaved
+from benchmarks.analysis.interleaved_runs import find_interleaved
 from benchmarks.analysis.intervals import log_ratio_intervals
 from benchmarks.analysis.required_runs import runs_for_width, width_sentence
 from benchmarks.analysis.run_vectors import RunVectors
@@ -68,7 +68,6 @@ from benchmarks.parsing.tool import (
     without_percentile,
 )
 from benchmarks.sentences import Sentence
-from benchmarks.studies.cell_session_statistics import cell_runs
 from benchmarks.studies.cell_shapes import unordered_cells
 from benchmarks.studies.flags import visible_flags
 from benchmarks.uploads.run_queries import visible_runs
@@ -478,7 +477,9 @@ def _ratios(
         *sides,
         higher_is_better=is_higher_better,
         extra_log_variance=extra,
-        interleaved=_interleaved(cell, baseline),
+        interleaved=find_interleaved(
+            _run_vectors(own_sessions), _run_vectors(baseline_sessions)
+        ),
     )
     if paired:
         return {ratio.session: ratio for ratio in paired}
@@ -503,16 +504,21 @@ def _ratios(
     return {ratio.session: ratio for ratio in across if ratio.session != UNKNOWN_TIME}
 
 
-def _interleaved(cell: Cell, baseline: Cell) -> InterleavedSessions:
-    runs = cell_runs([cell.pk, baseline.pk])
-    sides = (runs.of_cells(np.array([side.pk])) for side in (cell, baseline))
-    return find_interleaved(
-        *(
-            RunVectors(
-                row, runs.session, runs.mean, runs.start, np.zeros(1, dtype=np.int64)
-            )
-            for row, runs in sides
+def _run_vectors(sessions: CellSessions) -> RunVectors:
+    ordered = sorted(sessions.values(), key=lambda row: row.session_id or UNKNOWN_TIME)
+    means, starts = (
+        np.frombuffer(b"".join(packed), ">f8").astype(float)
+        for packed in (
+            [row.run_means for row in ordered],
+            [row.run_starts for row in ordered],
         )
+    )
+    known_ids = [row.session_id or UNKNOWN_TIME for row in ordered]
+    counts = [len(row.run_means) // 8 for row in ordered]
+    one_row = np.zeros(means.size, dtype=np.int64)
+    sessions_of_runs = np.repeat(np.array(known_ids, dtype=np.int64), counts)
+    return RunVectors(
+        one_row, sessions_of_runs, means, starts, np.zeros(1, dtype=np.int64)
     )
 
 

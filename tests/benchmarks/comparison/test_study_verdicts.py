@@ -319,7 +319,9 @@ def test_one_session_is_named_by_its_day(submit, run_document, xen, study):
             submit(run_document(ratio * value, started_at=started, **side))
     checking.check_due_studies(AT_ONCE)
 
-    assert judged(study).scope == "in the session of 2026-05-03"
+    assessment = judged(study)
+    assert assessment.design == "interleaved"
+    assert assessment.scope == "in 6 interleaved pairs in the session of 2026-05-03"
 
 
 def test_unknown_times_are_weakly_assumed_to_be_one_session(pair_of):
