@@ -109,8 +109,7 @@ def judge_worlds(
             by_cell = (codes for one in judged for codes in getattr(one, what))
             found = Counter(code for codes in by_cell for code in codes)
             print(f"    {what}: {dict(found.most_common())}")
-    if product.early_words:
-        print(f"words before the check was done: {dict(product.early_words)}")
+    print(f"verdicts that changed after the check: {product.changed_words.total()}")
 
 
 def main() -> None:

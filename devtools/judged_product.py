@@ -25,8 +25,8 @@ MAX_LINES: Final = 5000
 class Product:
     """The API with an upload token and, for private studies, a token that reads.
 
-    ``early_words`` counts verdicts, by study, that were shown while runs were not
-    checked yet.
+    ``changed_words`` counts verdicts, by study, that were shown before the check of
+    all runs and are not its verdicts.
     """
 
     def __init__(self, url: str, token: str, read_token: str = "") -> None:
@@ -34,7 +34,7 @@ class Product:
         self._tokens = read_token or token, token
         # An upload token cannot read private data.
         self.visibility = "private" if read_token else "public"
-        self.early_words: Counter[str] = Counter()
+        self.changed_words: Counter[str] = Counter()
 
     def send(self, path: str, body: bytes | None = None, kind: str = "json") -> Any:
         headers = {
@@ -83,17 +83,23 @@ class Product:
     def wait(self, study: str) -> None:
         """Wait until all runs are checked."""
         end = time.monotonic() + TIMEOUT_S
+        early: set[tuple[int, str]] = set()
         while time.monotonic() < end:
-            results = self.comparisons(study)
+            words = self._words(study)
             counts = self.send(f"studies/{study}/")["counts"]
             if not counts["waiting_runs"] and not counts["unchecked_runs"]:
+                self.changed_words[study] += len(early - self._words(study))
                 return
-            self.early_words[study] += sum(
-                result["verdict"] in {"slower", "faster", "equivalent"}
-                for result in results
-            )
+            early |= words
             time.sleep(1)
         raise TimeoutError(study)
+
+    def _words(self, study: str) -> set[tuple[int, str]]:
+        return {
+            (result["id"], result["verdict"])
+            for result in self.comparisons(study)
+            if result["verdict"] in {"slower", "faster", "equivalent"}
+        }
 
 
 def slugify(name: str) -> str:
