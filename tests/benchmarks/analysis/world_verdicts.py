@@ -17,7 +17,7 @@ from benchmarks.analysis.cell_statistics import (
     summarize,
 )
 from benchmarks.analysis.intervals import RunStatistics
-from benchmarks.analysis.robust_intervals import RunVectors
+from benchmarks.analysis.run_vectors import RunVectors
 from benchmarks.analysis.sessions import (
     UNKNOWN_TIME,
     RunStart,
@@ -296,7 +296,7 @@ def _summarize(
             for shape in shapes
         ],
         np.array([shape.order_shift for shape in shapes]),
-        _run_vectors(values, sessions, steps),
+        _run_vectors(values, sessions, starts, steps),
     )
 
 
@@ -305,7 +305,10 @@ def _decimals(values: Sequence[float]) -> int:
 
 
 def _run_vectors(
-    values: Floats, sessions: np.ndarray, steps: Sequence[float | None]
+    values: Floats,
+    sessions: np.ndarray,
+    starts: Floats,
+    steps: Sequence[float | None],
 ) -> RunVectors:
     order = np.argsort(sessions, kind="stable")
     rows, runs = values.shape
@@ -317,5 +320,6 @@ def _run_vectors(
         np.repeat(np.arange(rows), runs),
         np.tile(sessions[order], rows),
         values[:, order].ravel(),
+        np.tile(starts[order], rows),
         np.array(outliers),
     )
