@@ -561,7 +561,8 @@ def _alternating_rows(
         SessionDesign.TWO_SHARED,
         SessionDesign.SHARED,
     )
-    return np.isin(design, designs) & (_sum_by_row(row[~is_counted], size) == 0)
+    is_blocked = _sum_by_row(row[~is_counted], size) == 0
+    return np.asarray(np.isin(design, designs) & is_blocked, dtype=bool)
 
 
 # An order is confounded if this share of all pairs of runs has it: single runs out of
@@ -601,7 +602,7 @@ def _side_orders(
         (timed > 0) & (_sum_by_row(pairs.row[is_so], size) == timed)
         for is_so in (follows, precedes)
     )
-    return every_follows * np.int8(1) - every_precedes * np.int8(1)
+    return np.asarray(every_follows * 1 - every_precedes * 1, dtype=np.int8)
 
 
 def _designs(

@@ -288,7 +288,7 @@ def _summarize(
             [cell.n for cell in cells],
             [cell.mean for cell in cells],
             [cell.m2 for cell in cells],
-            steps,
+            np.array(steps, dtype=float),
         ),
         SessionStatistics.from_sums(*zip(*columns, strict=True)),
         [
