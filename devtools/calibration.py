@@ -17,12 +17,13 @@ import numpy as np
 from numpy.random import Generator
 
 from benchmarks.analysis.intervals import Method, log_ratio_intervals
-from benchmarks.analysis.verdicts import Verdict
+from benchmarks.analysis.verdicts import Verdict, assess_cells
 from tests.benchmarks.analysis.simulation import (
     KINDS,
     cells_of,
     covered,
     covered_when_rounded,
+    days_apart,
     pool_coverage,
     shares,
     wrong_among_many,
@@ -358,6 +359,50 @@ def rounded_readings(generator: Generator, repetitions: int) -> Table:
     )
 
 
+def sessions_and_days(generator: Generator, repetitions: int) -> Table:
+    days = (0.0, 0.01, 0.03)
+    designs: dict[str, tuple[tuple[int, int], bool]] = {
+        f"{n} {'shared' if is_shared else 'separate'}": ((n, n), is_shared)
+        for is_shared in (True, False)
+        for n in (1, 3, 5, 10)
+    }
+    designs["5 native, 1 of the guest"] = (1, 5), False
+
+    def share(
+        sessions: tuple[int, int], is_shared: bool, column: tuple[float, float]
+    ) -> float:
+        truth, day = column
+        guest, native = days_apart(
+            generator,
+            repetitions,
+            sessions,
+            5,
+            truth=truth,
+            day=day,
+            is_shared=is_shared,
+        )
+        verdict = assess_cells(
+            guest.cells, native.cells, True, sessions=(guest.sessions, native.sessions)
+        ).verdict
+        counted = DIFFERENT if truth == 1 else (Verdict.SLOWER,)
+        return float(np.mean(np.isin(verdict, counted)))
+
+    columns = [(truth, day) for truth in (1.0, 0.95) for day in days]
+    return Table(
+        "Verdicts across days",
+        "Percentage of false verdicts between equal systems (target: at most 2) and of "
+        "correct ones for a ratio of 0.95, by number of sessions and by the standard "
+        "deviation between days. Five runs a side in each session, with a standard "
+        "deviation of 2 %, in no known order.",
+        (
+            "sessions",
+            *(f"false, days {percent(day, 0)} %" for day in days),
+            *(f"0.95, days {percent(day, 0)} %" for day in days),
+        ),
+        rows_of(designs, columns, share),
+    )
+
+
 TABLES: Final[tuple[Callable[[Generator, int], Table], ...]] = (
     coverage,
     unequal_coverage,
@@ -372,6 +417,7 @@ TABLES: Final[tuple[Callable[[Generator, int], Table], ...]] = (
     pools,
     missing_intervals,
     rounded_readings,
+    sessions_and_days,
 )
 
 
