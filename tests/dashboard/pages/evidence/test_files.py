@@ -87,7 +87,7 @@ def test_worker_draws_plot_for_download(client, measured):
 
     file = client.get("/evidence/question.svg", ASKED)
     assert file["Content-Type"] == "image/svg+xml"
-    assert "0.8001 (" in file.content.decode()
+    assert "0.80013 (" in file.content.decode()
     assert ChartFile.objects.count() == 1
 
 
