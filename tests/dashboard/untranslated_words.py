@@ -22,6 +22,7 @@ MAKES_SENTENCES = KEYWORDS.keys() - DEFAULT_KEYWORDS.keys() - MARKERS
 # Functions other than errors with a user-visible text, and its argument.
 TAKERS = {
     "add_warning": slice(1, 2),
+    "add_failure": slice(1, 2),
     "bundle_error": slice(0, 1),
     "finish": slice(-1, None),
     "finish_drafts": slice(-1, None),

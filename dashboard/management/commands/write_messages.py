@@ -38,6 +38,7 @@ KEYWORDS = {
     "finish_drafts": (2,),
     "parser": None,
     "add_warning": (2,),
+    "add_failure": (2,),
     "pluralized": (1, 2),
     "rule": (2,),
     "ConflictError": (2,),
