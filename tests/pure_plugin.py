@@ -9,6 +9,7 @@ import pytest
 FIXTURES = {"db", "transactional_db", "live_server", "valkey"}
 MARKS = (
     "django_db",
+    "metafor",
     "product",
     "browser",
     "citus",

@@ -39,7 +39,13 @@ from benchmarks.analysis.verdicts import (
     assess_cells,
     correct_for_multiple_tests,
 )
-from benchmarks.sentences import Sentence, join_sentences, pluralized, template
+from benchmarks.sentences import (
+    Sentence,
+    join_sentences,
+    pluralized,
+    template,
+    to_sentence,
+)
 
 NOT_SOLVED_BY_RUNS: Final = ~int(SOLVED_BY_RUNS)
 SINGLE_RUN: Final = int(Gate.SINGLE_RUN)
@@ -334,7 +340,7 @@ def _reason_sentences(assessments: AssessmentArrays, row: int) -> tuple[str, ...
         sentences = {gate: gate_sentence(gate, *by_side) for gate in split_gates(gates)}
         if designed.order[row] < 0 and Gate.ORDER_CONFOUNDED in sentences:
             sentences[Gate.ORDER_CONFOUNDED] = ALL_PRECEDED
-        return tuple(Sentence(sentence, **facts) for sentence in sentences.values())
+        return tuple(to_sentence(sentence, facts) for sentence in sentences.values())
     if verdict != assessments.direction[row]:
         return (
             Sentence(

@@ -4,7 +4,6 @@ They are computed on request, because a verdict depends on all cells, on flags a
 the chosen baseline.
 """
 
-import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,7 +38,7 @@ from benchmarks.analysis.verdicts import (
 from benchmarks.comparison.comparison_row import ComparisonRow, State
 from benchmarks.comparison.system_comparability import ReferenceSystem
 from benchmarks.custom_tools.lookup import require_tool
-from benchmarks.jobs.queue import OTHERS_CHANGED, JobKind
+from benchmarks.jobs.queue import OWN_CHECK_SQL
 from benchmarks.models import (
     Case,
     Cell,
@@ -223,8 +222,7 @@ NO_STATISTICS = _run_statistics(*[np.array([])] * 4)
 # check that failed finally, cells newer than their shape remain without a verdict.
 CHECKED_STUDIES_SQL = f"""
     SELECT subject_id FROM {Job._meta.db_table}
-    WHERE kind = '{JobKind.CHECK}' AND quarantined_at IS NULL
-      AND detail IS DISTINCT FROM '{json.dumps(OTHERS_CHANGED)}'::jsonb
+    WHERE {OWN_CHECK_SQL} AND quarantined_at IS NULL
 """
 
 

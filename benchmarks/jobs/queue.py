@@ -9,6 +9,7 @@ hour. After five failures it is quarantined until a person, a change or another 
 of the product retries it. Unavailability of PostgreSQL is not a failure.
 """
 
+import json
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -41,6 +42,11 @@ MAX_DELAY: Final = timedelta(hours=1)
 QUARANTINE_AFTER: Final = 5
 OTHERS_CHANGED: Final = {"beside": True}
 """``detail`` of a check that is needed only because other studies changed."""
+OWN_CHECK_SQL: Final = (
+    f"kind = '{JobKind.CHECK}'"
+    f" AND detail IS DISTINCT FROM '{json.dumps(OTHERS_CHANGED)}'::jsonb"
+)
+"""The condition of jobs whose study has no verdicts until they are done."""
 MAX_ERROR_LENGTH: Final = 2_000
 JOBS_PER_CLAIM: Final = 50
 """The most subjects of a partition that one call of `run_due_jobs` processes."""

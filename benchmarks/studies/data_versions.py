@@ -11,6 +11,7 @@ from django.db import connection
 
 from benchmarks import rls
 from benchmarks.database import is_distributed
+from benchmarks.jobs.queue import OWN_CHECK_SQL
 from benchmarks.models import (
     Case,
     Cell,
@@ -21,6 +22,7 @@ from benchmarks.models import (
     Flag,
     FlagDecision,
     Host,
+    Job,
     Lab,
     Meter,
     Run,
@@ -93,6 +95,13 @@ STUDY_PAGE_TABLES = (
     (_FLAG, "id", _OWN),
     (Flag.cells.through._meta.db_table, "id", f"flag_id = ANY({_FLAGS})"),
     (FlagDecision._meta.db_table, "id", f"flag_id = ANY({_FLAGS})"),
+    # Results whose check is outstanding have no verdict.
+    (
+        Job._meta.db_table,
+        "id",
+        f"{OWN_CHECK_SQL} AND (study_id = %(study)s OR study_id = ANY("
+        f"{_ids('study_id', _CELL, f'id = ANY({_BASELINES})')}))",
+    ),
 )
 # The hashes of rows are combined by xor, because rows have no order.
 _ROW_HASH_SQL = "hashtidextended(ctid, hashint8extended({key}, xmin::text::bigint))"

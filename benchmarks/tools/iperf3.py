@@ -26,6 +26,7 @@ from benchmarks.parsing.tool import (
     cost_metric,
     metrics,
 )
+from benchmarks.sentences import template
 from benchmarks.tools.iperf import LOSSES, OPTIONS, THROUGHPUTS, UNITS
 
 LINES: Final = LineScanner(
@@ -164,7 +165,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             # A server is stopped after its last test.
             is_stopped = "server has terminated" in trouble
             add = tests[-1].add_warning if is_stopped else tests[-1].add_failure
-            add("failed", "iperf3 printed: {text}.", text=trouble)
+            add("failed", template("iperf3 printed: {text}."), text=trouble)
             tests[-1].is_done = is_alone
         elif line["echo"]:
             append_limited(tests, Iperf3Test(is_echo=True))

@@ -15,6 +15,7 @@ from benchmarks.parsing.parser_toolkit import (
     parser,
 )
 from benchmarks.parsing.tool import Metric, Parameter, Tool, first_match, when
+from benchmarks.sentences import template
 
 _SAYS = r"stress-ng: (?:[\d:.]++ )?(?:{0}): ++(?:\[\d++\] ++)?"
 _INFO = rf"(?:{_SAYS.format('info|metrc')})?"
@@ -170,7 +171,7 @@ def _warn_printed(line: MatchedLine, run: Draft) -> None:
     add, code = run.add_failure, "failed"
     if is_doubt:
         add, code = run.add_warning, "doubtful"
-    add(code, 'stress-ng printed "{text}".', text=line.text.strip())
+    add(code, template('stress-ng printed "{text}".'), text=line.text.strip())
 
 
 def _columns(head: str, order: tuple[str, ...]) -> list[str]:

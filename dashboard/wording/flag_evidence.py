@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from dashboard.kit import formatting
 
 NOT_REPORTED = "not reported"
-# The sentence of a finding already contains these details.
+# The sentence of a finding already contains these details, or its runs show them.
 HIDDEN_EVIDENCE_KEYS = {
     "other_system",
     "other_study",
@@ -16,6 +16,7 @@ HIDDEN_EVIDENCE_KEYS = {
     "cells",
     "system",
     "mark",
+    "reasons",
 }
 EVIDENCE_UNITS = {"percent": "%", "s": "s"}
 

@@ -10,6 +10,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
+from benchmarks.jobs.queue import OTHERS_CHANGED
 from benchmarks.models import (
     Case,
     Cell,
@@ -19,6 +20,7 @@ from benchmarks.models import (
     Flag,
     FlagDecision,
     Host,
+    Job,
     Lab,
     Meter,
     Run,
@@ -141,6 +143,9 @@ def rows_of_pages(study):
         flags,
         Flag.cells.through.objects.filter(flag__study=study),
         FlagDecision.objects.filter(flag__study=study),
+        Job.objects.filter(
+            kind="check", study__in=[study.pk, *cells.values_list("study", flat=True)]
+        ).exclude(detail=OTHERS_CHANGED),
     )
     return {
         found.model._meta.db_table: set(found.values_list("pk", flat=True))
