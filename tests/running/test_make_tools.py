@@ -217,7 +217,7 @@ def test_packages_are_installed_in_the_background(tmp_path):
     calls = (tmp_path / "installed").read_text().splitlines()
     assert calls[0] == "update --quiet"
     assert [call.split()[-1] for call in calls[1:]] == [
-        *("python3.11-venv", "prometheus", "openssh-server"),
+        *("python3.11-venv", "r-cran-metafor", "prometheus", "openssh-server"),
         "gcc-mingw-w64-i686-win32",
         # Any package, from the fake Python: for containers and for virtual machines.
         *("qemu-system-x86", "qemu-system-x86"),
