@@ -184,5 +184,6 @@ def test_runs_are_ordered_by_cell_session_and_start(measured, xen):
     assert (row.tolist(), of_guest.mean.tolist()) == ([0], [40.0])
 
 
+@pytest.mark.django_db
 def test_cells_without_sessions_have_no_runs():
     assert cell_runs([]).mean.size == cell_runs([1]).start.size == 0
