@@ -94,8 +94,9 @@ test-fast: dev ## run tests that need no database
 	$(PYTEST) $(WITHOUT_SERVERS) $(FAST_TESTS) $(ARGS)
 
 .PHONY: test-pythons
-test-pythons: dev ## run tests without server and browser on every installed Python (NEWEST=1: only the newest)
-	@$(VENV_PYTHON) -m tests.pythons $(if $(NEWEST),newest,run) $(WITHOUT_SERVERS) $(PARALLEL) $(ARGS)
+test-pythons: dev ## run tests without server and browser on every installed Python (NEWEST=1: only the newest; THIRD=1: a third of the files)
+	@$(VENV_PYTHON) -m tests.pythons $(if $(NEWEST),newest,run) $(WITHOUT_SERVERS) $(PARALLEL) \
+		$(if $(THIRD),--third $(THIRD)) $(ARGS)
 
 .PHONY: test-slow
 test-slow: dev browser ## run the slow tests: accessibility of every page, all boundary values of the API, caching, product tests (THIRD=1: every third page)

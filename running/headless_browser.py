@@ -27,7 +27,10 @@ INSTALL_PATHS = (
     Path("/Applications/Chromium.app/Contents/MacOS/Chromium"),
     Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"),
 )
-INSTALL = ("apt-get", "install", "--yes", "--no-install-recommends", "--quiet=2")
+INSTALL = (
+    *("apt-get", "install", "--yes", "--no-install-recommends", "--quiet=2"),
+    *("--option", "DPkg::Lock::Timeout=600"),
+)
 PACKAGES = (HEADLESS, "chromium")  # older Debians do not have the first package
 ARGUMENTS = [
     # Chromium refuses to run as root with its sandbox.

@@ -4,6 +4,9 @@ Loaded with ``-p tests.pure_plugin`` instead of ``-p tests.server_plugin``: no s
 started. Fixtures and markers show what a test needs, so there is no list.
 """
 
+from pathlib import Path
+from zlib import crc32
+
 import pytest
 
 FIXTURES = {"db", "transactional_db", "live_server", "valkey"}
@@ -20,6 +23,8 @@ MARKS = (
     "walk",
     "wine",
 )
+# Users run these folders of the product with other Pythons than the server's.
+IN_EVERY_THIRD = ("tests/agents", "tests/client")
 
 
 @pytest.hookimpl(trylast=True)
@@ -30,6 +35,19 @@ def pytest_collection_modifyitems(
     left_out = [item for item in items if not is_pure(item)]
     config.hook.pytest_deselected(items=left_out)
     items[:] = filter(is_pure, items)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With ``--third``, do not import the files of the other two thirds."""
+    third = config.getoption("third", None)
+    if third is None or not collection_path.match("test_*.py"):
+        return None
+    name = collection_path.relative_to(config.rootpath).as_posix()
+    return not is_in_third(name, third) or None
+
+
+def is_in_third(name: str, third: int) -> bool:
+    return name.startswith(IN_EVERY_THIRD) or crc32(name.encode()) % 3 == third % 3
 
 
 def is_pure(item: pytest.Item) -> bool:

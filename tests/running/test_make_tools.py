@@ -186,8 +186,11 @@ def build_machine(folder, *, user, is_fit, failed=(), **environment):
         text=True,
         check=False,
     )
-    lines = done.stdout.splitlines()
-    return done, [line for line in lines if line.startswith("make ")]
+    prepared, *calls = [
+        line for line in done.stdout.splitlines() if line.startswith("make ")
+    ]
+    assert prepared == "make dev PYTHON=python3.11"
+    return done, calls
 
 
 def test_build_machine_runs_the_most_important_parts_first(tmp_path):
@@ -200,7 +203,7 @@ def test_build_machine_runs_the_most_important_parts_first(tmp_path):
         "make chaos SECONDS=30 SEED=327",
         "make recovery-drill",
         *ATTACKS,
-        "make test-pythons NEWEST=1",
+        "make test-pythons NEWEST=1 THIRD=327",
         "make test-prometheus",
         "make test-probe",
         "make test-compose",

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -44,15 +45,24 @@ class Factor:
 
     def coding(self) -> Floats:
         """Return the sum-to-zero coding, one row per level; the reference is -1."""
-        identity = np.eye(len(self.levels) - 1)
-        return np.vstack([-np.ones(len(identity)), identity])
+        return _coding(len(self.levels))[:-1]
 
     def columns(self, systems: Sequence[Levels]) -> Floats:
         """Return one row of the coding per system, zeros for an unreported level."""
-        codes = dict(zip(self.levels, self.coding(), strict=True))
-        unreported = np.zeros(len(self.levels) - 1)
-        levels = [self.level(system) for system in systems]
-        return np.array([codes.get(level, unreported) for level in levels])
+        row_of_level = {level: row for row, level in enumerate(self.levels)}
+        unreported = len(self.levels)
+        rows = [row_of_level.get(self.level(system), unreported) for system in systems]
+        return _coding(len(self.levels))[rows]
+
+
+@cache
+def _coding(levels: int) -> Floats:
+    """Return one row per level, and zeros for an unreported one."""
+    identity = np.eye(levels - 1)
+    zeros = np.zeros(levels - 1)
+    coding = np.vstack([-np.ones(levels - 1), identity, zeros])
+    coding.flags.writeable = False
+    return coding
 
 
 Term = tuple[Factor, ...]

@@ -6,6 +6,7 @@ reference instead of the mean.
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cached_property
 from itertools import chain, combinations
 
 Row = list[Fraction]
@@ -69,7 +70,7 @@ class Design:
             for one, other in [[self._columns()[at] for at in pair]]
         ]
         known = [Fraction(0), *chain(*of_mains, *of_pairs)]
-        return known + [Fraction(0)] * len(self._unstated())
+        return known + [Fraction(0)] * len(self._unstated)
 
     def changes(self, term):
         steps = [
@@ -98,9 +99,10 @@ class Design:
         products = [
             x * y for one, other in pairs for x in codes[one] for y in codes[other]
         ]
-        unstated = [column[at] for column in self._unstated()]
+        unstated = [column[at] for column in self._unstated]
         return [Fraction(1), *chain(*codes), *products, *unstated]
 
+    @cached_property
     def _unstated(self):
         """Return the coefficient of systems without a factor, unless others
         determine it."""
@@ -148,10 +150,12 @@ def solved(equations: Sequence[Row]) -> Row | None:
         if found is None:
             continue
         rows[top], rows[found] = rows[found], rows[top]
-        rows[top] = [value / rows[top][column] for value in rows[top]]
+        pivot = rows[top][column]
+        rows[top] = [value and value / pivot for value in rows[top]]
         for at, row in enumerate(rows):
             if at != top and (factor := row[column]):
-                rows[at] = [x - factor * y for x, y in zip(row, rows[top], strict=True)]
+                pairs = zip(row, rows[top], strict=True)
+                rows[at] = [x - factor * y if y else x for x, y in pairs]
         pivots.append(column)
     if any(row[-1] for row in rows[len(pivots) :]):
         return None
@@ -162,4 +166,5 @@ def solved(equations: Sequence[Row]) -> Row | None:
 
 
 def dot(one, other) -> Fraction:
-    return sum((x * y for x, y in zip(one, other, strict=True)), Fraction(0))
+    pairs = zip(one, other, strict=True)
+    return sum((x * y for x, y in pairs if x and y), Fraction(0))
