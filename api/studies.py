@@ -160,6 +160,14 @@ class StudyChanges(StudyFields):
             "exists; null for none."
         ),
     )
+    system_references = ScalarMap(
+        child=WholeNumber(),
+        required=False,
+        help_text=(
+            "Systems that replace `reference_system` for some systems of the study: "
+            "the id of the reference by the id of the system."
+        ),
+    )
     archived = Boolean(
         required=False,
         help_text=(
@@ -177,7 +185,8 @@ class StudySerializer(ResourceSerializer):
     columns = """
         lab=lab.slug slug title author institution published language note factors
         visibility shared_with data_licence archived_at equivalence_margin_percent
-        baseline_max_age_days reference_system=reference_system_id created_at
+        baseline_max_age_days reference_system=reference_system_id
+        system_references created_at
     """
     descriptions = {
         "slug": "The slug of the study.",
@@ -199,6 +208,10 @@ class StudySerializer(ResourceSerializer):
         "reference_system": (
             "The id of the system with which others are compared if no native run "
             "exists; null if none."
+        ),
+        "system_references": (
+            "Systems that replace `reference_system` for some systems of the study: "
+            "the id of the reference by the id of the system."
         ),
     }
 

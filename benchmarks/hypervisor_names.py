@@ -86,6 +86,7 @@ VIRTUALIZATION_TYPES: Final[Mapping[str, tuple[str, ...]]] = {
     "dom0": ("domain 0", "control domain"),
     "root": ("root partition", "parent partition"),
     "microvm": ("micro vm",),
+    "unikernel": ("unikernels", "library os", "library operating system"),
     "utility vm": (),
     "container": ("containers", "os level", "operating system level"),
     EMULATION: (

@@ -368,7 +368,7 @@ BENCHMARKS: dict[str, Callable[[IngestBench], Iterator[Measurement]]] = {
 
 @contextmanager
 def running_benchmark(var: Path) -> Iterator[IngestBench]:
-    product = launch_product(var)
+    product = launch_product(var, LOAD_REFERENCE="small")
     bare = None
     try:
         product.wait_until_ready()

@@ -1,24 +1,29 @@
 """Upload the reference studies as a lab would: `python -m running.load_reference`.
 
-This uses only the public API of a running server. It does not load Django, which would
-delay each start, although the studies are usually there already.
+With ``--data-sets``, upload the large studies, which load while the product runs. This
+module uses only the public API of a running server. It does not load Django, which
+would delay each start, although the studies are usually there already.
 """
 
 import argparse
 import sys
 import time
+from collections.abc import Iterator
 from http import HTTPStatus
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from agents.client import Client, RefusedError, UnreachableError
 from benchmarks.reference.study_documents import (
     ReferenceStudy,
+    data_set_studies,
     recorded_studies,
     reference_studies,
 )
 
 POLL_S = 0.2
+LOADING_NOTE = "The runs of this study are being loaded."
 
 
 def load_studies(client: Client) -> None:
@@ -41,12 +46,7 @@ def load_studies(client: Client) -> None:
         for study in missing:
             slug = study.document["slug"]
             bar = progress.add_task(f"uploading {slug}", total=len(study.runs))
-            create_reference_study(client, study)
-            # Runs come last, so a study with all its runs is complete.
-            if study.reference_system:
-                system = client.register_system(study.reference_system)
-                client.update_study(slug, {"reference_system": system["id"]})
-            for stored in client.upload(study.runs):
+            for stored in _upload(client, study):
                 progress.update(bar, completed=stored)
         waiting = client.get("health/")["outbox"]["waiting"]
         bar = progress.add_task("comparing with native", total=waiting)
@@ -56,6 +56,57 @@ def load_studies(client: Client) -> None:
             # The number can grow: other clients may upload.
             progress.advance(bar, max(waiting - remaining, 0))
             waiting = remaining
+
+
+def load_data_sets(client: Client) -> None:
+    """Load the large studies one after the other, with one printed line for each.
+
+    Their notes say so until they are complete, and they are on the start page at once.
+    """
+    missing = [
+        study
+        for study in data_set_studies()
+        if _stored_runs(client, study.document["slug"]) < len(study.runs)
+    ]
+    notes = [study.document["note"] for study in missing]
+    for study in missing:
+        study.document["note"] = f"{LOADING_NOTE}\n\n{study.document['note']}"
+        client.create_study(study.document)
+    for number, (study, note) in enumerate(zip(missing, notes, strict=True), start=1):
+        slug, runs = study.document["slug"], len(study.runs)
+        _print(f"loading {slug}: {runs:,} runs (study {number} of {len(missing)})")
+        for _ in _upload(client, study):
+            pass
+        client.update_study(slug, {"note": note})
+    if missing:
+        _print("all reference studies are loaded")
+
+
+def _print(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _upload(client: Client, study: ReferenceStudy) -> Iterator[int]:
+    """Yield the number of stored runs.
+
+    Runs come last, so a study with all its runs is complete.
+    """
+    create_reference_study(client, study)
+    if study.reference_system:
+
+        def id_of(system: dict[str, Any]) -> int:
+            return int(client.register_system(system)["id"])
+
+        references = {
+            "reference_system": id_of(study.reference_system),
+            "system_references": {
+                str(id_of(system)): id_of(reference)
+                for system, reference in study.system_references
+            },
+        }
+        client.update_study(study.document["slug"], references)
+    yield from client.upload(study.runs)
 
 
 def create_reference_study(client: Client, study: ReferenceStudy) -> None:
@@ -80,9 +131,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--url", required=True, help="http://127.0.0.1:8000")
     parser.add_argument("--token-file", required=True, type=Path)
+    parser.add_argument("--data-sets", action="store_true")
     options = parser.parse_args()
     try:
-        load_studies(Client(options.url, options.token_file.read_text().strip()))
+        client = Client(options.url, options.token_file.read_text().strip())
+        if options.data_sets:
+            load_data_sets(client)
+        else:
+            load_studies(client)
     except (OSError, RefusedError, UnreachableError) as error:
         sys.stderr.write(f"The reference studies could not be loaded: {error}\n")
         return 1

@@ -23,6 +23,7 @@ class Options:
     redis_url: str = ""
     archive: Path | None = None
     loads_reference: bool = True
+    loads_data_sets: bool = True
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "Options":
@@ -42,10 +43,11 @@ class Options:
         if not port.isascii() or not port.isdigit() or not 1 <= int(port) <= 65535:
             raise StartError(f"PORT={port} is not a number from 1 to 65535.")
         reference = environment.get("LOAD_REFERENCE") or "on"
-        if reference not in {"on", "off"}:
+        if reference not in {"on", "small", "off"}:
             raise StartError(
-                f"LOAD_REFERENCE={reference} is neither on nor off. It controls "
-                "whether the published studies are loaded."
+                f"LOAD_REFERENCE={reference} is neither on, small nor off. It controls "
+                "whether the published studies are loaded; small leaves out the large "
+                "ones."
             )
         archive = environment.get("ARCHIVE")
         return cls(
@@ -56,7 +58,8 @@ class Options:
             database_url=database,
             redis_url=broker,
             archive=(ROOT / archive).absolute() if archive else None,
-            loads_reference=reference == "on",
+            loads_reference=reference != "off",
+            loads_data_sets=reference == "on",
         )
 
     @property

@@ -56,6 +56,7 @@ class Supervisor:
                         f"{sign_in_hint(self.options.var)}; "
                         f"Ctrl-C stops ({seconds:.1f} s)"
                     )
+                    self._load_data_sets()
                     self.supervision.run_until(lambda: False, FOREVER_S)
             finally:
                 lock.release()
@@ -157,11 +158,11 @@ class Supervisor:
                 f"{web.program.log}:\n{last_lines(web.program.log, 15)}"
             )
 
-    def _loader(self) -> Child:
+    def _loader(self, *arguments: str) -> Child:
         token_file = str(self.upload_token)
         url = self.options.url.rstrip("/")
         command = ("-m", "running.load_reference", "--url", url, "--token-file")
-        return Child(self._program("load", *command, token_file, log=None))
+        return Child(self._program("load", *command, token_file, *arguments, log=None))
 
     def _load_reference(self) -> None:
         if self.supervision.task is None:
@@ -173,6 +174,17 @@ class Supervisor:
         if self.supervision.wait_for_task(LOAD_TIMEOUT_S) != 0:
             print_line(
                 "The reference studies are incomplete; the next start will continue."
+            )
+
+    def _load_data_sets(self) -> None:
+        """Load the large studies while the product runs."""
+        if not (self.upload_token.exists() and self.options.loads_data_sets):
+            return
+        self.supervision.start_task(self._loader("--data-sets"))
+        if self.supervision.wait_for_task(FOREVER_S) != 0:
+            print_line(
+                "The large reference studies are incomplete; the next start will "
+                "continue."
             )
 
     def _program(self, name: str, *command: str, **fields: object) -> Program:

@@ -136,8 +136,10 @@ def delete_study(*, study: Study, actor: str, reason: str) -> DeletionCounts:
         model._default_manager.filter(study=locked).delete()
     PublishingJob.objects.filter(study=locked, version=None).delete()
     locked.deleted_at, locked.note = timezone.now(), reason
-    locked.reference_system = None
-    locked.save(update_fields=["deleted_at", "note", "reference_system"])
+    locked.reference_system, locked.system_references = None, {}
+    locked.save(
+        update_fields=["deleted_at", "note", "reference_system", "system_references"]
+    )
     refresh_public_evidence(questions)
     return counts
 

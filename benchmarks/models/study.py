@@ -97,6 +97,8 @@ class Study(models.Model):
     reference_system = models.ForeignKey(
         "System", models.SET_NULL, null=True, blank=True, related_name="+"
     )
+    system_references = models.JSONField(default=dict, blank=True)
+    """Systems that replace ``reference_system`` for some systems: id by id."""
     efficiency_rules = models.PositiveSmallIntegerField(
         default=current_efficiency_rules
     )
@@ -124,6 +126,16 @@ class Study(models.Model):
     @property
     def is_private(self) -> bool:
         return self.visibility == self.Visibility.PRIVATE
+
+    def reference_for(self, system_id: int) -> int | None:
+        """Return the id of the system that replaces a native baseline, or None."""
+        own: int | None = self.system_references.get(str(system_id))
+        return own or self.reference_system_id
+
+    @property
+    def reference_ids(self) -> set[int]:
+        ids = {self.reference_system_id, *self.system_references.values()}
+        return {pk for pk in ids if pk is not None}
 
     def may_use_baselines_of(self, other: "Study") -> bool:
         """Return whether viewers of this study can see ``other``, of the same lab."""

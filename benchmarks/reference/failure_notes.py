@@ -16,11 +16,16 @@ _DIED: Final = re.compile(r"source prints: (stressor died, [^;]+)")
 _NON_2XX: Final = re.compile(r"source prints (\d+) non-2xx responses")
 
 
-def failure_fields(note: str, parameters: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields of an upload that state the failure in a note, if any.
+def failure_fields(
+    note: str, parameters: Mapping[str, str], *, is_without_work: bool = False
+) -> dict[str, Any]:
+    """Return the fields of an upload that state the failure of a run, if any.
 
     ``parameters`` are those of the run; ``requests`` is the number of requests.
+    ``is_without_work`` means a rate of 0: no operation succeeded.
     """
+    if is_without_work:
+        return {"failed": "the source states a rate of 0"}
     if died := _DIED.search(note):
         return {"failed": died[1]}
     if not (counted := _NON_2XX.search(note)):

@@ -37,13 +37,15 @@ PARAMETER_READERS: Final[Mapping[str, Callable[[str], Parameter]]] = MappingProx
         "block": _size,
         "total": _size,
         "direct": lambda text: text == "1",
+        "file_size": _size,
+        "record": _size,
+        "streams": int,
     }
 )
 """Functions that read values of parameters; other values stay texts."""
 
 _LENGTH: Final = {"seconds": None}
 _FIO: Final = {**_LENGTH, "bs": "block"}
-# streams is always 1, the default of iperf3.
 _IPERF: Final = {**_LENGTH, "proto": "protocol", "streams": None, "rate": "bitrate"}
 _FILES: Final = {**_LENGTH, "bs": "block"}
 _STRESS: Final = {**_LENGTH, "workers": "instances", "time": None}
@@ -71,6 +73,9 @@ METRIC_MAPPINGS: Final[Mapping[tuple[str, str, str], MetricMapping]] = MappingPr
         ("fio", "disk operations", ""): MetricMapping("fio", "IOPS", names=_FIO),
         ("fio", "completion latency", ""): MetricMapping(
             "fio", "completion latency mean", names=_FIO
+        ),
+        ("fio", "completion latency p99", ""): MetricMapping(
+            "fio", "completion latency p99", names=_FIO
         ),
         ("sysbench cpu", "CPU events", ""): MetricMapping(
             "sysbench",
@@ -110,6 +115,58 @@ METRIC_MAPPINGS: Final[Mapping[tuple[str, str, str], MetricMapping]] = MappingPr
             "cuda-matrixmul", "performance"
         ),
         ("boot timer", "time", ""): MetricMapping("boot-timer", "boot time"),
+        ("IOzone", "throughput", ""): MetricMapping(
+            "iozone",
+            "throughput",
+            names={"size": "file_size", "reclen": "record"},
+        ),
+        **{
+            ("lmbench bw_mem", "memory bandwidth", operation): MetricMapping(
+                "lmbench-bw-mem", f"{operation} bandwidth"
+            )
+            for operation in ("read", "write", "read-write")
+        },
+        ("openssl speed", "throughput", ""): MetricMapping(
+            "openssl-speed", "throughput"
+        ),
+        ("compression", "compression throughput", ""): MetricMapping(
+            "compression", "throughput"
+        ),
+        ("pbzip2 and pigz", "time", ""): MetricMapping("pbzip2-pigz", "time"),
+        **{
+            ("NPB", "time", kernel): MetricMapping("npb", f"{kernel} time")
+            for kernel in ("TOTAL", "CG", "DC")
+        },
+        ("pgbench", "transaction rate", ""): MetricMapping(
+            "pgbench", "transaction rate"
+        ),
+        ("WildFly testsuite", "time", ""): MetricMapping("wildfly-testsuite", "time"),
+        ("JMeter DayTrader", "requests", ""): MetricMapping(
+            "jmeter-daytrader", "requests"
+        ),
+        ("weighttp", "requests", ""): MetricMapping(
+            "weighttp", "request rate", names={"requests": None}
+        ),
+        ("GoBonnieGo", "disk operations", ""): MetricMapping(
+            "gobonniego", "operation rate", names={"version": "version"}
+        ),
+        **{
+            ("GoBonnieGo", "disk throughput", operation): MetricMapping(
+                "gobonniego", f"{operation} throughput", names={"version": "version"}
+            )
+            for operation in ("read", "write")
+        },
+        **{
+            ("ps and pmap", metric, ""): MetricMapping(
+                "process-memory", metric, names={"memory": "memory"}
+            )
+            for metric in (
+                "resident set",
+                "private writable mappings",
+                "total in guest",
+                "available in guest",
+            )
+        },
         ("GitLab CI pipeline", "time", ""): MetricMapping("gitlab-ci", "pipeline time"),
         ("twister", "time", ""): MetricMapping("twister", "time"),
         ("twister", "time per build", ""): MetricMapping("twister", "time per build"),
@@ -135,7 +192,7 @@ def find_mapping(tool: str, metric: str, *distinctions: str) -> MetricMapping | 
 
     A mapping for one of the ``distinctions`` precedes the general one.
     """
-    for distinction in (*distinctions, ""):
+    for distinction in (*filter(None, distinctions), ""):
         if mapping := METRIC_MAPPINGS.get((tool, metric, distinction)):
             return mapping
     return None
@@ -212,6 +269,105 @@ CUSTOM_TOOLS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
             "description": "Work of CPU and memory without disk or network, in whole "
             "minutes.",
             "metrics": [_metric("time", "min", "lower", "application")],
+        },
+        "lmbench-bw-mem": {
+            "title": "lmbench bw_mem",
+            "homepage": "https://lmbench.sourceforge.net/",
+            "description": "Bandwidth of all processes together.",
+            "metrics": [
+                _metric("read bandwidth", "MB/s", "higher", "memory", "memory-read"),
+                _metric("write bandwidth", "MB/s", "higher", "memory", "memory-write"),
+                _metric("read-write bandwidth", "MB/s", "higher", "memory"),
+            ],
+        },
+        "openssl-speed": {
+            "title": "openssl speed",
+            "homepage": "https://docs.openssl.org/master/man1/openssl-speed/",
+            "metrics": [_metric("throughput", "MB/s", "higher", "CPU", "cpu-integer")],
+        },
+        "compression": {
+            "title": "Compression",
+            "description": "Bytes of input that a compressor reads in a second.",
+            "metrics": [_metric("throughput", "MB/s", "higher", "CPU", "cpu-integer")],
+        },
+        "pbzip2-pigz": {
+            "title": "pbzip2 and pigz",
+            "description": "Time of both compressors together.",
+            "metrics": [_metric("time", "s", "lower", "CPU", "cpu-integer")],
+        },
+        "npb": {
+            "title": "NAS Parallel Benchmarks",
+            "homepage": "https://www.nas.nasa.gov/software/npb.html",
+            "metrics": [
+                _metric("TOTAL time", "s", "lower", "CPU", "cpu-floating-point"),
+                _metric(
+                    *("CG time", "s", "lower", "CPU", "cpu-floating-point"),
+                    is_primary=False,
+                ),
+                _metric("DC time", "s", "lower", "application", is_primary=False),
+            ],
+        },
+        "pgbench": {
+            "title": "pgbench",
+            "homepage": "https://www.postgresql.org/docs/current/pgbench.html",
+            "metrics": [
+                _metric(
+                    *("transaction rate", "1/s", "higher", "application"),
+                    "application-database",
+                )
+            ],
+        },
+        "wildfly-testsuite": {
+            "title": "WildFly testsuite",
+            "homepage": "https://github.com/wildfly/wildfly",
+            "description": "Time without the time of the set-up.",
+            "metrics": [_metric("time", "s", "lower", "application")],
+        },
+        "jmeter-daytrader": {
+            "title": "JMeter DayTrader",
+            "homepage": "https://github.com/WASdev/sample.daytrader7",
+            "description": "Requests in the fixed time of a run.",
+            "metrics": [
+                _metric("requests", "", "higher", "application", "application-web")
+            ],
+        },
+        "weighttp": {
+            "title": "weighttp",
+            "homepage": "https://github.com/lighttpd/weighttp",
+            "metrics": [
+                _metric(
+                    *("request rate", "1/s", "higher", "network", "application-web"),
+                    allows_zero=True,
+                )
+            ],
+        },
+        "gobonniego": {
+            "title": "GoBonnieGo",
+            "homepage": "https://github.com/cunnie/gobonniego",
+            "metrics": [
+                _metric("operation rate", "1/s", "higher", "disk"),
+                _metric(
+                    *("read throughput", "MB/s", "higher", "disk"),
+                    "disk-sequential-read",
+                ),
+                _metric(
+                    *("write throughput", "MB/s", "higher", "disk"),
+                    "disk-sequential-write",
+                ),
+            ],
+        },
+        "process-memory": {
+            "title": "ps and pmap",
+            "description": "Memory of the process of a virtual machine, and memory "
+            "that its guest sees.",
+            "metrics": [
+                _metric("resident set", "MiB", "lower", "memory"),
+                _metric("private writable mappings", "MiB", "lower", "memory"),
+                _metric("total in guest", "MiB", "neither", "memory", is_primary=False),
+                _metric(
+                    "available in guest", "MiB", "neither", "memory", is_primary=False
+                ),
+            ],
         },
     }
 )

@@ -6,22 +6,29 @@ Rows that differ only in parameters which a tool varies within one execution
 
 from __future__ import annotations
 
-import csv
 import json
 import lzma
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
-from datetime import datetime, timedelta, timezone
-from functools import cache
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 from uuid import UUID, uuid5
 
 from benchmarks import tools
+from benchmarks.reference.data_files import (
+    DATA,
+    ReferenceRow,
+    data_set_names,
+    published_studies,
+    read_rows,
+    study_description,
+)
 from benchmarks.reference.failure_notes import failure_fields
+from benchmarks.reference.host_documents import host_document, host_slug
 from benchmarks.reference.name_mapping import (
     CUSTOM_TOOLS,
     PARAMETER_READERS,
@@ -29,47 +36,50 @@ from benchmarks.reference.name_mapping import (
     Parameter,
     find_mapping,
 )
-
-DATA: Final = Path(__file__).parent / "data"
-HOST_TITLES: Final = {
-    "ufcg-power9-ac922": "UFCG: IBM POWER9 AC922",
-    "oulu-core2-q6600": "Oulu: Intel Core 2 Quad Q6600",
-    "ibm-xeon-2x8": "IBM Research: 2 sockets x 8 cores",
-    "framework-16-7840hs": "Framework 16: AMD Ryzen 7 7840HS",
-    "poliquin-i7-12700k": "Poliquin: Intel Core i7-12700K",
-    "friedman-4cpu": "Friedman: 4 CPUs",
-    "lmu-athlon64-x2-4800": "LMU Munich: AMD Athlon 64 X2 4800+",
-    "heidelberg-xeon-2ghz": "Heidelberg: 2 x Intel Xeon 2 GHz",
-    "uoc-4core-4gib": "UOC: 4 cores, 4 GiB",
-    "inqbus-server-a": "inqbus server A (3ware RAID 5)",
-    "inqbus-server-b": "inqbus server B (Dell RAID 1)",
-    "inqbus-server": "inqbus server",
-    "inqbus-lan": "inqbus: two machines in a LAN",
-    "inqbus-wan": "inqbus: two data centres",
-}
+from benchmarks.reference.references import named_reference, other_references
+from benchmarks.units import convert
 
 # Never change it: every run would get another key and be stored again.
 NAMESPACE: Final = UUID("6a1f6c2e-6d0c-5c0b-9a53-2f0c5b7e4d11")
 
-VARIED_PARAMETERS: Final = {"ramspeed": {"level"}, "tiotest": {"size"}}
+VARIED_PARAMETERS: Final = {
+    "ramspeed": {"level"},
+    "tiotest": {"size"},
+    "gobonniego": {"iops_seconds"},
+}
 # Printed parameters that are properties of the system, the run or its load.
 SYSTEM_OPTIONS: Final = (
     *("storage", "swap", "tuned", "bridge"),
     *("topology", "pinning", "scheduling"),
+    *("setting", "emulator_pinning", "iothreads", "iothread_pinning"),
+    *("disk_io", "disk_cache", "cpu_mode", "numa_cells", "numatune", "hugepages"),
+    *("balloon", "devices", "rng", "disk_image", "write_cache", "volume", "network"),
+    *("firmware", "machine", "configured_by", "kernel_image", "guest_kernel"),
+    *("container", "controller", "disk", "l2arc", "slog", "sync"),
 )
-RUN_FIELDS: Final = ("elapsed_s", "load", "repetition", "iteration", "vcpus")
+RUN_FIELDS: Final = (
+    *("elapsed_s", "load", "repetition", "iteration", "vcpus"),
+    *("session", "specimen", "compiler", "runs"),
+)
+# Facts of a run that are printed as parameters.
+FACT_PARAMETERS: Final = ("compiler", "runs")
 # According to the study, the ten trials belong to one execution.
 TRIAL_TABLE: Final = "Intel LINPACK"
+DEVIATION_PATTERN: Final = re.compile(
+    r"mean of \d+ runs, .*(?:standard deviation|RMS) ([\d.]+)"
+)
 START_PATTERN: Final = re.compile(r"started ([^;]+)")
 # Formats of times in the raw logs, and time zones of studies that print none.
 TIME_FORMATS: Final = (
     "%Y-%m-%dT%H:%M:%S%z",
     "%Y-%m-%dT%H:%M:%S",
     "%a %b %d %H:%M:%S %Y",
+    "%a, %d %b %Y %H:%M:%S GMT",
 )
 ZONES: Final = {
     "ufcg-2026-power9": timezone(timedelta(hours=-3)),  # Campina Grande
     "ibm-2014-docker-kvm": timezone(timedelta(hours=-5)),  # Austin, CDT
+    "nsdi-2020-microvm": UTC,
 }
 # These studies print the kernel after the operating system.
 KERNEL_STUDIES: Final = (
@@ -104,55 +114,7 @@ SIZES_BY_HYPERVISOR: Final[Mapping[tuple[str, str], Mapping[str, int]]] = {
     ("ufcg-2026-power9", "QEMU"): {"vcpus": 16, "memory_bytes": 63 * 2**30},
 }
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReferenceRow:
-    """One line of a reference file (columns: ``data/README.md``)."""
-
-    document: str
-    table: str
-    machine: str
-    hypervisor: str
-    hypervisor_version: str
-    virtualization: str
-    guest_os: str
-    guest_bits: str
-    hw_virt: str
-    guest_tools: str
-    scenario: str
-    vms: str
-    vm: str
-    tool: str
-    metric: str
-    operation: str
-    access: str
-    params: str
-    clock: str
-    value: str
-    unit: str
-    note: str
-
-    @property
-    def parameters(self) -> dict[str, str]:
-        """Parse ``params`` (``key=value;...``); values may contain ``=``."""
-        pairs = (pair.partition("=") for pair in self.params.split(";") if pair)
-        return {key.strip(): value.strip() for key, _, value in pairs}
-
-
-def read_rows(study: str) -> list[ReferenceRow]:
-    columns = [column.name for column in fields(ReferenceRow)]
-    with (DATA / f"{study}.csv").open(encoding="utf-8", newline="") as file:
-        lines = csv.DictReader(file)
-        if lines.fieldnames != columns:
-            raise ValueError(f"{file.name} has other columns than {', '.join(columns)}")
-        return [ReferenceRow(**line) for line in lines]
-
-
-@cache
-def published_studies() -> Mapping[str, Any]:
-    text = (DATA / "studies.json").read_text(encoding="utf-8")
-    content: Mapping[str, Any] = json.loads(text)
-    return content
+Varied = frozenset[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +122,8 @@ class ReferenceStudy:
     """A study as documents for the API.
 
     They are sent in this order: ``document``, ``own_tools``, ``hosts``, ``runs``.
-    ``reference_system`` describes the system that replaces a native baseline, if any.
+    ``reference_system`` describes the system that replaces a native baseline, if any;
+    ``system_references`` are systems with another reference, and this reference.
     """
 
     document: dict[str, Any]
@@ -168,25 +131,38 @@ class ReferenceStudy:
     hosts: tuple[dict[str, Any], ...]
     runs: tuple[dict[str, Any], ...]
     reference_system: dict[str, Any] | None
+    system_references: Sequence[tuple[dict[str, Any], dict[str, Any]]] = ()
 
 
 def reference_studies() -> Iterator[ReferenceStudy]:
+    """Return the studies that are loaded before the product is ready."""
     return map(reference_study, published_studies()["studies"])
 
 
+def data_set_studies() -> Iterator[ReferenceStudy]:
+    """Return the large studies, which are loaded afterwards."""
+    return map(reference_study, data_set_names())
+
+
 def reference_study(slug: str) -> ReferenceStudy:
-    rows = read_rows(slug)
+    rows, description = read_rows(slug), study_description(slug)
+    runs = tuple(run_documents(slug, rows))
+    systems = {json.dumps(run["system"]): run["system"] for run in runs}
     return ReferenceStudy(
         document=study_document(slug),
         own_tools=tuple(_own_tools(rows)),
-        hosts=tuple(map(host_document, dict.fromkeys(row.machine for row in rows))),
-        runs=tuple(run_documents(slug, rows)),
-        reference_system=reference_system(slug, rows),
+        hosts=tuple(
+            host_document(slug, row)
+            for row in {host_slug(row): row for row in rows}.values()
+        ),
+        runs=runs,
+        reference_system=named_reference(description, list(systems.values())),
+        system_references=other_references(description, list(systems.values())),
     )
 
 
 def study_document(slug: str) -> dict[str, Any]:
-    study = published_studies()["studies"][slug]
+    study = study_description(slug)
     copied = ("title", "author", "institution", "language", "factors")
     attribution = (("attribution", "{}"), ("source", "Source: {}"))
     note = [study["note"]] if "note" in study else []
@@ -200,27 +176,10 @@ def study_document(slug: str) -> dict[str, Any]:
     }
 
 
-def host_document(slug: str) -> dict[str, Any]:
-    facts = published_studies()["machines"].get(slug, {})
-    return {"slug": slug, "title": HOST_TITLES[slug], "facts": facts}
-
-
-def reference_system(slug: str, rows: list[ReferenceRow]) -> dict[str, Any] | None:
-    """Return the system that replaces a native baseline, or None.
-
-    The UOC study compares with HDD and swap on HDD; the others have native runs, except
-    the Heidelberg study, which does not say what to compare with.
-    """
-    if slug != "uoc-2012-kvm":
-        return None
-    systems = (system_document(slug, row) for row in rows)
-    reference = {"storage": "HDD", "swap": "HDD"}
-    return next(system for system in systems if system["options"] == reference)
-
-
 def run_documents(study: str, rows: list[ReferenceRow]) -> Iterator[dict[str, Any]]:
     """Yield the uploads of a study; the key of each run never changes."""
     executions: dict[str, list[ReferenceRow]] = {}
+    varied_lengths = _varied_lengths(rows)
     cloned = {row.hypervisor for row in rows if _is_clone(row)}
     for row in rows:
         varied = {"iteration"} | VARIED_PARAMETERS.get(_tool_slug(row), set())
@@ -237,7 +196,6 @@ def run_documents(study: str, rows: list[ReferenceRow]) -> Iterator[dict[str, An
         executions.setdefault(execution, []).append(row)
     for execution, members in executions.items():
         row = members[0]
-        is_cloned = row.hypervisor in cloned
         started = _started_at(study, row)
         document = _without_empty(
             study=study,
@@ -247,20 +205,52 @@ def run_documents(study: str, rows: list[ReferenceRow]) -> Iterator[dict[str, An
             vms=int(row.vms) if row.vms else None,
             slot="1" if _is_clone(row) else row.vm,
             started_at=started,
-            # Runs of one clone depend on each other.
-            session=f"VM {row.vm}, {row.hypervisor}" if is_cloned else None,
+            session=_session(row, is_cloned=row.hypervisor in cloned),
             load=row.parameters.get("load"),
             corun=_corun(row),
             clock=row.clock,
             document=row.document,
             table=row.table,
             note=row.note,
-            **failure_fields(row.note, row.parameters),
-            facts=_facts(row),
+            tool_version=row.parameters.get("version"),
+            **failure_fields(
+                row.note, row.parameters, is_without_work=_is_without_work(members)
+            ),
+            facts=_facts(row, varied_lengths),
         )
         key = uuid5(NAMESPACE, f"{study}\n{execution}")
-        samples = [_sample(member) for member in members]
+        samples = [_sample(member, varied_lengths) for member in members]
         yield {"key": str(key), **document, "samples": samples}
+
+
+def _is_without_work(rows: Iterable[ReferenceRow]) -> bool:
+    """Return whether all rows are rates of 0."""
+    return all(row.unit.endswith("/s") and not float(row.value) for row in rows)
+
+
+def _varied_lengths(rows: Iterable[ReferenceRow]) -> Varied:
+    """Return tool and name of parameters that are facts in other studies, but that
+    this study varies.
+    """
+    values: dict[tuple[str, str, str], set[str]] = {}
+    for row in rows:
+        mapping = _mapping(row)
+        for name, our_name in mapping.names.items() if mapping else ():
+            if our_name is None and name in row.parameters:
+                key = (row.tool, mapping.metric if mapping else "", name)
+                values.setdefault(key, set()).add(row.parameters[name])
+    return frozenset(
+        (tool, name) for (tool, _, name), texts in values.items() if len(texts) > 1
+    )
+
+
+def _session(row: ReferenceRow, *, is_cloned: bool) -> str | None:
+    """Return the name of the session, which runs share that depend on each other."""
+    if is_cloned:
+        return f"VM {row.vm}, {row.hypervisor}"
+    if number := row.parameters.get("session"):
+        return f"{row.parameters['setting']}, {row.table}, sitting {number}"
+    return None
 
 
 def _mapping(row: ReferenceRow) -> MetricMapping | None:
@@ -300,27 +290,37 @@ def _started_at(study: str, row: ReferenceRow) -> str | None:
     raise ValueError(f'"{match[1]}" is not a known time')
 
 
-def _facts(row: ReferenceRow) -> dict[str, Any]:
+def _facts(row: ReferenceRow, varied: Varied) -> dict[str, Any]:
     mapping = _mapping(row)
     printed = dict(row.parameters)
     facts: dict[str, Any] = {}
     if elapsed := printed.get("elapsed_s"):
         facts["elapsed_s"] = float(elapsed)
+    facts |= {name: printed[name] for name in FACT_PARAMETERS if name in printed}
+    if deviation := DEVIATION_PATTERN.search(row.note):
+        facts["standard_deviation"] = float(deviation[1])
     if mapping:
-        names = (name for name in mapping.names if mapping.names[name] is None)
+        names = (
+            name
+            for name, our_name in mapping.names.items()
+            if our_name is None and (row.tool, name) not in varied
+        )
         facts |= {name: printed[name] for name in names if name in printed}
     return facts
 
 
-def _sample(row: ReferenceRow) -> dict[str, Any]:
-    excluded = {*SYSTEM_OPTIONS, *RUN_FIELDS}
+def _sample(row: ReferenceRow, varied: Varied) -> dict[str, Any]:
+    mapping = _mapping(row)
+    excluded = {*SYSTEM_OPTIONS, *RUN_FIELDS, "memory", "version"}
+    excluded -= mapping.names.keys() if mapping else set()
     printed = {k: v for k, v in row.parameters.items() if k not in excluded}
     parameters: dict[str, Parameter] = {**printed}
-    mapping = _mapping(row)
     if mapping:
         parameters = dict(mapping.fixed)
         for name, text in printed.items():
             our_name = mapping.names.get(name, name)
+            if (row.tool, name) in varied:
+                our_name = name
             if our_name is not None:
                 parameters[our_name] = (
                     PARAMETER_READERS[our_name](text)
@@ -332,7 +332,12 @@ def _sample(row: ReferenceRow) -> dict[str, Any]:
     return {
         "metric": mapping.metric if mapping else row.metric,
         "parameters": parameters
-        | _without_empty(operation=row.operation, access=row.access),
+        | _without_empty(
+            operation=row.operation,
+            access=row.access,
+            # A printed mean is not another run of the same result.
+            statistic=f"mean in {row.document}" if "runs" in row.parameters else "",
+        ),
         "value": float(row.value),
         "unit": mapping.units.get(row.unit, row.unit) if mapping else row.unit,
         "repetition": int(repetition),
@@ -346,11 +351,13 @@ def system_document(study: str, row: ReferenceRow) -> dict[str, Any]:
         sizes = GUEST_SIZES.get(study, by_hypervisor)
         if vcpus := row.parameters.get("vcpus"):
             sizes = {**sizes, "vcpus": int(vcpus)}
+        if memory := _guest_memory(row):
+            sizes = {**sizes, "memory_bytes": memory}
     guest_os, options = row.guest_os, _options(row)
     if study in KERNEL_STUDIES and (split := KERNEL_PATTERN.fullmatch(row.guest_os)):
         guest_os, options = split["os"], {**options, "kernel": split["kernel"]}
     return _without_empty(
-        host=row.machine,
+        host=host_slug(row),
         hypervisor=row.hypervisor,
         hypervisor_version=row.hypervisor_version,
         virtualization=row.virtualization,
@@ -359,6 +366,16 @@ def system_document(study: str, row: ReferenceRow) -> dict[str, Any]:
         **sizes,
         options=options,
     )
+
+
+def _guest_memory(row: ReferenceRow) -> int | None:
+    """Return the memory of the guest, unless it is a parameter of the benchmark."""
+    mapping = _mapping(row)
+    printed = row.parameters.get("memory", "")
+    if not printed or (mapping and "memory" in mapping.names):
+        return None
+    amount, unit = printed.split(" ")
+    return int(convert(float(amount), unit, "B"))
 
 
 def _options(row: ReferenceRow) -> dict[str, str]:
@@ -372,7 +389,9 @@ def _options(row: ReferenceRow) -> dict[str, str]:
 
 def _corun(row: ReferenceRow) -> str:
     """Return a name that runs share if they ran together, else ""."""
-    if row.scenario not in CONCURRENT:
+    # Repeated starts without the number of a VM are samples of many concurrent starts.
+    is_sampled = not row.vm and "repetition" in row.parameters
+    if row.scenario not in CONCURRENT or is_sampled:
         return ""
     if _tool_slug(row) in CUSTOM_TOOLS:
         return _corun_name(row, row.tool)

@@ -91,6 +91,7 @@ def update_study(*, study: Study, actor: str = "", **changes: Any) -> Study:
         _set_shared_labs(study, lab_slugs)
     if set(changed) & {
         "reference_system",
+        "system_references",
         "equivalence_margin_percent",
         "baseline_max_age_days",
     }:
@@ -120,6 +121,17 @@ def _resolve(study: Study, changes: dict[str, Any]) -> None:
         changes["reference_system"] = systems.first()
         if system_id is not None and changes["reference_system"] is None:
             raise UnknownNameError("system", system_id)
+    _resolve_system_references(study, changes)
+
+
+def _resolve_system_references(study: Study, changes: dict[str, Any]) -> None:
+    references = changes.get("system_references", {})
+    ids = [*references.values(), *(int(pk) for pk in references if pk.isdecimal())]
+    systems = System.objects.filter(lab_id=study.lab_id, pk__in=ids)
+    known = set(systems.values_list("pk", flat=True))
+    for pk in (*references, *references.values()):
+        if not str(pk).isdecimal() or int(pk) not in known:
+            raise UnknownNameError("system", pk)
 
 
 def _recheck_affected(study: Study) -> None:

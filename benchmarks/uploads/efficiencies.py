@@ -29,8 +29,8 @@ from benchmarks.models.cell import ratio_of_means
 from benchmarks.models.study import CURRENT_EFFICIENCY_RULES
 from benchmarks.parsing.no_ratio_reasons import no_ratio_reason
 from benchmarks.parsing.tool import Better
+from benchmarks.reference.data_files import published_studies
 from benchmarks.reference.failure_notes import FAILURE_NOTE, failure_fields
-from benchmarks.reference.study_documents import published_studies
 from benchmarks.sentences import Sentence, join_sentences, pluralized, serialize
 from benchmarks.studies.bulk_writes import insert_or_replace
 from benchmarks.tools import TOOLS
@@ -210,7 +210,7 @@ def recompute_efficiencies(changed_cells: Sequence[Cell]) -> None:
         | {
             _reference_group(cell)
             for cell in changed_candidates
-            if cell.system_id == cell.study.reference_system_id
+            if cell.system_id in cell.study.reference_ids
         }
         | {
             _single_run_group(cell)
@@ -464,7 +464,7 @@ def _choose_efficiency(
         equivalence_margin_percent=study.equivalence_margin_percent,
         max_age_days=study.baseline_max_age_days,
     )
-    reference = study.reference_system_id
+    reference = study.reference_for(cell.system_id)
     if choice.state != "missing" or not reference:
         baseline = next(
             (native for native in same_case if native.pk == choice.baseline_id), None
@@ -487,7 +487,7 @@ def _reference_efficiency(
 
     Return None if the study has none, or it has no result of this case and setup.
     """
-    reference = cell.study.reference_system_id
+    reference = cell.study.reference_for(cell.system_id)
     if cell.system_id == reference:
         return _compute_efficiency(cell, None, State.REFERENCE, "")
     reference_key = (cell.study_id, reference, *_setup(cell))

@@ -29,6 +29,7 @@ def test_studies_can_be_created(api, lab):
         "url": "http://testserver/api/v1/studies/alpha-lab/lmu-2010-xen/",
         "lab": "alpha-lab",
         "reference_system": None,
+        "system_references": {},
         "shared_with": [],
         "data_licence": "",
         "archived_at": None,
@@ -203,6 +204,22 @@ def test_reference_systems_can_be_set_and_cleared(api, study, measured):
 
 def test_unknown_reference_systems_are_422(api, study):
     answer = api.patch("studies/study/", {"reference_system": 999})
+
+    assert (answer.status_code, answer.json()["code"]) == (422, "unknown_system")
+
+
+def test_single_systems_can_have_another_reference_system(api, study, measured):
+    ids = list(System.objects.values_list("pk", flat=True)[:2])
+    references = {str(ids[0]): ids[1]}
+
+    answer = api.patch("studies/study/", {"system_references": references})
+
+    assert answer.json()["system_references"] == references
+
+
+@pytest.mark.parametrize("references", [{"999": 999}, {"Xen": 999}])
+def test_unknown_systems_with_another_reference_system_are_422(api, study, references):
+    answer = api.patch("studies/study/", {"system_references": references})
 
     assert (answer.status_code, answer.json()["code"]) == (422, "unknown_system")
 

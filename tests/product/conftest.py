@@ -11,6 +11,9 @@ import pytest
 
 from running.product_launcher import Product, launch_product
 
+# Loading the large studies takes minutes.
+SMALL = {"LOAD_REFERENCE": "small"}
+
 
 @pytest.fixture(scope="package")
 def made_var(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -25,7 +28,7 @@ def made_var(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with (folder / "made.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not made.exists():
-            first = launch_product(folder / "making")
+            first = launch_product(folder / "making", **SMALL)
             assert "uploading" in first.wait_until_ready()
             assert first.stop() == []
             first.var.rename(made)
@@ -44,7 +47,8 @@ def start_product(made_var: Path, tmp_path: Path) -> Iterator[Callable[..., Prod
     started: list[Product] = []
 
     def launch(name: str = "var", **environment: Any) -> Product:
-        started.append(launch_product(copied(made_var, tmp_path / name), **environment))
+        var = copied(made_var, tmp_path / name)
+        started.append(launch_product(var, **{**SMALL, **environment}))
         return started[-1]
 
     yield launch
@@ -58,7 +62,7 @@ def product(
 ) -> Iterator[Product]:
     """One product with the reference studies, for all tests that do not change it."""
     running = launch_product(
-        copied(made_var, tmp_path_factory.mktemp("product") / "var")
+        copied(made_var, tmp_path_factory.mktemp("product") / "var"), **SMALL
     )
     running.wait_until_ready()
     yield running

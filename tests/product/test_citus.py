@@ -108,7 +108,7 @@ def test_filled_database_is_distributed_completely(start_product):
         assert f"distribute {table}" in done
         assert f"remove the coordinator's own copy of {table}" in done
 
-    relaunched = launch_product(filled.var)
+    relaunched = launch_product(filled.var, LOAD_REFERENCE="small")
     relaunched.wait_until_ready()
     try:
         after = list(relaunched.client().get_all("comparisons/", study=slug))

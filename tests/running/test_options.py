@@ -129,5 +129,9 @@ def test_pg_variables_do_not_redirect_our_own_server():
 def test_published_studies_are_optional():
     assert Options.from_environment({}).loads_reference
     assert not Options.from_environment({"LOAD_REFERENCE": "off"}).loads_reference
-    with pytest.raises(StartError, match="neither on nor off"):
+    assert not Options.from_environment({"LOAD_REFERENCE": "off"}).loads_data_sets
+    small = Options.from_environment({"LOAD_REFERENCE": "small"})
+    assert small.loads_reference
+    assert not small.loads_data_sets
+    with pytest.raises(StartError, match="neither on, small nor off"):
         Options.from_environment({"LOAD_REFERENCE": "perhaps"})

@@ -14,7 +14,7 @@ from benchmarks.analysis.clock_reliability import (
     trust_guest,
     worst_trust,
 )
-from benchmarks.reference.study_documents import read_rows
+from benchmarks.reference.data_files import read_rows
 
 KEPT = GuestClock(guest_s=100.0, offset_start_s=0.004, offset_end_s=0.006)
 # A guest that counted ticks while four guests were busy: 1.35 s per second.

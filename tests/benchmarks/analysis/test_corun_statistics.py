@@ -12,7 +12,7 @@ from benchmarks.analysis.corun_statistics import (
     scaling,
     slowdown,
 )
-from benchmarks.reference.study_documents import read_rows
+from benchmarks.reference.data_files import read_rows
 
 
 def slots_and_sums(study):

@@ -9,7 +9,7 @@ from scipy import stats
 from benchmarks.analysis.bimodality import bimodal_cutoff
 from benchmarks.analysis.distribution_shape import find_shape
 from benchmarks.analysis.sessions import lag_one_autocorrelation
-from benchmarks.reference.study_documents import read_rows
+from benchmarks.reference.data_files import read_rows
 from benchmarks.sentences import deserialize, serialize
 
 STEADY = [10.3, 9.8, 10.1, 10.6, 9.9, 10.2, 9.7, 10.4]

@@ -16,7 +16,7 @@ from benchmarks.analysis.energy_ratio import (
     per_work,
 )
 from benchmarks.analysis.power_trace import work_energy
-from benchmarks.reference.study_documents import read_rows
+from benchmarks.reference.data_files import read_rows
 
 SECONDS = list(range(11))
 

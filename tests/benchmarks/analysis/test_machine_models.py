@@ -25,7 +25,7 @@ from benchmarks.analysis.machine_models import (
     specimen_from_facts,
 )
 from benchmarks.analysis.meta_analysis import UNDECIDED
-from benchmarks.reference.study_documents import DATA
+from benchmarks.reference.data_files import DATA
 
 FOLDER = DATA / "sparecores-2026-cloud"
 HELD_BACK = "aws-neoverse-v2-192"

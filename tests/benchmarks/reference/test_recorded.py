@@ -5,7 +5,8 @@ from collections import Counter
 from uuid import UUID
 
 from benchmarks.parsing import run_extraction
-from benchmarks.reference.study_documents import DATA, recorded_studies
+from benchmarks.reference.data_files import DATA
+from benchmarks.reference.study_documents import recorded_studies
 
 (STUDY,) = recorded_studies()
 REPETITIONS = 10

@@ -10,7 +10,8 @@ import pytest
 from benchmarks import tools
 from benchmarks.models import Effect, Run, Sample, Session
 from benchmarks.parsing.tool import Metric, check_value
-from benchmarks.reference.study_documents import read_rows, reference_study
+from benchmarks.reference.data_files import read_rows
+from benchmarks.reference.study_documents import reference_study
 from benchmarks.studies import checking
 
 VALUES = {

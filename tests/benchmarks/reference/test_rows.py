@@ -2,8 +2,8 @@ from hashlib import sha256
 
 import pytest
 
-from benchmarks.reference import study_documents as rows
-from benchmarks.reference.study_documents import read_rows
+from benchmarks.reference import data_files as rows
+from benchmarks.reference.data_files import read_rows
 
 # Numbers transcribed from the five documents; a corrected number is a new fact.
 TRANSCRIBED = {

@@ -14,13 +14,8 @@ from benchmarks.fingerprints import (
 )
 from benchmarks.hypervisor_names import canonical_hypervisor, canonical_virtualization
 from benchmarks.parsing.tool import check_value
-from benchmarks.reference.study_documents import (
-    DATA,
-    published_studies,
-    read_rows,
-    reference_studies,
-    reference_study,
-)
+from benchmarks.reference.data_files import DATA, published_studies, read_rows
+from benchmarks.reference.study_documents import reference_studies, reference_study
 
 STUDIES = {each.document["slug"]: each for each in reference_studies()}
 # Printed in documents, in our own terms; the others are raw logs of other labs.

@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks import tools
 from benchmarks.errors import UnknownNameError
-from benchmarks.reference.study_documents import published_studies, read_rows
+from benchmarks.reference.data_files import published_studies, read_rows
 from benchmarks.tools import TOOLS, Metric, Tool
 from benchmarks.tools.libvirt_domstats import COUNTERS
 from benchmarks.units import UNITS

@@ -85,6 +85,30 @@ def test_study_without_native_runs_uses_its_reference_system(
     assert (against.state, against.ratio) == ("relative", 1.5)
 
 
+def test_a_system_may_have_another_reference_system_than_its_study(
+    submit, run_document, xen, study
+):
+    old, new, changed = submit(
+        *(
+            run_document(mean, system={**xen, "options": {"setting": name}})
+            for name, mean in (("old", 10.0), ("new", 11.0), ("changed", 12.1))
+        )
+    )
+    systems = [
+        stored_efficiency(run.run_id).cell.system_id for run in (old, new, changed)
+    ]
+
+    update_study(
+        study=study,
+        reference_system=systems[0],
+        system_references={str(systems[2]): systems[1]},
+    )
+
+    assert stored_efficiency(old.run_id).state == "reference"
+    assert stored_efficiency(new.run_id).ratio == pytest.approx(1.1)
+    assert stored_efficiency(changed.run_id).ratio == pytest.approx(1.1)
+
+
 @pytest.mark.parametrize("fact", ["host_kernel", "host_firmware"])
 def test_baseline_with_another_kernel_or_firmware_is_stale(
     submit, run_document, xen, fact

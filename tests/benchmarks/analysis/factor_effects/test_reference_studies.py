@@ -13,7 +13,7 @@ from benchmarks.analysis.factor_effects.factors_and_responses import (
     Observation,
     find_factors,
 )
-from benchmarks.reference.study_documents import read_rows
+from benchmarks.reference.data_files import read_rows
 from tests.benchmarks.analysis.factor_effects.published_designs import (
     name,
     standing_out,

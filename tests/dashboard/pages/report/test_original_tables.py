@@ -3,7 +3,7 @@
 from collections import Counter
 from itertools import groupby, pairwise
 
-from benchmarks.reference.study_documents import read_rows
+from benchmarks.reference.data_files import read_rows
 from dashboard.exports.report.builder import render_pdf
 from tests.dashboard.pages.report import pdf_reader
 from tests.dashboard.pages.report.conftest import IMPRINT
