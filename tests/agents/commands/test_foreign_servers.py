@@ -137,7 +137,7 @@ def test_foreign_server_removes_no_run(name, spool, impatient):
         messages
     )
     assert set(spool.waiting()) == set(keys)
-    assert took_s < 10
+    assert took_s < 30
     assert 0 <= delivery.wait_s <= 3600
     assert delivery.problem
     assert TOKEN not in delivery.problem + "".join(messages)
