@@ -362,10 +362,13 @@ CUSTOM_TOOLS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
             "that its guest sees.",
             "metrics": [
                 _metric("resident set", "MiB", "lower", "memory"),
-                _metric("private writable mappings", "MiB", "lower", "memory"),
-                _metric("total in guest", "MiB", "neither", "memory", is_primary=False),
-                _metric(
-                    "available in guest", "MiB", "neither", "memory", is_primary=False
+                *(
+                    _metric(name, "MiB", "neither", "memory", is_primary=False)
+                    for name in (
+                        "private writable mappings",
+                        "total in guest",
+                        "available in guest",
+                    )
                 ),
             ],
         },

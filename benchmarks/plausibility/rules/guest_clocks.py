@@ -88,7 +88,10 @@ def common_clock_factor(study: StudyFacts) -> Iterator[Finding]:
     for cell in study.cells:
         # Several slots together may beat one machine.
         is_single = cell.slot not in {"sum", "mean"}
-        if is_single and not cell.is_native and study.baseline(cell) and cell.mean > 0:
+        baseline = study.baseline(cell)
+        # A system may really be faster than the reference system of its study.
+        has_native = baseline is not None and baseline.is_native
+        if is_single and not cell.is_native and has_native and cell.mean > 0:
             columns[cell.column_key].append(cell)
     shifts = day_shifts(study)
     for column, cells in columns.items():

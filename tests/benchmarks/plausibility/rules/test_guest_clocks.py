@@ -44,6 +44,22 @@ def test_consistent_single_values_limit_their_own_noise():
     assert finding.evidence["standard_error"] < 0.01
 
 
+def test_a_setting_may_be_faster_than_the_reference_system_of_its_study():
+    cells = []
+    for (case, value), factor in zip(CASES.items(), XEN, strict=True):
+        reference = cell(value, case=case, system="default")
+        cells += [
+            reference,
+            cell(
+                value * factor,
+                **{"case": case, "system": "pinned", "clock": "guest"},
+                baseline=reference.id,
+            ),
+        ]
+
+    assert findings("common-clock-factor", *cells) == []
+
+
 def test_scattered_single_values_cannot_resolve_six_percent():
     assert flagged([1.06, 1.01, 1.12, 0.98, 1.1, 1.03]) == []
 
