@@ -250,7 +250,6 @@ def pytest_load_initial_conftests() -> None:
 
 
 def cluster_of(running: product_launcher.Product) -> Cluster:
-    """Return the cluster of a running product."""
     return _clusters[running.var]
 
 

@@ -141,7 +141,6 @@ class Stack:
         self.wait_until_healthy(name)
 
     def options(self, service: str) -> list[str]:
-        """Return the podman options for a service."""
         words = self.services[service]
         unknown = words.keys() - _WORDS.keys() - {"image", "command", *_OTHERS}
         assert not unknown, f"{service}: nobody knows {unknown} here"

@@ -262,7 +262,6 @@ def study(lab: Lab) -> Study:
 
 @pytest.fixture
 def private_study(lab: Lab) -> Study:
-    """A private study of the lab."""
     return Study.objects.create(lab=lab, slug="secret-study", title="A secret")
 
 

@@ -41,5 +41,4 @@ def declare(lab: Lab, by: Actor | None = None, **changes: Any) -> CustomTool:
 
 
 def boot_sample(value: float = 3.2, **changes: Any) -> dict[str, Any]:
-    """Return one sample of the boot stopwatch."""
     return {"metric": "boot time", "value": value, "unit": "s", **changes}

@@ -12,12 +12,10 @@ from benchmarks.uploads.processing import reprocessing_jobs
 
 
 def waiting(kind: str, **which: Any) -> QuerySet[Job]:
-    """Return the waiting jobs of a kind."""
     return Job.objects.filter(kind=kind, **which)
 
 
 def failed(**which: Any) -> QuerySet[Job]:
-    """Return the failed jobs."""
     return Job.objects.filter(failures__gt=0, **which)
 
 

@@ -15,7 +15,6 @@ from tests.job_queue import claim
 
 
 def requested(study: Study, person: Any, **changes: str) -> PublishingJob:
-    """Request the publication of a study."""
     fields = {
         "site_url": "http://testserver",
         "publishing_permission": "unrestricted",
@@ -25,7 +24,6 @@ def requested(study: Study, person: Any, **changes: str) -> PublishingJob:
 
 
 def small_files(version: Version) -> dict[str, bytes]:
-    """Return very small files."""
     return {"csv": b"a,b\r\n", "bib": b"@misc{x}"}
 
 

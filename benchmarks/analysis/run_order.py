@@ -103,7 +103,6 @@ def find_run_order(
 
 
 def session_means(values: Floats, session_sizes: tuple[int, ...]) -> Floats:
-    """Return, for each value, the mean of its session."""
     if len(session_sizes) == 1:
         return np.full(values.size, values.mean())
     begins = np.cumsum((0, *session_sizes[:-1]))

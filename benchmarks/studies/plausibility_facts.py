@@ -145,7 +145,6 @@ def failure_decisions(flags: QuerySet[Flag]) -> dict[int, str]:
 
 
 def with_originals(facts: StudyFacts, copies: Mapping[int, CellCopy]) -> StudyFacts:
-    """Return the facts with the originals of copied cells."""
     originals = Cell.objects.select_related("study", "system__host").in_bulk(
         {copy.original_id for copy in copies.values()}
     )

@@ -170,7 +170,6 @@ def is_withheld_by_flag(assessment: CellAssessment) -> bool:
 
 
 def verdict_reasons(row: ComparisonRow) -> list[str]:
-    """Return the reasons for a verdict or for its absence."""
     assessment = row.result.assessment
     if assessment is None:
         return []

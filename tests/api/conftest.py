@@ -105,7 +105,6 @@ def stranger(other_token: str) -> Api:
 
 @pytest.fixture
 def foreign_study(other_lab: Any) -> Study:
-    """A private study of the other lab."""
     return Study.objects.create(lab=other_lab, slug="theirs", title="Their study")
 
 

@@ -6,5 +6,4 @@ BREAK = re.compile(r"(?<=>)\s*\n\s*|\s*\n\s*(?=<)")
 
 
 def unbroken(page: str) -> str:
-    """Return a page on one line."""
     return re.sub(r"\s*\n\s*", " ", BREAK.sub("", page))

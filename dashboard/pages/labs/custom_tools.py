@@ -175,7 +175,6 @@ def delete_custom_tool(request: HttpRequest, lab: str, tool: str) -> HttpRespons
 
 
 def newest_version(tool: CustomTool) -> CustomToolVersion:
-    """Return the newest version of a tool, from its prefetched versions."""
     return tool.versions.all()[0]
 
 

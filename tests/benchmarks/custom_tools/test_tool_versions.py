@@ -21,7 +21,6 @@ def tool(lab, agent):
 
 @pytest.fixture
 def measured(tool, submit, run_document):
-    """Return the tool with one run."""
     submit(run_document(tool="boot-time", samples=[boot_sample()]))
     return tool
 

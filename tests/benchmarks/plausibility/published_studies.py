@@ -340,5 +340,4 @@ def _conditions(cell: CellFact) -> CellConditions:
 
 
 def _against(cell: CellFact, native: CellFact | None) -> CellFact:
-    """Return the cell with its baseline."""
     return cell if native is None else replace(cell, baseline=native.id)

@@ -45,7 +45,6 @@ def open_tools(place):
 
 
 def hidden_series(chart):
-    """Return the buttons of hidden series."""
     return chart.locator("[aria-pressed=false]")
 
 

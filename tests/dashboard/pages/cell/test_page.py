@@ -39,7 +39,6 @@ def plain_text(page):
 
 
 def headline_of(page):
-    """Return the page's headline."""
     (headline,) = re.findall(r"<h1[^>]*>.*?</h1>", page)
     return plain_text(headline)
 

@@ -35,7 +35,6 @@ def stranger(other_lab):
 
 @pytest.fixture
 def object_ids(lab, person, agent, study):
-    """Return the IDs of objects of the lab, for URLs."""
     invitation, _ = invite_person(lab=lab, actor=person, name="Dora", role="viewer")
     token, _ = issue_token(agent=agent, can_upload=True)
     return {
