@@ -22,7 +22,6 @@ from benchmarks import tools
 from benchmarks.reference.data_files import (
     DATA,
     ReferenceRow,
-    data_set_names,
     published_studies,
     read_rows,
     study_description,
@@ -137,11 +136,6 @@ class ReferenceStudy:
 def reference_studies() -> Iterator[ReferenceStudy]:
     """Return the studies that are loaded before the product is ready."""
     return map(reference_study, published_studies()["studies"])
-
-
-def data_set_studies() -> Iterator[ReferenceStudy]:
-    """Return the large studies, which are loaded afterwards."""
-    return map(reference_study, data_set_names())
 
 
 def reference_study(slug: str) -> ReferenceStudy:
