@@ -171,14 +171,29 @@ def line_error_at(output: str, position: int, reason: str) -> LineError:
 
 
 Pairs = list[tuple[str, Any]]
+_NAN: Final = re.compile(r"[+-]?(?:nan|inf(?:inity)?)\b", re.ASCII | re.IGNORECASE)
+
+
+def unique_keys(pairs: Pairs) -> dict[str, Any]:
+    """Return a JSON object; raise ValueError if a key has two different values."""
+    document = dict(pairs)
+    if len(document) < len(pairs):
+        for key, value in pairs:
+            if document[key] != value:
+                repeated = Sentence(
+                    'the key "{key}" is repeated with another value', key=shorten(key)
+                )
+                raise ValueError(repeated)
+    return document
 
 
 def json_documents(
-    output: str, begin: str, shape: Callable[[Pairs], Any] = dict
+    output: str, begin: str, shape: Callable[[Pairs], Any] = unique_keys
 ) -> Iterator[dict[str, Any]]:
     """Yield each JSON object that begins a line with the pattern ``begin``.
 
-    ``shape`` builds each object from its pairs, innermost first, and may drop data.
+    ``shape`` builds each object from its pairs, innermost first, and may drop data. It
+    should end with `unique_keys`.
     """
     text = f"\n{output}"
     decoder = json.JSONDecoder(object_pairs_hook=shape, parse_constant=_reject_constant)
@@ -191,10 +206,14 @@ def json_documents(
             document, end = decoder.raw_decode(output, start)
         except json.JSONDecodeError as error:
             end = min(error.pos, len(output.rstrip()) - 1)
-            broken = Sentence(
+            why: str = Sentence(
                 "the JSON is not valid at this point ({why}).", why=error.msg
             )
-            raise line_error_at(output, end, broken) from None
+            if nan := _NAN.match(output, error.pos):
+                why = Sentence(
+                    "{text} is not a number that can be measured.", text=nan[0]
+                )
+            raise line_error_at(output, end, why) from None
         except (ValueError, RecursionError) as error:
             why = error.args[0] if error.args else Sentence("it is nested too deeply")
             unread = Sentence("this JSON cannot be read: {why}.", why=why)

@@ -1,7 +1,8 @@
 """Extraction of runs from uploaded text: decode, strip prefixes, split, parse."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
@@ -23,6 +24,12 @@ from benchmarks.parsing.parser_toolkit import (
     MAX_RUNS,
     LineError,
     line_error_at,
+)
+from benchmarks.parsing.result_labels import (
+    LABELLED_RESULTS,
+    Label,
+    find_labels,
+    split_at,
 )
 from benchmarks.parsing.start_times import printed_start
 from benchmarks.parsing.tool import (
@@ -60,8 +67,11 @@ _BEFORE_PROGRAM: Final = re.compile(
     r"|\w+=\S*) +"
 )
 _PROGRAM: Final = re.compile(r"[^\s;|&<>]+")
-# These lines are titles that a tool prints, or commands that run no test.
-_NOT_A_RUN: Final = re.compile(r" (?:(?:--?version|--?help|-[hvV])(?: |$)|v?\d+\.\d)")
+# These lines are titles that a tool prints, or commands that run no test. Four numbers
+# are an address.
+_NOT_A_RUN: Final = re.compile(
+    r" (?:(?:--?version|--?help|-[hvV])(?: |$)|v?\d+\.\d+(?:\.\d+)?(?![.\d]))"
+)
 MAX_PROMPTS: Final = 5_000
 # One of these is in every text with a prompt and a command.
 _PROMPT_ENDINGS: Final = ("$ ", "# ", "\n+ ", "\n++ ", "@", ":\\")
@@ -145,7 +155,19 @@ def extract_runs(
     """
     comma = uses_decimal_comma(locale)
     text = decode(output)
-    parts = _parts_of_tool(text, tools.get(tool) if tool else None)
+    named_tool = tools.get(tool) if tool else None
+    parts = _parts_of_tool(text, named_tool)
+    runs = _read_parts(parts, text, comma, command)
+    if len({id(part.source) for part in parts}) == 1 and _has_repetitions(runs):
+        labelled = _labelled_runs(runs, parts[0].source, named_tool, comma)
+        if labelled:
+            return tuple(_restore_quoted_lines(labelled, text))
+    return tuple(_with_targets(runs))
+
+
+def _read_parts(
+    parts: Sequence[TextPart], text: str, comma: bool, command: str
+) -> list[ExtractedRun]:
     runs: list[ExtractedRun] = []
     for part in parts:
         # A separate command is used only if the text is a single part.
@@ -157,7 +179,97 @@ def extract_runs(
             raise ParseError(
                 "The text has more than {most:,} runs. Split it.", most=MAX_RUNS
             )
-    return tuple(runs)
+    return runs
+
+
+def _has_repetitions(runs: Sequence[ExtractedRun]) -> bool:
+    cases = [_case_key(run, reading) for run in runs for reading in run.readings]
+    return len(set(cases)) < len(cases)
+
+
+def _case_key(run: ExtractedRun, reading: Reading) -> tuple[object, ...]:
+    return run.tool, reading.metric, *sorted(map(str, reading.parameters.items()))
+
+
+def _labelled_runs(
+    runs: Sequence[ExtractedRun], source: LogSource, tool: Tool | None, comma: bool
+) -> list[ExtractedRun]:
+    """Return rejected runs for results that foreign lines separate, or []."""
+    if not (labels := find_labels(source.text)):
+        return []
+    sections: list[tuple[Label | None, list[ExtractedRun]]] = []
+    for label, text, before in split_at(source.text, labels):
+        inner = LogSource(text, source.line_numbers[before:], source.prefix)
+        parts = [
+            part for part in _parts(inner) if part.tool and tool in (None, part.tool)
+        ]
+        if not parts and tool:
+            parts = [TextPart(text=text, line=1, source=inner, tool=tool)]
+        section = [run for part in parts for run in _read_part(part, comma, "")]
+        sections.append((label, [run for run in section if run.readings]))
+    measured = [(label, section) for label, section in sections if section]
+    # A line within a result is not a label: without it, values or settings are lost.
+    whole = Counter(_values(runs))
+    if len(measured) < 2 or whole != Counter(
+        value for _, section in measured for value in _values(section)
+    ):
+        return []
+    cases = [{case for case, _ in _values(section)} for _, section in measured]
+    is_shared = sum(map(len, cases)) > len(set().union(*cases))
+    if not is_shared:
+        return []
+    first = labels[0]
+    rejected = []
+    for label, section in measured:
+        shown = label or first
+        line = source.line_numbers[source.text.count("\n", 0, shown.position)]
+        problem = LineError(line, shown.text, LABELLED_RESULTS)
+        rejected += [replace(run, readings=(), problem=problem) for run in section]
+    return rejected
+
+
+def _values(
+    runs: Iterable[ExtractedRun],
+) -> Iterator[tuple[tuple[object, ...], float]]:
+    for run in runs:
+        for reading in run.readings:
+            yield _case_key(run, reading), reading.value
+
+
+def _with_targets(runs: Sequence[ExtractedRun]) -> Iterator[ExtractedRun]:
+    """Yield the runs; targets (devices) that share a case become parameters of it."""
+    targets: dict[tuple[object, ...], set[Parameter]] = {}
+    for run, name, reading in _targeted_readings(runs):
+        key = (name, *_case_key(run, reading))
+        targets.setdefault(key, set()).add(run.facts[name])
+    mixed = {key for key, values in targets.items() if len(values) > 1}
+    for run in runs:
+        yield replace(run, readings=_readings_by_target(run, mixed)) if mixed else run
+
+
+def _readings_by_target(
+    run: ExtractedRun, mixed: Set[tuple[object, ...]]
+) -> tuple[Reading, ...]:
+    readings = []
+    for reading in run.readings:
+        case = _case_key(run, reading)
+        names = [
+            name
+            for name in TOOLS[run.tool].targets
+            if name in run.facts and (name, *case) in mixed
+        ]
+        parameters = {**reading.parameters, **{name: run.facts[name] for name in names}}
+        readings.append(replace(reading, parameters=parameters))
+    return tuple(readings)
+
+
+def _targeted_readings(
+    runs: Sequence[ExtractedRun],
+) -> Iterator[tuple[ExtractedRun, str, Reading]]:
+    for run in runs if len(runs) > 1 else ():
+        for name in TOOLS[run.tool].targets:
+            for reading in run.readings if name in run.facts else ():
+                yield run, name, reading
 
 
 def _restore_quoted_lines(
@@ -318,6 +430,9 @@ def _outputs(
     if starts := list(_starts(f"\n{text}")):
         # Warnings and the command precede the first signature.
         cuts = [0, *(position for position, _ in starts[1:]), end]
+        commanded = _tool_from_command(command)
+        if commanded and starts[0][1].slug in commanded.enclosed_tools:
+            starts[0] = (starts[0][0], commanded)
         for index, (_, tool) in enumerate(starts):
             yield cuts[index], cuts[index + 1], tool
     elif command_tool := _tool_from_command(command):

@@ -470,6 +470,8 @@ class Tool:
     signature. ``is_localized``: numbers follow the locale. Between a signature and
     ``last_line``, the signatures of ``enclosed_tools`` are part of this output.
     ``needs_command``: ``parse`` reads options from the command above the output.
+    ``targets`` are facts that name what was measured (a device): if results in one text
+    differ in them, they are parameters.
     """
 
     slug: str
@@ -488,6 +490,7 @@ class Tool:
     enclosed_tools: tuple[str, ...] = ()
     last_line: str = ""
     needs_command: bool = False
+    targets: tuple[str, ...] = ()
     error_metrics: ErrorMetrics | None = None
 
     def __post_init__(self) -> None:

@@ -264,6 +264,7 @@ TOOL = Tool(
     labels=("concurrency {concurrency}", "p{percentile}"),
     version=3,
     parse=parse,
+    targets=("server hostname", "server port"),
     signatures=(
         r"This is ApacheBench, Version ",
         r"Percentage served,Time in ms",

@@ -31,7 +31,7 @@ from benchmarks.parsing.tool import (
 
 # A CSV row of 1.03 has no version, but 27 fields of this form.
 _CELLS = r"(?:,(?:[\d.]+|\++)?){12}"
-_OLD = rf"[^\s,]{{1,99}},(?:\d+[kMG]?(?::\d+\w?)?)?{_CELLS},[\d:/]*{_CELLS}[ \t]*+$"
+_OLD = rf"[^\s,]{{0,99}},(?:\d+[kMG]?(?::\d+\w?)?)?{_CELLS},[\d:/]*{_CELLS}[ \t]*+$"
 LINES = LineScanner(
     csv=r"(?P<format>1\.9\d),(?P<bonnie>[\d.]+\w*),(?P<fields>[^\n]*)$",
     old=rf"(?P<old>{_OLD})",
@@ -72,7 +72,8 @@ def parse(output: str) -> list[Draft]:
     version = ""
     for line in LINES(output):
         if line.kind == "version":
-            version = line["version"]
+            # The head of the second table has no version.
+            version = line["version"] or version
         elif line.kind in {"csv", "old"}:
             append_limited(runs, _csv_run(line, version))
     if not runs:
@@ -112,6 +113,8 @@ def _csv_run(line: MatchedLine, version: str) -> Draft:
         files = "/".join(filter(None, fields[first + 12 : first + 17]))
         created, latencies = fields[first + 17 : first + 29], fields[first + 29 :]
     run = Draft(tool_version=version)
+    if fields[0].strip():
+        run.facts["machine"] = fields[0].strip()
     _read_sizes(run, size, chunk)
     if concurrency.isdecimal():
         # A damaged text can have thousands of digits.
@@ -203,6 +206,8 @@ class BonnieTable:
         if self.tests is IO:
             size, _, chunk = (head or [""])[-1].partition(":")
             _read_sizes(run, size, chunk)
+            if head[:-1]:
+                run.facts["machine"] = " ".join(head[:-1])
         elif head:
             run.parameters["files"] = run.facts["files"] = head[-1]
         _read_rates(line, cells, self.tests, run, self.unit)
@@ -280,6 +285,7 @@ TOOL = Tool(
     labels=("by {by}", "{size}", "{files} files"),
     version=2,
     parse=parse,
+    targets=("machine",),
     signatures=(
         r"Version +\d\S* +-+Sequential (?:Output|Create)-",
         r"1\.9\d,[12]\.\d\d\w?,[^\n,]*,\d+,",

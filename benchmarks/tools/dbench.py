@@ -1,4 +1,7 @@
-"""dbench: the file operations of an office server, replayed by many clients.
+"""dbench and tbench: the load of an office server, replayed by many clients.
+
+dbench operates on files. tbench sends the same load over the network; its output
+differs only in the command.
 
 Since version 2.0, MB are 10^6 B. Version 1, recognized by ``(NB=``, uses the nominal
 132 MB of its load file, so its rate gets a warning.
@@ -13,8 +16,12 @@ from benchmarks.parsing.parser_toolkit import (
 )
 from benchmarks.parsing.tool import NO_WORK_CLASS, Metric, RateOption, Tool
 
+_COMMAND = (
+    r"(?:\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d\S* )?(?:sudo )?(?:[\w.-]{0,40}/){0,9}"
+    r"tbench(?= |:|$)"
+)
 LINES = LineScanner(
-    banner=r"[dt]bench version (?P<version>\d[\w.]*+)",
+    banner=r"(?P<program>[dt])bench version (?P<version>\d[\w.]*+)",
     load=r"Running for (?P<seconds>\d+) seconds with load '(?P<load>[^'\n]*)' and "
     r"minimum warmup (?P<warmup>\d+) secs",
     operation=r"(?P<name>[A-Z]\w{2,30}) +(?P<count>\d+) +(?P<mean>\d\S*+) +"
@@ -26,11 +33,11 @@ LINES = LineScanner(
     r"(?P<rest>[^\n]*)$",
     failed=r"(?:Child (?:\d+ )?failed|FAILED TO START|\[\d+\] [^\n]{1,80} failed|"
     r"\(\d+\) ERROR|ERROR|No space left)",
+    network=r"[^\n]{0,200}?\btbench(?:_srv)?\b",
 )
 
 
-@parser("dbench printed no throughput, so it did not finish.")
-def parse(output: str) -> list[Draft]:
+def parse_log(output: str) -> list[Draft]:
     runs = [Draft()]
     is_over = per_client = False
     for line in LINES(output):
@@ -58,6 +65,22 @@ def parse(output: str) -> list[Draft]:
             _read_result(line, run)
             is_over = True
     return runs
+
+
+@parser("dbench printed no throughput, so it did not finish.")
+def parse(output: str) -> list[Draft]:
+    for line in LINES(output):
+        if line.kind == "network" or line["program"] == "t":
+            raise line.parse_error(
+                "tbench measures the network, but this is read as dbench. Upload the "
+                "output with the command line of tbench above it."
+            )
+    return parse_log(output)
+
+
+@parser("tbench printed no throughput, so it did not finish.")
+def parse_tbench(output: str) -> list[Draft]:
+    return parse_log(output)
 
 
 def _read_result(line: MatchedLine, run: Draft) -> None:
@@ -96,7 +119,7 @@ TOOL = Tool(
         Metric("latency max", "ms", "lower", "disk"),
     ),
     labels=("{clients} clients", "sync {sync}"),
-    version=2,
+    version=3,
     parse=parse,
     signatures=(
         r"dbench version \d",
@@ -104,4 +127,28 @@ TOOL = Tool(
     ),
     programs=("dbench",),
     is_localized=False,
+)
+TBENCH = Tool(
+    slug="tbench",
+    title="tbench",
+    homepage="https://dbench.samba.org/",
+    metrics=(
+        Metric(
+            "throughput",
+            "MB/s",
+            "higher",
+            "network",
+            rate_options=(RateOption("target_rate", "MB/s"), RateOption("R", "MB/s")),
+            work_class=NO_WORK_CLASS,
+        ),
+        Metric("latency max", "ms", "lower", "network"),
+    ),
+    labels=("{clients} clients",),
+    version=1,
+    parse=parse_tbench,
+    signatures=(_COMMAND, r"tbench version \d"),
+    programs=("tbench",),
+    is_localized=False,
+    enclosed_tools=("dbench",),
+    last_line="\nThroughput ",
 )

@@ -30,6 +30,7 @@ from benchmarks.parsing.parser_toolkit import (
     json_documents,
     json_number,
     json_section,
+    unique_keys,
 )
 from benchmarks.parsing.tool import (
     DISK,
@@ -65,7 +66,23 @@ _OTHER_OPTIONS: Final = (
 _FLAGS: Final = {"1": True, "0": False}
 
 _REPORT: Final = r"\{\s*\"fio version\""
-_UNNEEDED: Final = {"bins", "FIO_BINS", "iodepth_level", "iodepth_submit"}
+# The sum of several machines, whose jobs are listed as well.
+_ALL_CLIENTS: Final = "All clients"
+_UNNEEDED: Final = {"bins", "FIO_BINS", "iodepth_submit"}
+# Shares of requests by the number of requests in flight.
+_LEVELS: Final = {
+    "1": "1",
+    "2": "2-3",
+    "4": "4-7",
+    "8": "8-15",
+    "16": "16-31",
+    "32": "32-63",
+    ">=64": ">=64",
+}
+_MIN_LEVEL_SHARE: Final = 90.0
+_OPTION: Final = re.compile(
+    r"""(?:^| )--([a-z]\w*)(?:[= ]("[^"]*"|'[^']*'|[^\s-]\S*))?""", re.ASCII
+)
 
 TERSE: Final = LineScanner(
     job=r"[345];fio-(?P<version>[^;\n]+);(?P<name>[^;\n]*);\d+;(?P<error>-?\d+);"
@@ -93,6 +110,8 @@ LINES: Final = LineScanner(
     percentiles=r"\| +(?P<percentiles>[\d.]+th=\[ *\d+\][^\n]*)",
     cpu=r"cpu +: usr=(?P<user>[^%\s]+)%, sys=(?P<system>[^%\s]+)%",
     trouble=r"(?P<trouble>fio: [^\n]*(?:err|fail|No such|denied)[^\n]*)",
+    levels=r"IO depths +: (?P<levels>1=[^\n]*)$",
+    target=r"latency +: target=0, window=0, [^\n]*?\bdepth=(?P<target_depth>\d+)",
     errors=r"errors +: total= *(?P<errors>\d+), first_error= *(?P<first>[^\n]*)$",
     # A colon belongs to the name, unless a blank or a part of a time follows.
     named=r"(?P<name>[^\n:]{1,200}+(?::(?! |\d\d)[^\n:]{0,200}+){0,99}): (?:"
@@ -101,6 +120,7 @@ LINES: Final = LineScanner(
     r"|(?P<created>Laying out IO files?)"
     r"|\(groupid=(?P<group>\d+), jobs=(?P<jobs>\d+)\): err= *(?P<error>\d+)"
     r"(?:[^\n]{0,300}?: pid=(?P<pid>\d+):)?)",
+    command=r"[^\n]{0,200}?\bfio(?P<command>(?: [^\n]*)? -[^\n]*)$",
 )
 _MANY: Final = {"": 1, "k": 10**3, "K": 10**3, "m": 10**6, "M": 10**6, "G": 10**9}
 _DIRECTION: Final = re.compile(r"\([RWT]\) ")
@@ -144,9 +164,8 @@ def _case_of(options: Mapping[str, str], operation: str) -> dict[str, Parameter]
         case["block"] = block
     if engine := options.get("ioengine"):
         case["engine"] = engine
-    depth = options.get("iodepth", "1")
-    if depth.isdecimal():
-        case["iodepth"] = int(depth[:9])
+    if depth := options.get("iodepth"):
+        case["iodepth"] = int(depth[:9]) if depth.isdecimal() else depth[:20]
     for option, name in _NUMBERS.items():
         if (jobs := options.get(option, "1")) != "1" and jobs.isdecimal():
             case[name] = int(jobs[:9])
@@ -166,6 +185,29 @@ def _block_size(text: str, operation: str) -> str:
     if not size or high not in ("", low):
         return size_text
     return f"{size[1]} {size[2].upper()}iB" if size[2] else f"{size[1]} B"
+
+
+def _depth_from_levels(shares: Mapping[str, float]) -> str:
+    """Return the depth that nearly all requests had, or a range; "" if unknown."""
+    level = max(shares, key=lambda name: shares[name], default="")
+    return _LEVELS.get(level, "") if shares[level] >= _MIN_LEVEL_SHARE else ""
+
+
+def _command_options(command: str) -> dict[str, dict[str, str]]:
+    """Return the options of each job of a command line.
+
+    Options of a job file are unknown, so the result is empty if there is one.
+    """
+    if re.search(r"\.(?:fio|job|ini|cfg)\b", command):
+        return {}
+    common: dict[str, str] = {"iodepth": "1"}
+    jobs: dict[str, dict[str, str]] = {}
+    options = common
+    for name, value in _OPTION.findall(command):
+        if name == "name":
+            options = jobs.setdefault(value.strip("'\""), {**common})
+        options[name] = value or "1"
+    return jobs
 
 
 def _warn_failed(run: Draft, job: str, error: Parameter) -> None:
@@ -237,12 +279,19 @@ class FioReport:
         version = str(self.document.get("fio version", "")).removeprefix("fio-")
         run = Draft(tool_version=version[:40])
         common = json_section(self.document, "global options")
-        entries = Counter(str(job.get("jobname")) for job in self.jobs)
+        hosts = {str(job["hostname"]) for job in self.jobs if "hostname" in job}
+        targets: dict[str, None] = {}
+        entries = Counter(
+            (str(job.get("jobname")), str(job.get("hostname", ""))) for job in self.jobs
+        )
         for job in self.jobs:
             name = str(job.get("jobname", ""))[:200]
-            # This is the sum of several machines, whose jobs are listed as well.
-            if name == "All clients":
-                continue
+            host = str(job.get("hostname", ""))[:200]
+            case: dict[str, Parameter] = {"job": name}
+            if name == _ALL_CLIENTS:
+                case["clients"] = len(hosts)
+            elif len(hosts) > 1:
+                case["host"] = host
             if error := job.get("error"):
                 _warn_failed(run, name, error)
                 continue
@@ -254,23 +303,43 @@ class FioReport:
             )
             if total := sum(json_number(count, "total_ios") for count in operations):
                 run.count_errors(errors, max(total, errors))
-            options = {**common, **json_section(job, "job options")}
-            texts = {key: str(value) for key, value in options.items()}
-            if entries[str(job.get("jobname"))] > 1 and "numjobs" in texts:
+            texts = _job_options(job, common)
+            if entries[str(job.get("jobname")), host] > 1 and "numjobs" in texts:
                 # Without group_reporting, each job has its own entry.
                 texts["of jobs"] = texts.pop("numjobs")
-            _read_job(run, job, name, texts)
+            if target := texts.get("filename") or texts.get("directory"):
+                targets[target] = None
+            _read_job(run, job, case, texts)
+        if targets:
+            run.facts["filename"] = ", ".join(targets)
         return run
+
+
+def _job_options(job: Mapping[str, Any], common: Mapping[str, Any]) -> dict[str, str]:
+    own = json_section(job, "job options")
+    texts = {key: str(value) for key, value in {**common, **own}.items()}
+    # fio lists the options that were set. Old versions list none.
+    if texts:
+        texts.setdefault("iodepth", "1")
+    elif "iodepth_level" in job:
+        levels = json_section(job, "iodepth_level")
+        texts["iodepth"] = _depth_from_levels(
+            {name: json_number(share, name) for name, share in levels.items()}
+        )
+    return texts
 
 
 def _final_reports(output: str) -> Iterator[FioReport]:
     """Yield the last report of each execution (``--status-interval`` prints more)."""
 
-    def without_unneeded(pairs: Pairs) -> dict[str, Any]:
-        return {key: value for key, value in pairs if key not in _UNNEEDED}
+    def shape(pairs: Pairs) -> dict[str, Any]:
+        # Options are texts. Of a repeated option, fio uses the last one.
+        if all(isinstance(value, str) for _, value in pairs):
+            return dict(pairs)
+        return unique_keys([pair for pair in pairs if pair[0] not in _UNNEEDED])
 
     latest: FioReport | None = None
-    for document in json_documents(output, _REPORT, without_unneeded):
+    for document in json_documents(output, _REPORT, shape):
         report = FioReport(document)
         if latest is not None and not latest.is_continued_by(report):
             yield latest
@@ -280,14 +349,17 @@ def _final_reports(output: str) -> Iterator[FioReport]:
 
 
 def _read_job(
-    run: Draft, job: Mapping[str, Any], name: str, options: Mapping[str, str]
+    run: Draft,
+    job: Mapping[str, Any],
+    job_case: Mapping[str, Parameter],
+    options: Mapping[str, str],
 ) -> None:
-    has_read = False
+    name, has_read = str(job_case["job"]), False
     for operation in FIO_OPERATIONS:
         section = json_section(job, operation)
         if not section or not json_number(section.get("io_bytes", 0), "io_bytes"):
             continue
-        case = {"job": name, **_case_of(options, operation)}
+        case = {**job_case, **_case_of(options, operation)}
         has_read = True
         if "bw_bytes" in section:
             run.add(
@@ -318,13 +390,9 @@ def _read_job(
             if time := json_number(times.get(key, 0), key):
                 run.add(metric, time, unit, **case)
         _warn_short(run, name, json_number(section.get("runtime", 0), "runtime") / 1000)
-    if has_read:
-        run.add(
-            "CPU user", json_number(job.get("usr_cpu", 0), "usr_cpu"), "%", job=name
-        )
-        run.add(
-            "CPU system", json_number(job.get("sys_cpu", 0), "sys_cpu"), "%", job=name
-        )
+    for mode, key in (("user", "usr_cpu"), ("system", "sys_cpu")):
+        if has_read and key in job:
+            run.add(f"CPU {mode}", json_number(job[key], key), "%", **job_case)
 
 
 def _read_terse(line: MatchedLine, run: Draft) -> None:
@@ -365,6 +433,10 @@ def _read_terse(line: MatchedLine, run: Draft) -> None:
 class FioLog:
     draft: Draft = field(default_factory=Draft)
     results: dict[object, Draft] = field(default_factory=dict)
+    # Depths printed below the readings of a result, and the options of a command line.
+    depths: dict[object, str] = field(default_factory=dict)
+    commanded: dict[str, dict[str, str]] = field(default_factory=dict)
+    process: object = None
     run: Draft = field(default_factory=Draft)
     options: dict[str, dict[str, str]] = field(default_factory=dict)
     job: str = ""
@@ -375,6 +447,8 @@ class FioLog:
     def read(self, line: MatchedLine) -> None:
         if line.kind == "named":
             self._read_named(line)
+        elif line.kind == "command":
+            self.commanded = _command_options(line["command"])
         elif line.kind == "version":
             self.draft.tool_version = line["version"]
         elif line.kind == "trouble":
@@ -402,6 +476,7 @@ class FioLog:
             # another job.
             process = (name, line["group"], line["pid"] or len(self.results))
             self.run = self.results[process] = Draft()
+            self.process = process
             failed = line["error"] != "0"
             self.job, self.jobs = "" if failed else name, line["jobs"]
             self.case = None
@@ -413,6 +488,8 @@ class FioLog:
             self._read_rates(line)
         elif line.kind == "unread":
             self.case = None
+        elif line.kind in {"levels", "target"}:
+            self._read_depth(line)
         elif line.kind == "ranks":
             self.unit = _TIMES[line["ranks_unit"]] if line["of"] == "clat" else ""
         elif line.kind == "errors":
@@ -424,10 +501,20 @@ class FioLog:
         elif self.case is not None:
             self._read_times(line, self.case)
 
+    def _read_depth(self, line: MatchedLine) -> None:
+        if line.kind == "target":
+            # Without a target latency, this is the option.
+            self.depths[self.process] = line["target_depth"]
+        else:
+            shares = dict(re.findall(r"(>?=?\d+)=([\d.]+)%", line["levels"]))
+            levels = {name: line.parse_number(text) for name, text in shares.items()}
+            self.depths[self.process] = _depth_from_levels(levels)
+
     def _read_rates(self, line: MatchedLine) -> None:
         old = "old_" if line.kind == "old" else ""
         operation = line[f"{old}operation"]
-        options = {**self.options.get(self.job, {}), "numjobs": self.jobs}
+        known = self.options.get(self.job) or self.commanded.get(self.job, {})
+        options = {**known, "numjobs": self.jobs}
         case = self.case = {"job": self.job, **_case_of(options, operation)}
         unit, rate = line[f"{old}unit"], line.number(f"{old}rate")
         if old and unit != "B" and "i" not in unit:
@@ -456,11 +543,13 @@ class FioLog:
             self.run.add(f"latency {which}", _time(line, which), unit, **case)
 
     def finish(self) -> Draft:
-        for result in map(Draft.finish, self.results.values()):
+        for process, draft in self.results.items():
+            result, depth = draft.finish(), self.depths.get(process)
             for reading in result.readings:
-                self.draft.add(
-                    reading.metric, reading.value, reading.unit, **reading.parameters
-                )
+                case = {**reading.parameters}
+                if depth and "operation" in case and "iodepth" not in case:
+                    case["iodepth"] = int(depth) if depth.isdecimal() else depth
+                self.draft.add(reading.metric, reading.value, reading.unit, **case)
             for warning in result.warnings:
                 self.draft.add_warning(warning.code, warning.message)
         return self.draft
@@ -549,10 +638,13 @@ TOOL = Tool(
         ),
     ),
     labels=("{job}", "{block}"),
-    version=3,
+    version=4,
     parse=parse,
+    targets=("filename",),
     signatures=(
         r"\{\s*\"fio version\"",
+        r"fio: (?:pid=\d+, (?:err|got signal)=|io_u error on file|job startup hung|"
+        r"no I/O performed|failed )",
         r"[345];fio-\d[^;\n]*;",
         r"[^\n:|<>\[\]]{1,200}+(?::(?! |\d\d)[^\n:|<>\[\]]{0,200}+){0,99}"
         r": \(g(?:roup(?:id)?)?=\d+(?:\): rw=|, jobs=\d+\): err=)",

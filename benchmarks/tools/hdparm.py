@@ -71,6 +71,7 @@ TOOL = Tool(
     ),
     version=2,
     parse=parse,
+    targets=("device",),
     signatures=(
         r"Timing (?:cached|buffer-cache|buffered disk|O_DIRECT (?:disk|cached)) "
         r"reads\b[^\n:]{0,40}:",

@@ -266,6 +266,7 @@ TOOL = Tool(
     labels=("wsess={wsess}",),
     version=3,
     parse=parse,
+    targets=("server", "port"),
     signatures=(
         r"httperf: httperf-\S+ compiled ",
         r"httperf: (?:warning: |maximum number of open descriptors)",

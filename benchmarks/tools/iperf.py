@@ -121,6 +121,8 @@ class IperfTest(Draft):
             self.is_client |= line["role"].startswith("Client")
             self.ports.add(line["port"])
             self.parameters["protocol"] = line["protocol"]
+            if line["host"] and line["role"].startswith("Client"):
+                self.facts["to"] = line["host"]
         elif line.kind == "size":
             self.parameters["datagram"] = line.integer("size")
             if line["gap"] and (gap_us := line.number("gap")):
@@ -284,6 +286,7 @@ TOOL = Tool(
     labels=("{protocol}", "{link}"),
     version=3,
     parse=parse,
+    targets=("to",),
     signatures=(
         r"Client connecting to [^\n]{1,200}, (?:TCP|UDP) port \d",
         r"Server listening on (?:TCP|UDP) port \d",

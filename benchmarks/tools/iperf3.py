@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from benchmarks.errors import ParseError
 from benchmarks.parsing.parser_toolkit import (
     Draft,
     LineScanner,
@@ -18,6 +19,7 @@ from benchmarks.parsing.parser_toolkit import (
     json_documents,
     json_number,
     json_section,
+    unique_keys,
 )
 from benchmarks.parsing.tool import (
     Metric,
@@ -40,7 +42,7 @@ LINES: Final = LineScanner(
     connected=r"\[ *(?P<stream>\d+)\] local \S+ port \d+ connected to",
     row=r"\[ *(?P<id>\d+|SUM)\](?:\[(?P<role>[TR]X-[CS])\])? +0\.0+-\d+\.\d+ +sec +"
     r"\S+ +[KMGT]?Bytes +(?P<rate>\S+) +"
-    r"(?P<unit>[KMGT]?(?:bits|Bytes)/sec)(?: +(?P<retransmits>\d+)(?= ))?"
+    r"(?P<unit>[A-Za-z]{1,10}/sec)(?: +(?P<retransmits>\d+)(?= ))?"
     r"(?: +(?P<jitter>\S+) ms +-?\d+/-?\d+ \((?P<share>[^%\s]+)%\))?"
     r"(?P<rest>[^\n]*)$",
     cpu=r"CPU Utilization: local/\w+ (?P<local>\S+)% \([^)\n]*\), remote/\w+ "
@@ -53,6 +55,9 @@ ROLES: Final = {
     "RX-C": "reverse",
     "TX-S": "reverse",
 }
+# Sums of the other direction. Versions 3.7 to 3.9 repeat the key without this suffix.
+_REVERSE: Final = "_bidir_reverse"
+_SUMS: Final = frozenset({"sum", "sum_sent", "sum_received"})
 # The output of -J, or of --json-stream (3.17 and later).
 _REPORT: Final = r"\{\s*\"(?:start\"\s*:\s*\{|event\"\s*:)"
 
@@ -124,6 +129,10 @@ class Iperf3Test(Draft):
                 self.add(f"CPU utilization {end}", utilization, "%")
 
     def _add(self, row: MatchedLine, is_udp: bool) -> None:
+        if row["unit"] not in UNITS:
+            raise row.parse_error(
+                '"{unit}" is not a known unit of iperf3.', unit=row["unit"]
+            )
         direction = ROLES.get(row["role"], self.operation)
         end = row["rest"].strip()
         name = "throughput" if end == "receiver" else "sent throughput"
@@ -178,13 +187,8 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
 
 
 def _reports(output: str) -> Iterator[dict[str, Any]]:
-    def without_intervals(pairs: Pairs) -> dict[str, Any]:
-        # Only rows of intervals contain "omitted".
-        row = dict(pairs)
-        return {} if "omitted" in row else row
-
     events: dict[str, Any] = {}
-    for document in json_documents(output, _REPORT, without_intervals):
+    for document in json_documents(output, _REPORT, _json_object):
         if "event" not in document:
             yield document
             continue
@@ -195,6 +199,30 @@ def _reports(output: str) -> Iterator[dict[str, Any]]:
             events[document["event"]] = document.get("data")
     if events:
         yield events
+
+
+def _json_object(pairs: Pairs) -> dict[str, Any]:
+    # Only rows of intervals contain "omitted".
+    if any(key == "omitted" for key, _ in pairs):
+        return {}
+    first: dict[str, Any] = {}
+    renamed: Pairs = []
+    for key, value in pairs:
+        is_reverse = key in _SUMS and first.setdefault(key, value) != value
+        renamed.append((f"{key}{_REVERSE}" if is_reverse else key, value))
+    return unique_keys(renamed)
+
+
+def _has_both_directions(end: Mapping[str, Any]) -> bool:
+    """Return whether the client sent some streams, and the server others."""
+    streams = end.get("streams")
+    ends = [
+        part.get("sender")
+        for stream in (streams if isinstance(streams, list) else ())
+        for part in (json_section(stream, "sender"), json_section(stream, "udp"))
+        if part
+    ]
+    return True in ends and False in ends
 
 
 def _run_of_report(report: Mapping[str, Any]) -> Draft:
@@ -211,13 +239,17 @@ def _run_of_report(report: Mapping[str, Any]) -> Draft:
         run.facts["to"] = str(peer)
     if error := report.get("error"):
         run.add_failure("failed", "iperf3 reports: {error}.", error=str(error)[:200])
+    reverse_sums = {
+        key.removesuffix(_REVERSE): end[key] for key in end if _REVERSE in key
+    }
+    if not reverse_sums and _has_both_directions(end):
+        raise ParseError(
+            "The test had two directions, but the sums of one are missing. iperf3 3.7 "
+            "to 3.9 repeat their keys, which other programs drop. Upload what iperf3 "
+            "printed."
+        )
     _add_sums(run, end, "reverse" if test.get("reverse") else "forward")
-    if "sum_sent_bidir_reverse" in end:
-        suffix = "_bidir_reverse"
-        reverse_sums = {
-            key.removesuffix(suffix): end[key] for key in end if suffix in key
-        }
-        _add_sums(run, reverse_sums, "reverse")
+    _add_sums(run, reverse_sums, "reverse")
     utilizations = json_section(end, "cpu_utilization_percent")
     for end_name, key in (("local", "host_total"), ("remote", "remote_total")):
         if run and (utilization := json_number(utilizations.get(key, 0), key)):
@@ -284,6 +316,7 @@ TOOL = Tool(
     labels=("{protocol}",),
     version=4,
     parse=parse,
+    targets=("to",),
     signatures=(
         r"Connecting to host [^\n]{1,200}, port \d",
         r"Server listening on \d+(?: \(test|[ \t]*+$)",

@@ -416,6 +416,7 @@ TOOL = Tool(
     labels=("{test}", "{from} → {to}"),
     version=3,
     parse=parse,
+    targets=("to",),
     signatures=(
         r"(?:MIGRATED )?(?:TCP|UDP|SCTP|DCCP|UDPLITE|OMNI)[ \w/|]{0,50} "
         r"T(?:EST|est) (?:from|to)\b",

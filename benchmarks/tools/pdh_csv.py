@@ -216,5 +216,6 @@ TOOL = Tool(
     labels=("{object}", "{instance}", "{counter}"),
     version=3,
     parse=parse,
+    targets=("host",),
     signatures=(r'"\(PDH-CSV 4\.0\)',),
 )

@@ -63,7 +63,8 @@ class WrkRun(Draft):
         if line := self.lines.get("begin"):
             self.facts |= {"planned": line["planned"], "url": line["url"]}
             # The path is part of the case, the host is not.
-            path = line["url"].partition("://")[2].partition("/")[2]
+            server, _, path = line["url"].partition("://")[2].partition("/")
+            self.facts["server"] = server
             self.parameters["path"] = f"/{path}"
         if line := self.lines.get("load"):
             for name in ("threads", "connections"):
@@ -202,6 +203,7 @@ TOOL = Tool(
     labels=("{connections} connections", "p{percentile}"),
     version=3,
     parse=parse,
+    targets=("server",),
     signatures=(
         r"Running \d+\S* test @ \S",
         r"\d+ requests in \S+, \S+B read$",

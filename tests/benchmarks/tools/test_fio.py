@@ -93,3 +93,83 @@ def test_latencies_below_a_direction_without_rate_are_ignored():
     (run,) = run_extraction.extract_runs(text.format(81))
 
     assert {reading.metric for reading in run.readings} == {"throughput", "IOPS"}
+
+
+REPORT = {
+    "fio version": "fio-2.1.4",
+    "jobs": [
+        {
+            "jobname": "j",
+            "error": 0,
+            "iodepth_level": {"1": 0.2, "16": 3.5, ">=64": 96.3},
+            "write": {"io_bytes": 4096, "bw": 512, "iops": 128, "runtime": 5000},
+        }
+    ],
+}
+
+
+def test_a_depth_that_fio_does_not_list_comes_from_the_distribution_or_is_unknown():
+    (run,) = run_extraction.extract_runs(json.dumps(REPORT))
+    assert {reading.parameters.get("iodepth") for reading in run.readings} == {">=64"}
+    assert {reading.metric for reading in run.readings} == {"throughput", "IOPS"}
+
+    unknown = {**REPORT["jobs"][0], "iodepth_level": {"1": 40.0, "2": 60.0}}
+    (run,) = run_extraction.extract_runs(json.dumps(REPORT | {"jobs": [unknown]}))
+    assert all("iodepth" not in reading.parameters for reading in run.readings)
+
+
+RESULT = """test: (groupid=0, jobs=1): err= 0: pid=71: Sat Jan 11 10:31:14 2020
+  write: IOPS=512, BW=2048KiB/s (2097kB/s)(120MiB/60002msec)
+"""
+
+
+def test_a_result_without_a_header_has_no_depth_unless_it_is_printed_below():
+    (run,) = run_extraction.extract_runs(RESULT)
+    assert "iodepth" not in run.readings[0].parameters
+
+    printed = "     latency   : target=0, window=0, percentile=100.00%, depth=32\n"
+    (run,) = run_extraction.extract_runs(RESULT + printed)
+    assert run.readings[0].parameters["iodepth"] == 32
+
+
+def test_the_command_above_a_result_without_a_header_names_its_options():
+    command = "$ fio --bs=8k --name=test --rw=randwrite --ioengine=libaio --direct=1\n"
+    (run,) = run_extraction.extract_runs(command + RESULT)
+    assert run.readings[0].parameters == {
+        "job": "test",
+        "operation": "write",
+        "access": "random",
+        "block": "8 KiB",
+        "engine": "libaio",
+        "iodepth": 1,
+        "direct": True,
+    }
+
+    (run,) = run_extraction.extract_runs(f"$ fio --direct=1 jobs.fio\n{RESULT}")
+    assert "iodepth" not in run.readings[0].parameters
+
+
+def test_all_clients_are_the_total_and_hosts_are_parts():
+    jobs = [
+        {**REPORT["jobs"][0], "jobname": name, "hostname": host}
+        for name, host in (("j", "h1"), ("j", "h2"), ("All clients", "h2"))
+    ]
+    report = {"fio version": "fio-3.19", "client_stats": jobs}
+    (run,) = run_extraction.extract_runs(json.dumps(report))
+
+    cases = [
+        (reading.parameters["job"], reading.parameters.get("host"))
+        for reading in run.readings
+        if reading.metric == "throughput"
+    ]
+    assert cases == [("j", "h1"), ("j", "h2"), ("All clients", None)]
+    assert {reading.repetition for reading in run.readings} == {1}
+    assert run.readings[-1].parameters["clients"] == 2
+
+
+def test_an_error_of_fio_alone_is_recognized():
+    (run,) = run_extraction.extract_runs(
+        "fio: pid=71, err=84/file:io_u.c:2141, func=x, error=Invalid character\n"
+    )
+    assert run.tool == "fio"
+    assert "err=84" in str(run.problem)

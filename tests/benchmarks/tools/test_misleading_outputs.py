@@ -2,6 +2,7 @@
 their sources.
 """
 
+import json
 import re
 
 import pytest
@@ -281,3 +282,94 @@ def test_a_ramspeed_row_truncated_within_the_text_is_a_warning():
     assert codes(run) == {"cut"}
     assert len(run.readings) == len(read(RAMSPEED)[0].readings) - 1
     assert codes(read(RAMSPEED)[0]) == set()
+
+
+def bidirectional(*sums):
+    end = ", ".join(
+        f'"sum_{name}": {{"bits_per_second": {rate}, "sender": true}}'
+        for name, rate in sums
+    )
+    streams = json.dumps([{"sender": {"sender": flag}} for flag in (True, False)])
+    return (
+        '{"start": {"version": "iperf 3.7", "test_start": {"protocol": "TCP"}}, '
+        f'"end": {{"streams": {streams}, {end}}}}}'
+    )
+
+
+def test_doubled_sums_of_iperf3_are_both_directions():
+    (run,) = read(
+        bidirectional(
+            ("sent", 90e6), ("received", 80e6), ("sent", 7e6), ("received", 6e6)
+        )
+    )
+    assert [
+        (reading.metric, reading.parameters["operation"], reading.value)
+        for reading in run.readings
+    ] == [
+        ("throughput", "forward", 80e6),
+        ("sent throughput", "forward", 90e6),
+        ("throughput", "reverse", 6e6),
+        ("sent throughput", "reverse", 7e6),
+    ]
+
+
+def test_one_sum_of_two_directions_of_iperf3_is_rejected():
+    (run,) = read(bidirectional(("sent", 7e6), ("received", 6e6)))
+    assert "two directions" in str(run.problem)
+
+
+def test_a_nan_in_json_is_named():
+    (run,) = read('{"start": {"version": "iperf 3.1"}, "end": {"sum": {"x": -nan}}}')
+    assert "-nan is not a number" in str(run.problem)
+
+
+def test_an_unknown_unit_of_iperf3_is_named():
+    text = (DATA / "iperf3" / "tcp-text.txt").read_text()
+    assert "Gbits/sec" in text
+    (run,) = read(text.replace("Gbits/sec", "Gbis/sec"))
+    assert '"Gbis/sec" is not a known unit' in str(run.problem)
+
+
+def test_tbench_is_not_dbench():
+    text = (DATA / "tbench" / "4.00.txt").read_text()
+    command, _, rest = text.partition("\n")
+    assert [run.tool for run in read(f"root@vm:~# {command}\n{rest}")] == ["tbench"]
+    (run,) = read(f"The result of tbench:\n{rest}")
+    assert (run.tool, run.status) == ("dbench", "rejected")
+
+
+def test_devices_of_one_text_are_different_cases():
+    row = " Timing buffered disk reads: {} MB in  3.01 seconds = {} MB/sec\n"
+    one, other = read(
+        f"/dev/sda:\n{row.format(300, 99.67)}/dev/sdb:\n{row.format(150, 49.83)}"
+    )
+    assert one.readings[0].parameters["device"] == "/dev/sda"
+    assert other.readings[0].parameters["device"] == "/dev/sdb"
+
+
+def test_results_of_prompts_of_two_machines_are_not_repetitions():
+    text = (DATA / "hackbench" / "process.txt").read_text()
+    same = f"root@vm:~# a\n{text}root@vm:~# b\n{text}"
+    assert {run.status for run in read(same)} == {"parsed"}
+    assert {run.status for run in read(same.replace("vm:~# b", "host:~# b"))} == {
+        "rejected"
+    }
+
+
+def test_numbered_repetitions_are_no_labels_of_systems():
+    text = (DATA / "hackbench" / "process.txt").read_text()
+    runs = read(f"Run 1:\n{text}Run 2:\n{text}")
+    assert {run.status for run in runs} == {"parsed"}
+
+
+def test_a_csv_row_of_bonnie_without_a_machine_is_read_with_the_version_above_it():
+    row = (DATA / "bonnie" / "1.03-csv-fast.txt").read_text().strip().split("\n")[-1]
+    unnamed = f",{row.partition(',')[2]}"
+    title = "Version 1.03e       ------Sequential Output------ --Sequential Input-"
+    second = (
+        "                    ------Sequential Create------ --------Random Create---"
+    )
+    (run,) = read(f"{title}\n{second}\n{unnamed}\n")
+    assert run.tool_version == "1.03e"
+    assert "table_only" not in codes(run)
+    assert told(run) == told(read(f"{row}\n")[0])
