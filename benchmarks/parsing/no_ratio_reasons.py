@@ -9,6 +9,7 @@ from typing import Final
 
 from benchmarks.parsing.tool import (
     COMMAND_LINE_PARAMETERS,
+    UNKNOWN_RATE,
     Metric,
     MetricKind,
     RateOption,
@@ -61,6 +62,11 @@ FIXED_RATE: Final = template(
     "speed."
 )
 
+UNSTATED_RATE: Final = template(
+    "The output does not state which rate was requested, so this may be a setting. "
+    "Upload the results with the parameter {option}."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class RunRange:
@@ -88,6 +94,8 @@ def no_ratio_reason(
     if metric.fixed_by_parameters:
         return _fixed_duration_reason(metric, parameters, ranges)
     for rate_option in metric.rate_options:
+        if parameters.get(rate_option.option) == UNKNOWN_RATE:
+            return Sentence(UNSTATED_RATE, option=rate_option.option)
         requested = _requested_rate(rate_option, metric.unit, parameters)
         if not rate_option.unit:
             is_set = requested > 0

@@ -318,6 +318,10 @@ class Draft:
         if self.errors is None or errors / max(operations, 1) > stored:
             self.errors, self.operations = round(errors), round(operations)
 
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        return tuple(self._readings)
+
     def close(self) -> None:
         """Complete the run. ``finish_drafts`` calls this once, after the last line."""
 

@@ -227,6 +227,10 @@ AMOUNT_OPTIONS: Final = (
 MAX_SAMPLE_VALUE: Final = 1e150
 
 
+# The value of a rate option that an output does not print.
+UNKNOWN_RATE: Final = "unknown"
+
+
 @dataclass(frozen=True, slots=True)
 class RateOption:
     """An option that requests a rate, in ``unit`` if its value is a plain number.

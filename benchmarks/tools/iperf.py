@@ -17,6 +17,7 @@ from benchmarks.parsing.parser_toolkit import (
 )
 from benchmarks.parsing.tool import (
     NETWORK,
+    UNKNOWN_RATE,
     Metric,
     Options,
     Parameter,
@@ -42,6 +43,8 @@ BITRATE = tuple(
     RateOption(option, "bit/s", multipliers=("streams",))
     for option in ("bitrate", "bandwidth", "b")
 )
+# The rate of UDP without -b: 2^20 bit/s per stream.
+DEFAULT_UDP_RATE = 1.048576
 OPTIONS = Options(
     {
         **dict.fromkeys(("-P", "--parallel"), "streams"),
@@ -89,6 +92,12 @@ INTERVALS = {
 DEFAULT_PORT = "5001"
 SUM = "SUM"
 FORWARD, REVERSE = "forward", "reverse"
+
+
+def offered_rate(mbits: float, default: str) -> str:
+    """Return the requested rate of a UDP stream that did not print it."""
+    is_default = abs(mbits / DEFAULT_UDP_RATE - 1) < 0.05
+    return default if is_default else UNKNOWN_RATE
 
 
 @dataclass
@@ -175,6 +184,8 @@ class IperfTest(Draft):
         for stream, reported in list(self.totals):
             if self._is_interval(stream, reported, self.until):
                 del self.totals[stream, reported]
+        if self.parameters.get("protocol") == "UDP":
+            self._add_offered_rate()
         directions = self._rows_by_direction()
         for reported in (False, True):
             sums = [
@@ -186,6 +197,15 @@ class IperfTest(Draft):
                 self._add([self.totals[sums[0]]], FORWARD, streams)
             else:
                 self._close_directions(directions, reported)
+
+    def _add_offered_rate(self) -> None:
+        rows = [row for (stream, _), row in self.totals.items() if stream[:3] != SUM]
+        sent = [row for row in rows if not _total_of(row)[1]]
+        for row in (sent or rows)[:1] if "bitrate" not in self.parameters else ():
+            is_csv = row.kind == "csv"
+            rate = row.number("bits") if is_csv else row.number("rate")
+            mbits = convert(rate, "bit/s" if is_csv else UNITS[row["unit"]], "Mbit/s")
+            self.parameters["bitrate"] = offered_rate(mbits, "1.05 Mbit/s")
 
     def _rows_by_direction(self) -> dict[str, set[str]]:
         rows = {stream for stream, _ in self.totals if stream[:2] not in {"SU", "FD"}}
@@ -284,7 +304,7 @@ TOOL = Tool(
     metrics=(*THROUGHPUTS, *LOSSES),
     aliases=("iperf2", "iperf 2"),
     labels=("{protocol}", "{link}"),
-    version=3,
+    version=4,
     parse=parse,
     targets=("to",),
     signatures=(

@@ -4,6 +4,7 @@ Gbits are 10^9 bit, GBytes 2^30 B. Throughput is what the receiver counts. With 
 streams, only their sum is read.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -29,7 +30,14 @@ from benchmarks.parsing.tool import (
     metrics,
 )
 from benchmarks.sentences import template
-from benchmarks.tools.iperf import LOSSES, OPTIONS, THROUGHPUTS, UNITS
+from benchmarks.tools.iperf import (
+    LOSSES,
+    OPTIONS,
+    THROUGHPUTS,
+    UNITS,
+    offered_rate,
+)
+from benchmarks.units import convert
 
 LINES: Final = LineScanner(
     begin=r"(?:Connecting to host (?P<host>[^\n]{1,200}), port|"
@@ -55,6 +63,11 @@ ROLES: Final = {
     "RX-C": "reverse",
     "TX-S": "reverse",
 }
+_DEFAULT_RATE: Final = "1.048576 Mbit/s"
+_RATE: Final = re.compile(
+    r"\biperf3\b[^\n]*? (?:-b|--bitrate|--bandwidth)[ =]?(\d\S*)", re.ASCII
+)
+_LONGEST_COMMAND: Final = 2000
 # Sums of the other direction. Versions 3.7 to 3.9 repeat the key without this suffix.
 _REVERSE: Final = "_bidir_reverse"
 _SUMS: Final = frozenset({"sum", "sum_sent", "sum_received"})
@@ -67,6 +80,7 @@ class Iperf3Test(Draft):
     """A test of iperf3; ``is_echo`` marks a server's report that its client repeats."""
 
     operation: str = "forward"
+    rate: str = ""
     is_server: bool = False
     is_done: bool = False
     is_echo: bool = False
@@ -118,6 +132,7 @@ class Iperf3Test(Draft):
         self.parameters["protocol"] = "UDP" if is_udp else "TCP"
         if streams > 1:
             self.parameters["streams"] = streams
+        self._add_offered_rate(streams, is_udp)
         rows = [row for row in self.totals if streams == 1 or row["id"] == "SUM"]
         if self.totals and not rows:
             self.add_warning("no_sum", "The sum of the parallel streams is missing.")
@@ -127,6 +142,17 @@ class Iperf3Test(Draft):
             # 0.0 means that the other end did not send a value.
             if rows and self.cpu and (utilization := self.cpu.number(end)):
                 self.add(f"CPU utilization {end}", utilization, "%")
+
+    def _add_offered_rate(self, streams: int, is_udp: bool) -> None:
+        if self.rate:
+            self.parameters["bitrate"] = self.rate
+            return
+        sent = [row for row in self.totals if row["rest"].strip() == "sender"]
+        for row in (sent or self.totals)[:1] if is_udp else ():
+            if row["unit"] in UNITS:
+                rate = convert(row.number("rate"), UNITS[row["unit"]], "Mbit/s")
+                each = rate / (streams if row["id"] == "SUM" else 1)
+                self.parameters["bitrate"] = offered_rate(each, _DEFAULT_RATE)
 
     def _add(self, row: MatchedLine, is_udp: bool) -> None:
         if row["unit"] not in UNITS:
@@ -180,9 +206,12 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             append_limited(tests, Iperf3Test(is_echo=True))
         else:
             tests[-1].read_line(tests[-1].read, line)
+    command = _RATE.search(output[:_LONGEST_COMMAND])
+    rate = OPTIONS.normalize({"bitrate": command[1]})["bitrate"] if command else ""
     own_tests = [test for test in tests if not test.is_echo]
     for test in own_tests:
         test.tool_version = version
+        test.rate = str(rate)
     return finish_drafts(own_tests, "iperf3 printed no total.")
 
 
@@ -235,6 +264,12 @@ def _run_of_report(report: Mapping[str, Any]) -> Draft:
         run.parameters["streams"] = int(json_number(streams, "num_streams"))
     if rate := json_number(test.get("target_bitrate", 0), "target_bitrate"):
         run.parameters["bitrate"] = f"{rate / 1e6:.12g} Mbit/s"
+    elif "target_bitrate" not in test and run.parameters["protocol"] == "UDP":
+        # Versions before 3.10 do not print the requested rate.
+        total = json_section(end, "sum_sent") or json_section(end, "sum")
+        sent = json_number(total.get("bits_per_second", 0), "bits_per_second") / 1e6
+        each = sent / float(run.parameters.get("streams", 1))
+        run.parameters["bitrate"] = offered_rate(each, _DEFAULT_RATE)
     if peer := json_section(start, "connecting_to").get("host"):
         run.facts["to"] = str(peer)
     if error := report.get("error"):
@@ -314,7 +349,7 @@ TOOL = Tool(
     ),
     aliases=("iperf 3",),
     labels=("{protocol}",),
-    version=4,
+    version=5,
     parse=parse,
     targets=("to",),
     signatures=(
@@ -326,5 +361,6 @@ TOOL = Tool(
         r"\{\s*\"event\"\s*:\s*\"start\"",
     ),
     programs=("iperf3",),
+    needs_command=True,
     is_localized=False,
 )

@@ -1,8 +1,11 @@
 """mbw: how fast memory is copied, by three methods.
 
 MB, which old versions print, are MiB. ``AVG`` rows are the size divided by the
-mean time; ``TOT`` rows (version 3.0) sum the threads.
+mean time, and are read if there are no other rows. ``TOT`` rows (version 3.0) sum
+the threads.
 """
+
+from dataclasses import dataclass, field
 
 from benchmarks.parsing.parser_toolkit import (
     Draft,
@@ -26,9 +29,29 @@ LINES = LineScanner(
 BLOCKS = "MCBLOCK"
 
 
+@dataclass
+class MbwRun(Draft):
+    averages: list[tuple[float, dict[str, Parameter]]] = field(default_factory=list)
+
+    def close(self) -> None:
+        copied = {
+            reading.parameters["method"]
+            for reading in self.readings
+            if reading.metric == "copy rate"
+        }
+        for rate, case in self.averages:
+            if case["method"] not in copied:
+                self.add("copy rate", rate, "MiB/s", **case)
+                self.add_warning(
+                    "averages_only",
+                    "Only the average of several copies was printed, so it counts as "
+                    "one.",
+                )
+
+
 @parser("mbw printed no copy result.")
-def parse(output: str) -> list[Draft]:
-    runs = [Draft()]
+def parse(output: str) -> list[MbwRun]:
+    runs = [MbwRun()]
     header: dict[str, int] = {}
     seen: set[tuple[str, str]] = set()
     for line in LINES(output):
@@ -37,7 +60,7 @@ def parse(output: str) -> list[Draft]:
         row = line["number"], line["method"] or line["total_method"]
         if line.kind == "header" or row in seen:
             # With -q there is no header, so a repeated row begins another run.
-            append_limited(runs, Draft())
+            append_limited(runs, MbwRun())
             seen.clear()
         if line.kind == "header":
             header.clear()
@@ -50,7 +73,7 @@ def parse(output: str) -> list[Draft]:
     return runs
 
 
-def _read(line: MatchedLine, run: Draft, header: dict[str, int]) -> None:
+def _read(line: MatchedLine, run: MbwRun, header: dict[str, int]) -> None:
     if count := header.get("count"):
         run.facts["runs"] = count
     total = "total_" if line.kind == "total" else ""
@@ -64,7 +87,8 @@ def _read(line: MatchedLine, run: Draft, header: dict[str, int]) -> None:
     if total:
         run.add("total copy rate", line.number("total"), "MiB/s", **case)
     elif line["number"] == "AVG":
-        run.facts[f"mean {method} MiB/s"] = line.number("rate")
+        rate = run.facts[f"mean {method} MiB/s"] = line.number("rate")
+        run.averages.append((rate, case))
     else:
         run.add("copy rate", line.number("rate"), "MiB/s", **case)
 
@@ -80,7 +104,7 @@ TOOL = Tool(
         ),
     ),
     labels=("{method}", "{size}"),
-    version=1,
+    version=2,
     parse=parse,
     signatures=(
         r"Long uses \d+ bytes\.",

@@ -32,7 +32,7 @@ from benchmarks.parsing.tool import (
 from benchmarks.sentences import Sentence
 
 LINES: Final = LineScanner(
-    banner=r"(?:MIGRATED )?(?P<test>(?:TCP|UDP|SCTP|DCCP|UDPLITE|OMNI)[ \w/|]{0,50}) "
+    banner=r"(?:MIGRATED )?(?P<test>(?:TCP|UDP|SCTP|DCCP|UDPLITE|OMNI)[ \w/|-]{0,50}) "
     r"T(?:EST|est) (?:from\b|(?=to\b))(?:[^\n]*?\bto (?P<to>\S+))?"
     # With -O, column names of several lines precede the values.
     r"(?:[^\n]*+(?P<heads>(?:\n[ \t]*+[A-Z][^\n,=]*+){1,8}?)\n"
@@ -63,6 +63,8 @@ _TESTS: Final = {
     "TCP CONNECT/REQUEST/RESPONSE": "TCP_CRR",
     "TCP CONNECT/CLOSE": "TCP_CC",
     "UDP UNIDIRECTIONAL SEND": "UDP_STREAM",
+    "SCTP 1-TO-MANY STREAM": "SCTP_STREAM_MANY",
+    "SCTP 1-TO-MANY REQUEST/RESPONSE": "SCTP_RR_MANY",
 }
 _DEFAULT_UNIT: Final = "Mbit/s"
 # Names of the sizes, the rate and the cost in rows with fixed columns.
@@ -165,7 +167,7 @@ class NetperfTable(Draft):
         self.parameters["test"] = self.test
         if line["to"]:
             self.facts["to"] = line["to"]
-        if self.test.endswith(("STREAM", "SENDFILE")):
+        if self.test.removesuffix("_MANY").endswith(("STREAM", "SENDFILE")):
             self.parameters["operation"] = "send"
         elif self.test.endswith("MAERTS"):
             self.parameters["operation"] = "receive"
@@ -213,7 +215,7 @@ def has_bare_rows(output: str) -> bool:
 
 def _test_kind(test: str, rows: list[MatchedLine]) -> str:
     """Return ``stream``, ``rr`` or ``udp``, by the test's name or else by its rows."""
-    if test.endswith("RR"):
+    if test.removesuffix("_MANY").endswith("RR"):
         return "rr"
     if test:
         return "udp" if test.startswith("UDP") else "stream"
@@ -414,11 +416,11 @@ TOOL = Tool(
         ),
     ),
     labels=("{test}", "{from} → {to}"),
-    version=3,
+    version=4,
     parse=parse,
     targets=("to",),
     signatures=(
-        r"(?:MIGRATED )?(?:TCP|UDP|SCTP|DCCP|UDPLITE|OMNI)[ \w/|]{0,50} "
+        r"(?:MIGRATED )?(?:TCP|UDP|SCTP|DCCP|UDPLITE|OMNI)[ \w/|-]{0,50} "
         r"T(?:EST|est) (?:from|to)\b",
         r"(?:THROUGHPUT|THROUGHPUT_UNITS|ELAPSED_TIME|LOCAL_SEND_SIZE|PROTOCOL)=",
         r"establish[ _]control\b",

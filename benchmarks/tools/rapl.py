@@ -25,8 +25,12 @@ from benchmarks.parsing.sampled_logs import (
 from benchmarks.parsing.tool import Parameter, Tool
 from benchmarks.tools.power_csv import microseconds, split
 
+# Wide columns are padded, and pasted tabs become blanks.
 _TURBOSTAT: Final = (
-    r"(?:(?!PkgWatt)[A-Za-z][\w%+.-]{0,24}+\t){0,99}PkgWatt(?=[\t\n]|\Z)"
+    r"(?:(?!PkgWatt)[A-Za-z][\w%+.-]{0,24}+[ ]{0,40}+\t[ ]{0,40}+){0,99}"
+    r"PkgWatt(?=\s|\Z)"
+    r"|(?=(?:usec|Time_Of_Day_Seconds|Package|Die|Node|Core|CPU|Avg_MHz)[ \t])"
+    r"(?:(?!PkgWatt)[A-Za-z][\w%+./-]{0,24}+[ \t]{1,40}+){0,99}PkgWatt(?=\s|\Z)"
 )
 _COUNTERS: Final = (
     r'(?i:"?(?:time|timestamp|seconds|epoch|date|t)[\w ()]{0,12}"?[,;\t] ?"?'
@@ -87,6 +91,7 @@ class RaplLog:
     columns: list[tuple[int, int, EnergyCounter]] = field(default_factory=list)
     times: list[int] = field(default_factory=list)
     watts: dict[str, SampleSummary] = field(default_factory=dict)
+    separator: str | None = None
 
     def __bool__(self) -> bool:
         return bool(self.joules or self.counters or self.watts)
@@ -153,14 +158,15 @@ class RaplLog:
             counter.update(_whole(line, cells[index]), line)
 
     def begin_turbostat(self, columns: str) -> None:
-        self.names = columns.rstrip().split("\t")
+        self.separator = "\t" if "\t" in columns.strip() else None
+        self.names = self._split(columns)
         for name in self.names:
             if name.endswith("Watt") and name in PARTS:
                 self.watts.setdefault(PARTS[name], SampleSummary())
 
     def _read_watts(self, line: MatchedLine) -> None:
         # Only the sum of all CPUs has dashes in the columns of single CPUs.
-        cells = line["cells"].rstrip().split("\t")
+        cells = self._split(line["cells"])
         cells_by_name = dict(zip(self.names, cells, strict=False))
         if any(cells_by_name.get(name, "-") != "-" for name in _OF_ONE_CPU):
             return
@@ -170,6 +176,9 @@ class RaplLog:
         for name, cell in cells_by_name.items():
             if name in PARTS:
                 self.watts[PARTS[name]].append(line.parse_amount(cell))
+
+    def _split(self, row: str) -> list[str]:
+        return [cell.strip() for cell in row.rstrip().split(self.separator)]
 
     def finish(self) -> Draft:
         if self.times:
@@ -244,7 +253,7 @@ TOOL = Tool(
     metrics=ENERGY_METRICS,
     aliases=("turbostat", "powercap", "energy_uj"),
     labels=("{part}", "socket {socket}"),
-    version=1,
+    version=2,
     parse=parse,
     signatures=(
         rf"(?:{_AT} +)?(?:S\d+\S* +\d+ +)?(?:<not \w+>|[\d.,]+) +Joules +power/e",

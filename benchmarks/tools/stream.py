@@ -16,6 +16,7 @@ from benchmarks.parsing.tool import MEMORY, Metric, Tool
 
 KERNELS = ("copy", "scale", "add", "triad")
 DOUBLE = 8  # B per element
+TIMES = 3
 LINES = LineScanner(
     version=r"STREAM version \$Revision: (?P<version>[\d.]+)",
     element=r"This system uses (?P<element>\d+) bytes per (?:array element|"
@@ -23,6 +24,7 @@ LINES = LineScanner(
     elements=r"Array size = (?P<elements>\d+)",
     passes=r"(?:Each kernel will be executed|Each test is run) (?P<passes>\d+) times",
     threads=r"Number of Threads (?:counted|requested) = (?P<threads>\d+)",
+    variant=r"Function[ \t]++Best Rate MB/s[ \t]*+$",
     row=r"(?P<kernel>Copy|Scale|Add|Triad):\s++(?P<rate>\S+)\s++(?P<times>\S.*)",
     failed=r"(?P<failed>Failed Validation on array \w)",
     cut=r"(?:Copy|Scale|Add|Triad):",
@@ -38,7 +40,7 @@ def parse(output: str) -> list[Draft]:
             runs[-1].read_line(_refuse_missing, rows)
             append_limited(runs, Draft())
             rows = []
-        if line.kind == "row":
+        if line.kind in {"row", "variant"}:
             rows.append(line["kernel"].casefold())
         runs[-1].read_line(_read, line, runs[-1])
     if rows:
@@ -49,6 +51,10 @@ def parse(output: str) -> list[Draft]:
 def _read(line: MatchedLine, run: Draft) -> None:
     if line.kind == "cut":
         raise line.parse_error("this row is incomplete.")
+    if line.kind == "variant" or len(line["times"].split()) > TIMES:
+        raise line.parse_error(
+            "this is a variant of STREAM with other columns, which cannot be read."
+        )
     if line.kind == "failed":
         raise line.parse_error("the results failed validation.")
     if line.kind == "version":
@@ -84,7 +90,7 @@ TOOL = Tool(
     homepage="https://www.cs.virginia.edu/stream/",
     metrics=(Metric("bandwidth", "MB/s", "higher", "memory", work_class=MEMORY),),
     labels=("{threads} threads", "{sockets} sockets"),
-    version=1,
+    version=2,
     parse=parse,
     signatures=(
         r"STREAM version \$Revision",

@@ -20,6 +20,11 @@ from benchmarks.sentences import template
 _SAYS = r"stress-ng: (?:[\d:.]++ )?(?:{0}): ++(?:\[\d++\] ++)?"
 _INFO = rf"(?:{_SAYS.format('info|metrc')})?"
 _NAME = r"[A-Za-z][\w-]*+"
+_BANDWIDTH = (
+    r"(?:(?P<method>\w[\w -]{0,40}?) MB(?:/sec| per sec)"
+    r"|MB per sec (?P<later_method>\w[\w -]{0,40}?)(?: rate)?)"
+    r" +\((?:average|[a-z]+ mean)[^)\n]*\)"
+)
 LINES = LineScanner(
     hogs=rf"{_INFO}dispatching hogs: (?P<hogs>[^\n]*)$",
     head=rf"{_INFO}stressor +(?P<head>bogo ops [^\n]*)$",
@@ -32,9 +37,11 @@ LINES = LineScanner(
     stressor=rf"- stressor: (?P<stressor>{_NAME})[ \t]*+$",
     value=r"(?P<key>bogo-ops(?:-per-second-[a-z-]++)?|wall-clock-time): +"
     r"(?P<value>\S+)[ \t]*+$",
+    bandwidth=rf"{_INFO}(?P<of>{_NAME}) +(?P<rate>\d\S*) +{_BANDWIDTH}",
     row=rf"(?P<prefix>{_INFO})(?P<name>{_NAME}) +(?P<cells>\S[^\n]*)$",
 )
 OPS, WALL, CPU = "bogo ops", "bogo op rate", "bogo op rate per CPU time"
+BANDWIDTH = "bandwidth per stressor"
 KEYS = {
     "bogo-ops-per-second-real-time": WALL,
     "bogo-ops-per-second-usr-sys-time": CPU,
@@ -99,6 +106,13 @@ class StressNgReport:
         if "real time" in row:
             self.run.facts[f"{name} real time s"] = row["real time"]
 
+    def read_bandwidth(self, line: MatchedLine) -> None:
+        case: dict[str, Parameter] = {"stressor": line["of"].replace("_", "-")}
+        if instances := self.instances.get(str(case["stressor"])):
+            case["instances"] = instances
+        case["method"] = line["method"] or line["later_method"]
+        self.run.add(BANDWIDTH, line.number("rate"), "MiB/s", **case)
+
     def read_yaml(self, line: MatchedLine) -> None:
         if line.kind == "stressor":
             self.stressor = line["stressor"].replace("_", "-")
@@ -119,8 +133,8 @@ class StressNgReport:
         elif line.kind == "under" and self.columns:
             if len(order := tuple(_RATE.findall(line["under"]))) == 2:
                 self.columns = _columns(" ".join(self.columns), order)
-        elif line.kind == "row":
-            self.read_row(line)
+        elif line.kind in {"row", "bandwidth"}:
+            (self.read_row if line.kind == "row" else self.read_bandwidth)(line)
         elif line.kind == "failed":
             if line.integer("count"):
                 _warn_printed(line, self.run)
@@ -196,6 +210,10 @@ STRESSOR_WORK = first_match(
     when("system: system call", stressor="get|getrandom|syscall|sysinfo"),
     when("system: context switch", stressor="switch|context|yield|pipe"),
 )
+BANDWIDTH_WORK = first_match(
+    when("memory: read", stressor="memrate", method="read.*"),
+    when("memory: write", stressor="memrate", method="write.*"),
+)
 TOOL = Tool(
     slug="stress-ng",
     title="stress-ng",
@@ -205,9 +223,11 @@ TOOL = Tool(
         Metric(WALL, "1/s", "higher", "CPU", work_class=STRESSOR_WORK),
         # Per second of CPU time, as counted by the guest.
         Metric(CPU, "1/s", "higher", "CPU", kind="cost"),
+        # MB are 2^20 B.
+        Metric(BANDWIDTH, "MB/s", "higher", "memory", work_class=BANDWIDTH_WORK),
     ),
-    labels=("{stressor}", "{instances} instances"),
-    version=3,
+    labels=("{stressor}", "{method}", "{instances} instances"),
+    version=4,
     parse=parse,
     signatures=(
         r"stress-ng: (?:[\d:.]++ )?[a-z]+: ",

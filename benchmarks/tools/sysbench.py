@@ -81,7 +81,8 @@ MEMORY_WORK = first_match(
 _END: Final = r"[ \t]*+$"
 
 LINES: Final = LineScanner(
-    banner=rf"sysbench v?(?P<version>\d[\w.-]*+)(?:: | \(|{_END})",
+    banner=rf"(?:[\w:.-]{{1,30}} ){{0,4}}sysbench v?(?P<version>\d[\w.-]*+)"
+    rf"(?:: | \(|{_END})",
     start=r"Running the test with following options:",
     checkpoint=r"\[ *\d+s *\] Checkpoint report:",
     target=r"Target transaction rate: *+(?P<target>\d+)/sec",
@@ -212,6 +213,7 @@ def parse(output: str) -> list[Draft]:
             _read_setting(line, run)
             _read_result(line, run)
     for run in runs:
+        _derive_cpu_rate(run)
         if run and "test" not in run.parameters:
             run.add_warning(
                 "unknown_test",
@@ -219,6 +221,21 @@ def parse(output: str) -> list[Draft]:
                 "mutex test. Put the command above the output.",
             )
     return runs
+
+
+def _derive_cpu_rate(run: Draft) -> None:
+    """Add the rate that some versions 1.0 do not print (1.0.5 and 1.0.7)."""
+    if run.parameters.get("test") != "cpu" or not run.tool_version.startswith("1."):
+        return
+    values = {reading.metric: reading.value for reading in run.readings}
+    events, seconds = values.get("events"), values.get("total time")
+    if events and seconds and "CPU event rate" not in values:
+        run.add("CPU event rate", round(events / seconds, 2), "1/s")
+        run.add_warning(
+            "derived",
+            "sysbench printed no rate of events, so it was derived from the number "
+            "of events and the total time.",
+        )
 
 
 def _command_parameters(command: str) -> dict[str, Parameter]:
@@ -405,7 +422,7 @@ TOOL = Tool(
         ),
     ),
     labels=("{test}", "{threads} threads"),
-    version=4,
+    version=5,
     parse=parse,
     signatures=(
         r"sysbench v?\d[\w.-]*+(?:: | \()",

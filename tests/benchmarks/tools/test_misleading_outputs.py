@@ -373,3 +373,86 @@ def test_a_csv_row_of_bonnie_without_a_machine_is_read_with_the_version_above_it
     assert run.tool_version == "1.03e"
     assert "table_only" not in codes(run)
     assert told(run) == told(read(f"{row}\n")[0])
+
+
+def test_averages_of_mbw_are_read_if_single_copies_are_missing():
+    rows = (DATA / "mbw" / "average-only.txt").read_text()
+    (run,) = read(rows)
+    assert codes(run) == {"averages_only"}
+    assert len(run.readings) == rows.count("AVG")
+
+
+def test_a_cpu_rate_that_sysbench_does_not_print_is_derived():
+    text = (
+        "sysbench 1.0.5 (using bundled LuaJIT 2.1.0-beta2)\n\n"
+        "Running the test with following options:\nNumber of threads: 2\n\n"
+        "Prime numbers limit: 10000\n\nGeneral statistics:\n"
+        "    total time:                          4.0000s\n"
+        "    total number of events:              5000\n"
+    )
+    (run,) = read(text)
+    assert ("CPU event rate", 1250.0, "1/s") in told(run)
+    assert codes(run) == {"derived"}
+    (old,) = read(text.replace("1.0.5", "0.4.12"))
+    assert "CPU event rate" not in {name for name, *_ in told(old)}
+
+
+def test_a_prefix_of_the_first_line_of_sysbench_does_not_hide_the_version():
+    text = (
+        "CPU 3 sysbench 1.0.11 (using system LuaJIT 2.1.0-beta3)\n\n"
+        "Running the test with following options:\nNumber of threads: 1\n"
+        "Prime numbers limit: 10000\n\nCPU speed:\n"
+        "    events per second:   971.25\n"
+    )
+    assert read(text)[0].tool_version == "1.0.11"
+
+
+def test_a_variant_of_stream_with_other_columns_is_rejected():
+    rows = "".join(
+        f"{kernel}:      {rate}    271    140    113    110    114\n"
+        for kernel, rate in (("Copy", 288), ("Scale", 275), ("Add", 419))
+    )
+    for head in ("Function    Best Rate MB/s", "Function    Best Rate MB/s  Avg time"):
+        (run,) = read(f"{head}\n{rows}")
+        assert "variant of STREAM" in str(run.problem)
+
+
+def test_netperf_with_many_associations_of_sctp_is_read():
+    (run,) = read(
+        "SCTP 1-TO-MANY STREAM TEST from 0.0.0.0 () port 0 AF_INET to 10.0.0.2 ()\n"
+        "bytes  bytes   bytes    secs.    10^6bits/s  % S   % S   us/KB   us/KB\n\n"
+        "212992 212992   4096    10.00      2214.50   25.00 24.00 3.702   3.554\n"
+    )
+    assert ("throughput", 2214.5, "Mbit/s") in told(run)
+    assert run.readings[0].parameters["test"] == "SCTP_STREAM_MANY"
+    assert run.readings[0].parameters["operation"] == "send"
+
+
+TURBOSTAT = (
+    ("Core", "CPU", "Busy%", "     IRQ", "CorWatt", "PkgWatt"),
+    ("-", "-", "61.20", "  104812", "40.00", "71.25"),
+    ("0", "0", "60.10", "    1234", "40.00", "71.25"),
+    ("0", "1", "62.30", "     567"),
+)
+
+
+@pytest.mark.parametrize("separator", ["\t", " "])
+def test_turbostat_is_read_with_padded_columns_and_with_pasted_tabs(separator):
+    text = "".join(f"{separator.join(row)}\n" for row in TURBOSTAT)
+    (run,) = read(text)
+    assert run.tool == "rapl"
+    assert ("power mean", 71.25, "W") in told(run)
+    assert ("power mean", 40.0, "W") in told(run)
+
+
+def test_a_udp_rate_that_was_not_printed_is_the_default_or_unknown():
+    text = (DATA / "iperf3" / "3.1-udp.txt").read_text()
+    bitrates = {reading.parameters["bitrate"] for reading in read(text)[0].readings}
+    assert bitrates == {"1.048576 Mbit/s"}
+    fast = {
+        reading.parameters["bitrate"]
+        for reading in read(text.replace("Mbits/sec", "Gbits/sec"))[0].readings
+    }
+    assert fast == {"unknown"}
+    (run,) = read(f"$ iperf3 -u -b 100M -c vm\n{text}")
+    assert run.readings[0].parameters["bitrate"] == "100 Mbit/s"
