@@ -46,11 +46,12 @@ MAX_LABELS: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A line at ``position``; ``is_system`` if its words name a system or a change."""
+    """A line at ``position``; results below equal names are of one system."""
 
     position: int
     text: str
-    is_system: bool
+    name: str
+    is_system: bool = False
 
 
 def find_labels(text: str) -> list[Label]:
@@ -74,7 +75,7 @@ def _named_labels(text: str) -> Iterator[Label]:
         if _REPETITION.fullmatch(name):
             continue
         is_system = _SYSTEM_WORDS.match(name) is not None
-        found.append(Label(match.start(), match[0].strip(), is_system))
+        found.append(Label(match.start(), match[0].strip(), name, is_system))
         if len(found) > 100 * MAX_LABELS:
             return
     counts: dict[str, int] = {}
@@ -87,11 +88,11 @@ def _named_labels(text: str) -> Iterator[Label]:
 
 
 def _prompt_labels(text: str) -> Iterator[Label]:
-    """Yield the prompts of another machine than the prompt before."""
+    """Yield each prompt of another machine than the prompt before."""
     previous = ""
     for match in _PROMPT.finditer(f"\n{text}") if "@" in text else ():
-        if previous and match["host"] != previous:
-            yield Label(match.start(), match[0].strip(), False)
+        if match["host"] != previous:
+            yield Label(match.start(), match[0].strip(), match["host"])
         previous = match["host"]
 
 

@@ -210,7 +210,8 @@ def _labelled_runs(
     measured = [(label, section) for label, section in sections if section]
     # A line within a result is not a label: without it, values or settings are lost.
     whole = Counter(_values(runs))
-    if len(measured) < 2 or whole != Counter(
+    names = {label.name if label else "" for label, _ in measured}
+    if len(names) < 2 or whole != Counter(
         value for _, section in measured for value in _values(section)
     ):
         return []

@@ -59,9 +59,15 @@ def readings(output, **options):
     return [reading for run in runs for reading in run.readings]
 
 
+# Parameters only if one text has results of several targets.
+TARGETS = {name for tool in READERS for name in tool.targets}
+
+
 def key(reading):
     """Return the properties of a reading that must not change."""
-    parameters = tuple(sorted(reading.parameters.items()))
+    parameters = tuple(
+        item for item in sorted(reading.parameters.items()) if item[0] not in TARGETS
+    )
     return reading.metric, parameters, reading.value, reading.unit
 
 
