@@ -5,7 +5,7 @@ nor pools depend on data that a reader may not know. The earlier upload is the o
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
@@ -15,10 +15,13 @@ from benchmarks.jobs.queue import enqueue_checks
 from benchmarks.models import Cell, RunFingerprint, Study, System
 from benchmarks.models.run import RUN_ORDER_SQL, RUNS_OF_CELLS_SQL, runs_of_cells_sql
 from benchmarks.plausibility.run_copies import (
+    MIN_PARTIAL_SURPRISE,
+    MIN_SURPRISE,
     RunCopy,
     RunVector,
-    run_copy,
+    joint_surprise,
     run_patterns,
+    similar_runs,
 )
 from benchmarks.studies.bulk_writes import insert_new, update_columns
 
@@ -91,18 +94,25 @@ def find_copies(study: Study) -> dict[int, CellCopy]:
     candidates = _candidates(patterns)
     other_ids = {found.cell_id for chosen in candidates.values() for found in chosen}
     runs |= _stored_runs(other_ids - runs.keys())
-    others = Cell.objects.in_bulk(other_ids & runs.keys())
+    cells = Cell.objects.select_related("system").in_bulk(
+        {*own_ids, *other_ids} & runs.keys()
+    )
+    similar = {
+        (pk, found.cell_id): copy
+        for pk, chosen in candidates.items()
+        for found in chosen
+        if found.cell_id in cells
+        and (copy := similar_runs(runs[found.cell_id].vector, runs[pk].vector))
+    }
+    certain = _certain_copies(similar, cells)
     copies: dict[int, CellCopy] = {}
     confirmed: set[int] = set()
     outdated: set[int] = set()
     for pk, chosen in candidates.items():
         for found in chosen:
-            other = others.get(found.cell_id)
-            if other is None:
+            if (pk, found.cell_id) not in certain:
                 continue
-            copy = run_copy(runs[other.pk].vector, runs[pk].vector)
-            if copy is None:
-                continue
+            other, copy = cells[found.cell_id], similar[pk, found.cell_id]
             is_first = found.sees_own and (
                 not found.is_visible or _age(pk, runs) < _age(other.pk, runs)
             )
@@ -119,6 +129,39 @@ def find_copies(study: Study) -> dict[int, CellCopy]:
     outdated |= set(former.values_list("study_id", flat=True))
     enqueue_checks(outdated - {study.pk}, others_changed=True)
     return copies
+
+
+def _certain_copies(
+    similar: Mapping[tuple[int, int], RunCopy], cells: Mapping[int, Cell]
+) -> set[tuple[int, int]]:
+    """Return the pairs of cells that hardly agree by chance.
+
+    Cells of one benchmark on several systems of a machine count together, because
+    systems have independent runs.
+    """
+    groups: dict[Hashable, dict[int, tuple[int, int]]] = defaultdict(dict)
+    for pair, copy in similar.items():
+        own, other = (cells[pk] for pk in pair)
+        if own.case_id == other.case_id:
+            hosts = own.system.host_id, other.system.host_id
+            best = groups[own.case_id, hosts, other.study_id]
+            former = best.get(own.system_id)
+            if former is None or similar[former].surprise < copy.surprise:
+                best[own.system_id] = pair
+    certain = {pair for pair, copy in similar.items() if copy.surprise >= MIN_SURPRISE}
+    for (case, (host, _), _), best in groups.items():
+        compared = sum(
+            cell.case_id == case and cell.system.host_id == host
+            for cell in cells.values()
+        )
+        surprises = [similar[pair].surprise for pair in best.values()]
+        if joint_surprise(surprises, compared) >= MIN_SURPRISE:
+            certain.update(
+                pair
+                for pair in best.values()
+                if similar[pair].surprise >= MIN_PARTIAL_SURPRISE
+            )
+    return certain
 
 
 def store_originals(study: Study, copies: Mapping[int, CellCopy]) -> bool:

@@ -19,10 +19,11 @@ def copied_runs(study: StudyFacts) -> Iterator[Finding]:
     """Flags results whose runs were uploaded earlier for another host or by another
     lab: they are equal up to rounding, order and a constant factor (another unit), or
     are three quarters of the other runs. The probability that independent runs agree so
-    well is below 1 in 1,000,000,000 for a pair of results. It follows from the digits
-    that were printed, the spread of the runs and their number, so few runs or few
-    digits are never flagged. Only studies that all readers of this one can see are
-    searched. If the earlier upload is of another lab, the severity is check.
+    well is below 1 in 1,000,000,000 for a pair of results, or for the systems of two
+    machines in one benchmark. It follows from the coarser display, the spread of the
+    runs and their number, so few runs are never flagged. Only studies that all readers
+    of this one can see are searched. If the earlier upload is of another lab, the
+    severity is check.
 
     The evidence counts these runs once, for the machine of the earlier upload, whatever
     is decided about the flag.

@@ -1,9 +1,19 @@
 """Fingerprints and comparisons of run vectors, on simulated runs."""
 
+import math
+
 import numpy as np
 import pytest
 
-from benchmarks.plausibility.run_copies import RunVector, run_copy, run_patterns
+from benchmarks.plausibility.run_copies import (
+    MIN_PARTIAL_SURPRISE,
+    MIN_SURPRISE,
+    RunVector,
+    joint_surprise,
+    run_copy,
+    run_patterns,
+    similar_runs,
+)
 
 
 def runs(seed, n=10, digits=5, mean=345.6, deviation=0.02):
@@ -101,3 +111,53 @@ def test_values_without_a_logarithm_are_ignored():
 
     assert run_patterns(cells) == [(), ()]
     assert run_copy(*cells) is None
+
+
+@pytest.mark.parametrize("n", [10, 20])
+def test_machines_whose_runs_were_rounded_to_three_digits_are_recognized(n):
+    found = 0
+    for seed in range(20):
+        surprises = []
+        for side in range(2):
+            original = runs(2 * seed + side, n=n, digits=6, mean=345.6, deviation=0.01)
+            copy = shown(original.means, 3)
+            first, second = run_patterns([original, copy])
+            similar = similar_runs(original, copy)
+            if similar and set(first) & set(second):
+                surprises.append(similar.surprise)
+        found += joint_surprise(surprises, 2) >= MIN_SURPRISE
+
+    assert found >= 15
+
+
+COARSE = {
+    "two speeds": lambda random, n: (
+        300 + 12 * (random.random(n) < 0.5) + 0.3 * random.normal(size=n)
+    ),
+    "five values": lambda random, n: random.integers(298, 303, n),
+    "a step as large as the deviation": lambda random, n: random.normal(300, 1, n),
+    "a skewed display": lambda random, n: 300 + random.geometric(0.5, n),
+}
+
+
+@pytest.mark.parametrize("n", [5, 10])
+@pytest.mark.parametrize("kind", COARSE)
+def test_coarse_independent_runs_agree_as_rarely_as_stated(kind, n):
+    random = np.random.default_rng(7)
+    cells = [
+        RunVector(tuple(10.0 * np.round(COARSE[kind](random, n)))) for _ in range(40)
+    ]
+    surprises = [
+        similar.surprise if (similar := similar_runs(first, second)) else 0.0
+        for row, first in enumerate(cells)
+        for second in cells[max(row - 10, 0) : row]
+    ]
+
+    assert np.mean(np.array(surprises) >= math.log(100)) <= 0.01
+    assert max(surprises) < MIN_PARTIAL_SURPRISE
+
+
+def test_several_weak_agreements_count_less_than_their_product():
+    assert joint_surprise([15.0, 15.0], 2) == pytest.approx(30 - math.log(31))
+    assert joint_surprise([15.0], 2) == pytest.approx(15 - math.log(2))
+    assert joint_surprise([], 2) == 0.0

@@ -84,6 +84,14 @@ def test_runs_under_other_hosts_count_once(labs):
     assert copy_flags(first) == []
 
 
+def test_runs_rounded_to_three_digits_count_once(labs):
+    native, guest = readings(1, 912.0), readings(2, 895.0)
+    measured(labs[0], "first", native, guest)
+    measured(labs[1], "second", *(list(map(round, side)) for side in (native, guest)))
+
+    assert exclusions() == {"first": "", "second": "copy"}
+
+
 def test_a_copy_has_a_flag_that_names_the_earlier_study(labs):
     first = measured(labs[0], "first")
     second = measured(labs[0], "second")
