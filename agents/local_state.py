@@ -53,6 +53,7 @@ class Enrolment(NamedTuple):
     study: str = ""
     host: str = ""
     time_server: str = ""
+    native: str = ""  # "confirmed" if a person has confirmed that the machine is native
 
     def __repr__(self) -> str:
         return "Enrolment(%r)" % self.server
@@ -104,6 +105,13 @@ def load_enrolment() -> Enrolment:
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise NotEnrolledError("%s cannot be read: %s" % (path, error)) from None
     return enrolment._replace(token=_valid_token(enrolment.token, path))
+
+
+def is_confirmed_native() -> bool:
+    try:
+        return load_enrolment().native == "confirmed"
+    except NotEnrolledError:
+        return False
 
 
 def _valid_token(token: str, source: str) -> str:

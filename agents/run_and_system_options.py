@@ -6,6 +6,7 @@ from typing import Any, Dict
 
 from agents.argument_parsing import int_between
 from agents.errors import UsageError
+from agents.local_state import is_confirmed_native
 from agents.upload_documents import system_description
 
 SYSTEM_TEXTS = ("hypervisor", "hypervisor_version", "virtualization", "guest_os")
@@ -47,6 +48,11 @@ def add_system_arguments(parser: argparse.ArgumentParser) -> None:
     )
     word("--host", "SLUG", "slug of the machine (default: the enrolled one)")
     word("--hypervisor", "NAME", "native, Xen, KVM, VMware ESXi, ...")
+    system.add_argument(
+        "--confirm-native",
+        action="store_true",
+        help="this machine is native, although the agent cannot prove it",
+    )
     word("--hypervisor-version", "VERSION", "4.17")
     word("--virtualization", "KIND", "full, paravirtual, container, ...")
     word("--guest-os", "NAME", "Debian 12")
@@ -80,6 +86,7 @@ def system_from_options(
     options: argparse.Namespace, facts: Dict[str, Any], host: str
 ) -> Any:
     """Return the ID of a registered system, or the description of a system."""
+    confirm_native(options, facts)
     if options.system:
         return options.system
     slug = options.host or host
@@ -89,6 +96,12 @@ def system_from_options(
             "(`enroll --host SLUG` registers the machine and saves the slug.)"
         )
     return system_description(facts, slug, stated_system_options(options))
+
+
+def confirm_native(options: argparse.Namespace, facts: Dict[str, Any]) -> None:
+    """Mark the platform as native if a person has confirmed this."""
+    if options.confirm_native or is_confirmed_native():
+        facts["platform"]["confirmed"] = "native"
 
 
 def stated_system_options(options: argparse.Namespace) -> Dict[str, Any]:

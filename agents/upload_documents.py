@@ -5,6 +5,7 @@ import sys
 import uuid
 from typing import Any, Dict, Optional, Tuple
 
+from agents.detection.layers import UNKNOWN
 from agents.errors import UsageError
 
 Facts = Dict[str, Any]
@@ -40,7 +41,9 @@ _BYTE_ORDER_MARKS = (
 
 def tool_clock(facts: Dict[str, Any]) -> str:
     """Return which clock times tools here: "guest" in a guest, otherwise "local"."""
-    return "guest" if facts["platform"]["layers"] else "local"
+    platform = facts["platform"]
+    is_native = not platform["layers"] or platform.get("confirmed") == "native"
+    return "local" if is_native else "guest"
 
 
 def decode_text(content: bytes) -> str:
@@ -85,8 +88,9 @@ def system_description(
     }
     system.update({name: value for name, value in given.items() if value is not None})
     layers = facts["platform"]["layers"]
+    is_disputed = facts["platform"]["conflict"] or UNKNOWN in layers
     # The layers distinguish nested systems from others of the same hypervisor.
-    if len(layers) > 1 and hypervisor != "native":
+    if len(layers) > 1 and hypervisor != "native" and not is_disputed:
         system["options"] = dict({"layers": " > ".join(layers)}, **system["options"])
     return {
         name: value for name, value in system.items() if value not in (None, "", {})
@@ -98,14 +102,25 @@ def _platform(facts: Facts, stated: Optional[str]) -> Tuple[str, Optional[str]]:
     detected = facts["platform"]
     layers = detected["layers"]
     platform = _PLATFORMS.get(layers[-1]) if layers else ("native", None)
+    is_native = not layers and not detected["conflict"]
+    confirmed = detected.get("confirmed") == "native"
+    if stated is None and confirmed and layers in ([], [UNKNOWN]):
+        return "native", None
+    if (stated or "").lower() == "native" and not is_native and not confirmed:
+        raise UsageError(
+            "This machine does not look native. If it is, add --confirm-native "
+            "(or save it with enroll --confirm-native). " + detected["sentence"]
+        )
+    if stated is not None and detected["conflict"]:
+        return stated, None
     if stated is not None:
         same = platform is not None and platform[0].lower() == stated.lower()
         return stated, platform[1] if platform and same else None
     if platform is None or detected["conflict"]:
         raise UsageError(
             "Name the hypervisor with --hypervisor (native, Xen, KVM, VMware ESXi, "
-            "Hyper-V, ...): it cannot be detected with certainty. "
-            + detected["sentence"]
+            "Hyper-V, ...): it cannot be detected with certainty. For a machine "
+            "without a hypervisor add --confirm-native. " + detected["sentence"]
         )
     return platform
 

@@ -20,6 +20,7 @@ CPU = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0"
 WINDOWS = r"SOFTWARE\Microsoft\Windows NT\CurrentVersion"
 DEVICE_GUARD = r"SYSTEM\CurrentControlSet\Control\DeviceGuard"
 CODE_INTEGRITY = DEVICE_GUARD + r"\Scenarios\HypervisorEnforcedCodeIntegrity"
+CONTROL = r"SYSTEM\CurrentControlSet\Control"
 # This service exists if the Hyper-V role is installed.
 HYPER_V_ROLE = r"SYSTEM\CurrentControlSet\Services\vmms"
 POWER_PLAN = r"SYSTEM\CurrentControlSet\Control\Power\User\PowerSchemes"
@@ -86,6 +87,7 @@ def windows_indicators() -> Dict[str, Any]:
             "vbs": registry_value(DEVICE_GUARD, "EnableVirtualizationBasedSecurity"),
             "code integrity": registry_value(CODE_INTEGRITY, "Enabled"),
             "role": registry_value(HYPER_V_ROLE, "Start"),
+            "container": registry_value(CONTROL, "ContainerType"),
         },
     }
 

@@ -270,6 +270,16 @@ def reports_emulation(facts: Mapping[str, object]) -> bool:
     return isinstance(layers, list) and EMULATED_LAYER in layers
 
 
+def is_unconfirmed_native(system: object, facts: Mapping[str, object]) -> bool:
+    """Return whether a system is described as native against an agent's evidence."""
+    detected = facts.get("platform")
+    if not isinstance(system, Mapping) or not isinstance(detected, dict):
+        return False
+    is_native = str(system.get("hypervisor", "")).strip().casefold() == "native"
+    is_doubtful = bool(detected.get("layers")) or detected.get("conflict") is True
+    return is_native and is_doubtful and detected.get("confirmed") != "native"
+
+
 # The fact that says whether Windows itself ran on Hyper-V (docs/agents.md).
 VBS_FACT: Final = "virtualization-based security"
 VBS_RUNNING: Final = "running"

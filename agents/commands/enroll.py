@@ -38,6 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--time-server", default="", help="tcp://host:port (default: the server)"
     )
     parser.add_argument(
+        "--confirm-native",
+        action="store_true",
+        help="this machine is native, although the agent cannot prove it",
+    )
+    parser.add_argument(
         "--offline", action="store_true", help="do not contact the server (see bundle)"
     )
 
@@ -57,7 +62,8 @@ def run(options: argparse.Namespace) -> int:
     if problem:
         raise UsageError(problem)
     enrolment = Enrolment(
-        server, token, options.study, options.host, options.time_server
+        *(server, token, options.study, options.host, options.time_server),
+        native="confirmed" if options.confirm_native else "",
     )
     console = Console()
     if options.offline:

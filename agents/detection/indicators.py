@@ -8,6 +8,11 @@ import struct
 import sys
 from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
+from agents.detection.containers import (
+    CONTAINER_FILES,
+    CONTAINER_VARIABLES,
+    FIRST_NAMESPACES,
+)
 from agents.files import list_names, read_link, read_text_file
 from agents.processes import program_output
 
@@ -130,7 +135,13 @@ _DMI = (
     "chassis_vendor",
     "product_version",
     "chassis_asset_tag",
+    "chassis_type",
 )
+_SYSCTLS = {
+    "vm_guest": ("kern.vm_guest", "kern.hv_vmm_present"),
+    "jailed": ("security.jail.jailed",),
+    "apple_model": ("hw.model",),
+}
 _XEN = (
     "type",
     "uuid",
@@ -152,11 +163,36 @@ def gather_indicators(root: str = "/") -> Indicators:
 
         return dict(windows_indicators(), **cpuid_indicators())
     evidence = dict(file_indicators(root), **cpuid_indicators())
+    evidence.update(
+        system=platform.system(),
+        machine=platform.machine(),
+        uname_version=platform.version(),
+        container_variables=[
+            name for name in CONTAINER_VARIABLES if name in os.environ
+        ],
+    )
+    if evidence["system"] != "Linux":
+        evidence.update(sysctl_indicators())
     # `layers` uses this only if nothing else names the hypervisor.
     evidence["systemd-detect-virt"] = program_output(["systemd-detect-virt", "--vm"])
     words = ["systemd-detect-virt", "--container"]
     evidence["systemd-detect-virt -c"] = program_output(words)
     return evidence
+
+
+def sysctl_indicators() -> Indicators:
+    """Return what the kernels of macOS and FreeBSD state about themselves."""
+    stated: Indicators = {}
+    for key, names in _SYSCTLS.items():
+        texts = (program_output(["sysctl", "-n", name]) for name in names)
+        stated[key] = next(filter(None, texts), None)
+    if stated["vm_guest"] == "0":
+        stated["vm_guest"] = "none"
+    vendor = program_output(["kenv", "smbios.system.maker"])
+    if vendor:
+        product = program_output(["kenv", "smbios.system.product"])
+        stated["dmi"] = {"sys_vendor": vendor, "product_name": product}
+    return stated
 
 
 def cpuid_indicators(cpuid: Optional[Cpuid] = None) -> Indicators:
@@ -208,6 +244,8 @@ def file_indicators(root: str = "/") -> Indicators:
         "device_tree": {
             "hypervisor": text(_TREE + "hypervisor/compatible"),
             "psci": text(_TREE + "psci/method"),
+            "compatible": text(_TREE + "compatible"),
+            "model": text(_TREE + "model"),
             "nodes": names(_TREE, "fw-cfg", "ibm,partition-name"),
         },
         "acpi_qemu": names("sys/bus/acpi/devices", "QEMU"),
@@ -229,9 +267,42 @@ def file_indicators(root: str = "/") -> Indicators:
             word for word in environment if word.startswith("container")
         ],
         "cgroup1": text("proc/1/cgroup"),
+        "own_cgroup": text("proc/self/cgroup"),
         "pid_namespace": read_link(rooted("proc/self/ns/pid")),
+        "namespaces": {
+            name: read_link(rooted("proc/self/ns/" + name)) for name in FIRST_NAMESPACES
+        },
+        "root_mount": root_mount(text("proc/self/mountinfo") or ""),
+        "linprocfs": "linprocfs" in (text("proc/mounts") or ""),
+        "container_files": [
+            name for name in CONTAINER_FILES if os.path.exists(rooted(name))
+        ],
+        "pci": pci_vendors(rooted("sys/bus/pci/devices")),
         **cpuinfo_indicators(text("proc/cpuinfo") or ""),
     }
+
+
+def root_mount(mounts: str) -> Optional[List[str]]:
+    """Return type and options of the last root mount in /proc/self/mountinfo."""
+    found = None
+    for line in mounts.splitlines():
+        own, _, rest = line.partition(" - ")
+        words, ending = own.split(), rest.split(None, 2)
+        if len(words) > 4 and words[4] == "/" and len(ending) == 3:
+            found = [ending[0], "%s %s" % (words[3], ending[2])]
+    return found
+
+
+def pci_vendors(folder: str) -> Optional[List[str]]:
+    """Return the vendors of PCI devices and of their boards; None without PCI."""
+    if not os.path.isdir(folder):
+        return None
+    texts = {
+        read_text_file(os.path.join(folder, device, name))
+        for device in list_names(folder)
+        for name in ("vendor", "subsystem_vendor")
+    }
+    return sorted({text[2:].strip().lower() for text in texts if text})
 
 
 def s390_hypervisor(sysinfo: str) -> Optional[str]:
@@ -249,6 +320,7 @@ def cpuinfo_indicators(text: str) -> Indicators:
     flags = fields.get("flags", "").split()
     return {
         "model": fields.get("model name"),
+        "isa": fields.get("isa"),
         "hypervisor_flag": "hypervisor" in flags if flags else None,
         "svm_vmx": [flag for flag in ("svm", "vmx") if flag in flags],
     }

@@ -1,6 +1,16 @@
 """Derive the virtualization layers from evidence, from outer to inner."""
 
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import List, NamedTuple, Optional, Tuple
+
+from agents.detection.containers import (
+    container_conflicts,
+    container_layers,
+    wsl_version,
+)
+from agents.detection.findings import DetectedLayer, Evidence
+from agents.detection.firmware import firmware_layers
+from agents.detection.native_evidence import missing_native_evidence
+from agents.detection.operating_systems import operating_system_layers
 
 # CPUID leaves 0x40000000, 0x40000100, ...: text of ebx, ecx, edx.
 SIGNATURES = {
@@ -22,42 +32,8 @@ SIGNATURES = {
     "UnisysSpar64": "unisys-spar",
 }
 
-# Firmware text prefix -> consistent layers, the most likely one first.
-FIRMWARE = (
-    ("VMware", ("vmware",)),
-    ("innotek GmbH", ("virtualbox",)),
-    ("VirtualBox", ("virtualbox",)),
-    ("Parallels", ("parallels",)),
-    ("Xen", ("xen-hvm", "xen-pvh", "xen-dom0")),
-    ("BHYVE", ("bhyve",)),
-    ("Amazon EC2", ("kvm", "xen-hvm", "xen-pvh", "xen-pv")),
-    ("Google Compute Engine", ("kvm",)),
-    ("Apple Virtualization", ("apple-virtualization",)),
-    ("KubeVirt", ("kvm", "qemu-tcg")),
-    ("OpenStack", ("kvm", "qemu-tcg", "xen-hvm")),
-    ("Red Hat", ("kvm", "qemu-tcg")),
-    ("oVirt", ("kvm", "qemu-tcg")),
-    ("Nutanix", ("kvm",)),
-    ("Alibaba Cloud", ("kvm", "xen-hvm")),
-    ("DigitalOcean", ("kvm",)),
-    ("QEMU", ("qemu", "qemu-tcg", "kvm", "xen-hvm", "xen-pvh")),
-    ("Bochs", ("qemu", "qemu-tcg", "kvm", "xen-hvm")),
-)
-
 # Hypervisors whose signatures VirtualBox shows to some guests.
 SPOOFABLE = ("kvm", "hyper-v")
-
-# Amazon's machines without a hypervisor are named m5.metal or m7i.metal-24xl.
-AMAZON, BARE_METAL_SUFFIX = "Amazon EC2", ".metal"
-
-# Firmware of Hyper-V guests. Microsoft's other products are physical machines.
-MICROSOFT = ("Microsoft Corporation", "Virtual Machine")
-
-# QEMU's machine name on ARM with KVM; without KVM it is "QEMU Virtual Machine".
-ARM_KVM = "KVM Virtual Machine"
-
-# Chassis tag of virtual machines in Azure.
-AZURE = "7783-7084-3265-9085-8269-3286-77"
 
 # Bits of Hyper-V's privileges (0x40000003, ebx) and hints (0x40000004, eax). As in
 # Linux, a partition that may manage CPUs and is not isolated is the root partition.
@@ -79,6 +55,19 @@ CLOCKSOURCES = {
 DEVICE_TREE = {"linux,kvm": "kvm", "xen": "xen-hvm", "vmware": "vmware"}
 CONTROL_PROGRAMS = {"KVM": "kvm", "z/VM": "z-vm"}
 
+# PCI vendors of emulated devices -> layers. Virtio (1af4) is missing, because clouds
+# also offer virtio devices on machines without a hypervisor.
+PCI_HYPERVISORS = {
+    "15ad": "vmware",
+    "80ee": "virtualbox",
+    "1ab8": "parallels",
+    "5853": "xen-hvm",
+    "1414": "hyper-v",
+    "fb5d": "bhyve",
+    "1b36": "qemu",
+    "1234": "qemu",
+}
+
 # systemd-detect-virt -> layers.
 SYSTEMD = {
     "kvm": "kvm",
@@ -99,56 +88,19 @@ SYSTEMD = {
     "zvm": "z-vm",
 }
 
-MANAGERS = {
-    "lxc": "lxc",
-    "lxc-libvirt": "lxc",
-    "docker": "docker",
-    "podman": "podman",
-    "systemd-nspawn": "systemd-nspawn",
-    "openvz": "openvz",
-    "rkt": "rkt",
-    "proot": "proot",
-    "pouch": "pouch",
-}
-
-# Substrings of process 1's path -> layers.
-CONTROL_GROUPS = (
-    ("/docker", "docker"),
-    ("/libpod", "podman"),
-    ("/lxc", "lxc"),
-    ("/kubepods", "kubernetes"),
-    ("/machine.slice/machine-", "systemd-nspawn"),
-)
-
-HOST_CONTROL_GROUPS = ("/", "/init.scope", "/system.slice", "/user.slice")
-
-# The PID namespace of the machine itself, with this number since Linux 3.8.
-FIRST_PID_NAMESPACE = "pid:[4026531836]"
-
-
-Evidence = Dict[str, Any]
-
+UNKNOWN = "unknown"
 _UNKNOWN_HYPERVISOR = "unknown-hypervisor"
 _BASES = ("0x40000000", "0x40000100", "0x40000200", "0x40000300")
 _LEAVES_PER_BASE = 0x100
-_UNKNOWN_CONTAINER = "container"
-# The kernel version that gVisor reports. Distributions append a suffix to theirs.
-_GVISOR_KERNEL = "4.4.0"
 DOM0_UUID = "00000000-0000-0000-0000-000000000000"
 _KINDS = {"PV": "xen-pv", "PVH": "xen-pvh", "HVM": "xen-hvm"}
 
 
-class DetectedLayer(NamedTuple):
-    layer: str
-    reason: str
-
-    @property
-    def is_xen(self) -> bool:
-        return self.layer.startswith("xen-")
-
-
 class Detection(NamedTuple):
-    """Layers from outer to inner; evidence and contradictions are sentences."""
+    """Layers from outer to inner; evidence and contradictions are sentences.
+
+    Without layers the machine is native. `UNKNOWN` is the layer if this is not certain.
+    """
 
     layers: Tuple[str, ...]
     reasons: Tuple[str, ...]
@@ -161,7 +113,9 @@ class Detection(NamedTuple):
     @property
     def summary(self) -> str:
         result = "No hypervisor and no container was found."
-        if self.layers:
+        if self.layers == (UNKNOWN,):
+            result += " But it is not certain that the machine is native."
+        elif self.layers:
             result = "From outer to inner: %s." % " > ".join(self.layers)
         parts = [result, *self.reasons]
         if self.conflicts:
@@ -174,7 +128,8 @@ def detect_layers(evidence: Evidence) -> Detection:
     if evidence.get("model") == "UML":
         # CPUID describes the machine on which the kernel runs as a program.
         outer.append(DetectedLayer("uml", "The kernel is a program (user-mode Linux)."))
-    findings = outer + wsl_version(evidence, bool(outer)) + _containers(evidence)
+    outer += operating_system_layers(evidence)
+    findings = outer + wsl_version(evidence, bool(outer)) + container_layers(evidence)
     layers = tuple(finding.layer for finding in findings)
     reasons = [finding.reason for finding in findings]
     if not evidence.get("leaves"):
@@ -191,7 +146,11 @@ def detect_layers(evidence: Evidence) -> Detection:
         if layers and not set(CLOCKSOURCES[name]) & set(layers):
             sentence = "The kernel offers the clock source %s, which %s does not have."
             conflicts.append(sentence % (name, layers[-1]))
-    conflicts += _container_conflicts(evidence)
+    conflicts += container_conflicts(evidence)
+    missing = missing_native_evidence(evidence) if not layers else []
+    if missing:
+        layers = (UNKNOWN,)
+        reasons = missing + reasons
     return Detection(layers, tuple(reasons), tuple(conflicts))
 
 
@@ -248,7 +207,15 @@ def _by_cpuid(evidence: Evidence) -> Optional[DetectedLayer]:
     detected = DetectedLayer(layer, reason)
     if layer == "hyper-v":
         detected = _hyper_v_layer(evidence, reason)
-    if detected.layer in SPOOFABLE and _firmware(evidence)[1][:1] == ("virtualbox",):
+    text, consistent = firmware_layers(evidence)
+    if detected.layer == "hyper-v" and "kvm" in consistent:
+        # Clouds hide KVM's own signature, and show Hyper-V's for Windows.
+        detected = DetectedLayer(
+            "kvm", '%s But the firmware reports "%s".' % (reason, text)
+        )
+    if detected.layer in SPOOFABLE and firmware_layers(evidence)[1][:1] == (
+        "virtualbox",
+    ):
         return DetectedLayer(
             "virtualbox", reason + " VirtualBox shows this signature to its guests."
         )
@@ -275,31 +242,8 @@ def _hyper_v_layer(evidence: Evidence, reason: str) -> DetectedLayer:
     return DetectedLayer("hyper-v-root", reason)
 
 
-def _firmware(evidence: Evidence) -> Tuple[str, Tuple[str, ...]]:
-    """Return the firmware's text that names a hypervisor, and the layers that fit it.
-
-    Return an empty text and tuple if there is none.
-    """
-    dmi = evidence.get("dmi") or {}
-    vendor, product = str(dmi.get("sys_vendor")), str(dmi.get("product_name"))
-    if vendor == AMAZON and BARE_METAL_SUFFIX in product:
-        return "", ()
-    if (vendor, product) == MICROSOFT:
-        return "%s %s" % MICROSOFT, ("hyper-v", "hyper-v-root")
-    if dmi.get("chassis_asset_tag") == AZURE:
-        return "chassis tag of Azure", ("hyper-v", "hyper-v-root")
-    if product == ARM_KVM:
-        return product, ("kvm",)
-    fields = (vendor, product, dmi.get("board_vendor"), dmi.get("bios_vendor"))
-    for text in fields:
-        for start, layers in FIRMWARE:
-            if text and str(text).startswith(start):
-                return str(text), layers
-    return "", ()
-
-
 def _by_firmware(evidence: Evidence) -> Optional[DetectedLayer]:
-    text, layers = _firmware(evidence)
+    text, layers = firmware_layers(evidence)
     return (
         DetectedLayer(layers[0], 'The firmware reports "%s".' % text)
         if layers
@@ -321,6 +265,10 @@ def _by_software(evidence: Evidence) -> Optional[DetectedLayer]:
     by_firmware = _by_other_firmware(evidence)
     if by_firmware:
         return by_firmware
+    for vendor in evidence.get("pci") or []:
+        if vendor in PCI_HYPERVISORS:
+            layer = PCI_HYPERVISORS[vendor]
+            return DetectedLayer(layer, "There are PCI devices of vendor %s." % vendor)
     systemd = evidence.get("systemd-detect-virt")
     if systemd not in (None, "none", ""):
         reason = "systemd-detect-virt reports %s." % systemd
@@ -338,24 +286,37 @@ def _by_software(evidence: Evidence) -> Optional[DetectedLayer]:
 def _by_other_firmware(evidence: Evidence) -> Optional[DetectedLayer]:
     tree = evidence.get("device_tree") or {}
     nodes = " ".join(tree.get("nodes") or [])
+    compatible = str(tree.get("compatible"))
     for start, layer in DEVICE_TREE.items():
         if str(tree.get("hypervisor")).startswith(start):
             return DetectedLayer(layer, "The device tree names %s." % start)
     for start, layer in CONTROL_PROGRAMS.items():
         if str(evidence.get("control_program")).startswith(start):
             return DetectedLayer(layer, "The firmware names %s." % start)
+    if "qemu,pseries" in compatible or "emulated by qemu" in str(tree.get("model")):
+        # With KVM, the device tree has the node "hypervisor".
+        return DetectedLayer("qemu-tcg", "The device tree is that of QEMU's pseries.")
     if evidence.get("acpi_qemu") or "fw-cfg" in nodes:
         return DetectedLayer("qemu", "There is a device that only QEMU has (fw_cfg).")
+    if "riscv-virtio" in compatible or ",qemu" in compatible:
+        return DetectedLayer("qemu", "The device tree is that of QEMU's virtual board.")
+    if "linux,dummy-virt" in compatible:
+        # On RISC-V only monitors that need KVM (kvmtool) use this name.
+        is_riscv = str(evidence.get("isa")).startswith("rv")
+        layer = "kvm" if is_riscv else _UNKNOWN_HYPERVISOR
+        return DetectedLayer(layer, "The device tree is that of a virtual board.")
     if "ibm,partition-name" in nodes:
         return DetectedLayer("powervm", "The firmware names this machine's partition.")
     return None
 
 
 def _firmware_conflicts(evidence: Evidence, layers: Tuple[str, ...]) -> List[str]:
-    text, consistent = _firmware(evidence)
+    text, consistent = firmware_layers(evidence)
     is_silent = evidence.get("leaves") and not _by_cpuid(evidence)
     is_hidden = is_silent and not _is_on_xen(evidence)
     if not consistent:
+        if is_hidden and "vmware" in layers:
+            return ["VMware's devices exist, but CPUID shows no hypervisor."]
         if is_hidden and evidence.get("acpi_qemu"):
             return ["QEMU's device exists, but CPUID shows no hypervisor."]
         return []
@@ -387,104 +348,3 @@ def _on_xen(evidence: Evidence, is_signed: bool) -> Optional[DetectedLayer]:
     assumed = "xen-hvm" if is_signed else "xen-pv"
     layer = _KINDS.get(str(hypervisor.get("guest_type")), assumed)
     return DetectedLayer(layer, "The kernel is a %s guest of Xen." % layer[4:].upper())
-
-
-def wsl_version(evidence: Evidence, is_virtual: bool) -> List[DetectedLayer]:
-    """Return the layers of the Windows Subsystem for Linux; [] outside it."""
-    kernel = str(evidence.get("kernel") or "")
-    builder = "microsoft@microsoft.com" in str(evidence.get("version") or "").lower()
-    is_named = builder or "-microsoft" in kernel.lower()
-    is_reported = evidence.get("systemd-detect-virt -c") == "wsl"
-    if not (is_named or is_reported or evidence.get("wsl_interop")):
-        return []
-    # WSL 1: 4.4.0-19041-Microsoft; WSL 2: 5.15.153.1-microsoft-standard-WSL2.
-    is_first = kernel.endswith("-Microsoft") or not (is_named or is_virtual)
-    if is_first:
-        return [DetectedLayer("wsl1", "Windows implements Linux system calls (WSL 1).")]
-    layers = [DetectedLayer("wsl2", "The kernel is that of WSL 2.")]
-    if not is_virtual:  # on ARM, which has no CPUID
-        layers.insert(0, DetectedLayer("hyper-v", "WSL 2 is a guest of Hyper-V."))
-    return layers
-
-
-def _containers(evidence: Evidence) -> List[DetectedLayer]:
-    claims = _claims(evidence)
-    named = [claim for claim in claims if claim.layer != _UNKNOWN_CONTAINER]
-    # WSL 2 distributions have their own PID namespaces.
-    nameless = [] if wsl_version(evidence, is_virtual=True) else claims
-    inner = (named or nameless)[:1]
-    if evidence.get("kernel") == _GVISOR_KERNEL and not evidence.get("clocksource"):
-        inner.append(DetectedLayer("gvisor", "The kernel is gVisor's."))
-    return inner
-
-
-def _container_conflicts(evidence: Evidence) -> List[str]:
-    named = sorted({claim.layer for claim in _claims(evidence)} - {_UNKNOWN_CONTAINER})
-    if len(named) > 1:
-        return ["It is a container of %s." % " and of ".join(named)]
-    is_first = evidence.get("pid_namespace") == FIRST_PID_NAMESPACE
-    reliable = _by_environment(evidence) + _by_control_group(evidence)
-    if named and is_first and not reliable and _by_markers(evidence):
-        return [
-            "Marked as %s, but it shares the PID namespace of the machine." % named[0]
-        ]
-    return []
-
-
-def _claims(evidence: Evidence) -> List[DetectedLayer]:
-    claims = (
-        _by_environment(evidence) + _by_markers(evidence) + _by_control_group(evidence)
-    )
-    if evidence.get("pid_namespace") not in (None, FIRST_PID_NAMESPACE):
-        reason = "The PID namespace is not that of the machine."
-        claims.append(DetectedLayer(_UNKNOWN_CONTAINER, reason))
-    systemd = evidence.get("systemd-detect-virt -c")
-    if systemd not in (None, "none", "", "wsl"):
-        layer = MANAGERS.get(str(systemd), _UNKNOWN_CONTAINER)
-        reason = "systemd-detect-virt reports %s." % systemd
-        claims.append(DetectedLayer(layer, reason))
-    return claims
-
-
-def _by_environment(evidence: Evidence) -> List[DetectedLayer]:
-    claims = []
-    for line in evidence.get("pid1_env_container") or []:
-        name, _, value = line.partition("=")
-        if name == "container" and value:
-            reason = "The environment of process 1 has container=%s." % value
-            claims.append(
-                DetectedLayer(MANAGERS.get(value, _UNKNOWN_CONTAINER), reason)
-            )
-    manager = evidence.get("container_manager")
-    if manager:
-        reason = "/run/host/container-manager contains %s." % manager
-        claims.append(DetectedLayer(MANAGERS.get(manager, _UNKNOWN_CONTAINER), reason))
-    return claims
-
-
-def _by_markers(evidence: Evidence) -> List[DetectedLayer]:
-    claims = []
-    if evidence.get("dockerenv"):
-        claims.append(DetectedLayer("docker", "There is /.dockerenv."))
-    if evidence.get("containerenv"):
-        claims.append(DetectedLayer("podman", "There is /run/.containerenv."))
-    if evidence.get("proc_vz") and not evidence.get("proc_bc"):
-        claims.append(DetectedLayer("openvz", "There is /proc/vz and no /proc/bc."))
-    return claims
-
-
-def _by_control_group(evidence: Evidence) -> List[DetectedLayer]:
-    for line in str(evidence.get("cgroup1") or "").splitlines():
-        _, _, rest = line.partition(":")
-        controller, _, path = rest.partition(":")
-        for part, layer in CONTROL_GROUPS:
-            if part in path:
-                reason = "Process 1 is in the control group %s." % path
-                return [DetectedLayer(layer, reason)]
-        is_main = controller in ("", "name=systemd")
-        # Every path begins with "/".
-        is_host = path == "/" or path.startswith(HOST_CONTROL_GROUPS[1:])
-        if is_main and path and not is_host:
-            reason = "Process 1 is in the control group %s." % path
-            return [DetectedLayer(_UNKNOWN_CONTAINER, reason)]
-    return []

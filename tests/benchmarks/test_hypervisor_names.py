@@ -9,6 +9,7 @@ from benchmarks.hypervisor_names import (
     canonical_platform,
     canonical_virtualization,
     is_emulation,
+    is_unconfirmed_native,
     reports_emulation,
     unknown_hypervisor_reason,
 )
@@ -163,3 +164,22 @@ def test_canonical_names_are_stable():
 def test_name_with_hidden_characters_is_rejected():
     with pytest.raises(InvalidError, match="The hypervisor contains"):
         canonical_hypervisor("Xen\u202e")
+
+
+@pytest.mark.parametrize(
+    ("platform", "is_refused"),
+    [
+        ({"layers": [], "conflict": False}, False),
+        ({"layers": ["unknown"], "conflict": False}, True),
+        ({"layers": ["kvm"], "conflict": False}, True),
+        ({"layers": [], "conflict": True}, True),
+        ({"layers": ["unknown"], "conflict": False, "confirmed": "native"}, False),
+    ],
+)
+def test_native_system_needs_evidence_or_a_confirmation(platform, is_refused):
+    facts = {"platform": platform}
+
+    assert is_unconfirmed_native({"hypervisor": "Native"}, facts) is is_refused
+    assert not is_unconfirmed_native({"hypervisor": "KVM"}, facts)
+    assert not is_unconfirmed_native(17, facts)
+    assert not is_unconfirmed_native({"hypervisor": "native"}, {})

@@ -7,7 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from agents.local_state import open_spool, spool_folder
+from agents.local_state import (
+    load_enrolment,
+    open_spool,
+    save_enrolment,
+    spool_folder,
+)
 from tests.agents.packed_agent import TOKEN, problem
 
 
@@ -90,6 +95,49 @@ def test_native_machine_states_no_virtual_cpus(push, server, machine):
 
     assert sent(server)["system"]["hypervisor"] == "native"
     assert "vcpus" not in sent(server)["system"]
+
+
+@pytest.mark.parametrize(
+    ("layers", "conflict"), [(["unknown"], False), (["kvm"], False), ([], True)]
+)
+def test_native_against_the_evidence_needs_a_confirmation(
+    push, server, machine, output, layers, conflict
+):
+    machine(*layers, conflict=conflict)
+
+    code, _, err = push("--hypervisor", "native", output)
+    assert (code, "--confirm-native" in err, server.stored) == (2, True, {})
+
+    push("--hypervisor", "native", "--confirm-native", output)
+    assert sent(server)["system"]["hypervisor"] == "native"
+    assert sent(server)["facts"]["platform"]["confirmed"] == "native"
+
+
+def test_unknown_machine_asks_for_its_hypervisor(push, server, machine):
+    machine("unknown")
+
+    code, _, err = push()
+
+    assert (code, "--hypervisor" in err, server.stored) == (2, True, {})
+
+
+def test_enrolment_may_confirm_that_the_machine_is_native(push, server, machine):
+    save_enrolment(load_enrolment()._replace(native="confirmed"))
+    machine("unknown")
+
+    push()
+
+    assert sent(server)["system"]["hypervisor"] == "native"
+
+
+def test_disputed_layers_are_not_options_of_the_system(push, server, machine, output):
+    machine("qemu-tcg", "xen-pv", conflict=True)
+
+    push("--hypervisor", "Xen", output)
+
+    system = sent(server)["system"]
+    assert "options" not in system
+    assert "virtualization" not in system
 
 
 def test_outer_layers_are_an_option_of_the_system(push, server, machine, output):

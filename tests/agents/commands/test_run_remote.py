@@ -109,7 +109,7 @@ def test_stated_system_has_no_facts_of_this_machine(run, server):
 
 
 def test_native_machine_uses_the_local_clock(run, server):
-    run("env", "--hypervisor", "native")
+    run("env", "--hypervisor", "native", "--confirm-native")
 
     assert [sent["clock"] for sent in server.stored.values()] == ["local"]
 

@@ -183,7 +183,7 @@ MACHINES = {
     ),
     "KVM that hides behind them": (
         {**hyper_v("10.0.14393"), "dmi": QEMU},
-        *("hyper-v", True, "The evidence is contradictory"),
+        *("kvm", False, 'But the firmware reports "QEMU"'),
     ),
     "Xen with Viridian": (
         {**hyper_v("6.1.7601", added=XEN_BEHIND), "dmi": {"sys_vendor": "Xen"}},

@@ -54,7 +54,7 @@ def test_missing_files_are_none(tmp_path):
     assert evidence["clocksource"] is None
     assert evidence["hypervisor_flag"] is None
     assert set(evidence["dmi"].values()) == {None}
-    assert detect_layers(evidence).layers == ()
+    assert detect_layers(evidence).layers == ("unknown",)
 
 
 def test_first_cpu_is_read(tmp_path):

@@ -8,6 +8,7 @@ import pytest
 from agents.detection.layers import detect_layers
 
 DATA = Path(__file__).parents[2] / "data" / "hv-detection"
+DELL = {"sys_vendor": "Dell Inc."}
 SAVED = sorted(set(DATA.glob("*.json")) - set(DATA.glob("*.layers.json")))
 
 
@@ -76,7 +77,8 @@ def test_leaf_with_another_base_is_no_signature():
     empty = ["0x0", "\0" * 12]
     leaves = {"0x40000000": empty, "0x40000100": ["0x21f", "XenVMMXenVMM"]}
 
-    assert detect_layers({"leaves": leaves, "cpuid1_ecx31": 0}).layers == ()
+    evidence = {"leaves": leaves, "cpuid1_ecx31": 0, "dmi": DELL}
+    assert detect_layers(evidence).layers == ()
 
 
 def test_unknown_signature_is_ignored():
@@ -90,7 +92,7 @@ def test_bare_machine_has_no_layers():
     leaves = {"0x40000000": ["0x0", "\0" * 12]}
 
     judgement = detect_layers(
-        {"leaves": leaves, "cpuid1_ecx31": 0, "clocksource": "tsc"}
+        {"leaves": leaves, "cpuid1_ecx31": 0, "clocksource": "tsc", "dmi": DELL}
     )
 
     assert (judgement.layers, judgement.conflict) == ((), False)
@@ -100,7 +102,7 @@ def test_bare_machine_has_no_layers():
 def test_no_evidence_is_reported_without_conflict():
     judgement = detect_layers({})
 
-    assert (judgement.layers, judgement.conflict) == ((), False)
+    assert (judgement.layers, judgement.conflict) == (("unknown",), False)
     assert "CPUID could not be read." in judgement.summary
 
 
@@ -241,7 +243,7 @@ def test_container_is_detected_by_each_marker(evidence, layer):
     ],
 )
 def test_host_is_not_a_container(evidence):
-    assert detect_layers(evidence).layers == ()
+    assert detect_layers({**evidence, "dmi": DELL}).layers == ()
 
 
 def test_named_manager_precedes_unnamed_container():
@@ -266,8 +268,9 @@ def test_marker_file_without_namespace_is_a_conflict():
 
 
 def test_distribution_kernel_is_not_gvisor():
-    assert (
-        detect_layers({"kernel": "4.4.0-21-generic", "clocksource": None}).layers == ()
-    )
-    assert detect_layers({"kernel": "4.4.0", "clocksource": "tsc"}).layers == ()
+    distribution = {"kernel": "4.4.0-21-generic", "clocksource": None, "dmi": DELL}
+    vanilla = {"kernel": "4.4.0", "clocksource": "tsc", "dmi": DELL}
+
+    assert detect_layers(distribution).layers == ()
+    assert detect_layers(vanilla).layers == ()
     assert detect_layers({"kernel": "4.4.0", "clocksource": None}).layers == ("gvisor",)

@@ -14,6 +14,7 @@ TREE = "proc/device-tree/"
 QEMU_DEVICE = {"sys/bus/acpi/devices/QEMU0002:00/hid": "QEMU0002"}
 HVC = {TREE + "psci/method": "hvc\0", TREE + "compatible": "linux,dummy-virt\0"}
 SILENT = cpuid_indicators(lambda leaf: Registers(0, 0, 0, 0))
+DELL = {"sys_vendor": "Dell Inc."}
 NONE = {"leaves": {}, "cpuid1_ecx31": None}
 
 
@@ -50,7 +51,7 @@ MACHINES = {
     "VMware on ARM": (NONE, dmi("VMware, Inc.", "VMware20,1"), "vmware", False),
     "a cloud on ARM, by QEMU's device": (
         *(NONE, {**dmi("Hetzner", "vServer"), **QEMU_DEVICE}),
-        *("qemu", False),
+        *("kvm", False),
     ),
     "KubeVirt on ARM": (NONE, dmi("KubeVirt", "None"), "kvm", False),
     "a KVM guest that hides as a board of ASUS": (
@@ -78,9 +79,19 @@ MACHINES = {
         *("kvm", False),
     ),
     "user-mode Linux": (SILENT, cpuinfo(**{"model name": "UML"}), "uml", False),
-    "a Raspberry Pi": (NONE, {TREE + "psci/method": "smc\0"}, "", False),
+    "a Raspberry Pi": (
+        *(NONE, {TREE + "psci/method": "smc\0"}),
+        *("unknown", False),
+    ),
+    "a Raspberry Pi that states its model": (
+        *(NONE, {TREE + "compatible": "raspberrypi,4-model-b\0brcm,bcm2711\0"}),
+        *("", False),
+    ),
     "a server of ARM": (NONE, dmi("GIGABYTE", "R272-P30-JG"), "", False),
-    "a partition of s390": (NONE, {"proc/sysinfo": "LPAR Number: 7\n"}, "", False),
+    "a partition of s390": (
+        *(NONE, {"proc/sysinfo": "LPAR Number: 7\n"}),
+        *("unknown", False),
+    ),
     "Amazon's ARM": (NONE, dmi("Amazon EC2", "m6g.large"), "kvm", False),
     "a whole one of these": (NONE, dmi("Amazon EC2", "m6g.metal"), "", False),
 }
@@ -121,4 +132,5 @@ def test_missing_evidence_does_not_raise(tmp_path, name):
 @pytest.mark.parametrize("word", ["apple", "powervm", "zvm", "vm-other", "of tomorrow"])
 def test_every_systemd_name_is_mapped(word):
     assert detect_layers({"leaves": {}, "systemd-detect-virt": word}).layers
-    assert not detect_layers({"leaves": {}, "systemd-detect-virt": "none"}).layers
+    evidence = {"leaves": {}, "systemd-detect-virt": "none", "dmi": DELL}
+    assert not detect_layers(evidence).layers

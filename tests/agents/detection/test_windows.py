@@ -106,7 +106,12 @@ def test_firmware_and_cpu_are_read_from_the_registry(registry):
 def test_vbs_is_read_from_the_registry(registry):
     evidence = windows.windows_indicators()
 
-    assert evidence["windows"] == {"vbs": 1, "code integrity": None, "role": 2}
+    assert evidence["windows"] == {
+        "vbs": 1,
+        "code integrity": None,
+        "role": 2,
+        "container": None,
+    }
 
 
 def test_windows_facts_are_read(registry, kernel, monkeypatch):

@@ -1,0 +1,193 @@
+"""Native is claimed only with positive evidence; machines from files and evidence."""
+
+import pytest
+
+from agents.detection.indicators import (
+    Registers,
+    cpuid_indicators,
+    file_indicators,
+    pci_vendors,
+    root_mount,
+)
+from agents.detection.layers import UNKNOWN, detect_layers
+from devtools.judge_detection import FALSE_NATIVE, RIGHT, judge_table
+
+BARE = cpuid_indicators(lambda leaf: Registers(0, 0, 0, 0))
+NO_CPUID = {"leaves": {}, "cpuid1_ecx31": None}
+TREE = "proc/device-tree/"
+DELL = {"sys_vendor": "Dell Inc.", "product_name": "PowerEdge R6615"}
+SERVER = {**BARE, "dmi": DELL, "system": "Linux", "machine": "x86_64"}
+GOOGLE = {"sys_vendor": "Google", "product_name": "Google Compute Engine"}
+OVERLAY = "overlay", "/ rw,lowerdir=/var/lib/containerd/io.containerd.snapshotter/1/fs"
+OTHERS = {"uts": "uts:[4026532201]", "ipc": "ipc:[4026532202]"}
+OWN_NAME = {"uts": "uts:[4026532201]", "ipc": "ipc:[4026531839]"}
+ESXI = {**SERVER, "pci": ["15ad", "8086"]}
+HYPER_V = {"0x40000000": ["0x40000001", "Microsoft Hv"]}
+VULTR = {"sys_vendor": "Vultr", "product_name": "VCG", "chassis_vendor": "QEMU"}
+KVM = {"0x40000000": ["0x40000001", "KVMKVMKVM"]}
+MOUNTS = "5 1 0:1 / / rw - overlay overlay rw,lowerdir=/a/docker/b\n"
+MAC = {**NO_CPUID, "system": "Darwin", "machine": "arm64"}
+BSD = {**SERVER, "system": "FreeBSD", "vm_guest": "none"}
+
+MACHINES = {
+    "server": (SERVER, ""),
+    "server with PCI devices": ({**SERVER, "pci": ["102b", "8086"]}, ""),
+    "server without firmware names": ({**SERVER, "dmi": {}}, UNKNOWN),
+    "server of an unknown maker": ({**SERVER, "dmi": {"sys_vendor": "Acme"}}, UNKNOWN),
+    "server with unread CPUID": (
+        {**NO_CPUID, "dmi": DELL, "machine": "x86_64"},
+        UNKNOWN,
+    ),
+    "server with virtio": ({**SERVER, "pci": ["1af4", "8086"]}, UNKNOWN),
+    "server with a live system": ({**SERVER, "root_mount": ("overlay", "/")}, UNKNOWN),
+    "service with its own host name": ({**SERVER, "namespaces": OWN_NAME}, ""),
+    "bare metal of Google": (
+        {**BARE, "dmi": {**GOOGLE, "chassis_type": "17"}, "svm_vmx": ["vmx"]},
+        "",
+    ),
+    "Google with a hypervisor": (
+        {"leaves": KVM, "cpuid1_ecx31": 1, "dmi": GOOGLE},
+        "kvm",
+    ),
+    "Google on ARM": ({**NO_CPUID, "dmi": GOOGLE}, "kvm"),
+    "Hetzner on ARM": (
+        {**NO_CPUID, "dmi": {"sys_vendor": "Hetzner", "product_name": "vServer"}},
+        "kvm",
+    ),
+    "Vultr with Hyper-V's signature": (
+        {"leaves": HYPER_V, "cpuid1_ecx31": 1, "dmi": VULTR},
+        "kvm",
+    ),
+    "Apptainer": ({**SERVER, "container_files": [".singularity.d"]}, "apptainer"),
+    "Charliecloud": ({**SERVER, "container_variables": ["CH_RUNNING"]}, "charliecloud"),
+    "nerdctl in namespaces of the host": (
+        {**SERVER, "namespaces": OTHERS, "root_mount": OVERLAY},
+        "container",
+    ),
+    "nerdctl by its control group": (
+        {**SERVER, "own_cgroup": "0::/system.slice/nerdctl-1f.scope"},
+        "nerdctl",
+    ),
+    "Windows, isolated by process": (
+        {**SERVER, "windows": {"container": 1}},
+        "windows-container",
+    ),
+    "SmartOS LX zone": ({**SERVER, "uname_version": "BrandZ virtual linux"}, "lx-zone"),
+    "Linuxulator": (
+        {**SERVER, "uname_version": "FreeBSD 14.1-RELEASE GENERIC"},
+        "linuxulator",
+    ),
+    "FreeBSD": ({**BSD, "jailed": "0"}, ""),
+    "FreeBSD that does not state it": ({**BSD, "vm_guest": None}, UNKNOWN),
+    "FreeBSD jail": ({**BSD, "jailed": "1"}, "freebsd-jail"),
+    "gVisor": ({**SERVER, "kernel": "4.19.0-gvisor"}, "gvisor"),
+    "ESXi's shell": ({**SERVER, "system": "VMkernel"}, "esxi-shell"),
+    "Mac": ({**MAC, "vm_guest": "none", "apple_model": "Mac14,3"}, ""),
+    "Mac guest": (
+        {**MAC, "vm_guest": "1", "apple_model": "VirtualMac2,1"},
+        "apple-virtualization",
+    ),
+    "old macOS": ({**MAC, "vm_guest": None, "apple_model": "iMac12,2"}, UNKNOWN),
+    "pseries in QEMU": (
+        {
+            **NO_CPUID,
+            "device_tree": {
+                "compatible": "qemu,pseries",
+                "nodes": ["ibm,partition-name"],
+            },
+        },
+        "qemu-tcg",
+    ),
+    "RISC-V in kvmtool": (
+        {
+            **NO_CPUID,
+            "device_tree": {"compatible": "linux,dummy-virt"},
+            "isa": "rv64gc",
+        },
+        "kvm",
+    ),
+    "RISC-V in QEMU": (
+        {**NO_CPUID, "device_tree": {"compatible": "riscv-virtio"}, "isa": "rv64gc"},
+        "qemu",
+    ),
+    "RISC-V board": (
+        {**NO_CPUID, "device_tree": {"compatible": "sifive,hifive-unmatched-a00"}},
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_machine_is_native_only_with_evidence(name):
+    evidence, layers = MACHINES[name]
+
+    detection = detect_layers(evidence)
+
+    assert " > ".join(detection.layers) == layers
+    assert not detection.conflict
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_missing_evidence_does_not_raise(name):
+    evidence, _ = MACHINES[name]
+
+    for missing in evidence:
+        assert detect_layers({**evidence, missing: None}).summary
+
+
+def test_emulated_devices_contradict_a_silent_processor():
+    detection = detect_layers(ESXI)
+
+    assert (detection.layers, detection.conflict) == (("vmware",), True)
+
+
+def test_evidence_is_read_from_files(tmp_path):
+    files = {
+        "sys/bus/pci/devices/0000:00:0f.0/vendor": "0x15AD\n",
+        "sys/bus/pci/devices/0000:00:0f.0/subsystem_vendor": "0x15ad\n",
+        TREE + "compatible": "linux,dummy-virt\0",
+        "proc/self/mountinfo": MOUNTS,
+        "proc/cpuinfo": "processor\t: 0\nisa\t: rv64imafdc\n",
+        ".singularity.d/runscript": "",
+    }
+    for path, text in files.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+
+    evidence = file_indicators(str(tmp_path))
+
+    assert evidence["pci"] == ["15ad"]
+    assert evidence["isa"] == "rv64imafdc"
+    assert evidence["root_mount"] == ["overlay", "/ rw,lowerdir=/a/docker/b"]
+    assert evidence["container_files"] == [".singularity.d"]
+
+
+def test_missing_mounts_and_devices_are_none(tmp_path):
+    assert root_mount("damaged\n") is None
+    assert pci_vendors(str(tmp_path / "missing")) is None
+
+
+HEAD = (
+    "id arch lscpu_hypervisor lscpu_type hypervisor_flag vmx_svm kvm_ok sys_vendor "
+    "product product_version bios_vendor board_vendor chassis_vendor chassis_type "
+    "chassis_tag truth basis trap"
+)
+
+
+def table(*rows):
+    return ["\t".join(HEAD.split()), *("\t".join(row) for row in rows)]
+
+
+def test_table_of_machine_types_is_judged():
+    metal = ["aws/m6g.metal", "aarch64", *[""] * 4, "yes", "Amazon EC2", "="]
+    guest = ["x/guest", "aarch64", *[""] * 5, "Dell Inc.", "R740"]
+    names = [""] * 6
+
+    rows = table(
+        [*metal, *names, "native", "", ""],
+        [*guest, *names, "KVM", "", ""],
+    )
+
+    outcomes = [judgement.outcome for judgement in judge_table(rows)]
+
+    assert outcomes == [RIGHT, FALSE_NATIVE]
