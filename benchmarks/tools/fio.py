@@ -120,7 +120,8 @@ LINES: Final = LineScanner(
     r"|(?P<created>Laying out IO files?)"
     r"|\(groupid=(?P<group>\d+), jobs=(?P<jobs>\d+)\): err= *(?P<error>\d+)"
     r"(?:[^\n]{0,300}?: pid=(?P<pid>\d+):)?)",
-    command=r"[^\n]{0,200}?\bfio(?P<command>(?: [^\n]*)? -[^\n]*)$",
+    command=r"(?:\[[^\]\n]{0,80}\][$#] ?|[^\s$#%>]{0,80}[$#%>] ?)?(?:sudo |time ){0,2}"
+    r"(?:[\w.-]{0,40}/){0,9}fio(?P<command>(?: [^\n]*)? -[^\n]*)$",
 )
 _MANY: Final = {"": 1, "k": 10**3, "K": 10**3, "m": 10**6, "M": 10**6, "G": 10**9}
 _DIRECTION: Final = re.compile(r"\([RWT]\) ")

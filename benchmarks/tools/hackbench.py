@@ -14,7 +14,7 @@ LINES = LineScanner(
     each=r"Each sender will pass (?P<messages>\d+) messages of (?P<size>\d+) bytes",
     time=r"Time: *+(?P<time>\S+)[ \t]*+$",
     failed=r"(?:fork\(\)|pthread_\w+|SENDER: |CLIENT: |Creating |Creat \w+ |"
-    r"Longest |Reaping |[^\n:]{1,40}: )[^\n]{0,80}\(error: |"
+    r"Longest |Reaping |[^\n:]{1,40}+: )[^\n(]{0,80}+\(error: |"
     r"Signal \d+ caught, longjmp'ing out|longjmp'ed out",
 )
 
