@@ -157,7 +157,8 @@ class MachineEffectSerializer(OutputSerializer):
     columns = """
         host:str lab:str year studies benchmarks ratio:float confidence_interval
         standard_error is_single_run:bool weight:float mean_without:float?=without
-        cell_count:int=cells
+        cell_count:int=cells model_count machine_count prediction_interval
+        flagged_models
     """
     descriptions = {
         "ratio": "The mean performance relative to native (native = 1).",
@@ -170,6 +171,28 @@ class MachineEffectSerializer(OutputSerializer):
         "cell_count": "The number of results.",
     }
 
+    model_count = serializers.IntegerField(
+        source="models",
+        required=False,
+        help_text=(
+            "The number of machine models, if this is a provider whose guests and "
+            "native runs are of different machines of a model; otherwise 0."
+        ),
+    )
+    machine_count = serializers.IntegerField(
+        source="machines", required=False, help_text="The number of its machines."
+    )
+    prediction_interval = IntervalField(
+        source="predicted",
+        allow_null=True,
+        required=False,
+        help_text="The 95 % prediction interval for another model of a provider.",
+    )
+    flagged_models = serializers.ListField(
+        child=serializers.CharField(),
+        required=False,
+        help_text="Models that are left out because their native runs are doubtful.",
+    )
     year = serializers.CharField(
         help_text="The year of the first study of the machine; empty if unknown."
     )
@@ -329,6 +352,14 @@ class EvidenceItemSerializer(serializers.Serializer[Any]):
         help_text=(
             "The estimates with results that are flagged as impossible or timed by an "
             "untrusted clock; null if there are none."
+        ),
+    )
+    without_models = OtherPoolsSerializer(
+        allow_null=True,
+        required=False,
+        help_text=(
+            "The estimates without guests whose native runs are of other machines of "
+            "the same model; null if there are none."
         ),
     )
     heterogeneity = HeterogeneitySerializer(

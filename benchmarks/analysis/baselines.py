@@ -5,15 +5,28 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import takewhile
-from typing import Final, Literal
+from typing import Any, Final, Literal
 from uuid import UUID
 
 from benchmarks.analysis.comparability import MACHINE_FACTS, other_os_sentence
+from benchmarks.analysis.machine_comparability import (
+    Level,
+    Specimen,
+    compare_specimens,
+    load_of,
+)
 from benchmarks.sentences import Sentence, join_sentences
 
 Id = int | str | UUID
 BaselineState = Literal[
-    "native", "paired", "other_session", "stale", "ambiguous", "missing"
+    "native",
+    "paired",
+    "other_session",
+    "stale",
+    "ambiguous",
+    "missing",
+    "same_model",
+    "same_cpu",
 ]
 
 MAX_OS_WORDS: Final = 1_000
@@ -55,6 +68,10 @@ class CellConditions:
     common_facts: Mapping[str, str] = field(default_factory=dict)
     case_label: str = "this case"
     study: str = ""
+    specimen: Specimen | None = None
+    component: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    is_higher_better: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +108,8 @@ def choose_baseline(
         and native_key(candidate) in candidate_native_keys(cell)
     ]
     if not matching:
-        return BaselineChoice("missing", None, _missing_reason(cell))
+        missing = BaselineChoice("missing", None, _missing_reason(cell))
+        return _choice_on_other_machine(cell, candidates) or missing
     matching = [
         candidate for candidate in matching if candidate.guest_bits == cell.guest_bits
     ] or matching
@@ -125,6 +143,62 @@ def choose_baseline(
     chosen = max(preferred, key=_recency)
     state, reason = _trust(cell, chosen, max_age_days)
     return BaselineChoice(state, chosen.id, reason, _ids(partners, excluded=chosen))
+
+
+def _choice_on_other_machine(
+    cell: CellConditions, candidates: Sequence[CellConditions]
+) -> BaselineChoice | None:
+    """Choose a native cell of another machine with the same CPU in the same study.
+
+    Return None if the machines' facts name no common CPU or product family.
+    """
+    if cell.specimen is None:
+        return None
+    load = load_of(cell.component, cell.parameters, threads=cell.specimen.threads)
+    ranked = []
+    for native in candidates:
+        other = native.specimen
+        if (
+            not native.is_native
+            or other is None
+            or native.study_id != cell.study_id
+            or native.case_id != cell.case_id
+            or _scenario_key(native) != _baseline_scenario_key(cell)
+        ):
+            continue
+        is_family = bool(other.product_family) and (
+            other.product_family == cell.specimen.product_family
+        )
+        if not is_family and other.cpu != cell.specimen.cpu:
+            continue
+        comparison = compare_specimens(other, cell.specimen, load)
+        if comparison.level == Level.SAME_CPU:
+            # Only here, because some work of one model is faster in guests.
+            comparison = compare_specimens(
+                *(other, cell.specimen, load), one_thread_ratios=_ratios(cell, native)
+            )
+        rank = (-comparison.level, is_family, same_os(cell, native), _recency(native))
+        ranked.append((rank, native, comparison))
+    if not ranked:
+        return None
+    _, chosen, comparison = max(ranked, key=lambda entry: entry[0])
+    others = [native for _, native, _ in ranked]
+    if comparison.level == Level.REFUSED:
+        reason = join_sentences([_missing_reason(cell), comparison.reason])
+        return BaselineChoice("missing", None, reason, _ids(others))
+    state: BaselineState = (
+        "same_model" if comparison.level == Level.SAME_MODEL else "same_cpu"
+    )
+    return BaselineChoice(
+        state, chosen.id, comparison.reason, _ids(others, excluded=chosen)
+    )
+
+
+def _ratios(cell: CellConditions, native: CellConditions) -> tuple[float, ...]:
+    if not (cell.mean > 0 and native.mean > 0):
+        return ()
+    ratio = cell.mean / native.mean
+    return (ratio if cell.is_higher_better else 1 / ratio,)
 
 
 def _ids(

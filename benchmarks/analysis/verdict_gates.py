@@ -55,6 +55,8 @@ class Gate(IntFlag):
     UNTIMED = auto()
     ORDER_CONFOUNDED = auto()
     BEING_CHECKED = auto()
+    SAME_MODEL = auto()
+    SAME_CPU = auto()
 
     @property
     def code(self) -> str:
@@ -98,7 +100,11 @@ NO_COUNTERPART: Final = (
     | Gate.NO_SPEED
 )
 
-WITHOUT_CHECK: Final = NO_COUNTERPART | Gate.SCALING | Gate.SLOWDOWN | Gate.OTHER_HOST
+ON_OTHER_MACHINES: Final = Gate.SAME_MODEL | Gate.SAME_CPU
+
+WITHOUT_CHECK: Final = (
+    NO_COUNTERPART | Gate.SCALING | Gate.SLOWDOWN | Gate.OTHER_HOST | ON_OTHER_MACHINES
+)
 """Gates that are known, and rule out a verdict, before a result is checked."""
 
 GATES_BY_STATE: Final[Mapping[str, Gate]] = {
@@ -115,6 +121,8 @@ GATES_BY_STATE: Final[Mapping[str, Gate]] = {
     "other_parameters": Gate.OTHER_PARAMETERS,
     "unit_mismatch": Gate.UNIT_MISMATCH,
     "other_host": Gate.OTHER_HOST,
+    "same_model": Gate.SAME_MODEL,
+    "same_cpu": Gate.SAME_CPU,
     "slowdown": Gate.SLOWDOWN,
     "no_speed": Gate.NO_SPEED,
 }
@@ -153,6 +161,14 @@ GATE_SENTENCES: Final[Mapping[Gate, str]] = {
     Gate.OTHER_HOST: template(
         "The two systems ran on different hosts. Only ratios to each host's own "
         "native runs can be compared."
+    ),
+    Gate.SAME_MODEL: template(
+        "On other machines of the same model; no machine ran both. A verdict needs "
+        "several machines."
+    ),
+    Gate.SAME_CPU: template(
+        "One thread, on another machine with this CPU. That is a range, so there is "
+        "no verdict."
     ),
     Gate.UNREPEATED: template(
         "The result and its baseline ran in different sessions, and the variation "

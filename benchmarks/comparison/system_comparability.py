@@ -60,6 +60,7 @@ class ComparabilityLevel(NamedTuple):
     sentence: str = ""
 
 
+ON_OTHER_MACHINES = (Efficiency.State.SAME_MODEL, Efficiency.State.SAME_CPU)
 NO_COMPARABILITY = ComparabilityLevel()
 
 
@@ -166,6 +167,8 @@ class ComparabilityCache:
     ) -> ComparabilityLevel:
         if comparison.state in NEAR_CASE_STATES:
             return ComparabilityLevel("none", comparison.reason)
+        if comparison.state in ON_OTHER_MACHINES:
+            return ComparabilityLevel("limited", comparison.reason)
         baseline_id = comparison.baseline_system_id
         if baseline_id is None or baseline_id not in self.systems:
             return NO_COMPARABILITY

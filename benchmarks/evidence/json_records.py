@@ -42,6 +42,7 @@ def summary_record(question: Question, synthesis: Synthesis) -> Record:
         "doubtful": synthesis.doubtful_count,
         "without_doubtful": _other_conclusion(synthesis.without_doubtful),
         "with_impossible": _other_conclusion(synthesis.with_screened),
+        "without_models": _other_conclusion(synthesis.without_models),
         "spread": None,
         "units": None,
         "left_out": None,
@@ -109,7 +110,11 @@ def pooled_record(
         ]
         machines.append(
             {
-                "host": members[0].host.slug,
+                "host": "" if weighted.machine.model_count else members[0].host.slug,
+                "models": weighted.machine.model_count,
+                "machines": weighted.machine.specimen_count or 1,
+                "predicted": _ends(weighted.machine.predicted),
+                "flagged_models": list(weighted.machine.flagged_models),
                 "lab": weighted.machine.lab,
                 "year": min(average.study.published[:4] for average in members),
                 "studies": list(dict.fromkeys(map(study_name, members))),

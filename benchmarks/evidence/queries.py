@@ -64,7 +64,8 @@ _BY_SYSTEM: Final = f"""
            effect.study_id, {LAB_NAME_SQL} AS measured_by,
            benchmark.tool, benchmark.metric, benchmark.component,
            effect.exclusion, effect.doubt <> '' AS is_doubtful, effect.system_id,
-           effect.virtualization, count(*) AS n, sum(effect.log_ratio) AS logs,
+           effect.virtualization, effect.provider, effect.machine_model,
+           count(*) AS n, sum(effect.log_ratio) AS logs,
            sum(sqrt(effect.variance)) AS errors, sum({HALF_WIDTH_SQL}) AS widths,
            min(effect.log_ratio) AS lowest, max(effect.log_ratio) AS highest,
            array_agg(effect.cell_id) AS cells, max(effect.doubt) AS doubt
@@ -74,20 +75,23 @@ _BY_SYSTEM: Final = f"""
     GROUP BY effect.hypervisor, effect.work_class, effect.host_id, effect.machine_id,
              effect.study_id, measured_by, benchmark.tool, benchmark.metric,
              benchmark.component, effect.exclusion, is_doubtful, effect.system_id,
-             effect.virtualization, effect.variance IS NULL, effect.log_ratio IS NULL
+             effect.virtualization, effect.provider, effect.machine_model,
+             effect.variance IS NULL, effect.log_ratio IS NULL
 """
 _AVERAGES: Final = """
     part.hypervisor, part.work_class, part.machine_id, part.measured_by, part.tool,
     part.metric, part.exclusion, sum(part.logs) / sum(part.n),
     sum(part.errors) / sum(part.n), sum(part.n)::integer,
     sum(part.widths) / sum(part.n), array_agg(DISTINCT part.study_id),
-    part.is_doubtful, part.component, array_agg(part.system_id),
+    part.is_doubtful, part.component, part.provider, part.machine_model,
+    array_agg(part.system_id),
     array_agg(part.logs / part.n), array_agg(part.widths / part.n),
     array_agg(part.n)
 """
 _GROUPED_BY: Final = """
     part.hypervisor, part.work_class, part.machine_id, part.measured_by, part.tool,
     part.metric, part.component, part.exclusion, part.is_doubtful,
+    part.provider, part.machine_model,
     part.errors IS NULL, part.logs IS NULL
 """
 AVERAGES_SQL: Final = f"""
@@ -113,7 +117,7 @@ STUDY_AVERAGES_SQL: Final = f"""
     GROUP BY {_GROUPED_BY}, study.id, lab.id, host.id, part.virtualization, path
     ORDER BY study.id, part.tool, part.metric
 """
-AVERAGE_COLUMNS: Final = 18
+AVERAGE_COLUMNS: Final = 20
 
 
 class Question(NamedTuple):
@@ -233,12 +237,16 @@ def _columns(questions: Collection[Question]) -> dict[str, list[str]]:
 
 def _benchmark_average(row: Sequence[Any]) -> BenchmarkAverage:
     machine, lab, tool, metric, exclusion, log_ratio, error, cells, width = row[:9]
-    studies, is_doubtful, component, *columns = row[9:]
+    studies, is_doubtful, component, provider, model, *columns = row[9:]
     return BenchmarkAverage(
-        *(machine, lab, (tool, metric), exclusion),
+        # The machines of a provider count as one.
+        *(f"provider {provider}" if model else machine, provider or lab),
+        *((tool, metric), exclusion),
         *(log_ratio, error, cells, width),
         studies=tuple(studies),
         is_doubtful=is_doubtful,
+        model=model,
+        specimen=machine if model else 0,
         run_deviation=unmeasured_doubt_variance(component) ** 0.5,
         configurations=()
         if columns[1][0] is None
@@ -362,11 +370,12 @@ def _serialize(summary: Synthesis) -> dict[str, Any]:
     return fields
 
 
-OTHER_SYNTHESES: Final = ("without_doubtful", "with_screened")
+OTHER_SYNTHESES: Final = ("without_doubtful", "with_screened", "without_models")
 
 
 def _deserialize(stored: Mapping[str, Any]) -> Synthesis:
-    others = {name: stored[name] for name in OTHER_SYNTHESES}
+    # Evidence of an earlier version has no synthesis without models.
+    others = {name: stored.get(name) for name in OTHER_SYNTHESES}
     return Synthesis(
         machines=_machines(stored["machines"]),
         single_run_machines=_machines(stored["single_run_machines"]),
@@ -387,6 +396,8 @@ def _machines(stored: Collection[Mapping[str, Any]]) -> tuple[MachineEffect, ...
             **{
                 **machine,
                 "studies": tuple(machine["studies"]),
+                "predicted": _ends(machine.get("predicted")),
+                "flagged_models": tuple(machine.get("flagged_models", ())),
                 "configurations": tuple(
                     Configuration(**part) for part in machine["configurations"]
                 ),
@@ -397,8 +408,9 @@ def _machines(stored: Collection[Mapping[str, Any]]) -> tuple[MachineEffect, ...
 
 
 def _pool(stored: Mapping[str, Any]) -> PooledEffect:
-    ends = {
-        name: None if stored[name] is None else (stored[name][0], stored[name][1])
-        for name in ("interval", "predicted")
-    }
+    ends = {name: _ends(stored[name]) for name in ("interval", "predicted")}
     return PooledEffect(**{**stored, **ends, "weights": ()})
+
+
+def _ends(stored: Sequence[float] | None) -> tuple[float, float] | None:
+    return None if stored is None else (stored[0], stored[1])

@@ -10,7 +10,12 @@ from django.db.models import Q
 
 from benchmarks.analysis.intervals import NO_WARNINGS
 from benchmarks.analysis.session_intervals import SessionDesign
-from benchmarks.analysis.verdict_gates import GATES_BY_STATE, SHAPE_GATES, Gate
+from benchmarks.analysis.verdict_gates import (
+    GATES_BY_STATE,
+    ON_OTHER_MACHINES,
+    SHAPE_GATES,
+    Gate,
+)
 from benchmarks.analysis.verdicts import AssessmentArrays
 from benchmarks.comparison.study_verdicts import (
     RANGE_FIELDS,
@@ -25,6 +30,10 @@ from benchmarks.evidence.baseline_doubts import (
     flag_differences,
     unmeasured_doubt_variance,
     unsteady_variance,
+)
+from benchmarks.evidence.model_effects import (
+    limit_to_other_machines,
+    models_of_cells,
 )
 from benchmarks.evidence.queries import Question, refresh_public_evidence
 from benchmarks.models import (
@@ -47,7 +56,7 @@ Exclusion = Effect.Exclusion
 Doubt = Effect.Doubt
 INCOMPARABLE: Final = (
     (Gate.NO_BASELINE, Exclusion.NO_NATIVE),
-    (Gate.OTHER_HOST, Exclusion.OTHER_HOST),
+    (Gate.OTHER_HOST | Gate.SAME_CPU, Exclusion.OTHER_HOST),
     (Gate.OTHER_PARAMETERS, Exclusion.OTHER_PARAMETERS),
     (Gate.UNIT_MISMATCH, Exclusion.UNIT_MISMATCH),
     (Gate.ZERO, Exclusion.ZERO),
@@ -58,7 +67,7 @@ EFFECT_FIELDS: Final = (
     *("lab_id", "study_id", "host_id", "machine_id", "system_id", "case_id"),
     *("hypervisor", "virtualization", "work_class"),
     *("log_ratio", "log_low", "log_high", "variance", "n", "verdict"),
-    *("exclusion", "doubt"),
+    *("exclusion", "doubt", "machine_model", "provider"),
 )
 SUMMARY_FIELDS: Final = (
     *("system_id", "host_id", "work_class", "cell_count", "min_runs", "max_runs"),
@@ -173,19 +182,10 @@ def _values(effect: Effect) -> tuple[Any, ...]:
 
 
 def _effects(study: Study) -> dict[int, Effect]:
-    rows = (
-        Cell.objects.filter(study=study, n__gt=0, **SINGLE_SCENARIO)
-        .exclude(efficiency__state__in=STATES_WITHOUT_EFFECT)
-        .exclude(efficiency=None)
-        .values_list(
-            *("pk", "system_id", "case_id", "vms", "mean", "minimum", "maximum"),
-            *("original_id", "efficiency__state", "efficiency__baseline_id"),
-            *(f"efficiency__baseline__{name}" for name in ("mean", *RANGE_FIELDS)),
-            "efficiency__baseline__original__system__host_id",
-        )
+    cells = _effect_cells(study)
+    systems = System.objects.select_related("host__lab").in_bulk(
+        {cell.system_id for cell in cells}
     )
-    cells = [EffectCell(*row) for row in rows]
-    systems = System.objects.in_bulk({cell.system_id for cell in cells})
     cases = Case.objects.in_bulk({cell.case_id for cell in cells})
     primary = primary_case_ids(cases)
     work_classes = {
@@ -201,6 +201,7 @@ def _effects(study: Study) -> dict[int, Effect]:
     conflicting = conflicting_native_means(
         {cell.pk for cell in cells if cell.state == Efficiency.State.AMBIGUOUS}
     )
+    models = models_of_cells(cells, systems, cases)
     effects = {}
     for cell in cells:
         system, case = systems[cell.system_id], cases[cell.case_id]
@@ -213,10 +214,7 @@ def _effects(study: Study) -> dict[int, Effect]:
             column[row] for column in numbers
         )
         n = int(min(assessments.n[row], assessments.baseline_n[row]))
-        gates = int(assessments.gates[row])
-        if assessments.is_separated[row]:
-            # Separation decides the direction but does not give a ratio.
-            gates |= int(assessments.shape_gates[row])
+        gates = _gates(assessments, row)
         doubts: list[tuple[str, float]] = []
         if means := conflicting.get(cell.pk):
             native, disagreement = combined_native(means)
@@ -231,7 +229,7 @@ def _effects(study: Study) -> dict[int, Effect]:
             # Add the possible shift of the mean by the order of the runs.
             variance += float(assessments.log_stretch[row]) ** 2
             variance += fsum(added for _, added in doubts)
-        effects[cell.pk] = Effect(
+        effect = Effect(
             cell_id=cell.pk,
             lab_id=study.lab_id,
             study_id=study.pk,
@@ -259,7 +257,33 @@ def _effects(study: Study) -> dict[int, Effect]:
             ),
             doubt=doubts[0][0] if doubts else "",
         )
+        if gates & ON_OTHER_MACHINES:
+            limit_to_other_machines(effect, models.get(cell.pk))
+        effects[cell.pk] = effect
     return effects
+
+
+def _gates(assessments: AssessmentArrays, row: int) -> int:
+    gates = int(assessments.gates[row])
+    if assessments.is_separated[row]:
+        # Separation decides the direction but does not give a ratio.
+        gates |= int(assessments.shape_gates[row])
+    return gates
+
+
+def _effect_cells(study: Study) -> list[EffectCell]:
+    rows = (
+        Cell.objects.filter(study=study, n__gt=0, **SINGLE_SCENARIO)
+        .exclude(efficiency__state__in=STATES_WITHOUT_EFFECT)
+        .exclude(efficiency=None)
+        .values_list(
+            *("pk", "system_id", "case_id", "vms", "mean", "minimum", "maximum"),
+            *("original_id", "efficiency__state", "efficiency__baseline_id"),
+            *(f"efficiency__baseline__{name}" for name in ("mean", *RANGE_FIELDS)),
+            "efficiency__baseline__original__system__host_id",
+        )
+    )
+    return [EffectCell(*row) for row in rows]
 
 
 def _flag_doubts(study: Study) -> dict[int, list[tuple[str, dict[float, float]]]]:

@@ -24,6 +24,7 @@ from typing import Final, TypeVar
 import numpy as np
 
 from benchmarks.analysis.intervals import normal_quantile
+from benchmarks.analysis.machine_models import MIN_VERDICT, pool_models
 from benchmarks.analysis.meta_analysis import (
     UNDECIDED,
     EvidenceStrength,
@@ -43,6 +44,7 @@ POOLED: Final = frozenset({"", "single_run"})
 SCREENED: Final = frozenset({"impossible", "clock_suspect"})
 """Exclusions with which a pool is compared."""
 DOUBTFUL: Final = "doubtful"
+FEW_MODELS: Final = "few_models"
 MAX_LISTED_CONFIGURATIONS: Final = 3
 CLEAR_DEVIATIONS: Final = 3.3
 """Configurations with single runs differ if they are this many deviations apart."""
@@ -88,6 +90,12 @@ class BenchmarkAverage:
     is_doubtful: bool = False
     configurations: tuple[Configuration, ...] = ()
     run_deviation: float = 0.05
+    model: str = ""
+    """The machine model, if guests and native runs are of other machines of it.
+
+    Then ``machine`` and ``lab`` are the provider, and ``specimen`` is the machine.
+    """
+    specimen: int = 0
 
     def exclusion_reason(self, screening: Screening) -> str:
         """Return why the average is not pooled, "" if it is."""
@@ -117,6 +125,14 @@ class MachineEffect:
     half_width: float | None = None
     studies: tuple[int, ...] = ()
     configurations: tuple[Configuration, ...] = ()
+    model_count: int = 0
+    """The machine models of a provider. Its machines count as one."""
+    specimen_count: int = 0
+    predicted: tuple[float, float] | None = None
+    """The prediction interval for a machine of another model."""
+    flagged_models: tuple[str, ...] = ()
+    """Models that are left out, because native runs were probably held back."""
+    log_ratio_with_flagged: float | None = None
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -136,7 +152,9 @@ class MachineEffect:
         return tuple(part.log_ratio for part in parts) or (self.log_ratio,)
 
     def includes(self, average: BenchmarkAverage) -> bool:
-        is_same_kind = (average.standard_error is None) == (self.variance is None)
+        is_same_kind = bool(average.model) or (
+            (average.standard_error is None) == (self.variance is None)
+        )
         return (
             average.machine == self.key
             and is_same_kind
@@ -179,6 +197,10 @@ class PooledEffect:
     study_count: int = 0
     is_one_lab: bool = False
     method: str = ""
+    provider_count: int = 0
+    """How many of the machines are providers, with their models and machines."""
+    model_count: int = 0
+    specimen_count: int = 0
 
     @property
     def is_pooled(self) -> bool:
@@ -205,6 +227,8 @@ class Synthesis:
     doubtful_count: int = 0
     without_doubtful: Synthesis | None = None
     with_screened: Synthesis | None = None
+    without_models: Synthesis | None = None
+    """The synthesis of guests and native runs of the same machine only."""
 
     @property
     def screened_count(self) -> int:
@@ -241,6 +265,7 @@ class Synthesis:
             single_run_pool=replace(self.single_run_pool, weights=()),
             without_doubtful=self.without_doubtful and self.without_doubtful.summary,
             with_screened=self.with_screened and self.with_screened.summary,
+            without_models=self.without_models and self.without_models.summary,
         )
 
 
@@ -289,11 +314,18 @@ def screened_syntheses(
 
     sure = others(Screening.SURE, {q for q, s in syntheses.items() if s.doubtful_count})
     every = others(Screening.ALL, {q for q, s in syntheses.items() if s.screened_count})
+    with_models = {question for question, average in averages if average.model}
+    same_machine = syntheses_by_question(
+        (question, average)
+        for question, average in averages
+        if question in with_models and not average.model
+    )
     return {
         question: replace(
             synthesis,
             without_doubtful=sure.get(question),
             with_screened=every.get(question),
+            without_models=same_machine.get(question),
         )
         for question, synthesis in syntheses.items()
     }
@@ -364,6 +396,9 @@ def _machine_effects(
             if average.standard_error is not None
         ]
         averages = replicated or machine_averages
+        if averages[0].model:
+            effects += _provider_effects(key, machine_averages)
+            continue
         lab = min(average.lab for average in averages)
         studies = tuple(sorted({pk for average in averages for pk in average.studies}))
         configurations, spreads = _configurations(averages)
@@ -412,6 +447,57 @@ def _machine_effects(
     return sorted(
         effects, key=lambda effect: (effect.log_ratio, effect.variance or 0.0)
     )
+
+
+def _provider_effects(
+    key: Hashable, averages: Sequence[BenchmarkAverage]
+) -> list[MachineEffect]:
+    """Return the effect on the machines of a provider; none for too few models.
+
+    Each model has equal weight. Models with a doubtful benchmark are left out.
+    """
+    flagged = sorted({average.model for average in averages if average.is_doubtful})
+    models = _log_ratios_by_model(averages)
+    pool = pool_models(
+        {model: logs for model, logs in models.items() if model not in flagged}
+    )
+    error = pool.standard_error
+    if pool.log_ratio is None or pool.interval is None or not error:
+        return []
+    counted = [average for average in averages if average.model not in flagged]
+    return [
+        MachineEffect(
+            key,
+            averages[0].lab,
+            pool.log_ratio,
+            error**2,
+            sum(average.cell_count for average in counted),
+            (pool.interval[1] - pool.interval[0]) / 2,
+            tuple(sorted({pk for average in averages for pk in average.studies})),
+            model_count=pool.model_count,
+            specimen_count=pool.pair_count,
+            predicted=pool.predicted,
+            flagged_models=tuple(flagged),
+            log_ratio_with_flagged=pool_models(models).log_ratio if flagged else None,
+        )
+    ]
+
+
+def _log_ratios_by_model(
+    averages: Iterable[BenchmarkAverage],
+) -> dict[str, list[float]]:
+    """Return the mean over benchmarks of each machine, by model."""
+    machines: dict[tuple[str, int], list[BenchmarkAverage]] = defaultdict(list)
+    for average in averages:
+        machines[average.model, average.specimen].append(average)
+    models: dict[str, list[float]] = defaultdict(list)
+    for (model, _), members in sorted(machines.items()):
+        benchmarks: dict[tuple[str, str], list[BenchmarkAverage]] = defaultdict(list)
+        for average in members:
+            benchmarks[average.benchmark].append(average)
+        logs = _averages(benchmarks.values(), lambda average: average.log_ratio)
+        models[model].append(_mean(logs))
+    return models
 
 
 def _configurations(
@@ -559,6 +645,9 @@ def _pool(
         tau2_machine=finite(pools.tau2_machine),
         study_count=len({pk for machine in machines for pk in machine.studies}),
         is_one_lab=bool(pools.is_one_lab[row]),
+        provider_count=sum(machine.model_count > 0 for machine in machines),
+        model_count=sum(machine.model_count for machine in machines),
+        specimen_count=sum(machine.specimen_count for machine in machines),
         method=method if np.isfinite(pools.mean[row]) and len(machines) > 1 else "",
     )
 
@@ -574,6 +663,7 @@ def _synthesis(
     screening: Screening,
 ) -> Synthesis:
     replicated, single_runs = machines
+    keys = {machine.key for machine in replicated}
     excluded: dict[str, int] = defaultdict(int)
     doubtful = 0
     for average in averages:
@@ -581,7 +671,11 @@ def _synthesis(
             excluded[reason] += average.cell_count
         elif average.is_doubtful:
             doubtful += average.cell_count
-    if replicated:
+        if not reason and average.model and average.machine not in keys:
+            excluded[FEW_MODELS] += average.cell_count
+    if replicated and all(machine.model_count for machine in replicated):
+        strength = _provider_strength(replicated)
+    elif replicated:
         strength = grade_evidence(
             labs=pool.lab_count,
             mean_interval=pool.interval or UNKNOWN_INTERVAL,
@@ -608,6 +702,17 @@ def _synthesis(
         screening=screening,
         doubtful_count=doubtful,
     )
+
+
+def _provider_strength(providers: Sequence[MachineEffect]) -> EvidenceStrength:
+    """Return the strength of results of machines of one model, at most moderate."""
+    directions = {
+        interval_direction(*provider.interval)
+        for provider in providers
+        if provider.interval and provider.model_count >= MIN_VERDICT
+    }
+    is_decided = len(directions) == 1 and UNDECIDED not in directions
+    return EvidenceStrength.MODERATE if is_decided else EvidenceStrength.WEAK
 
 
 def _lab_directions(machines: Iterable[MachineEffect]) -> list[int]:

@@ -266,6 +266,8 @@ class Efficiency(models.Model):
         OTHER_PARAMETERS = "other_parameters"
         UNIT_MISMATCH = "unit_mismatch"
         OTHER_HOST = "other_host"
+        SAME_MODEL = "same_model"
+        SAME_CPU = "same_cpu"
         SLOWDOWN = "slowdown"
         NO_SPEED = "no_speed"
 

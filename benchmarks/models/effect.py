@@ -30,6 +30,7 @@ class Effect(models.Model):
         CLOCK_SUSPECT = "clock_suspect"
         UNTIMED = "untimed"
         NO_INTERVAL = "no_interval"
+        PLACEMENT = "placement"
         SINGLE_RUN = "single_run"
         NO_SPREAD = "no_spread"
 
@@ -68,6 +69,10 @@ class Effect(models.Model):
     """A value of `analysis.verdicts.Verdict`."""
     exclusion = models.CharField(max_length=20, choices=Exclusion, blank=True)
     doubt = models.CharField(max_length=20, choices=Doubt, blank=True)
+    machine_model = models.CharField(max_length=200, blank=True)
+    """The model of the machines, if the native runs are of other machines of it."""
+    provider = models.CharField(max_length=200, blank=True)
+    """Who runs machines of a ``machine_model``."""
 
     UNUSABLE_EXCLUSIONS = (
         Exclusion.AGAINST_REFERENCE,

@@ -218,6 +218,11 @@ def recompute_efficiencies(changed_cells: Sequence[Cell]) -> None:
             if cell.scenario == SINGLE
         }
         | {_slot_group(cell) for cell in changed_candidates if not _is_slot(cell)}
+        | {
+            _model_group(cell)
+            for cell in changed_candidates
+            if cell.system.is_native and cell.conditions.specimen
+        }
     )
     own_native_cases = {
         (cell.study_id, cell.lab_id, cell.case_id)
@@ -233,6 +238,7 @@ def recompute_efficiencies(changed_cells: Sequence[Cell]) -> None:
             if cell.pk in ids
             or baseline_groups & {_reference_group(cell), _single_run_group(cell)}
             or (_is_slot(cell) and _slot_group(cell) in baseline_groups)
+            or (cell.conditions.specimen and _model_group(cell) in baseline_groups)
             or (
                 _native_group(cell) in baseline_groups
                 # A study with own native cells does not use those of other studies.
@@ -336,10 +342,13 @@ def _cells_without_native(cells: Iterable[CandidateCell]) -> list[CandidateCell]
 class _NativeCells:
     def __init__(self, cells: Iterable[CandidateCell]) -> None:
         self.by_key: dict[tuple[Any, ...], list[CandidateCell]] = defaultdict(list)
+        self.by_study: dict[int, list[CellConditions]] = defaultdict(list)
         self.visible: dict[tuple[Any, ...], list[CellConditions]] = {}
         for cell in cells:
             if cell.system.is_native:
                 self.by_key[native_key(cell.conditions)].append(cell)
+                if cell.conditions.specimen:
+                    self.by_study[cell.study_id].append(cell.conditions)
 
     def visible_to(self, cell: CandidateCell) -> Sequence[CellConditions]:
         """Return the possible baselines that all viewers of the cell can see."""
@@ -352,7 +361,8 @@ class _NativeCells:
                 for native in self.by_key.get(location, ())
                 if cell.study.may_use_baselines_of(native.study)
             ]
-        return self.visible[key]
+        # Machines of one model replace native runs of the same machine.
+        return self.visible[key] or self.by_study.get(cell.study_id, [])
 
     def is_measured_by_study(self, cell: CandidateCell) -> bool:
         return any(
@@ -435,6 +445,10 @@ def _native_cases(cells: Sequence[CandidateCell]) -> NativeCases:
 
 def _native_group(cell: CandidateCell) -> tuple[Any, ...]:
     return ("native", cell.lab_id, cell.case_id, cell.system.host_id)
+
+
+def _model_group(cell: CandidateCell) -> tuple[Any, ...]:
+    return ("model", cell.study_id, cell.case_id)
 
 
 def _reference_group(cell: CandidateCell) -> tuple[Any, ...]:

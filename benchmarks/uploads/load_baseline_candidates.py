@@ -4,7 +4,7 @@ Model instances are too slow for 20,000 cells.
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -12,6 +12,7 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import F, OuterRef, Q, QuerySet
 
 from benchmarks.analysis.baselines import CellConditions
+from benchmarks.analysis.machine_comparability import Specimen, specimen_from_facts
 from benchmarks.analysis.sessions import is_declared_name
 from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.database import ids_subquery
@@ -128,6 +129,7 @@ def load_candidates(cells: QuerySet[Cell]) -> list[CandidateCell]:
         return {
             "host": system.host.slug,
             "options": canonical_parameters(system.options),
+            "specimen": _specimen(system),
             **{name: getattr(system, name) for name in names},
         }
 
@@ -152,6 +154,9 @@ def load_candidates(cells: QuerySet[Cell]) -> list[CandidateCell]:
             common_facts=common_facts,
             case_label=label_of(case_id),
             study=study_of[study_id].slug,
+            component=case_of[case_id].component,
+            parameters=case_of[case_id].parameters,
+            is_higher_better=case_of[case_id].better == "higher",
             **system_facts(system_id),
         )
         # Cells of older versions have no minimum and maximum.
@@ -164,6 +169,20 @@ def load_candidates(cells: QuerySet[Cell]) -> list[CandidateCell]:
             )
         )
     return candidates
+
+
+def _specimen(system: System) -> Specimen | None:
+    """Return the machine of a system, if its facts state a CPU.
+
+    Machines without provider belong to their lab. A guest has the CPUs of its system.
+    """
+    host = system.host
+    if not host.facts.get("cpu"):
+        return None
+    specimen = specimen_from_facts(host.slug, f"lab {host.lab_id}", host.facts)
+    if system.is_native or system.vcpus is None:
+        return specimen
+    return replace(specimen, threads=system.vcpus)
 
 
 def _sessions(

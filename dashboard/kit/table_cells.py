@@ -28,6 +28,8 @@ from dashboard.wording.verdicts import (
 
 UNLABELLED_STATES = {"paired", "native", "metered"}
 VALUE_STATES = {"native", "reference"}
+# A ratio to other machines has the colour of its level instead of its size.
+KINDS_ON_OTHER_MACHINES = {"same_model": "same-model", "same_cpu": "same-cpu"}
 # The axis of interval bars is longer by this factor than the farthest value needs, but
 # not longer than this logarithm of a ratio.
 BAR_MARGIN_FACTOR = 1.15
@@ -103,7 +105,8 @@ def cell_view(
     result = row.result
     kind, shade = "plain", ""
     if result.ratio is not None and result.comparability != "none":
-        kind, shade = "ratio", formatting.ratio_shade(result.ratio)
+        kind = KINDS_ON_OTHER_MACHINES.get(result.display_state, "ratio")
+        shade = formatting.ratio_shade(result.ratio) if kind == "ratio" else ""
     elif result.display_state in VALUE_STATES:
         kind = "value"
 

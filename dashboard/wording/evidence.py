@@ -18,6 +18,7 @@ from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.evidence.replication import Outcome
 from benchmarks.evidence.synthesis import (
     DOUBTFUL,
+    FEW_MODELS,
     Configuration,
     MachineEffect,
     Synthesis,
@@ -77,6 +78,10 @@ EXCLUSION_TEXTS: Mapping[str, Text] = {
     "noisy_baseline": gettext_lazy("too noisy for a confidence interval"),
     "no_steady_state": gettext_lazy("runs without a steady state, so no single value"),
     Exclusion.SINGLE_RUN: gettext_lazy("only one or two runs per side"),
+    Exclusion.PLACEMENT: gettext_lazy(
+        "some CPUs of other machines of the model, chosen by the scheduler"
+    ),
+    FEW_MODELS: gettext_lazy("a provider with fewer than three machine models"),
     Exclusion.NO_SPREAD: gettext_lazy("identical values of unknown resolution"),
 }
 
@@ -223,8 +228,49 @@ def question_summary(synthesis: Synthesis) -> str:
     return _("Not measured.")
 
 
+def models_text(models: int, machines: int, providers: int) -> str:
+    """Return of how many machines of one model results are."""
+    return _("%(models)s, %(machines)s, %(providers)s") % {
+        "models": ngettext("%(n)s model", "%(n)s models", models) % {"n": models},
+        "machines": machines_text(machines),
+        "providers": ngettext("%(n)s provider", "%(n)s providers", providers)
+        % {"n": providers},
+    }
+
+
+def provider_detail(provider: MachineEffect) -> str:
+    """Describe the machines of a provider: "24 models, 105 machines, one run each"."""
+    text = _("%(models)s, %(machines)s, one run each") % {
+        "models": ngettext("%(n)s model", "%(n)s models", provider.model_count)
+        % {"n": provider.model_count},
+        "machines": machines_text(provider.specimen_count),
+    }
+    if not provider.flagged_models or provider.log_ratio_with_flagged is None:
+        return text
+    return _("%(text)s; %(ratio)s with %(flagged)s (flagged)") % {
+        "text": text,
+        "ratio": log_ratio_text(provider.log_ratio_with_flagged, provider.interval),
+        "flagged": ", ".join(provider.flagged_models),
+    }
+
+
+def _provider_summary(provider: MachineEffect) -> str:
+    return _(
+        "%(models)s: on average %(mean)s of native speed (95%% confidence interval "
+        "%(ends)s). Prediction for a machine of another model: %(predicted)s. "
+        "Measured on other machines of the same model; no machine ran both."
+    ) % {
+        "models": models_text(provider.model_count, provider.specimen_count, 1),
+        "mean": _percent_text(provider.log_ratio, provider.interval),
+        "ends": _percent_interval_text(provider.interval),
+        "predicted": _percent_interval_text(provider.predicted),
+    }
+
+
 def _pooled_summary(synthesis: Synthesis) -> str:
     pool = synthesis.pool
+    if pool.machine_count == 1 and synthesis.machines[0].model_count:
+        return _provider_summary(synthesis.machines[0])
     if pool.machine_count == 1 and synthesis.machines[0].listed_configurations:
         return _(
             "One machine: %(ratios)s of native speed in different configurations. It "
@@ -329,6 +375,11 @@ def matrix_entry(
     if pool.is_pooled:
         predicted = {"range": log_interval_text(pool.predicted)}
         return ratio, _("predicted %(range)s") % predicted
+    if units[0].model_count:
+        return ratio, _("%(models)s, predicted %(range)s") % {
+            "models": models_text(units[0].model_count, units[0].specimen_count, 1),
+            "range": log_interval_text(units[0].predicted),
+        }
     if parts := units[0].configurations:
         ends = log_interval_text((parts[0].log_ratio, parts[-1].log_ratio))
         values = {"range": ends, "n": len(parts)}
@@ -349,6 +400,12 @@ def matrix_notes(synthesis: Synthesis) -> list[str]:
             if value
             else _("all are doubtful")
         )
+    pool = synthesis.pool
+    if pool.provider_count and pool.machine_count > 1:
+        models = models_text(pool.model_count, pool.specimen_count, pool.provider_count)
+        notes.append(_("with %(models)s") % {"models": models})
+    if (other := synthesis.without_models) and (value := matrix_entry(other)[0]):
+        notes.append(_("%(value)s on machines that ran both") % {"value": value})
     if (other := synthesis.with_screened) and (value := matrix_entry(other)[0]):
         notes.append(with_screened_text(value, synthesis.screened_count))
     return notes

@@ -274,6 +274,16 @@ MEASUREMENT_TERMS = (
     ),
     GlossaryTerm("host", _("host"), _("A physical machine and its known facts.")),
     GlossaryTerm(
+        "machine-model",
+        _("machine model"),
+        _(
+            "Machines of one provider with the same CPU, board and caches. A guest "
+            "and a native run of two such machines are compared if no machine ran "
+            "both. Models differ more than machines of a model, so evidence counts "
+            "models."
+        ),
+    ),
+    GlossaryTerm(
         "system",
         _("system"),
         _(

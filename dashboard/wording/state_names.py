@@ -74,6 +74,20 @@ CELL_STATES: dict[str, tuple[Text, Text]] = {
             "ratio but no verdict"
         ),
     ),
+    "same_model": (
+        gettext_lazy("same machine model"),
+        gettext_lazy(
+            "on other machines of the same model; no machine ran both, so there is a "
+            "ratio but no verdict"
+        ),
+    ),
+    "same_cpu": (
+        gettext_lazy("same CPU model"),
+        gettext_lazy(
+            "one thread, on another machine with this CPU, so there is a ratio but no "
+            "verdict"
+        ),
+    ),
     "slowdown": (
         gettext_lazy("slowdown"),
         gettext_lazy(

@@ -172,7 +172,10 @@ def _lines(
             if effect.includes(study_average.average)
         ]
         yield {
-            "name": members[0].host.title or members[0].host.slug,
+            "name": _("Machines of one model: %(details)s")
+            % {"details": evidence.provider_detail(effect)}
+            if effect.model_count
+            else members[0].host.title or members[0].host.slug,
             "lab": effect.lab,
             "studies": tuple(dict.fromkeys(map(_study_link, members))),
             "benchmarks": ", ".join(

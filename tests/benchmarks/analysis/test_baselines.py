@@ -9,6 +9,7 @@ from benchmarks.analysis.baselines import (
     CellConditions,
     choose_baseline,
 )
+from benchmarks.analysis.machine_comparability import specimen_from_facts
 
 MAY = datetime(2010, 5, 1, tzinfo=UTC)
 GIB = 2**30
@@ -342,3 +343,73 @@ def test_conditions_and_choices_are_immutable():
         NATIVE.mean = 1.0
     with pytest.raises(FrozenInstanceError):
         choose(GUEST).state = "paired"
+
+
+def on_machine(cell, name, **facts):
+    stated = {
+        "cpu": "Intel(R) Xeon(R) Platinum 8259CL CPU @ 2.50GHz",
+        "provider": "AWS",
+        "threads": 96,
+        "product_family": name,
+        **facts,
+    }
+    specimen = specimen_from_facts(cell.host, "lab", stated)
+    return replace(cell, specimen=specimen, component="CPU")
+
+
+NATIVE_MODEL = on_machine(replace(NATIVE, host="metal"), "m5")
+GUEST_MODEL = on_machine(GUEST, "m5")
+
+
+def test_without_native_runs_another_machine_of_the_model_is_the_baseline():
+    choice = choose(GUEST_MODEL, NATIVE_MODEL)
+
+    assert (choice.state, choice.baseline_id) == ("same_model", NATIVE.id)
+    assert "no machine ran both" in choice.reason
+
+
+def test_machines_of_the_same_product_family_are_paired():
+    other = on_machine(replace(NATIVE, id=3, host="r5", mean=99.0), "r5")
+    for candidates in permutations([NATIVE_MODEL, other]):
+        choice = choose(GUEST_MODEL, *candidates)
+        assert (choice.state, choice.baseline_id) == ("same_model", NATIVE.id)
+        assert choice.rejected == (3,)
+
+
+def test_a_native_run_of_the_same_machine_precedes_others():
+    own = on_machine(replace(NATIVE, id=3), "m5")
+
+    assert choose(GUEST_MODEL, NATIVE_MODEL, own).baseline_id == 3
+
+
+def test_other_machines_of_another_study_are_not_used():
+    assert choose(GUEST_MODEL, replace(NATIVE_MODEL, study_id=11)).state == "missing"
+
+
+def test_one_thread_on_another_machine_with_the_cpu_has_a_ratio():
+    guest = on_machine(GUEST, "m5", threads=8)
+    sides = [replace(cell, parameters={"threads": 1}) for cell in (guest, NATIVE_MODEL)]
+
+    assert choose(*sides).state == "same_cpu"
+    fast = choose(replace(sides[0], mean=130.0), sides[1])
+    assert fast.state == "missing"
+    assert "another CPU than it states" in fast.reason
+    # A longer time is slower.
+    slow = [replace(cell, is_higher_better=False) for cell in sides]
+    assert choose(replace(slow[0], mean=130.0), slow[1]).state == "same_cpu"
+
+
+def test_refused_machines_are_named_with_their_reason():
+    guest = on_machine(GUEST, "m5", threads=8)
+    choice = choose(guest, NATIVE_MODEL)
+
+    assert (choice.state, choice.baseline_id) == ("missing", None)
+    assert "CPUs: 96 and 8" in choice.reason
+    other_cpu = on_machine(replace(NATIVE, host="metal"), "m5", cpu="Xeon 8175M")
+    assert "Other CPU model" in choose(GUEST_MODEL, other_cpu).reason
+
+
+def test_machines_without_a_common_cpu_or_family_are_not_mentioned():
+    other = on_machine(replace(NATIVE, host="metal"), "c6", cpu="EPYC 7R13")
+
+    assert "CPU model" not in choose(GUEST_MODEL, other).reason

@@ -10,19 +10,21 @@ from statistics import fmean, stdev
 
 import pytest
 
-from benchmarks.analysis.machine_models import (
-    Basis,
+from benchmarks.analysis.machine_comparability import (
     Level,
     Load,
+    compare_specimens,
+    load_of,
+    normalized_cpu,
+    specimen_from_facts,
+)
+from benchmarks.analysis.machine_models import (
+    Basis,
     Reading,
     Weight,
-    compare_specimens,
     flagged_models,
-    load_of,
     model_effect,
-    normalized_cpu,
     pool_models,
-    specimen_from_facts,
 )
 from benchmarks.analysis.meta_analysis import UNDECIDED
 from benchmarks.reference.data_files import DATA

@@ -295,3 +295,65 @@ def test_few_configurations_that_differ_have_no_mean():
         [0.449, 0.979]
     )
     assert many.pool.mean is not None
+
+
+def of_model(model, specimen, log_ratio, **given):
+    return part(
+        "provider AWS",
+        **{"lab": "AWS", "exclusion": "single_run", "sd": None, **given},
+        log_ratio=log_ratio,
+        model=model,
+        specimen=specimen,
+    )
+
+
+def models(count, log_ratio=0.0):
+    return [
+        of_model(f"m{n}", 10 * n + k, log_ratio + 0.001 * n + 0.0001 * k)
+        for n in range(count)
+        for k in range(2)
+    ]
+
+
+def test_a_provider_is_one_row_of_its_models():
+    found = synthesis(models(6))
+
+    (provider,) = found.machines
+    # Models have the means 0.00005 + 0.001 n.
+    assert provider.log_ratio == pytest.approx(0.00255)
+    assert provider.variance == pytest.approx(0.001**2 * 3.5 / 6)
+    assert (provider.model_count, provider.specimen_count) == (6, 12)
+    assert provider.predicted[0] < provider.interval[0] < provider.log_ratio
+    assert found.strength == EvidenceStrength.MODERATE
+    assert found.summary.machines == (provider,)
+
+
+def test_fewer_than_three_models_are_counted_but_not_pooled():
+    found = synthesis(models(2))
+
+    assert not found.machines
+    assert not found.single_run_machines
+    assert found.excluded_counts == {"few_models": 4}
+
+
+def test_models_with_doubtful_results_are_left_out():
+    held_back = [
+        of_model("odd", 99, 0.1, is_doubtful=True),
+        of_model("odd", 99, 0.0, benchmark=("openssl", "throughput")),
+    ]
+    (provider,) = synthesis(models(6) + held_back).machines
+
+    assert provider.flagged_models == ("odd",)
+    assert provider.model_count == 6
+    assert provider.log_ratio == pytest.approx(0.00255)
+    assert provider.log_ratio_with_flagged > provider.log_ratio
+
+
+def test_results_of_the_same_machine_are_also_pooled_without_providers():
+    own = [part(unit, 0.9) for unit in ("a", "b", "c")]
+    found = synthesis(own + models(6))
+
+    assert found.pool.machine_count == 4
+    assert (found.pool.provider_count, found.pool.model_count) == (1, 6)
+    assert found.without_models.pool.machine_count == 3
+    assert synthesis(own).without_models is None

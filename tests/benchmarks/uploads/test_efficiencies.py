@@ -522,3 +522,22 @@ def test_other_studies_are_not_read_for_a_study_with_native_runs(
 
     assert len(own) == 2
     assert cells_of_other_studies([], natives, {cell.study_id for cell in own}) == []
+
+
+@pytest.mark.parametrize("is_native_first", [True, False])
+def test_guest_uses_another_machine_of_the_same_model(
+    submit, run_document, xen, lab, native, is_native_first
+):
+    facts = {"cpu": "Xeon 8259CL", "threads": 96, "provider": "AWS"}
+    for slug in ("m5-metal", "m5-24xlarge"):
+        Host.objects.create(lab=lab, slug=slug, facts={**facts, "product_family": "m5"})
+    documents = [
+        run_document(50.0, system={**native, "host": "m5-metal"}),
+        run_document(49.0, system={**xen, "host": "m5-24xlarge", "vcpus": 96}),
+    ]
+    for document in documents if is_native_first else documents[::-1]:
+        submit(document)
+
+    efficiency = Efficiency.objects.get(cell__system__hypervisor="Xen")
+    assert (efficiency.state, efficiency.ratio) == ("same_model", pytest.approx(0.98))
+    assert "no machine ran both" in efficiency.reason
