@@ -526,14 +526,26 @@ def test_other_studies_are_not_read_for_a_study_with_native_runs(
 
 @pytest.mark.parametrize("is_native_first", [True, False])
 def test_guest_uses_another_machine_of_the_same_model(
-    submit, run_document, xen, lab, native, is_native_first
+    submit, run_document, xen, lab, is_native_first
 ):
     facts = {"cpu": "Xeon 8259CL", "threads": 96, "provider": "AWS"}
     for slug in ("m5-metal", "m5-24xlarge"):
         Host.objects.create(lab=lab, slug=slug, facts={**facts, "product_family": "m5"})
+    work = {
+        "metric": "",
+        "parameters": {"stressor": "cpu", "instances": 96},
+        "unit": "1/s",
+    }
     documents = [
-        run_document(50.0, system={**native, "host": "m5-metal"}),
-        run_document(49.0, system={**xen, "host": "m5-24xlarge", "vcpus": 96}),
+        run_document(
+            tool="stress-ng",
+            samples=[{**work, "value": value}],
+            system={**system, "host": host},
+        )
+        for value, system, host in (
+            (50.0, {}, "m5-metal"),
+            (49.0, {**xen, "vcpus": 96}, "m5-24xlarge"),
+        )
     ]
     for document in documents if is_native_first else documents[::-1]:
         submit(document)

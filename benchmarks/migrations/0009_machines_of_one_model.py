@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('benchmarks', '0007_cell_noise'),
+        ('benchmarks', '0008_system_references'),
     ]
 
     operations = [
