@@ -532,7 +532,7 @@ def test_guest_uses_another_machine_of_the_same_model(
     for slug in ("m5-metal", "m5-24xlarge"):
         Host.objects.create(lab=lab, slug=slug, facts={**facts, "product_family": "m5"})
     work = {
-        "metric": "",
+        "metric": "bogo op rate",
         "parameters": {"stressor": "cpu", "instances": 96},
         "unit": "1/s",
     }
