@@ -69,6 +69,7 @@ class CellConditions:
     case_label: str = "this case"
     study: str = ""
     specimen: Specimen | None = None
+    tool_version: str = ""
     component: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     is_higher_better: bool = True
@@ -171,7 +172,10 @@ def _choice_on_other_machine(
         )
         if not is_family and other.cpu != cell.specimen.cpu:
             continue
-        comparison = compare_specimens(other, cell.specimen, load)
+        comparison = compare_specimens(
+            *(other, cell.specimen, load),
+            versions=(native.tool_version, cell.tool_version),
+        )
         if comparison.level == Level.SAME_CPU:
             # Only here, because some work of one model is faster in guests.
             comparison = compare_specimens(

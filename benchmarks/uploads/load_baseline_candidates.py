@@ -3,6 +3,7 @@
 Model instances are too slow for 20,000 cells.
 """
 
+from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cache
@@ -18,7 +19,7 @@ from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.database import ids_subquery
 from benchmarks.fingerprints import canonical_parameters
 from benchmarks.hypervisor_names import NATIVE
-from benchmarks.models import Case, Cell, CellSession, Efficiency, Study, System
+from benchmarks.models import Case, Cell, CellSession, Efficiency, Run, Study, System
 from benchmarks.parsing.no_ratio_reasons import RunRange
 
 COLUMNS = (
@@ -133,6 +134,7 @@ def load_candidates(cells: QuerySet[Cell]) -> list[CandidateCell]:
             **{name: getattr(system, name) for name in names},
         }
 
+    versions = _tool_versions(studies, system_of.values())
     candidates = []
     for pk, lab, study_id, system_id, case_id, *rest in rows:
         scenario, vms, slot, load, n, mean, low, high, *stated = rest
@@ -154,6 +156,7 @@ def load_candidates(cells: QuerySet[Cell]) -> list[CandidateCell]:
             common_facts=common_facts,
             case_label=label_of(case_id),
             study=study_of[study_id].slug,
+            tool_version=versions.get((study_id, system_id, case_of[case_id].tool), ""),
             component=case_of[case_id].component,
             parameters=case_of[case_id].parameters,
             is_higher_better=case_of[case_id].better == "higher",
@@ -169,6 +172,25 @@ def load_candidates(cells: QuerySet[Cell]) -> list[CandidateCell]:
             )
         )
     return candidates
+
+
+def _tool_versions(
+    studies: Collection[int], systems: Collection[System]
+) -> dict[tuple[int, int, str], str]:
+    """Return the versions of each tool by study, system and tool.
+
+    They matter only for machines whose facts state a CPU.
+    """
+    ids = [system.pk for system in systems if system.host.facts.get("cpu")]
+    if not ids:
+        return {}
+    runs = Run.objects.filter(study__in=set(studies), system__in=ids)
+    versions: dict[tuple[int, int, str], list[str]] = defaultdict(list)
+    rows = runs.exclude(tool_version="").order_by("tool_version").distinct()
+    columns = ("study_id", "system_id", "tool", "tool_version")
+    for study, system, tool, version in rows.values_list(*columns):
+        versions[study, system, tool].append(version)
+    return {key: ", ".join(found) for key, found in versions.items()}
 
 
 def _specimen(system: System) -> Specimen | None:

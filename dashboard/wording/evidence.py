@@ -401,7 +401,18 @@ def matrix_notes(synthesis: Synthesis) -> list[str]:
             else _("all are doubtful")
         )
     pool = synthesis.pool
-    if pool.provider_count and pool.machine_count > 1:
+    providers = [unit for unit in synthesis.machines if unit.model_count]
+    if pool.machine_count > 1 and providers:
+        notes += [
+            _("%(ratio)s for %(models)s, predicted %(range)s")
+            % {
+                "ratio": log_ratio_text(unit.log_ratio, unit.interval),
+                "models": models_text(unit.model_count, unit.specimen_count, 1),
+                "range": log_interval_text(unit.predicted),
+            }
+            for unit in providers
+        ]
+    elif pool.machine_count > 1 and pool.provider_count:
         models = models_text(pool.model_count, pool.specimen_count, pool.provider_count)
         notes.append(_("with %(models)s") % {"models": models})
     if (other := synthesis.without_models) and (value := matrix_entry(other)[0]):

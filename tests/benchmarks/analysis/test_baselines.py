@@ -409,6 +409,14 @@ def test_refused_machines_are_named_with_their_reason():
     assert "Other CPU model" in choose(GUEST_MODEL, other_cpu).reason
 
 
+def test_another_version_of_the_tool_is_refused():
+    guest = replace(GUEST_MODEL, tool_version="0.20.01")
+    choice = choose(guest, replace(NATIVE_MODEL, tool_version="0.17.08"))
+
+    assert choice.state == "missing"
+    assert "0.17.08 natively" in choice.reason
+
+
 def test_machines_without_a_common_cpu_or_family_are_not_mentioned():
     other = on_machine(replace(NATIVE, host="metal"), "c6", cpu="EPYC 7R13")
 

@@ -132,6 +132,8 @@ def test_gates_have_a_fixed_order():
         "untimed",
         "order_confounded",
         "being_checked",
+        "same_model",
+        "same_cpu",
     ]
 
 
