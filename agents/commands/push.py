@@ -176,6 +176,8 @@ def import_summary(answer: Dict[str, Any]) -> str:
 def _read(name: str) -> str:
     from agents.upload_documents import decode_text
 
+    if name != "-" and os.path.exists(name) and not os.path.isfile(name):
+        raise UsageError("%s is not a file. Pipe its output to push -" % name)
     try:
         if name == "-":
             content = sys.stdin.buffer.read()

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -111,6 +112,14 @@ def test_native_against_the_evidence_needs_a_confirmation(
     push("--hypervisor", "native", "--confirm-native", output)
     assert sent(server)["system"]["hypervisor"] == "native"
     assert sent(server)["facts"]["platform"]["confirmed"] == "native"
+
+
+def test_device_and_pipe_are_refused_without_reading(push, server, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+
+    for name in (tmp_path / "pipe", "/dev/zero"):
+        code, _, err = push(name)
+        assert (code, "is not a file" in err, server.stored) == (2, True, {})
 
 
 def test_unknown_machine_asks_for_its_hypervisor(push, server, machine):
