@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from itertools import groupby
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress, groupby
 from math import exp
 from typing import Any
 
@@ -19,6 +19,8 @@ from benchmarks.hypervisor_names import MAIN_HYPERVISORS
 from benchmarks.work_classes import WORK_CLASSES
 from dashboard.kit import formatting
 from dashboard.wording import evidence
+
+MIN_COLUMN_RESULTS = 3
 
 
 def question_url(question: Question, **choices: str) -> str:
@@ -70,32 +72,59 @@ def matrix_context(
             ]
             rows.append({"kind": evidence.work_kind(work.slug), "cells": cells})
         areas.append({"area": evidence.work_area(work.slug), "rows": rows})
-    measured = [
-        {
-            **area,
-            "rows": [
-                row
-                for row in area["rows"]
-                if not all(cell["is_empty"] for cell in row["cells"])
-            ],
-        }
-        for area in areas
-    ]
-    measured = [area for area in measured if area["rows"]]
+    measured, shared_strength = _measured(hypervisors, areas), _shared_strength(areas)
     return {
         "hypervisors": hypervisors,
         "areas": areas,
         "without_doubtful": without_doubtful,
-        "is_empty": not measured,
-        "measured": {"hypervisors": hypervisors, "areas": measured},
+        "is_empty": not measured["areas"],
+        "shared_strength": shared_strength,
+        "measured": {**measured, "shared_strength": shared_strength},
     }
 
 
-def _exclusion_text(counts: Mapping[str, int]) -> str:
-    if not counts:
-        return ""
-    reason = max(counts, key=lambda exclusion: counts[exclusion])
-    return _("excluded (%(reason)s)") % {"reason": evidence.EXCLUSION_TEXTS[reason]}
+def _with_enough_results(
+    hypervisors: Sequence[str], areas: Sequence[Mapping[str, Any]]
+) -> list[bool]:
+    """Return which columns have at least `MIN_COLUMN_RESULTS`, or are main ones."""
+    rows = [row["cells"] for area in areas for row in area["rows"]]
+    return [
+        name in MAIN_HYPERVISORS
+        or sum(bool(cells[column]["value"]) for cells in rows) >= MIN_COLUMN_RESULTS
+        for column, name in enumerate(hypervisors)
+    ]
+
+
+def _measured(
+    hypervisors: Sequence[str], areas: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return the matrix without empty rows, and without columns with few results."""
+    is_shown = _with_enough_results(hypervisors, areas)
+    shown_areas = []
+    for area in areas:
+        rows = [
+            {**row, "cells": [*compress(row["cells"], is_shown)]}
+            for row in area["rows"]
+            if not all(cell["is_empty"] for cell in row["cells"])
+        ]
+        if rows:
+            shown_areas.append({**area, "rows": rows})
+    return {
+        "hypervisors": [*compress(hypervisors, is_shown)],
+        "folded": [*compress(hypervisors, (not shown for shown in is_shown))],
+        "areas": shown_areas,
+    }
+
+
+def _shared_strength(areas: Iterable[Mapping[str, Any]]) -> str:
+    strengths = {
+        cell["strength"]
+        for area in areas
+        for row in area["rows"]
+        for cell in row["cells"]
+        if cell["value"]
+    }
+    return strengths.pop() if len(strengths) == 1 else ""
 
 
 def _cell(
@@ -112,10 +141,10 @@ def _cell(
         sum(synthesis.excluded_counts.values()),
     )
     if synthesis is NO_EVIDENCE:
-        url, why = f"{url}#add-data", _("Not measured. Show how to add it.")
+        url, why = f"{url}#add-data", _("Not measured. Plan a measurement.")
     else:
-        why = str(evidence.STRENGTH_REASONS[synthesis.strength])
-    excluded = _exclusion_text(synthesis.excluded_counts)
+        why = evidence.strength_reason(synthesis)
+    excluded = evidence.short_exclusion(synthesis.excluded_counts)
     has_strength = synthesis.strength != EvidenceStrength.NONE
     return {
         "label": label,
@@ -132,5 +161,5 @@ def _cell(
         "is_hollow": synthesis.is_single_runs,
         "excluded": excluded,
         "is_empty": not (value or excluded_count),
-        "aria_label": value or excluded or _("not measured, show how to add it"),
+        "aria_label": value or excluded or _("not measured, plan a measurement"),
     }

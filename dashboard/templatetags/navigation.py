@@ -17,8 +17,8 @@ register = template.Library()
 
 # First part of a URL path -> navigation item.
 SECTIONS: Final = {
-    **dict.fromkeys(("", "studies", "runs", "reparses", "flags"), "home"),
-    **dict.fromkeys(("versions", "publishing", "reports", "plans"), "home"),
+    **dict.fromkeys(("studies", "runs", "reparses", "flags"), "studies"),
+    **dict.fromkeys(("versions", "publishing", "reports", "plans"), "studies"),
     "compare": "cross-study",
     **dict.fromkeys(("evidence", "reviews"), "evidence"),
     **dict.fromkeys(("docs", "glossary"), "docs"),

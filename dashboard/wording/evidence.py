@@ -38,7 +38,7 @@ EVIDENCE_STRENGTHS: Mapping[EvidenceStrength, Text] = {
     EvidenceStrength.CONTRADICTORY: gettext_lazy("contradictory"),
     EvidenceStrength.NONE: gettext_lazy("none"),
 }
-STRENGTH_REASONS: Mapping[EvidenceStrength, Text] = {
+_STRENGTH_REASONS: Mapping[EvidenceStrength, Text] = {
     EvidenceStrength.STRONG: gettext_lazy(
         "There are results from at least five labs, and the whole prediction interval "
         "for another lab is slower, faster or equivalent."
@@ -46,9 +46,6 @@ STRENGTH_REASONS: Mapping[EvidenceStrength, Text] = {
     EvidenceStrength.MODERATE: gettext_lazy(
         "There are results from at least three labs, and the whole confidence "
         "interval of their mean is slower, faster or equivalent."
-    ),
-    EvidenceStrength.WEAK: gettext_lazy(
-        "There are too few labs, only single runs, or an inconclusive interval."
     ),
     EvidenceStrength.CONTRADICTORY: gettext_lazy(
         "Labs reach opposite verdicts, and most of the difference between them is not "
@@ -95,6 +92,54 @@ DOUBT_TEXTS: Mapping[str, Text] = {
     Doubt.NOISY: gettext_lazy("noisy baseline"),
 }
 
+SHORT_EXCLUSIONS: Mapping[str, Text] = {
+    Exclusion.NO_NATIVE: gettext_lazy("no baseline"),
+    Exclusion.AGAINST_REFERENCE: gettext_lazy("other reference"),
+    Exclusion.OTHER_HOST: gettext_lazy("other host"),
+    Exclusion.OTHER_PARAMETERS: gettext_lazy("other parameters"),
+    Exclusion.UNIT_MISMATCH: gettext_lazy("other units"),
+    Exclusion.ZERO: gettext_lazy("zero values"),
+    Exclusion.EMULATION: gettext_lazy("emulated only"),
+    DOUBTFUL: gettext_lazy("doubtful only"),
+    Exclusion.COPY: gettext_lazy("copies only"),
+    Exclusion.IMPOSSIBLE: gettext_lazy("impossible values"),
+    Exclusion.CLOCK_SUSPECT: gettext_lazy("untrusted clock"),
+    Exclusion.UNTIMED: gettext_lazy("no times"),
+    Exclusion.NO_INTERVAL: gettext_lazy("too noisy"),
+    Exclusion.SINGLE_RUN: gettext_lazy("single runs"),
+    Exclusion.NO_SPREAD: gettext_lazy("identical values"),
+}
+"""Why a question has results, but no pooled one, in two words."""
+
+WORK_PHRASES: Mapping[str, Text] = {
+    "cpu-floating-point": gettext_lazy("numerical computation"),
+    "cpu-integer": gettext_lazy("integer computation"),
+    "memory-read": gettext_lazy("programs that read much memory"),
+    "memory-write": gettext_lazy("programs that write much memory"),
+    "memory-copy": gettext_lazy("programs that copy much memory"),
+    "memory-latency": gettext_lazy("programs with random memory accesses"),
+    "disk-sequential-read": gettext_lazy("reading large files"),
+    "disk-sequential-write": gettext_lazy("writing large files"),
+    "disk-random-read": gettext_lazy("random disk reads"),
+    "disk-random-write": gettext_lazy("random disk writes"),
+    "disk-fsync": gettext_lazy("durable disk writes (fsync)"),
+    "disk-tail-latency": gettext_lazy("disk accesses with a latency limit"),
+    "network-throughput-out": gettext_lazy("sending data over the network"),
+    "network-throughput-in": gettext_lazy("receiving data over the network"),
+    "network-round-trip": gettext_lazy("network round trips"),
+    "network-requests": gettext_lazy("many small network requests"),
+    "network-tail-latency": gettext_lazy("network services with a latency limit"),
+    "system-process-creation": gettext_lazy("starting many processes"),
+    "system-system-call": gettext_lazy("many system calls"),
+    "system-context-switch": gettext_lazy("many context switches"),
+    "application-web": gettext_lazy("a web server"),
+    "application-database": gettext_lazy("a database"),
+    "application-build": gettext_lazy("software builds"),
+    "application-tail-latency": gettext_lazy("a service with a latency limit"),
+    "energy-per-work": gettext_lazy("work limited by energy"),
+}
+"""What people run, by slug of the work class, for "I run ..."."""
+
 SUBGROUP_NAMES: Mapping[str, Text] = {
     "benchmark": gettext_lazy("Benchmark"),
     "decade": gettext_lazy("Decade"),
@@ -113,6 +158,70 @@ def work_kind(work: str) -> str:
 
 def work_name(work: str) -> str:
     return f"{work_area(work)}: {work_kind(work)}"
+
+
+def work_phrase(work: str) -> str:
+    return str(WORK_PHRASES[work])
+
+
+def short_exclusion(counts: Mapping[str, int]) -> str:
+    """Return the most frequent reason for exclusion; "" if nothing was excluded."""
+    if not counts:
+        return ""
+    reason = max(counts, key=lambda exclusion: counts[exclusion])
+    return str(SHORT_EXCLUSIONS[reason])
+
+
+def strength_reason(synthesis: Synthesis) -> str:
+    """Return the one reason for the strength of the evidence."""
+    if synthesis.strength != EvidenceStrength.WEAK:
+        return str(_STRENGTH_REASONS[synthesis.strength])
+    if synthesis.is_single_runs:
+        return _("Only single runs, which have no uncertainty estimate.")
+    labs = synthesis.pool.lab_count
+    if labs < MIN_POOLED:
+        text = ngettext(
+            "Results from %(n)s lab only; moderate evidence needs %(needed)s.",
+            "Results from %(n)s labs only; moderate evidence needs %(needed)s.",
+            labs,
+        )
+        return text % {"n": labs, "needed": MIN_POOLED}
+    return _("The confidence interval of the mean is inconclusive.")
+
+
+def shown_range(
+    synthesis: Synthesis,
+) -> tuple[tuple[float, float], tuple[float, ...]]:
+    """Return the interval of log ratios that is the answer, and the points in it.
+
+    The prediction interval if there is one, else the confidence interval of the only
+    machine, else the range of the ratios. Without results, there are no points.
+    """
+    pool = synthesis.main_pool
+    ratios = tuple(
+        ratio for unit in synthesis.main_machines for ratio in unit.shown_log_ratios
+    )
+    if pool.mean is not None and pool.predicted is not None:
+        return pool.predicted, (pool.mean,)
+    if pool.mean is not None and pool.interval is not None:
+        return pool.interval, (pool.mean,)
+    if pool.mean is not None:
+        ratios = (pool.mean,)
+    return (min(ratios), max(ratios)) if ratios else (0.0, 0.0), ratios
+
+
+def range_kind(synthesis: Synthesis) -> str:
+    """Return what `shown_range` is, and of how many machines."""
+    pool = synthesis.main_pool
+    if synthesis.is_single_runs:
+        machines = machines_text(pool.machine_count)
+        return _("%(machines)s, single runs") % {"machines": machines}
+    if pool.predicted is not None:
+        machines = machines_text(pool.machine_count)
+        return _("prediction from %(machines)s") % {"machines": machines}
+    if pool.machine_count == 1 and pool.interval is not None:
+        return _("one machine, 95%% confidence interval") % {}
+    return machines_text(pool.machine_count)
 
 
 def log_ratio_text(log_ratio: float, within: tuple[float, float] | None = None) -> str:

@@ -181,3 +181,56 @@ def test_german_pages_have_commas_in_tables_and_charts(chromium, site, tmp_path)
         assert signs == ",."
         assert page.locator("html").get_attribute("lang") == "de"
         assert visit.errors == []
+
+
+def test_engineer_gets_the_answer_for_databases_in_one_step(visit):
+    page = visit.open("/")
+
+    page.get_by_label("I run").select_option("application-database")
+
+    expect(page).to_have_url(re.compile("work=application-database"))
+    expect(page.locator(".answer-sentence")).to_contain_text("database")
+    assert visit.errors == []
+
+
+def test_home_page_has_few_tab_stops(visit):
+    page = visit.open("/")
+
+    stops = page.locator(
+        "header :is(a, button, input), "
+        "main :is(a, button, select, input, summary, [tabindex='0'])"
+    )
+    reachable = stops.evaluate_all(
+        "nodes => nodes.filter((node) => node.tabIndex >= 0 && node.checkVisibility())"
+        ".length"
+    )
+    assert reachable <= 60
+
+
+@pytest.mark.parametrize("size", [(1400, 900), (390, 844)])
+def test_the_answer_is_visible_without_scrolling(chromium, site, size):
+    width, height = size
+    with browser_site.window(
+        chromium, site, viewport={"width": width, "height": height}
+    ) as visit:
+        page = visit.open("/")
+
+        rows = page.locator(".answer-rows li")
+        assert rows.count() == 4
+        last = rows.last.bounding_box()
+        assert last["y"] + last["height"] <= height
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_arrow_keys_move_in_the_evidence_matrix(visit):
+    page = visit.open("/")
+    first = page.locator("[data-matrix] td a").first
+
+    first.focus()
+    page.keyboard.press("ArrowRight")
+
+    index = page.evaluate(
+        "[...document.querySelectorAll('[data-matrix] td a')]"
+        ".indexOf(document.activeElement)"
+    )
+    assert index == 1

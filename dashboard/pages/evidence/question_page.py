@@ -78,7 +78,7 @@ def question_page(
         "work": evidence.work_name(question.work_class),
         "summary": evidence.question_summary(pooled),
         "strength": str(evidence.EVIDENCE_STRENGTHS[pooled.strength]),
-        "why": str(evidence.STRENGTH_REASONS[pooled.strength]),
+        "why": evidence.strength_reason(pooled),
         "chart": _drawing(record),
         "units": tuple(_lines(pooled, machines, averages)),
         "more_count": pooled.pool.machine_count

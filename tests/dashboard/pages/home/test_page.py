@@ -1,25 +1,27 @@
-"""The home page, and its strips of ratios."""
+"""The home page: an answer, new studies, and a member's own work."""
 
-from benchmarks.comparison.overhead_profile import SpectrumBand
+import pytest
+
+from benchmarks.analysis.meta_analysis import EvidenceStrength
+from benchmarks.evidence.queries import Question
 from benchmarks.models import Study
-from dashboard.pages.home.views import ratio_strips
-from tests.dashboard.markup import unbroken
+from dashboard.pages.home.answer import (
+    answer_context,
+    answer_sentence,
+    best_known_work,
+)
+from tests.dashboard.pages.evidence.test_pages import machines, synthesis
+
+WORK = "application-database"
+XEN, KVM = Question("Xen", WORK), Question("KVM", WORK)
 
 
-def test_shows_card_per_study(text, pair, study):
+def test_shows_new_study(text, pair, study):
     page = text("/")
 
-    assert "<title>What does a hypervisor cost? · Virtlab</title>" in page
     assert study.title in page
     assert "/studies/alpha-lab/study/compare/" in page
     assert "all processed" in page
-
-
-def test_shows_every_ratio(text, pair):
-    page = unbroken(text("/"))
-
-    assert "between 0.247 and 0.247" in page
-    assert '<line class="below"' in page
 
 
 def test_no_studies_are_reported(text, db):
@@ -40,57 +42,79 @@ def test_query_count_is_independent_of_studies(
     for number in range(5):
         Study.objects.create(lab=lab, slug=f"more-{number}", visibility="public")
 
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(14):
         client.get("/")
 
 
-def band(*lines, component="network"):
-    return SpectrumBand(
-        study=Study(slug="study"),
-        component=component,
-        hypervisor="Xen 3.3",
-        pairs=len(lines),
-        lowest=min(lines),
-        highest=max(lines),
-        lines=lines,
+def test_members_see_their_uploads_and_open_flags(text, client, pair, person, study):
+    study.flags.create(lab=study.lab, rule="unit-slip", severity="check", message="Odd")
+    client.force_login(person)
+
+    page = text("/")
+
+    assert "Last uploads" in page
+    assert "1 open flag" in page
+
+
+def test_default_question_is_the_best_measured_one():
+    one, two = synthesis(machines(0.9)), synthesis(machines(0.9, 0.8))
+    evidence = {
+        Question("Xen", "memory-read"): two,
+        Question("Xen", "disk-random-read"): one,
+        Question("KVM", "disk-random-read"): one,
+        Question("Docker", "cpu-integer"): two,
+    }
+
+    assert best_known_work(evidence) == "disk-random-read"
+    assert best_known_work({}) == WORK
+
+
+def test_rows_are_the_chosen_hypervisors():
+    context = answer_context({XEN: synthesis(machines(0.9))}, WORK, ["KVM", "Xen", "?"])
+
+    assert [row["name"] for row in context["rows"]] == ["KVM", "Xen"]
+    kvm, xen = context["rows"]
+    assert kvm["url"].endswith("#add-data")
+    assert "points" not in kvm
+    assert len(xen["points"]) == 1
+
+
+def test_unknown_choices_give_the_main_hypervisors():
+    context = answer_context({}, "nonsense", ["nonsense"])
+
+    assert len(context["rows"]) == len(context["main"]) == 4
+
+
+def test_other_hypervisors_are_offered_if_they_were_measured():
+    evidence = {
+        Question("Docker", WORK): synthesis(machines(0.9)),
+        Question("bhyve", WORK): synthesis(machines(0.9, obstacle="emulation")),
+    }
+
+    assert answer_context(evidence, WORK, [])["others"] == [("Docker", False)]
+
+
+def test_sentence_starts_with_the_fastest_and_names_missing_ones():
+    known = synthesis(machines(0.8)), synthesis(machines(0.95))
+
+    text = answer_sentence(
+        WORK, [("Xen", known[0]), ("KVM", known[1]), ("Hyper-V", synthesis([]))]
     )
 
-
-def test_no_strip_without_ratios():
-    assert ratio_strips([]) is None
-
-
-def test_lines_are_grouped_by_native_performance():
-    (group,) = ratio_strips([band(0.25, 1.0, 1.2)])["groups"]
-    lines = group["strips"][0]["lines"]
-
-    assert [line["side"] for line in lines] == ["below", "near", "above"]
-    places = [float(line["x"].rstrip("%")) for line in lines]
-    assert places == sorted(places)
-    assert all(0 <= place <= 100 for place in places)
+    assert text.index("KVM") < text.index("Xen") < text.index("Hyper-V")
+    assert "Not measured: Hyper-V" in text
+    assert "Weak evidence" in text
 
 
-def test_native_line_is_at_ratio_one():
-    drawn = ratio_strips([band(0.5, 1.0)])
-
-    assert drawn["native"] == drawn["groups"][0]["strips"][0]["lines"][-1]["x"]
+def test_sentence_without_any_result():
+    assert "No study" in answer_sentence(WORK, [("Xen", synthesis([]))])
 
 
-def test_ratios_beyond_axis_are_counted_not_drawn():
-    strip = ratio_strips([band(0.00098, 0.9)])["groups"][0]["strips"][0]
+@pytest.mark.parametrize("ratios", [(0.9,), (0.9, 0.8), (0.9, 0.8, 0.7, 0.95, 0.85)])
+def test_bar_contains_its_points(ratios):
+    (row,) = answer_context({XEN: synthesis(machines(*ratios))}, WORK, ["Xen"])["rows"]
 
-    assert len(strip["lines"]) == 1
-    assert strip["goes_below"]
-    assert not strip["goes_above"]
-
-
-def test_components_are_groups():
-    drawn = ratio_strips([band(0.9, component="CPU"), band(0.5), band(0.6)])
-
-    assert [
-        (group["component"], len(group["strips"])) for group in drawn["groups"]
-    ] == [
-        ("CPU", 1),
-        ("network", 2),
-    ]
-    assert drawn["pairs"] == 3
+    left, width = float(row["x"][:-1]), float(row["width"][:-1])
+    points = [float(point[:-1]) for point in row["points"]]
+    assert left - 0.01 <= min(points) <= max(points) <= left + width + 0.01
+    assert row["synthesis"].strength != EvidenceStrength.NONE

@@ -104,10 +104,12 @@ def test_no_tour_without_studies(text, pair):
     assert "New here?" not in text("/")
 
 
-def test_tour_is_folded_for_signed_in_users(client, text, studies, person):
-    assert "<details open>" in text("/")
+def test_signed_in_users_see_their_studies_instead_of_the_tour(
+    client, text, studies, person
+):
+    assert listed(text("/"))
     client.force_login(person)
-    assert "<details>" in text("/")
+    assert not listed(text("/"))
 
 
 @pytest.mark.parametrize("asked", ["0", "7", "-1", "x", "²", "999999", "1 ", ""])
