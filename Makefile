@@ -46,16 +46,12 @@ down: ## stop production; data are kept
 
 .PHONY: backup
 backup: venv ## back up the database to a file (FILE=virtlab.dump)
-	@$(RUN_COMMAND) pg_dump --format=custom --no-owner --file=$(or $(FILE),virtlab.dump)
-	@touch $(or $(VAR),var)/last-backup
-	@echo "written: $(or $(FILE),virtlab.dump)"
+	@$(RUN_COMMAND) python -m running.backups write "$(or $(FILE),virtlab.dump)"
 
 .PHONY: restore
 restore: venv ## replace the database with a backup (FILE=); stop `make run` first
 	@$(if $(FILE),,$(error Name the backup: make restore FILE=virtlab.dump))
-	@$(RUN_COMMAND) --alone pg_restore --clean --if-exists --no-owner --exit-on-error \
-		--single-transaction --dbname=virtlab $(FILE)
-	@echo "restored: $(FILE)"
+	@$(RUN_COMMAND) --alone python -m running.backups restore "$(FILE)"
 
 .PHONY: base-backup
 base-backup: venv ## write a base backup of a running installation (ARCHIVE=folder)

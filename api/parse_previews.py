@@ -1,5 +1,7 @@
 """/parse/ and /parse/machine/: parse output without storing it."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
@@ -17,7 +19,7 @@ from api.kit.views import ApiView
 from api.runs import ParseWarningSerializer
 from benchmarks.custom_tools.lookup import find_visible_declaration
 from benchmarks.custom_tools.sample_tables import extract_sample_runs
-from benchmarks.labs.quotas import admit_preview
+from benchmarks.labs.quotas import admit_preview, preview_cpu_budget
 from benchmarks.labs.sign_in_throttle import network_of
 from benchmarks.parsing import run_extraction
 from benchmarks.parsing.machine_facts import read_machine
@@ -112,6 +114,14 @@ class PreviewSerializer(serializers.Serializer[Any]):
     )
 
 
+@contextmanager
+def admitted_preview(request: Request) -> Iterator[None]:
+    network = network_of(request.META.get("REMOTE_ADDR", ""))
+    admit_preview(network)
+    with preview_cpu_budget(network):
+        yield
+
+
 class PreviewView(ApiView):
     parser_classes = [RawOutputJSONParser]
     # A token is optional; with it, the custom tools of its lab are known too.
@@ -128,7 +138,10 @@ class PreviewView(ApiView):
 
         A token is required only for custom tools of private studies.
         """
-        admit_preview(network_of(request.META.get("REMOTE_ADDR", "")))
+        with admitted_preview(request):
+            return Response(PreviewSerializer({"runs": self._extract(request)}).data)
+
+    def _extract(self, request: Request) -> Sequence[ExtractedRun]:
         fields = validate_document(PreviewInput, request.data)
         if len(fields["output"]) > settings.PREVIEW_LIMIT_CHARACTERS:
             raise too_large_error(
@@ -140,12 +153,10 @@ class PreviewView(ApiView):
         # Tokens without read permission may also use the custom tools of their lab.
         viewer = self.lab_viewer if request.auth else self.viewer
         if declaration := find_visible_declaration(viewer, name or ""):
-            extracted = extract_sample_runs(
+            return extract_sample_runs(
                 declaration.tool, declaration.version, fields["output"], locale
             )
-        else:
-            extracted = run_extraction.extract_runs(fields["output"], name, locale)
-        return Response(PreviewSerializer({"runs": extracted}).data)
+        return run_extraction.extract_runs(fields["output"], name, locale)
 
 
 EXAMPLE_OUTPUT = OpenApiExample(
@@ -199,6 +210,7 @@ class ParseMachineView(ApiView):
 
         No token is needed.
         """
-        admit_preview(network_of(request.META.get("REMOTE_ADDR", "")))
-        output = validate_document(MachineOutputInput, request.data)["output"]
-        return Response(self.serialize(MachineFactsSerializer, read_machine(output)))
+        with admitted_preview(request):
+            output = validate_document(MachineOutputInput, request.data)["output"]
+            facts = read_machine(output)
+        return Response(self.serialize(MachineFactsSerializer, facts))

@@ -174,6 +174,10 @@ class StudyChanges(StudyFields):
             "Whether the study is archived; an archived study accepts no uploads."
         ),
     )
+    comments_closed = Boolean(
+        required=False,
+        help_text="Whether only members of the study's lab can comment.",
+    )
 
 
 class StudySerializer(ResourceSerializer):
@@ -184,9 +188,9 @@ class StudySerializer(ResourceSerializer):
     row_type = Study
     columns = """
         lab=lab.slug slug title author institution published language note factors
-        visibility shared_with data_licence archived_at equivalence_margin_percent
-        baseline_max_age_days reference_system=reference_system_id
-        system_references created_at
+        visibility shared_with data_licence archived_at comments_closed
+        equivalence_margin_percent baseline_max_age_days
+        reference_system=reference_system_id system_references created_at
     """
     descriptions = {
         "slug": "The slug of the study.",
@@ -198,6 +202,7 @@ class StudySerializer(ResourceSerializer):
         "factors": "What the study varied: values by factor.",
         "data_licence": "The license of the data.",
         "archived_at": "When the study was archived; null if it accepts uploads.",
+        "comments_closed": "Whether only members of the study's lab can comment.",
         "equivalence_margin_percent": (
             "The equivalence margin in percent: differences below it do not matter in "
             "practice."

@@ -165,6 +165,19 @@ class RateLimitError(BenchmarksError):
         super().__init__("too_fast", join_sentences([problem, retry]))
 
 
+class BusyError(RateLimitError):
+    """Too many passwords are being checked.
+
+    ``is_own_share`` is true if the same network or account causes this.
+    """
+
+    def __init__(self, is_own_share: bool, retry_after_s: int) -> None:
+        self.is_own_share = is_own_share
+        super().__init__(
+            Sentence("Too many people are signing in right now."), retry_after_s
+        )
+
+
 class BatchRejectedError(BenchmarksError):
     """Rejected uploads of a batch; nothing was stored.
 

@@ -26,7 +26,7 @@ from django.db import close_old_connections
 from django.http import parse_cookie
 from waitress.adjustments import Adjustments
 from waitress.channel import HTTPChannel
-from waitress.parser import HTTPRequestParser
+from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.server import TcpWSGIServer
 
 from benchmarks.errors import BenchmarksError
@@ -77,6 +77,10 @@ class BoundedRequest(HTTPRequestParser):  # type: ignore[misc]  # waitress has n
     def parse_header(self, header_plus: bytes) -> None:
         super().parse_header(header_plus)
         self.headers.pop(DROPPED_HEADER, None)
+        is_chunked = self.chunked or "TRANSFER_ENCODING" in self.headers
+        if is_chunked and "CONTENT_LENGTH" in self.headers:
+            # A proxy may use the other length. waitress closes the connection.
+            raise ParsingError("Send Content-Length or Transfer-Encoding, not both.")
         forwarded = self.headers.get("X_FORWARDED_FOR", "")
         self.address = client_address(self.channel.addr[0], forwarded)
         may_be_large = self.chunked or self.content_length > ANONYMOUS_BODY_BYTES

@@ -271,8 +271,10 @@ UPLOAD_LIMIT_BYTES = env.whole_number("UPLOAD_LIMIT_BYTES", 8 * 1024 * 1024)
 LAB_RUNS_PER_MINUTE = env.whole_number("LAB_RUNS_PER_MINUTE", 600_000)
 LAB_BYTES_PER_DAY = env.whole_number("LAB_BYTES_PER_DAY", 50_000_000_000)
 LAB_BYTES_STORED = env.whole_number("LAB_BYTES_STORED", 0)
+LAB_STUDIES_PER_DAY = env.whole_number("LAB_STUDIES_PER_DAY", 200)
 LAB_PREVIEWS_PER_MINUTE = env.whole_number("LAB_PREVIEWS_PER_MINUTE", 3_000)
 PREVIEWS_PER_MINUTE = env.whole_number("PREVIEWS_PER_MINUTE", 120)
+PREVIEW_CPU_S_PER_MINUTE = env.whole_number("PREVIEW_CPU_S_PER_MINUTE", 15)
 PREVIEW_LIMIT_CHARACTERS = env.whole_number("PREVIEW_LIMIT_CHARACTERS", 2_000_000)
 UPLOAD_LIMIT_RATIO = 100
 # By name, because pages import bundles but must not import the API.

@@ -1,7 +1,7 @@
 """Run a command on this installation's database.
 
     python -m running.management_command COMMAND
-    python -m running.management_command --alone pg_restore --dbname=virtlab v.dump
+    python -m running.management_command --alone python -m running.backups restore FILE
 
 The command uses the servers of a running Virtlab, or servers started for its duration.
 """
@@ -15,12 +15,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import Conninfo
+
 from running import embedded_servers
 from running.embedded_servers import EmbeddedServers
 from running.errors import StartError
 from running.file_lock import FileLock
 from running.options import Options, child_environment
-from running.postgres import DATABASE, OWNER, PORT
+from running.postgres import DATABASE, OWNER, PORT, binaries
 from running.processes import ROOT
 from running.var_folder import VarFolder
 
@@ -34,11 +38,16 @@ def server_environment(options: Options, alone: bool) -> Iterator[dict[str, str]
 
     With ``alone``, raise StartError if Virtlab is running.
     """
-    if not options.has_own_servers:
-        yield child_environment(options, {}, os.environ)
-        return
     folder = VarFolder(options.var)
     folder.prepare()
+    if not options.has_own_servers:
+        own_lock = folder.lock() if alone else None
+        try:
+            yield _external_environment(options, folder)
+        finally:
+            if own_lock:
+                own_lock.release()
+        return
     lock = FileLock(folder.path / "lock")
     is_running = not lock.try_acquire()
     # It was locked only to see whether Virtlab is running.
@@ -51,15 +60,44 @@ def server_environment(options: Options, alone: bool) -> Iterator[dict[str, str]
         yield _command_environment(options, EmbeddedServers(folder))
 
 
+def _external_environment(options: Options, folder: VarFolder) -> dict[str, str]:
+    secret = os.environ.get("SECRET_KEY") or folder.secret("secret-key")
+    environment = child_environment(options, {"SECRET_KEY": secret}, os.environ)
+    # The owner, because a backup needs all rows.
+    url = os.environ.get("OWNER_DATABASE_URL") or options.database_url
+    return {
+        **environment,
+        "PATH": _program_path(environment, str(binaries())),
+        **libpq_variables(url),
+    }
+
+
+def libpq_variables(url: str) -> dict[str, str]:
+    """Return the PG* variables of a database URL; raise StartError if it is invalid."""
+    try:
+        parts = conninfo_to_dict(url)
+    except psycopg.ProgrammingError as error:
+        raise StartError(f"DATABASE_URL is not a database URL: {error}") from error
+    return {
+        option.envvar.decode(): str(parts[name])
+        for option in Conninfo.get_defaults()
+        if option.envvar and (name := option.keyword.decode()) in parts
+    }
+
+
+def _program_path(environment: Mapping[str, str], *folders: str) -> str:
+    own = [*folders, str(Path(sys.executable).parent)]
+    return os.pathsep.join([*own, environment.get("PATH", os.defpath)])
+
+
 def _command_environment(options: Options, services: EmbeddedServers) -> dict[str, str]:
     postgres = services.postgres
     environment = child_environment(
         options, services.environment() | services.owner_environment(), os.environ
     )
-    programs = [str(postgres.bin), str(Path(sys.executable).parent)]
     return {
         **environment,
-        "PATH": os.pathsep.join([*programs, environment.get("PATH", os.defpath)]),
+        "PATH": _program_path(environment, str(postgres.bin)),
         "PGHOST": str(postgres.socket_folder),
         "PGPORT": str(PORT),
         # The owner, because a backup needs all rows.

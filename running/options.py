@@ -112,13 +112,10 @@ def child_environment(
 ) -> dict[str, str]:
     """Return the environment of the product's processes.
 
-    PG* variables are removed, because they would direct our connections to another
-    server.
+    PG* variables are removed: only the URLs, or our own servers, name the database.
     """
     inherited = {
-        name: value
-        for name, value in environment.items()
-        if not (options.has_own_servers and name.startswith("PG"))
+        name: value for name, value in environment.items() if not name.startswith("PG")
     }
     return {
         **inherited,

@@ -123,9 +123,11 @@ class Supervision:
 
     def install_signal_handlers(self) -> None:
         """Stop on SIGTERM, Ctrl-C or a closed terminal; on Linux, adopt orphans."""
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup, background
-                signal.signal(number, self._request_stop)
+        # Shells start background programs with an ignored SIGINT.
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._request_stop)
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup
+            signal.signal(signal.SIGHUP, self._request_stop)
         if sys.platform == "linux":
             self.adopts_orphans = True
             ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

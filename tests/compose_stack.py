@@ -171,8 +171,11 @@ class Stack:
             yield f"--volume={path}:{target}"
 
 
-# Handled elsewhere, or ignored (optional settings files).
-_OTHERS: Final = ("build", "depends_on", "networks", "volumes", "profiles", "env_file")
+# Handled elsewhere, or ignored (optional settings files; memory, which needs cgroups).
+_OTHERS: Final = (
+    *("build", "depends_on", "networks", "volumes", "profiles", "env_file"),
+    "mem_limit",
+)
 
 
 def _health(check: Document) -> list[str]:

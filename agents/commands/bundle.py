@@ -30,7 +30,8 @@ from agents.errors import AgentError, UsageError
 from agents.files import write_durably
 from agents.spool import POWER_SUFFIX, Spool
 
-FORMAT = 1
+FORMAT = 2
+KEY_LABEL = b"virtlab bundle 2"
 FILE_SUFFIX = ".virtlab"
 # The server accepts at most 8 MiB unpacked.
 MAX_BYTES = 6 * 1024 * 1024
@@ -79,7 +80,8 @@ def signing_key(token: str) -> Tuple[str, bytes]:
     prefix, _, secret = rest.partition("_")
     if brand != "vl" or not prefix or not secret:
         raise UsageError("This is not a Virtlab token (vl_...). Enroll again.")
-    return prefix, hashlib.sha256(secret.encode()).digest()
+    # Not the SHA-256 of the secret, which the database of the server contains.
+    return prefix, hmac.new(secret.encode(), KEY_LABEL, hashlib.sha256).digest()
 
 
 def write_bundles(

@@ -54,7 +54,7 @@ class Basis(StrEnum):
 
 
 class Weight(IntEnum):
-    """What a result of machines of one model may support."""
+    """Claims that results of machines of one model support."""
 
     SHOWN = 0
     INDICATIVE = 1

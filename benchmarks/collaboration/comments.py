@@ -7,14 +7,15 @@ cell or run is deleted.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Final
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from benchmarks.errors import InvalidError, NotFoundError
+from benchmarks.errors import InvalidError, NotFoundError, RateLimitError
 from benchmarks.models import (
     Agent,
     Cell,
@@ -29,6 +30,11 @@ from benchmarks.text_validation import clean_text
 from benchmarks.viewer import Viewer
 
 MAX_COMMENT_LENGTH: Final = 10_000
+WINDOW: Final = timedelta(hours=1)
+MAX_PER_AUTHOR: Final = 30
+"""Comments and edits of one author on one study per `WINDOW`."""
+MAX_FROM_OTHER_LABS: Final = 100
+"""Comments of all authors from other labs on one study per `WINDOW`."""
 
 
 @dataclass(frozen=True)
@@ -123,13 +129,17 @@ def write_comment(*, author: Author, target: CommentTarget, text: str) -> Commen
             "Only members of a lab can write comments. You are not a "
             "member of any lab.",
         )
+    text = _clean_comment(text)
+    study = target.study
+    _admit_text(author, study)
     return Comment.objects.create(
         **target.filters,
-        lab_id=target.study.lab_id,
+        lab_id=study.lab_id,
         person=author.person,
         agent=author.agent,
         author=author.name,
-        text=_clean_comment(text),
+        is_from_other_lab=study.lab_id not in author.lab_ids,
+        text=text,
     )
 
 
@@ -146,6 +156,7 @@ def edit_comment(*, comment: Comment, author: Author, text: str) -> Comment:
         raise InvalidError("invalid_comment", "Only the author can edit a comment.")
     if locked.text == text:
         return locked
+    _admit_text(author, locked.study)
     _store_revision(locked, author)
     locked.text, locked.edited_at = text, timezone.now()
     locked.save(update_fields=["text", "edited_at"])
@@ -168,6 +179,38 @@ def remove_comment(*, comment: Comment, author: Author) -> Comment:
     locked.removed_by = author.name
     locked.save(update_fields=["text", "removed_at", "removed_by"])
     return locked
+
+
+def _admit_text(author: Author, study: Study) -> None:
+    """Raise InvalidError if comments are closed, RateLimitError above a limit."""
+    is_from_other_lab = study.lab_id not in author.lab_ids
+    if study.comments_closed and is_from_other_lab:
+        raise InvalidError(
+            "invalid_comment",
+            "The study's lab has closed its comments for members of other labs.",
+        )
+    since = timezone.now() - WINDOW
+    comments = Comment.objects.filter(study=study)
+    own = comments.filter(Q(person=author.person), Q(agent=author.agent))
+    recent = own.filter(written_at__gt=since).count()
+    recent += CommentRevision.objects.filter(
+        comment__in=own, replaced_at__gt=since
+    ).count()
+    if recent >= MAX_PER_AUTHOR:
+        limit = Sentence(
+            "You can write or edit at most {n} comments on a study per hour.",
+            n=MAX_PER_AUTHOR,
+        )
+        raise RateLimitError(limit, int(WINDOW.total_seconds()))
+    if is_from_other_lab:
+        others = comments.filter(is_from_other_lab=True, written_at__gt=since)
+        if others.count() >= MAX_FROM_OTHER_LABS:
+            limit = Sentence(
+                "Other labs have already written {n} comments on this study in the "
+                "last hour.",
+                n=MAX_FROM_OTHER_LABS,
+            )
+            raise RateLimitError(limit, int(WINDOW.total_seconds()))
 
 
 def _store_revision(comment: Comment, author: Author) -> None:

@@ -262,10 +262,20 @@ DEADLINE_S: Final = 10.0
 MAX_WEBHOOK_RESPONSE_BYTES: Final = 64 * 1024
 MAX_TARGET_URL_LENGTH: Final = 1_000
 DEFAULT_PORTS: Final = {"https": 443, "http": 80}
-# Networks whose addresses contain IPv4 addresses; Python considers them public.
-IPV4_IN_IPV6_NETWORKS: Final = tuple(
+# Python considers them public: IPv4 inside of IPv6, relays to IPv4, former site-local
+# addresses, and networks that were reserved later.
+RESERVED_NETWORKS: Final = tuple(
     ipaddress.ip_network(network)
-    for network in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16")
+    for network in (
+        "64:ff9b::/96",
+        "64:ff9b:1::/48",
+        "2002::/16",
+        "::/96",
+        "fec0::/10",
+        "3fff::/20",
+        "5f00::/16",
+        "192.88.99.0/24",
+    )
 )
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -288,11 +298,10 @@ class WebhookResponse:
 
 
 def is_public_address(address: Address) -> bool:
-    if isinstance(address, ipaddress.IPv6Address):
-        if address.ipv4_mapped:
-            return is_public_address(address.ipv4_mapped)
-        if any(address in network for network in IPV4_IN_IPV6_NETWORKS):
-            return False
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
+        return is_public_address(address.ipv4_mapped)
+    if any(address in network for network in RESERVED_NETWORKS):
+        return False
     return address.is_global and not address.is_multicast
 
 

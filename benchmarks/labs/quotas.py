@@ -4,6 +4,7 @@ Without Redis there are no quotas. Agents keep rejected uploads and send them la
 """
 
 import logging
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -103,6 +104,33 @@ def admit_preview(network: str) -> None:
     )
     with _counted("Previews"):
         _take(Quota(f"previews:{network}", 1, limit, MINUTE_S, too_many))
+
+
+@contextmanager
+def preview_cpu_budget(network: str) -> Iterator[None]:
+    """Count the CPU time of the block for a network; refuse it above the limit.
+
+    Raises RateLimitError.
+    """
+    limit_s, key = settings.PREVIEW_CPU_S_PER_MINUTE, f"quota:preview-cpu:{network}"
+    if not limit_s:
+        yield
+        return
+    with _counted("Previews"):
+        if int(connection().get(key) or 0) >= limit_s * 1000:
+            too_long = Sentence(
+                "The limit of {most:,} s of computing time for previews per minute is "
+                "exceeded.",
+                most=limit_s,
+            )
+            raise RateLimitError(too_long, max(int(connection().ttl(key)), 1))
+    started = time.thread_time()
+    try:
+        yield
+    finally:
+        spent_ms = round((time.thread_time() - started) * 1000)
+        with _counted("Previews"):
+            connection().register_script(COUNT_SCRIPT)([key], [spent_ms, MINUTE_S])
 
 
 def admit_lab_previews(lab_id: int, *, files: int, size: int) -> None:

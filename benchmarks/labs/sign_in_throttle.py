@@ -9,6 +9,7 @@ their own limits. Without Redis there are no limits, and a warning is logged.
 import ipaddress
 import logging
 from contextlib import suppress
+from contextvars import ContextVar
 from hashlib import sha256
 from typing import Final
 
@@ -31,6 +32,11 @@ KNOWN_BROWSER_SALT: Final = "virtlab.known-browser"
 
 log = logging.getLogger(__name__)
 
+current_attempt: ContextVar["SignInAttempt | None"] = ContextVar(
+    "current_attempt", default=None
+)
+"""The attempt whose password this thread checks."""
+
 
 class SignInAttempt:
     """An attempt with a password or second factor.
@@ -43,6 +49,8 @@ class SignInAttempt:
         self, name: str, address: str, browser_cookie: str = "", is_factor: bool = False
     ) -> None:
         name, network = name.casefold(), network_of(address)
+        self.name, self.network = name, network
+        self.is_known_browser = False
         parts = ("factor", name) if is_factor else (name,)
         self.attacked = ""
         with suppress(signing.BadSignature):
@@ -52,6 +60,7 @@ class SignInAttempt:
                 )
                 == name
             ):
+                self.is_known_browser = True
                 self.limits = {_key("browser", *parts, browser_cookie): TRIES_PER_NAME}
                 return
         self.limits = {_key("network", network): TRIES_PER_NETWORK}

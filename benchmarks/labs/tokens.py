@@ -13,12 +13,14 @@ from django.utils import timezone
 
 from benchmarks import rls
 from benchmarks.database import fetch_prepared
+from benchmarks.encryption import encrypt
 from benchmarks.errors import InvalidError, UnauthenticatedError
 from benchmarks.models import Agent, AuditEntry, FeedToken, Invitation, Lab, Token
 from benchmarks.models.lab import TOKEN_SCOPES
 
 PREFIX_BYTES = 5
 SECRET_BYTES = 32
+BUNDLE_KEY_LABEL = b"virtlab bundle 2"
 
 USE_RECORD_INTERVAL = timedelta(minutes=1)
 TOKEN_CACHE_SIZE = 1024
@@ -67,6 +69,11 @@ def secret_digest(secret: str) -> str:
     return sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
+def bundle_key(secret: str) -> bytes:
+    """Return the key that the agent derives for signing bundles."""
+    return hmac.digest(secret.encode(), BUNDLE_KEY_LABEL, "sha256")
+
+
 def matches_digest(secret: str, stored: str) -> bool:
     return hmac.compare_digest(stored, secret_digest(secret))
 
@@ -100,6 +107,7 @@ def issue_token(
         agent=agent,
         prefix=prefix,
         digest=secret_digest(secret),
+        bundle_key=encrypt(bundle_key(secret).hex()),
         can_upload=can_upload,
         can_read=can_read,
         can_manage=can_manage,

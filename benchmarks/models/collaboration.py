@@ -38,6 +38,8 @@ class Comment(models.Model):
     agent = models.ForeignKey(Agent, models.SET_NULL, null=True, related_name="+")
     author = models.CharField(max_length=150)
     """The author's name, which remains after the account is deleted."""
+    is_from_other_lab = models.BooleanField(default=False)
+    """Whether the author was no member of the study's lab."""
     text = models.TextField(blank=True)
     """Empty if the comment was removed."""
     written_at = models.DateTimeField(default=timezone.now)

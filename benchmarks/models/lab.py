@@ -83,6 +83,8 @@ class Token(models.Model):
     agent = models.ForeignKey(Agent, models.CASCADE, related_name="tokens")
     prefix = models.CharField(max_length=16, unique=True)
     digest = models.CharField(max_length=64)
+    bundle_key = models.CharField(max_length=200, blank=True, default="")
+    """The key of its bundles, encrypted."""
     can_upload = models.BooleanField(default=False)
     can_read = models.BooleanField(default=False)
     can_manage = models.BooleanField(default=False)

@@ -92,6 +92,8 @@ class Study(models.Model):
     """An SPDX identifier or free text."""
     archived_at = models.DateTimeField(null=True, blank=True)
     """Archived studies accept no uploads."""
+    comments_closed = models.BooleanField(default=False)
+    """Whether only members of the study's lab can comment."""
     equivalence_margin_percent = models.FloatField(default=2.0)
     baseline_max_age_days = models.PositiveIntegerField(default=30)
     reference_system = models.ForeignKey(

@@ -5,7 +5,7 @@ nor pools depend on data that a reader may not know. The earlier upload is the o
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
@@ -139,7 +139,9 @@ def _certain_copies(
     Cells of one benchmark on several systems of a machine count together, because
     systems have independent runs.
     """
-    groups: dict[Hashable, dict[int, tuple[int, int]]] = defaultdict(dict)
+    groups: dict[tuple[int, tuple[int, int], int], dict[int, tuple[int, int]]] = (
+        defaultdict(dict)
+    )
     for pair, copy in similar.items():
         own, other = (cells[pk] for pk in pair)
         if own.case_id == other.case_id:

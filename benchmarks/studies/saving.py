@@ -2,8 +2,10 @@
 
 import logging
 from collections.abc import Iterable
+from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
@@ -11,6 +13,7 @@ from benchmarks import rls
 from benchmarks.errors import (
     ConflictError,
     InvalidError,
+    RateLimitError,
     UnknownNameError,
     already_exists_error,
 )
@@ -34,6 +37,7 @@ from benchmarks.uploads.efficiencies import (
 
 logger = logging.getLogger(__name__)
 
+RETRY_AFTER_S = 3600
 # Pooled evidence depends on visibility and attribution.
 ATTRIBUTION_FIELDS = {"visibility", "institution", "author"}
 
@@ -42,7 +46,8 @@ ATTRIBUTION_FIELDS = {"visibility", "institution", "author"}
 def save_study(*, lab: Lab, slug: str, **fields: Any) -> tuple[Study, bool]:
     """Return the study of this slug, and whether it was created.
 
-    Raises ConflictError if a stored study of this slug differs from ``fields``.
+    Raises ConflictError if a stored study of this slug differs from ``fields``, and
+    RateLimitError above the lab's daily limit.
     """
     lab_slugs = fields.pop("shared_with", None)
     study, created = Study.objects.get_or_create(lab=lab, slug=slug, defaults=fields)
@@ -63,9 +68,20 @@ def save_study(*, lab: Lab, slug: str, **fields: Any) -> tuple[Study, bool]:
             ),
         )
     if created:
+        _check_daily_limit(lab)
         _set_shared_labs(study, lab_slugs)
         rls.refresh()
     return study, created
+
+
+def _check_daily_limit(lab: Lab) -> None:
+    limit = settings.LAB_STUDIES_PER_DAY
+    since = timezone.now() - timedelta(days=1)
+    if limit and lab.studies.filter(created_at__gt=since).count() > limit:
+        too_many = Sentence(
+            "The lab exceeds the limit of {most:,} new studies per day.", most=limit
+        )
+        raise RateLimitError(too_many, RETRY_AFTER_S)
 
 
 @rls.allow_all()

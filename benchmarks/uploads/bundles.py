@@ -2,15 +2,16 @@
 
 A bundle is a gzip file of lines, written by `agents/commands/bundle.py`:
 
-    virtlab-bundle 1 PREFIX SIGNATURE
+    virtlab-bundle 2 PREFIX SIGNATURE
     {"made_at": "2026-11-24T04:00:00Z", "documents": 3}
     host {...}
     run {...}
     power {...}
 
 PREFIX identifies a token of the lab. SIGNATURE is the HMAC-SHA256 of all lines but the
-first; its key is the SHA-256 of the token's secret, so revoking the token invalidates
-its bundles. The signature is verified before anything else is parsed.
+first. Its key is derived from the token's secret, and stored encrypted, so that a dump
+of the database cannot sign. Revoking the token invalidates its bundles. The signature
+is verified before anything else is parsed.
 """
 
 import hmac
@@ -28,10 +29,11 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.module_loading import import_string
 
+from benchmarks.encryption import decrypt
 from benchmarks.errors import InvalidError
 from benchmarks.models import Agent, AuditEntry, Lab, Token
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 HEADER_PATTERN: Final = re.compile(
     rb"virtlab-bundle (\d{1,6})(?: (\w{1,16}) ([0-9a-f]{64}))?"
 )
@@ -143,7 +145,9 @@ def _signing_token(
     tokens = Token.objects.select_related("agent__lab", "lab").filter(prefix=prefix)
     token = tokens.filter(lab=lab).first() if lab else tokens.first()
     # Always compare, so that the time does not reveal whether the token exists.
-    key = bytes.fromhex(token.digest) if token else bytes(32)
+    is_keyless = token is not None and not token.bundle_key
+    stored = decrypt(token.bundle_key) if token and token.bundle_key else "00" * 32
+    key = bytes.fromhex(stored)
     is_valid_signature = hmac.compare_digest(
         hmac.new(key, signed, sha256).hexdigest(), signature
     )
@@ -152,6 +156,12 @@ def _signing_token(
         raise bundle_error(
             "The bundle is signed by {token}, which is not a token of this lab. "
             "Import the bundle in the lab where the token was created.",
+            token=name,
+        )
+    if is_keyless:
+        raise bundle_error(
+            "The token {token} is from a version of Virtlab that stored no keys for "
+            "bundles. Enroll the agent with a new token and write the bundle again.",
             token=name,
         )
     if not is_valid_signature:

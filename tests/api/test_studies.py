@@ -33,6 +33,7 @@ def test_studies_can_be_created(api, lab):
         "shared_with": [],
         "data_licence": "",
         "archived_at": None,
+        "comments_closed": False,
         "created_at": answer.json()["created_at"],
     }
     assert answer.headers["Location"] == answer.json()["url"]

@@ -244,3 +244,21 @@ def test_valid_tokens_and_sessions_are_known(db, client, token, person):
     with pytest.raises(UnauthenticatedError):
         is_known_client({"AUTHORIZATION": "Bearer vl_0123456789_x"})
     get_user_model().objects.all().delete()
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_requests_with_two_lengths_are_refused_and_end_the_connection(connect, version):
+    client = connect(
+        begun=(
+            f"POST /api/v1/runs/ HTTP/{version}\r\nHost: a\r\n"
+            "Connection: keep-alive\r\nContent-Length: 5\r\n"
+            "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET / HTTP/1.1\r\n\r\n"
+        ).encode()
+    )
+
+    text = b""
+    while more := client.recv(4096):
+        text += more
+
+    assert text.startswith(f"HTTP/{version} 400 Bad Request".encode())
+    assert text.count(b"HTTP/1.") == 1

@@ -68,6 +68,7 @@ def test_every_container_has_least_rights(name):
     service = SERVICES[name]
 
     assert service["cap_drop"] == ["ALL"]
+    assert service["mem_limit"] == "${MEMORY_LIMIT:-3g}"
     assert service["security_opt"] == ["no-new-privileges:true"]
     assert service.get("read_only", False) is (name in {*PRODUCT, "proxy"})
     assert "privileged" not in service

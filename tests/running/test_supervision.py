@@ -104,6 +104,14 @@ def test_stop_is_ordered_and_complete(dummies, number):
     assert product.process.stdout.read() == b"stopped\n"
 
 
+def test_supervisor_started_in_the_background_stops_on_sigint(dummies):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # as shells do for `command &`
+    product = dummies()
+
+    assert product.ask(signal.SIGINT) == 0
+    assert product.stopped() == list(NAMES)
+
+
 def test_terminals_ctrl_c_reaches_only_the_supervisor(dummies):
     product = dummies()
 

@@ -47,14 +47,14 @@ from django.views.decorators.http import (
 )
 from fido2.webauthn import AuthenticationResponse
 
-from benchmarks.errors import RateLimitError
+from benchmarks.errors import BusyError
 from benchmarks.labs.member_sign_in_methods import (
     has_second_factor,
     list_second_factors,
     record_passkey_use,
     use_code,
 )
-from benchmarks.labs.sign_in_throttle import SignInAttempt
+from benchmarks.labs.sign_in_throttle import SignInAttempt, current_attempt
 from dashboard.kit.viewers import current_page_url, required_user, sign_in_required
 from dashboard.pages.account.adapters import (
     KNOWN_BROWSER_COOKIE,
@@ -397,9 +397,13 @@ def count_attempt(
 
 @contextmanager
 def refund_attempt_if_busy(attempt: SignInAttempt) -> Iterator[None]:
-    """Do not count an attempt if the server was too busy to check the password."""
+    """Do not count an attempt if others kept the server busy."""
+    previous = current_attempt.set(attempt)
     try:
         yield
-    except RateLimitError:
-        attempt.give_back()
+    except BusyError as error:
+        if not error.is_own_share:
+            attempt.give_back()
         raise
+    finally:
+        current_attempt.reset(previous)

@@ -58,9 +58,9 @@ def show_reviews(request: HttpRequest) -> HttpResponse:
 
 
 def publish_review_view(request: HttpRequest) -> HttpResponse:
-    labs = user_labs(request)
+    labs = user_labs(request, editable_only=True)
     if not labs:
-        raise Http404(_("Only members of a lab can publish reviews."))
+        raise Http404(_("Only maintainers and admins of a lab can publish reviews."))
     if request.method != "POST":
         query = query_params(request)
         chosen = None
@@ -81,7 +81,7 @@ def publish_review_view(request: HttpRequest) -> HttpResponse:
         None,
     )
     if lab is None:
-        raise Http404(_("Lab not found, or you are not a member of it."))
+        raise Http404(_("Lab not found, or you are not a maintainer of it."))
     person = required_user(request)
     try:
         review, is_new = publish_review(

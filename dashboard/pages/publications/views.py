@@ -277,7 +277,12 @@ urlpatterns = [
         member_statuses=HIDDEN,
     ),
     page("reviews/", reviews.show_reviews, "reviews", query_count_urls=("/reviews/",)),
-    form_page("reviews/new/", reviews.publish_review_view, "new-review"),
+    form_page(
+        "reviews/new/",
+        reviews.publish_review_view,
+        "new-review",
+        member_statuses=EDITORS_ONLY,
+    ),
     page("reviews/<int:review_id>/", reviews.show_review, "review"),
     page(
         "reviews/<int:review_id>/files/<str:name>",

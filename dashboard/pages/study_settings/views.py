@@ -212,6 +212,9 @@ class StudyForm(forms.Form):
             "Stored data remain, with the same visibility as before."
         ),
     )
+    comments_closed = forms.BooleanField(
+        label=gettext_lazy("Comments only by members of the lab"), required=False
+    )
 
     def __init__(
         self,
@@ -253,7 +256,9 @@ class StudyForm(forms.Form):
             field.choices = options
         # The slug of a study cannot be changed. New studies have fewer fields.
         unused_fields = (
-            ["slug"] if study else ["published", "reference_system", "archived"]
+            ["slug"]
+            if study
+            else ["published", "reference_system", "archived", "comments_closed"]
         )
         for name in unused_fields if labs else [*unused_fields, "labs"]:
             del self.fields[name]

@@ -54,9 +54,10 @@ def test_bundle_is_signed_without_revealing_the_secret(call, waiting, tmp_path):
     [path] = tmp_path.glob("*.virtlab")
     content = gzip.decompress(path.read_bytes())
     first, _, signed = content.partition(b"\n")
-    key = hashlib.sha256(b"a_secret-with_underscores").digest()
+    secret = b"a_secret-with_underscores"
+    key = hmac.digest(secret, b"virtlab bundle 2", "sha256")
     expected = hmac.new(key, signed, hashlib.sha256).hexdigest()
-    assert first.decode() == f"virtlab-bundle 1 0a1b2c3d4e {expected}"
+    assert first.decode() == f"virtlab-bundle 2 0a1b2c3d4e {expected}"
     assert b"a_secret" not in content
 
 

@@ -2,7 +2,9 @@
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.utils import timezone
 
+from benchmarks.collaboration import comments
 from benchmarks.collaboration.comments import (
     ANONYMOUS_AUTHOR,
     Author,
@@ -15,7 +17,7 @@ from benchmarks.collaboration.comments import (
     visible_comments,
     write_comment,
 )
-from benchmarks.errors import InvalidError, NotFoundError
+from benchmarks.errors import InvalidError, NotFoundError, RateLimitError
 from benchmarks.maintenance.deletion import delete_account, delete_study, delete_uploads
 from benchmarks.models import Cell, Comment, CommentRevision, Membership, Run
 from benchmarks.studies.saving import update_study
@@ -47,6 +49,49 @@ def comment(carol, study):
 def earlier_texts(author, comment):
     earlier = revisions_of_comments(author, [comment])
     return [item.text for item in earlier.get(comment.pk, [])]
+
+
+def test_comments_and_edits_of_an_author_are_limited(carol, study, monkeypatch):
+    monkeypatch.setattr(comments, "MAX_PER_AUTHOR", 3)
+    about = CommentTarget(study)
+    first = write_comment(author=carol, target=about, text="1")
+    write_comment(author=carol, target=about, text="2")
+    edit_comment(comment=first, author=carol, text="1b")
+
+    with pytest.raises(RateLimitError, match="at most 3 comments"):
+        write_comment(author=carol, target=about, text="3")
+    with pytest.raises(RateLimitError):
+        edit_comment(comment=first, author=carol, text="1c")
+
+    Comment.objects.update(written_at=timezone.now() - comments.WINDOW)
+    CommentRevision.objects.update(replaced_at=timezone.now() - comments.WINDOW)
+    write_comment(author=carol, target=about, text="4")
+
+
+def test_other_labs_cannot_crowd_out_the_comments_of_the_lab(
+    carol, join, other_lab, study, monkeypatch
+):
+    monkeypatch.setattr(comments, "MAX_FROM_OTHER_LABS", 2)
+    about = CommentTarget(study)
+    for name in ("eve", "mallory"):
+        write_comment(author=join(other_lab, name), target=about, text="Spam")
+
+    with pytest.raises(RateLimitError, match="Other labs have already written 2"):
+        write_comment(author=join(other_lab, "oscar"), target=about, text="Spam")
+    assert write_comment(author=carol, target=about, text="Enough.")
+
+
+def test_closed_comments_are_only_for_the_lab(carol, join, other_lab, study):
+    eve, about = join(other_lab, "eve"), CommentTarget(study)
+    early = write_comment(author=eve, target=about, text="Early.")
+    update_study(study=study, comments_closed=True)
+
+    with pytest.raises(InvalidError, match="has closed its comments"):
+        write_comment(author=eve, target=about, text="Late.")
+    with pytest.raises(InvalidError, match="has closed its comments"):
+        edit_comment(comment=early, author=eve, text="Changed.")
+    assert write_comment(author=carol, target=about, text="Noted.")
+    assert remove_comment(comment=early, author=eve).removed_at
 
 
 def test_edit_keeps_the_earlier_text(carol, comment):

@@ -89,6 +89,11 @@ def test_a_body_arrives_with_its_headers(private):
         ("::ffff:127.0.0.1", False),
         ("64:ff9b::7f00:1", False),
         ("2002:7f00:1::", False),
+        ("fec0::1", False),
+        ("::127.0.0.1", False),
+        ("192.88.99.1", False),
+        ("5f00::1", False),
+        ("3fff::1", False),
     ],
 )
 def test_only_internet_addresses_are_public(address, is_open):

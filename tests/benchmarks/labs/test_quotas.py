@@ -12,6 +12,7 @@ from benchmarks.labs.quotas import (
     admit_lab_previews,
     admit_preview,
     admit_uploads,
+    preview_cpu_budget,
     stored_bytes,
 )
 from benchmarks.models import Run
@@ -106,6 +107,23 @@ def test_previews_are_counted_by_network(settings):
     with pytest.raises(RateLimitError, match="2 previews per minute"):
         admit_preview(source)
     admit_preview(target)
+
+
+def test_computing_time_of_previews_is_limited_by_network(settings):
+    settings.PREVIEW_CPU_S_PER_MINUTE = 1
+    source, target = (f"network-{uuid.uuid4()}" for _ in range(2))
+    with preview_cpu_budget(source):
+        connection().incrby(f"quota:preview-cpu:{source}", 1_000)
+
+    with (
+        pytest.raises(RateLimitError, match="1 s of computing time") as refused,
+        preview_cpu_budget(source),
+    ):
+        raise AssertionError
+    assert 0 < refused.value.retry_after_s <= 60
+    with preview_cpu_budget(target):
+        sum(range(1_000_000))
+    assert int(connection().get(f"quota:preview-cpu:{target}")) > 0
 
 
 def test_without_redis_nothing_is_rejected_but_logged(settings, monkeypatch, caplog):

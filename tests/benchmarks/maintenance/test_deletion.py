@@ -2,6 +2,7 @@
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.db import DatabaseError, transaction
 
 from benchmarks.errors import BatchRejectedError, InvalidError
 from benchmarks.labs.members import set_role
@@ -164,3 +165,19 @@ def test_last_editor_of_a_lab_cannot_be_deleted(person):
         delete_account(person=person, actor="manage.py")
 
     assert Membership.objects.filter(user=person).exists()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda entries: entries.update(about="nothing"),
+        lambda entries: entries.update(person=get_user_model().objects.get()),
+        lambda entries: entries._raw_delete("default"),
+    ],
+    ids=["text", "person", "deletion"],
+)
+def test_entries_of_the_audit_log_never_change(lab, person, change):
+    AuditEntry.log(lab, AuditEntry.Kind.LEFT_LAB, "eve")
+
+    with pytest.raises(DatabaseError, match="never change"), transaction.atomic():
+        change(AuditEntry.objects.filter(lab=lab, about="eve"))

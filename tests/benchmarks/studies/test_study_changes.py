@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.errors import ConflictError, UnknownNameError
+from benchmarks.errors import ConflictError, RateLimitError, UnknownNameError
 from benchmarks.models import AuditEntry, Efficiency, Flag, Job, Study, System
 from benchmarks.studies import saving
 from benchmarks.studies.checking import check_study
@@ -15,6 +15,18 @@ def test_saving_the_same_study_again_is_safe(lab):
     second, created_again = save_study(lab=lab, slug="study", title="A study")
 
     assert (first, created, created_again) == (second, True, False)
+
+
+def test_new_studies_of_a_lab_are_limited_per_day(lab, other_lab, settings):
+    settings.LAB_STUDIES_PER_DAY = 2
+    for slug in ("a", "b"):
+        save_study(lab=lab, slug=slug, title=slug)
+
+    with pytest.raises(RateLimitError, match="2 new studies per day"):
+        save_study(lab=lab, slug="c", title="c")
+    assert not save_study(lab=lab, slug="b", title="b")[1]
+    assert save_study(lab=other_lab, slug="c", title="c")[1]
+    assert lab.studies.count() == 2
 
 
 def test_another_title_under_the_same_slug_is_a_conflict(lab):

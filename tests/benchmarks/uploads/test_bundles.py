@@ -11,7 +11,7 @@ from agents.commands import bundle as bundles
 from agents.spool import POWER_SUFFIX, Spool
 from benchmarks.errors import InvalidError
 from benchmarks.labs.tokens import issue_token, revoke_token
-from benchmarks.models import Agent, AuditEntry, Host, PowerChunk, Run
+from benchmarks.models import Agent, AuditEntry, Host, PowerChunk, Run, Token
 from benchmarks.uploads.bundles import import_bundle
 from tests.power_logs import chunk, power
 
@@ -134,7 +134,27 @@ def test_other_files_are_rejected_with_a_message(packed, lab):
 
 
 def test_unknown_bundle_format_is_rejected_with_a_message(lab):
-    assert "format 2" in refusal(gzip.compress(b"virtlab-bundle 2\n"), lab)
+    assert "format 1" in refusal(gzip.compress(b"virtlab-bundle 1\n"), lab)
+
+
+def test_nothing_in_the_database_can_sign_a_bundle(write, lab, study, token):
+    row = Token.objects.get()
+    head = {"made_at": "2026-11-24T04:00:00Z", "documents": 0}
+    signed = json.dumps(head).encode() + b"\n"
+    stored = [row.digest.encode(), bytes.fromhex(row.digest), row.bundle_key.encode()]
+    for key in stored:
+        first = f"virtlab-bundle 2 {row.prefix} {bundles.signature(key, signed)}\n"
+        packed = gzip.compress(first.encode() + signed)
+        assert "The signature" in refusal(packed, lab)
+
+
+def test_bundle_of_an_older_token_is_refused_with_the_remedy(
+    write, lab, study, run_document
+):
+    packed = write(run_document())
+    Token.objects.update(bundle_key="")
+
+    assert "Enroll the agent with a new token" in refusal(packed, lab)
 
 
 def test_truncation_at_any_byte_is_detected(write, lab, study):
@@ -200,7 +220,7 @@ def test_line_that_is_not_json_is_rejected(write, lab, study, token):
     prefix, key = bundles.signing_key(token[1])
     head = {"made_at": "2026-11-24T04:00:00Z", "documents": 1}
     signed = json.dumps(head).encode() + b"\nrun {]\n"
-    first = f"virtlab-bundle 1 {prefix} {bundles.signature(key, signed)}\n"
+    first = f"virtlab-bundle 2 {prefix} {bundles.signature(key, signed)}\n"
 
     output = refusal(gzip.compress(first.encode() + signed), lab)
 

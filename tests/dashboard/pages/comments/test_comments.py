@@ -110,12 +110,38 @@ def test_invisible_target_is_rejected(client, person, study, other_lab):
 
 
 def test_long_thread_shows_newest(client, text, person, study):
-    author = author_of(person)
-    for n in range(102):
-        write_comment(author=author, target=CommentTarget(study), text=f"Number {n}.")
+    Comment.objects.bulk_create(
+        Comment(study=study, lab=study.lab, person=person, text=f"Number {n}.")
+        for n in range(22)
+    )
 
     page = text(STUDY)
 
-    assert "Number 101." in page
+    assert "Number 21." in page
     assert "Number 1." not in page
-    assert page.index("Number 2.") < page.index("Number 101.")
+    assert page.index("Number 2.") < page.index("Number 21.")
+
+
+def test_page_of_a_study_stays_small_with_many_long_comments(text, person, study):
+    author, about = author_of(person), CommentTarget(study)
+    for number in range(28):
+        long = f"{number} " + "x" * (9_900 if number > 20 else 1)
+        write_comment(author=author, target=about, text=long)
+
+    page = text(STUDY)
+    first = page.partition("comments_before=")[2].partition("#")[0]
+    older = text(f"{STUDY}?comments_before={first}")
+
+    assert page.count('class="comment"') == 6
+    assert len(page) < 150_000
+    assert older.count('class="comment"') == 20
+    assert text(f"{STUDY}?comments_before=x").count('class="comment"') == 6
+
+
+def test_form_is_hidden_where_comments_are_closed(client, text, person, study):
+    study.comments_closed = True
+    study.save()
+    client.force_login(get_user_model().objects.create_user("eve"))
+    assert "new-comment" not in text(STUDY)
+    client.force_login(person)
+    assert "new-comment" in text(STUDY)

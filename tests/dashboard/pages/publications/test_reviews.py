@@ -49,6 +49,14 @@ def review(measured, lab):
     return publications.reviewed(lab)
 
 
+def test_viewers_cannot_publish_reviews(keeper, person, measured):
+    Membership.objects.filter(user=person).update(role="viewer")
+
+    assert keeper.get(FORM).status_code == 404
+    assert keeper.post(FORM, ASKED).status_code == 404
+    assert not Review.objects.exists()
+
+
 def test_review_is_published_once_and_queued(
     keeper, measured, django_capture_on_commit_callbacks
 ):
