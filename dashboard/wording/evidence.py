@@ -138,7 +138,7 @@ WORK_PHRASES: Mapping[str, Text] = {
     "application-tail-latency": gettext_lazy("a service with a latency limit"),
     "energy-per-work": gettext_lazy("work limited by energy"),
 }
-"""What people run, by slug of the work class, for "I run ..."."""
+"""Work in the words of visitors, by slug of the work class, for "I run ..."."""
 
 SUBGROUP_NAMES: Mapping[str, Text] = {
     "benchmark": gettext_lazy("Benchmark"),
