@@ -285,16 +285,16 @@ class ComparisonSerializer(OutputSerializer):
     )
     reason_messages = serializers.ListField(
         child=serializers.CharField(),
-        source="result.assessment.sentences",
-        default=[],
-        help_text="The reasons why there is no verdict, in words.",
+        source="result.verdict_reasons",
+        help_text=(
+            "The reasons for the verdict or for its absence, in words; first the one "
+            "that blocks a verdict."
+        ),
     )
     advice = serializers.CharField(
-        source="result.assessment.advice",
-        default="",
+        source="result.advice",
         help_text=(
-            "How many runs or sessions would settle the verdict; empty if none are "
-            "needed."
+            "What to do for a verdict; empty if there is one, or if there can be none."
         ),
     )
     design = serializers.ChoiceField(

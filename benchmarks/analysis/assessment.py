@@ -14,7 +14,7 @@ from benchmarks.analysis.energy_ratio import (
     meters_log_variance,
 )
 from benchmarks.analysis.intervals import NO_WARNINGS
-from benchmarks.analysis.required_runs import MAX_RUNS, MAX_SESSIONS
+from benchmarks.analysis.required_runs import MAX_SESSIONS
 from benchmarks.analysis.session_intervals import (
     SESSION_INTERVAL_DESIGNS,
     DesignIntervals,
@@ -23,12 +23,19 @@ from benchmarks.analysis.session_intervals import (
 )
 from benchmarks.analysis.sessions import SessionStatistics, statistics_of_runs
 from benchmarks.analysis.verdict_gates import (
-    ALL_PRECEDED,
-    SOLVED_BY_RUNS,
+    GATE_SENTENCES,
     Gate,
     gate_codes,
     gate_sentence,
     split_gates,
+)
+from benchmarks.analysis.verdict_reasons import (
+    NO_FACTS,
+    PAIRING_SENTENCES,
+    ReasonNumbers,
+    SideFacts,
+    reason_advice,
+    reason_sentences,
 )
 from benchmarks.analysis.verdicts import (
     RULE_SET,
@@ -41,15 +48,13 @@ from benchmarks.analysis.verdicts import (
 )
 from benchmarks.sentences import (
     Sentence,
+    Template,
     join_sentences,
     pluralized,
     template,
-    to_sentence,
 )
 
-NOT_SOLVED_BY_RUNS: Final = ~int(SOLVED_BY_RUNS)
 SINGLE_RUN: Final = int(Gate.SINGLE_RUN)
-UNREPEATED: Final = int(Gate.UNREPEATED)
 BEING_CHECKED: Final = int(Gate.BEING_CHECKED)
 FEW_RUNS: Final = int(Gate.FEW_RUNS)
 
@@ -63,10 +68,19 @@ VERDICT_SENTENCES: Final = {
     Verdict.EQUIVALENT: template(
         "The confidence interval is entirely between {below:g} and {above:g}."
     ),
-    Verdict.UNDETERMINED: template(
-        "The confidence interval crosses {below:g} or {above:g}."
-    ),
 }
+CROSSES_LOWER: Final = template(
+    "The confidence interval crosses the lower equivalence margin: its lower bound "
+    "{low:.4g} is below {below:g}, its upper bound {high:.4g} is above it."
+)
+CROSSES_UPPER: Final = template(
+    "The confidence interval crosses the upper equivalence margin: its lower bound "
+    "{low:.4g} is below {above:g}, its upper bound {high:.4g} is above it."
+)
+CROSSES_BOTH: Final = template(
+    "The confidence interval crosses both equivalence margins: its lower bound "
+    "{low:.4g} is below {below:g}, its upper bound {high:.4g} is above {above:g}."
+)
 
 TWO_SESSION_SENTENCES: Final = {
     Verdict.SLOWER: template(
@@ -79,8 +93,11 @@ TWO_SESSION_SENTENCES: Final = {
         "The confidence interval of each session is entirely between {below:g} and "
         "{above:g}."
     ),
-    Verdict.UNDETERMINED: template("The two sessions do not give the same verdict."),
 }
+SESSIONS_DISAGREE: Final = template(
+    "The two sessions do not give the same verdict: their confidence intervals "
+    "together reach from {low:.4g} to {high:.4g}."
+)
 SEPARATION_SENTENCES: Final = {
     Verdict.SLOWER: template(
         "Every run is slower than every run of the baseline (ratio {low:.3g} to "
@@ -117,26 +134,29 @@ ORDER_SENTENCES: Final = {
     ),
 }
 
-RUNS_FOR_VERDICT: Final = template(
-    "A verdict needs at least {n} runs per side (now {own} and {other})."
-)
-RUNS_TO_DECIDE: Final = template(
-    "A verdict needs about {n} runs per side (now {own} and {other})."
-)
-
 SESSIONS_TO_DECIDE: Final = template(
-    "A verdict needs about {n} sessions in which both systems ran (now {there})."
+    "Run the result and the baseline together in about {n} sessions in all (now "
+    "{there})."
 )
 SEPARATE_SESSIONS_TO_DECIDE: Final = template(
-    "A verdict needs about {n} sessions per side, or fewer if both sides run in "
-    "each session (now {own} and {other})."
+    "Run each side in about {n} sessions in all (now: result {own}, baseline "
+    "{other}), or in fewer if both sides run in each session."
 )
 SESSIONS_DIFFER: Final = template(
     "More runs per session would not help: sessions differ by ±{sd:.2g}%."
 )
-SHARED_SESSIONS_NEEDED: Final = template(
-    "Run both systems in the same sessions, ideally {n}. More runs in separate "
-    "sessions would not help."
+SESSIONS_TOO_NOISY: Final = template(
+    "Not even {n} sessions would give a verdict. Find what differs between sessions "
+    "(for example temperature, placement, updates) and keep it the same, or report "
+    "the interval without a verdict."
+)
+LOST_BY_CORRECTION: Final = template(
+    "This result alone would have a verdict, but not after correction for the {n} "
+    "results that were tested together."
+)
+NEVER_A_VERDICT: Final = template("Such a metric never has a verdict.")
+NARROWER: Final = template(
+    "Add runs to both sides: a narrower interval can pass the correction."
 )
 
 ENERGY_WORDS: Final = {"slower": "less", "faster": "more"}
@@ -151,7 +171,7 @@ class CellAssessment:
     ``sessions`` are the numbers of sessions of the cell, of the baseline, and shared by
     both. ``is_weak`` means that start times are missing. If a robust interval decides,
     ``outliers`` is their number on both sides, and ``mean_ratio`` the ratio of the
-    means of all runs.
+    means of all runs. ``general_reasons`` are reasons without numbers, for counting.
     """
 
     ratio: float | None
@@ -175,6 +195,7 @@ class CellAssessment:
     sessions_needed: int | None = None
     outliers: int = 0
     mean_ratio: float | None = None
+    general_reasons: tuple[str, ...] = ()
     rule_set: int = RULE_SET
 
     @property
@@ -186,6 +207,18 @@ class CellAssessment:
     @property
     def is_assessed(self) -> bool:
         return self.verdict not in VERDICTS_WITHOUT_CLAIM
+
+    def with_pairing_reason(self, reason: str) -> "CellAssessment":
+        """Return the assessment with the reason why the cell has no such baseline."""
+        if not reason:
+            return self
+        if GATE_SENTENCES[Gate.NO_SPEED] in self.sentences:
+            reason = join_sentences([reason, Sentence(NEVER_A_VERDICT)])
+        sentences = (
+            reason if sentence in PAIRING_SENTENCES else sentence
+            for sentence in self.sentences
+        )
+        return replace(self, sentences=tuple(sentences))
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +290,7 @@ def cell_assessment(
     assessments: AssessmentArrays,
     row: int,
     session_days: Mapping[int, str] | None = None,
+    facts: tuple[SideFacts, SideFacts] = (NO_FACTS, NO_FACTS),
 ) -> CellAssessment:
     ratio = assessments.intervals.ratio[row]
     log_half_width = assessments.intervals.log_half_width[row]
@@ -281,7 +315,11 @@ def cell_assessment(
         evidence_level=level.name.lower(),
         label=label,
         reason_codes=gate_codes(gates),
-        sentences=_reason_sentences(assessments, row),
+        sentences=_reason_sentences(assessments, row, facts),
+        general_reasons=tuple(
+            Sentence(gate_sentence(gate, *_side_gates(assessments, row)))
+            for gate in split_gates(gates)
+        ),
         advice=_advice(assessments, row),
         interval_style=IntervalStyle.for_design(_design(assessments, row), level).slug
         if is_checked
@@ -325,30 +363,36 @@ def _number(value: np.float64) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _reason_sentences(assessments: AssessmentArrays, row: int) -> tuple[str, ...]:
-    gates, verdict = int(assessments.gates[row]), Verdict(assessments.verdict[row])
+def _numbers(assessments: AssessmentArrays, row: int) -> ReasonNumbers:
+    designed = assessments.design_intervals
+    return ReasonNumbers(
+        own_n=int(assessments.n[row]),
+        baseline_n=int(assessments.baseline_n[row]),
+        own_worth=float(designed.cell.effective_n[row]),
+        baseline_worth=float(designed.baseline.effective_n[row]),
+        baseline_percent=100 * float(np.sqrt(designed.independent.baseline_g[row])),
+        order=int(designed.order[row]),
+        runs_needed=int(assessments.runs_needed[row]),
+        sessions_needed=int(assessments.sessions_needed[row]),
+        is_alternating=bool(designed.is_alternating[row]),
+    )
+
+
+def _side_gates(assessments: AssessmentArrays, row: int) -> tuple[int, int]:
+    own, baseline = assessments.side_gates
+    return int(own[row]), int(baseline[row])
+
+
+def _reason_sentences(
+    assessments: AssessmentArrays, row: int, facts: tuple[SideFacts, SideFacts]
+) -> tuple[str, ...]:
+    gates = Gate(int(assessments.gates[row]))
+    verdict = Verdict(assessments.verdict[row])
     if gates:
-        designed = assessments.design_intervals
-        sides = designed.cell, designed.baseline
-        by_side = [int(side[row]) for side in assessments.side_gates]
-        facts = {
-            "n": int(min(assessments.n[row], assessments.baseline_n[row])),
-            "baseline_percent": 100
-            * float(np.sqrt(designed.independent.baseline_g[row])),
-            "worth": float(min(side.effective_n[row] for side in sides)),
-        }
-        sentences = {gate: gate_sentence(gate, *by_side) for gate in split_gates(gates)}
-        if designed.order[row] < 0 and Gate.ORDER_CONFOUNDED in sentences:
-            sentences[Gate.ORDER_CONFOUNDED] = ALL_PRECEDED
-        return tuple(to_sentence(sentence, facts) for sentence in sentences.values())
+        sides = _side_gates(assessments, row)
+        return reason_sentences(gates, sides, _numbers(assessments, row), facts)
     if verdict != assessments.direction[row]:
-        return (
-            Sentence(
-                "This result alone would have a verdict, but not after correction "
-                "for the {n} results that were tested together.",
-                n=assessments.tested_count,
-            ),
-        )
+        return (Sentence(LOST_BY_CORRECTION, n=assessments.tested_count),)
     if assessments.is_separated[row]:
         low, high = assessments.separation.low[row], assessments.separation.high[row]
         ends = {"low": float(np.exp(low)), "high": float(np.exp(high))}
@@ -363,6 +407,11 @@ def _interval_sentences(
     assessments: AssessmentArrays, row: int, verdict: Verdict
 ) -> tuple[str, ...]:
     edges = {"below": 1 - assessments.margin, "above": 1 + assessments.margin}
+    sentence = (
+        _crossing_sentence(assessments, row, edges)
+        if verdict == Verdict.UNDETERMINED
+        else Sentence(_verdict_sentences(assessments, row)[verdict], **edges)
+    )
     if n := int(assessments.outliers[row]):
         robust = pluralized(
             "Robust against {n} outlier. The ratio of the means is {mean_ratio:.3g}.",
@@ -370,10 +419,29 @@ def _interval_sentences(
             n=n,
             mean_ratio=float(assessments.mean_ratio[row]),
         )
-        return Sentence(VERDICT_SENTENCES[verdict], **edges), robust
+        return sentence, robust
+    return (sentence,)
+
+
+def _verdict_sentences(
+    assessments: AssessmentArrays, row: int
+) -> Mapping[Verdict, Template]:
+    is_of_two = _design(assessments, row) == SessionDesign.TWO_SHARED
+    is_of_two &= not assessments.outliers[row]
+    return TWO_SESSION_SENTENCES if is_of_two else VERDICT_SENTENCES
+
+
+def _crossing_sentence(
+    assessments: AssessmentArrays, row: int, edges: Mapping[str, float]
+) -> Sentence:
+    designed = assessments.design_intervals
+    low = float(np.exp(designed.deciding_low[row]))
+    high = float(np.exp(designed.deciding_high[row]))
     if _design(assessments, row) == SessionDesign.TWO_SHARED:
-        return (Sentence(TWO_SESSION_SENTENCES[verdict], **edges),)
-    return (Sentence(VERDICT_SENTENCES[verdict], **edges),)
+        return Sentence(SESSIONS_DISAGREE, low=low, high=high)
+    crosses = [low <= edges[name] <= high for name in ("below", "above")]
+    text = CROSSES_LOWER if crosses[0] else CROSSES_UPPER
+    return Sentence(CROSSES_BOTH if all(crosses) else text, low=low, high=high, **edges)
 
 
 def _design(assessments: AssessmentArrays, row: int) -> SessionDesign:
@@ -381,39 +449,21 @@ def _design(assessments: AssessmentArrays, row: int) -> SessionDesign:
 
 
 def _advice(assessments: AssessmentArrays, row: int) -> str:
-    gates, runs_needed = int(assessments.gates[row]), int(assessments.runs_needed[row])
-    is_decided = not gates and assessments.direction[row] != Verdict.UNDETERMINED
-    if is_decided:
-        return ""
-    if gates & UNREPEATED and assessments.sessions_needed[row]:
-        return Sentence(SHARED_SESSIONS_NEEDED, n=int(assessments.sessions_needed[row]))
-    if gates & NOT_SOLVED_BY_RUNS:
-        return ""
+    gates, direction = Gate(int(assessments.gates[row])), assessments.direction[row]
+    if not gates and direction != Verdict.UNDETERMINED:
+        is_lost = assessments.verdict[row] != direction
+        return Sentence(NARROWER) if is_lost else ""
     if not gates and _design(assessments, row) in SESSION_INTERVAL_DESIGNS:
         return _session_advice(assessments, row)
-    if not runs_needed:
-        return Sentence(
-            "The runs vary so much that not even {n} runs per side would give a "
-            "verdict.",
-            n=MAX_RUNS,
-        )
-    facts = {
-        "n": runs_needed,
-        "own": int(assessments.n[row]),
-        "other": int(assessments.baseline_n[row]),
-    }
-    return Sentence(RUNS_FOR_VERDICT if gates & SINGLE_RUN else RUNS_TO_DECIDE, **facts)
+    sides = _side_gates(assessments, row)
+    return reason_advice(gates, sides, _numbers(assessments, row))
 
 
 def _session_advice(assessments: AssessmentArrays, row: int) -> str:
     designed = assessments.design_intervals
     sessions_needed = int(assessments.sessions_needed[row])
     if not sessions_needed:
-        return Sentence(
-            "The sessions vary so much that not even {n} sessions would give a "
-            "verdict.",
-            n=MAX_SESSIONS,
-        )
+        return Sentence(SESSIONS_TOO_NOISY, n=MAX_SESSIONS)
     own_count, baseline_count, shared_count = _session_counts(designed, row)
     if _design(assessments, row) in (SessionDesign.SHARED, SessionDesign.TWO_SHARED):
         advice = Sentence(SESSIONS_TO_DECIDE, n=sessions_needed, there=shared_count)

@@ -15,7 +15,7 @@ from benchmarks.analysis.machine_comparability import (
     compare_specimens,
     load_of,
 )
-from benchmarks.sentences import Sentence, join_sentences
+from benchmarks.sentences import Sentence, join_sentences, template
 
 Id = int | str | UUID
 BaselineState = Literal[
@@ -36,6 +36,17 @@ PATH_SCENARIOS: Final = ON_HOST_SCENARIOS | {"inter-host"}
 """Network scenarios whose baseline must have the same scenario."""
 
 MATCH_SENTENCE: Final = Sentence("Native run of the same host, OS and benchmark.")
+# By whether the baseline was measured before the result.
+STALE_SENTENCES: Final = {
+    True: template(
+        "The baseline was measured {days:.1f} days before the result; the limit is "
+        "{limit:g} days."
+    ),
+    False: template(
+        "The baseline was measured {days:.1f} days after the result; the limit is "
+        "{limit:g} days."
+    ),
+}
 OTHER_SESSION_SENTENCE: Final = Sentence("The native run is from another session.")
 
 
@@ -132,7 +143,8 @@ def choose_baseline(
     difference = (high - low) / low * 100 if low > 0 else math.inf
     if low != high and difference > equivalence_margin_percent:
         disagreement = Sentence(
-            "{n} native results match and differ by more than {percent:g}%: {values}.",
+            "{n} native results match but differ by more than {percent:g}%, so none is "
+            "the baseline: {values}.",
             n=len(preferred),
             percent=equivalence_margin_percent,
             values=join_sentences(
@@ -312,8 +324,8 @@ def _trust(
         if None not in sides and sides[0] != sides[1]:
             reasons.append(
                 Sentence(
-                    "The machine's {word} differs: {before} in the native run, "
-                    "{now} in this result.",
+                    "The machine's {word} differs: {before} in the baseline, {now} in "
+                    "the result.",
                     word=word,
                     before=str(sides[1]),
                     now=str(sides[0]),
@@ -324,8 +336,7 @@ def _trust(
     if gap is not None and gap > timedelta(days=max_age_days):
         reasons.append(
             Sentence(
-                "The native run and this result are {days:.1f} days apart; the "
-                "limit is {limit:g} days.",
+                STALE_SENTENCES[_is_earlier(chosen, cell)],
                 days=gap / timedelta(days=1),
                 limit=max_age_days,
             )
@@ -339,6 +350,10 @@ def _gap(cell: CellConditions, other: CellConditions) -> timedelta | None:
     if not (first and last and other.first_at and other.last_at):
         return None
     return max(first - other.last_at, other.first_at - last, timedelta())
+
+
+def _is_earlier(cell: CellConditions, other: CellConditions) -> bool:
+    return bool(cell.last_at and other.first_at and cell.last_at < other.first_at)
 
 
 def _missing_reason(cell: CellConditions) -> str:

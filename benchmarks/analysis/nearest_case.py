@@ -22,13 +22,9 @@ SUBJECT_PARAMETERS: Final = frozenset(
 )
 # Cases with more differences are different benchmarks, not different settings.
 MAX_DIFFERENCES: Final = 3
-NATIVE_NEAR_CASE_SENTENCES: Final[Mapping[NearCaseKind, str]] = {
-    "other_parameters": template("Parameters: native {other}, this guest {own}."),
-    "unit_mismatch": template("Units: native {other}, this guest {own}."),
-}
-REFERENCE_NEAR_CASE_SENTENCES: Final[Mapping[NearCaseKind, str]] = {
-    "other_parameters": template("Parameters: baseline {other}, this system {own}."),
-    "unit_mismatch": template("Units: baseline {other}, this system {own}."),
+NEAR_CASE_SENTENCES: Final[Mapping[NearCaseKind, str]] = {
+    "other_parameters": template("Parameters differ: baseline {other}, result {own}."),
+    "unit_mismatch": template("Units differ: baseline {other}, result {own}."),
 }
 _NUMBER = re.compile(r"([+-]?[\d.]+(?:[eE][+-]?\d+)?)\b ?(\S*)")
 
@@ -61,7 +57,8 @@ class NearCase:
     case: MeasuredCase
     differences: tuple[Difference, ...]
 
-    def sentence(self, *, is_native: bool = True) -> Sentence:
+    @property
+    def sentence(self) -> Sentence:
         if self.kind == "unit_mismatch":
             unit = self.differences[0]
             sides = [side or Sentence("count") for side in (unit.first, unit.second)]
@@ -77,13 +74,7 @@ class NearCase:
                 )
                 for case in (self.wanted, self.case)
             ]
-        return Sentence(
-            NATIVE_NEAR_CASE_SENTENCES[self.kind]
-            if is_native
-            else REFERENCE_NEAR_CASE_SENTENCES[self.kind],
-            own=sides[0],
-            other=sides[1],
-        )
+        return Sentence(NEAR_CASE_SENTENCES[self.kind], own=sides[0], other=sides[1])
 
 
 def nearest_case(

@@ -136,31 +136,32 @@ GATES_BY_ISSUE: Final[Mapping[str, Gate]] = {
 }
 
 GATE_SENTENCES: Final[Mapping[Gate, str]] = {
-    Gate.NOISY_BASELINE: template(
-        "The baseline is too noisy: its confidence interval is "
-        "±{baseline_percent:.0f}%."
-    ),
+    Gate.NOISY_BASELINE: template("The baseline is too noisy."),
     Gate.NATIVE: template("This is the baseline that other results are compared with."),
-    Gate.NO_BASELINE: template("No native run to compare with."),
-    Gate.AMBIGUOUS_BASELINE: template("Several native results match but disagree."),
+    Gate.NO_BASELINE: template("There is no baseline, so there is no ratio."),
+    Gate.AMBIGUOUS_BASELINE: template(
+        "Several baselines match but disagree, so there is no ratio."
+    ),
     Gate.STALE_BASELINE: template(
         "The baseline is outdated: it was measured too long before or after the "
         "result, or the machine has changed."
     ),
-    Gate.UNDIRECTED: template("For this metric, neither higher nor lower is better."),
+    Gate.UNDIRECTED: template(
+        "For this metric, neither higher nor lower is better, so it never has a "
+        "verdict."
+    ),
     Gate.UNIT_MISMATCH: template(
-        "The result and its baseline are measured in different units."
+        "The units of the result and its baseline differ, so there is no ratio."
     ),
     Gate.OTHER_PARAMETERS: template(
-        "The result and its baseline ran with different parameters."
+        "The parameters of the result and its baseline differ, so there is no ratio."
     ),
     Gate.SCALING: template(
-        "This compares the sum of several VMs with one machine. That is scaling, so "
-        "there is no verdict."
+        "This compares the sum of several VMs with one machine. Such a scaling never "
+        "has a verdict."
     ),
     Gate.OTHER_HOST: template(
-        "The two systems ran on different hosts. Only ratios to each host's own "
-        "native runs can be compared."
+        "The result and its baseline ran on different hosts, so there is no verdict."
     ),
     Gate.SAME_MODEL: template(
         "On other machines of the same model; no machine ran both. A verdict needs "
@@ -175,61 +176,38 @@ GATE_SENTENCES: Final[Mapping[Gate, str]] = {
         "between sessions is unknown."
     ),
     Gate.SLOWDOWN: template(
-        "This compares one of several VMs with a single VM on the same system. That "
-        "is a slowdown, so there is no verdict."
+        "This compares one of several VMs with a single VM on the same system. Such a "
+        "slowdown never has a verdict."
     ),
     Gate.NO_SPEED: template(
-        "This metric is not a speed, so it has no relative performance."
+        "This metric is not a speed, so it never has a ratio or a verdict."
     ),
-    Gate.BEING_CHECKED: template("Being checked."),
+    Gate.BEING_CHECKED: template(
+        "This result is being checked. The verdict follows within minutes."
+    ),
     Gate.WITHIN_METER_ERROR: template(
         "The difference is small enough to be explained by the inaccuracy of two "
         "power meters."
     ),
     Gate.UNTIMED: template(
-        "Start times are not stated, so effects of different days cannot be excluded. "
-        "Send started_at."
+        "Start times are not stated, so effects of different days cannot be excluded."
     ),
     Gate.ORDER_CONFOUNDED: template(
-        "The runs of the result followed those of the baseline. Interleave or "
-        "randomize the order."
+        "The runs of the result and of the baseline followed one another instead of "
+        "alternating."
     ),
+    Gate.SINGLE_RUN: template("At least one side has only one run."),
+    Gate.TWO_RUNS: template("At least one side has only two runs."),
+    Gate.FEW_RUNS: template("At least one side has fewer than five runs."),
 }
-ALL_PRECEDED: Final = template(
-    "The runs of the result preceded those of the baseline. Interleave or randomize "
-    "the order."
-)
 SIDE_SENTENCES: Final[Mapping[Gate, tuple[str, str, str]]] = {
     Gate.NO_RUNS: (
         template("The result has no runs."),
         template("The baseline has no runs."),
         template("Neither side has runs."),
     ),
-    Gate.SINGLE_RUN: (
-        template("The result has a single run. A verdict needs 5 runs per side."),
-        template("The baseline has a single run. A verdict needs 5 runs per side."),
-        template("Both sides have a single run. A verdict needs 5 runs per side."),
-    ),
-    Gate.TWO_RUNS: (
-        template("The result has two runs. A verdict needs 5 runs per side."),
-        template("The baseline has two runs. A verdict needs 5 runs per side."),
-        template("Both sides have two runs. A verdict needs 5 runs per side."),
-    ),
-    Gate.FEW_RUNS: (
-        template(
-            "The result has {n} runs, so it is only indicative. A verdict needs 5 runs "
-            "per side."
-        ),
-        template(
-            "The baseline has {n} runs, so the result is only indicative. A verdict "
-            "needs 5 runs per side."
-        ),
-        template(
-            "Both sides have fewer than 5 runs, so the result is only indicative."
-        ),
-    ),
     Gate.ZERO: (
-        template("The result is 0 or less, so it has no ratio."),
+        template("The result is 0 or less, so there is no ratio."),
         template("The baseline is 0 or less, so there is no ratio."),
         template("Both sides are 0 or less, so there is no ratio."),
     ),
@@ -244,9 +222,9 @@ SIDE_SENTENCES: Final[Mapping[Gate, tuple[str, str, str]]] = {
         template("Both sides vary too much for a confidence interval."),
     ),
     Gate.BIMODAL: (
-        template("The result is bimodal (two speeds)."),
-        template("The baseline is bimodal (two speeds)."),
-        template("Both sides are bimodal (two speeds)."),
+        template("The result is bimodal (two speeds), so it has no single value."),
+        template("The baseline is bimodal (two speeds), so it has no single value."),
+        template("Both sides are bimodal (two speeds), so they have no single value."),
     ),
     Gate.PERIODIC: (
         template("The result follows a pattern over time."),
@@ -254,41 +232,35 @@ SIDE_SENTENCES: Final[Mapping[Gate, tuple[str, str, str]]] = {
         template("Both sides follow a pattern over time."),
     ),
     Gate.DRIFT: (
-        template("The result drifts."),
-        template("The baseline drifts."),
-        template("Both sides drift."),
+        template("The result drifts over the session."),
+        template("The baseline drifts over the session."),
+        template("Both sides drift over the session."),
     ),
     Gate.FLAGGED: (
-        template("A flag questions the result. Dismiss it if it is wrong."),
-        template("A flag questions the baseline. Dismiss it if it is wrong."),
-        template("Flags question both sides. Dismiss them if they are wrong."),
+        template("A flag on the result withholds the verdict."),
+        template("A flag on the baseline withholds the verdict."),
+        template("Flags on both sides withhold the verdict."),
     ),
     Gate.CLOCK_SUSPECT: (
-        template("The clock of the result cannot be trusted."),
-        template("The clock of the baseline cannot be trusted."),
-        template("The clocks of both sides cannot be trusted."),
+        template("The clock that timed the result cannot be trusted."),
+        template("The clock that timed the baseline cannot be trusted."),
+        template("The clocks that timed both sides cannot be trusted."),
     ),
     Gate.FIRST_RUN: (
-        template("The first run of the result is an outlier. Add a warm-up run."),
-        template("The first run of the baseline is an outlier. Add a warm-up run."),
-        template("The first runs of both sides are outliers. Add a warm-up run."),
+        template("The first run of the result is an outlier."),
+        template("The first run of the baseline is an outlier."),
+        template("The first runs of both sides are outliers."),
     ),
     Gate.FEW_INDEPENDENT: (
-        template(
-            "Each run of the result depends on the previous one: {n} runs count as "
-            "{worth:.1f}."
-        ),
-        template(
-            "Each run of the baseline depends on the previous one: {n} runs count as "
-            "{worth:.1f}."
-        ),
-        template(
-            "On both sides, each run depends on the previous one: {n} runs count as "
-            "{worth:.1f}."
-        ),
+        template("Each run of the result depends on the previous one."),
+        template("Each run of the baseline depends on the previous one."),
+        template("On both sides, each run depends on the previous one."),
     ),
 }
-"""Sentences on gates of the result, of the baseline and of both sides."""
+"""Sentences on gates of the result, of the baseline and of both sides.
+
+`verdict_reasons` replaces some of them by sentences with numbers.
+"""
 
 
 def gate_sentence(gate: Gate, own_gates: int, baseline_gates: int) -> str:

@@ -142,6 +142,22 @@ class ComparisonResult:
     failure: str = ""
 
     @property
+    def verdict_reasons(self) -> tuple[str, ...]:
+        if self.assessment is not None:
+            return self.assessment.sentences
+        if self.state == NOT_COMPARED_YET:
+            return (Sentence("This result is still being processed."),)
+        return (self.reason,) if self.reason else ()
+
+    @property
+    def advice(self) -> str:
+        if self.assessment is not None:
+            return self.assessment.advice
+        if self.state == FAILED:
+            return Sentence("Correct the cause, and rerun.")
+        return ""
+
+    @property
     def display_state(self) -> str:
         return (
             NO_SINGLE_FIGURE
@@ -335,7 +351,7 @@ def _speed_result(
         else RATIO_KINDS.get(comparison.state, "efficiency"),
         state=comparison.state,
         reason=reason,
-        assessment=assessment,
+        assessment=assessment and assessment.with_pairing_reason(comparison.reason),
         comparability=comparability[0],
         comparability_reason=comparability[1],
         ratio_range=ratio_range,

@@ -94,8 +94,7 @@ class ReferenceCells(ReferenceSystem):
             if near is None:
                 no_match = Sentence("The reference system has no matching result.")
                 return BaselineComparison(State.MISSING, reason=no_match)
-            sentence = near.sentence(is_native=self.system.is_native)
-            return BaselineComparison(near.kind, reason=sentence)
+            return BaselineComparison(near.kind, reason=near.sentence)
         mean, n, codes = self.statistics[key]
         ratio, reason = ratio_of_means(values["mean"], mean, cast(Better, better))
         pk, state = self.system.pk, State.AGAINST_REFERENCE

@@ -26,7 +26,13 @@ from benchmarks.analysis.intervals import Floats, RunStatistics
 from benchmarks.analysis.run_vectors import RunVectors
 from benchmarks.analysis.session_intervals import may_alternate
 from benchmarks.analysis.sessions import AGENT_SESSION_NAME, SessionStatistics
-from benchmarks.analysis.verdict_gates import Gate, gates_from_issues, gates_from_states
+from benchmarks.analysis.verdict_gates import (
+    SHAPE_GATES,
+    Gate,
+    gates_from_issues,
+    gates_from_states,
+)
+from benchmarks.analysis.verdict_reasons import NO_FACTS, SideFacts
 from benchmarks.analysis.verdicts import (
     AssessmentArrays,
     EvidenceLevel,
@@ -36,6 +42,7 @@ from benchmarks.analysis.verdicts import (
     correct_for_multiple_tests,
 )
 from benchmarks.comparison.comparison_row import ComparisonRow, State
+from benchmarks.comparison.reason_facts import side_facts
 from benchmarks.comparison.system_comparability import ReferenceSystem
 from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.jobs.queue import OWN_CHECK_SQL
@@ -70,6 +77,7 @@ SHIFT_FIELD = "order_shift"
 TABLE_ALIASES = ("cell", "baseline")
 DAY_S = 86_400
 TEXT_SEPARATOR = ";"
+GATES_WITH_FACTS = int(SHAPE_GATES | Gate.FLAGGED | Gate.CLOCK_SUSPECT)
 # For sides with different meters. The gain error of a shared meter cancels.
 TWO_METERS_LOG_VARIANCE = gain_log_variance(GAIN_ERROR, GAIN_ERROR)
 
@@ -109,15 +117,31 @@ class StudyVerdicts:
     row_by_cell: Mapping[int, int]
     assessments: AssessmentArrays
     sessions: SessionColumns | None = None
+    baseline_ids: NDArray[np.int64] | None = None
 
     def assessment(self, cell_id: int) -> CellAssessment | None:
         """Return a cell's assessment; None if the cell is not processed yet."""
         row = self.row_by_cell.get(cell_id)
-        return (
-            None
-            if row is None
-            else cell_assessment(self.assessments, row, self.session_days)
+        if row is None:
+            return None
+        baseline_id = 0 if self.baseline_ids is None else int(self.baseline_ids[row])
+        facts = (
+            self._side_facts.get(cell_id, NO_FACTS),
+            self._side_facts.get(baseline_id, NO_FACTS),
         )
+        return cell_assessment(self.assessments, row, self.session_days, facts)
+
+    @cached_property
+    def _side_facts(self) -> Mapping[int, SideFacts]:
+        """The flags, shapes and clocks that cause gates, by cell."""
+        has_gate = (self.assessments.gates & GATES_WITH_FACTS) != 0
+        if not has_gate.any():
+            return {}
+        ids = np.fromiter(self.row_by_cell, dtype=np.int64, count=has_gate.size)
+        wanted = {*ids[has_gate].tolist()}
+        if self.baseline_ids is not None:
+            wanted |= {*self.baseline_ids[has_gate].tolist()}
+        return side_facts(wanted - {0})
 
     @cached_property
     def cells_being_checked(self) -> frozenset[int]:
@@ -402,6 +426,7 @@ def study_verdicts(
         row_by_cell,
         correct_for_multiple_tests(assessments, _is_primary(columns)),
         stored,
+        baselines.ids,
     )
 
 

@@ -104,7 +104,7 @@ def _needs(row: ComparisonRow, native: Mapping[int, int]) -> Iterator[str]:
     if assessment is None:
         return
     if not assessment.is_assessed:
-        yield from assessment.sentences[:1]
+        yield from assessment.general_reasons[:1]
     elif assessment.verdict == Verdict.UNDETERMINED.slug:
         yield assessment.advice or Sentence(
             "The confidence interval crosses the equivalence margin."

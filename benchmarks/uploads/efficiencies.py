@@ -417,7 +417,7 @@ def _set_near_case_reasons(missing: Sequence[ComputedEfficiency]) -> None:
                 native_cases |= natives.get(key, {})
         nearest = nearest_case(cell.case.measured_case, native_cases.values())
         if nearest is not None:
-            efficiency.state, efficiency.reason = nearest.kind, nearest.sentence()
+            efficiency.state, efficiency.reason = nearest.kind, nearest.sentence
 
 
 def _native_cases(cells: Sequence[CandidateCell]) -> NativeCases:

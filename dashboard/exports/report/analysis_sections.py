@@ -98,7 +98,7 @@ def conclusions_section(
         wording.translate_text(sentence)
         for assessment in assessments
         if not assessment.is_assessed
-        for sentence in assessment.sentences
+        for sentence in assessment.general_reasons
     )
     tables = []
     if reasons:
