@@ -95,8 +95,8 @@ TWO_SESSION_SENTENCES: Final = {
     ),
 }
 SESSIONS_DISAGREE: Final = template(
-    "The two sessions do not give the same verdict: their confidence intervals "
-    "together reach from {low:.4g} to {high:.4g}."
+    "The two sessions do not give the same verdict: the ratio is {first:.3g} in one "
+    "and {second:.3g} in the other."
 )
 SEPARATION_SENTENCES: Final = {
     Verdict.SLOWER: template(
@@ -136,19 +136,21 @@ ORDER_SENTENCES: Final = {
 
 SESSIONS_TO_DECIDE: Final = template(
     "Run the result and the baseline together in about {n} sessions in all (now "
-    "{there})."
+    "{there}). The estimate assumes that the ratio and the spread stay the same."
 )
 SEPARATE_SESSIONS_TO_DECIDE: Final = template(
     "Run each side in about {n} sessions in all (now: result {own}, baseline "
-    "{other}), or in fewer if both sides run in each session."
+    "{other}), or in fewer if both sides run in each session. The estimate assumes "
+    "that the ratio and the spread stay the same."
 )
 SESSIONS_DIFFER: Final = template(
     "More runs per session would not help: sessions differ by ±{sd:.2g}%."
 )
 SESSIONS_TOO_NOISY: Final = template(
-    "Not even {n} sessions would give a verdict. Find what differs between sessions "
-    "(for example temperature, placement, updates) and keep it the same, or report "
-    "the interval without a verdict."
+    "Not even {n} sessions would give a verdict: the ratio is too close to an "
+    "equivalence margin for sessions that vary so much. Find what differs between "
+    "sessions (for example temperature, placement, updates) and keep it the same, or "
+    "report the interval without a verdict."
 )
 LOST_BY_CORRECTION: Final = template(
     "This result alone would have a verdict, but not after correction for the {n} "
@@ -438,7 +440,9 @@ def _crossing_sentence(
     low = float(np.exp(designed.deciding_low[row]))
     high = float(np.exp(designed.deciding_high[row]))
     if _design(assessments, row) == SessionDesign.TWO_SHARED:
-        return Sentence(SESSIONS_DISAGREE, low=low, high=high)
+        sessions = designed.two_sessions
+        (ratios,) = np.exp(sessions.log_ratio[sessions.row == row]).tolist()
+        return Sentence(SESSIONS_DISAGREE, first=ratios[0], second=ratios[1])
     crosses = [low <= edges[name] <= high for name in ("below", "above")]
     text = CROSSES_LOWER if crosses[0] else CROSSES_UPPER
     return Sentence(CROSSES_BOTH if all(crosses) else text, low=low, high=high, **edges)

@@ -47,7 +47,7 @@ STALE_SENTENCES: Final = {
         "{limit:g} days."
     ),
 }
-OTHER_SESSION_SENTENCE: Final = Sentence("The native run is from another session.")
+OTHER_SESSION_SENTENCE: Final = Sentence("The baseline is from another session.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

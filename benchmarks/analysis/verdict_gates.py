@@ -158,7 +158,7 @@ GATE_SENTENCES: Final[Mapping[Gate, str]] = {
     ),
     Gate.SCALING: template(
         "This compares the sum of several VMs with one machine. Such a scaling never "
-        "has a verdict."
+        "has a verdict: quote the ratio and its interval."
     ),
     Gate.OTHER_HOST: template(
         "The result and its baseline ran on different hosts, so there is no verdict."
@@ -177,7 +177,7 @@ GATE_SENTENCES: Final[Mapping[Gate, str]] = {
     ),
     Gate.SLOWDOWN: template(
         "This compares one of several VMs with a single VM on the same system. Such a "
-        "slowdown never has a verdict."
+        "slowdown never has a verdict: quote the ratio and its interval."
     ),
     Gate.NO_SPEED: template(
         "This metric is not a speed, so it never has a ratio or a verdict."

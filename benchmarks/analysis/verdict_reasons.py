@@ -115,17 +115,19 @@ SHARED_SESSIONS: Final = template(
 )
 SEND_STARTS: Final = template("Send the start time of each run (started_at).")
 ADD_TO_BOTH: Final = template(
-    "Runs to add: at least {own} to the result and {other} to the baseline."
+    "Runs to add in the same session: at least {own} to the result and {other} to the "
+    "baseline. On another day, rerun both sides."
 )
 ADD_RUNS: Final = template(
-    "Add runs until each side has about {low} to {high} (now: result {own_n}, "
-    "baseline {baseline_n}). The estimate assumes that the ratio and the spread stay "
-    "the same."
+    "Rerun both sides in one session, about {low} to {high} runs per side (now: result "
+    "{own_n}, baseline {baseline_n}). The estimate assumes that the ratio and the "
+    "spread stay the same."
 )
 TOO_NOISY: Final = template(
-    "Not even {n} runs per side would give a verdict. Reduce the variation between "
-    "runs (fix the CPU frequency, pin CPUs, stop other work on the host) and rerun "
-    "both sides, or report the interval without a verdict."
+    "Not even {n} runs per side would give a verdict: the ratio is too close to an "
+    "equivalence margin for runs that vary so much. Reduce the variation (fix the CPU "
+    "frequency, pin CPUs, stop other work on the host) and rerun both sides, or report "
+    "the interval without a verdict."
 )
 GATE_ADVICE: Final[Mapping[Gate, str]] = {
     Gate.OTHER_HOST: template(
@@ -136,7 +138,8 @@ GATE_ADVICE: Final[Mapping[Gate, str]] = {
     ),
     Gate.OTHER_PARAMETERS: template("Rerun one side with the parameters of the other."),
     Gate.AMBIGUOUS_BASELINE: template(
-        "Choose one of the native systems as the baseline, or correct the wrong one."
+        "Choose one of the native systems as the baseline (on the Compare page, or "
+        "baseline= in the API), or correct the wrong one."
     ),
     Gate.NO_BASELINE: template(
         "Run this benchmark on the baseline, too (by default the host without a "
@@ -269,6 +272,8 @@ def _shown_gates(gates: Gate) -> Gate:
         gates &= ~(Gate.NO_INTERVAL | Gate.NOISY_BASELINE)
     if gates & Gate.STALE_BASELINE:
         gates &= ~Gate.UNREPEATED
+    if gates & (Gate.DRIFT | Gate.PERIODIC):
+        gates &= ~Gate.FEW_INDEPENDENT
     return gates
 
 
@@ -278,7 +283,6 @@ def _gate_sentences(
     numbers: ReasonNumbers,
     facts: tuple[SideFacts, SideFacts],
 ) -> Iterator[str]:
-    is_of_shape = bool(gate & (SHAPE_GATES | Gate.FEW_INDEPENDENT))
     values: dict[str, Parameter] = {
         "own_n": numbers.own_n,
         "baseline_n": numbers.baseline_n,
@@ -295,12 +299,12 @@ def _gate_sentences(
             "limit_percent": 100 * math.sqrt(NOISY_G),
         }
         yield to_sentence(NOISY, percents)
-    elif is_of_shape and numbers.is_alternating:
-        yield Sentence(DIFFERENCE_SENTENCES[gate])
-    elif gate == Gate.FEW_INDEPENDENT:
+    elif gate == Gate.FEW_INDEPENDENT and not numbers.is_alternating:
         yield to_sentence(DEPENDENT[_side(gate, side_gates)], values)
     elif found := [*_fact_sentences(gate, side_gates, facts)]:
         yield from found
+    elif gate in DIFFERENCE_SENTENCES and numbers.is_alternating:
+        yield Sentence(DIFFERENCE_SENTENCES[gate])
     else:
         yield Sentence(gate_sentence(gate, *side_gates))
 
@@ -351,8 +355,10 @@ def reason_advice(
             return join_sentences(
                 [Sentence(SEND_STARTS), _missing_runs_advice(numbers)]
             )
-        side = SIDES[2] if numbers.is_alternating else SIDES[_side(gate, side_gates)]
-        values: dict[str, Parameter] = {"side": side, "least": WELCH_RUNS}
+        is_of_difference = gate in DIFFERENCE_SENTENCES and numbers.is_alternating
+        is_of_difference &= not gate & (side_gates[0] | side_gates[1])
+        side = 2 if is_of_difference else _side(gate, side_gates)
+        values: dict[str, Parameter] = {"side": SIDES[side], "least": WELCH_RUNS}
         return to_sentence(GATE_ADVICE[gate], values)
     return _run_advice(shown, numbers)
 
@@ -394,12 +400,16 @@ def _missing_runs_advice(numbers: ReasonNumbers) -> str:
         return Sentence(ADD_TO_BOTH, own=own, other=other)
     if other:
         return pluralized(
-            "Add at least {n} run to the baseline.",
-            "Add at least {n} runs to the baseline.",
+            "Add at least {n} run to the baseline in the same session. On another day, "
+            "rerun both sides.",
+            "Add at least {n} runs to the baseline in the same session. On another "
+            "day, rerun both sides.",
             n=other,
         )
     return pluralized(
-        "Add at least {n} run to the result.",
-        "Add at least {n} runs to the result.",
+        "Add at least {n} run to the result in the same session. On another day, rerun "
+        "both sides.",
+        "Add at least {n} runs to the result in the same session. On another day, "
+        "rerun both sides.",
         n=own,
     )

@@ -144,7 +144,9 @@ class ComparisonResult:
     @property
     def verdict_reasons(self) -> tuple[str, ...]:
         if self.assessment is not None:
-            return self.assessment.sentences
+            has_no_figure = self.shape_codes or self.baseline_shape_codes
+            is_missing = has_no_figure and self.assessment.is_assessed
+            return (*self.assessment.sentences, *([self.reason] if is_missing else ()))
         if self.state == NOT_COMPARED_YET:
             return (Sentence("This result is still being processed."),)
         return (self.reason,) if self.reason else ()
@@ -154,7 +156,7 @@ class ComparisonResult:
         if self.assessment is not None:
             return self.assessment.advice
         if self.state == FAILED:
-            return Sentence("Correct the cause, and rerun.")
+            return Sentence("Find out why the work failed, correct it, and rerun.")
         return ""
 
     @property
@@ -265,8 +267,8 @@ def no_single_figure_sentence(shape: str) -> Sentence:
 
 def failed_comparison(fields: Mapping[str, Any]) -> BaselineComparison:
     reason = pluralized(
-        "{n} run failed, so there is no value: {reason}",
-        "All {n} runs failed, so there is no value: {reason}",
+        "{n} run failed ({reason}), so there is no value.",
+        "All {n} runs failed ({reason}), so there is no value.",
         n=fields["failed_runs"],
         reason=fields["failure"],
     )

@@ -54,7 +54,8 @@ def _meaning(documentation: str) -> str:
     """Return the first sentence of a rule's documentation."""
     paragraph = " ".join(documentation.split("\n\n")[0].split())
     sentence = re.split(r"(?<=[.:]) ", paragraph)[0].replace("``", "")
-    return f"{sentence.removesuffix(':').removesuffix('.')}."
+    text = sentence.removesuffix(":").removesuffix(".").removeprefix("Flags ")
+    return f"It marks {text}."
 
 
 def _shapes(cell_ids: Collection[int]) -> Mapping[int, str]:
