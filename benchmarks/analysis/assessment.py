@@ -158,7 +158,8 @@ LOST_BY_CORRECTION: Final = template(
 )
 NEVER_A_VERDICT: Final = template("Such a metric never has a verdict.")
 NARROWER: Final = template(
-    "Add runs to both sides: a narrower interval can pass the correction."
+    "Rerun both sides in one session with more runs: a narrower interval can pass the "
+    "correction."
 )
 
 ENERGY_WORDS: Final = {"slower": "less", "faster": "more"}

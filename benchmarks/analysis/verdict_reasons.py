@@ -113,7 +113,9 @@ SHARED_SESSIONS: Final = template(
     "Rerun the result and the baseline in the same session, ideally in {n} such "
     "sessions. More runs in separate sessions would not help."
 )
-SEND_STARTS: Final = template("Send the start time of each run (started_at).")
+SEND_STARTS: Final = template(
+    "Rerun both sides, and send the start time of each run (started_at; agents do)."
+)
 ADD_TO_BOTH: Final = template(
     "Runs to add in the same session: at least {own} to the result and {other} to the "
     "baseline. On another day, rerun both sides."
