@@ -61,7 +61,16 @@ def test_a_verdict_has_the_sentence_that_explains_it():
     [
         (110.0, "The confidence interval is entirely above 1.02."),
         (100.0, "The confidence interval is entirely between 0.98 and 1.02."),
-        (97.8, "The confidence interval crosses 0.98 or 1.02."),
+        (
+            97.8,
+            "The confidence interval crosses the lower equivalence margin: its lower "
+            "bound 0.9708 is below 0.98, its upper bound 0.9852 is above it.",
+        ),
+        (
+            102.2,
+            "The confidence interval crosses the upper equivalence margin: its lower "
+            "bound 1.015 is below 1.02, its upper bound 1.029 is above it.",
+        ),
     ],
 )
 def test_every_verdict_has_its_sentence(mean, sentence):
@@ -72,7 +81,10 @@ def test_undetermined_results_have_the_number_of_runs_needed():
     assessment = said_of((5, 97.0, 1.0), (7, 100.0, 1.0))
 
     assert assessment.label == "undetermined"
-    assert assessment.advice == "A verdict needs about 9 runs per side (now 5 and 7)."
+    assert assessment.advice == (
+        "Rerun both sides in one session, about 6 to 19 runs per side (now: result 5, "
+        "baseline 7). The estimate assumes that the ratio and the spread stay the same."
+    )
 
 
 def test_a_single_run_is_labeled():
@@ -81,9 +93,10 @@ def test_a_single_run_is_labeled():
     assert (assessment.ratio, assessment.low, assessment.high) == (0.9, None, None)
     assert (assessment.label, assessment.verdict) == ("single run", "not_assessed")
     assert assessment.reason_codes == ("single_run",)
-    assert assessment.advice == (
-        "A verdict needs at least 5 runs per side (now 1 and 1)."
+    assert assessment.sentences == (
+        "Runs: result 1, baseline 1. A verdict needs 5 per side.",
     )
+    assert "4 to the result and 4 to the baseline" in assessment.advice
 
 
 def test_three_runs_are_indicative():
@@ -91,11 +104,9 @@ def test_three_runs_are_indicative():
 
     assert assessment.label == "indicative: slower"
     assert assessment.sentences == (
-        (
-            "The result has 3 runs, so it is only indicative. A verdict needs 5 runs "
-            "per side."
-        ),
+        "Runs: result 3, baseline 5. A verdict needs 5 per side.",
     )
+    assert "2 runs to the result" in assessment.advice
 
 
 def test_a_noisy_baseline_has_no_verdict_and_shows_its_interval():
@@ -103,11 +114,12 @@ def test_a_noisy_baseline_has_no_verdict_and_shows_its_interval():
 
     assert assessment.reason_codes == ("noisy_baseline",)
     assert assessment.sentences == (
-        "The baseline is too noisy: its confidence interval is ±50%.",
+        (
+            "The baseline is too noisy: its 95% confidence interval is ±50%, and a "
+            "verdict needs less than ±45%."
+        ),
     )
-    assert assessment.advice == (
-        "The runs vary so much that not even 200 runs per side would give a verdict."
-    )
+    assert assessment.advice.startswith("Not even 200 runs per side")
 
 
 def test_all_reasons_are_listed():
@@ -116,7 +128,8 @@ def test_all_reasons_are_listed():
     assert assessment.label == "not_assessed"
     assert assessment.reason_codes == ("few_runs", "stale_baseline", "flagged")
     assert len(assessment.sentences) == 3
-    assert assessment.advice == ""
+    assert "flag" in assessment.sentences[0]
+    assert assessment.advice.startswith("Check the values of the result.")
 
 
 def test_a_reading_of_zero_has_no_ratio():
@@ -144,7 +157,7 @@ def test_a_verdict_lost_by_correction_is_explained():
             "the 20 results that were tested together."
         ),
     )
-    assert assessment.advice == ""
+    assert "more runs" in assessment.advice
 
 
 def test_an_assessment_is_immutable():
@@ -209,8 +222,8 @@ def test_without_sessions_one_session_is_assumed_and_there_is_no_range():
 @pytest.mark.parametrize(
     ("own_starts", "native_starts", "word"),
     [
-        ((50.0, 90.0), (0.0, 40.0), "followed"),
-        ((0.0, 40.0), (50.0, 90.0), "preceded"),
+        ((50.0, 90.0), (0.0, 40.0), "after"),
+        ((0.0, 40.0), (50.0, 90.0), "before"),
     ],
 )
 def test_a_confounded_order_names_the_sides(own_starts, native_starts, word):
@@ -226,7 +239,8 @@ def test_a_confounded_order_names_the_sides(own_starts, native_starts, word):
     assessment = cell_assessment(judged, 0)
 
     assert assessment.reason_codes == ("order_confounded",)
-    assert f"the result {word} those of the baseline" in assessment.sentences[0]
+    assert f"came {word} those of the baseline" in assessment.sentences[0]
+    assert "order random or abba" in assessment.advice
 
 
 def test_sessions_are_counted_and_their_spread_is_reported():
@@ -304,14 +318,17 @@ def test_a_verdict_despite_run_order_names_the_largest_shift():
 
 
 def test_dependent_runs_have_an_effective_number():
-    tested = ([0], [int(Gate.FEW_INDEPENDENT)])
+    tested = ([int(Gate.FEW_INDEPENDENT)], [0])
     own, native = {A: runs(97.2, 10)}, {A: runs(100, 10)}
 
     assessment = of_sessions(own, native, rho=0.5, side_gates=tested)
 
     assert assessment.reason_codes == ("few_independent",)
     assert assessment.sentences == (
-        "Each run of the baseline depends on the previous one: 10 runs count as 4.1.",
+        (
+            "Each run of the result depends on the previous one: 10 runs count as "
+            "4.1 independent runs."
+        ),
     )
     assert of_sessions(own, native, rho=0.5).verdict == "undetermined"
 
@@ -319,9 +336,12 @@ def test_dependent_runs_have_an_effective_number():
 @pytest.mark.parametrize(
     ("sides", "sentence"),
     [
-        ((Gate.DRIFT, 0), "The result drifts."),
-        ((0, Gate.BIMODAL), "The baseline is bimodal (two speeds)."),
-        ((Gate.DRIFT, Gate.DRIFT), "Both sides drift."),
+        ((Gate.DRIFT, 0), "The result drifts over the session."),
+        (
+            (0, Gate.BIMODAL),
+            "The baseline is bimodal (two speeds), so it has no single value.",
+        ),
+        ((Gate.DRIFT, Gate.DRIFT), "Both sides drift over the session."),
     ],
 )
 def test_a_reason_names_its_side(sides, sentence):
@@ -386,7 +406,7 @@ def test_a_single_run_has_the_number_of_runs_needed():
     assessment = said((60.0,))
 
     assert (assessment.verdict, assessment.low) == ("not_assessed", None)
-    assert "at least 5 runs per side" in assessment.advice
+    assert "4 runs to the result" in assessment.advice
 
 
 def test_gates_of_cells_apply_to_their_energy():

@@ -170,7 +170,7 @@ def test_a_different_os_is_mentioned_with_staleness():
 
     assert choice.state == "stale"
     assert (
-        "host Ubuntu Server 9.04. The native run and this result are 45.0 days"
+        "host Ubuntu Server 9.04. The baseline was measured 45.0 days before"
         in choice.reason
     )
 
@@ -236,7 +236,7 @@ def test_sessions_differ_only_if_both_are_known():
     )
     other = choose(replace(GUEST, sessions=frozenset({"tuesday"})), native)
     assert (other.state, other.baseline_id) == ("other_session", 1)
-    assert other.reason == "The native run is from another session."
+    assert other.reason == "The baseline is from another session."
 
 
 @pytest.mark.parametrize(
@@ -272,8 +272,8 @@ def test_stale_overrides_another_session_and_both_are_mentioned():
 
     assert choice.state == "stale"
     assert choice.reason == (
-        "The native run is from another session. "
-        "The native run and this result are 45.0 days apart; the limit is 30 days."
+        "The baseline is from another session. The baseline was measured 45.0 days "
+        "before the result; the limit is 30 days."
     )
 
 
@@ -286,7 +286,8 @@ def test_several_that_disagree_are_ambiguous():
         (1, 3),
     )
     assert choice.reason == (
-        "2 native results match and differ by more than 2%: 100, 103."
+        "2 native results match but differ by more than 2%, so none is the baseline: "
+        "100, 103."
     )
 
 

@@ -21,26 +21,20 @@ def ran(case=FIO, /, **changes):
     return replace(case, parameters={k: v for k, v in parameters.items() if v})
 
 
-def sentence(wanted, *others, **options):
+def sentence(wanted, *others):
     return str(nearest_case(wanted, others).sentence)
 
 
 def test_it_names_the_parameter_that_differs():
     assert sentence(ran(iodepth="8"), FIO) == (
-        "Parameters: native iodepth=1, this guest iodepth=8."
+        "Parameters differ: baseline iodepth=1, result iodepth=8."
     )
 
 
 def test_it_names_several_parameters_and_unreported_ones():
     assert sentence(ran(iodepth="8", direct="on"), FIO) == (
-        "Parameters: native direct not reported, iodepth=1, this guest "
+        "Parameters differ: baseline direct not reported, iodepth=1, result "
         "direct=on, iodepth=8."
-    )
-
-
-def test_a_chosen_baseline_is_named_baseline():
-    assert sentence(ran(iodepth="8"), FIO, is_native=False) == (
-        "Parameters: baseline iodepth=1, this system iodepth=8."
     )
 
 
@@ -48,7 +42,7 @@ def test_values_are_displayed_as_entered():
     small = replace(FIO, display_parameters={"block": "4 KiB"})
     large = replace(ran(block="1048576 B"), display_parameters={"block": "1M"})
 
-    assert "native block=4 KiB, this guest block=1M" in sentence(large, small)
+    assert "baseline block=4 KiB, result block=1M" in sentence(large, small)
 
 
 def test_few_and_close_differences_are_nearest():
@@ -113,7 +107,7 @@ def test_the_same_work_in_another_unit_is_near():
     near = nearest_case(FIO, [replace(FIO, metric="IOPS", unit="1/s")])
 
     assert near.kind == "unit_mismatch"
-    assert near.sentence == "Units: native 1/s, this guest MB/s."
+    assert near.sentence == "Units differ: baseline 1/s, result MB/s."
 
 
 def test_another_metric_in_another_unit_is_another_measurement():
@@ -157,6 +151,6 @@ def test_other_parameters_are_nearer_than_another_unit():
 def test_a_count_is_named_next_to_a_unit():
     declared = replace(FIO, tool="own")
 
-    assert "native count, this guest MB/s" in sentence(
+    assert "baseline count, result MB/s" in sentence(
         declared, replace(declared, unit="")
     )

@@ -454,7 +454,7 @@ def test_baseline_may_be_both_too_old_and_of_another_session(pair, study):
 
     assert efficiency.state == "stale"
     assert "another session" in efficiency.reason
-    assert "1.0 days apart" in efficiency.reason
+    assert "measured 1.0 days" in efficiency.reason
     assert recompute(study) == []
 
 

@@ -270,7 +270,7 @@ def test_printed_energy_has_no_interval_but_reason(client, text, load_study):
     assert "Both sides have a single run." in card
     pins = text(f"{UOC.replace('compare/', 'pair/')}&pin={cell.system.id},{base.pk}")
     assert ">0.842</a>" in pins
-    assert "A verdict needs at least 5 runs per side (now 1 and 1)." in pins
+    assert "Runs: result 1, baseline 1. A verdict needs 5 per side." in pins
 
 
 def test_query_count_is_constant(client, metered, django_assert_num_queries):

@@ -232,7 +232,7 @@ def test_legend_explains_comparability(client, submit, run_document, xen):
     none, limited, full = page.context["page"].comparability_legend
     assert [it["rating"] for it in (none, limited, full)] == ["none", "limited", "full"]
     assert [it["count"] for it in (none, limited, full)] == [1, 1, 1]
-    assert "native target=iSCSI, this guest target=NFS" in none["sentences"][0][1]
+    assert "baseline target=iSCSI, result target=NFS" in none["sentences"][0][1]
     assert "guest Debian 12" in limited["sentences"][0][1]
     assert full["sentences"] == ()
     for _count, sentence in (*none["sentences"], *limited["sentences"]):
