@@ -60,7 +60,7 @@ def test_few_runs_have_no_verdict_but_advice(pair_of, runs, code):
     assessment = pair_of(NATIVE[:runs], SLOW[:runs])
 
     assert (assessment.verdict, assessment.reason_codes) == ("not_assessed", (code,))
-    assert "runs" in assessment.advice
+    assert "run" in assessment.advice.lower()
 
 
 def test_the_native_side_gets_no_verdict(pair_of, study):
