@@ -21,6 +21,8 @@ from benchmarks.analysis.intervals import (
     hodges_lehmann_ratio,
 )
 from benchmarks.analysis.session_intervals import SessionDesign
+from benchmarks.analysis.verdict_gates import gate_codes
+from benchmarks.analysis.verdict_reasons import NEVER_ASSESSED
 from benchmarks.comparison.cell_details import (
     CellDetails,
     CellSamples,
@@ -376,6 +378,8 @@ def _width_advice(evidence: CellDetails) -> str:
         return ""
     if assessment.design not in RUN_DESIGNS:
         return ""  # sessions vary more than runs; the assessment advises on sessions
+    if not {*gate_codes(int(NEVER_ASSESSED))}.isdisjoint(assessment.reason_codes):
+        return ""
     margin = evidence.cell.study.equivalence_margin_percent / 100
     is_few = min(evidence.cell.n, evidence.baseline.n) < WELCH_RUNS
     if is_few and assessment.half_width is not None and assessment.half_width < margin:

@@ -66,7 +66,7 @@ def test_reader_finds_reason_of_missing_verdict_and_upload(chromium, site):
         page = visit.open(f"{COMPARE}../cells/{cell.pk}/?baseline={other.system_id}")
 
         expect(page.locator(".verdict")).to_contain_text("not assessed")
-        expect(page.locator(".verdict")).to_contain_text("is bimodal")
+        expect(page.locator(".verdict")).to_contain_text("two speeds")
         expect(page.get_by_role("region", name="Not comparable")).to_contain_text(
             "Different hosts (inqbus-server-a, inqbus-server-b)"
         )

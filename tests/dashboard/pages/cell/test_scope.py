@@ -83,7 +83,7 @@ def test_different_sessions_have_advice_about_sessions(measured, said):
     page = said(f"cells/{cell.pk}/")
 
     assert "the variation between sessions is unknown" in page
-    assert "Run both systems in the same session" in page
+    assert "Rerun the result and the baseline in the same session" in page
     assert "per side bring" not in page
 
 
