@@ -43,7 +43,8 @@ NOT_TOGETHER: Final = Gate.UNREPEATED | Gate.ORDER_CONFOUNDED | Gate.STALE_BASEL
 # Reasons that block a verdict come first.
 GATE_ORDER: Final = (
     *(Gate.BEING_CHECKED, Gate.NATIVE, Gate.NO_SPEED, Gate.UNDIRECTED),
-    *(Gate.SCALING, Gate.SLOWDOWN, Gate.OTHER_HOST, Gate.UNIT_MISMATCH),
+    *(Gate.SCALING, Gate.SLOWDOWN, Gate.OTHER_HOST, Gate.SAME_MODEL),
+    *(Gate.SAME_CPU, Gate.UNIT_MISMATCH),
     *(Gate.OTHER_PARAMETERS, Gate.AMBIGUOUS_BASELINE, Gate.NO_BASELINE),
     *(Gate.NO_RUNS, Gate.ZERO, Gate.FLAGGED, Gate.CLOCK_SUSPECT),
     *(Gate.STALE_BASELINE, Gate.UNREPEATED, Gate.ORDER_CONFOUNDED, Gate.UNTIMED),
@@ -131,10 +132,15 @@ TOO_NOISY: Final = template(
     "frequency, pin CPUs, stop other work on the host) and rerun both sides, or report "
     "the interval without a verdict."
 )
+ON_ONE_MACHINE: Final = template(
+    "Run the benchmark on the machine of the result without a hypervisor, too."
+)
 GATE_ADVICE: Final[Mapping[Gate, str]] = {
     Gate.OTHER_HOST: template(
         "Compare each system with the native runs of its own host."
     ),
+    Gate.SAME_MODEL: ON_ONE_MACHINE,
+    Gate.SAME_CPU: ON_ONE_MACHINE,
     Gate.UNIT_MISMATCH: template(
         "Rerun one side so that both report the metric in the same unit."
     ),

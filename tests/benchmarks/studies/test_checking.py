@@ -443,7 +443,7 @@ def test_baseline_of_another_session_is_recognized_by_time(pair):
     efficiency = pair("03T08", "04T08")
 
     assert efficiency.state == "other_session"
-    assert efficiency.reason == "The native run is from another session."
+    assert efficiency.reason == "The baseline is from another session."
     assert not job_queue.waiting("check").exists()
 
 
