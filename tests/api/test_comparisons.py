@@ -27,6 +27,9 @@ NOT_SHOWN = {
     "result.ratio_range": "the ratio_range of the judgement, where no figure may stand",
     "result.assessment.interval_style": "how a page draws design and evidence level",
     "result.assessment.label": "made of verdict, direction and evidence level",
+    "result.assessment.sentences": "reason_messages has them, and those of failed runs",
+    "result.assessment.advice": "advice has it, and that of failed runs",
+    "result.assessment.general_reasons": "reason_messages without numbers",
     "result.interval": "low and high of the judgement, where the view shows a ratio",
     "result.value_interval": "of the value, to round it by: /cells/ has n, mean and m2",
 }
