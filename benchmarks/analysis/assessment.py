@@ -52,6 +52,7 @@ from benchmarks.sentences import (
     join_sentences,
     pluralized,
     template,
+    to_sentence,
 )
 
 SINGLE_RUN: Final = int(Gate.SINGLE_RUN)
@@ -320,7 +321,7 @@ def cell_assessment(
         reason_codes=gate_codes(gates),
         sentences=_reason_sentences(assessments, row, facts),
         general_reasons=tuple(
-            Sentence(gate_sentence(gate, *_side_gates(assessments, row)))
+            to_sentence(gate_sentence(gate, *_side_gates(assessments, row)), {})
             for gate in split_gates(gates)
         ),
         advice=_advice(assessments, row),
@@ -413,7 +414,7 @@ def _interval_sentences(
     sentence = (
         _crossing_sentence(assessments, row, edges)
         if verdict == Verdict.UNDETERMINED
-        else Sentence(_verdict_sentences(assessments, row)[verdict], **edges)
+        else to_sentence(_verdict_sentences(assessments, row)[verdict], edges)
     )
     if n := int(assessments.outliers[row]):
         robust = pluralized(
@@ -446,7 +447,8 @@ def _crossing_sentence(
         return Sentence(SESSIONS_DISAGREE, first=ratios[0], second=ratios[1])
     crosses = [low <= edges[name] <= high for name in ("below", "above")]
     text = CROSSES_LOWER if crosses[0] else CROSSES_UPPER
-    return Sentence(CROSSES_BOTH if all(crosses) else text, low=low, high=high, **edges)
+    text = CROSSES_BOTH if all(crosses) else text
+    return to_sentence(text, {"low": low, "high": high, **edges})
 
 
 def _design(assessments: AssessmentArrays, row: int) -> SessionDesign:

@@ -314,7 +314,7 @@ def _gate_sentences(
     elif gate in DIFFERENCE_SENTENCES and numbers.is_alternating:
         yield Sentence(DIFFERENCE_SENTENCES[gate])
     else:
-        yield Sentence(gate_sentence(gate, *side_gates))
+        yield to_sentence(gate_sentence(gate, *side_gates), {})
 
 
 def _side(gate: Gate, side_gates: tuple[int, int]) -> int:

@@ -11,7 +11,7 @@ from benchmarks.analysis.verdict_reasons import FlagFacts, SideFacts
 from benchmarks.models import Cell, Flag, Run
 from benchmarks.models.run import RUNS_OF_CELLS_SQL, runs_of_cells_sql
 from benchmarks.plausibility.rules import RULES
-from benchmarks.sentences import Sentence, sentence_from_json, with_unit
+from benchmarks.sentences import sentence_from_json, to_sentence, with_unit
 
 MAX_RUNS_READ = 20
 RUN_IDS_SQL = f"""
@@ -46,7 +46,7 @@ def _flags(cell_ids: Collection[int]) -> Mapping[int, list[FlagFacts]]:
         title, meaning = (
             (rule.title, _meaning(rule.documentation)) if rule else (name, "")
         )
-        flags[pk].append(FlagFacts(Sentence(title), severity, meaning))
+        flags[pk].append(FlagFacts(to_sentence(title, {}), severity, meaning))
     return flags
 
 
