@@ -214,7 +214,7 @@ def system_arguments(
 ) -> list[str]:
     """Return arguments with what the agent cannot detect: outer layers and versions."""
     if not system.layers:
-        return ["--hypervisor", "native"]
+        return ["--hypervisor", "native", "--confirm-native"]
     words = ["--option", f"layers={' > '.join((*host_layers, *system.layers))}"]
     for option in system.options:
         words += ["--option", option]

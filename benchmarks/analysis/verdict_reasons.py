@@ -228,7 +228,7 @@ class FlagFacts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SideFacts:
-    """What is known about the runs of one side: flags, shape and clock, as text."""
+    """Flags, shape and clock of the runs of one side, as text."""
 
     flags: tuple[FlagFacts, ...] = ()
     shape: str = ""

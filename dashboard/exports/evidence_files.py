@@ -67,6 +67,9 @@ MACHINE_NAMES: Final = {
     "interval": "confidence_interval",
     "without": "mean_without",
     "cells": "cell_count",
+    "models": "model_count",
+    "machines": "machine_count",
+    "predicted": "prediction_interval",
 }
 EXCLUSION_NAMES: Final = {"count": "cell_count"}
 HETEROGENEITY_NAMES: Final = {

@@ -108,6 +108,13 @@ SHORT_EXCLUSIONS: Mapping[str, Text] = {
     Exclusion.NO_INTERVAL: gettext_lazy("too noisy"),
     Exclusion.SINGLE_RUN: gettext_lazy("single runs"),
     Exclusion.NO_SPREAD: gettext_lazy("identical values"),
+    Exclusion.PLACEMENT: gettext_lazy("some CPUs"),
+    FEW_MODELS: gettext_lazy("few models"),
+    # In reviews by rule set 2.
+    "flagged": gettext_lazy("flagged"),
+    "ambiguous_baseline": gettext_lazy("several baselines"),
+    "noisy_baseline": gettext_lazy("too noisy"),
+    "no_steady_state": gettext_lazy("not steady"),
 }
 """Why a question has results, but no pooled one, in two words."""
 

@@ -75,7 +75,7 @@ def test_symbols_and_borders_have_enough_contrast(mark, ground, theme):
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 @pytest.mark.parametrize("mark", ["slow-5", "fast-5", "ink-3"])
 def test_transparent_lines_have_enough_contrast(mark, theme):
-    opacity = float(re.findall(r"stroke-opacity: ([\d.]+)", rules("home.css"))[0])
+    opacity = float(re.findall(r"stroke-opacity: ([\d.]+)", rules("studies.css"))[0])
     line, ground = TOKENS[mark][theme], TOKENS["sunken"][theme]
 
     assert contrast(mixed(line, ground, opacity), ground) >= 3

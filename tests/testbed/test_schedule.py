@@ -161,7 +161,9 @@ def test_corun_plan_has_more_time_on_a_slow_machine():
 
 
 def test_native_is_stated_because_the_machine_may_be_a_guest():
-    assert words_of(NATIVE, beneath=("kvm",)) == ["--hypervisor", "native"]
+    assert words_of(NATIVE, beneath=("kvm",)) == [
+        *("--hypervisor", "native", "--confirm-native")
+    ]
 
 
 def test_versions_are_of_the_innermost_layer():

@@ -66,7 +66,7 @@ def test_page_uses_bundled_font(phones):
     page = windows["nobody"].open("/")
 
     assert browser_site.drawn_in(page.locator("h1")) == {family}
-    assert browser_site.drawn_in(page.locator(".lead")) == {family}
+    assert browser_site.drawn_in(page.locator(".answer-sentence")) == {family}
     page.close()
 
 
@@ -74,9 +74,13 @@ def test_too_wide_page_is_detected(phones):
     """Control: a long word makes the page too wide, or overflows its box."""
     _family, windows = phones
     page = windows["nobody"].open("/")
-    page.locator(".lead").evaluate("node => { node.style.whiteSpace = 'nowrap'; }")
+    page.locator(".answer-sentence").evaluate(
+        "node => { node.style.cssText = 'min-width: 60rem; white-space: nowrap'; }"
+    )
 
-    assert any("lead" in each for each in browser_site.too_wide(page))
-    page.locator(".lead").evaluate("node => { node.style.width = '5rem'; }")
-    assert any("lead" in each for each in browser_site.spilled(page))
+    assert any("answer-sentence" in each for each in browser_site.too_wide(page))
+    page.locator(".answer-sentence").evaluate(
+        "node => { node.style.cssText = 'width: 5rem; white-space: nowrap'; }"
+    )
+    assert any("answer-sentence" in each for each in browser_site.spilled(page))
     page.close()
