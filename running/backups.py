@@ -40,7 +40,7 @@ def write_backup(file: Path) -> None:
 
 
 def verify_backup(file: Path) -> None:
-    """Read a dump to its end; raise StartError if it is not one of Virtlab."""
+    """Read a dump to its end; raise StartError if it is not a backup of Virtlab."""
     content = _run("pg_restore", "--list", str(file))
     names = {line.split()[6] for line in content.splitlines() if " TABLE DATA " in line}
     if missing := [table for table in REQUIRED_TABLES if table not in names]:

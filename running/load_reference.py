@@ -62,7 +62,7 @@ def load_studies(client: Client) -> None:
 def load_data_sets(client: Client) -> None:
     """Load the large studies one after the other, with one printed line for each.
 
-    Their notes say so until they are complete, and they are on the start page at once.
+    All are listed at once; their notes say that they are incomplete.
     """
     # Reading the rows of complete studies would take seconds at each start.
     missing = [

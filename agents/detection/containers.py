@@ -201,8 +201,7 @@ def _is_gvisor(evidence: Evidence) -> bool:
 
 
 def _by_control_group(evidence: Evidence) -> List[DetectedLayer]:
-    groups = (evidence.get("cgroup1"), evidence.get("own_cgroup"))
-    for line in str(groups[0] or "").splitlines():
+    for line in str(evidence.get("cgroup1") or "").splitlines():
         _, _, rest = line.partition(":")
         controller, _, path = rest.partition(":")
         for part, layer in CONTROL_GROUPS:
@@ -217,7 +216,7 @@ def _by_control_group(evidence: Evidence) -> List[DetectedLayer]:
             return [DetectedLayer(_UNKNOWN_CONTAINER, reason)]
     # A process of the machine may be in any group, so only known parts count.
     for part, layer in CONTROL_GROUPS:
-        if part in str(groups[1] or ""):
+        if part in str(evidence.get("own_cgroup") or ""):
             reason = "The agent is in a control group of %s." % layer
             return [DetectedLayer(layer, reason)]
     return []

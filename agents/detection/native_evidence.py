@@ -1,11 +1,11 @@
-"""Evidence that a machine is native, which no missing evidence can replace."""
+"""Positive evidence that a machine is native."""
 
 from typing import List
 
 from agents.detection.findings import Evidence
 from agents.detection.firmware import has_physical_chassis, is_physical_cloud
 
-# Makers of physical machines, as their firmware starts with them.
+# Prefixes of the vendor names in the firmware of physical machines.
 MAKERS = (
     *("acer", "advantech", "alienware", "ampere", "aorus", "apple inc", "asrock"),
     *("asus", "atos", "biostar", "bull", "chuwi", "cisco", "clevo", "compal", "cray"),

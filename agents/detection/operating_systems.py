@@ -15,7 +15,7 @@ VM_GUESTS = {
     "vbox": "virtualbox",
     "nvmm": "nvmm",
 }
-# Starts of Apple's model names of guests -> layers.
+# Prefixes of Apple's model names of guests -> layers.
 MODELS = {
     "VirtualMac": "apple-virtualization",
     "VMware": "vmware",

@@ -17,6 +17,9 @@ from benchmarks.sentences import Sentence, join_sentences
 
 DOUBTFUL_SPEEDUP: Final = 1.05
 """A guest that is faster on one thread probably has another CPU than it states."""
+CACHES: Final = ("l1_kib_per_core", "l2_kib_per_core", "l3_mib")
+THREAD_PARAMETERS: Final = ("instances", "workers", "threads", "processes", "jobs")
+BOOST: Final = Sentence("Boost settings are included: turbo limits may differ.")
 
 
 class Level(IntEnum):
@@ -127,9 +130,6 @@ def specimen_from_facts(host: str, owner: str, facts: Mapping[str, Any]) -> Spec
     )
 
 
-CACHES: Final = ("l1_kib_per_core", "l2_kib_per_core", "l3_mib")
-
-
 def _owner(name: str) -> str:
     plain = " ".join(name.casefold().split())
     return _OWNERS.get(plain, plain)
@@ -166,9 +166,6 @@ def load_of(
         return Load.ONE_THREAD
     is_whole = used is None or threads is None or used >= threads
     return Load.ALL_CPUS if is_whole else Load.SOME_CPUS
-
-
-THREAD_PARAMETERS: Final = ("instances", "workers", "threads", "processes", "jobs")
 
 
 def compare_specimens(
@@ -210,9 +207,6 @@ def compare_specimens(
             differences=found,
         ),
     )
-
-
-BOOST: Final = Sentence("Boost settings are included: turbo limits may differ.")
 
 
 def _refusal(

@@ -266,7 +266,7 @@ def deviation_within(groups: Iterable[Sequence[float]]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class FlaggedModel:
-    """A model whose native machines seem to have been held back."""
+    """A model whose native machines were probably slowed down."""
 
     model: str
     reason: Sentence
@@ -280,7 +280,7 @@ def flagged_models(
     *,
     margin: float = DEFAULT_MARGIN,
 ) -> tuple[FlaggedModel, ...]:
-    """Return the models of one benchmark that no pool should rest on.
+    """Return the models of one benchmark that pools leave out.
 
     ``natives`` and ``guests`` are the ln values of the machines of each model. Scatter
     below the margin is never flagged, because machines of most models agree to 0.02 %.

@@ -42,8 +42,9 @@ class PairedCell(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ModelOfCell:
-    """The machine model of a cell. ``is_flagged`` states that its native runs were
-    probably held back.
+    """The machine model of a cell.
+
+    ``is_flagged``: something probably slowed down its native runs.
     """
 
     name: str
@@ -84,7 +85,7 @@ def models_of_cells(
 def limit_to_other_machines(effect: Effect, model: ModelOfCell | None) -> None:
     """Change an effect whose native runs are of another machine.
 
-    Its machine is one reading, whose variance is the spread of such machines.
+    The machine counts as one reading; the spread of machines gives the variance.
     """
     effect.variance = effect.log_low = effect.log_high = None
     effect.doubt = ""
@@ -94,7 +95,7 @@ def limit_to_other_machines(effect: Effect, model: ModelOfCell | None) -> None:
     effect.machine_model, effect.provider = model.name, model.provider
     if effect.exclusion in ONE_READING:
         effect.exclusion = Exclusion.SINGLE_RUN
-    # Which hyperthreads a part of the CPUs is, the scheduler decides.
+    # The scheduler decides which hyperthreads such a benchmark gets.
     if effect.exclusion == Exclusion.SINGLE_RUN and model.load == Load.SOME_CPUS:
         effect.exclusion = Exclusion.PLACEMENT
     if model.is_flagged:

@@ -1,10 +1,11 @@
 """Lines that name the results below them ("Host:", "VM:"). PURE.
 
 A tool does not print such lines. Results below different names are of different
-systems or settings, so their mean is of nothing.
+systems or settings, so they have no common mean.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -78,10 +79,8 @@ def _named_labels(text: str) -> Iterator[Label]:
         found.append(Label(match.start(), match[0].strip(), name, is_system))
         if len(found) > 100 * MAX_LABELS:
             return
-    counts: dict[str, int] = {}
-    for label in found:
-        counts[label.text] = counts.get(label.text, 0) + 1
-    # Headings of a tool are repeated with each result.
+    # A tool repeats its headings with each result.
+    counts = Counter(label.text for label in found)
     for label in found:
         if label.is_system or counts[label.text] == 1:
             yield label

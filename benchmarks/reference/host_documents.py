@@ -27,7 +27,6 @@ HOST_TITLES: Final = {
     "inqbus-lan": "inqbus: two machines in a LAN",
     "inqbus-wan": "inqbus: two data centres",
 }
-
 """Titles of machines whose description has none."""
 # Descriptions of a machine model that are not facts of one specimen.
 _OF_THE_MODEL: Final = ("title", "specimens", "memory_of_natives")

@@ -14,7 +14,13 @@ from benchmarks.parsing.parser_toolkit import (
     append_limited,
     parser,
 )
-from benchmarks.parsing.tool import NO_WORK_CLASS, Metric, RateOption, Tool
+from benchmarks.parsing.tool import (
+    NO_WORK_CLASS,
+    Component,
+    Metric,
+    RateOption,
+    Tool,
+)
 
 _COMMAND = (
     r"(?:\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d\S* )?(?:sudo )?(?:[\w.-]{0,40}/){0,9}"
@@ -103,21 +109,25 @@ def _read_result(line: MatchedLine, run: Draft) -> None:
         run.add("latency max", line.number("latency"), "ms")
 
 
-TOOL = Tool(
-    slug="dbench",
-    title="dbench",
-    homepage="https://dbench.samba.org/",
-    metrics=(
+def _metrics(component: Component) -> tuple[Metric, ...]:
+    return (
         Metric(
             "throughput",
             "MB/s",
             "higher",
-            "disk",
+            component,
             rate_options=(RateOption("target_rate", "MB/s"), RateOption("R", "MB/s")),
             work_class=NO_WORK_CLASS,
         ),
-        Metric("latency max", "ms", "lower", "disk"),
-    ),
+        Metric("latency max", "ms", "lower", component),
+    )
+
+
+TOOL = Tool(
+    slug="dbench",
+    title="dbench",
+    homepage="https://dbench.samba.org/",
+    metrics=_metrics("disk"),
     labels=("{clients} clients", "sync {sync}"),
     version=3,
     parse=parse,
@@ -132,17 +142,7 @@ TBENCH = Tool(
     slug="tbench",
     title="tbench",
     homepage="https://dbench.samba.org/",
-    metrics=(
-        Metric(
-            "throughput",
-            "MB/s",
-            "higher",
-            "network",
-            rate_options=(RateOption("target_rate", "MB/s"), RateOption("R", "MB/s")),
-            work_class=NO_WORK_CLASS,
-        ),
-        Metric("latency max", "ms", "lower", "network"),
-    ),
+    metrics=_metrics("network"),
     labels=("{clients} clients",),
     version=1,
     parse=parse_tbench,

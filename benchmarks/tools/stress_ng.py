@@ -133,8 +133,10 @@ class StressNgReport:
         elif line.kind == "under" and self.columns:
             if len(order := tuple(_RATE.findall(line["under"]))) == 2:
                 self.columns = _columns(" ".join(self.columns), order)
-        elif line.kind in {"row", "bandwidth"}:
-            (self.read_row if line.kind == "row" else self.read_bandwidth)(line)
+        elif line.kind == "row":
+            self.read_row(line)
+        elif line.kind == "bandwidth":
+            self.read_bandwidth(line)
         elif line.kind == "failed":
             if line.integer("count"):
                 _warn_printed(line, self.run)

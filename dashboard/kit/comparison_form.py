@@ -316,14 +316,16 @@ def build_filter_menus(
     bits = {str(bits): _("%(bits)s-bit") % {"bits": bits} for bits in facets.guest_bits}
     oses = {name: name for name in facets.guest_oses}
     return [
-        _menu(selection.baseline, "baseline", _("Baseline"), baselines),
-        _menu(selection.scenario, "scenario", _("Scenario"), scenarios | all_scenarios),
-        _menu(
+        filter_menu(selection.baseline, "baseline", _("Baseline"), baselines),
+        filter_menu(
+            selection.scenario, "scenario", _("Scenario"), scenarios | all_scenarios
+        ),
+        filter_menu(
             selection.component, "component", _("Component"), all_option | components
         ),
-        _menu(selection.tool, "tool", _("Tool"), all_option | dict(facets.tools)),
-        _menu(selection.guest_os, "guest_os", _("Guest OS"), all_option | oses),
-        _menu(selection.bits, "bits", _("Bits"), all_option | bits),
+        filter_menu(selection.tool, "tool", _("Tool"), all_option | dict(facets.tools)),
+        filter_menu(selection.guest_os, "guest_os", _("Guest OS"), all_option | oses),
+        filter_menu(selection.bits, "bits", _("Bits"), all_option | bits),
     ]
 
 
@@ -343,14 +345,16 @@ def build_display_menus(
         name: _("%(percent)s%% or more") % {"percent": name} for name in EFFECT_SIZES
     }
     return [
-        _menu(selection.verdict, "verdict", _("Verdict"), verdict_options),
-        _menu(selection.evidence, "evidence", _("Evidence"), EVIDENCE_FILTERS),
-        _menu(selection.effect, "effect", _("Effect size"), sizes),
-        _menu(selection.sort, "sort", _("Sort rows"), ROW_ORDERS),
-        _menu(selection.quantity, "show", _("Show in cells"), QUANTITIES),
-        _menu(selection.group, "group", _("Group columns by"), groups),
-        _menu(selection.order, "order", _("Order columns"), COLUMN_ORDERS),
-        _menu(selection.ratio_filter, "only", _("Rows and columns"), RATIO_FILTERS),
+        filter_menu(selection.verdict, "verdict", _("Verdict"), verdict_options),
+        filter_menu(selection.evidence, "evidence", _("Evidence"), EVIDENCE_FILTERS),
+        filter_menu(selection.effect, "effect", _("Effect size"), sizes),
+        filter_menu(selection.sort, "sort", _("Sort rows"), ROW_ORDERS),
+        filter_menu(selection.quantity, "show", _("Show in cells"), QUANTITIES),
+        filter_menu(selection.group, "group", _("Group columns by"), groups),
+        filter_menu(selection.order, "order", _("Order columns"), COLUMN_ORDERS),
+        filter_menu(
+            selection.ratio_filter, "only", _("Rows and columns"), RATIO_FILTERS
+        ),
     ]
 
 
@@ -371,12 +375,14 @@ def run_menus(
         ("system", _("System"), systems),
     )
     return [
-        _menu(query.get(name, ""), name, label, all_option | options)
+        filter_menu(query.get(name, ""), name, label, all_option | options)
         for name, label, options in texts
     ]
 
 
-def _menu(value: str, name: str, label: str, texts: Mapping[str, Any]) -> FilterMenu:
+def filter_menu(
+    value: str, name: str, label: str, texts: Mapping[str, Any]
+) -> FilterMenu:
     # The menu shows an unknown value, too, so that users can remove it.
     options = texts if value in texts else {**texts, value: value}
     return FilterMenu.from_texts(

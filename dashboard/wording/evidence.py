@@ -227,7 +227,7 @@ def range_kind(synthesis: Synthesis) -> str:
         machines = machines_text(pool.machine_count)
         return _("prediction from %(machines)s") % {"machines": machines}
     if pool.machine_count == 1 and pool.interval is not None:
-        return _("one machine, 95%% confidence interval") % {}
+        return _("one machine, 95% confidence interval")
     return machines_text(pool.machine_count)
 
 

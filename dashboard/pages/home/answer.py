@@ -129,7 +129,6 @@ def _row(name: str, work: str, synthesis: Synthesis) -> dict[str, Any]:
         "points": [_position(100 * exp(point)) for point in points],
         "is_beyond": high > AXIS_END,
         "is_hollow": synthesis.is_single_runs,
-        "shade": formatting.ratio_shade(exp(sum(points) / len(points))),
     }
 
 

@@ -1,7 +1,6 @@
 """All studies, with filters."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from django.core.paginator import Paginator
 from django.http import HttpRequest
@@ -11,6 +10,7 @@ from benchmarks.comparison.overhead_profile import spectrum
 from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.hypervisor_names import NATIVE
 from benchmarks.studies.overview import StudyCard, study_cards
+from dashboard.kit.comparison_form import FilterMenu, filter_menu
 from dashboard.kit.page_cache import PageContent, cached_fragment, cached_page
 from dashboard.kit.routes import page
 from dashboard.kit.url_parts import query_string
@@ -18,7 +18,6 @@ from dashboard.kit.viewers import edits_any_lab, query_params, viewer_of
 from dashboard.pages.studies.ratio_strips import ratio_strips
 
 STUDIES_PER_PAGE = 24
-Menu = dict[str, Any]
 
 
 def is_match(card: StudyCard, query: Mapping[str, str]) -> bool:
@@ -41,46 +40,24 @@ def is_match(card: StudyCard, query: Mapping[str, str]) -> bool:
     return all(word in text for word in query.get("q", "").casefold().split())
 
 
-def filter_menus(cards: Sequence[StudyCard], query: Mapping[str, str]) -> list[Menu]:
-    hypervisors = {name for card in cards for name in card.rollup.hypervisors}
+def filter_menus(
+    cards: Sequence[StudyCard], query: Mapping[str, str]
+) -> list[FilterMenu]:
+    hypervisors = {name for card in cards for name in card.rollup.hypervisors} - {
+        NATIVE
+    }
     tools = {slug for card in cards for slug in card.rollup.tools}
     years = {card.study.published[:4] for card in cards if card.study.published}
-    titles = sorted(
-        ((slug, require_tool(slug).title) for slug in tools),
-        key=lambda item: item[1].casefold(),
+    titles = sorted((require_tool(slug).title, slug) for slug in tools)
+    options = (
+        ("hypervisor", _("Hypervisor"), {name: name for name in sorted(hypervisors)}),
+        ("tool", _("Tool"), {slug: title for title, slug in titles}),
+        ("year", _("Published"), {year: year for year in sorted(years, reverse=True)}),
     )
     return [
-        _menu(
-            *("hypervisor", _("Hypervisor"), _("any")),
-            ((name, name) for name in sorted(hypervisors - {NATIVE})),
-            query,
-        ),
-        _menu("tool", _("Tool"), _("any"), titles, query),
-        _menu(
-            *("year", _("Published"), _("any year")),
-            ((year, year) for year in sorted(years, reverse=True)),
-            query,
-        ),
+        filter_menu(query.get(name, ""), name, label, {"": _("All")} | texts)
+        for name, label, texts in options
     ]
-
-
-def _menu(
-    name: str,
-    label: str,
-    any_label: str,
-    choices: Iterable[tuple[str, str]],
-    query: Mapping[str, str],
-) -> Menu:
-    chosen = query.get(name, "")
-    return {
-        "name": name,
-        "label": label,
-        "is_changed": bool(chosen),
-        "choices": [
-            {"value": value, "label": text, "is_chosen": value == chosen}
-            for value, text in (("", any_label), *choices)
-        ],
-    }
 
 
 @cached_page
@@ -99,7 +76,6 @@ def show_studies(request: HttpRequest) -> PageContent:
         "is_empty": not cards,
         "menus": filter_menus(cards, query),
         "text": query.get("q", ""),
-        "is_filtered": len(chosen) < len(cards),
         # A system that was measured in two studies counts twice.
         "totals": {
             name: f"{sum(getattr(card.counts, name) for card in chosen):,}"
@@ -112,14 +88,11 @@ def show_studies(request: HttpRequest) -> PageContent:
             lambda: {"strips": ratio_strips(spectrum(chosen))},
         ),
         "can_create": edits_any_lab(request),
-        "previous": _page_link(query, shown.number - 1) if shown.has_previous() else "",
-        "next": _page_link(query, shown.number + 1) if shown.has_next() else "",
+        "previous": shown.has_previous()
+        and query_string(query, page=str(shown.number - 1)),
+        "next": shown.has_next() and query_string(query, page=str(shown.number + 1)),
     }
     return PageContent("studies/studies.html", context)
-
-
-def _page_link(query: Mapping[str, str], number: int) -> str:
-    return query_string(query, page=str(number))
 
 
 urlpatterns = [
