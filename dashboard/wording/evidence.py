@@ -8,6 +8,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from benchmarks.analysis.machine_models import MIN_VERDICT
 from benchmarks.analysis.meta_analysis import (
     MIN_POOLED,
     MIN_STRONG_LABS,
@@ -21,6 +22,7 @@ from benchmarks.evidence.synthesis import (
     FEW_MODELS,
     Configuration,
     MachineEffect,
+    PooledEffect,
     Synthesis,
 )
 from benchmarks.models import Effect
@@ -181,6 +183,9 @@ def short_exclusion(counts: Mapping[str, int]) -> str:
 
 def strength_reason(synthesis: Synthesis) -> str:
     """Return the one reason for the strength of the evidence."""
+    pool = synthesis.pool
+    if pool.machine_count and pool.provider_count == pool.machine_count:
+        return _provider_reason(synthesis)
     if synthesis.strength != EvidenceStrength.WEAK:
         return str(_STRENGTH_REASONS[synthesis.strength])
     if synthesis.is_single_runs:
@@ -196,6 +201,18 @@ def strength_reason(synthesis: Synthesis) -> str:
     return _("The confidence interval of the mean is inconclusive.")
 
 
+def _provider_reason(synthesis: Synthesis) -> str:
+    if synthesis.strength == EvidenceStrength.MODERATE:
+        return _(
+            "Results from machines of one model, none of which ran both sides. The "
+            "interval of at least %(n)s models is conclusive."
+        ) % {"n": MIN_VERDICT}
+    return _(
+        "Results from machines of one model, none of which ran both sides. There are "
+        "fewer than %(n)s models, or their interval is inconclusive."
+    ) % {"n": MIN_VERDICT}
+
+
 def shown_range(
     synthesis: Synthesis,
 ) -> tuple[tuple[float, float], tuple[float, ...]]:
@@ -205,6 +222,8 @@ def shown_range(
     machine, else the range of the ratios. Without results, there are no points.
     """
     pool = synthesis.main_pool
+    if (provider := _only_provider(synthesis)) and provider.predicted:
+        return provider.predicted, (provider.log_ratio,)
     ratios = tuple(
         ratio for unit in synthesis.main_machines for ratio in unit.shown_log_ratios
     )
@@ -220,6 +239,9 @@ def shown_range(
 def range_kind(synthesis: Synthesis) -> str:
     """Return what `shown_range` is, and of how many machines."""
     pool = synthesis.main_pool
+    if provider := _only_provider(synthesis):
+        models = models_text(provider.model_count, provider.specimen_count, 1)
+        return _("prediction from %(machines)s") % {"machines": models}
     if synthesis.is_single_runs:
         machines = machines_text(pool.machine_count)
         return _("%(machines)s, single runs") % {"machines": machines}
@@ -229,6 +251,18 @@ def range_kind(synthesis: Synthesis) -> str:
     if pool.machine_count == 1 and pool.interval is not None:
         return _("one machine, 95% confidence interval")
     return machines_text(pool.machine_count)
+
+
+def _only_provider(synthesis: Synthesis) -> MachineEffect | None:
+    """Return the provider of machines of one model if there are no other results."""
+    if synthesis.pool.machine_count != 1 or not synthesis.machines:
+        return None
+    return synthesis.machines[0] if synthesis.machines[0].model_count else None
+
+
+def physical_machine_count(pool: PooledEffect) -> int:
+    """Return the number of machines; those of a provider count one by one."""
+    return pool.machine_count - pool.provider_count + pool.specimen_count
 
 
 def log_ratio_text(log_ratio: float, within: tuple[float, float] | None = None) -> str:
@@ -385,8 +419,8 @@ def _provider_summary(provider: MachineEffect) -> str:
 
 def _pooled_summary(synthesis: Synthesis) -> str:
     pool = synthesis.pool
-    if pool.machine_count == 1 and synthesis.machines[0].model_count:
-        return _provider_summary(synthesis.machines[0])
+    if provider := _only_provider(synthesis):
+        return _provider_summary(provider)
     if pool.machine_count == 1 and synthesis.machines[0].listed_configurations:
         return _(
             "One machine: %(ratios)s of native speed in different configurations. It "

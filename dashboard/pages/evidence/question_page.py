@@ -112,6 +112,7 @@ def question_page(
         "subgroups": tuple(_subgroups(averages, grouping, pooled.screening)),
         "left_out": tuple(_exclusion_lines(pooled, averages)),
         "tools": _tools(question.work_class),
+        "has_providers": bool(pooled.pool.provider_count),
         "is_pooled": pooled.pool.is_pooled or pooled.single_run_pool.is_pooled,
         "plan": links.hypervisor_plan_url(*question),
         "upload": links.upload_url(hypervisor=question.hypervisor),
@@ -389,7 +390,9 @@ def _drawing(record: Record) -> ChartWithTable | None:
     rows = tuple((row.name, row.ratio_text, row.interval_text) for row in marks)
     return ChartWithTable(
         slug="forest",
-        title=_("Ratio of each machine to its own native runs"),
+        title=_("Ratio of each machine to native runs of its model")
+        if any(unit.get("models") for unit in record["units"])
+        else _("Ratio of each machine to its own native runs"),
         note=_note({row.kind for row in marks}),
         chart=forest_chart(marks, axis_title=_("relative performance, native = 1")),
         header=("", _("Ratio"), _("95% CI")),

@@ -167,7 +167,12 @@ def answer_sentence(work: str, pairs: Sequence[tuple[str, Synthesis]]) -> str:
 
 def _strength_sentence(syntheses: Sequence[Synthesis]) -> str:
     strengths = {synthesis.strength for synthesis in syntheses}
-    counts = sorted({synthesis.main_pool.machine_count for synthesis in syntheses})
+    counts = sorted(
+        {
+            evidence.physical_machine_count(synthesis.main_pool)
+            for synthesis in syntheses
+        }
+    )
     machines = evidence.machines_text(counts[-1])
     if len(counts) > 1:
         machines = _("%(low)s to %(machines)s each") % {

@@ -1,5 +1,7 @@
 """The home page: an answer, new studies, and a member's own work."""
 
+from math import exp, log
+
 import pytest
 
 from benchmarks.analysis.meta_analysis import EvidenceStrength
@@ -10,6 +12,8 @@ from dashboard.pages.home.answer import (
     answer_sentence,
     best_known_work,
 )
+from dashboard.wording import evidence
+from tests.benchmarks.evidence.test_synthesis import models
 from tests.dashboard.pages.evidence.test_pages import machines, synthesis
 
 WORK = "application-database"
@@ -118,3 +122,16 @@ def test_bar_contains_its_points(ratios):
     points = [float(point[:-1]) for point in row["points"]]
     assert left - 0.01 <= min(points) <= max(points) <= left + width + 0.01
     assert row["synthesis"].strength != EvidenceStrength.NONE
+
+
+def test_machines_of_one_model_are_not_called_one_machine():
+    known = synthesis(models(6, log(0.9)))
+
+    (row,) = answer_context({XEN: known}, WORK, ["Xen"])["rows"]
+    text = answer_sentence(WORK, [("Xen", known)])
+
+    assert "6 models, 12 machines, 1 provider" in row["detail"]
+    assert "12 machines" in text
+    assert "labs" not in evidence.strength_reason(known)
+    predicted = evidence.percent_range(*map(exp, known.machines[0].predicted))
+    assert row["value"] == predicted
