@@ -37,9 +37,18 @@ from benchmarks.models import Study
 from benchmarks.studies import lookup, overview
 from benchmarks.studies.overview import StudyCounts
 from benchmarks.studies.saving import save_study, update_study
+from benchmarks.study_sources import (
+    DOI_PATTERN,
+    FILE_URL_PATTERN,
+    KINDS,
+    RELATIONS,
+    URL_PATTERN,
+    Source,
+)
 
 MAX_DAYS = 36_500
 MAX_LABS = 100
+MAX_SOURCES = 20
 DATE_PATTERN = r"(19|20)\d\d(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?"
 LANGUAGE_PATTERN = r"[a-z]{2,3}(-[A-Za-z0-9]{2,4})?"
 
@@ -55,7 +64,80 @@ EXAMPLE = (
     },
 )
 
+SOURCE_DESCRIPTIONS = {
+    "title": "The title of the work.",
+    "kind": "The kind of work.",
+    "relation": (
+        "How the numbers relate to the work: typed from its text (`transcribed`), "
+        "copied from its files (`copied`), or only described there (`described`)."
+    ),
+    "authors": "The authors, separated by semicolons.",
+    "published": "The date of publication: 2010, 2010-07 or 2010-07-29.",
+    "published_in": "The journal, the proceedings or the site.",
+    "institution": "The institution that published the work.",
+    "language": "The language of the work.",
+    "doi": "The DOI, without a prefix such as `https://doi.org/`.",
+    "url": "The address of the work.",
+    "document": "The `document` of the runs that come from it; all runs if omitted.",
+    "file_url": "The address of its files; `{place}` becomes the `table` of a run.",
+}
 EXAMPLE_CHANGE = ("Publish it", {"visibility": "public"})
+
+
+class SourceInput(StrictSerializer):
+    """A published work that numbers of the study come from."""
+
+    title = Text(max_length=300, help_text=SOURCE_DESCRIPTIONS["title"])
+    kind = Choice(choices=KINDS, required=False, help_text=SOURCE_DESCRIPTIONS["kind"])
+    relation = Choice(
+        choices=RELATIONS, required=False, help_text=SOURCE_DESCRIPTIONS["relation"]
+    )
+    authors = Text(
+        required=False, max_length=500, help_text=SOURCE_DESCRIPTIONS["authors"]
+    )
+    published = Pattern(
+        DATE_PATTERN,
+        "2010-07-29, 2010-07 or 2010",
+        required=False,
+        help_text=SOURCE_DESCRIPTIONS["published"],
+    )
+    published_in = Text(
+        required=False, max_length=300, help_text=SOURCE_DESCRIPTIONS["published_in"]
+    )
+    institution = Text(
+        required=False, max_length=300, help_text=SOURCE_DESCRIPTIONS["institution"]
+    )
+    language = Pattern(
+        LANGUAGE_PATTERN,
+        "en or pt-BR",
+        required=False,
+        max_length=10,
+        help_text=SOURCE_DESCRIPTIONS["language"],
+    )
+    doi = Pattern(
+        DOI_PATTERN,
+        "10.1109/ISPASS.2015.7095802",
+        required=False,
+        max_length=200,
+        help_text=SOURCE_DESCRIPTIONS["doi"],
+    )
+    url = Pattern(
+        URL_PATTERN,
+        "https://example.org/thesis.pdf",
+        required=False,
+        max_length=1_000,
+        help_text=SOURCE_DESCRIPTIONS["url"],
+    )
+    document = Text(
+        required=False, max_length=300, help_text=SOURCE_DESCRIPTIONS["document"]
+    )
+    file_url = Pattern(
+        FILE_URL_PATTERN,
+        "https://example.org/data/{place}",
+        required=False,
+        max_length=1_000,
+        help_text=SOURCE_DESCRIPTIONS["file_url"],
+    )
 
 
 class StudyFields(StrictSerializer):
@@ -115,6 +197,12 @@ class StudyFields(StrictSerializer):
         help_text=(
             "The license of the data: an SPDX identifier such as CC-BY-4.0, or text."
         ),
+    )
+    sources = ListOf(
+        child=SourceInput(),
+        required=False,
+        max_length=MAX_SOURCES,
+        help_text="The published works that the numbers come from.",
     )
     factors = ScalarMap(
         child=ListOf(child=Scalar(), max_length=100),
@@ -180,6 +268,17 @@ class StudyChanges(StudyFields):
     )
 
 
+class SourceSerializer(OutputSerializer):
+    """A published work that numbers of a study come from."""
+
+    row_type = Source
+    columns = """
+        title kind relation authors published published_in institution language
+        doi url document file_url
+    """
+    descriptions = SOURCE_DESCRIPTIONS
+
+
 class StudySerializer(ResourceSerializer):
     """One lab's measurements for one purpose."""
 
@@ -188,7 +287,7 @@ class StudySerializer(ResourceSerializer):
     row_type = Study
     columns = """
         lab=lab.slug slug title author institution published language note factors
-        visibility shared_with data_licence archived_at comments_closed
+        visibility shared_with data_licence sources archived_at comments_closed
         equivalence_margin_percent baseline_max_age_days
         reference_system=reference_system_id system_references created_at
     """
@@ -220,6 +319,12 @@ class StudySerializer(ResourceSerializer):
         ),
     }
 
+    sources = SourceSerializer(
+        source="original_works",
+        many=True,
+        read_only=True,
+        help_text="The published works that the numbers come from.",
+    )
     visibility = serializers.ChoiceField(
         choices=Study.Visibility.values,
         help_text=(

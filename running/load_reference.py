@@ -8,14 +8,14 @@ would delay each start, although the studies are usually there already.
 import argparse
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from http import HTTPStatus
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from agents.client import Client, RefusedError, UnreachableError
-from benchmarks.reference.data_files import data_set_names
+from benchmarks.reference.data_files import data_set_names, study_sources
 from benchmarks.reference.study_documents import (
     ReferenceStudy,
     recorded_studies,
@@ -28,9 +28,11 @@ LOADING_NOTE = "The runs of this study are being loaded."
 
 
 def load_studies(client: Client) -> None:
+    studies = list(chain(reference_studies(), recorded_studies()))
+    add_sources(client, [study.document["slug"] for study in studies])
     missing = [
         study
-        for study in chain(reference_studies(), recorded_studies())
+        for study in studies
         if _stored_runs(client, study.document["slug"]) < len(study.runs)
     ]
     if not missing:
@@ -59,11 +61,20 @@ def load_studies(client: Client) -> None:
             waiting = remaining
 
 
+def add_sources(client: Client, slugs: Iterable[str]) -> None:
+    """Add the sources of studies that an earlier version loaded without them."""
+    for slug in slugs:
+        stored = _stored_study(client, slug)
+        if stored and stored.get("sources") == [] and (sources := study_sources(slug)):
+            client.update_study(slug, {"sources": sources})
+
+
 def load_data_sets(client: Client) -> None:
     """Load the large studies one after the other, with one printed line for each.
 
     All are listed at once; their notes say that they are incomplete.
     """
+    add_sources(client, data_set_names())
     # Reading the rows of complete studies would take seconds at each start.
     missing = [
         reference_study(slug)
@@ -120,23 +131,23 @@ def create_reference_study(client: Client, study: ReferenceStudy) -> None:
 
 
 def _is_data_set_loaded(client: Client, slug: str) -> bool:
-    try:
-        note: str = client.get(f"studies/{slug}/")["note"]
-    except RefusedError as error:
-        if error.status != HTTPStatus.NOT_FOUND:
-            raise
-        return False
-    return not note.startswith(LOADING_NOTE)
+    stored = _stored_study(client, slug)
+    return stored is not None and not stored["note"].startswith(LOADING_NOTE)
 
 
 def _stored_runs(client: Client, slug: str) -> int:
+    stored = _stored_study(client, slug)
+    return stored["counts"]["runs"] if stored else 0
+
+
+def _stored_study(client: Client, slug: str) -> dict[str, Any] | None:
     try:
-        counts: dict[str, int] = client.get(f"studies/{slug}/")["counts"]
+        study: dict[str, Any] = client.get(f"studies/{slug}/")
     except RefusedError as error:
         if error.status != HTTPStatus.NOT_FOUND:
             raise
-        return 0
-    return counts["runs"]
+        return None
+    return study
 
 
 def main() -> int:

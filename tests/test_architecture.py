@@ -67,6 +67,7 @@ PURE = (
     "benchmarks.plausibility",
     "benchmarks.reference",
     "benchmarks.sentences",
+    "benchmarks.study_sources",
     "benchmarks.text_validation",
     "benchmarks.tools",
     "benchmarks.units",

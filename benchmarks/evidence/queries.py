@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -24,6 +25,7 @@ from benchmarks.evidence.synthesis import (
 )
 from benchmarks.models import Case, Effect, Host, Lab, PublicEvidence, Study, System
 from benchmarks.models.study import visible_studies
+from benchmarks.study_sources import Source, sources_from_json
 from benchmarks.viewer import ANYONE, Viewer
 
 MAX_CELLS: Final = 50
@@ -108,7 +110,8 @@ STUDY_AVERAGES_SQL: Final = f"""
            min(part.lowest), max(part.highest),
            max(part.doubt), host.id, host.slug, host.title,
            study.id, lab.slug, study.slug, study.title, study.author,
-           study.institution, study.published, study.data_licence
+           study.institution, study.published, study.data_licence,
+           study.sources::text
     FROM ({_BY_SYSTEM}) AS part
     JOIN {Study._meta.db_table} AS study ON study.id = part.study_id
     JOIN {Lab._meta.db_table} AS lab ON lab.id = study.lab_id
@@ -136,10 +139,15 @@ class StudyInfo(NamedTuple):
     institution: str
     published: str
     data_licence: str
+    stored_sources: str = "[]"
 
     @property
     def name(self) -> str:
         return f"{self.lab}/{self.slug}"
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        return sources_from_json(json.loads(self.stored_sources))
 
 
 class HostInfo(NamedTuple):

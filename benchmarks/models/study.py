@@ -9,6 +9,7 @@ from django.utils import timezone
 from benchmarks.hypervisor_names import NATIVE, unknown_hypervisor_reason
 from benchmarks.models.lab import Lab
 from benchmarks.models.sentence import SentenceField
+from benchmarks.study_sources import Source, sources_from_json
 from benchmarks.viewer import Viewer
 
 
@@ -90,6 +91,8 @@ class Study(models.Model):
     """Labs whose members can see the study if its visibility is ``shared``."""
     data_licence = models.CharField(max_length=100, blank=True)
     """An SPDX identifier or free text."""
+    sources = models.JSONField(default=list, blank=True)
+    """Published works that the numbers come from: `benchmarks/study_sources.py`."""
     archived_at = models.DateTimeField(null=True, blank=True)
     """Archived studies accept no uploads."""
     comments_closed = models.BooleanField(default=False)
@@ -128,6 +131,10 @@ class Study(models.Model):
     @property
     def is_private(self) -> bool:
         return self.visibility == self.Visibility.PRIVATE
+
+    @property
+    def original_works(self) -> tuple[Source, ...]:
+        return sources_from_json(self.sources)
 
     def reference_for(self, system_id: int) -> int | None:
         """Return the id of the system that replaces a native baseline, or None."""

@@ -82,6 +82,17 @@ def study_description(slug: str) -> Mapping[str, Any]:
     return description
 
 
+@cache
+def _sources() -> Mapping[str, Any]:
+    return _read_json(DATA / "sources.json")
+
+
+def study_sources(slug: str) -> list[dict[str, Any]]:
+    """Return the published works that the numbers of a study come from."""
+    sources: list[dict[str, Any]] = _sources().get(slug, [])
+    return sources
+
+
 def machine_description(study: str, machine: str) -> Mapping[str, Any]:
     """Return the published facts of a machine; empty if there are none."""
     facts: Mapping[str, Any] = _content_of(study)["machines"].get(machine, {})

@@ -26,6 +26,7 @@ from benchmarks.reference.data_files import (
     published_studies,
     read_rows,
     study_description,
+    study_sources,
 )
 from benchmarks.reference.failure_notes import failure_fields
 from benchmarks.reference.host_documents import host_document, host_slug
@@ -168,6 +169,7 @@ def study_document(slug: str) -> dict[str, Any]:
         **_without_empty(data_licence=study.get("license"), note="\n\n".join(note)),
         "published": study["date"],
         "visibility": "public",
+        "sources": study_sources(slug),
     }
 
 

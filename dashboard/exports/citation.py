@@ -1,10 +1,13 @@
 """Citations of a study: BibTeX, CSL-JSON, and schema.org Dataset."""
 
+from __future__ import annotations
+
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import Any, Final
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -13,6 +16,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString, mark_safe
 
 from benchmarks.models import Study, Version
+from benchmarks.study_sources import COPIED, DESCRIBED, Source
 from dashboard.exports.latex_escaping import CHARACTER_COMMAND, escape_latex
 
 DAY = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?", re.ASCII)
@@ -36,7 +40,13 @@ class Citation:
     language: str
     url: str
     note: str
-    accessed_on: date
+    accessed_on: date | None
+    kind: str = ""
+    """A kind of `benchmarks.study_sources`."""
+    published_in: str = ""
+    doi: str = ""
+    originals: tuple[Citation, ...] = ()
+    """The published works that the numbers come from, cited first."""
 
     @property
     def authors(self) -> list[str]:
@@ -60,17 +70,49 @@ def citation_of(request: HttpRequest, study: Study) -> Citation:
 def citation_at(site: str, study: Study) -> Citation:
     page = reverse("dashboard:study", args=[study.lab.slug, study.slug])
     name = f"{study.lab.slug}/{study.slug}"
+    originals = tuple(
+        _original(f"{study.slug}-{number}" if number else study.slug, source)
+        for number, source in enumerate(study.original_works)
+    )
     return Citation(
-        key=study.slug,
+        key=f"{study.slug}-virtlab" if originals else study.slug,
         title=study.title,
         author=study.author,
         institution=study.institution,
         published=study.published,
         language=study.language,
         url=f"{site}{page}",
-        note=f"Study {name} in Virtlab {settings.VERSION}",
+        note=f"{_origin(study)}Study {name} in Virtlab {settings.VERSION}",
         accessed_on=timezone.now().date(),
+        kind="dataset" if originals else "",
+        originals=originals,
     )
+
+
+def _original(key: str, source: Source) -> Citation:
+    return Citation(
+        key=key,
+        title=source.title,
+        author=source.authors,
+        institution=source.institution,
+        published=source.published,
+        language=source.language,
+        url=source.url,
+        note="",
+        accessed_on=None,
+        kind=source.kind,
+        published_in=source.published_in,
+        doi=source.doi,
+    )
+
+
+def _origin(study: Study) -> str:
+    """Return how the numbers came from the first work that has them."""
+    for source in study.original_works:
+        if source.relation != DESCRIBED:
+            verb = "Copied" if source.relation == COPIED else "Transcribed"
+            return f"{verb} from: {source.title}. "
+    return ""
 
 
 def dataset_script(citation: Citation, study: Study) -> SafeString:
@@ -85,6 +127,9 @@ def dataset_script(citation: Citation, study: Study) -> SafeString:
         "publisher": {"@type": "Organization", "name": study.lab.name},
         "datePublished": "-".join(f"{part:02}" for part in citation.day),
         "license": study.data_licence,
+        "isBasedOn": [
+            source.address or source.title for source in study.original_works
+        ],
         "inLanguage": citation.language,
         "distribution": {
             "@type": "DataDownload",
@@ -131,10 +176,37 @@ def _ld_script(values: dict[str, Any]) -> SafeString:
     return mark_safe(f'<script type="application/ld+json">{text}</script>')
 
 
+# Types of entries by kind of work, and the field of BibTeX that names where it was
+# published.
+_BIBTEX_TYPES: Final[Mapping[str, tuple[str, str]]] = {
+    "report": ("techreport", "number"),
+    "thesis": ("mastersthesis", "note"),
+    "paper": ("inproceedings", "booktitle"),
+    "article": ("article", "journal"),
+}
+_CSL_TYPES: Final[Mapping[str, str]] = {
+    "thesis": "thesis",
+    "paper": "paper-conference",
+    "article": "article-journal",
+    "web page": "webpage",
+    "talk": "speech",
+    "dataset": "dataset",
+}
+
+
 def bibtex(citation: Citation) -> str:
-    kind = "techreport" if citation.institution else "misc"
+    """Return an entry for each original work, and one for the study."""
+    entries = "\n".join(map(_entry, (*citation.originals, citation)))
+    if r"\virtlabchar" in entries:
+        return f'@preamble{{ "{CHARACTER_COMMAND}" }}\n{entries}'
+    return entries
+
+
+def _entry(citation: Citation) -> str:
+    default = "report" if citation.institution and not citation.kind else citation.kind
+    kind, place = _BIBTEX_TYPES.get(default, ("misc", "howpublished"))
     year, month = (*citation.day, None, None)[:2]
-    accessed_on = citation.accessed_on.isoformat()
+    accessed_on = citation.accessed_on.isoformat() if citation.accessed_on else ""
     # BibTeX splits names into parts. Braces protect texts that are not personal names.
     authors = (
         escape_latex(name)
@@ -142,25 +214,28 @@ def bibtex(citation: Citation) -> str:
         else _braced(name)
         for name in citation.authors
     )
+    url = escape_latex(citation.url)
+    note = ", ".join(filter(None, (escape_latex(citation.note), url, accessed_on)))
+    institution = "school" if kind == "mastersthesis" else "institution"
     fields = {
         "author": " and ".join(authors) or _braced(citation.institution),
         "title": _braced(citation.title),
-        "institution": escape_latex(citation.institution),
+        institution: escape_latex(citation.institution),
         "year": str(year) if year else escape_latex(citation.published),
         "language": escape_latex(citation.language),
-        "howpublished": escape_latex(citation.url) if kind == "misc" else "",
-        "note": escape_latex(f"{citation.note}, {citation.url}, {accessed_on}"),
+        "howpublished": url if kind == "misc" else "",
+        "note": note if accessed_on else "",
         # The url package accepts all other characters.
         "url": re.sub(r"[{}\\%\s]", "", citation.url),
+        "doi": citation.doi,
         "urldate": accessed_on,
     }
+    if citation.published_in:
+        fields[place] = escape_latex(citation.published_in)
     lines = [f"  {name} = {{{text}}}," for name, text in fields.items() if text]
     if month and 1 <= month <= len(MONTHS):
         lines.append(f"  month = {MONTHS[month - 1]},")
-    entry = "\n".join([f"@{kind}{{{citation.key},", *lines, "}"]) + "\n"
-    if r"\virtlabchar" in entry:
-        return f'@preamble{{ "{CHARACTER_COMMAND}" }}\n{entry}'
-    return entry
+    return "\n".join([f"@{kind}{{{citation.key},", *lines, "}"]) + "\n"
 
 
 def add_doi(entry: str, doi: str) -> str:
@@ -175,26 +250,34 @@ def _braced(text: str) -> str:
 
 
 def csl_json(citation: Citation) -> str:
-    accessed_on = citation.accessed_on
+    items = [_csl_item(entry) for entry in (*citation.originals, citation)]
+    return json.dumps(items, ensure_ascii=False, indent=2) + "\n"
+
+
+def _csl_item(citation: Citation) -> dict[str, Any]:
     item: dict[str, Any] = {
         "id": citation.key,
-        "type": "report",
+        "type": _CSL_TYPES.get(citation.kind, "report"),
         "title": citation.title,
         "author": [_csl_name(name) for name in citation.authors],
         "publisher": citation.institution,
+        "container-title": citation.published_in,
         "language": citation.language,
+        "DOI": citation.doi,
         "URL": citation.url,
         "note": citation.note,
-        "accessed": {
-            "date-parts": [[accessed_on.year, accessed_on.month, accessed_on.day]]
-        },
     }
+    if citation.accessed_on:
+        item["accessed"] = {"date-parts": [_date_parts(citation.accessed_on)]}
     if citation.day:
         item["issued"] = {"date-parts": [citation.day]}
     elif citation.published:
         item["issued"] = {"raw": citation.published}
-    values = {name: value for name, value in item.items() if value}
-    return json.dumps([values], ensure_ascii=False, indent=2) + "\n"
+    return {name: value for name, value in item.items() if value}
+
+
+def _date_parts(day: date) -> list[int]:
+    return [day.year, day.month, day.day]
 
 
 def _csl_name(name: str) -> dict[str, str]:

@@ -19,6 +19,7 @@ from benchmarks.labs.lab_queries import AuditLine
 from benchmarks.models import Case, Study, System
 from benchmarks.parsing.case_labels import case_details
 from benchmarks.sentences import sentence_from_json
+from benchmarks.study_sources import Source
 from dashboard import wording
 from dashboard.charts import plotly_renderer
 from dashboard.charts.chart import Chart
@@ -29,6 +30,7 @@ from dashboard.wording import (
     flag_evidence,
     glossary,
     plans,
+    sources,
     state_names,
     verdicts,
 )
@@ -75,6 +77,10 @@ FUNCTION_FILTERS: dict[str, Callable[..., object]] = {
     "exact_quantity": lambda value, unit: wording.quantity(value, unit, exact=True),
     "custom_tool_slug": lambda name: name.partition(":")[2],
     "property_value": wording.property_value,
+    "source_relation": sources.relation_name,
+    "source_authors": sources.authors_text,
+    "source_publication": sources.publication_text,
+    "source_file_url": Source.place_url,
     "split_words": lambda text: text.split(),
 }
 LABEL_FILTERS: dict[str, Mapping[str, Text]] = {

@@ -32,6 +32,7 @@ def test_studies_can_be_created(api, lab):
         "system_references": {},
         "shared_with": [],
         "data_licence": "",
+        "sources": [],
         "archived_at": None,
         "comments_closed": False,
         "created_at": answer.json()["created_at"],
@@ -57,6 +58,39 @@ def test_existing_slugs_with_another_title_are_409(api):
     assert "differs in title" in answer.json()["detail"]
     assert "PATCH" in answer.json()["detail"]
     assert Study.objects.get().title == STUDY["title"]
+
+
+def test_studies_name_the_works_that_their_numbers_come_from(api, anyone):
+    source = {
+        "title": "An updated performance comparison",
+        "kind": "paper",
+        "doi": "10.1109/ISPASS.2015.7095802",
+    }
+    assert api.post("studies/", {**STUDY, "sources": [source]}).status_code == 201
+    assert api.post("studies/", {**STUDY, "sources": [source]}).status_code == 200
+
+    (stored,) = anyone.get("studies/lmu-2010-xen/").json()["sources"]
+
+    assert {name: stored[name] for name in source} == source
+    assert stored["relation"] == "transcribed"
+    assert stored["url"] == ""
+
+
+@pytest.mark.parametrize(
+    ("source", "field"),
+    [
+        ({"title": "A", "doi": "https://doi.org/10.1/2"}, "doi"),
+        ({"title": "A", "url": "javascript:alert(1)"}, "url"),
+        ({"title": "A", "file_url": "https://example.org/data/"}, "file_url"),
+        ({"kind": "report"}, "title"),
+        ({"title": "A", "author": "B"}, "author"),
+    ],
+)
+def test_invalid_sources_are_rejected(api, source, field):
+    answer = api.post("studies/", {**STUDY, "sources": [source]})
+
+    assert answer.status_code == 400
+    assert any(field in name for name in answer.json()["fields"])
 
 
 def test_two_labs_can_use_the_same_slug(api, stranger):

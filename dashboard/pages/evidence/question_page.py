@@ -39,6 +39,7 @@ from dashboard.kit import formatting
 from dashboard.kit.chips import Chip
 from dashboard.kit.prefilled_links import PrefilledLinks
 from dashboard.kit.report_elements import ChartWithTable
+from dashboard.kit.study_sources import study_sources
 from dashboard.kit.url_parts import query_string
 from dashboard.wording import DASH, evidence
 
@@ -111,6 +112,7 @@ def question_page(
         "by_name": str(evidence.SUBGROUP_NAMES[grouping]),
         "subgroups": tuple(_subgroups(averages, grouping, pooled.screening)),
         "left_out": tuple(_exclusion_lines(pooled, averages)),
+        "sources": study_sources(average.study for average in averages),
         "tools": _tools(question.work_class),
         "has_providers": bool(pooled.pool.provider_count),
         "is_pooled": pooled.pool.is_pooled or pooled.single_run_pool.is_pooled,

@@ -14,6 +14,7 @@ from benchmarks.comparison.row_queries import study_facets
 from benchmarks.jobs.queue import retry_failed
 from benchmarks.models import Cell, Job, Reparse, Run, Study
 from benchmarks.studies.overview import STALLED_AFTER
+from benchmarks.study_sources import sources_of_run
 from benchmarks.uploads.reparsing import create_reparse
 from benchmarks.uploads.run_queries import (
     find_run,
@@ -119,6 +120,7 @@ def show_run(request: HttpRequest, run_id: int) -> HttpResponse:
         "others": list(runs_of_upload(run)) if run.first_line else [],
         "duplicates": run.duplicates.order_by("pk")[:DUPLICATES_SHOWN],
         "trust": trust,
+        "sources": sources_of_run(run.study.original_works, run.document),
         # The run's duration could be corrected, but not the values that it printed.
         "is_uncorrected": trust is not None and trust.trust != printed,
     }

@@ -93,3 +93,55 @@ def test_names_are_escaped(name):
     assert fields == 9
     (item,) = json.loads(csl_json(replace(STUDY, title=name)))
     assert item["title"] == name
+
+
+ORIGINAL = Citation(
+    key="ibm-2014",
+    title="An updated performance comparison",
+    author="Wes Felter; Juan Rubio",
+    institution="",
+    published="2015",
+    language="en",
+    url="",
+    note="",
+    accessed_on=None,
+    kind="paper",
+    published_in="ISPASS 2015",
+    doi="10.1109/ISPASS.2015.7095802",
+)
+WITH_ORIGINAL = replace(
+    STUDY, key="ibm-2014-virtlab", kind="dataset", originals=(ORIGINAL,)
+)
+
+
+def test_the_original_work_is_cited_before_the_study():
+    first, second = bibtex(WITH_ORIGINAL).split("\n\n")
+
+    assert first.startswith("@inproceedings{ibm-2014,\n")
+    assert "  booktitle = {ISPASS 2015},\n" in first
+    assert "  doi = {10.1109/ISPASS.2015.7095802},\n" in first
+    assert "localhost" not in first
+    assert "urldate" not in first
+    assert second.startswith("@misc{ibm-2014-virtlab,\n")
+    assert STUDY.url in second
+
+
+def test_csl_has_the_original_work_and_the_study():
+    original, study = json.loads(csl_json(WITH_ORIGINAL))
+
+    assert original["type"] == "paper-conference"
+    assert original["container-title"] == "ISPASS 2015"
+    assert original["DOI"] == ORIGINAL.doi
+    assert not {"URL", "accessed"} & original.keys()
+    assert study["type"] == "dataset"
+    assert study["URL"] == STUDY.url
+
+
+def test_an_article_and_a_thesis_have_their_own_entries():
+    article = replace(ORIGINAL, kind="article", published_in="A Journal")
+    thesis = replace(ORIGINAL, kind="thesis", institution="University of Oulu")
+
+    assert bibtex(article).startswith("@article{")
+    assert "  journal = {A Journal},\n" in bibtex(article)
+    assert bibtex(thesis).startswith("@mastersthesis{")
+    assert "  school = {University of Oulu},\n" in bibtex(thesis)

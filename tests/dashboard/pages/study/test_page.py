@@ -33,6 +33,21 @@ def test_shows_results_and_systems(text, pair, study):
     assert f"{PAGE}compare/?scenario=single&amp;component=network" in page
 
 
+def test_links_to_the_published_works(text, pair, study):
+    Study.objects.update(
+        sources=[
+            {"title": "A thesis", "authors": "Bastian Gebhardt", "published": "2010"},
+            {"title": "A paper", "doi": "10.1000/182", "relation": "described"},
+        ]
+    )
+
+    page = text(PAGE)
+
+    assert "Transcribed from Bastian Gebhardt (2010): <cite>A thesis</cite>" in page
+    assert '<a href="https://doi.org/10.1000/182" rel="external noopener">' in page
+    assert text(f"{PAGE}cite.bib").count("@") == 3
+
+
 def test_shows_failures_with_reasons(text, pair):
     rejected, waiting = Run.objects.order_by("pk")
     Run.objects.filter(pk=rejected.pk).update(
