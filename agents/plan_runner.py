@@ -51,13 +51,15 @@ class PlanServer:
     def __init__(self, client: Client, plan: int) -> None:
         self.client, self.plan = client, plan
 
-    def join(self, name: str, system: Any) -> ServerReply:
+    def join(self, name: str, system: Any, platform: Any = None) -> ServerReply:
         """Take a slot; a repeated request gets the same slot."""
         # Clones of a guest have the same name, but another clock or folder.
         instance = hashlib.sha256(
             (own_clocks().name + agent_folder()).encode()
         ).hexdigest()[:16]
         guest = {"name": name, "system": system, "instance_id": instance}
+        if platform:
+            guest["platform"] = platform
         return self._ask("plans/%d/slots/" % self.plan, guest)
 
     def next_part(self, slot: int) -> ServerReply:

@@ -5,8 +5,12 @@ import re
 from typing import Any, Dict
 
 from agents.argument_parsing import int_between
+from agents.console import Console
+from agents.detection.facts import native_machine_facts
+from agents.detection.layers import UNKNOWN
 from agents.errors import UsageError
 from agents.local_state import is_confirmed_native
+from agents.timing.clocks import boot_id
 from agents.upload_documents import system_description
 
 SYSTEM_TEXTS = ("hypervisor", "hypervisor_version", "virtualization", "guest_os")
@@ -88,6 +92,13 @@ def system_from_options(
     """Return the ID of a registered system, or the description of a system."""
     confirm_native(options, facts)
     if options.system:
+        platform = facts["platform"]
+        if UNKNOWN in platform["layers"] and not platform.get("confirmed"):
+            Console().message(
+                "It is not certain that this machine is native. If system %d is "
+                "native, the server will refuse the runs: add --confirm-native."
+                % options.system
+            )
         return options.system
     slug = options.host or host
     if not slug:
@@ -102,6 +113,8 @@ def confirm_native(options: argparse.Namespace, facts: Dict[str, Any]) -> None:
     """Mark the platform as native if a person has confirmed this."""
     if options.confirm_native or is_confirmed_native():
         facts["platform"]["confirmed"] = "native"
+        if facts["platform"]["layers"] == [UNKNOWN]:
+            facts.update(native_machine_facts(facts, boot_id()))
 
 
 def stated_system_options(options: argparse.Namespace) -> Dict[str, Any]:

@@ -24,6 +24,7 @@ CONTROL = r"SYSTEM\CurrentControlSet\Control"
 # This service exists if the Hyper-V role is installed.
 HYPER_V_ROLE = r"SYSTEM\CurrentControlSet\Services\vmms"
 POWER_PLAN = r"SYSTEM\CurrentControlSet\Control\Power\User\PowerSchemes"
+PCI_DEVICES = r"SYSTEM\CurrentControlSet\Enum\PCI"
 MEMORY = r"SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management"
 _DMI = {
     "sys_vendor": "SystemManufacturer",
@@ -77,12 +78,32 @@ def registry_value(key: str, name: str) -> Optional[Any]:
         return None
 
 
+def registry_names(key: str) -> List[str]:
+    """Return the names of the keys below a key; [] if it does not exist."""
+    registry = importlib.import_module("winreg")
+    names: List[str] = []
+    try:
+        with registry.OpenKey(registry.HKEY_LOCAL_MACHINE, key) as opened:
+            while True:
+                names.append(registry.EnumKey(opened, len(names)))
+    except OSError:  # there are no more
+        return names
+
+
+def pci_vendors(names: List[str]) -> Optional[List[str]]:
+    """Return the vendors in names such as VEN_8086&DEV_1237&SUBSYS_11001AF4&REV_02."""
+    pattern = r"VEN_([0-9A-F]{4})&|&SUBSYS_[0-9A-F]{4}([0-9A-F]{4})"
+    found = re.findall(pattern, " ".join(names), re.IGNORECASE)
+    return sorted({part.lower() for pair in found for part in pair if part}) or None
+
+
 def windows_indicators() -> Dict[str, Any]:
     return {
         "kernel": platform.version(),
         "dmi": {name: registry_value(BIOS, value) for name, value in _DMI.items()},
         "model": registry_value(CPU, "ProcessorNameString"),
         "build": registry_value(WINDOWS, "BuildLabEx"),
+        "pci": pci_vendors(registry_names(PCI_DEVICES)),
         "windows": {
             "vbs": registry_value(DEVICE_GUARD, "EnableVirtualizationBasedSecurity"),
             "code integrity": registry_value(CODE_INTEGRITY, "Enabled"),

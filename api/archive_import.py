@@ -13,7 +13,11 @@ from rest_framework.response import Response
 from rest_framework.status import HTTP_200_OK, HTTP_202_ACCEPTED
 
 from api.kit import body_limits
-from api.kit.composite_fields import StrictSerializer, validate_document
+from api.kit.composite_fields import (
+    JSONObject,
+    StrictSerializer,
+    validate_document,
+)
 from api.kit.errors import malformed_error, too_large_error
 from api.kit.fields import (
     ERROR_MESSAGES,
@@ -201,6 +205,14 @@ class ArchiveMetadataInput(StrictSerializer):
         max_length=200,
         help_text="The name of the session, for all runs in the archive.",
     )
+    platform = JSONObject(
+        required=False,
+        help_text=(
+            "The fact `platform` of the agent that sends the archive. If it shows a "
+            "guest, folders of a native system are refused until `confirmed` is "
+            "`native`."
+        ),
+    )
 
     def validate_time_zone(self, name: str) -> str:
         if name and time_zone(name) is None:
@@ -360,6 +372,7 @@ def _import_options(metadata: Mapping[str, Any]) -> ArchiveRequest:
             for name in RUN_FIELDS
             if metadata.get(name) not in (None, "")
         },
+        platform=metadata.get("platform", {}),
         times=FileTimes(
             metadata.get("time_zone", ""), metadata.get("use_file_dates", False)
         ),

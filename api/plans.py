@@ -7,7 +7,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.response import Response
 
-from api.kit.composite_fields import ListOf, ScalarMap, StrictSerializer
+from api.kit.composite_fields import JSONObject, ListOf, ScalarMap, StrictSerializer
 from api.kit.fields import Choice, Number, Slug, Text, UUIDText, WholeNumber
 from api.kit.output_serializer import OutputSerializer
 from api.kit.query_parameters import ListQuery, study_parameter
@@ -574,6 +574,13 @@ class JoinInput(StrictSerializer):
         help_text=(
             "An id that distinguishes guests with the same name; it may change when a "
             "guest reboots."
+        ),
+    )
+    platform = JSONObject(
+        required=False,
+        help_text=(
+            "The fact `platform` of the agent, to refuse a native system before "
+            "anything is measured."
         ),
     )
 

@@ -53,7 +53,6 @@ from api.kit.strict_json import (
 from api.kit.views import UploadView
 from api.systems import EXAMPLE_SYSTEM, SystemField
 from benchmarks.errors import BatchRejectedError, MalformedError, TooLargeError
-from benchmarks.hypervisor_names import is_unconfirmed_native
 from benchmarks.models import Agent, Run
 from benchmarks.models.run import SCENARIOS
 from benchmarks.parsing.tool import MAX_SAMPLE_VALUE
@@ -296,17 +295,9 @@ class RunInput(StrictSerializer):
             sentence = "Send a locale only with output; samples have none."
         elif problem := _count_problem(document):
             name, sentence = "errors", problem
-        elif is_unconfirmed_native(document.get("system"), document.get("facts", {})):
-            name, sentence = "system", _UNCONFIRMED
         if name:
             raise serializers.ValidationError({name: [sentence]})
         return document
-
-
-_UNCONFIRMED = (
-    "The agent found a hypervisor or a container, or no certain evidence of a native "
-    "machine. If the machine is native, repeat the upload with --confirm-native."
-)
 
 
 def _count_problem(document: dict[str, Any]) -> str:

@@ -199,6 +199,17 @@ class BatchRejectedError(BenchmarksError):
         )
 
 
+def unconfirmed_native_error() -> InvalidError:
+    return InvalidError(
+        "native_not_confirmed",
+        template(
+            "The agent found a hypervisor or a container, or no certain evidence of a "
+            "native machine. If the machine is native, repeat the upload with "
+            "--confirm-native."
+        ),
+    )
+
+
 NAME_KINDS: Final = {
     "tool": (
         Sentence("tool"),

@@ -270,14 +270,13 @@ def reports_emulation(facts: Mapping[str, object]) -> bool:
     return isinstance(layers, list) and EMULATED_LAYER in layers
 
 
-def is_unconfirmed_native(system: object, facts: Mapping[str, object]) -> bool:
+def is_unconfirmed_native(hypervisor: str, facts: Mapping[str, object]) -> bool:
     """Return whether a system is described as native against an agent's evidence."""
     detected = facts.get("platform")
-    if not isinstance(system, Mapping) or not isinstance(detected, dict):
+    if not isinstance(detected, dict) or canonical_hypervisor(hypervisor) != NATIVE:
         return False
-    is_native = str(system.get("hypervisor", "")).strip().casefold() == "native"
     is_doubtful = bool(detected.get("layers")) or detected.get("conflict") is True
-    return is_native and is_doubtful and detected.get("confirmed") != "native"
+    return is_doubtful and detected.get("confirmed") != NATIVE
 
 
 # The fact that says whether Windows itself ran on Hyper-V (docs/agents.md).

@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     if enrolment.host:
         from agents.detection.facts import host_document
 
-        host = host_document(enrolment.host)
+        host = host_document(enrolment.host, enrolment.native == "confirmed")
     written = write_bundles(spool, options.paths[0], enrolment.token, host)
     for path in written:
         console.print_result(path)

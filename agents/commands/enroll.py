@@ -92,21 +92,32 @@ def run(options: argparse.Namespace) -> int:
         except TimeServerError as error:
             raise ServerUnavailableError(str(error)) from None
     if enrolment.host:
-        from agents.client import RefusedError
-        from agents.detection.facts import host_document
-
-        try:
-            client.register_host(host_document(enrolment.host))
-            console.message("Registered: %s" % enrolment.host)
-        except RefusedError as refused:
-            if refused.code != "host_exists":
-                raise
-            console.message(
-                "%s is already registered with other facts, which are unchanged."
-                % enrolment.host
-            )
+        _register_host(client, enrolment, console)
     console.message("The token may upload. Saved: %s" % save_enrolment(enrolment))
     return errors.DONE
+
+
+def _register_host(client: Any, enrolment: Enrolment, console: Console) -> None:
+    from agents.client import RefusedError
+    from agents.detection.facts import host_document
+
+    document = host_document(enrolment.host, enrolment.native == "confirmed")
+    try:
+        client.register_host(document)
+    except RefusedError as refused:
+        if refused.code != "host_exists":
+            raise
+        console.message(
+            "%s is already registered with other facts, which are unchanged."
+            % enrolment.host
+        )
+        return
+    console.message("Registered: %s" % enrolment.host)
+    if not document["facts"]:
+        console.message(
+            "Its facts were not sent, because this machine may be a guest. If it is "
+            "native, add --confirm-native."
+        )
 
 
 def _require_study(client: Any, slug: str, may_create: bool, console: Console) -> None:

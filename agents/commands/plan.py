@@ -67,7 +67,9 @@ def run(options: argparse.Namespace) -> int:
     machine = measured_machine(options, enrolment.host, through)
     client = Client(enrolment.server, enrolment.token, options.patience_s)
     server = PlanServer(client, options.plan)
-    joined = server.join(options.name or socket.gethostname(), machine.system)
+    platform = machine.facts.get("platform")
+    name = options.name or socket.gethostname()
+    joined = server.join(name, machine.system, platform)
     console.message("Slot %(number)d (%(name)s) of %(system)s." % joined)
     time_server = options.time_server or enrolment.time_server
     signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -37,6 +37,7 @@ from agents.run_and_system_options import (
     SYSTEM_NUMBERS,
     SYSTEM_TEXTS,
     add_run_arguments,
+    confirm_native,
     required_study,
     run_options,
     stated_system_options,
@@ -49,6 +50,7 @@ MAX_FILES = 200
 MAX_BYTES = 64 * 1024 * 1024
 _TEXTS = ("host", *SYSTEM_TEXTS)
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,18}$")
+_PLATFORM = ("layers", "conflict", "confirmed")
 _UPLOAD_OPTIONS = ("tool", "locale", "clock", "started_at")
 
 
@@ -116,6 +118,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _push_folders(options: argparse.Namespace, enrolment: Any, study: str) -> int:
     from agents.client import Client, UnreachableError
+    from agents.detection.facts import gather_platform
 
     if "-" in options.files or options.later or options.started_at or options.clock:
         raise UsageError(
@@ -130,7 +133,10 @@ def _push_folders(options: argparse.Namespace, enrolment: Any, study: str) -> in
         if not os.path.exists(name):
             raise UsageError("%s does not exist." % name)
     run_fields = run_options(options)
+    facts = gather_platform()
+    confirm_native(options, facts)
     common = dict(stated_system_options(options), host=options.host or enrolment.host)
+    platform = facts["platform"]
     metadata = dict(
         {name: run_fields[name] for name in ("scenario", "vms", "load", "session")},
         study=study,
@@ -141,6 +147,7 @@ def _push_folders(options: argparse.Namespace, enrolment: Any, study: str) -> in
         use_file_dates=options.file_dates,
         systems=dict(map(parse_folder_system, options.folder)),
         system={name: value for name, value in common.items() if value},
+        platform={name: platform.get(name) for name in _PLATFORM},
     )
     metadata = {
         name: value for name, value in metadata.items() if value not in (None, {})

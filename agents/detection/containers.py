@@ -37,6 +37,7 @@ FIRST_NAMESPACES = {
     "ipc": "ipc:[4026531839]",
     "uts": "uts:[4026531838]",
     "cgroup": "cgroup:[4026531835]",
+    "time": "time:[4026531834]",
 }
 # File systems of containers' root folders, and paths of their layers -> layers.
 _ROOT_TYPES = ("overlay", "fuse-overlayfs", "fuse.fuse-overlayfs", "aufs")
@@ -182,16 +183,21 @@ def _by_namespaces(evidence: Evidence) -> List[DetectedLayer]:
     A service with its own host name, as systemd's ProtectHostname gives it, has only
     another UTS namespace.
     """
-    namespaces = evidence.get("namespaces") or {}
-    others = [
-        name
-        for name, first in FIRST_NAMESPACES.items()
-        if namespaces.get(name) not in (None, first)
-    ]
+    others = other_namespaces(evidence)
     if "user" not in others and len(others) < 2:
         return []
     reason = "These namespaces are not those of the machine: %s." % ", ".join(others)
     return [DetectedLayer(_UNKNOWN_CONTAINER, reason)]
+
+
+def other_namespaces(evidence: Evidence) -> List[str]:
+    """Return the kinds of namespaces that are not those of the machine."""
+    namespaces = evidence.get("namespaces") or {}
+    return [
+        name
+        for name, first in FIRST_NAMESPACES.items()
+        if namespaces.get(name) not in (None, first)
+    ]
 
 
 def _is_gvisor(evidence: Evidence) -> bool:

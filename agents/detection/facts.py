@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Optional
 
 from agents.console import printable_all
 from agents.detection.indicators import gather_indicators
-from agents.detection.layers import Detection, detect_layers
+from agents.detection.layers import UNKNOWN, detect_layers
 from agents.files import (
     cpu_ticks,
     list_names,
@@ -56,7 +56,8 @@ def gather_platform() -> Facts:
     evidence = gather_indicators()
     facts = gather_facts()
     detection = detect_layers(evidence)
-    facts.update(native_machine_facts(facts, detection, boot_id()))
+    if not (detection.layers or detection.conflict):
+        facts.update(native_machine_facts(facts, boot_id()))
     facts["platform"] = {
         "layers": list(detection.layers),
         "conflict": detection.conflict,
@@ -73,22 +74,22 @@ def gather_platform() -> Facts:
     return facts
 
 
-def host_document(slug: str) -> Dict[str, Any]:
-    """Return the registration of this machine; ``facts`` is empty inside a guest."""
+def host_document(slug: str, is_native: bool = False) -> Dict[str, Any]:
+    """Return the registration of this machine; ``facts`` is empty inside a guest.
+
+    ``is_native`` means that a person has confirmed that an unknown machine is native.
+    """
     facts = gather_platform()
-    is_guest = bool(facts.pop("platform")["layers"])
+    layers = facts.pop("platform")["layers"]
+    is_guest = bool(layers) and not (is_native and layers == [UNKNOWN])
     # Steal time grows, so each registration would seem to change the machine.
     for name in ("evidence", "agent", "steal"):
         facts.pop(name, None)
     return {"slug": slug, "facts": {} if is_guest else facts}
 
 
-def native_machine_facts(
-    facts: Facts, detection: Detection, boot: Optional[str]
-) -> Dict[str, str]:
-    """Return kernel, firmware, microcode and boot of a native machine, otherwise {}."""
-    if detection.layers or detection.conflict:
-        return {}
+def native_machine_facts(facts: Facts, boot: Optional[str]) -> Dict[str, str]:
+    """Return kernel, firmware, microcode and boot of a native machine."""
     versions = {
         "host_kernel": facts.get("kernel"),
         "host_firmware": facts.get("firmware"),

@@ -45,7 +45,7 @@ CLOUDS = (
     "Oracle",
 )
 
-_EMULATED_FIRMWARE = ("SeaBIOS", "EDK", "EFI Development", "QEMU", "OVMF")
+EMULATED_FIRMWARE = ("SeaBIOS", "EDK", "EFI Development", "QEMU", "OVMF")
 
 # SMBIOS chassis types of servers, as numbers and as dmidecode prints them. Virtual
 # machines report Other, Desktop or nothing.
@@ -117,6 +117,6 @@ def is_physical_cloud(evidence: Evidence) -> bool:
     # Clouds do not hide their hypervisor from guests that may use virtualization.
     is_shown = False in bits or 0 in bits
     has_virtualization = bool(evidence.get("svm_vmx") or evidence.get("dev_kvm"))
-    is_emulated = str(dmi.get("bios_vendor")).startswith(_EMULATED_FIRMWARE)
+    is_emulated = str(dmi.get("bios_vendor")).startswith(EMULATED_FIRMWARE)
     is_whole = is_shown and has_virtualization and not is_emulated
     return has_physical_chassis(evidence) or is_whole

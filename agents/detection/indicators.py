@@ -6,7 +6,18 @@ import os
 import platform
 import struct
 import sys
-from typing import Any, Callable, Dict, List, NamedTuple, Optional
+import time
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+)
 
 from agents.detection.containers import (
     CONTAINER_FILES,
@@ -34,6 +45,14 @@ _STACK = (
     b"\x53\x57\x8b\x44\x24\x0c\x8b\x4c\x24\x10\x8b\x7c\x24\x14\x0f\xa2"
     b"\x89\x07\x89\x5f\x04\x89\x4f\x08\x89\x57\x0c\x5f\x5b\xc3"
 )
+
+
+# Loops of x86-64: push rbx; mov r8d, COUNT; until r8d is 0: xor eax, eax; cpuid, or
+# imul eax, eax; nop. Then pop rbx; ret.
+_COUNT_SYSTEM_V, _COUNT_WINDOWS = b"\x53\x41\x89\xf8", b"\x53\x41\x89\xc8"
+_LOOP_END = b"\x41\xff\xc8\x75\xf7\x5b\xc3"
+_CPUID_LOOP, _MULTIPLY_LOOP = b"\x31\xc0\x0f\xa2", b"\x0f\xaf\xc0\x90"
+_LOOPS, _TIMINGS, _MULTIPLY_CYCLES = 100, 15, 3
 
 
 class Registers(NamedTuple):
@@ -71,11 +90,9 @@ def machine_code(is_64_bit: bool, is_windows: bool) -> bytes:
 def _by_machine_code() -> Optional[Cpuid]:
     try:
         ctypes = importlib.import_module("ctypes")
-        code = machine_code(sys.maxsize > 2**32, os.name == "nt")
-        allocate = _executable_on_windows if os.name == "nt" else _executable
-        address, page = allocate(ctypes, code)
         uint32 = ctypes.c_uint32
-        call = ctypes.CFUNCTYPE(None, uint32, uint32, ctypes.POINTER(uint32))(address)
+        code = machine_code(sys.maxsize > 2**32, os.name == "nt")
+        call, page = _function(ctypes, code, uint32, uint32, ctypes.POINTER(uint32))
     except (ImportError, OSError, AttributeError):
         return None
 
@@ -87,6 +104,39 @@ def _by_machine_code() -> Optional[Cpuid]:
     # Keep a reference: the code must not be freed before the function.
     cpuid.page = page  # type: ignore[attr-defined]
     return cpuid
+
+
+def cpuid_cycles() -> Optional[int]:
+    """Return about how many cycles CPUID takes; None if it cannot be measured.
+
+    Hypervisors intercept it: processors take below 500 cycles, guests above 1,000.
+    """
+    is_64_bit = sys.maxsize > 2**32
+    if platform.machine().lower() not in ("x86_64", "amd64") or not is_64_bit:
+        return None
+    start = _COUNT_WINDOWS if os.name == "nt" else _COUNT_SYSTEM_V
+    shortest_s = []
+    try:
+        ctypes = importlib.import_module("ctypes")
+        for body, count in ((_CPUID_LOOP, _LOOPS), (_MULTIPLY_LOOP, 100 * _LOOPS)):
+            code = start + body + _LOOP_END
+            call, _page = _function(ctypes, code, ctypes.c_uint32)
+            durations = []
+            for _ in range(_TIMINGS):
+                before_s = time.perf_counter()
+                call(count)
+                durations.append(time.perf_counter() - before_s)
+            shortest_s.append(min(durations) / count)
+    except (ImportError, OSError, AttributeError):
+        return None
+    return int(_MULTIPLY_CYCLES * shortest_s[0] / shortest_s[1])
+
+
+def _function(ctypes: Any, code: bytes, *kinds: Any) -> Tuple[Any, Any]:
+    """Return a function of this code, and its memory, which must not be freed."""
+    allocate = _executable_on_windows if os.name == "nt" else _executable
+    address, page = allocate(ctypes, code)
+    return ctypes.CFUNCTYPE(None, *kinds)(address), page
 
 
 def _executable(ctypes: Any, code: bytes) -> Any:
@@ -155,13 +205,18 @@ _XEN = (
 _WSL = ("proc/sys/fs/binfmt_misc/WSLInterop", "run/WSL")
 _TREE = "proc/device-tree/"
 _CLOCKSOURCE = "sys/devices/system/clocksource/clocksource0/"
+_CONTROLLERS = "sys/devices/system/edac/mc"
+_CPUFREQ = "sys/devices/system/cpu/cpu0/cpufreq/"
+# PCI classes of bridges to the CPU and to ISA.
+_CHIPSET_CLASSES = ("0600", "0601")
 
 
 def gather_indicators(root: str = "/") -> Indicators:
     if os.name == "nt":
         from agents.windows import windows_indicators
 
-        return dict(windows_indicators(), **cpuid_indicators())
+        evidence = dict(windows_indicators(), **cpuid_indicators())
+        return dict(evidence, **_cpuid_timing(evidence))
     evidence = dict(file_indicators(root), **cpuid_indicators())
     evidence.update(
         system=platform.system(),
@@ -170,6 +225,7 @@ def gather_indicators(root: str = "/") -> Indicators:
         container_variables=[
             name for name in CONTAINER_VARIABLES if name in os.environ
         ],
+        **_cpuid_timing(evidence),
     )
     if evidence["system"] != "Linux":
         evidence.update(sysctl_indicators())
@@ -178,6 +234,10 @@ def gather_indicators(root: str = "/") -> Indicators:
     words = ["systemd-detect-virt", "--container"]
     evidence["systemd-detect-virt -c"] = program_output(words)
     return evidence
+
+
+def _cpuid_timing(evidence: Indicators) -> Indicators:
+    return {"cpuid_cycles": cpuid_cycles()} if evidence["leaves"] else {}
 
 
 def sysctl_indicators() -> Indicators:
@@ -192,7 +252,24 @@ def sysctl_indicators() -> Indicators:
     if vendor:
         product = program_output(["kenv", "smbios.system.product"])
         stated["dmi"] = {"sys_vendor": vendor, "product_name": product}
+    devices = program_output(["pciconf", "-l"])
+    if devices:
+        stated.update(pciconf_indicators(devices))
     return stated
+
+
+def pciconf_indicators(text: str) -> Indicators:
+    """Parse FreeBSD's `pciconf -l`, whose older form has chip= and card=."""
+    devices = []
+    for line in text.splitlines():
+        fields = dict(word.split("=", 1) for word in line.split() if "=" in word)
+        names = ("class", "vendor", "device", "subvendor")
+        kind, vendor, device, board = (fields.get(n, "")[2:].lower() for n in names)
+        chip, card = fields.get("chip", "")[2:], fields.get("card", "")[2:]
+        if len(chip) == len(card) == 8:
+            device, vendor, board = chip[:4], chip[4:], card[4:]
+        devices.append((kind, vendor, device, board))
+    return _pci_indicators(devices)
 
 
 def cpuid_indicators(cpuid: Optional[Cpuid] = None) -> Indicators:
@@ -236,6 +313,10 @@ def file_indicators(root: str = "/") -> Indicators:
     def names(folder: str, *starts: str) -> List[str]:
         return [name for name in list_names(rooted(folder)) if name.startswith(starts)]
 
+    def texts(folder: str, name: str) -> List[str]:
+        paths = (os.path.join(folder, one, name) for one in names(folder, ""))
+        return sorted(set(filter(None, map(text, paths))))
+
     environment = (text("proc/1/environ") or "").split("\0")
     return {
         "kernel": text("proc/sys/kernel/osrelease"),
@@ -277,32 +358,67 @@ def file_indicators(root: str = "/") -> Indicators:
         "container_files": [
             name for name in CONTAINER_FILES if os.path.exists(rooted(name))
         ],
-        "pci": pci_vendors(rooted("sys/bus/pci/devices")),
+        **pci_indicators(rooted("sys/bus/pci/devices")),
+        "disk_models": disk_models(rooted("sys/block")),
+        "sensors": texts("sys/class/hwmon", "name")
+        + texts("sys/class/thermal", "type"),
+        "memory_controllers": texts(_CONTROLLERS, "mc_name"),
+        "frequency_driver": text(_CPUFREQ + "scaling_driver"),
         **cpuinfo_indicators(text("proc/cpuinfo") or ""),
     }
 
 
 def root_mount(mounts: str) -> Optional[List[str]]:
-    """Return type and options of the last root mount in /proc/self/mountinfo."""
-    found = None
+    """Return type and options of the last root mount in /proc/self/mountinfo.
+
+    Return [] if the root folder is not a mount, as in a chroot; None if unknown.
+    """
+    found: Optional[List[str]] = None
     for line in mounts.splitlines():
         own, _, rest = line.partition(" - ")
         words, ending = own.split(), rest.split(None, 2)
-        if len(words) > 4 and words[4] == "/" and len(ending) == 3:
+        if len(words) < 5 or len(ending) < 3:
+            continue
+        found = found or []
+        if words[4] == "/":
             found = [ending[0], "%s %s" % (words[3], ending[2])]
     return found
 
 
-def pci_vendors(folder: str) -> Optional[List[str]]:
-    """Return the vendors of PCI devices and of their boards; None without PCI."""
+def pci_indicators(folder: str) -> Indicators:
+    """Return the PCI devices below a folder of sysfs; None without PCI."""
     if not os.path.isdir(folder):
-        return None
-    texts = {
-        read_text_file(os.path.join(folder, device, name))
-        for device in list_names(folder)
-        for name in ("vendor", "subsystem_vendor")
-    }
-    return sorted({text[2:].strip().lower() for text in texts if text})
+        return {"pci": None, "chipset": None}
+    names = ("class", "vendor", "device", "subsystem_vendor")
+    devices = []
+    for device in list_names(folder):
+        paths = (os.path.join(folder, device, name) for name in names)
+        devices.append([(read_text_file(path) or "")[2:].lower() for path in paths])
+    return _pci_indicators(devices)
+
+
+def _pci_indicators(devices: Iterable[Sequence[str]]) -> Indicators:
+    """Return the vendors of devices and of their boards, and the chipset.
+
+    The chipset consists of the bridges to the CPU and to ISA, which hypervisors do not
+    pass through.
+    """
+    vendors, chipset = set(), set()
+    for kind, vendor, device, board in devices:
+        vendors.update((vendor, board))
+        if kind.startswith(_CHIPSET_CLASSES):
+            chipset.add("%s:%s" % (vendor, device))
+    return {"pci": sorted(vendors - {""}), "chipset": sorted(chipset)}
+
+
+def disk_models(folder: str) -> List[str]:
+    """Return the models of disks; an SD card has a name instead."""
+    paths = (
+        os.path.join(folder, disk, "device", name)
+        for disk in list_names(folder)
+        for name in ("model", "name")
+    )
+    return sorted({text for text in map(read_text_file, paths) if text})
 
 
 def s390_hypervisor(sysinfo: str) -> Optional[str]:

@@ -68,6 +68,15 @@ PCI_HYPERVISORS = {
     "1234": "qemu",
 }
 
+# Prefixes of the models of emulated disks -> layers.
+DISKS = {
+    "QEMU": "qemu",
+    "VBOX": "virtualbox",
+    "VMware": "vmware",
+    "Parallels": "parallels",
+    "BHYVE": "bhyve",
+}
+
 # systemd-detect-virt -> layers.
 SYSTEMD = {
     "kvm": "kvm",
@@ -265,10 +274,9 @@ def _by_software(evidence: Evidence) -> Optional[DetectedLayer]:
     by_firmware = _by_other_firmware(evidence)
     if by_firmware:
         return by_firmware
-    for vendor in evidence.get("pci") or []:
-        if vendor in PCI_HYPERVISORS:
-            layer = PCI_HYPERVISORS[vendor]
-            return DetectedLayer(layer, "There are PCI devices of vendor %s." % vendor)
+    by_device = _by_device(evidence)
+    if by_device:
+        return by_device
     systemd = evidence.get("systemd-detect-virt")
     if systemd not in (None, "none", ""):
         reason = "systemd-detect-virt reports %s." % systemd
@@ -280,6 +288,18 @@ def _by_software(evidence: Evidence) -> Optional[DetectedLayer]:
     if evidence.get("hypervisor_flag") or evidence.get("cpuid1_ecx31"):
         reason = "The CPU reports an unnamed hypervisor."
         return DetectedLayer(_UNKNOWN_HYPERVISOR, reason)
+    return None
+
+
+def _by_device(evidence: Evidence) -> Optional[DetectedLayer]:
+    for vendor in evidence.get("pci") or []:
+        if vendor in PCI_HYPERVISORS:
+            layer = PCI_HYPERVISORS[vendor]
+            return DetectedLayer(layer, "There are PCI devices of vendor %s." % vendor)
+    for model in evidence.get("disk_models") or []:
+        for start, layer in DISKS.items():
+            if str(model).startswith(start):
+                return DetectedLayer(layer, "There is a disk %s." % model)
     return None
 
 

@@ -2,8 +2,13 @@
 
 from typing import List
 
+from agents.detection.containers import other_namespaces
 from agents.detection.findings import Evidence
-from agents.detection.firmware import has_physical_chassis, is_physical_cloud
+from agents.detection.firmware import (
+    EMULATED_FIRMWARE,
+    has_physical_chassis,
+    is_physical_cloud,
+)
 
 # Prefixes of the vendor names in the firmware of physical machines.
 MAKERS = (
@@ -21,6 +26,37 @@ MAKERS = (
 )
 _X86 = ("x86_64", "amd64", "i386", "i486", "i586", "i686")
 _VIRTIO = "1af4"
+# Bridges to the CPU and to ISA that hypervisors emulate: 440FX, 440BX, 82371, Q35, X38,
+# ICH9, Cloud Hypervisor, QEMU's PCIe, bhyve (both), Amazon's guests.
+_EMULATED_CHIPS = (
+    *("8086:1237", "8086:7190", "8086:7191", "8086:7192", "8086:7000", "8086:7110"),
+    *("8086:29c0", "8086:29e0", "8086:2918", "8086:0d57", "1b36:0008", "1275:1275"),
+    *("1022:7432", "1d0f:0200", "0000:0000"),
+)
+# PCI vendors of chipsets: Intel, AMD, Nvidia, VIA, SiS, Zhaoxin, Broadcom, Cavium,
+# Marvell, Ampere, HiSilicon, IBM, Apple, Arm, NXP.
+_CHIPSET_VENDORS = (
+    *("8086", "1022", "10de", "1106", "1039", "1d17", "14e4", "177d", "1b4b"),
+    *("1def", "19e5", "1014", "106b", "13b5", "1957"),
+)
+# Sensors of processors and boards, which read registers that no hypervisor shows.
+_SENSORS = (
+    *("coretemp", "k8temp", "k10temp", "fam15h_power", "zenpower", "x86_pkg_temp"),
+    *("via_cputemp", "ibmpowernv", "scpi_sensors", "scmi_sensors", "apm_xgene"),
+    *("cpu_thermal", "cpu-thermal", "soc_thermal", "soc-thermal", "macsmc_hwmon"),
+)
+_FREQUENCY_DRIVERS = (
+    *("intel_pstate", "intel_cpufreq", "amd-pstate", "acpi-cpufreq", "pcc-cpufreq"),
+    *("powernow-k8", "cpufreq-dt", "apple-cpufreq", "powernv-cpufreq"),
+)
+# Memory controllers that firmware reports, also virtual firmware.
+_FIRMWARE_CONTROLLERS = ("ghes",)
+# CPUID takes 100 to 500 cycles; with a hypervisor, which intercepts it, above 1,000.
+_MAX_CPUID_CYCLES = 1000
+_SUBVOLUMES = ("btrfs", "zfs", "bcachefs")
+# Keys that only the agent's own evidence has. A table of lscpu and DMI has none: then
+# devices were not collected. Evidence of the agent without devices shows none.
+_AGENT_KEYS = ("system", "kernel", "version", "pci", "chipset")
 # Words in device trees of virtual boards.
 _VIRTUAL_BOARDS = ("dummy-virt", "virtio", "qemu", "xen", "firecracker")
 
@@ -29,12 +65,14 @@ def missing_native_evidence(evidence: Evidence) -> List[str]:
     """Return why it is not certain that a machine without layers is native.
 
     A native machine has a processor that shows no hypervisor, firmware of a maker of
-    hardware, and no sign of an emulated device or of a container.
+    hardware, an independent sign of hardware (guests may copy firmware's names), and no
+    sign of an emulated device or of a container.
     """
     return [
         *_processor_doubts(evidence),
         *_firmware_doubts(evidence),
         *_device_doubts(evidence),
+        *_hardware_doubts(evidence),
         *_environment_doubts(evidence),
     ]
 
@@ -44,12 +82,18 @@ def _processor_doubts(evidence: Evidence) -> List[str]:
     bits = [evidence.get("cpuid1_ecx31"), evidence.get("hypervisor_flag")]
     if is_x86 and bits == [None, None] and evidence.get("vm_guest") is None:
         return ["The CPU could not be asked for a hypervisor."]
+    cycles = evidence.get("cpuid_cycles") or 0
+    if cycles > _MAX_CPUID_CYCLES:
+        return ["CPUID takes about %d cycles, as in a guest." % cycles]
     return []
 
 
 def _firmware_doubts(evidence: Evidence) -> List[str]:
     dmi = evidence.get("dmi") or {}
     tree = evidence.get("device_tree") or {}
+    bios = str(dmi.get("bios_vendor"))
+    if bios.startswith(EMULATED_FIRMWARE):
+        return ['The firmware is "%s", as in a guest.' % bios]
     if is_physical_cloud(evidence) or has_physical_chassis(evidence):
         return []
     names = [str(dmi.get(name) or "") for name in ("sys_vendor", "board_vendor")]
@@ -79,6 +123,53 @@ def _device_doubts(evidence: Evidence) -> List[str]:
     return []
 
 
+def _hardware_doubts(evidence: Evidence) -> List[str]:
+    emulated = [chip for chip in evidence.get("chipset") or [] if _is_emulated(chip)]
+    if emulated:
+        return ["Hypervisors emulate the chipset %s." % emulated[0]]
+    if has_hardware(evidence):
+        return []
+    return [
+        "Nothing but the firmware's names shows real hardware: no chipset, temperature "
+        "sensor, memory controller or frequency driver was found."
+    ]
+
+
+def has_hardware(evidence: Evidence) -> bool:
+    """Return whether something other than the firmware's names shows real hardware."""
+    if not any(name in evidence for name in _AGENT_KEYS):
+        return _has_virtualization(evidence)
+    controllers = map(str, evidence.get("memory_controllers") or [])
+    driver = str(evidence.get("frequency_driver"))
+    is_arm = evidence.get("machine") == "arm64"
+    is_mac = evidence.get("system") == "Darwin"
+    return (
+        bool(evidence.get("chipset"))
+        or ("chipset" not in evidence and _has_board(evidence.get("pci") or []))
+        or any(name in _SENSORS for name in evidence.get("sensors") or [])
+        or any(not name.startswith(_FIRMWARE_CONTROLLERS) for name in controllers)
+        or driver.startswith(_FREQUENCY_DRIVERS)
+        # Apple's hypervisor always shows another model to guests; other hypervisors
+        # need a processor with CPUID, which they intercept.
+        or (is_mac and (is_arm or bool(evidence.get("cpuid_cycles"))))
+    )
+
+
+def _has_virtualization(evidence: Evidence) -> bool:
+    """Return whether the processor offers virtualization, as guests rarely see it."""
+    is_x86 = bool(evidence.get("leaves"))
+    return bool(evidence.get("dev_kvm") and (evidence.get("svm_vmx") or not is_x86))
+
+
+def _has_board(vendors: List[str]) -> bool:
+    """Return whether there are a chipset's vendor and another one, as of the board."""
+    return len(vendors) > 1 and any(vendor in _CHIPSET_VENDORS for vendor in vendors)
+
+
+def _is_emulated(chip: str) -> bool:
+    return chip in _EMULATED_CHIPS or chip.startswith(_VIRTIO)
+
+
 def _environment_doubts(evidence: Evidence) -> List[str]:
     doubts = []
     system = evidence.get("system")
@@ -86,7 +177,16 @@ def _environment_doubts(evidence: Evidence) -> List[str]:
         doubts.append("The operating system %s is not known." % system)
     if system in ("Darwin", "FreeBSD") and evidence.get("vm_guest") is None:
         doubts.append("The kernel does not state whether it is a guest.")
-    kind, _ = evidence.get("root_mount") or ("", "")
+    others = other_namespaces(evidence)
+    if others:
+        doubts.append("Another namespace than the machine's: %s." % ", ".join(others))
+    mount = evidence.get("root_mount")
+    if mount == []:
+        doubts.append("The root folder is not a mount, as in a chroot.")
+    kind, options = mount or ("", "/ ")
+    top = options.partition(" ")[0]
+    if top != "/" and kind not in _SUBVOLUMES and not top.startswith("/ostree/"):
+        doubts.append("The root folder is the folder %s of a file system." % top)
     if kind in ("overlay", "squashfs", "fuse-overlayfs", "aufs") or "fuse" in kind:
         doubts.append("The root folder is of type %s, as in containers." % kind)
     return doubts

@@ -19,7 +19,9 @@ from benchmarks.errors import (
     InvalidError,
     NotFoundError,
     UnknownNameError,
+    unconfirmed_native_error,
 )
+from benchmarks.hypervisor_names import is_unconfirmed_native
 from benchmarks.models import Agent, Lab, Plan, PlanPart, PlanSlot, PlanStep, System
 from benchmarks.plans.automatic_progress import (
     advance_or_record_error,
@@ -68,14 +70,17 @@ def join_plan(
     name: str,
     system: int | dict[str, Any],
     instance_id: str = "",
+    platform: Mapping[str, Any] | None = None,
 ) -> PlanSlot:
     """Assign a slot to a guest; the same name always gets the same slot.
 
     Raise ConflictError if another guest (with another ``instance_id``) is active under
-    the same name.
+    the same name, and InvalidError if the server would refuse the runs.
     """
     plan = lock_plan(agent.lab, plan_id)
     slot = _slot_of(plan, system, name)
+    if is_unconfirmed_native(slot.system.hypervisor, {"platform": platform}):
+        raise unconfirmed_native_error().for_field("system")
     now = timezone.now()
     # Without instance IDs, equal names cannot be distinguished.
     is_other_guest = (

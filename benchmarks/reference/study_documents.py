@@ -428,7 +428,8 @@ def recorded_study(path: Path) -> ReferenceStudy:
     """
     content = json.loads(lzma.decompress(path.read_bytes()))
     for run in content["runs"]:
-        if is_unconfirmed_native(run.get("system"), run.get("facts", {})):
+        system = run["system"]
+        if is_unconfirmed_native(system["hypervisor"], run.get("facts", {})):
             run["facts"]["platform"]["confirmed"] = NATIVE
     return ReferenceStudy(
         document=content["study"],

@@ -18,7 +18,9 @@ from benchmarks.errors import (
     BenchmarksError,
     InvalidError,
     UnknownNameError,
+    unconfirmed_native_error,
 )
+from benchmarks.hypervisor_names import is_unconfirmed_native
 from benchmarks.labs.quotas import admit_lab_previews
 from benchmarks.models import Agent, Lab, Study, System
 from benchmarks.parsing import run_extraction
@@ -67,12 +69,14 @@ class ArchiveRequest:
 
     ``systems`` maps folder names to system ids or descriptions. ``common`` is the
     default description. ``run`` has fields of the runs (scenario, session ...).
+    ``platform`` is the fact of the agent that sends the archive.
     """
 
     study: str
     systems: Mapping[str, Any] = field(default_factory=dict)
     common: Mapping[str, Any] = field(default_factory=dict)
     run: Mapping[str, Any] = field(default_factory=dict)
+    platform: Mapping[str, Any] = field(default_factory=dict)
     times: FileTimes = FileTimes()
     tool: str = ""
     locale: str = ""
@@ -188,6 +192,8 @@ def store_archive(
                 name=folder.name,
                 missing=", ".join(folder.missing_fields),
             ).for_field("systems")
+        if _is_unconfirmed_native(lab, folder, request):
+            raise unconfirmed_native_error().for_field("systems")
     systems = {
         folder.name: folder.system
         if isinstance(folder.system, int)
@@ -211,6 +217,16 @@ def store_archive(
         # All files failed, probably for one reason, such as an archived study.
         raise next(file.problem for file in files.values() if file.problem)
     return replace(preview, files=tuple(files.values()))
+
+
+def _is_unconfirmed_native(
+    lab: Lab, folder: ArchiveFolder, request: ArchiveRequest
+) -> bool:
+    if isinstance(folder.system, int):
+        hypervisor = System.objects.get(lab=lab, pk=folder.system).hypervisor
+    else:
+        hypervisor = folder.system["hypervisor"]
+    return is_unconfirmed_native(hypervisor, {"platform": request.platform})
 
 
 def submit_file(

@@ -36,9 +36,14 @@ from benchmarks.errors import (
     UnknownNameError,
     key_reused_error,
     shorten,
+    unconfirmed_native_error,
 )
 from benchmarks.fingerprints import SystemDescription, system_fingerprint
-from benchmarks.hypervisor_names import reports_emulation, reports_nested_virtualization
+from benchmarks.hypervisor_names import (
+    is_unconfirmed_native,
+    reports_emulation,
+    reports_nested_virtualization,
+)
 from benchmarks.labs.quotas import admit_uploads
 from benchmarks.labs.tokens import TOKEN_TABLE, VALID_TOKEN_SQL, record_use, revalidate
 from benchmarks.models import (
@@ -240,10 +245,13 @@ class Resolver:
             uploaded = upload.read_samples(tool)
             if not is_custom(tool.slug):
                 samples, derived = uploaded.with_derived(tool)
+        system = self._system(document["system"])
+        if is_unconfirmed_native(system.hypervisor, document.get("facts", {})):
+            raise unconfirmed_native_error().for_field("system")
         return PreparedRun(
             upload=upload,
             study=study,
-            system=self._system(document["system"]),
+            system=system,
             declared_session=document.get("session", ""),
             corun=document.get("corun", ""),
             fields=run_fields(document, tool, samples),
@@ -470,6 +478,7 @@ def _can_store_directly(
         None in (objects.study_id, objects.host_id, objects.system_id)
         or not is_session_there
         or (document.get("corun") and objects.corun_id is None)
+        or is_unconfirmed_native(document["system"]["hypervisor"], facts)
         or (reports_emulation(facts) and not objects.is_emulated)
         or (reports_nested_virtualization(facts) and not objects.is_nested)
     ):

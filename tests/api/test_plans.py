@@ -140,3 +140,20 @@ def test_joining_guests_can_describe_their_system(api, host, document):
 
     assert joined.json()["number"] == 1
     assert (refused.status_code, refused.json()["code"]) == (422, "invalid_plan")
+
+
+def test_unknown_machine_joins_as_native_only_if_it_is_confirmed(api, host, document):
+    native = {"host": host.slug, "hypervisor": "native"}
+    document["systems"] = [{"system": native, "slots": 2}]
+    url = f"plans/{api.post('plans/', document).json()['id']}/slots/"
+    platform = {"layers": ["unknown"], "conflict": False}
+    guest = {"name": "vm-a", "system": native, "platform": platform}
+
+    refused = api.post(url, guest)
+
+    assert (refused.status_code, refused.json()["code"]) == (
+        422,
+        "native_not_confirmed",
+    )
+    platform["confirmed"] = "native"
+    assert api.post(url, guest).json()["number"] == 1

@@ -69,6 +69,29 @@ def test_gzipped_runs_are_accepted(api, run_document):
     assert answer.status_code == 202
 
 
+UNKNOWN_PLATFORM = {"layers": ["unknown"], "conflict": False}
+
+
+@pytest.mark.parametrize("is_bulk", [True, False])
+@pytest.mark.parametrize("by_id", [True, False])
+def test_native_system_of_an_unknown_machine_needs_a_confirmation(
+    api, run_document, measured, by_id, is_bulk
+):
+    def send(**platform):
+        facts = {"platform": {**UNKNOWN_PLATFORM, **platform}}
+        document = run_document(facts=facts)
+        if by_id:
+            native = Run.objects.get(system__hypervisor="native")
+            document["system"] = native.system_id
+        return api.bulk([document]) if is_bulk else api.post("runs/", document)
+
+    refused = send()
+
+    assert refused.status_code == 422
+    assert "--confirm-native" in refused.text
+    assert send(confirmed="native").status_code == 202
+
+
 def test_systems_can_be_named_by_id(api, run_document, measured):
     run = Run.objects.first()
 

@@ -179,7 +179,6 @@ def test_name_with_hidden_characters_is_rejected():
 def test_native_system_needs_evidence_or_a_confirmation(platform, is_refused):
     facts = {"platform": platform}
 
-    assert is_unconfirmed_native({"hypervisor": "Native"}, facts) is is_refused
-    assert not is_unconfirmed_native({"hypervisor": "KVM"}, facts)
-    assert not is_unconfirmed_native(17, facts)
-    assert not is_unconfirmed_native({"hypervisor": "native"}, {})
+    assert is_unconfirmed_native("Bare metal", facts) is is_refused
+    assert not is_unconfirmed_native("KVM", facts)
+    assert not is_unconfirmed_native("native", {})

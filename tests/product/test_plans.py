@@ -64,7 +64,7 @@ class Lab:
             "VIRTLAB_TOKEN": self.writer.token,
         }
         words = [sys.executable, "-m", "agents", "plan", str(plan)]
-        words += ["--system", str(system), "--as", name]
+        words += ["--system", str(system), "--as", name, "--confirm-native"]
         with (self.folder / f"{name}.log").open("ab") as log:
             self.agents[name] = subprocess.Popen(
                 words, cwd=ROOT, env=environment, stderr=log, stdout=log

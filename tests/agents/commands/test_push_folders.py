@@ -27,7 +27,10 @@ def results(tmp_path):
 
 
 @pytest.fixture
-def push(transactional_db, live_server, home, call, study, host, token, results):
+def push(
+    transactional_db, live_server, home, call, study, host, token, results, machine
+):
+    machine()
     save_enrolment(Enrolment(live_server.url, token, study="study", host="alpha"))
 
     def run(*words):
@@ -57,6 +60,17 @@ def test_yes_stores_the_runs_once(push):
     assert "0 stored, 2 already stored" in second[2]
     assert {run.system.hypervisor for run in Run.objects.all()} == {"native", "KVM"}
     assert not open_spool().count()
+
+
+def test_folder_native_needs_a_confirmation_on_a_guest(push, machine):
+    machine("unknown")
+
+    code, _, error = push("--yes")
+
+    assert (code, Run.objects.count()) == (4, 0)
+    assert "--confirm-native" in error
+    assert push("--yes", "--confirm-native")[0] == 0
+    assert Run.objects.count() == 2
 
 
 def test_missing_properties_are_options(push):

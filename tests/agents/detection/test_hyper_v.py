@@ -142,15 +142,15 @@ MACHINES = {
         *("hyper-v-root", False, "The Hyper-V role is off: virtualization-based"),
     ),
     "native Windows without VBS": (
-        windows(BARE, DELL, OFF),
+        {**windows(BARE, DELL, OFF), "pci": ["1028", "8086"]},
         *("", False, "No hypervisor"),
     ),
     "native Windows, VBS set and not running": (
-        windows(BARE, DELL, VBS),
+        {**windows(BARE, DELL, VBS), "pci": ["1028", "8086"]},
         *("", False, "No hypervisor"),
     ),
     "Windows on a machine of Microsoft's": (
-        windows(BARE, SURFACE, OFF),
+        {**windows(BARE, SURFACE, OFF), "pci": ["1002", "1022"]},
         *("", False, "No hypervisor"),
     ),
     "Windows as a guest": (
@@ -210,7 +210,7 @@ MACHINES = {
         *("hyper-v-root", False, "root partition"),
     ),
     "a whole machine of Amazon's": (
-        {**BARE, "dmi": METAL},
+        {**BARE, "dmi": METAL, "pci": ["1d0f", "8086"]},
         *("", False, "No hypervisor"),
     ),
     "WSL 1": (

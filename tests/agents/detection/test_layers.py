@@ -9,6 +9,7 @@ from agents.detection.layers import detect_layers
 
 DATA = Path(__file__).parents[2] / "data" / "hv-detection"
 DELL = {"sys_vendor": "Dell Inc."}
+HARDWARE = {"dmi": DELL, "sensors": ["coretemp"], "pci": None}
 SAVED = sorted(set(DATA.glob("*.json")) - set(DATA.glob("*.layers.json")))
 
 
@@ -77,7 +78,7 @@ def test_leaf_with_another_base_is_no_signature():
     empty = ["0x0", "\0" * 12]
     leaves = {"0x40000000": empty, "0x40000100": ["0x21f", "XenVMMXenVMM"]}
 
-    evidence = {"leaves": leaves, "cpuid1_ecx31": 0, "dmi": DELL}
+    evidence = {"leaves": leaves, "cpuid1_ecx31": 0, **HARDWARE}
     assert detect_layers(evidence).layers == ()
 
 
@@ -92,7 +93,7 @@ def test_bare_machine_has_no_layers():
     leaves = {"0x40000000": ["0x0", "\0" * 12]}
 
     judgement = detect_layers(
-        {"leaves": leaves, "cpuid1_ecx31": 0, "clocksource": "tsc", "dmi": DELL}
+        {"leaves": leaves, "cpuid1_ecx31": 0, "clocksource": "tsc", **HARDWARE}
     )
 
     assert (judgement.layers, judgement.conflict) == ((), False)
@@ -184,7 +185,7 @@ def test_without_cpuid_firmware_precedes_clock_and_systemd():
 def test_microsoft_hardware_is_not_virtual():
     dmi = {"sys_vendor": "Microsoft Corporation", "product_name": "Surface Pro 9"}
 
-    assert detect_layers({"dmi": dmi}).layers == ()
+    assert detect_layers({**HARDWARE, "dmi": dmi}).layers == ()
 
 
 @pytest.mark.parametrize(
@@ -243,7 +244,7 @@ def test_container_is_detected_by_each_marker(evidence, layer):
     ],
 )
 def test_host_is_not_a_container(evidence):
-    assert detect_layers({**evidence, "dmi": DELL}).layers == ()
+    assert detect_layers({**evidence, **HARDWARE}).layers == ()
 
 
 def test_named_manager_precedes_unnamed_container():
@@ -268,8 +269,8 @@ def test_marker_file_without_namespace_is_a_conflict():
 
 
 def test_distribution_kernel_is_not_gvisor():
-    distribution = {"kernel": "4.4.0-21-generic", "clocksource": None, "dmi": DELL}
-    vanilla = {"kernel": "4.4.0", "clocksource": "tsc", "dmi": DELL}
+    distribution = {"kernel": "4.4.0-21-generic", "clocksource": None, **HARDWARE}
+    vanilla = {"kernel": "4.4.0", "clocksource": "tsc", **HARDWARE}
 
     assert detect_layers(distribution).layers == ()
     assert detect_layers(vanilla).layers == ()

@@ -15,6 +15,12 @@ QEMU_DEVICE = {"sys/bus/acpi/devices/QEMU0002:00/hid": "QEMU0002"}
 HVC = {TREE + "psci/method": "hvc\0", TREE + "compatible": "linux,dummy-virt\0"}
 SILENT = cpuid_indicators(lambda leaf: Registers(0, 0, 0, 0))
 DELL = {"sys_vendor": "Dell Inc."}
+THERMAL = {"sys/class/thermal/thermal_zone0/type": "cpu-thermal\n"}
+HOST_BRIDGE = {
+    "sys/bus/pci/devices/0000:00:00.0/class": "0x060000\n",
+    "sys/bus/pci/devices/0000:00:00.0/vendor": "0x1def\n",
+    "sys/bus/pci/devices/0000:00:00.0/device": "0xe100\n",
+}
 NONE = {"leaves": {}, "cpuid1_ecx31": None}
 
 
@@ -84,16 +90,26 @@ MACHINES = {
         *("unknown", False),
     ),
     "a Raspberry Pi that states its model": (
-        *(NONE, {TREE + "compatible": "raspberrypi,4-model-b\0brcm,bcm2711\0"}),
+        *(
+            NONE,
+            {TREE + "compatible": "raspberrypi,4-model-b\0brcm,bcm2711\0", **THERMAL},
+        ),
         *("", False),
     ),
-    "a server of ARM": (NONE, dmi("GIGABYTE", "R272-P30-JG"), "", False),
+    "a server of ARM": (
+        *(NONE, {**dmi("GIGABYTE", "R272-P30-JG"), **HOST_BRIDGE}),
+        *("", False),
+    ),
+    "names of a server of ARM": (NONE, dmi("GIGABYTE", "R272-P30"), "unknown", False),
     "a partition of s390": (
         *(NONE, {"proc/sysinfo": "LPAR Number: 7\n"}),
         *("unknown", False),
     ),
     "Amazon's ARM": (NONE, dmi("Amazon EC2", "m6g.large"), "kvm", False),
-    "a whole one of these": (NONE, dmi("Amazon EC2", "m6g.metal"), "", False),
+    "a whole one of these": (
+        *(NONE, {**dmi("Amazon EC2", "m6g.metal"), **HOST_BRIDGE}),
+        *("", False),
+    ),
 }
 
 
@@ -133,4 +149,5 @@ def test_missing_evidence_does_not_raise(tmp_path, name):
 def test_every_systemd_name_is_mapped(word):
     assert detect_layers({"leaves": {}, "systemd-detect-virt": word}).layers
     evidence = {"leaves": {}, "systemd-detect-virt": "none", "dmi": DELL}
+    evidence["dev_kvm"] = True
     assert not detect_layers(evidence).layers
