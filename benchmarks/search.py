@@ -1,16 +1,17 @@
-"""Search in visible studies, systems, hosts, benchmarks and labs.
+"""Search in visible studies, systems, hosts, benchmarks and labs, and in given texts.
 
 It uses PostgreSQL's text search with prefixes of words. Corrections of misspelled words
 do not use pg_trgm, which the PostgreSQL of `make run` lacks.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Final
 
 from django.contrib.postgres.search import SearchQuery, SearchRank, SearchVector
+from django.db import connection
 from django.db.models import Func, OuterRef, QuerySet, Subquery, TextField, Value
 
 from benchmarks.labs.lab_queries import labs_with_counts
@@ -72,10 +73,9 @@ def search_results(viewer: Viewer, text: str) -> SearchResults | None:
 
     A word matches every word that it begins.
     """
-    words = [word[:MAX_WORD_LENGTH] for word in _WORD.findall(text.casefold())]
+    words = entered_words(text)
     if not words:
         return None
-    words = words[:MAX_WORDS]
     query = search_query(words)
     rows: dict[str, list[Any]] = {
         "studies": ranked_matches(list_studies(viewer), query, *STUDY_COLUMNS),
@@ -99,6 +99,47 @@ def search_results(viewer: Viewer, text: str) -> SearchResults | None:
     for name in ("systems", "benchmarks"):
         listed[name] = [(row, studies[row.study_id]) for row in listed[name]]
     return SearchResults(**listed, has_more=has_more)
+
+
+TEXTS_SQL: Final = """
+with topic as (
+  select place, title, setweight(to_tsvector('simple', title), 'A')
+    || setweight(to_tsvector('english', title), 'A')
+    || setweight(to_tsvector('simple', more), 'D')
+    || setweight(to_tsvector('english', more), 'D') as words
+  from unnest(%(titles)s::text[], %(more)s::text[])
+    with ordinality as topic (title, more, place)
+), entered as (select {query} as words)
+select place from topic, entered where topic.words @@ entered.words
+order by ts_rank(topic.words, entered.words) desc, length(title), place limit %(most)s
+"""
+
+
+def entered_words(text: str) -> list[str]:
+    words = [word[:MAX_WORD_LENGTH] for word in _WORD.findall(text.casefold())]
+    return words[:MAX_WORDS]
+
+
+def matching_texts(
+    words: Sequence[str],
+    titles: Sequence[str],
+    keywords: Sequence[str],
+    *,
+    most: int,
+    any_word: bool = False,
+) -> list[int]:
+    """Return the positions of texts with these words, best first.
+
+    A word matches every word that it begins, and its inflected forms.
+    """
+    one = "(to_tsquery('simple', %(p{0})s) || plainto_tsquery('english', %(w{0})s))"
+    joined = (" || " if any_word else " && ").join(map(one.format, range(len(words))))
+    parameters: dict[str, Any] = {"titles": titles, "more": keywords, "most": most}
+    for number, word in enumerate(words):
+        parameters |= {f"p{number}": f"{word}:*", f"w{number}": word}
+    with connection.cursor() as cursor:
+        cursor.execute(TEXTS_SQL.format(query=joined), parameters)
+        return [place - 1 for (place,) in cursor.fetchall()]
 
 
 def search_query(words: Sequence[str]) -> SearchQuery:
@@ -139,13 +180,13 @@ def _benchmarks(viewer: Viewer, words: Sequence[str]) -> list[Any]:
     return ranked_matches(benchmark_rows, search_query(remaining), *CASE_COLUMNS)
 
 
-def corrected_query(viewer: Viewer, text: str) -> str:
-    """Return the text with unknown words replaced by similar words of visible objects.
+def corrected_query(viewer: Viewer, text: str, other_texts: Iterable[str] = ()) -> str:
+    """Return the text with unknown words replaced by similar words of visible objects,
+    or of other texts.
 
     Return "" if nothing was replaced, or a word has no replacement.
     """
-    entered = [word[:MAX_WORD_LENGTH] for word in _WORD.findall(text.casefold())]
-    entered = entered[:MAX_WORDS]
+    entered = entered_words(text)
     measured = Cell.objects.visible_to(viewer).filter(n__gt=0)
     kinds: tuple[tuple[QuerySet[Any], Sequence[str]], ...] = (
         (list_studies(viewer), STUDY_COLUMNS),
@@ -158,6 +199,8 @@ def corrected_query(viewer: Viewer, text: str) -> str:
         (labs_with_counts(viewer), LAB_COLUMNS),
     )
     vocabulary: set[str] = set()
+    for text in other_texts:
+        vocabulary.update(_WORD.findall(text.casefold()))
     for rows, names in kinds:
         for row in rows.order_by().values_list(*names)[:MAX_VOCABULARY]:
             for value in row:

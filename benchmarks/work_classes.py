@@ -75,6 +75,43 @@ WORK_CLASSES: Final[Mapping[str, WorkClass]] = MappingProxyType(
 )
 
 
+_STORAGE: Final = "storage ssd nvme hdd drive file filesystem io virtio scsi ceph zfs"
+_RANDOM: Final = f"{_STORAGE} iops 4k"
+_NETWORK: Final = "ethernet nic lan tcp udp ip virtio bridge sriov"
+_MEMORY: Final = "ram dram bandwidth numa stream huge pages"
+SYNONYMS: Final[Mapping[str, str]] = {
+    "cpu-floating-point": "processor hpc flops linpack hpl nas npb spec matrix science",
+    "cpu-integer": "processor compression encryption crypto sha aes zip dhrystone",
+    "memory-read": _MEMORY,
+    "memory-write": _MEMORY,
+    "memory-copy": _MEMORY,
+    "memory-latency": "ram dram cache tlb numa pointer chasing huge pages",
+    "disk-sequential-read": f"{_STORAGE} throughput streaming backup",
+    "disk-sequential-write": f"{_STORAGE} throughput streaming backup logging",
+    "disk-random-read": _RANDOM,
+    "disk-random-write": _RANDOM,
+    "disk-fsync": f"{_STORAGE} sync commit durable journal wal flush",
+    "disk-tail-latency": f"{_STORAGE} percentile p95 p99 jitter response time",
+    "network-throughput-out": f"{_NETWORK} bandwidth send transmit upload iperf",
+    "network-throughput-in": f"{_NETWORK} bandwidth receive download iperf",
+    "network-round-trip": f"{_NETWORK} ping rtt latency delay",
+    "network-requests": f"{_NETWORK} packets per second pps rpc latency",
+    "network-tail-latency": f"{_NETWORK} percentile p95 p99 jitter response time",
+    "system-process-creation": "fork exec spawn shell script",
+    "system-system-call": "syscall kernel getpid mitigations spectre meltdown",
+    "system-context-switch": "scheduler thread switching wakeup hackbench",
+    "application-web": "http https nginx apache server wordpress php requests wrk",
+    "application-database": (
+        "sql oltp transactions postgres postgresql pgbench mysql mariadb sqlite oracle "
+        "mssql mongodb redis tpc sysbench"
+    ),
+    "application-build": "compile compiler compilation make gcc kernel ci pipeline",
+    "application-tail-latency": "percentile p95 p99 jitter response time service",
+    "energy-per-work": "power watt joule electricity consumption battery green",
+}
+"""Words that people search for, besides the title of each class."""
+
+
 def find_work_class(name: str) -> WorkClass:
     """Return the class of this slug or title, or raise ValueError with all slugs."""
     folded_name = normalize_whitespace(name).casefold()

@@ -22,8 +22,10 @@ from benchmarks.redis_connection import connection
 from benchmarks.sentences import Sentence
 
 MINUTE_S: Final = 60
+HOUR_S: Final = 3600
 DAY_S: Final = 24 * 3600
 STORAGE_FULL_RETRY_S: Final = 3600
+MISSES_PER_HOUR: Final = 30
 
 LOCAL_COUNT_FRACTION: Final = 1000
 """A process counts up to 1/1000 of a quota locally before it updates Redis."""
@@ -131,6 +133,17 @@ def preview_cpu_budget(network: str) -> Iterator[None]:
         spent_ms = round((time.thread_time() - started) * 1000)
         with _counted("Previews"):
             connection().register_script(COUNT_SCRIPT)([key], [spent_ms, MINUTE_S])
+
+
+def admits_search_miss(network: str) -> bool:
+    """Count a search without results for a client's network; False above the limit."""
+    too_many = Sentence("Too many searches without results.")
+    try:
+        with _counted("Searches without results"):
+            _take(Quota(f"misses:{network}", 1, MISSES_PER_HOUR, HOUR_S, too_many))
+    except RateLimitError:
+        return False
+    return True
 
 
 def admit_lab_previews(lab_id: int, *, files: int, size: int) -> None:

@@ -17,6 +17,7 @@ from benchmarks.models.collaboration import (
     Follow,
     OutgoingEmail,
     SavedView,
+    SearchMiss,
     StudyEventState,
     Webhook,
 )

@@ -291,3 +291,14 @@ class SavedView(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class SearchMiss(models.Model):
+    """Words that people searched for without a result, and how often."""
+
+    words = models.CharField(max_length=100, unique=True)
+    count = models.PositiveIntegerField(default=1)
+    last_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return self.words

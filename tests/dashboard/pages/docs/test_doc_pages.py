@@ -4,13 +4,8 @@ import re
 
 import pytest
 
-from dashboard.pages.docs.views import (
-    doc_html,
-    doc_pages,
-    doc_sections,
-    render_markdown,
-    search_docs,
-)
+from dashboard.kit.documents import doc_pages, doc_sections, search_documents
+from dashboard.pages.docs.views import doc_html, render_markdown
 from tests.for_each import for_each
 
 TEXT = """# Title
@@ -109,8 +104,8 @@ def test_rendered_html_follows_content_security_policy(name):
 
 
 def test_search_stems_words_and_prefers_headings(db):
-    hits = search_docs("quarantining")
-    of_headings = search_docs("co-runs")
+    hits = search_documents("quarantining", 20)
+    of_headings = search_documents("co-runs", 20)
 
     assert "reliability" in {each.document.name for each in hits}
     assert of_headings[0].section.heading == "Co-runs"
@@ -119,4 +114,4 @@ def test_search_stems_words_and_prefers_headings(db):
 
 @pytest.mark.parametrize("words", ["xyzzy", '"', "-", "a & | ! :*", "\0", "the"])
 def test_unknown_words_match_nothing(db, words):
-    assert search_docs(words) == []
+    assert search_documents(words, 20) == []

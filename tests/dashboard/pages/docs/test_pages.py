@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from dashboard.pages.docs.views import doc_pages
+from dashboard.kit.documents import doc_pages
 
 
 def test_every_document_is_listed(text):

@@ -1,0 +1,154 @@
+"""Subjects of a search besides stored objects: work, hypervisors, terms and pages."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from django.db.models import Count
+from django.urls import reverse
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from benchmarks.hypervisor_names import MAIN_HYPERVISORS, NATIVE, PLATFORMS
+from benchmarks.models import Cell, System
+from benchmarks.search import newest_studies_of
+from benchmarks.studies.lookup import list_studies
+from benchmarks.viewer import Viewer
+from benchmarks.work_classes import SYNONYMS, WORK_CLASSES
+from dashboard.kit.url_parts import query_string
+from dashboard.wording import Text, property_name, property_value
+from dashboard.wording.evidence import work_name, work_phrase
+from dashboard.wording.glossary import GLOSSARY
+
+MAX_SYSTEMS: Final = 2_000
+MAX_VALUES: Final = 4
+# Products and clouds that run on a hypervisor.
+BUILT_ON: Final = {
+    "KVM": "qemu libvirt proxmox openstack ovirt kubevirt nova nutanix aws nitro gcp",
+    "Xen": "xcp ng xenserver citrix qubes aws ec2",
+    "VMware ESXi": "vmware vcenter vsphere esx",
+    "Hyper-V": "microsoft azure windows server wsl",
+}
+TERM_SYNONYMS: Final = {
+    "interval": "confidence interval error margin uncertainty",
+    "bimodal": "two speeds bistable",
+    "equivalence-margin": "tolerance threshold significance",
+    "co-run": "consolidation noisy neighbour contention density",
+}
+PAGES: Final[tuple[tuple[str, Text, Text, str], ...]] = (
+    (
+        "cross-study",
+        gettext_lazy("Compare across studies"),
+        gettext_lazy("All hypervisors that were measured on one machine"),
+        "comparison versus vs against benchmark",
+    ),
+    (
+        "evidence",
+        gettext_lazy("Evidence across all studies"),
+        gettext_lazy("Hypervisors by class of work"),
+        "overhead cost slowdown performance which best fastest hypervisor",
+    ),
+    (
+        "data",
+        gettext_lazy("Data"),
+        gettext_lazy("All tables as files, and the API"),
+        "download export csv parquet json pandas api dataset doi cite citation",
+    ),
+    (
+        "upload",
+        gettext_lazy("Upload"),
+        gettext_lazy("Add benchmark files to a study"),
+        "import submit add results files logs",
+    ),
+    (
+        "glossary",
+        gettext_lazy("Glossary"),
+        gettext_lazy("Definitions of the terms used on the pages."),
+        "terms definitions meaning abbreviations",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A subject with its address; ``keywords`` are searched but not shown."""
+
+    kind: str
+    title: str
+    detail: str
+    url: str
+    keywords: str = ""
+
+
+def topics(viewer: Viewer) -> list[Topic]:
+    return [
+        *work_topics(),
+        *_hypervisor_topics(viewer),
+        *_setting_topics(viewer),
+        *_glossary_topics(),
+        *(
+            Topic("page", str(title), str(detail), reverse(f"dashboard:{name}"), words)
+            for name, title, detail, words in PAGES
+        ),
+    ]
+
+
+def work_topics(slugs: Iterable[str] = WORK_CLASSES) -> Iterator[Topic]:
+    for work in map(WORK_CLASSES.__getitem__, slugs):
+        yield Topic(
+            "work",
+            capfirst(work_phrase(work.slug)),
+            work_name(work.slug),
+            reverse("dashboard:home") + query_string({"work": work.slug}),
+            f"{work.title} {SYNONYMS[work.slug]}",
+        )
+
+
+def _hypervisor_topics(viewer: Viewer) -> Iterator[Topic]:
+    measured = Cell.objects.visible_to(viewer).filter(n__gt=0).values("system")
+    systems = System.objects.filter(pk__in=measured).exclude(hypervisor=NATIVE)
+    counts = dict(
+        systems.order_by().values_list("hypervisor").annotate(systems=Count("pk"))
+    )
+    for name in sorted({*counts, *MAIN_HYPERVISORS}):
+        spellings = " ".join(PLATFORMS.get(name, ()))
+        yield Topic(
+            "hypervisor",
+            name,
+            _("Studies that measured it"),
+            reverse("dashboard:studies") + query_string({"hypervisor": name}),
+            f"{spellings} {BUILT_ON.get(name, '')}",
+        )
+
+
+def _setting_topics(viewer: Viewer) -> Iterator[Topic]:
+    """Yield each option of the measured systems, with the newest study that has it."""
+    systems = newest_studies_of(
+        System.objects.exclude(options={}).order_by("pk"), "system", viewer
+    )
+    values: dict[str, set[str]] = {}
+    newest = {}
+    for options, pk in systems.values_list("options", "study_id")[:MAX_SYSTEMS]:
+        for name, value in options.items():
+            values.setdefault(name, set()).add(property_value(name, value))
+            newest[name] = pk
+    studies = list_studies(viewer).in_bulk(set(newest.values()))
+    for name, pk in newest.items():
+        study, texts = studies[pk], sorted(values[name])
+        url = reverse("dashboard:study", args=[study.lab.slug, study.slug])
+        shown = f"{', '.join(texts[:MAX_VALUES])} ({study.title})"
+        yield Topic("setting", property_name(name), shown, url, f"{name} {texts}")
+
+
+def _glossary_topics() -> Iterator[Topic]:
+    url = reverse("dashboard:glossary")
+    for section in GLOSSARY:
+        for term in section.terms:
+            yield Topic(
+                "term",
+                capfirst(str(term.term)),
+                str(term.definition),
+                f"{url}#{term.slug}",
+                TERM_SYNONYMS.get(term.slug, ""),
+            )
