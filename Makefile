@@ -282,6 +282,23 @@ lock: dev ## pin the newest package versions in requirements*.txt
 			--output-file $$name.txt $$name.in || exit; \
 	done
 
+AUDIT := $(VENV_PYTHON) -m uv tool run --from
+
+.PHONY: audit
+audit: dev ## list known vulnerabilities of the pinned packages; needs PyPI's list of advisories
+	$(VENV_PYTHON) -m pip install --quiet uv
+	for name in requirements requirements-dev; do \
+		$(AUDIT) pip-audit==2.10.1 pip-audit --strict --disable-pip --require-hashes \
+			--requirement $$name.txt || exit; \
+	done
+
+.PHONY: sbom
+sbom: dev ## write dist/virtlab.cdx.json, the software bill of materials (CycloneDX)
+	$(VENV_PYTHON) -m pip install --quiet uv
+	mkdir -p dist
+	$(AUDIT) cyclonedx-bom==7.5.0 cyclonedx-py requirements --pyproject pyproject.toml \
+		--output-reproducible --validate --output-file dist/virtlab.cdx.json requirements.txt
+
 .PHONY: clean
 clean: ## remove generated files; var/ and its data are kept
 	rm -rf .venv .pythons .citus .pytest_cache .mypy_cache .ruff_cache .hypothesis
