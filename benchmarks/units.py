@@ -81,7 +81,14 @@ _SINGLE: Final[dict[str, dict[str, int | Fraction]]] = {
     Sentence("power"): {"W": 1, "mW": Fraction(1, 1000), "kW": 1000},
     Sentence("ratio"): {"1": 1, "%": Fraction(1, 100)},
     Sentence("count"): {"": 1},
-    Sentence("rate"): {"1/s": 1, "1/min": Fraction(1, 60), "GUP/s": 10**9},
+    # MIPS and MWIPS are millions of instructions per second.
+    Sentence("rate"): {
+        "1/s": 1,
+        "1/min": Fraction(1, 60),
+        "MIPS": 10**6,
+        "MWIPS": 10**6,
+        "GUP/s": 10**9,
+    },
     Sentence("CPU time per data"): {
         "us/KiB": _MICRO / 1024,
         "us/KB": _MICRO / 1024,

@@ -22,9 +22,15 @@ performance only if no hypervisor hides a part of it. A primary metric represent
 test and has one or more work classes. An implied metric has its work class only if the
 metrics that it follows from were not measured.
 
+Readers are tested with saved outputs (`tests/data/`). Where the tool could not be run,
+they were written by hand from its documentation or source.
+
 A lab can declare benchmarks that are not listed here: see "Custom tools" in
 [the API](api.md), or the Tools page of the lab.
 """
+
+SAVED_OUTPUTS = Path(settings.BASE_DIR) / "tests" / "data" / "README.md"
+WRITTEN_BY_HAND = "\n## Written by hand"
 
 
 class Command(GeneratingCommand):
@@ -57,6 +63,15 @@ def _rank(tool: Tool, metric: Metric) -> str:
     return ""
 
 
+def _tested_outputs(tool: Tool) -> str:
+    """Return how many saved outputs were printed by the tool or written by hand."""
+    printed, _, written = SAVED_OUTPUTS.read_text().partition(WRITTEN_BY_HAND)
+    runs, texts = (part.count(f"\n- {tool.slug}/") for part in (printed, written))
+    if not runs:
+        return f"Tested outputs: {texts} written from its documentation or source only."
+    return f"Tested outputs: {runs} printed by it, {texts} written by hand."
+
+
 def tools_page() -> str:
     lines = [TOOLS_HEADING]
     for tool in TOOLS.values():
@@ -66,6 +81,7 @@ def tools_page() -> str:
             f"## {tool.title}",
             "",
             f"Slug `{tool.slug}`{also}. <{tool.homepage}>",
+            _tested_outputs(tool),
             "",
             "| metric | unit | better | component | kind | primary |",
             "|---|---|---|---|---|---|",

@@ -40,6 +40,8 @@ SUMMARIZES = {
     "pdh-csv",
     "libvirt-domstats",
     "rapl",
+    "sysstat",
+    "vmstat",
 }
 
 # These read times in front of each line as part of the log, so the energy differs.

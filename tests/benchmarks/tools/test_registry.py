@@ -141,6 +141,8 @@ def test_the_direction_follows_from_the_kind_of_metric(metric):
     dimension = UNITS[metric.unit].dimension
     if dimension in {"data rate", "rate", "floating-point rate"}:
         assert metric.better == "higher"
+    elif dimension == "count" and metric.kind == "speed":
+        assert metric.better == "higher"  # a score
     elif dimension == "count" or metric.name in {
         "meter time",
         "client CPU user",
@@ -154,9 +156,11 @@ def test_the_direction_follows_from_the_kind_of_metric(metric):
 @every_metric
 def test_only_counts_shares_and_idle_clients_may_read_zero(metric):
     counted = UNITS[metric.unit].dimension in {"count", "ratio"}
+    counted &= metric.kind != "speed"  # a score is never 0
     may_idle = metric.name.startswith("client CPU") or metric.name == "jitter"
     # The increase of a counter in a log is 0 if a machine did nothing.
     may_idle |= metric in TOOLS["libvirt-domstats"].metrics[-len(COUNTERS) :]
+    may_idle |= metric in (*TOOLS["sysstat"].metrics, *TOOLS["vmstat"].metrics)
     # Derived from a share of CPU time, which may be 0.
     may_idle |= any(metric.name in tool.derived_costs for tool in TOOLS.values())
     assert metric.allows_zero == (counted or may_idle)
