@@ -98,7 +98,7 @@ TOOL = Tool(
     parse=parse,
     signatures=(
         r"CrystalDiskMark \d",
-        r"(?:Sequential|Random) (?:Read|Write) [^\n]*MB/s",
+        r"(?:Sequential|Random) (?:Read|Write)(?: [^\n:]*)?: +[\d.]+ MB/s",
     ),
     is_localized=False,
 )
