@@ -93,7 +93,7 @@ TOOL = Tool(
     title="CrystalDiskMark",
     homepage="https://crystalmark.info/en/software/crystaldiskmark/",
     metrics=(Metric("throughput", "MB/s", "higher", "disk", work_class=DISK),),
-    labels=("{operation}", "{access}", "{block}", "Q{queue}T{threads}"),
+    labels=("{block}", "Q{queue}T{threads}"),
     version=1,
     parse=parse,
     signatures=(

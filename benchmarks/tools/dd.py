@@ -102,7 +102,7 @@ TOOL = Tool(
         Metric("throughput", "MB/s", "higher", "disk", work_class=DISK),
         Metric("time", "s", "lower", "disk", implied_by=("throughput",)),
     ),
-    labels=("{operation}", "{block}"),
+    labels=("{block}",),
     version=1,
     parse=parse,
     signatures=(

@@ -295,7 +295,7 @@ TOOL = Tool(
         _metric("latency percentile", "ms", work_class=DISK_TAIL),
         _metric("CPU utilization", "%", allows_zero=True),
     ),
-    labels=("{operation}", "{access}", "{block}", "{threads} threads", "p{percentile}"),
+    labels=("{block}", "{threads} threads", "p{percentile}"),
     version=1,
     parse=parse,
     signatures=(

@@ -68,7 +68,7 @@ TOOL = Tool(
         Metric("throughput", "MB/s", "higher", "disk", work_class=DISK),
         Metric("IOPS", "1/s", "higher", "disk", work_class=NO_WORK_CLASS),
     ),
-    labels=("{operation}", "{size}", "{threads} threads"),
+    labels=("{size}", "{threads} threads"),
     version=1,
     parse=parse,
     signatures=(

@@ -88,7 +88,7 @@ TOOL = Tool(
         Metric("IOPS", "1/s", "higher", "disk", implied_by=("latency mean",)),
         Metric("throughput", "MiB/s", "higher", "disk", implied_by=("latency mean",)),
     ),
-    labels=("{operation}", "{access}", "{block}"),
+    labels=("{block}",),
     version=1,
     parse=parse,
     signatures=(

@@ -126,7 +126,7 @@ TOOL = Tool(
         },
         sizes=frozenset({"size"}),
     ),
-    labels=("{operation}", "{threads} threads", "{connections} connections"),
+    labels=("{threads} threads", "{connections} connections"),
     version=1,
     parse=parse,
     signatures=(

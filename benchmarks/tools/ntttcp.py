@@ -109,7 +109,7 @@ TOOL = Tool(
         Metric("retransmits", "", "neither", "network", allows_zero=True),
     ),
     aliases=("ntttcp-for-linux",),
-    labels=("{operation}", "{protocol}", "{threads} threads", "{buffer}"),
+    labels=("{protocol}", "{threads} threads", "{buffer}"),
     version=1,
     parse=parse,
     signatures=(r"NTTTCP for Linux \d", r"<ntttcp[sr] computername="),

@@ -107,7 +107,7 @@ TOOL = Tool(
     ),
     aliases=("openssl",),
     options=Options({"-multi": "processes", "--multi": "processes"}),
-    labels=("{algorithm}", "{operation}", "{block}"),
+    labels=("{algorithm}", "{block}"),
     version=1,
     parse=parse,
     signatures=(

@@ -62,7 +62,7 @@ TOOL = Tool(
         Metric("total rating", "MIPS", "higher", "CPU", implied_by=("rating",)),
     ),
     aliases=("7z b", "p7zip"),
-    labels=("{operation}", "{dictionary}", "{threads} threads"),
+    labels=("{dictionary}", "{threads} threads"),
     version=1,
     parse=parse,
     signatures=(

@@ -117,7 +117,7 @@ TOOL = Tool(
         Metric("index score", "", "higher", "application"),
     ),
     aliases=("byte-unixbench", "BYTE UNIX Benchmarks"),
-    labels=("{test}", "{operation}", "{block}", "{copies} copies"),
+    labels=("{test}", "{block}", "{copies} copies"),
     version=1,
     parse=parse,
     signatures=(

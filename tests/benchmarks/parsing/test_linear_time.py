@@ -30,7 +30,7 @@ def long_output(slug, lines):
     """Return a saved text of the tool with this many lines in the middle."""
     texts = [path.read_text() for path in sorted(SAVED.glob(f"{slug}/*.txt"))]
     # JSON cannot contain lines of progress.
-    text = max((text for text in texts if "{" not in text), key=len)
+    text = max((text for text in texts if text.lstrip()[:1] not in "{["), key=len)
     middle = sum(map(len, text.splitlines(keepends=True)[: text.count("\n") // 2]))
     return text[:middle] + INTERVALS.get(slug, COMMON) * lines + text[middle:]
 
