@@ -60,7 +60,7 @@ class RtlaRun(Draft):
             raise row.parse_error("this row has other columns than its header.")
         _runtime, _noise, available, largest = map(row.parse_amount, cells[:COLUMNS])
         cpu = row.integer("noise_cpu")
-        self.add("CPU available", available, "%", cpu=cpu)
+        self.add("noise share", max(round(100 - available, 5), 0.0), "%", cpu=cpu)
         self.add("noise max", largest, self.unit, cpu=cpu)
 
 
@@ -89,7 +89,7 @@ TOOL = Tool(
         Metric("latency mean", "us", "lower", "CPU", work_class=NO_WORK_CLASS),
         Metric("latency min", "us", "lower", "CPU"),
         Metric("noise max", "us", "lower", "CPU", work_class=NO_WORK_CLASS),
-        Metric("CPU available", "%", "higher", "CPU", kind="share", allows_zero=True),
+        Metric("noise share", "%", "lower", "CPU", allows_zero=True),
     ),
     aliases=("rtla timerlat", "rtla osnoise"),
     labels=("{part}", "CPU {cpu}"),

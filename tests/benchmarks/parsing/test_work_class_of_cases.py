@@ -62,8 +62,8 @@ def test_tools_declare_classes_of_the_vocabulary_only():
         for slug in work.work_classes
     }
 
-    # No tool builds software yet.
-    assert WORK_CLASSES.keys() - declared == {"disk-fsync", "application-build"}
+    # No tool measures it yet.
+    assert WORK_CLASSES.keys() - declared == {"disk-fsync"}
 
 
 def test_an_unknown_work_class_is_rejected():
