@@ -26,7 +26,7 @@ NEAR_CASE_SENTENCES: Final[Mapping[NearCaseKind, str]] = {
     "other_parameters": template("Parameters differ: baseline {other}, result {own}."),
     "unit_mismatch": template("Units differ: baseline {other}, result {own}."),
 }
-_NUMBER = re.compile(r"([+-]?[\d.]+(?:[eE][+-]?\d+)?)\b ?(\S*)")
+_NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\b ?(\S*)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -376,15 +376,17 @@ def study_verdicts(
     *,
     reference_study: Study | None = None,
     is_part_of_check: bool = False,
+    has_near_cases: bool = True,
 ) -> StudyVerdicts:
     """Assess all cells of a study together, in four queries.
 
     ``reference``, as measured by ``reference_study`` (default: this study), replaces
     the baselines. Cells whose check is outstanding have no verdict, except for the
-    check itself.
+    check itself. ``has_near_cases`` finds similar cases of the reference for cells that
+    have no verdict, which is slow.
     """
     measured_in = reference_study or study
-    columns = _columns(study, reference, measured_in)
+    columns = _columns(study, reference, measured_in, has_near_cases=has_near_cases)
     if columns is None:
         return StudyVerdicts(
             {},
@@ -497,7 +499,11 @@ def _sessions(stored: SessionColumns, side: CellColumns) -> SessionStatistics:
 
 
 def _columns(
-    study: Study, reference: System | None, measured_in: Study
+    study: Study,
+    reference: System | None,
+    measured_in: Study,
+    *,
+    has_near_cases: bool,
 ) -> PairedColumns | None:
     parameters: dict[str, Any] = {"study": study.pk, "measured_in": measured_in.pk}
     other_study = None if measured_in == study else study
@@ -523,7 +529,7 @@ def _columns(
     higher, meters, unchecked, *statistics = numbers
     half = len(statistics) // 2
     states, *issues = (text.split(TEXT_SEPARATOR) for text in row[-3:])
-    if reference_system is not None:
+    if reference_system is not None and has_near_cases:
         states = reference_system.with_near_case_states(
             ids.astype(int).tolist(), states
         )

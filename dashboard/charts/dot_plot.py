@@ -31,6 +31,8 @@ TICKS: Final = (
     (0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.6, 1.8),
     (0.85, 0.9, 0.95, 1, 1.05, 1.1),
 )
+OTHER_TICKS: Final = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1, 1.2, 1.5, 2, 2.5, 3, 4)
+"""Ticks if no set covers the axis."""
 MIN_TICKS: Final = 4
 MAX_GAP_SHARE: Final = 0.25
 """Maximum fraction of the axis before its first and after its last tick."""
@@ -185,7 +187,7 @@ def _ratio_axis(ratios: Sequence[float], title: str) -> ChartAxis:
     high = log10(min(max(*ratios, 1.1), MAX_SHOWN_RATIO))
     margin = (high - low) * AXIS_PADDING
     suitable = (ticks for ticks in TICKS if _covers_axis(ticks, low, high))
-    ticks = next(suitable, TICKS[-1])
+    ticks = next(suitable, OTHER_TICKS)
     return ChartAxis(
         title=title,
         scale="log",

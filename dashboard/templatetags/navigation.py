@@ -21,6 +21,7 @@ SECTIONS: Final = {
     **dict.fromkeys(("versions", "publishing", "reports", "plans"), "studies"),
     "compare": "cross-study",
     **dict.fromkeys(("evidence", "reviews"), "evidence"),
+    "settings": "settings",
     **dict.fromkeys(("docs", "glossary"), "docs"),
     "upload": "upload",
     **dict.fromkeys(("labs", "invitations"), "labs"),

@@ -75,6 +75,14 @@ def test_extreme_floats_are_distant_without_an_error(far):
     assert nearest_case(ran(iodepth=far), others[1:]).case == others[1]
 
 
+@pytest.mark.parametrize("text", ["1.0.7", ".", "1..2 MB"])
+def test_versions_and_dots_are_not_numbers(text):
+    others = [ran(iodepth=text), ran(iodepth="4")]
+
+    for order in permutations(others):
+        assert nearest_case(ran(iodepth="2"), order).case == others[1]
+
+
 def test_a_reported_value_is_nearer_than_an_unreported_one():
     others = [ran(engine=""), ran(engine="libaio")]
 
