@@ -20,7 +20,7 @@ SECTIONS: Final = {
     **dict.fromkeys(("studies", "runs", "reparses", "flags"), "studies"),
     **dict.fromkeys(("versions", "publishing", "reports", "plans"), "studies"),
     "compare": "cross-study",
-    **dict.fromkeys(("evidence", "reviews"), "evidence"),
+    **dict.fromkeys(("evidence", "reviews", "start-up", "density"), "evidence"),
     "settings": "settings",
     **dict.fromkeys(("docs", "glossary"), "docs"),
     "upload": "upload",
