@@ -4,7 +4,11 @@ import random
 
 import pytest
 
-from benchmarks.analysis.order_statistics import distribution_function, quantile
+from benchmarks.analysis.order_statistics import (
+    Quantile,
+    distribution_function,
+    quantile,
+)
 
 
 def test_interval_of_the_median_of_ten_is_from_the_second_to_the_ninth():
@@ -34,9 +38,8 @@ def test_p99_of_five_hundred_has_both_ends():
     assert p99.low < 495 < p99.high <= 500
 
 
-def test_one_value_has_no_interval():
-    assert quantile([3.0], 0.5) == quantile([3.0], 0.99)
-    assert quantile([3.0], 0.5).low is quantile([3.0], 0.5).high is None
+def test_one_value_has_no_interval_of_the_median():
+    assert quantile([3.0], 0.5) == Quantile(3.0, None, None)
 
 
 @pytest.mark.parametrize(("share", "n"), [(0.5, 20), (0.5, 51), (0.9, 100)])
