@@ -59,6 +59,8 @@ class RtlaRun(Draft):
         if len(cells) < COLUMNS:
             raise row.parse_error("this row has other columns than its header.")
         _runtime, _noise, available, largest = map(row.parse_amount, cells[:COLUMNS])
+        if not available:
+            raise row.parse_error("no time was available.")
         cpu = row.integer("noise_cpu")
         self.add("noise share", max(round(100 - available, 5), 0.0), "%", cpu=cpu)
         self.add("noise max", largest, self.unit, cpu=cpu)
