@@ -54,6 +54,11 @@ class PreviewInput(StrictSerializer):
             "The locale of the output, such as de_DE; required to read decimal commas."
         ),
     )
+    part = Text(
+        required=False,
+        max_length=200,
+        help_text="The part to parse, if the output has results of several systems.",
+    )
 
 
 class ExtractedSampleSerializer(serializers.Serializer[Any]):
@@ -78,7 +83,7 @@ class ExtractedRunSerializer(OutputSerializer):
     row_type = ExtractedRun
     columns = """
         tool version=tool_version parser_version status problem first_line last_line
-        command samples warnings facts
+        command part samples warnings facts
     """
     descriptions = {
         "version": "The version of the tool; empty if the output does not state it.",
@@ -86,6 +91,10 @@ class ExtractedRunSerializer(OutputSerializer):
         "first_line": "The first line of the run in the output.",
         "last_line": "The last line of the run in the output.",
         "command": "The command that printed the output; empty if unknown.",
+        "part": (
+            "The system or label that the run belongs to, if the output has several; "
+            "empty otherwise. An upload must state it as `part`."
+        ),
     }
 
     status = serializers.ChoiceField(
@@ -156,7 +165,9 @@ class PreviewView(ApiView):
             return extract_sample_runs(
                 declaration.tool, declaration.version, fields["output"], locale
             )
-        return run_extraction.extract_runs(fields["output"], name, locale)
+        return run_extraction.extract_runs(
+            fields["output"], name, locale, part=fields.get("part", "")
+        )
 
 
 EXAMPLE_OUTPUT = OpenApiExample(

@@ -179,6 +179,15 @@ class RunInput(StrictSerializer):
             "The locale of the output, such as de_DE; required to read decimal commas."
         ),
     )
+    part = Text(
+        required=False,
+        max_length=200,
+        help_text=(
+            "The part of the output to store, if it has results of several systems "
+            "(a system of a Phoronix file, or a label such as VM). `/parse/` lists "
+            "the parts. Send an upload for each part."
+        ),
+    )
     tool_version = Text(
         required=False,
         allow_blank=True,
@@ -293,6 +302,9 @@ class RunInput(StrictSerializer):
         elif "samples" in document and "locale" in document:
             name = "locale"
             sentence = "Send a locale only with output; samples have none."
+        elif "samples" in document and "part" in document:
+            name = "part"
+            sentence = "Send a part only with output; samples have none."
         elif problem := _count_problem(document):
             name, sentence = "errors", problem
         if name:

@@ -256,6 +256,7 @@ class Draft:
     """A run while it is being read; tools may subclass it."""
 
     tool_version: str = ""
+    part: str = ""
     parameters: dict[str, Parameter] = field(default_factory=dict)
     facts: dict[str, Parameter] = field(default_factory=dict)
     errors: int | None = None
@@ -345,6 +346,7 @@ class Draft:
             problem=problem,
             errors=self.errors,
             operations=self.operations,
+            part=self.part,
         )
 
 

@@ -87,7 +87,8 @@ TOOL_NOT_RECOGNIZED = Sentence(
 class ExtractedRun:
     """A run found in a text; ``problem`` is why it is rejected.
 
-    ``printed_start`` may lack a time zone.
+    ``printed_start`` may lack a time zone. ``part`` is the system or label in a text
+    with several; until the uploader states a part, its runs are rejected.
     """
 
     tool: str
@@ -103,6 +104,7 @@ class ExtractedRun:
     printed_start: datetime | None = None
     errors: int | None = None
     operations: int | None = None
+    part: str = ""
 
     @property
     def failure(self) -> Failure:
@@ -117,6 +119,9 @@ class ExtractedRun:
         return "rejected" if self.problem else "parsed"
 
 
+MAX_PART: Final = 200
+UNLABELLED: Final = "(above the first label)"
+"""The part that precedes all labels."""
 PREFIX: Final = "line prefix"
 """Name of the fact that holds the removed prefix of the lines."""
 
@@ -146,23 +151,65 @@ def extract_runs(
     tool: str | None = None,
     locale: str | None = None,
     command: str = "",
+    part: str = "",
 ) -> tuple[ExtractedRun, ...]:
-    """Return every run in a text; rejected runs have a ``problem``.
+    """Return every run in a text, or in a ``part``; rejected runs have a ``problem``.
 
     ``tool`` is any name of a tool (default: detected), ``locale`` may allow decimal
     commas, and ``command`` printed the text. Raise ParseError if there is no output of
-    the tool, or of any tool.
+    the tool, or of any tool, or if there is no such part.
     """
     comma = uses_decimal_comma(locale)
     text = decode(output)
     named_tool = tools.get(tool) if tool else None
-    parts = _parts_of_tool(text, named_tool)
-    runs = _read_parts(parts, text, comma, command)
-    if len({id(part.source) for part in parts}) == 1 and _has_repetitions(runs):
-        labelled = _labelled_runs(runs, parts[0].source, named_tool, comma)
-        if labelled:
-            return tuple(_restore_quoted_lines(labelled, text))
-    return tuple(_with_targets(runs))
+    sections = _parts_of_tool(text, named_tool)
+    runs = _read_parts(sections, text, comma, command)
+    sources = {id(section.source) for section in sections}
+    names = {run.part for run in runs}
+    if len(sources) == 1 and len(names) < 2 and _has_repetitions(runs):
+        labelled = _labelled_runs(runs, sections[0].source, named_tool, comma)
+        runs = [*_restore_quoted_lines(labelled, text)] if labelled else runs
+    return tuple(_with_targets(_runs_of_part(runs, part, text)))
+
+
+def _runs_of_part(
+    runs: Sequence[ExtractedRun], part: str, text: str
+) -> Sequence[ExtractedRun]:
+    """Return the runs of a part; without one, reject the runs of several parts."""
+    names = list(dict.fromkeys(run.part for run in runs))
+    if part:
+        if matching := [run for run in runs if run.part == part]:
+            _check_count(len(matching))
+            return [replace(run, problem=_own_problem(run)) for run in matching]
+        raise ParseError(
+            'The output has no part "{part}". Its parts are: {known}.',
+            part=shorten(part),
+            known=shorten(", ".join(filter(None, names)) or "-", 300),
+        )
+    if len(names) < 2 or all(run.problem for run in runs):
+        return runs
+    why = Sentence(
+        "the file has results of {n} systems: {names}. State the part of each system "
+        "(on the upload page, assign each to a system).",
+        n=len(names),
+        names=shorten(", ".join(names), 200),
+    )
+    problem = line_error_at(text, len(text) - len(text.lstrip()), why)
+    return [replace(run, problem=run.problem or problem) for run in runs]
+
+
+def _own_problem(run: ExtractedRun) -> ParseError | None:
+    is_unassigned = isinstance(run.problem, LineError) and (
+        run.problem.why == LABELLED_RESULTS
+    )
+    return None if is_unassigned and run.readings else run.problem
+
+
+def _check_count(n: int) -> None:
+    if n > MAX_RUNS:
+        raise ParseError(
+            "The text has more than {most:,} runs. Split it.", most=MAX_RUNS
+        )
 
 
 def _read_parts(
@@ -175,10 +222,8 @@ def _read_parts(
         runs += (
             _restore_quoted_lines(part_runs, text) if part.source.prefix else part_runs
         )
-        if len(runs) > MAX_RUNS:
-            raise ParseError(
-                "The text has more than {most:,} runs. Split it.", most=MAX_RUNS
-            )
+        if not any(run.part for run in runs):
+            _check_count(len(runs))
     return runs
 
 
@@ -225,7 +270,8 @@ def _labelled_runs(
         shown = label or first
         line = source.line_numbers[source.text.count("\n", 0, shown.position)]
         problem = LineError(line, shown.text, LABELLED_RESULTS)
-        rejected += [replace(run, readings=(), problem=problem) for run in section]
+        name = label.name if label else UNLABELLED
+        rejected += [replace(run, part=name, problem=problem) for run in section]
     return rejected
 
 
@@ -519,6 +565,7 @@ def _checked_run(
 
     Reject the run if none is left, or another reading is invalid.
     """
+    template = replace(template, part=shorten(run.part, MAX_PART))
     if run.problem:
         return _rejected_run(run.problem, template, line_number)
     readings, warnings = [], dict.fromkeys(run.warnings)

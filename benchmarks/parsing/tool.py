@@ -445,7 +445,8 @@ class ParsedRun:
     """A run that a parser read.
 
     ``errors`` of ``operations`` failed; both are None if the samples have the counts
-    (`Tool.error_metrics`) or they are unknown.
+    (`Tool.error_metrics`) or they are unknown. ``part`` is the system of an output with
+    several systems.
     """
 
     readings: tuple[Reading, ...]
@@ -455,6 +456,7 @@ class ParsedRun:
     problem: ParseError | None = None
     errors: int | None = None
     operations: int | None = None
+    part: str = ""
 
 
 Parse = Callable[[str], tuple[ParsedRun, ...]]

@@ -234,8 +234,11 @@ def submit_file(
     member: ArchiveMember,
     run_document: Mapping[str, Any],
     request: ArchiveRequest,
+    part: str = "",
 ) -> tuple[UploadReceipt, ...]:
-    """Store one file with the fields of ``run_document``; raises BenchmarksError.
+    """Store one file, or a part of it, with the fields of ``run_document``.
+
+    Raises BenchmarksError.
 
     The upload key is derived from the content, so a repeated file is not stored again.
     """
@@ -243,7 +246,12 @@ def submit_file(
         raise member.refusal
     text = decode(member.data)
     facts = request.times.facts(text, member.modified)
-    optional_fields = {"tool": request.tool, "locale": request.locale, "facts": facts}
+    optional_fields = {
+        "tool": request.tool,
+        "locale": request.locale,
+        "facts": facts,
+        "part": part,
+    }
     document = {
         **run_document,
         **{name: value for name, value in optional_fields.items() if value},
@@ -304,7 +312,7 @@ def _preview_file(
     return replace(
         blank,
         result_count=len(runs),
-        sample_count=sum(len(run.readings) for run in runs),
+        sample_count=sum(len(run.readings) for run in runs if not run.problem),
         dated_result_count=sum(run.printed_start is not None for run in runs),
         problem=next((run.problem for run in runs if run.problem), None),
     )

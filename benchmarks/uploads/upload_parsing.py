@@ -313,7 +313,11 @@ def _parse_document(
         argv = execution.get("argv") if isinstance(execution, dict) else None
         command = " ".join(map(str, argv)) if isinstance(argv, list) else ""
         runs = run_extraction.extract_runs(
-            document["output"], document.get("tool"), document.get("locale"), command
+            document["output"],
+            document.get("tool"),
+            document.get("locale"),
+            command,
+            document.get("part", ""),
         )
     except BenchmarksError as error:
         return (replace(stated, reason=error.sentence),)
@@ -357,7 +361,8 @@ def _result(run: ExtractedRun, document: Mapping[str, Any]) -> UploadedRun:
             samples = parse_samples(tools.get(run.tool), printed)
         except BenchmarksError as error:
             problem = error
-    command = {"command": run.command} if run.command else {}
+    stated = {"command": run.command, "part": run.part}
+    sources = {name: text for name, text in stated.items() if text}
     return UploadedRun(
         tool=run.tool,
         tool_version=document.get("tool_version") or run.tool_version,
@@ -373,7 +378,7 @@ def _result(run: ExtractedRun, document: Mapping[str, Any]) -> UploadedRun:
             }
             for warning in run.warnings
         ),
-        facts={**command, **run.facts, **document.get("facts", {})},
+        facts={**sources, **run.facts, **document.get("facts", {})},
         first_line=run.first_line,
         last_line=run.last_line,
         reason=problem.sentence if problem else "",

@@ -14,5 +14,6 @@ MEDIA_TYPES: Mapping[str, str] = {
     "txt": "text/plain; charset=utf-8",
     "pgf": "application/x-tex; charset=utf-8",
     "zip": "application/zip",
+    "xml": "application/xml",
     "csl.json": "application/vnd.citationstyles.csl+json",
 }

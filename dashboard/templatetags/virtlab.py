@@ -36,7 +36,10 @@ from dashboard.wording import (
 )
 
 register = template.Library()
-EXPORT_FORMATS = (("csv", "CSV"), ("json", "JSON"), ("tex", "LaTeX"))
+EXPORT_FORMATS = (
+    *(("csv", "CSV"), ("json", "JSON"), ("tex", "LaTeX")),
+    ("xml", "Phoronix (composite.xml)"),
+)
 
 FUNCTION_FILTERS: dict[str, Callable[..., object]] = {
     "plotly_figure": plotly_renderer.plotly_figure,

@@ -28,8 +28,12 @@ def numbers(output: bytes | str, **options: str) -> Any:
 
 def _run(run: run_extraction.ExtractedRun) -> dict[str, Any]:
     values: dict[str, Any] = {"tool": run.tool, "version": run.tool_version}
-    if run.problem:
+    if run.part:
+        values["part"] = run.part
+    if run.problem and not run.readings:
         return values | {"refused": str(run.problem)}
+    if run.problem:
+        values["refused"] = str(run.problem)
     if run.warnings:
         values["warnings"] = sorted({warning.code for warning in run.warnings})
     values["readings"] = [

@@ -118,6 +118,14 @@ def test_results_below_different_labels_are_not_repetitions(tool, first, second)
             continue  # rows without a header are recognized only alone
         assert {run.status for run in runs} == {"rejected"}
         assert second.strip() in {run.problem.text for run in runs}
+        names = {run.part for run in runs}
+        assert len(names) == 2 or names == {""}  # refused by the tool itself
+        for name in names - {""}:
+            part = extract_runs(f"{first}{text}\n{second}{text}", part=name)
+            assert {run.status for run in part} == {"parsed"}
+            assert numbers_of(r for run in part for r in run.readings) == numbers_of(
+                readings(text)
+            )
 
 
 @every_tool

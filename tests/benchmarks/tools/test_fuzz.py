@@ -66,7 +66,8 @@ def is_sensible(text, slug):
         return True
     return all(
         run.status == ("rejected" if run.problem else "parsed")
-        and bool(run.readings) != bool(run.problem)
+        # Parts that are not assigned yet have both.
+        and (bool(run.readings) != bool(run.problem) or bool(run.part))
         and all(is_measured(TOOLS[run.tool], reading) for reading in run.readings)
         for run in runs
     )
