@@ -2,7 +2,7 @@
 # Create the database and its roles: the owner, the product's role with row-level security,
 # and the role that sees all rows. None is a superuser. The PostgreSQL image runs this on an
 # empty data folder. Run it once by hand after an upgrade from a version with a single role
-# (docs/operations.md).
+# (docs/containers.md).
 set -eu
 psql --no-psqlrc --quiet --set=ON_ERROR_STOP=1 --username=postgres --dbname=postgres <<'SQL'
 \getenv owner OWNER_DATABASE_PASSWORD

@@ -21,7 +21,7 @@ def text(name: str, default: str | None = None) -> str:
     if value is None:
         raise ImproperlyConfigured(
             f"{name} is not set. `make run` sets it automatically; set {name} in the "
-            "environment of your own server (docs/operations.md)."
+            "environment of your own server (docs/settings.md)."
         )
     return value
 

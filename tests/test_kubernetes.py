@@ -146,10 +146,10 @@ def test_permanent_containers_have_probes():
 def test_settings_and_secrets_are_references():
     [settings] = KUSTOMIZATION["configMapGenerator"]
     names = [line.partition("=")[0] for line in settings["literals"]]
-    operations = (ROOT / "docs/operations.md").read_text()
+    settings_page = (ROOT / "docs/settings.md").read_text()
 
     for name in names:
-        assert re.search(rf"^\|.*`{name}`.*\|", operations, re.MULTILINE), name
+        assert re.search(rf"^\|.*`{name}`.*\|", settings_page, re.MULTILINE), name
     assert not re.search("KEY|PASSWORD|SECRET|TOKEN", "".join(names))
     for name in PRODUCT:
         for container in containers(PODS[name]):
@@ -165,8 +165,9 @@ def test_settings_and_secrets_are_references():
             # The operator creates this name: cluster, and owner of the tables.
             owner = {"OWNER_DATABASE_URL": "database-app"} if name == "prepare" else {}
             assert secrets == {"DATABASE_PASSWORD": "database-product", **owner}
-    assert "create secret generic secrets" in operations
-    assert "create secret generic database-product" in operations
+    guide = (ROOT / "docs/containers.md").read_text()
+    assert "create secret generic secrets" in guide
+    assert "create secret generic database-product" in guide
 
 
 def test_product_connects_with_its_own_role():

@@ -120,7 +120,7 @@ def _servers() -> Iterator[Diagnosis]:
         "row-level security",
         "It is not enforced: one missing filter shows a lab's data to others. "
         "Create a separate owner of the tables, set OWNER_DATABASE_URL, and run "
-        "prepare (docs/operations.md). Not available with Citus.",
+        "prepare (docs/settings.md). Not available with Citus.",
     )
     policy = redis_connection.connection().config_get("maxmemory-policy")[
         "maxmemory-policy"

@@ -272,7 +272,7 @@ def restored(
 ) -> Restored:
     """Restore the first installation's data into another one, with HTTPS.
 
-    With the commands of docs/operations.md.
+    With the commands of docs/containers.md.
     """
     before = checksums(stack)
     dump = stack.execute("postgres", *["pg_dump", "-U", "postgres", "-Fc", "virtlab"])

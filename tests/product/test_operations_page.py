@@ -1,7 +1,4 @@
-"""Every command of docs/operations.md works as printed, with both kinds of servers.
-
-Commands of Docker are in test_compose.py; those of Kubernetes need a cluster.
-"""
+"""Every command of docs/operations.md works as printed, with both kinds of servers."""
 
 import re
 import subprocess

@@ -51,7 +51,10 @@ DOC_SECTIONS: Final[dict[Text, dict[str, Text]]] = {
         "versions": _("Publish and cite a version of a study."),
     },
     _("Run an installation"): {
-        "operations": _("Settings, backups, Compose and troubleshooting."),
+        "operations": _("Install, back up, upgrade, monitor, delete, repair."),
+        "settings": _("Variables, processes, database roles and folders."),
+        "accounts": _("Members, sign-in, second factors and mail."),
+        "containers": _("Docker Compose and Kubernetes."),
         "reliability": _("Failure tests and their results."),
         "performance": _("Uploads per second, compared with the limit of PostgreSQL."),
         "accessibility": _(
