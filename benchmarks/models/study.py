@@ -9,7 +9,7 @@ from django.utils import timezone
 from benchmarks.hypervisor_names import NATIVE, unknown_hypervisor_reason
 from benchmarks.models.lab import Lab
 from benchmarks.models.sentence import SentenceField
-from benchmarks.study_sources import Source, sources_from_json
+from benchmarks.study_sources import DESCRIBED, Source, sources_from_json
 from benchmarks.viewer import Viewer
 
 
@@ -135,6 +135,12 @@ class Study(models.Model):
     @property
     def original_works(self) -> tuple[Source, ...]:
         return sources_from_json(self.sources)
+
+    @property
+    def main_source(self) -> Source | None:
+        """The first work that has the numbers of the study."""
+        works = self.original_works
+        return next((work for work in works if work.relation != DESCRIBED), None)
 
     def reference_for(self, system_id: int) -> int | None:
         """Return the id of the system that replaces a native baseline, or None."""

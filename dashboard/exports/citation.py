@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString, mark_safe
 
 from benchmarks.models import Study, Version
-from benchmarks.study_sources import COPIED, DESCRIBED, Source
+from benchmarks.study_sources import COPIED, Source
 from dashboard.exports.latex_escaping import CHARACTER_COMMAND, escape_latex
 
 DAY = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?", re.ASCII)
@@ -108,10 +108,9 @@ def _original(key: str, source: Source) -> Citation:
 
 def _origin(study: Study) -> str:
     """Return how the numbers came from the first work that has them."""
-    for source in study.original_works:
-        if source.relation != DESCRIBED:
-            verb = "Copied" if source.relation == COPIED else "Transcribed"
-            return f"{verb} from: {source.title}. "
+    if source := study.main_source:
+        verb = "Copied" if source.relation == COPIED else "Transcribed"
+        return f"{verb} from: {source.title}. "
     return ""
 
 

@@ -18,6 +18,7 @@ from benchmarks.evidence.synthesis import NO_EVIDENCE, Synthesis
 from benchmarks.hypervisor_names import MAIN_HYPERVISORS
 from benchmarks.work_classes import WORK_CLASSES
 from dashboard.kit import formatting
+from dashboard.kit.subject_urls import work_url
 from dashboard.wording import evidence
 
 MIN_COLUMN_RESULTS = 3
@@ -70,7 +71,13 @@ def matrix_context(
                 )
                 for hypervisor in hypervisors
             ]
-            rows.append({"kind": evidence.work_kind(work.slug), "cells": cells})
+            rows.append(
+                {
+                    "kind": evidence.work_kind(work.slug),
+                    "url": work_url(work.slug),
+                    "cells": cells,
+                }
+            )
         areas.append({"area": evidence.work_area(work.slug), "rows": rows})
     measured, shared_strength = _measured(hypervisors, areas), _shared_strength(areas)
     return {

@@ -30,6 +30,9 @@ PATH_PARAMETER_EXAMPLES: Final = {
     "lab": "alpha-lab",
     "slug": "lmu-2010-xen",
     "host": "lmu-athlon64-x2-4800",
+    "hypervisor": "xen",
+    "machine": "lmu-athlon64-x2-4800",
+    "work": "disk-sequential-read",
 }
 PATH_PARAMETER: Final = re.compile(r"<\w+:(\w+)>")
 

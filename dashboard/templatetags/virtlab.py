@@ -25,6 +25,7 @@ from dashboard.charts import plotly_renderer
 from dashboard.charts.chart import Chart
 from dashboard.charts.svg_renderer import render_svg
 from dashboard.kit import formatting, table_cells
+from dashboard.kit.subject_urls import hypervisor_url
 from dashboard.wording import (
     Text,
     flag_evidence,
@@ -84,6 +85,7 @@ FUNCTION_FILTERS: dict[str, Callable[..., object]] = {
     "source_authors": sources.authors_text,
     "source_publication": sources.publication_text,
     "source_file_url": Source.place_url,
+    "hypervisor_url": hypervisor_url,
     "split_words": lambda text: text.split(),
 }
 LABEL_FILTERS: dict[str, Mapping[str, Text]] = {

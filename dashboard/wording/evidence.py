@@ -236,6 +236,14 @@ def shown_range(
     return (min(ratios), max(ratios)) if ratios else (0.0, 0.0), ratios
 
 
+def is_predicted(synthesis: Synthesis) -> bool:
+    """Return whether `shown_range` is a prediction for another machine."""
+    provider = _only_provider(synthesis)
+    if provider and provider.predicted:
+        return True
+    return synthesis.main_pool.predicted is not None
+
+
 def range_kind(synthesis: Synthesis) -> str:
     """Return what `shown_range` is, and of how many machines."""
     pool = synthesis.main_pool

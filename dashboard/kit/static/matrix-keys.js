@@ -2,9 +2,10 @@
 (() => {
   const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
   for (const table of document.querySelectorAll("[data-matrix]")) {
-    const rows = [...table.rows].map((row) => [...row.querySelectorAll("td a")]).filter((row) => row.length);
-    let current = rows[0]?.[0];
-    for (const link of rows.flat()) link.tabIndex = link === current ? 0 : -1;
+    const rows = [...table.rows].map((row) => [...row.cells].map((cell) => cell.querySelector("a")))
+      .filter((row) => row.some(Boolean));
+    let current = table.querySelector("td a");
+    for (const link of rows.flat()) if (link) link.tabIndex = link === current ? 0 : -1;
     table.addEventListener("focusin", ({ target: link }) => {
       if (link.localName !== "a") return;
       current.tabIndex = -1;

@@ -11,7 +11,6 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from benchmarks import tools
 from benchmarks.analysis.meta_analysis import Heterogeneity
 from benchmarks.evidence.json_records import Record, group_averages, pooled_record
 from benchmarks.evidence.queries import (
@@ -37,9 +36,11 @@ from dashboard.charts.forest_plot import (
 )
 from dashboard.kit import formatting
 from dashboard.kit.chips import Chip
+from dashboard.kit.measuring import tools_for
 from dashboard.kit.prefilled_links import PrefilledLinks
 from dashboard.kit.report_elements import ChartWithTable
 from dashboard.kit.study_sources import study_sources
+from dashboard.kit.subject_urls import work_url
 from dashboard.kit.url_parts import query_string
 from dashboard.wording import DASH, evidence
 
@@ -77,6 +78,8 @@ def question_page(
     return {
         "question": question,
         "work": evidence.work_name(question.work_class),
+        "work_phrase": evidence.work_phrase(question.work_class),
+        "work_url": work_url(question.work_class),
         "summary": evidence.question_summary(pooled),
         "strength": str(evidence.EVIDENCE_STRENGTHS[pooled.strength]),
         "why": evidence.strength_reason(pooled),
@@ -113,7 +116,7 @@ def question_page(
         "subgroups": tuple(_subgroups(averages, grouping, pooled.screening)),
         "left_out": tuple(_exclusion_lines(pooled, averages)),
         "sources": study_sources(average.study for average in averages),
-        "tools": _tools(question.work_class),
+        "tools": tools_for(question.work_class),
         "has_providers": bool(pooled.pool.provider_count),
         "is_pooled": pooled.pool.is_pooled or pooled.single_run_pool.is_pooled,
         "plan": links.hypervisor_plan_url(*question),
@@ -356,18 +359,6 @@ def _exclusion_lines(
                 study_average.average.cell_count for study_average in members
             ),
         }
-
-
-def _tools(work: str) -> tuple[str, ...]:
-    return tuple(
-        sorted(
-            tool.title
-            for tool in tools.TOOLS.values()
-            if any(
-                work in metric.work_classes for metric in tool.primary_metrics.values()
-            )
-        )
-    )
 
 
 def _note(kinds: Collection[ForestKind]) -> str:

@@ -12,14 +12,20 @@ from benchmarks.analysis.verdicts import RULE_SET
 from benchmarks.evidence.json_records import question_record, study_records
 from benchmarks.evidence.queries import (
     Question,
+    StudyAverage,
     evidence_matrix,
     study_averages,
     study_averages_by_question,
 )
+from benchmarks.evidence.subjects import (
+    find_machine,
+    machine_averages,
+    measured_studies,
+)
 from benchmarks.evidence.synthesis import synthesis
 from benchmarks.hypervisor_names import canonical_hypervisor
 from benchmarks.publishing.versions import latest_versions
-from benchmarks.viewer import ANYONE
+from benchmarks.viewer import ANYONE, Viewer
 from benchmarks.work_classes import WORK_CLASSES
 from dashboard.exports.chart_files import (
     CHART_FILE_FORMATS,
@@ -37,6 +43,7 @@ from dashboard.kit.embeds import badge, embed_snippets, embeddable, embedded_cha
 from dashboard.kit.evidence_matrix import matrix_context
 from dashboard.kit.page_cache import PageContent, cached_page
 from dashboard.kit.routes import page, route
+from dashboard.kit.study_sources import study_sources
 from dashboard.kit.url_parts import query_string
 from dashboard.kit.viewers import query_params, signed_in_user, viewer_of
 from dashboard.pages.evidence.question_page import question_page
@@ -56,9 +63,13 @@ FORMAT_NAMES: Final = {
 @cached_page
 def show_evidence(request: HttpRequest) -> PageContent:
     without_doubtful = query_params(request).get("doubtful") == "exclude"
-    evidence = evidence_matrix(viewer_of(request), without_doubtful=without_doubtful)
-    matrix = matrix_context(evidence, without_doubtful=without_doubtful)
-    context = {"matrix": matrix, "files": _files("evidence-file", EVIDENCE_FORMATS)}
+    viewer = viewer_of(request)
+    evidence = evidence_matrix(viewer, without_doubtful=without_doubtful)
+    context = {
+        "matrix": matrix_context(evidence, without_doubtful=without_doubtful),
+        "files": _files("evidence-file", EVIDENCE_FORMATS),
+        "sources": study_sources(measured_studies(viewer)),
+    }
     return PageContent("evidence/evidence.html", context)
 
 
@@ -166,15 +177,33 @@ def _files(route_name: str, forms: Iterable[str]) -> list[tuple[str, str, str]]:
     ]
 
 
+def _chosen_averages(
+    viewer: Viewer, query: Mapping[str, str]
+) -> Mapping[Question, list[StudyAverage]]:
+    """Return all results, or those of a hypervisor, of work, or on a machine."""
+    if slug := query.get("machine"):
+        machine = find_machine(viewer, slug)
+        averages = machine_averages(viewer, machine) if machine else {}
+    else:
+        averages = study_averages_by_question(viewer)
+    return {
+        question: members
+        for question, members in averages.items()
+        if query.get("hypervisor") in (None, "", question.hypervisor)
+        and query.get("work") in (None, "", question.work_class)
+    }
+
+
 def _evidence_file(
     request: HttpRequest, form: str, question: Question | None
 ) -> HttpResponse:
     viewer, query = viewer_of(request), request.GET.urlencode()
-    without_doubtful = query_params(request).get("doubtful") == "exclude"
-    averages = study_averages_by_question(
-        viewer, None if question is None else [question]
-    )
-    if question is not None:
+    choices = query_params(request)
+    without_doubtful = choices.get("doubtful") == "exclude"
+    if question is None:
+        averages = _chosen_averages(viewer, choices)
+    else:
+        averages = study_averages_by_question(viewer, [question])
         averages.setdefault(question, [])
     works = list(WORK_CLASSES)
     records = [
@@ -228,7 +257,10 @@ urlpatterns = [
         export_evidence,
         "evidence-file",
         kind="file",
-        query_count_urls=tuple(f"/evidence.{form}" for form in EVIDENCE_FORMATS),
+        query_count_urls=(
+            *(f"/evidence.{form}" for form in EVIDENCE_FORMATS),
+            "/evidence.csv?machine=lmu-athlon64-x2-4800",
+        ),
     ),
     page(
         "evidence/question.<slug:form>",

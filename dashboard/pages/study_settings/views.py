@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -35,6 +35,12 @@ from dashboard.kit.viewers import (
     required_user,
     user_labs,
     viewer_of,
+)
+from dashboard.pages.study_settings.source_form import (
+    SOURCE_FIELDS,
+    SourceForm,
+    changed_sources,
+    source_initial,
 )
 
 # Suggested licenses (SPDX identifiers). Other texts are accepted as well.
@@ -106,7 +112,7 @@ def change_settings(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     return render(request, "study_settings/settings.html", context, status=status)
 
 
-class StudyForm(forms.Form):
+class StudyForm(SourceForm):
     """Form for a study.
 
     ``visible_labs`` are the labs that are listed for sharing the study.
@@ -216,6 +222,8 @@ class StudyForm(forms.Form):
         label=gettext_lazy("Comments only by members of the lab"), required=False
     )
 
+    stored_sources: Sequence[Mapping[str, Any]] = ()
+
     def __init__(
         self,
         lab: Lab,
@@ -231,10 +239,12 @@ class StudyForm(forms.Form):
             if other_lab.pk != lab.pk
         ]
         if study:
+            self.stored_sources = study.sources
             listed_slugs = {slug for slug, _name in labs}
             shared = study.shared_with.values_list("slug", flat=True)
             initial = {
                 **model_to_dict(study),
+                **source_initial(study.sources),
                 "factors": format_factors(study.factors),
                 "labs": [slug for slug in shared if slug in listed_slugs],
                 "other_labs": ", ".join(
@@ -258,7 +268,10 @@ class StudyForm(forms.Form):
         unused_fields = (
             ["slug"]
             if study
-            else ["published", "reference_system", "archived", "comments_closed"]
+            else [
+                *("published", "reference_system", "archived", "comments_closed"),
+                *SOURCE_FIELDS,
+            ]
         )
         for name in unused_fields if labs else [*unused_fields, "labs"]:
             del self.fields[name]
@@ -267,6 +280,10 @@ class StudyForm(forms.Form):
     def about_fields(self) -> list[forms.BoundField]:
         names = ("title", "slug", "author", "institution", "published")
         return self._part(*names, "data_licence", "note")
+
+    @property
+    def source_fields(self) -> list[forms.BoundField]:
+        return self._part(*SOURCE_FIELDS)
 
     @property
     def visibility_fields(self) -> list[forms.BoundField]:
@@ -297,6 +314,8 @@ class StudyForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         fields = dict(self.cleaned_data)
+        if "source_title" in self.fields:
+            fields["sources"] = changed_sources(self.stored_sources, fields)
         chosen, entered = fields.pop("labs", []), fields.pop("other_labs", "")
         if fields.get("visibility") == Study.Visibility.SHARED:
             fields["shared_with"] = sorted(

@@ -1,6 +1,7 @@
 """Subscriptions of a user: Atom feeds, email digests and followed studies."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from django.conf import settings
 from django.contrib import messages
@@ -22,10 +23,13 @@ from benchmarks.collaboration.subscriptions import (
     revoke_feed_tokens,
     start_digest,
 )
+from benchmarks.evidence.subjects import find_machine, visible_effects
+from benchmarks.hypervisor_names import canonical_hypervisor
 from benchmarks.labs.member_sign_in_methods import verified_address
 from benchmarks.models import Digest, Event, Follow, Lab
 from benchmarks.studies.lookup import find_study
 from benchmarks.text_validation import replace_forbidden
+from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.kit.forms import outcome_message
 from dashboard.kit.routes import action, member_page, page
@@ -37,11 +41,15 @@ from dashboard.kit.viewers import (
 )
 
 MAX_FEED_ENTRIES: Final = 100
+FEED_SUBJECTS: Final = ("lab", "study", "hypervisor", "work", "machine")
 EVENT_PAGES: Final = {Event.Kind.FLAGS: "flags", Event.Kind.RUNS: "runs"}
 
 
 def show_feed(request: HttpRequest) -> HttpResponse:
-    """Return the events of a study, of a lab, or of all visible studies."""
+    """Return the events of a study, a lab, or all visible studies.
+
+    Or of the studies that measured a hypervisor, a class of work or a machine.
+    """
     query = query_params(request)
     secret = query.get("token", "")
     viewer = viewer_for(
@@ -53,11 +61,13 @@ def show_feed(request: HttpRequest) -> HttpResponse:
         events = events.filter(study=study)
     elif query.get("lab"):
         events = events.filter(study__lab__slug=query["lab"])
-    feed_query = urlencode(
-        {key: query[key] for key in ("lab", "study") if query.get(key)}
-    )
+    elif measured := _measured_filters(viewer, query):
+        effects = visible_effects(viewer, **measured)
+        events = events.filter(study__in=effects.values("study"))
+    feed_query = urlencode({key: query[key] for key in FEED_SUBJECTS if query.get(key)})
     page = f"{reverse('dashboard:feed')}{'?' if feed_query else ''}{feed_query}"
-    subject = study.title if study else query.get("lab") or _("all studies")
+    named = (query[key] for key in FEED_SUBJECTS if query.get(key))
+    subject = study.title if study else next(named, _("all studies"))
     feed = Atom1Feed(
         title=replace_forbidden(f"Virtlab: {subject}"),
         link=request.build_absolute_uri("/"),
@@ -86,6 +96,19 @@ def show_feed(request: HttpRequest) -> HttpResponse:
         content_type="application/atom+xml; charset=utf-8",
         headers={"Cache-Control": caching, "Vary": "Cookie"},
     )
+
+
+def _measured_filters(viewer: Viewer, query: Mapping[str, str]) -> dict[str, Any]:
+    """Return a filter of effects by what was measured; empty without one."""
+    filters: dict[str, Any] = {}
+    if query.get("hypervisor"):
+        filters["hypervisor"] = canonical_hypervisor(query["hypervisor"])
+    if query.get("work"):
+        filters["work_class"] = query["work"]
+    if query.get("machine"):
+        machine = find_machine(viewer, query["machine"])
+        filters["host__in"] = machine.hosts if machine else ()
+    return filters
 
 
 def _event_url(event: Event) -> str:

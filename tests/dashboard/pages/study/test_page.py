@@ -43,7 +43,10 @@ def test_links_to_the_published_works(text, pair, study):
 
     page = text(PAGE)
 
-    assert "Transcribed from Bastian Gebhardt (2010): <cite>A thesis</cite>" in page
+    assert (
+        page.count("Transcribed from Bastian Gebhardt (2010): <cite>A thesis</cite>")
+        == 2
+    )
     assert '<a href="https://doi.org/10.1000/182" rel="external noopener">' in page
     assert text(f"{PAGE}cite.bib").count("@") == 3
 

@@ -135,3 +135,43 @@ def test_factors_round_trip(factors):
 def test_invalid_factor_line_is_named(text):
     with pytest.raises(ValidationError, match="Line 1"):
         parse_factors(text)
+
+
+@pytest.fixture
+def transcribe(carol, study):
+    """Save the settings of the study with these fields of its source."""
+
+    def save(**source):
+        return carol.post("/studies/alpha-lab/study/settings/", {**FILLED, **source})
+
+    return save
+
+
+def test_the_source_of_a_study_can_be_changed(transcribe, study):
+    Study.objects.update(sources=[{"title": "A", "kind": "paper"}, {"title": "B"}])
+
+    transcribe(source_title="C", source_link="https://doi.org/10.1000/182")
+
+    study.refresh_from_db()
+    first = {"title": "C", "kind": "paper", "doi": "10.1000/182"}
+    assert study.sources == [first, {"title": "B"}]
+
+
+def test_a_source_without_a_title_is_removed(transcribe, study):
+    Study.objects.update(sources=[{"title": "A"}])
+
+    transcribe(source_title="", source_link="https://example.org/a.pdf")
+
+    study.refresh_from_db()
+    assert study.sources == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [{"source_link": "javascript:alert(1)"}, {"source_published": "spring 2010"}],
+)
+def test_invalid_sources_are_explained(transcribe, source):
+    answer = transcribe(source_title="A", **source)
+
+    assert answer.status_code == 422
+    assert "field-error" in answer.text

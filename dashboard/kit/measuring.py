@@ -1,0 +1,16 @@
+"""How to measure a class of work."""
+
+from benchmarks import tools
+
+
+def tools_for(work: str) -> tuple[str, ...]:
+    """Return the titles of the tools with a primary metric of this class of work."""
+    return tuple(
+        sorted(
+            tool.title
+            for tool in tools.TOOLS.values()
+            if any(
+                work in metric.work_classes for metric in tool.primary_metrics.values()
+            )
+        )
+    )

@@ -1,0 +1,124 @@
+"""The mix of a reader's work: a range of expected relative performance."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.shortcuts import render
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+
+from benchmarks.evidence.queries import (
+    Question,
+    evidence_matrix,
+    study_averages_by_question,
+)
+from benchmarks.evidence.subjects import (
+    Machine,
+    find_machine,
+    machine_averages,
+    machine_syntheses,
+    measured_hypervisors,
+    visible_machines,
+)
+from benchmarks.hypervisor_names import MAIN_HYPERVISORS, canonical_hypervisor
+from benchmarks.viewer import Viewer
+from benchmarks.work_classes import WORK_CLASSES
+from dashboard.kit.page_cache import PageContent, ViewResult, cached_page
+from dashboard.kit.prefilled_links import PrefilledLinks
+from dashboard.kit.routes import page
+from dashboard.kit.study_sources import study_sources
+from dashboard.kit.subject_urls import machine_url
+from dashboard.kit.viewers import query_params, signed_in_user, viewer_of
+from dashboard.pages.mix.answer import (
+    MAX_PARTS,
+    MixError,
+    Part,
+    entered_parts,
+    mix_context,
+)
+from dashboard.wording import evidence
+
+EMPTY_ROWS = 2
+
+
+@cached_page
+def show_mix(request: HttpRequest) -> ViewResult:
+    viewer, query = viewer_of(request), query_params(request)
+    hypervisor = query.get("hypervisor", "").strip() or MAIN_HYPERVISORS[0]
+    machine_slug = query.get("machine", "")
+    try:
+        hypervisor = canonical_hypervisor(hypervisor)
+        parts = entered_parts(request.GET)
+        machine = find_machine(viewer, machine_slug) if machine_slug else None
+        if machine_slug and machine is None:
+            raise MixError(_("No machine of this name is known. Choose another."))
+    except ValueError as error:
+        context = {
+            **_form(viewer, request, [], hypervisor, machine_slug),
+            "error": str(error),
+        }
+        return render(request, "mix/refused.html", context, status=400)
+    averages, syntheses = _evidence(viewer, hypervisor, parts, machine)
+    context = {
+        **_form(viewer, request, parts, hypervisor, machine_slug),
+        **mix_context(
+            hypervisor, parts, syntheses, PrefilledLinks(signed_in_user(request))
+        ),
+        "machine": machine,
+        "machine_url": machine_url(machine.slug) if machine else "",
+        "sources": study_sources(
+            member.study for members in averages.values() for member in members
+        ),
+    }
+    return PageContent("mix/mix.html", context)
+
+
+def _evidence(
+    viewer: Viewer, hypervisor: str, parts: list[Part], machine: Machine | None
+) -> tuple[Any, Any]:
+    questions = [Question(hypervisor, part.work) for part in parts]
+    if machine is None:
+        return study_averages_by_question(viewer, questions), evidence_matrix(viewer)
+    found = machine_averages(viewer, machine)
+    averages = {question: found.get(question, []) for question in questions}
+    return averages, machine_syntheses(averages)
+
+
+def _form(
+    viewer: Viewer,
+    request: HttpRequest,
+    parts: list[Part],
+    hypervisor: str,
+    machine: str,
+) -> dict[str, Any]:
+    """Return the choices of the form, with those of the request."""
+    entered = [(part.work, f"{100 * part.share:.4g}") for part in parts] or list(
+        zip(request.GET.getlist("work"), request.GET.getlist("share"), strict=False)
+    )
+    rows = [*entered, *[("", "")] * EMPTY_ROWS][:MAX_PARTS]
+    names = dict.fromkeys((*MAIN_HYPERVISORS, *measured_hypervisors(viewer)))
+    return {
+        "parts": rows,
+        "works": [
+            (slug, capfirst(evidence.work_phrase(slug))) for slug in WORK_CLASSES
+        ],
+        "hypervisors": dict.fromkeys((*names, hypervisor)),
+        "hypervisor": hypervisor,
+        "machines": [(found.slug, found.title) for found in visible_machines(viewer)],
+        "chosen_machine": machine,
+        "is_example": not any(request.GET.getlist("work")),
+    }
+
+
+EXAMPLE_QUERY = (
+    "?hypervisor=Xen&work=disk-sequential-read&share=70&work=cpu-integer&share=30"
+)
+urlpatterns = [
+    page(
+        "mix/",
+        show_mix,
+        "mix",
+        example_urls=("", EXAMPLE_QUERY),
+        query_count_urls=("/mix/", f"/mix/{EXAMPLE_QUERY}"),
+    ),
+]

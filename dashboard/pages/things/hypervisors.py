@@ -1,0 +1,119 @@
+"""The page of a hypervisor: what is known for each class of work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import Q
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+
+from benchmarks.evidence.queries import (
+    Question,
+    evidence_matrix,
+    study_averages_by_question,
+)
+from benchmarks.evidence.subjects import OptionUse, options_of, versions_of
+from benchmarks.evidence.synthesis import NO_EVIDENCE
+from benchmarks.viewer import Viewer
+from benchmarks.work_classes import WORK_CLASSES
+from dashboard.kit.answers import answer_rows
+from dashboard.kit.evidence_matrix import question_url
+from dashboard.kit.study_sources import study_sources
+from dashboard.pages.things.sentences import range_sentence
+from dashboard.pages.things.tables import (
+    Cell,
+    Table,
+    all_studies,
+    area_table,
+    evidence_table,
+    open_questions,
+    results_text,
+    studies_text,
+    work_cell,
+)
+from dashboard.wording import DASH, evidence, property_name
+
+
+def hypervisor_page(viewer: Viewer, name: str) -> dict[str, Any]:
+    questions = [Question(name, work) for work in WORK_CLASSES]
+    syntheses = evidence_matrix(viewer)
+    averages = study_averages_by_question(viewer, questions)
+    subjects = [
+        (question, syntheses.get(question, NO_EVIDENCE)) for question in questions
+    ]
+    measured = [
+        (question, synthesis)
+        for question, synthesis in subjects
+        if synthesis.main_pool.machine_count
+    ]
+    tables = (
+        evidence_table(
+            _("By class of work"),
+            _("Work class"),
+            (
+                (work_cell(question.work_class), question, synthesis)
+                for question, synthesis in measured
+            ),
+        ),
+        area_table(averages),
+        _version_table(viewer, name),
+        option_table(options_of(viewer, Q(hypervisor=name))),
+    )
+    return {
+        "title": name,
+        "lead": _("What is known about the speed of %(name)s") % {"name": name},
+        "sentence": range_sentence(
+            name,
+            [
+                (evidence.work_phrase(question.work_class), synthesis)
+                for question, synthesis in measured
+            ],
+            len(measured),
+        ),
+        "answer": answer_rows(
+            (
+                capfirst(evidence.work_phrase(question.work_class)),
+                question_url(question),
+                synthesis,
+            )
+            for question, synthesis in measured
+        ),
+        "tables": tuple(table for table in tables if table.rows),
+        "open": open_questions(questions, syntheses, names_work=True),
+        "sources": study_sources(all_studies(averages)),
+        "query": {"hypervisor": name},
+        "is_known": bool(averages),
+    }
+
+
+def _version_table(viewer: Viewer, name: str) -> Table:
+    rows = (
+        (
+            Cell(use.version or _("not reported")),
+            Cell("\N{EN DASH}".join(dict.fromkeys((use.first[:4], use.last[:4])))),
+            Cell(studies_text(use.study_count)),
+            Cell(results_text(use.result_count), is_number=True),
+        )
+        for use in versions_of(viewer, name)
+    )
+    heads = (
+        Cell(_("Version")),
+        Cell(_("Published")),
+        Cell(_("Studies")),
+        Cell(_("Results"), is_number=True),
+    )
+    return Table("versions", _("Versions"), heads, tuple(rows))
+
+
+def option_table(uses: list[OptionUse]) -> Table:
+    rows = (
+        (
+            Cell(property_name(use.name)),
+            Cell(", ".join(use.values) or DASH),
+            Cell(studies_text(use.study_count)),
+        )
+        for use in uses
+    )
+    heads = (Cell(_("Setting")), Cell(_("Values")), Cell(_("Studies")))
+    return Table("settings", _("Settings that differ"), heads, tuple(rows))

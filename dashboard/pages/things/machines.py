@@ -1,0 +1,149 @@
+"""The page of a machine or a machine model: everything measured on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import Q
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from benchmarks.evidence.queries import Question, StudyAverage
+from benchmarks.evidence.subjects import (
+    Machine,
+    machine_averages,
+    machine_syntheses,
+    options_of,
+)
+from benchmarks.evidence.synthesis import POOLED
+from benchmarks.hypervisor_names import MAIN_HYPERVISORS
+from benchmarks.viewer import Viewer
+from benchmarks.work_classes import WORK_CLASSES
+from dashboard.kit.answers import answer_rows
+from dashboard.kit.evidence_matrix import question_url
+from dashboard.kit.study_sources import study_sources
+from dashboard.pages.things.hypervisors import option_table
+from dashboard.pages.things.sentences import range_sentence
+from dashboard.pages.things.tables import (
+    Averages,
+    Cell,
+    Table,
+    all_studies,
+    evidence_table,
+    open_questions,
+    ratio_range,
+    work_order,
+)
+from dashboard.wording import evidence
+
+MAX_LISTED = 200
+
+
+def machine_page(viewer: Viewer, machine: Machine) -> dict[str, Any]:
+    averages = machine_averages(viewer, machine)
+    syntheses = machine_syntheses(averages)
+    measured = sorted(
+        (
+            (question, synthesis)
+            for question, synthesis in syntheses.items()
+            if synthesis.main_pool.machine_count
+        ),
+        key=lambda item: (item[0].hypervisor, work_order(item[0])),
+    )
+    names = dict.fromkeys(question.hypervisor for question, _synthesis in measured)
+    tables = (
+        evidence_table(
+            _("By hypervisor and class of work"),
+            _("Hypervisor, work"),
+            (
+                (Cell(_name(question)), question, synthesis)
+                for question, synthesis in measured
+            ),
+            _("One run per machine. No machine ran both sides.")
+            if machine.is_model
+            else "",
+        ),
+        _benchmark_table(averages),
+        option_table(options_of(viewer, Q(host__in=machine.hosts))),
+        _host_table(machine),
+    )
+    known = {question.work_class for question, _synthesis in measured}
+    asked = [
+        Question(next(iter(names), MAIN_HYPERVISORS[0]), work)
+        for work in WORK_CLASSES
+        if work not in known
+    ]
+    return {
+        "title": machine.title,
+        "lead": _("Machines of one model") if machine.is_model else _("Machine"),
+        "sentence": range_sentence(
+            _("Virtual machines on %(machine)s") % {"machine": machine.title},
+            [(_name(question), synthesis) for question, synthesis in measured],
+            len(known),
+        ),
+        "answer": answer_rows(
+            (_name(question), question_url(question), synthesis)
+            for question, synthesis in measured
+        ),
+        "tables": tuple(table for table in tables if table.rows),
+        "facts": machine.common_facts,
+        "open": open_questions(asked, syntheses, names_work=True),
+        "sources": study_sources(all_studies(averages)),
+        "query": {"machine": machine.slug},
+        "is_known": bool(averages),
+    }
+
+
+def _benchmark_table(averages: Averages) -> Table:
+    """Return the results of each study and benchmark, with those that cannot count."""
+    rows = [
+        (
+            Cell(evidence.metric_title(*member.average.benchmark)),
+            Cell(question.hypervisor),
+            Cell(ratio_range([member]), is_number=True),
+            Cell(
+                member.study.title,
+                reverse("dashboard:study", args=[member.study.lab, member.study.slug]),
+            ),
+            Cell(_exclusion(member)),
+        )
+        for question, members in averages.items()
+        for member in members
+    ]
+    heads = (
+        Cell(_("Benchmark")),
+        Cell(_("Hypervisor")),
+        Cell(_("Lowest to highest result"), is_number=True),
+        Cell(_("Study")),
+        Cell(_("Excluded because")),
+    )
+    rows.sort(key=lambda row: (row[0].text, row[1].text))
+    title = _("By benchmark")
+    return Table("benchmarks", title, heads, tuple(rows[:MAX_LISTED]))
+
+
+def _exclusion(member: StudyAverage) -> str:
+    reason = member.average.exclusion
+    return "" if reason in POOLED else str(evidence.EXCLUSION_TEXTS[reason])
+
+
+def _name(question: Question) -> str:
+    return _("%(hypervisor)s, %(work)s") % {
+        "hypervisor": question.hypervisor,
+        "work": evidence.work_phrase(question.work_class),
+    }
+
+
+def _host_table(machine: Machine) -> Table:
+    rows = tuple(
+        (
+            Cell(
+                host.title or host.slug,
+                reverse("dashboard:host", args=[host.lab.slug, host.slug]),
+            ),
+            Cell(host.lab.name),
+        )
+        for host in machine.hosts[:MAX_LISTED]
+    )
+    title = _("Machines") if machine.is_model else _("Host")
+    return Table("hosts", title, (Cell(_("Host")), Cell(_("Lab"))), rows)
