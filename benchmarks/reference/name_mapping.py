@@ -127,18 +127,18 @@ METRIC_MAPPINGS: Final[Mapping[tuple[str, str, str], MetricMapping]] = MappingPr
             for operation in ("read", "write", "read-write")
         },
         ("openssl speed", "throughput", ""): MetricMapping(
-            "openssl-speed", "throughput"
+            "published-openssl-speed", "throughput"
         ),
         ("compression", "compression throughput", ""): MetricMapping(
             "compression", "throughput"
         ),
         ("pbzip2 and pigz", "time", ""): MetricMapping("pbzip2-pigz", "time"),
         **{
-            ("NPB", "time", kernel): MetricMapping("npb", f"{kernel} time")
+            ("NPB", "time", kernel): MetricMapping("published-npb", f"{kernel} time")
             for kernel in ("TOTAL", "CG", "DC")
         },
         ("pgbench", "transaction rate", ""): MetricMapping(
-            "pgbench", "transaction rate"
+            "published-pgbench", "transaction rate"
         ),
         ("WildFly testsuite", "time", ""): MetricMapping("wildfly-testsuite", "time"),
         ("JMeter DayTrader", "requests", ""): MetricMapping(
@@ -148,11 +148,13 @@ METRIC_MAPPINGS: Final[Mapping[tuple[str, str, str], MetricMapping]] = MappingPr
             "weighttp", "request rate", names={"requests": None}
         ),
         ("GoBonnieGo", "disk operations", ""): MetricMapping(
-            "gobonniego", "operation rate", names={"version": "version"}
+            "published-gobonniego", "operation rate", names={"version": "version"}
         ),
         **{
             ("GoBonnieGo", "disk throughput", operation): MetricMapping(
-                "gobonniego", f"{operation} throughput", names={"version": "version"}
+                "published-gobonniego",
+                f"{operation} throughput",
+                names={"version": "version"},
             )
             for operation in ("read", "write")
         },
@@ -280,8 +282,8 @@ CUSTOM_TOOLS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
                 _metric("read-write bandwidth", "MB/s", "higher", "memory"),
             ],
         },
-        "openssl-speed": {
-            "title": "openssl speed",
+        "published-openssl-speed": {
+            "title": "openssl speed (published)",
             "homepage": "https://docs.openssl.org/master/man1/openssl-speed/",
             "metrics": [_metric("throughput", "MB/s", "higher", "CPU", "cpu-integer")],
         },
@@ -295,8 +297,8 @@ CUSTOM_TOOLS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
             "description": "Time of both compressors together.",
             "metrics": [_metric("time", "s", "lower", "CPU", "cpu-integer")],
         },
-        "npb": {
-            "title": "NAS Parallel Benchmarks",
+        "published-npb": {
+            "title": "NAS Parallel Benchmarks (published)",
             "homepage": "https://www.nas.nasa.gov/software/npb.html",
             "metrics": [
                 _metric("TOTAL time", "s", "lower", "CPU", "cpu-floating-point"),
@@ -307,8 +309,8 @@ CUSTOM_TOOLS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
                 _metric("DC time", "s", "lower", "application", is_primary=False),
             ],
         },
-        "pgbench": {
-            "title": "pgbench",
+        "published-pgbench": {
+            "title": "pgbench (published)",
             "homepage": "https://www.postgresql.org/docs/current/pgbench.html",
             "metrics": [
                 _metric(
@@ -341,8 +343,8 @@ CUSTOM_TOOLS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
                 )
             ],
         },
-        "gobonniego": {
-            "title": "GoBonnieGo",
+        "published-gobonniego": {
+            "title": "GoBonnieGo (published)",
             "homepage": "https://github.com/cunnie/gobonniego",
             "metrics": [
                 _metric("operation rate", "1/s", "higher", "disk"),

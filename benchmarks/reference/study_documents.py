@@ -46,7 +46,7 @@ NAMESPACE: Final = UUID("6a1f6c2e-6d0c-5c0b-9a53-2f0c5b7e4d11")
 VARIED_PARAMETERS: Final = {
     "ramspeed": {"level"},
     "tiotest": {"size"},
-    "gobonniego": {"iops_seconds"},
+    "published-gobonniego": {"iops_seconds"},
 }
 # Printed parameters that are properties of the system, the run or its load.
 SYSTEM_OPTIONS: Final = (

@@ -9,9 +9,10 @@ import pytest
 from benchmarks import tools
 from benchmarks.fingerprints import SystemDescription, system_fingerprint
 from benchmarks.hypervisor_names import VIRTUALIZATION_TYPES
-from benchmarks.parsing.tool import Metric, check_value
+from benchmarks.parsing.tool import Metric, check_value, normalize_name
 from benchmarks.reference.data_files import data_set_names, read_rows
 from benchmarks.reference.host_documents import product_family
+from benchmarks.reference.name_mapping import CUSTOM_TOOLS
 from benchmarks.reference.study_documents import reference_study
 from benchmarks.work_classes import WORK_CLASSES
 
@@ -197,6 +198,15 @@ def test_settings_are_options_of_the_system():
     assert options(native_io)["disk_io"] == "native"
     assert options(native_io)["disk_cache"] == "none"
     assert native_io["samples"][0]["parameters"] == {"workload": "buffer"}
+
+
+def test_custom_tools_have_other_names_than_built_in_ones():
+    built_in = {
+        normalize_name(name) for tool in tools.TOOLS.values() for name in tool.names
+    }
+
+    for slug, tool in CUSTOM_TOOLS.items():
+        assert built_in.isdisjoint(map(normalize_name, (slug, tool["title"])))
 
 
 def test_three_results_of_one_start_of_gobonniego_are_one_run():
