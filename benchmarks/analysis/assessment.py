@@ -13,7 +13,7 @@ from benchmarks.analysis.energy_ratio import (
     mean_energy_ratio,
     meters_log_variance,
 )
-from benchmarks.analysis.intervals import NO_WARNINGS
+from benchmarks.analysis.intervals import NO_WARNINGS, t_quantiles
 from benchmarks.analysis.required_runs import MAX_SESSIONS
 from benchmarks.analysis.session_intervals import (
     SESSION_INTERVAL_DESIGNS,
@@ -21,9 +21,15 @@ from benchmarks.analysis.session_intervals import (
     SessionDesign,
     design_intervals,
 )
-from benchmarks.analysis.sessions import SessionStatistics, statistics_of_runs
+from benchmarks.analysis.sessions import (
+    REPEATED_SESSIONS,
+    SessionStatistics,
+    statistics_of_runs,
+)
 from benchmarks.analysis.verdict_gates import (
     GATE_SENTENCES,
+    ON_OTHER_MACHINES,
+    SOLVED_BY_RUNS,
     Gate,
     gate_codes,
     gate_sentence,
@@ -31,11 +37,14 @@ from benchmarks.analysis.verdict_gates import (
 )
 from benchmarks.analysis.verdict_reasons import (
     NO_FACTS,
+    NO_RUN_ALONE,
     PAIRING_SENTENCES,
+    RUN_ALONE,
     ReasonNumbers,
     SideFacts,
     reason_advice,
     reason_sentences,
+    run_advice,
 )
 from benchmarks.analysis.verdicts import (
     RULE_SET,
@@ -45,6 +54,7 @@ from benchmarks.analysis.verdicts import (
     Verdict,
     assess_cells,
     correct_for_multiple_tests,
+    interval_directions,
 )
 from benchmarks.sentences import (
     Sentence,
@@ -71,16 +81,16 @@ VERDICT_SENTENCES: Final = {
     ),
 }
 CROSSES_LOWER: Final = template(
-    "The confidence interval crosses the lower equivalence margin: its lower bound "
-    "{low:.4g} is below {below:g}, its upper bound {high:.4g} is above it."
+    "The confidence interval, {low:.4g} to {high:.4g}, crosses the lower equivalence "
+    "margin, {below:g}."
 )
 CROSSES_UPPER: Final = template(
-    "The confidence interval crosses the upper equivalence margin: its lower bound "
-    "{low:.4g} is below {above:g}, its upper bound {high:.4g} is above it."
+    "The confidence interval, {low:.4g} to {high:.4g}, crosses the upper equivalence "
+    "margin, {above:g}."
 )
 CROSSES_BOTH: Final = template(
-    "The confidence interval crosses both equivalence margins: its lower bound "
-    "{low:.4g} is below {below:g}, its upper bound {high:.4g} is above {above:g}."
+    "The confidence interval, {low:.4g} to {high:.4g}, crosses both equivalence "
+    "margins, {below:g} and {above:g}."
 )
 
 TWO_SESSION_SENTENCES: Final = {
@@ -96,9 +106,19 @@ TWO_SESSION_SENTENCES: Final = {
     ),
 }
 SESSIONS_DISAGREE: Final = template(
-    "The two sessions do not give the same verdict: the ratio is {first:.3g} in one "
-    "and {second:.3g} in the other."
+    "The two sessions disagree: one alone gives {first_verdict} (ratio {first:.4f}), "
+    "the other {second_verdict} ({second:.4f})."
 )
+SESSIONS_UNDETERMINED: Final = template(
+    "Neither session alone gives a verdict: the ratio is {first:.4f} in one and "
+    "{second:.4f} in the other."
+)
+VERDICT_WORDS: Final = {
+    Verdict.SLOWER: Sentence("slower"),
+    Verdict.FASTER: Sentence("faster"),
+    Verdict.EQUIVALENT: Sentence("equivalent"),
+    Verdict.UNDETERMINED: Sentence("no verdict"),
+}
 SEPARATION_SENTENCES: Final = {
     Verdict.SLOWER: template(
         "Every run is slower than every run of the baseline (ratio {low:.3g} to "
@@ -136,32 +156,34 @@ ORDER_SENTENCES: Final = {
 }
 
 SESSIONS_TO_DECIDE: Final = template(
-    "Run the result and the baseline together in about {n} sessions in all (now "
-    "{there}). The estimate assumes that the ratio and the spread stay the same."
+    "Find what differs between the sessions (for example temperature, placement, "
+    "updates), and keep it the same. Otherwise, a verdict needs about {n} sessions in "
+    "which both systems run (now {there})."
+)
+TOGETHER_INSTEAD: Final = template(
+    "Run both systems together in at least {least} sessions: differences between "
+    "sessions then cancel out."
 )
 SEPARATE_SESSIONS_TO_DECIDE: Final = template(
-    "Run each side in about {n} sessions in all (now: result {own}, baseline "
-    "{other}), or in fewer if both sides run in each session. The estimate assumes "
-    "that the ratio and the spread stay the same."
+    "In separate sessions, a verdict needs about {n} for each system (now: this system "
+    "{own}, the baseline {other})."
 )
 SESSIONS_DIFFER: Final = template(
-    "More runs per session would not help: sessions differ by ±{sd:.2g}%."
+    "More runs per session would not help: sessions differ by {sd:.2g}% (standard "
+    "deviation)."
 )
 SESSIONS_TOO_NOISY: Final = template(
-    "Not even {n} sessions would give a verdict: the ratio is too close to an "
-    "equivalence margin for sessions that vary so much. Find what differs between "
-    "sessions (for example temperature, placement, updates) and keep it the same, or "
-    "report the interval without a verdict."
+    "Not even {n} sessions would give a verdict: sessions vary too much for a ratio so "
+    "close to an equivalence margin. Report the interval without a verdict, or find "
+    "what differs between them (for example temperature, placement, updates) and keep "
+    "it the same."
 )
 LOST_BY_CORRECTION: Final = template(
     "This result alone would have a verdict, but not after correction for the {n} "
     "results that were tested together."
 )
 NEVER_A_VERDICT: Final = template("Such a metric never has a verdict.")
-NARROWER: Final = template(
-    "Rerun both sides in one session with more runs: a narrower interval can pass the "
-    "correction."
-)
+NARROWER: Final = template("More runs can narrow the interval enough.")
 
 ENERGY_WORDS: Final = {"slower": "less", "faster": "more"}
 
@@ -222,7 +244,10 @@ class CellAssessment:
             reason if sentence in PAIRING_SENTENCES else sentence
             for sentence in self.sentences
         )
-        return replace(self, sentences=tuple(sentences))
+        # The baseline of one of several VMs is not native.
+        is_run_missing = reason.startswith(NO_RUN_ALONE) and self.advice
+        advice = Sentence(RUN_ALONE) if is_run_missing else self.advice
+        return replace(self, sentences=tuple(sentences), advice=advice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +330,7 @@ def cell_assessment(
         ratio = log_half_width = np.float64(np.nan)
     verdict = label = Verdict(assessments.verdict[row]).slug
     direction = Verdict(assessments.direction[row]).slug
-    if gates & SINGLE_RUN:
+    if gates & SINGLE_RUN and not gates & int(ON_OTHER_MACHINES):
         label = "single run"
     elif gates == FEW_RUNS:
         label = f"indicative: {direction}"
@@ -377,6 +402,8 @@ def _numbers(assessments: AssessmentArrays, row: int) -> ReasonNumbers:
         baseline_percent=100 * float(np.sqrt(designed.independent.baseline_g[row])),
         order=int(designed.order[row]),
         runs_needed=int(assessments.runs_needed[row]),
+        is_estimated=not Gate(int(assessments.gates[row])) & ~SOLVED_BY_RUNS
+        and _design(assessments, row) not in SESSION_INTERVAL_DESIGNS,
         sessions_needed=int(assessments.sessions_needed[row]),
         is_alternating=bool(designed.is_alternating[row]),
     )
@@ -418,8 +445,10 @@ def _interval_sentences(
     )
     if n := int(assessments.outliers[row]):
         robust = pluralized(
-            "Robust against {n} outlier. The ratio of the means is {mean_ratio:.3g}.",
-            "Robust against {n} outliers. The ratio of the means is {mean_ratio:.3g}.",
+            "{n} outlier shifts the ratio of the means to {mean_ratio:.4g}; the "
+            "interval is robust against it.",
+            "{n} outliers shift the ratio of the means to {mean_ratio:.4g}; the "
+            "interval is robust against them.",
             n=n,
             mean_ratio=float(assessments.mean_ratio[row]),
         )
@@ -442,13 +471,32 @@ def _crossing_sentence(
     low = float(np.exp(designed.deciding_low[row]))
     high = float(np.exp(designed.deciding_high[row]))
     if _design(assessments, row) == SessionDesign.TWO_SHARED:
-        sessions = designed.two_sessions
-        (ratios,) = np.exp(sessions.log_ratio[sessions.row == row]).tolist()
-        return Sentence(SESSIONS_DISAGREE, first=ratios[0], second=ratios[1])
+        return _two_sessions_sentence(assessments, row)
     crosses = [low <= edges[name] <= high for name in ("below", "above")]
     text = CROSSES_LOWER if crosses[0] else CROSSES_UPPER
     text = CROSSES_BOTH if all(crosses) else text
     return to_sentence(text, {"low": low, "high": high, **edges})
+
+
+def _two_sessions_sentence(assessments: AssessmentArrays, row: int) -> Sentence:
+    sessions = assessments.design_intervals.two_sessions
+    is_row = sessions.row == row
+    centers, errors = sessions.log_ratio[is_row][0], sessions.error[is_row][0]
+    quantiles = t_quantiles(sessions.df[is_row][0], (1 + assessments.confidence) / 2)
+    directions = interval_directions(
+        centers - quantiles * errors, centers + quantiles * errors, assessments.margin
+    )
+    first, second = np.exp(centers).tolist()
+    one, other = (Verdict(direction) for direction in directions)
+    if one == other == Verdict.UNDETERMINED:
+        return Sentence(SESSIONS_UNDETERMINED, first=first, second=second)
+    return Sentence(
+        SESSIONS_DISAGREE,
+        first=first,
+        second=second,
+        first_verdict=VERDICT_WORDS[one],
+        second_verdict=VERDICT_WORDS[other],
+    )
 
 
 def _design(assessments: AssessmentArrays, row: int) -> SessionDesign:
@@ -458,8 +506,10 @@ def _design(assessments: AssessmentArrays, row: int) -> SessionDesign:
 def _advice(assessments: AssessmentArrays, row: int) -> str:
     gates, direction = Gate(int(assessments.gates[row])), assessments.direction[row]
     if not gates and direction != Verdict.UNDETERMINED:
-        is_lost = assessments.verdict[row] != direction
-        return Sentence(NARROWER) if is_lost else ""
+        if assessments.verdict[row] == direction:
+            return ""
+        numbers = _numbers(assessments, row)
+        return join_sentences([Sentence(NARROWER), run_advice(numbers, is_longer=True)])
     if not gates and _design(assessments, row) in SESSION_INTERVAL_DESIGNS:
         return _session_advice(assessments, row)
     sides = _side_gates(assessments, row)
@@ -469,25 +519,31 @@ def _advice(assessments: AssessmentArrays, row: int) -> str:
 def _session_advice(assessments: AssessmentArrays, row: int) -> str:
     designed = assessments.design_intervals
     sessions_needed = int(assessments.sessions_needed[row])
-    if not sessions_needed:
-        return Sentence(SESSIONS_TOO_NOISY, n=MAX_SESSIONS)
     own_count, baseline_count, shared_count = _session_counts(designed, row)
-    if _design(assessments, row) in (SessionDesign.SHARED, SessionDesign.TWO_SHARED):
-        advice = Sentence(SESSIONS_TO_DECIDE, n=sessions_needed, there=shared_count)
-    else:
-        advice = Sentence(
+    parts = []
+    if is_separate := _design(assessments, row) not in (
+        SessionDesign.SHARED,
+        SessionDesign.TWO_SHARED,
+    ):
+        parts.append(Sentence(TOGETHER_INSTEAD, least=REPEATED_SESSIONS))
+    if not sessions_needed:
+        return join_sentences([*parts, Sentence(SESSIONS_TOO_NOISY, n=MAX_SESSIONS)])
+    if is_separate:
+        needed = Sentence(
             SEPARATE_SESSIONS_TO_DECIDE,
             n=sessions_needed,
             own=own_count,
             other=baseline_count,
         )
+    else:
+        needed = Sentence(SESSIONS_TO_DECIDE, n=sessions_needed, there=shared_count)
+    parts.append(needed)
     between, within = designed.between_sd[row], designed.within_sd[row]
     # More runs per session would not help if the scatter of runs explains less than
     # half of the variance between sessions.
-    if not 2 * within**2 < between**2:
-        return advice
-    differ = Sentence(SESSIONS_DIFFER, sd=100 * float(between))
-    return join_sentences((advice, differ))
+    if 2 * within**2 < between**2:
+        parts.append(Sentence(SESSIONS_DIFFER, sd=100 * float(between)))
+    return join_sentences(parts)
 
 
 def energy_ratio(

@@ -39,11 +39,11 @@ MATCH_SENTENCE: Final = Sentence("Native run of the same host, OS and benchmark.
 # By whether the baseline was measured before the result.
 STALE_SENTENCES: Final = {
     True: template(
-        "The baseline was measured {days:.1f} days before the result; the limit is "
+        "The baseline was measured {days:g} days before this system; the limit is "
         "{limit:g} days."
     ),
     False: template(
-        "The baseline was measured {days:.1f} days after the result; the limit is "
+        "The baseline was measured {days:g} days after this system; the limit is "
         "{limit:g} days."
     ),
 }
@@ -143,8 +143,8 @@ def choose_baseline(
     difference = (high - low) / low * 100 if low > 0 else math.inf
     if low != high and difference > equivalence_margin_percent:
         disagreement = Sentence(
-            "{n} native results match but differ by more than {percent:g}%, so none is "
-            "the baseline: {values}.",
+            "{n} native results fit this result but differ by more than {percent:g}%, "
+            "so none is the baseline: {values}.",
             n=len(preferred),
             percent=equivalence_margin_percent,
             values=join_sentences(
@@ -324,8 +324,8 @@ def _trust(
         if None not in sides and sides[0] != sides[1]:
             reasons.append(
                 Sentence(
-                    "The machine's {word} differs: {before} in the baseline, {now} in "
-                    "the result.",
+                    "The machine's {word} differs: {before} for the baseline, {now} "
+                    "for this system.",
                     word=word,
                     before=str(sides[1]),
                     now=str(sides[0]),
@@ -334,10 +334,12 @@ def _trust(
             state = "stale"
     gap = _gap(cell, chosen)
     if gap is not None and gap > timedelta(days=max_age_days):
+        if OTHER_SESSION_SENTENCE in reasons:
+            reasons.remove(OTHER_SESSION_SENTENCE)
         reasons.append(
             Sentence(
                 STALE_SENTENCES[_is_earlier(chosen, cell)],
-                days=gap / timedelta(days=1),
+                days=round(gap / timedelta(days=1), 1),
                 limit=max_age_days,
             )
         )
@@ -360,17 +362,15 @@ def _missing_reason(cell: CellConditions) -> str:
     scenario, load, *_ = _baseline_scenario_key(cell)
     if load:
         scenario = Sentence("{scenario} under {load}", scenario=scenario, load=load)
+    values = {"case": cell.case_label, "host": cell.host}
     if cell.guest_bits is None:
-        return Sentence(
-            "No native run of {case} on host {host} (scenario: {scenario}).",
-            case=cell.case_label,
-            host=cell.host,
-            scenario=scenario,
+        text = Sentence("No native run of {case} on host {host}", **values)
+    else:
+        text = Sentence(
+            "No native {bits}-bit run of {case} on host {host}",
+            bits=cell.guest_bits,
+            **values,
         )
-    return Sentence(
-        "No native {bits}-bit run of {case} on host {host} (scenario: {scenario}).",
-        case=cell.case_label,
-        host=cell.host,
-        bits=cell.guest_bits,
-        scenario=scenario,
-    )
+    if scenario == "single":
+        return Sentence("{text}.", text=text)
+    return Sentence("{text} (scenario: {scenario}).", text=text, scenario=scenario)

@@ -190,11 +190,11 @@ def _faults(
     bound_s = external.max_error_s if external else 0.0
     gained_s = abs(clock.offset_end_s - clock.offset_start_s)
     if abs(clock.drift_ppm) > MAX_DRIFT_PPM and gained_s > bound_s:
-        drift = clock.drift_ppm
+        percent = float(f"{abs(clock.drift_ppm) / 10_000:.2g}")
         faults.append(
-            Sentence("gained {ppm:,.0f} ppm", ppm=drift)
-            if drift > 0
-            else Sentence("lost {ppm:,.0f} ppm", ppm=-drift)
+            Sentence("ran {percent:,g}% fast", percent=percent)
+            if clock.drift_ppm > 0
+            else Sentence("ran {percent:,g}% slow", percent=percent)
         )
     return faults
 

@@ -49,7 +49,8 @@ class Shape:
     Bimodal runs have two ``modes``, lower first. ``close_modes`` differ by less than
     the band and count as one mode. ``mean_shifts`` has the relative shift of the mean
     by each finding: ``periodic``, ``drift``, ``first_run``. ``drift`` is the relative
-    change over a session, negative if it falls.
+    change over a session, negative if it falls; ``first_run`` is the relative distance
+    of the first runs from the others.
     """
 
     n: int
@@ -61,6 +62,7 @@ class Shape:
     outliers: tuple[int, ...]
     mean_shifts: Mapping[str, float]
     drift: float = 0.0
+    first_run: float = 0.0
     close_modes: tuple[Mode, ...] = ()
     sessions: int = 1
     band: float = DEFAULT_BAND
@@ -117,15 +119,18 @@ class Shape:
 
     @property
     def sentence(self) -> Sentence:
-        findings = [_describe_modes(self)]
-        findings += [
+        found = [
             _describe_finding(self, code)
             for code in self.mean_shifts
             # Alternating modes are reported even if they hardly move the mean.
             if self.is_relevant(code) or (code == "periodic" and not self.is_unimodal)
         ]
-        runs = ", ".join(str(index + 1) for index in self.outliers[:5])
-        n = len(self.outliers)
+        is_one_speed = self.is_tested and self.is_unimodal and self.shape_codes
+        findings = [*([] if is_one_speed else [_describe_modes(self)]), *found]
+        is_first_named = self.sessions == 1 and self.is_relevant("first_run")
+        outliers = self.outliers[is_first_named and 0 in self.outliers :]
+        runs = ", ".join(str(index + 1) for index in outliers[:5])
+        n = len(outliers)
         if n > 5:
             findings.append(
                 Sentence("outliers: runs {runs} and {more} more", runs=runs, more=n - 5)
@@ -174,9 +179,9 @@ def find_shape(
     split = find_modes(parts, sizes, step)
     modes, close_modes = _modes(split, unit, band)
     is_split = len(modes) > 1
-    first_p, first_shift = None, 0.0
+    first_p, first_distance = None, 0.0
     if is_ordered and not is_split:
-        first_p, first_shift = _first_run(parts, sizes, step)
+        first_p, first_distance = _first_run(parts, sizes, step)
     is_first_outlying = first_p is not None and first_p <= FIRST_RUN_FALSE_ALARM
     # Exclude outlying first runs from this test, because they look like a drift.
     later, lengths = (
@@ -185,6 +190,7 @@ def find_shape(
     order = find_run_order(later, lengths) if is_ordered and lengths else None
     mean_shifts, drift = _mean_shifts(later, lengths, order)
     if is_first_outlying:
+        first_shift = abs(first_distance) / parts.size
         mean_shifts["first_run"] = _relative_shift(first_shift, parts)
     groups = split.groups if is_split else (np.arange(values.size),)
     return Shape(
@@ -199,6 +205,11 @@ def find_shape(
         ),
         mean_shifts=mean_shifts,
         drift=drift,
+        first_run=math.copysign(
+            _relative_shift(abs(first_distance) / len(sizes), later), first_distance
+        )
+        if is_first_outlying
+        else 0.0,
         close_modes=close_modes,
         sessions=len(sizes),
         band=band,
@@ -300,7 +311,7 @@ def _first_run(
     p = float(2 * stdtr(freedom, -abs(t)))
     if not sessions_agree(np.array(distances), np.ones(len(distances))):
         p = 1.0
-    return p, abs(math.fsum(distances)) / parts.size
+    return p, math.fsum(distances)
 
 
 def _describe_modes(shape: Shape) -> Sentence:
@@ -354,23 +365,42 @@ def _format_modes(modes: Sequence[Mode]) -> list[Sentence]:
 def _describe_finding(shape: Shape, code: str) -> Sentence:
     order = shape.order
     if code == "first_run" or order is None:
-        if shape.sessions > 1:
-            return Sentence("the first runs of the sessions differ from the others")
-        return Sentence("the first run differs from the others")
+        return _describe_first_run(shape)
     if code == "periodic" and not shape.is_unimodal:
-        return Sentence("alternating with period {period}", period=order.period or 0)
+        return Sentence(
+            "in a pattern that repeats every {period} runs", period=order.period or 0
+        )
     if code == "periodic":
-        return Sentence("repeating with period {period}", period=order.period or 0)
+        return Sentence(
+            "a pattern that repeats every {period} runs", period=order.period or 0
+        )
     if shape.drift:
         amount = _format_percent(abs(shape.drift))
         if shape.sessions > 1 and shape.drift > 0:
-            return Sentence("rising by {percent} over each session", percent=amount)
+            return Sentence("a rise of {percent} over each session", percent=amount)
         if shape.sessions > 1:
-            return Sentence("falling by {percent} over each session", percent=amount)
+            return Sentence("a fall of {percent} over each session", percent=amount)
         if shape.drift > 0:
-            return Sentence("rising by {percent} over the session", percent=amount)
-        return Sentence("falling by {percent} over the session", percent=amount)
+            return Sentence("a rise of {percent} over the session", percent=amount)
+        return Sentence("a fall of {percent} over the session", percent=amount)
     return _describe_dependence(order)
+
+
+def _describe_first_run(shape: Shape) -> Sentence:
+    amount = _format_percent(abs(shape.first_run))
+    if shape.sessions > 1 and shape.first_run > 0:
+        return Sentence(
+            "the first runs of the sessions are {percent} above the others",
+            percent=amount,
+        )
+    if shape.sessions > 1:
+        return Sentence(
+            "the first runs of the sessions are {percent} below the others",
+            percent=amount,
+        )
+    if shape.first_run > 0:
+        return Sentence("the first run is {percent} above the others", percent=amount)
+    return Sentence("the first run is {percent} below the others", percent=amount)
 
 
 def _describe_dependence(order: RunOrder) -> Sentence:

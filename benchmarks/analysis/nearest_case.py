@@ -23,8 +23,10 @@ SUBJECT_PARAMETERS: Final = frozenset(
 # Cases with more differences are different benchmarks, not different settings.
 MAX_DIFFERENCES: Final = 3
 NEAR_CASE_SENTENCES: Final[Mapping[NearCaseKind, str]] = {
-    "other_parameters": template("Parameters differ: baseline {other}, result {own}."),
-    "unit_mismatch": template("Units differ: baseline {other}, result {own}."),
+    "other_parameters": template(
+        "Parameters differ: baseline {other}, this system {own}."
+    ),
+    "unit_mismatch": template("Units differ: baseline {other}, this system {own}."),
 }
 _NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\b ?(\S*)")
 

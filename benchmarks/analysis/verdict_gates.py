@@ -143,47 +143,49 @@ GATE_SENTENCES: Final[Mapping[Gate, str]] = {
         "Several baselines match but disagree, so there is no ratio."
     ),
     Gate.STALE_BASELINE: template(
-        "The baseline is outdated: it was measured too long before or after the "
-        "result, or the machine has changed."
+        "The baseline is outdated: it was measured too long before or after this "
+        "system, or the machine has changed."
     ),
     Gate.UNDIRECTED: template(
         "For this metric, neither higher nor lower is better, so it never has a "
         "verdict."
     ),
     Gate.UNIT_MISMATCH: template(
-        "The units of the result and its baseline differ, so there is no ratio."
+        "The units of this system and its baseline differ, so there is no ratio."
     ),
     Gate.OTHER_PARAMETERS: template(
-        "The parameters of the result and its baseline differ, so there is no ratio."
+        "The parameters of this system and its baseline differ, so there is no ratio."
     ),
     Gate.SCALING: template(
-        "This compares the sum of several VMs with one machine. Such a scaling never "
-        "has a verdict: quote the ratio and its interval."
+        "This is the sum of several VMs relative to the baseline. Such a scaling is a "
+        "description and has no verdict: quote the ratio and its interval."
     ),
     Gate.OTHER_HOST: template(
-        "The result and its baseline ran on different hosts, so there is no verdict."
+        "This system and its baseline ran on different hosts, so there is no verdict."
     ),
     Gate.SAME_MODEL: template(
-        "On other machines of the same model; no machine ran both. A verdict needs "
-        "several machines."
+        "No machine ran both systems: the baseline is another machine of the same "
+        "model. A verdict is then about the model, and needs at least five machines "
+        "on each side."
     ),
     Gate.SAME_CPU: template(
-        "One thread, on another machine with this CPU. That is a range, so there is "
-        "no verdict."
+        "The baseline is a machine of another model with the same CPU. The ratio shows "
+        "what to expect of one thread; such a ratio has no verdict."
     ),
     Gate.UNREPEATED: template(
-        "The result and its baseline ran in different sessions, and the variation "
+        "This system and its baseline ran in different sessions, and the variation "
         "between sessions is unknown."
     ),
     Gate.SLOWDOWN: template(
-        "This compares one of several VMs with a single VM on the same system. Such a "
-        "slowdown never has a verdict: quote the ratio and its interval."
+        "This is one of several VMs relative to one VM alone on this system. Such a "
+        "slowdown is a description and has no verdict: quote the ratio and its "
+        "interval."
     ),
     Gate.NO_SPEED: template(
         "This metric is not a speed, so it never has a ratio or a verdict."
     ),
     Gate.BEING_CHECKED: template(
-        "This result is being checked. The verdict follows within minutes."
+        "The product is still checking this result. The verdict follows within minutes."
     ),
     Gate.WITHIN_METER_ERROR: template(
         "The difference is small enough to be explained by the inaccuracy of two "
@@ -193,68 +195,70 @@ GATE_SENTENCES: Final[Mapping[Gate, str]] = {
         "Start times are not stated, so effects of different days cannot be excluded."
     ),
     Gate.ORDER_CONFOUNDED: template(
-        "The runs of the result and of the baseline followed one another instead of "
+        "The runs of this system and of the baseline followed one another instead of "
         "alternating."
     ),
-    Gate.SINGLE_RUN: template("At least one side has only one run."),
-    Gate.TWO_RUNS: template("At least one side has only two runs."),
-    Gate.FEW_RUNS: template("At least one side has fewer than five runs."),
+    Gate.SINGLE_RUN: template("At least one system has only one run."),
+    Gate.TWO_RUNS: template("At least one system has only two runs."),
+    Gate.FEW_RUNS: template("At least one system has fewer than five runs."),
 }
 SIDE_SENTENCES: Final[Mapping[Gate, tuple[str, str, str]]] = {
     Gate.NO_RUNS: (
-        template("The result has no runs."),
+        template("This system has no runs."),
         template("The baseline has no runs."),
-        template("Neither side has runs."),
+        template("Neither system has runs."),
     ),
     Gate.ZERO: (
-        template("The result is 0 or less, so there is no ratio."),
-        template("The baseline is 0 or less, so there is no ratio."),
-        template("Both sides are 0 or less, so there is no ratio."),
+        template("The value of this system is 0 or less, so there is no ratio."),
+        template("The value of the baseline is 0 or less, so there is no ratio."),
+        template("Both values are 0 or less, so there is no ratio."),
     ),
     Gate.NO_SPREAD: (
-        template("All runs of the result are identical, with unknown resolution."),
+        template("All runs of this system are identical, with unknown resolution."),
         template("All runs of the baseline are identical, with unknown resolution."),
-        template("All runs of each side are identical, with unknown resolution."),
+        template("All runs of each system are identical, with unknown resolution."),
     ),
     Gate.NO_INTERVAL: (
-        template("The result varies too much for a confidence interval."),
-        template("The baseline varies too much for a confidence interval."),
-        template("Both sides vary too much for a confidence interval."),
+        template("The runs of this system vary too much for a confidence interval."),
+        template("The runs of the baseline vary too much for a confidence interval."),
+        template("The runs of both systems vary too much for a confidence interval."),
     ),
     Gate.BIMODAL: (
-        template("The result is bimodal (two speeds), so it has no single value."),
+        template("This system is bimodal (two speeds), so it has no single value."),
         template("The baseline is bimodal (two speeds), so it has no single value."),
-        template("Both sides are bimodal (two speeds), so they have no single value."),
+        template(
+            "Both systems are bimodal (two speeds), so they have no single value."
+        ),
     ),
     Gate.PERIODIC: (
-        template("The result follows a pattern over time."),
+        template("This system follows a pattern over time."),
         template("The baseline follows a pattern over time."),
-        template("Both sides follow a pattern over time."),
+        template("Both systems follow a pattern over time."),
     ),
     Gate.DRIFT: (
-        template("The result drifts over the session."),
+        template("This system drifts over the session."),
         template("The baseline drifts over the session."),
-        template("Both sides drift over the session."),
+        template("Both systems drift over the session."),
     ),
     Gate.FLAGGED: (
-        template("A flag on the result withholds the verdict."),
+        template("A flag on this system withholds the verdict."),
         template("A flag on the baseline withholds the verdict."),
-        template("Flags on both sides withhold the verdict."),
+        template("Flags on both systems withhold the verdict."),
     ),
     Gate.CLOCK_SUSPECT: (
-        template("The clock that timed the result cannot be trusted."),
+        template("The clock that timed this system cannot be trusted."),
         template("The clock that timed the baseline cannot be trusted."),
-        template("The clocks that timed both sides cannot be trusted."),
+        template("The clocks that timed both systems cannot be trusted."),
     ),
     Gate.FIRST_RUN: (
-        template("The first run of the result is an outlier."),
+        template("The first run of this system is an outlier."),
         template("The first run of the baseline is an outlier."),
-        template("The first runs of both sides are outliers."),
+        template("The first runs of both systems are outliers."),
     ),
     Gate.FEW_INDEPENDENT: (
-        template("Each run of the result depends on the previous one."),
+        template("Each run of this system depends on the previous one."),
         template("Each run of the baseline depends on the previous one."),
-        template("On both sides, each run depends on the previous one."),
+        template("On both systems, each run depends on the previous one."),
     ),
 }
 """Sentences on gates of the result, of the baseline and of both sides.

@@ -11,6 +11,7 @@ from benchmarks.analysis.intervals import NOISY_G, WELCH_RUNS
 from benchmarks.analysis.required_runs import MAX_RUNS
 from benchmarks.analysis.verdict_gates import (
     GATE_SENTENCES,
+    ON_OTHER_MACHINES,
     SHAPE_GATES,
     SOLVED_BY_RUNS,
     Gate,
@@ -20,7 +21,6 @@ from benchmarks.sentences import (
     Parameter,
     Sentence,
     join_sentences,
-    pluralized,
     template,
     to_sentence,
 )
@@ -39,6 +39,10 @@ PAIRING_GATES: Final = UNPAIRED | Gate.STALE_BASELINE | Gate.NO_SPEED
 PAIRING_SENTENCES: Final = {
     GATE_SENTENCES[gate]: gate for gate in Gate if gate & PAIRING_GATES
 }
+OF_ONE_READING: Final = (
+    Gate.NO_RUNS | Gate.ZERO | Gate.FLAGGED | Gate.CLOCK_SUSPECT | Gate.BEING_CHECKED
+)
+"""Reasons that also matter if each machine is one reading."""
 NOT_TOGETHER: Final = Gate.UNREPEATED | Gate.ORDER_CONFOUNDED | Gate.STALE_BASELINE
 # Reasons that block a verdict come first.
 GATE_ORDER: Final = (
@@ -54,24 +58,34 @@ GATE_ORDER: Final = (
     *(Gate.NOISY_BASELINE, Gate.WITHIN_METER_ERROR),
 )
 
+NO_RUN_ALONE: Final = template(
+    "One of several VMs is compared with the same system with one VM alone, but no "
+    "such run of this benchmark exists."
+)
+RUN_ALONE: Final = template("Run this benchmark on this system with one VM alone.")
 COUNTS: Final = template(
-    "Runs: result {own_n}, baseline {baseline_n}. A verdict needs {least} per side."
+    "Runs: this system {own_n}, the baseline {baseline_n}. A verdict needs at least "
+    "{least} each."
+)
+COUNTS_AND_WIDTH: Final = template(
+    "Runs: this system {own_n}, the baseline {baseline_n}. A verdict needs at least "
+    "{least} each; here it needs more, because the confidence interval is too wide."
 )
 NOISY: Final = template(
     "The baseline is too noisy: its 95% confidence interval is "
     "±{baseline_percent:.0f}%, and a verdict needs less than ±{limit_percent:.0f}%."
 )
-RESULT_LATER: Final = template(
-    "All or nearly all runs of the result came after those of the baseline, so a "
+SYSTEM_LATER: Final = template(
+    "All or nearly all runs of this system came after those of the baseline, so a "
     "change of the machine over time may cause the difference."
 )
-RESULT_EARLIER: Final = template(
-    "All or nearly all runs of the result came before those of the baseline, so a "
+SYSTEM_EARLIER: Final = template(
+    "All or nearly all runs of this system came before those of the baseline, so a "
     "change of the machine over time may cause the difference."
 )
 DEPENDENT: Final = (
     template(
-        "Each run of the result depends on the previous one: {own_n} runs count as "
+        "Each run of this system depends on the previous one: {own_n} runs count as "
         "{own_worth:.1f} independent runs."
     ),
     template(
@@ -79,151 +93,150 @@ DEPENDENT: Final = (
         "count as {baseline_worth:.1f} independent runs."
     ),
     template(
-        "On both sides, each run depends on the previous one: {own_n} runs of the "
-        "result count as {own_worth:.1f} independent runs, {baseline_n} of the "
+        "On both systems, each run depends on the previous one: {own_n} runs of this "
+        "system count as {own_worth:.1f} independent runs, {baseline_n} of the "
         "baseline as {baseline_worth:.1f}."
     ),
 )
 DIFFERENCE_SENTENCES: Final[Mapping[Gate, str]] = {
     Gate.BIMODAL: template(
-        "The difference between the alternating runs of result and baseline has two "
-        "levels."
+        "The difference between the alternating runs of both systems has two levels."
     ),
     Gate.FIRST_RUN: template(
-        "The difference between the first runs of result and baseline is an outlier."
+        "The difference between the first runs of both systems is an outlier."
     ),
     Gate.DRIFT: template(
-        "The difference between the alternating runs of result and baseline drifts "
-        "over the session."
+        "The difference between the alternating runs of both systems drifts over the "
+        "session."
     ),
     Gate.PERIODIC: template(
-        "The difference between the alternating runs of result and baseline follows "
-        "a pattern over time."
+        "The difference between the alternating runs of both systems follows a pattern "
+        "over time."
     ),
     Gate.FEW_INDEPENDENT: template(
-        "Successive differences between the alternating runs of result and baseline "
-        "depend on each other."
+        "Successive differences between the alternating runs of both systems depend on "
+        "each other."
     ),
 }
 
-RERUN_TOGETHER: Final = template(
-    "Rerun the result and the baseline in one session, at least {least} runs per "
-    "side, in alternating or random order (in a plan: order random or abba)."
+# A second session of the same study does not replace the first one (docs/method.md,
+# "Repeating a measurement").
+RUN: Final = template(
+    "Run both systems in one session, alternating between them, at least {least} runs "
+    "each, as a new study: earlier runs do not count."
 )
-SHARED_SESSIONS: Final = template(
-    "Rerun the result and the baseline in the same session, ideally in {n} such "
-    "sessions. More runs in separate sessions would not help."
+RUN_LONGER: Final = template(
+    "Run both systems in one session, alternating between them, {high} runs each "
+    "({low} may be enough), as a new study: earlier runs do not count."
 )
-SEND_STARTS: Final = template(
-    "Rerun both sides, and send the start time of each run (started_at; agents do)."
+RUN_LONG: Final = template(
+    "Run both systems in one session, alternating between them, at least {low} runs "
+    "each ({high} may not be enough), as a new study: earlier runs do not count."
 )
-ADD_TO_BOTH: Final = template(
-    "Runs to add in the same session: at least {own} to the result and {other} to the "
-    "baseline. On another day, rerun both sides."
-)
-ADD_RUNS: Final = template(
-    "Rerun both sides in one session, about {low} to {high} runs per side (now: result "
-    "{own_n}, baseline {baseline_n}). The estimate assumes that the ratio and the "
-    "spread stay the same."
+RUN_TOGETHER: Final = template(
+    "Run both systems together in one session, or better in {n} on different days, "
+    "alternating between them, at least {least} runs each per session."
 )
 TOO_NOISY: Final = template(
-    "Not even {n} runs per side would give a verdict: the ratio is too close to an "
-    "equivalence margin for runs that vary so much. Reduce the variation (fix the CPU "
-    "frequency, pin CPUs, stop other work on the host) and rerun both sides, or report "
-    "the interval without a verdict."
+    "Not even {n} runs each would give a verdict: the runs vary too much for a ratio "
+    "so close to an equivalence margin. Report the interval without a verdict, or "
+    "reduce the variation (fix the CPU frequency, pin CPUs, stop other work on the "
+    "host)."
 )
-ON_ONE_MACHINE: Final = template(
-    "Run the benchmark on the machine of the result without a hypervisor, too."
+FIND_VARIATION: Final = template(
+    "Find the cause of the variation first (for example CPU frequency, placement, or "
+    "other work on the host)."
+)
+ON_MORE_MACHINES: Final = template(
+    "Measure at least five machines of this model natively and five with the "
+    "hypervisor, or both systems on one machine."
 )
 GATE_ADVICE: Final[Mapping[Gate, str]] = {
     Gate.OTHER_HOST: template(
         "Compare each system with the native runs of its own host."
     ),
-    Gate.SAME_MODEL: ON_ONE_MACHINE,
-    Gate.SAME_CPU: ON_ONE_MACHINE,
-    Gate.UNIT_MISMATCH: template(
-        "Rerun one side so that both report the metric in the same unit."
-    ),
-    Gate.OTHER_PARAMETERS: template("Rerun one side with the parameters of the other."),
+    Gate.SAME_MODEL: ON_MORE_MACHINES,
+    Gate.SAME_CPU: ON_MORE_MACHINES,
     Gate.AMBIGUOUS_BASELINE: template(
-        "Choose one of the native systems as the baseline (on the Compare page, or "
-        "baseline= in the API), or correct the wrong one."
-    ),
-    Gate.NO_BASELINE: template(
-        "Run this benchmark on the baseline, too (by default the host without a "
-        "hypervisor), in the same session as the result."
+        "Find out why they differ. Then choose the right one as the baseline (on the "
+        "Compare page, or baseline= in the API)."
     ),
     Gate.NO_RUNS: template("Upload runs of {side}."),
+}
+ADVICE_BEFORE_RUNS: Final[Mapping[Gate, str]] = {
+    Gate.UNIT_MISMATCH: template(
+        "If only the unit was reported wrongly, upload the runs again with the right "
+        "one. Otherwise, report both systems in one unit."
+    ),
+    Gate.OTHER_PARAMETERS: template("Use the same parameters on both systems."),
+    Gate.NO_BASELINE: template(
+        "The baseline is the host without a hypervisor, unless you choose another."
+    ),
     Gate.ZERO: template(
-        "Check the output of {side}: a value of 0 usually means that the work failed. "
-        "Correct or rerun it."
+        "Check the output of {side}: a value of 0 usually means that the work failed."
     ),
     Gate.FLAGGED: template(
-        "Check the values of {side}. Correct or rerun them if the flag is right; "
-        "dismiss the flag with a note if it is wrong."
+        "Check the values of {side}. If the flag is wrong, dismiss it with a note. If "
+        "it is right, correct the values, or remove the cause and measure again."
     ),
     Gate.CLOCK_SUSPECT: template(
-        "Rerun {side} with a time server on another machine (agents: enroll "
+        "Enroll the agent of {side} with a time server on another machine (enroll "
         "--time-server)."
     ),
-    Gate.STALE_BASELINE: RERUN_TOGETHER,
-    Gate.UNREPEATED: RERUN_TOGETHER,
-    Gate.ORDER_CONFOUNDED: RERUN_TOGETHER,
-    Gate.UNTIMED: SEND_STARTS,
+    Gate.UNTIMED: template(
+        "If all runs were made in one session, name it on the Sessions page of the "
+        "study. Otherwise, send the start time of each run (started_at; agents do)."
+    ),
     Gate.BIMODAL: template(
         "Find what causes the two speeds of {side} (for example CPU frequency, NUMA "
-        "node, or other work on the host), keep it in one state, and rerun."
+        "node, or other work on the host), and keep it in one state."
     ),
     Gate.FIRST_RUN: template(
-        "Rerun {side} with a warm-up run that is not uploaded (agents have one by "
-        "default)."
+        "Make a warm-up run on {side}, and do not upload it (agents do so by default)."
     ),
     Gate.DRIFT: template(
         "Find what changes on {side} over the session (for example temperature, "
-        "caches, or a disk that fills), let it settle, and rerun."
+        "caches, or a disk that fills), and let it settle."
     ),
     Gate.PERIODIC: template(
         "Find what repeats on {side} (for example scheduled jobs or alternating NUMA "
-        "nodes), stop it, and rerun."
+        "nodes), and stop it."
     ),
     Gate.NO_SPREAD: template(
-        "Upload the values of {side} with more digits, or make the runs longer."
+        "Report the values of {side} with more digits, or make the runs longer."
     ),
     Gate.FEW_INDEPENDENT: template(
         "Make the runs of {side} independent (restart the program, drop caches, or "
-        "pause between runs), or add runs."
+        "pause between runs)."
     ),
-    Gate.WITHIN_METER_ERROR: template("Measure both sides with the same power meter."),
+    Gate.WITHIN_METER_ERROR: template("Use one power meter for both systems."),
 }
 SIDES: Final = (
-    Sentence("the result"),
+    Sentence("this system"),
     Sentence("the baseline"),
-    Sentence("both sides"),
+    Sentence("both systems"),
 )
 
 FLAG_SENTENCES: Final = (
-    template(
-        "A flag on the result withholds the verdict: “{title}” ({severity}). {meaning}"
-    ),
-    template(
-        "A flag on the baseline withholds the verdict: “{title}” ({severity}). "
-        "{meaning}"
-    ),
+    template("A flag on this system withholds the verdict: “{title}” ({severity})."),
+    template("A flag on the baseline withholds the verdict: “{title}” ({severity})."),
 )
 SHAPE_SENTENCES: Final = (
-    template("The runs of the result have no single value: {shape}."),
+    template("The runs of this system have no single value: {shape}."),
     template("The runs of the baseline have no single value: {shape}."),
 )
 CLOCK_SENTENCES: Final = (
-    template("The clock that timed the result cannot be trusted. {clock}"),
+    template("The clock that timed this system cannot be trusted. {clock}"),
     template("The clock that timed the baseline cannot be trusted. {clock}"),
 )
 
 
 class FlagFacts(NamedTuple):
+    """A flag; ``message`` is empty if the reader might not be allowed to see it."""
+
     title: str
     severity: str
-    meaning: str = ""
+    message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +255,8 @@ NO_FACTS: Final = SideFacts()
 class ReasonNumbers:
     """Numbers of a result for its reasons.
 
-    ``runs_needed`` is per side, 0 if unknown. ``order`` is positive if the result ran
+    ``runs_needed`` is per side, 0 if `MAX_RUNS` are not enough, or unless
+    ``is_estimated``. ``order`` is positive if the result ran
     after its baseline, negative if before.
     """
 
@@ -253,6 +267,7 @@ class ReasonNumbers:
     baseline_percent: float
     order: int
     runs_needed: int
+    is_estimated: bool
     sessions_needed: int
     is_alternating: bool
 
@@ -276,6 +291,8 @@ def _shown_gates(gates: Gate) -> Gate:
     """Return the gates without those whose reason another gate states."""
     if never := gates & NEVER_ASSESSED:
         return never
+    if gates & ON_OTHER_MACHINES:
+        return gates & (ON_OTHER_MACHINES | OF_ONE_READING)
     if gates & FEW:
         gates &= ~(Gate.NO_INTERVAL | Gate.NOISY_BASELINE)
     if gates & Gate.STALE_BASELINE:
@@ -298,9 +315,11 @@ def _gate_sentences(
         "baseline_worth": numbers.baseline_worth,
     }
     if gate & FEW:
-        yield to_sentence(COUNTS, {**values, "least": WELCH_RUNS})
+        needs_more = numbers.is_estimated and numbers.runs_needed != WELCH_RUNS
+        counts = COUNTS_AND_WIDTH if needs_more else COUNTS
+        yield to_sentence(counts, {**values, "least": WELCH_RUNS})
     elif gate == Gate.ORDER_CONFOUNDED and numbers.order:
-        yield Sentence(RESULT_LATER if numbers.order > 0 else RESULT_EARLIER)
+        yield Sentence(SYSTEM_LATER if numbers.order > 0 else SYSTEM_EARLIER)
     elif gate == Gate.NOISY_BASELINE:
         percents = {
             "baseline_percent": numbers.baseline_percent,
@@ -336,7 +355,9 @@ def _fact_sentences(
     if gate == Gate.FLAGGED:
         for side in sides:
             for flag in facts[side].flags:
-                yield to_sentence(FLAG_SENTENCES[side], flag._asdict())
+                named = {"title": flag.title, "severity": flag.severity}
+                parts = [to_sentence(FLAG_SENTENCES[side], named), flag.message]
+                yield join_sentences(parts)
     elif all(texts):
         templates = SHAPE_SENTENCES if gate & SHAPE_GATES else CLOCK_SENTENCES
         name = "shape" if gate & SHAPE_GATES else "clock"
@@ -353,37 +374,37 @@ def reason_advice(
         return ""
     is_alone = not shown & ~(Gate.UNREPEATED | SOLVED_BY_RUNS)
     if shown & Gate.UNREPEATED and numbers.sessions_needed and is_alone:
-        return Sentence(SHARED_SESSIONS, n=numbers.sessions_needed)
-    for gate in GATE_ORDER:
-        if not gate & shown:
-            continue
-        if gate & SOLVED_BY_RUNS:
-            return _run_advice(shown, numbers)
-        if gate == Gate.UNTIMED and shown & FEW:
-            return join_sentences(
-                [Sentence(SEND_STARTS), _missing_runs_advice(numbers)]
-            )
-        is_of_difference = gate in DIFFERENCE_SENTENCES and numbers.is_alternating
-        is_of_difference &= not gate & (side_gates[0] | side_gates[1])
-        side = 2 if is_of_difference else _side(gate, side_gates)
-        values: dict[str, Parameter] = {"side": SIDES[side], "least": WELCH_RUNS}
-        return to_sentence(GATE_ADVICE[gate], values)
-    return _run_advice(shown, numbers)
+        return Sentence(RUN_TOGETHER, n=numbers.sessions_needed, least=_least(numbers))
+    gate = next((gate for gate in GATE_ORDER if gate & shown), Gate(0))
+    is_of_difference = gate in DIFFERENCE_SENTENCES and numbers.is_alternating
+    is_of_difference &= not gate & (side_gates[0] | side_gates[1])
+    side = SIDES[2 if is_of_difference else _side(gate, side_gates)]
+    if gate in GATE_ADVICE:
+        return to_sentence(GATE_ADVICE[gate], {"side": side})
+    if gate in ADVICE_BEFORE_RUNS:
+        before = to_sentence(ADVICE_BEFORE_RUNS[gate], {"side": side})
+        return join_sentences([before, run_advice(numbers)])
+    is_hopeless = numbers.is_estimated and not numbers.runs_needed
+    if is_hopeless and not gate & NOT_TOGETHER:
+        return join_sentences([Sentence(TOO_NOISY, n=MAX_RUNS), run_advice(numbers)])
+    if gate == Gate.NO_INTERVAL:
+        return join_sentences([Sentence(FIND_VARIATION), run_advice(numbers)])
+    return run_advice(numbers)
 
 
-def _run_advice(gates: Gate, numbers: ReasonNumbers) -> str:
-    if gates & FEW and numbers.runs_needed <= WELCH_RUNS:
-        return _missing_runs_advice(numbers)
-    if not numbers.runs_needed:
-        return Sentence(TOO_NOISY, n=MAX_RUNS)
+def run_advice(numbers: ReasonNumbers, *, is_longer: bool = False) -> str:
+    """Return how to measure both systems again, with the number of runs."""
+    if numbers.runs_needed <= WELCH_RUNS:
+        least = 2 * _least(numbers) if is_longer else _least(numbers)
+        return Sentence(RUN, least=least)
     low, high = runs_range(numbers)
-    return Sentence(
-        ADD_RUNS,
-        low=low,
-        high=high,
-        own_n=numbers.own_n,
-        baseline_n=numbers.baseline_n,
-    )
+    if low >= MAX_RUNS:
+        return Sentence(RUN, least=low)
+    return Sentence(RUN_LONGER if high < MAX_RUNS else RUN_LONG, low=low, high=high)
+
+
+def _least(numbers: ReasonNumbers) -> int:
+    return max(WELCH_RUNS, min(numbers.own_n, numbers.baseline_n))
 
 
 def runs_range(numbers: ReasonNumbers) -> tuple[int, int]:
@@ -400,24 +421,3 @@ def runs_range(numbers: ReasonNumbers) -> tuple[int, int]:
     )
     low = max(low, least)
     return low, max(min(high, MAX_RUNS), low + 1)
-
-
-def _missing_runs_advice(numbers: ReasonNumbers) -> str:
-    own, other = (max(WELCH_RUNS - n, 0) for n in (numbers.own_n, numbers.baseline_n))
-    if own and other:
-        return Sentence(ADD_TO_BOTH, own=own, other=other)
-    if other:
-        return pluralized(
-            "Add at least {n} run to the baseline in the same session. On another day, "
-            "rerun both sides.",
-            "Add at least {n} runs to the baseline in the same session. On another "
-            "day, rerun both sides.",
-            n=other,
-        )
-    return pluralized(
-        "Add at least {n} run to the result in the same session. On another day, rerun "
-        "both sides.",
-        "Add at least {n} runs to the result in the same session. On another day, "
-        "rerun both sides.",
-        n=own,
-    )

@@ -300,7 +300,7 @@ def assess_cells(
     separation = separation_ranges(designed, sessions, higher_is_better)
     intervals, cell, baseline = designed.intervals, designed.cell, designed.baseline
     low, high = designed.deciding_low, designed.deciding_high
-    direction = _direction(low, high, margin)
+    direction = interval_directions(low, high, margin)
 
     statistical = statistical_gates(cell, baseline, designed.independent)
     bits = _combine_gates(passed, statistical, designed, direction)
@@ -472,7 +472,8 @@ def _evidence_levels(
     return np.maximum(level, of_sessions * np.int8(EvidenceLevel.VERDICT))
 
 
-def _direction(low: Floats, high: Floats, margin: float) -> NDArray[np.int8]:
+def interval_directions(low: Floats, high: Floats, margin: float) -> NDArray[np.int8]:
+    """Return the directions (`Verdict`) of intervals of log ratios."""
     below, above = np.log1p(-margin), np.log1p(margin)
     return np.select(
         [high < below, low > above, (low > below) & (high < above)],
@@ -530,7 +531,7 @@ def _apply_stretching(
     ``shifts`` are the distances by which ``ends`` move down and up.
     """
     below, above = shifts
-    stretched = _direction(ends[0] - below, ends[1] + above, margin)
+    stretched = interval_directions(ends[0] - below, ends[1] + above, margin)
     few = int(Gate.TWO_RUNS | Gate.FEW_RUNS)
     removed = lifted | int(Gate.FEW_INDEPENDENT)
     decides = ((bits & lifted) != 0) & ((bits & ~removed & ~few) == 0)

@@ -382,7 +382,15 @@ def width_advice(cell: Cell, baseline: Cell, half_width: float) -> str:
     own_statistics = cell_statistics([cell])
     baseline_statistics = cell_statistics([baseline])
     needed = int(runs_for_width(own_statistics, baseline_statistics, half_width)[0])
-    return width_sentence(min(cell.n, baseline.n), needed, half_width)
+    runs = min(cell.n, baseline.n)
+    if needed <= runs:
+        return width_sentence(runs, needed, half_width)
+    return Sentence(
+        "With {n} runs of each system in one session, the confidence interval would be "
+        "within ±{percent:g}%.",
+        n=needed,
+        percent=100 * half_width,
+    )
 
 
 def printed_tables(viewer: Viewer, study: Study) -> tuple[PrintedTable, ...]:

@@ -7,10 +7,17 @@ from typing import Any, Protocol
 from benchmarks.analysis.assessment import CellAssessment, TableRatio
 from benchmarks.analysis.cell_statistics import resolution
 from benchmarks.analysis.energy_ratio import EnergyRatio, MeterFacts
-from benchmarks.analysis.intervals import mean_interval
+from benchmarks.analysis.intervals import WELCH_RUNS, mean_interval
+from benchmarks.analysis.verdict_reasons import RUN
 from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.models import Case, Cell, Efficiency, Study, System
-from benchmarks.sentences import Sentence, pluralized, sentence_from_json, with_unit
+from benchmarks.sentences import (
+    Sentence,
+    join_sentences,
+    pluralized,
+    sentence_from_json,
+    with_unit,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +109,9 @@ class ComparisonResult:
     """The result of a cell in one measure: a speed, or the energy of its work.
 
     ``value`` and ``baseline_value`` are means over runs in ``unit``. Without a single
-    figure, they and ``ratio`` are missing, ``mode_medians`` are the two modes,
-    ``range`` the lowest and highest run, and ``ratio_range`` the ratios of the extreme
-    runs.
+    figure, they and ``ratio`` (unless it is robust) are missing, ``mode_medians`` are
+    the two modes, ``range`` the lowest and highest run, and ``ratio_range`` the ratios
+    of the extreme runs.
 
     ``ratio`` is 1 for the baseline, and a lower one is worse. ``ratio_kind`` names the
     reference: a native baseline ("efficiency"), a reference system ("relative"), one
@@ -144,8 +151,9 @@ class ComparisonResult:
     @property
     def verdict_reasons(self) -> tuple[str, ...]:
         if self.assessment is not None:
-            has_no_figure = self.shape_codes or self.baseline_shape_codes
-            is_missing = has_no_figure and self.assessment.is_assessed
+            has_no_figure = bool(self.shape_codes or self.baseline_shape_codes)
+            is_missing = has_no_figure and self.ratio is None
+            is_missing &= self.assessment.is_assessed
             return (*self.assessment.sentences, *([self.reason] if is_missing else ()))
         if self.state == NOT_COMPARED_YET:
             return (Sentence("This result is still being processed."),)
@@ -156,7 +164,12 @@ class ComparisonResult:
         if self.assessment is not None:
             return self.assessment.advice
         if self.state == FAILED:
-            return Sentence("Find out why the work failed, correct it, and rerun.")
+            return join_sentences(
+                [
+                    Sentence("Read the output of a failed run, and remove the cause."),
+                    Sentence(RUN, least=WELCH_RUNS),
+                ]
+            )
         return ""
 
     @property
@@ -323,8 +336,10 @@ def _speed_result(
     ratio_range = None
     replacement: dict[str, Any] = {}
     if codes or baseline_codes:
-        ratio_range = table_ratio.range if table_ratio and ratio is not None else None
-        ratio = None
+        # A robust ratio, or one of alternating runs, is valid for any shape.
+        if ratio is not None and not (table_ratio and table_ratio.ratio):
+            ratio_range = table_ratio.range if table_ratio else None
+            ratio = None
         replacement = _mean_replacement(fields)
         replacement["baseline_shape_codes"] = _split_codes(baseline_codes)
         reason = Sentence("No single value describes the runs of the baseline.")

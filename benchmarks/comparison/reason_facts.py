@@ -1,17 +1,19 @@
 """Flags, shapes and clocks of cells, for the reasons why they have no verdict."""
 
-import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 
 from django.db import connection
+from django.db.models import Exists
 
 from benchmarks.analysis.clock_reliability import figures_trust, run_trust
 from benchmarks.analysis.verdict_reasons import FlagFacts, SideFacts
 from benchmarks.models import Cell, Flag, Run
 from benchmarks.models.run import RUNS_OF_CELLS_SQL, runs_of_cells_sql
+from benchmarks.models.study import links_to_hidden_studies
 from benchmarks.plausibility.rules import RULES
 from benchmarks.sentences import sentence_from_json, to_sentence, with_unit
+from benchmarks.viewer import ANYONE
 
 MAX_RUNS_READ = 20
 RUN_IDS_SQL = f"""
@@ -21,13 +23,11 @@ RUN_IDS_SQL = f"""
 """
 
 
-def side_facts(cell_ids: Collection[int]) -> dict[int, SideFacts]:
-    """Return what flags, shapes and clocks say about these cells.
-
-    Messages of flags may quote studies that the reader cannot see, so only their rules
-    are named.
+def side_facts(study_id: int, cell_ids: Collection[int]) -> dict[int, SideFacts]:
+    """Return what flags, shapes and clocks say about cells of a study and their
+    baselines.
     """
-    flags, shapes = _flags(cell_ids), _shapes(cell_ids)
+    flags, shapes = _flags(study_id, cell_ids), _shapes(cell_ids)
     clocks = _clocks(cell_ids)
     return {
         pk: SideFacts(tuple(flags.get(pk, ())), shapes.get(pk, ""), clocks.get(pk, ""))
@@ -35,27 +35,30 @@ def side_facts(cell_ids: Collection[int]) -> dict[int, SideFacts]:
     }
 
 
-def _flags(cell_ids: Collection[int]) -> Mapping[int, list[FlagFacts]]:
+def _flags(study_id: int, cell_ids: Collection[int]) -> Mapping[int, list[FlagFacts]]:
+    """Return the severe flags of cells.
+
+    Messages are omitted if they may quote studies that the reader cannot see.
+    """
     severe = Flag.objects.withholding_verdicts().filter(cells__in=cell_ids)
-    rows = severe.order_by("cells", "severity", "rule").values_list(
-        "cells", "rule", "severity"
+    hidden = links_to_hidden_studies(
+        Flag.quoted_studies.through, "flag_id", ANYONE
+    ).exclude(study_id=study_id)
+    rows = severe.order_by("cells", "severity", "rule", "pk").values_list(
+        "cells", "rule", "severity", "message", "study_id", Exists(hidden)
     )
     flags: dict[int, list[FlagFacts]] = defaultdict(list)
-    for pk, name, severity in rows.distinct():
+    for pk, name, severity, message, flagged_study, quotes_hidden in rows.distinct():
         rule = RULES.get(name)
-        title, meaning = (
-            (rule.title, _meaning(rule.documentation)) if rule else (name, "")
+        is_visible = flagged_study == study_id and not quotes_hidden
+        flag = FlagFacts(
+            to_sentence(rule.title if rule else name, {}),
+            severity,
+            message if is_visible else "",
         )
-        flags[pk].append(FlagFacts(to_sentence(title, {}), severity, meaning))
+        if flag not in flags[pk]:
+            flags[pk].append(flag)
     return flags
-
-
-def _meaning(documentation: str) -> str:
-    """Return the first sentence of a rule's documentation."""
-    paragraph = " ".join(documentation.split("\n\n")[0].split())
-    sentence = re.split(r"(?<=[.:]) ", paragraph)[0].replace("``", "")
-    text = sentence.removesuffix(":").removesuffix(".").removeprefix("Flags ")
-    return f"It marks {text}."
 
 
 def _shapes(cell_ids: Collection[int]) -> Mapping[int, str]:

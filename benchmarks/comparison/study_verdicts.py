@@ -118,6 +118,7 @@ class StudyVerdicts:
     assessments: AssessmentArrays
     sessions: SessionColumns | None = None
     baseline_ids: NDArray[np.int64] | None = None
+    study_id: int = 0
 
     def assessment(self, cell_id: int) -> CellAssessment | None:
         """Return a cell's assessment; None if the cell is not processed yet."""
@@ -141,7 +142,7 @@ class StudyVerdicts:
         wanted = {*ids[has_gate].tolist()}
         if self.baseline_ids is not None:
             wanted |= {*self.baseline_ids[has_gate].tolist()}
-        return side_facts(wanted - {0})
+        return side_facts(self.study_id, wanted - {0})
 
     @cached_property
     def cells_being_checked(self) -> frozenset[int]:
@@ -429,6 +430,7 @@ def study_verdicts(
         correct_for_multiple_tests(assessments, _is_primary(columns)),
         stored,
         baselines.ids,
+        study.pk,
     )
 
 

@@ -6,9 +6,15 @@ from dataclasses import dataclass
 
 from benchmarks.analysis.intervals import WELCH_RUNS
 from benchmarks.analysis.verdicts import Verdict
-from benchmarks.comparison.comparison_row import NOT_COMPARED_YET, ComparisonRow, State
+from benchmarks.comparison.comparison_row import (
+    NOT_COMPARED_YET,
+    ComparisonResult,
+    ComparisonRow,
+    State,
+)
 from benchmarks.comparison.row_queries import comparison_rows
 from benchmarks.comparison.study_verdicts import primary_cases_of_rows, study_verdicts
+from benchmarks.comparison.system_comparability import ON_OTHER_MACHINES
 from benchmarks.models import Cell, Study, System
 from benchmarks.sentences import Sentence, pluralized
 from benchmarks.studies.overview import measured_systems
@@ -86,6 +92,22 @@ def _needs(row: ComparisonRow, native: Mapping[int, int]) -> Iterator[str]:
     native_runs = result.baseline_n or native.get(row.case.id, 0)
     if not native_runs:
         yield Sentence("no native run of this test")
+    yield from _missing_runs(result, native_runs)
+    if result.state == State.MISSING and result.reason:
+        yield result.reason
+    if assessment is None:
+        return
+    if not assessment.is_assessed:
+        yield from assessment.general_reasons[:1]
+    elif assessment.verdict == Verdict.UNDETERMINED.slug:
+        yield assessment.advice or Sentence(
+            "The confidence interval crosses the equivalence margin."
+        )
+
+
+def _missing_runs(result: ComparisonResult, native_runs: int) -> Iterator[str]:
+    if result.state in ON_OTHER_MACHINES and result.assessment:
+        yield from result.assessment.sentences[:1]
     missing_runs, missing_native_runs = WELCH_RUNS - result.n, WELCH_RUNS - native_runs
     if missing_runs > 0 and missing_native_runs > 0:
         yield Sentence(
@@ -98,14 +120,4 @@ def _needs(row: ComparisonRow, native: Mapping[int, int]) -> Iterator[str]:
     elif missing_native_runs > 0:
         yield pluralized(
             "{n} more native run", "{n} more native runs", n=missing_native_runs
-        )
-    if result.state == State.MISSING and result.reason:
-        yield result.reason
-    if assessment is None:
-        return
-    if not assessment.is_assessed:
-        yield from assessment.general_reasons[:1]
-    elif assessment.verdict == Verdict.UNDETERMINED.slug:
-        yield assessment.advice or Sentence(
-            "The confidence interval crosses the equivalence margin."
         )

@@ -20,6 +20,7 @@ from benchmarks.analysis.baselines import (
     same_os,
 )
 from benchmarks.analysis.nearest_case import MeasuredCase, nearest_case
+from benchmarks.analysis.verdict_reasons import NO_RUN_ALONE
 from benchmarks.custom_tools.lookup import require_tool
 from benchmarks.database import ids_subquery
 from benchmarks.hypervisor_names import NATIVE
@@ -560,12 +561,7 @@ def _no_single_run_reason(
     cell: CandidateCell, same_case: Sequence[CandidateCell]
 ) -> Sentence:
     """Return why one of several VMs has no ratio, and whether their sum has one."""
-    sentences = [
-        Sentence(
-            "One of several VMs is compared with the same system with one VM alone, "
-            "but no such run of this benchmark exists."
-        )
-    ]
+    sentences = [Sentence(NO_RUN_ALONE)]
     similar_systems = {
         candidate.system_id
         for candidate in same_case

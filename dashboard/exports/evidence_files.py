@@ -309,8 +309,9 @@ def _source_sentence(source: EvidenceSource) -> str:
         else _("Impossible results are excluded; doubtful ones have less weight.")
     )
     return _(
-        "Ratios to each machine's own native runs (native = 1), computed on "
-        "%(day)s with rule set %(rules)s. %(screening)s"
+        "Ratios to native runs (native = 1) on the same machine or, for providers, on "
+        "machines of the same model, computed on %(day)s with rule set %(rules)s. "
+        "%(screening)s"
     ) % {"day": source.created_on, "rules": source.rule_set, "screening": screening}
 
 

@@ -254,11 +254,11 @@ def range_kind(synthesis: Synthesis) -> str:
         machines = machines_text(pool.machine_count)
         return _("%(machines)s, single runs") % {"machines": machines}
     if pool.predicted is not None:
-        machines = machines_text(pool.machine_count)
+        machines = pool_machines_text(pool)
         return _("prediction from %(machines)s") % {"machines": machines}
     if pool.machine_count == 1 and pool.interval is not None:
         return _("one machine, 95% confidence interval")
-    return machines_text(pool.machine_count)
+    return pool_machines_text(pool)
 
 
 def _only_provider(synthesis: Synthesis) -> MachineEffect | None:
@@ -324,6 +324,32 @@ def machines_text(machines: int) -> str:
     return ngettext("%(n)s machine", "%(n)s machines", machines) % {"n": machines}
 
 
+def providers_text(providers: int) -> str:
+    return ngettext("%(n)s provider", "%(n)s providers", providers) % {"n": providers}
+
+
+def pool_labs_text(pool: PooledEffect) -> str:
+    """Return of how many labs a pool is. A provider counts as one of its labs."""
+    labs = pool.lab_count - pool.provider_count
+    parts = [labs_text(labs)] if labs > 0 else []
+    if pool.provider_count:
+        parts.append(providers_text(pool.provider_count))
+    return ", ".join(parts)
+
+
+def pool_machines_text(pool: PooledEffect) -> str:
+    """Return of how many machines a pool is, in which a provider counts as one."""
+    if not pool.provider_count:
+        return machines_text(pool.machine_count)
+    models = models_text(pool.model_count, pool.specimen_count, pool.provider_count)
+    if pool.provider_count == pool.machine_count:
+        return models
+    return _("%(machines)s that ran both, and %(models)s") % {
+        "machines": machines_text(pool.machine_count - pool.provider_count),
+        "models": models,
+    }
+
+
 def badge_text(synthesis: Synthesis) -> str:
     """Summarize a question in one line."""
     pool = synthesis.main_pool
@@ -341,7 +367,7 @@ def badge_text(synthesis: Synthesis) -> str:
         return _("not measured yet")
     values = {
         "range": percent_range(exp(ends[0]), exp(ends[1])),
-        "labs": labs_text(pool.lab_count),
+        "labs": pool_labs_text(pool),
     }
     if synthesis.is_single_runs:
         return _("%(range)s of native, single runs, %(labs)s") % values
@@ -349,7 +375,7 @@ def badge_text(synthesis: Synthesis) -> str:
 
 
 def machine_counts_text(synthesis: Synthesis) -> str:
-    machines = machines_text(synthesis.main_pool.machine_count)
+    machines = pool_machines_text(synthesis.main_pool)
     if synthesis.is_single_runs or not synthesis.single_run_pool.machine_count:
         return machines
     return _("%(machines)s, and %(n)s more with single runs") % {
@@ -391,8 +417,7 @@ def models_text(models: int, machines: int, providers: int) -> str:
     return _("%(models)s, %(machines)s, %(providers)s") % {
         "models": ngettext("%(n)s model", "%(n)s models", models) % {"n": models},
         "machines": machines_text(machines),
-        "providers": ngettext("%(n)s provider", "%(n)s providers", providers)
-        % {"n": providers},
+        "providers": providers_text(providers),
     }
 
 
@@ -452,6 +477,15 @@ def _pooled_summary(synthesis: Synthesis) -> str:
         first, second = (
             _percent_text(unit.log_ratio, unit.interval) for unit in synthesis.machines
         )
+        if pool.provider_count:
+            return _(
+                "%(machines)s: %(first)s and %(second)s of native speed. Between-lab "
+                "variation cannot be estimated from two labs."
+            ) % {
+                "machines": pool_machines_text(pool),
+                "first": first,
+                "second": second,
+            }
         return _(
             "Two machines: %(first)s and %(second)s of native speed. Between-machine "
             "variation cannot be estimated from two machines."
@@ -461,7 +495,7 @@ def _pooled_summary(synthesis: Synthesis) -> str:
             "%(machines)s of two labs: %(range)s of native speed. Between-lab "
             "variation cannot be estimated from two labs."
         ) % {
-            "machines": machines_text(pool.machine_count),
+            "machines": pool_machines_text(pool),
             "range": _range_text(
                 synthesis.machines, _percent_text, _percent_interval_text
             ),
@@ -478,8 +512,10 @@ def _pooled_summary(synthesis: Synthesis) -> str:
             "%(ends)s). Prediction for a machine of another lab: %(predicted)s."
         )
     text %= {
-        "machines": machines_text(pool.machine_count),
-        "labs": labs_text(pool.lab_count)
+        "machines": pool_machines_text(pool),
+        "labs": pool_machines_text(pool)
+        if pool.provider_count
+        else labs_text(pool.lab_count)
         if pool.lab_count == pool.machine_count
         else _("%(machines)s of %(labs)s")
         % {
@@ -492,7 +528,7 @@ def _pooled_summary(synthesis: Synthesis) -> str:
     }
     if not pool.is_one_lab and pool.lab_count < MIN_STRONG_LABS:
         warning = _("Indicative: based on only %(labs)s.") % {
-            "labs": labs_text(pool.lab_count)
+            "labs": pool_labs_text(pool)
         }
         text = f"{text} {warning}"
     return text
@@ -528,6 +564,7 @@ def matrix_entry(
         return ratios, _("one machine: %(configurations)s") % {"configurations": names}
     if pool.mean is None:
         detail = _("two machines") if len(units) < MIN_POOLED else _("two labs")
+        detail = pool_machines_text(pool) if pool.provider_count else detail
         return _range_text(units, log_ratio_text, log_interval_text), detail
     ratio = log_ratio_text(pool.mean, pool.interval)
     if pool.is_pooled:

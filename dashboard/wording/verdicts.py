@@ -65,13 +65,13 @@ WITHHELD_REASONS: dict[str, Text] = {
         "not assessed: its clock, or the clock of its baseline, cannot be trusted"
     ),
     "noisy_baseline": gettext_lazy("not assessed: its baseline is too noisy"),
-    "two_runs": gettext_lazy("not assessed: one side has only two runs"),
-    "few_runs": gettext_lazy("indicative only: one side has three or four runs"),
+    "two_runs": gettext_lazy("not assessed: one system has only two runs"),
+    "few_runs": gettext_lazy("indicative only: one system has three or four runs"),
 }
 
 
 DESIGN_TEXTS: dict[str, Text] = {
-    "single_run": gettext_lazy("At least one side has only one run."),
+    "single_run": gettext_lazy("At least one system has only one run."),
     "one_shared": gettext_lazy(
         "The result and its baseline were measured in one session. Results may differ "
         "in another session."

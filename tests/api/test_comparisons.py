@@ -100,12 +100,12 @@ def test_every_attribute_is_documented_or_excluded():
         (
             "other_parameters",
             {"parameters": {"operation": "write", "record": "64 KiB"}},
-            "baseline record=64 KiB, result record=4 KiB",
+            "baseline record=64 KiB, this system record=4 KiB",
         ),
         (
             "unit_mismatch",
             {"metric": "operation rate", "unit": "1/s"},
-            "baseline 1/s, result MB/s",
+            "baseline 1/s, this system MB/s",
         ),
     ],
 )

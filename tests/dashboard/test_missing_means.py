@@ -11,7 +11,7 @@ from benchmarks.studies import checking
 
 STUDY = "/studies/alpha-lab/inqbus-2008-io"
 SPEEDS = "59 MB/s (64%) and 109 MB/s (36%)"
-BIMODAL = f"two speeds, {SPEEDS}, alternating with period 3"
+BIMODAL = f"two speeds, {SPEEDS}, in a pattern that repeats every 3 runs"
 
 
 @pytest.fixture

@@ -66,7 +66,7 @@ def test_user_finds_the_reason_for_a_missing_verdict(visit):
 
     link.hover()
     card = page.locator("#cell-card")
-    why = "A verdict needs 5 per side."
+    why = "A verdict needs at least 5 each."
     expect(card).to_contain_text(why)
     link.click()
 

@@ -187,7 +187,7 @@ def test_bimodal_disk_has_no_verdict_and_no_single_figure(reader, product):
 
     assert row["verdict"] == "baseline"
     assert re.search(
-        r"two speeds, 59 MB/s \(64 ?%\) and 109 MB/s \(36 ?%\)[^<]* period 3", page
+        r"two speeds, 59 MB/s \(64 ?%\) and 109 MB/s \(36 ?%\)[^<]* every 3 runs", page
     )
     assert "59 MB/s (64%) or 109 MB/s (36%)" in page.replace(" %)", "%)")
     assert "77.23" not in page

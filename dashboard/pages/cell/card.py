@@ -24,7 +24,7 @@ from dashboard.kit.table_cells import (
     interval_bar,
 )
 from dashboard.kit.url_parts import parse_id
-from dashboard.wording import state_names, verdicts
+from dashboard.wording import machine_models, state_names, verdicts
 from dashboard.wording.verdicts import MEASURED_VALUE
 
 CAUTION_RATINGS = {"limited", "none"}
@@ -76,6 +76,9 @@ def cell_card(viewer: Viewer, study: Study, query: Mapping[str, str]) -> dict[st
             charted, margin, bar_axis_limit([charted], margin), is_overhead=is_overhead
         )
     flagged_cell_ids = [cell_id, *_baseline_cells(study, row, chosen_baseline)]
+    flags = visible_flags(viewer, cells__in=flagged_cell_ids).distinct()
+    reasons = [*_reasons(row), machine_models.model_text(row, cell)] if summary else []
+    named = " ".join(assessment.sentences) if assessment and summary else ""
     return {
         "row": row,
         "lines": tuple(lines.items()),
@@ -88,11 +91,11 @@ def cell_card(viewer: Viewer, study: Study, query: Mapping[str, str]) -> dict[st
         "verdict": verdicts.verdict_with_scope(assessment)
         if assessment and summary
         else "",
-        "reasons": _reasons(row) if summary else (),
+        "reasons": [*filter(None, reasons)],
         "missing_reason": missing_reason,
         "failed": failed_text(row) if row.result.n else "",
         "bar": bar,
-        "flags": tuple(visible_flags(viewer, cells__in=flagged_cell_ids).distinct()),
+        "flags": [flag for flag in flags if str(flag.message) not in named],
     }
 
 

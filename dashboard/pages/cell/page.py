@@ -50,7 +50,7 @@ from dashboard.pages.cell.chart_sections import (
     summary_name,
 )
 from dashboard.pages.cell.sessions import session_section
-from dashboard.wording import state_names, verdicts
+from dashboard.wording import machine_models, state_names, verdicts
 from dashboard.wording.comparability import comparability_details
 
 MAX_RUNS_PER_SIDE = 300  # 90,000 pairs
@@ -127,6 +127,7 @@ def cell_page(
         "baseline": _baseline_text(row, cell, baseline),
         "comparability": comparability_details(study, compared) if compared else None,
         "width_advice": _width_advice(evidence),
+        "model": machine_models.model_text(row, cell),
         "robust_ratio_sentence": _robust_ratio_text(evidence),
         "sides": sides,
         "sessions": sessions,
@@ -138,7 +139,9 @@ def cell_page(
         ],
         "of_runs": _of_runs(row),
         "charts": (*session_charts, *cell_charts(cells, samples)),
-        "single_run": _single_run([side.n == 1 for side in cells]),
+        "single_run": ""
+        if machine_models.is_on_other_machine(row)
+        else _single_run([side.n == 1 for side in cells]),
         "is_cut": any(side.is_truncated for side in samples),
         "energy": _energy(study, row, reference) if show == ENERGY else "",
         "chosen": query_string({"baseline": str(reference)}) if reference else "",
@@ -376,6 +379,8 @@ def _width_advice(evidence: CellDetails) -> str:
     assessment = evidence.row.result.assessment
     if evidence.baseline is None or assessment is None:
         return ""
+    if machine_models.is_on_other_machine(evidence.row):
+        return ""  # machines must be repeated, not runs
     if assessment.design not in RUN_DESIGNS:
         return ""  # sessions vary more than runs; the assessment advises on sessions
     if not {*gate_codes(int(NEVER_ASSESSED))}.isdisjoint(assessment.reason_codes):

@@ -383,7 +383,7 @@ def _drawing(record: Record) -> ChartWithTable | None:
     rows = tuple((row.name, row.ratio_text, row.interval_text) for row in marks)
     return ChartWithTable(
         slug="forest",
-        title=_("Ratio of each machine to native runs of its model")
+        title=_("Ratio of each machine or provider to native runs")
         if any(unit.get("models") for unit in record["units"])
         else _("Ratio of each machine to its own native runs"),
         note=_note({row.kind for row in marks}),

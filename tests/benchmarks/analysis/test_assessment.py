@@ -63,13 +63,13 @@ def test_a_verdict_has_the_sentence_that_explains_it():
         (100.0, "The confidence interval is entirely between 0.98 and 1.02."),
         (
             97.8,
-            "The confidence interval crosses the lower equivalence margin: its lower "
-            "bound 0.9708 is below 0.98, its upper bound 0.9852 is above it.",
+            "The confidence interval, 0.9708 to 0.9852, crosses the lower equivalence "
+            "margin, 0.98.",
         ),
         (
             102.2,
-            "The confidence interval crosses the upper equivalence margin: its lower "
-            "bound 1.015 is below 1.02, its upper bound 1.029 is above it.",
+            "The confidence interval, 1.015 to 1.029, crosses the upper equivalence "
+            "margin, 1.02.",
         ),
     ],
 )
@@ -82,8 +82,8 @@ def test_undetermined_results_have_the_number_of_runs_needed():
 
     assert assessment.label == "undetermined"
     assert assessment.advice == (
-        "Rerun both sides in one session, about 6 to 19 runs per side (now: result 5, "
-        "baseline 7). The estimate assumes that the ratio and the spread stay the same."
+        "Run both systems in one session, alternating between them, 19 runs each (6 "
+        "may be enough), as a new study: earlier runs do not count."
     )
 
 
@@ -94,9 +94,9 @@ def test_a_single_run_is_labeled():
     assert (assessment.label, assessment.verdict) == ("single run", "not_assessed")
     assert assessment.reason_codes == ("single_run",)
     assert assessment.sentences == (
-        "Runs: result 1, baseline 1. A verdict needs 5 per side.",
+        "Runs: this system 1, the baseline 1. A verdict needs at least 5 each.",
     )
-    assert "4 to the result and 4 to the baseline" in assessment.advice
+    assert "at least 5 runs each" in assessment.advice
 
 
 def test_three_runs_are_indicative():
@@ -104,9 +104,9 @@ def test_three_runs_are_indicative():
 
     assert assessment.label == "indicative: slower"
     assert assessment.sentences == (
-        "Runs: result 3, baseline 5. A verdict needs 5 per side.",
+        "Runs: this system 3, the baseline 5. A verdict needs at least 5 each.",
     )
-    assert "2 runs to the result" in assessment.advice
+    assert "at least 5 runs each" in assessment.advice
 
 
 def test_a_noisy_baseline_has_no_verdict_and_shows_its_interval():
@@ -119,7 +119,7 @@ def test_a_noisy_baseline_has_no_verdict_and_shows_its_interval():
             "verdict needs less than ±45%."
         ),
     )
-    assert assessment.advice.startswith("Not even 200 runs per side")
+    assert assessment.advice.startswith("Not even 200 runs each")
 
 
 def test_all_reasons_are_listed():
@@ -129,7 +129,7 @@ def test_all_reasons_are_listed():
     assert assessment.reason_codes == ("few_runs", "stale_baseline", "flagged")
     assert len(assessment.sentences) == 3
     assert "flag" in assessment.sentences[0]
-    assert assessment.advice.startswith("Check the values of the result.")
+    assert assessment.advice.startswith("Check the values of this system.")
 
 
 def test_a_reading_of_zero_has_no_ratio():
@@ -157,7 +157,7 @@ def test_a_verdict_lost_by_correction_is_explained():
             "the 20 results that were tested together."
         ),
     )
-    assert "more runs" in assessment.advice
+    assert "at least 10 runs each" in assessment.advice
 
 
 def test_an_assessment_is_immutable():
@@ -240,7 +240,7 @@ def test_a_confounded_order_names_the_sides(own_starts, native_starts, word):
 
     assert assessment.reason_codes == ("order_confounded",)
     assert f"came {word} those of the baseline" in assessment.sentences[0]
-    assert "order random or abba" in assessment.advice
+    assert "alternating" in assessment.advice
 
 
 def test_sessions_are_counted_and_their_spread_is_reported():
@@ -262,6 +262,7 @@ def test_days_that_differ_need_more_sessions_instead_of_runs():
     assert assessment.verdict == "undetermined"
     assert assessment.sessions_needed > 3
     assert f"about {assessment.sessions_needed} sessions" in assessment.advice
+    assert "(now 3)" in assessment.advice
     assert "More runs per session would not" in assessment.advice
 
 
@@ -270,7 +271,7 @@ def test_different_days_have_no_verdict_but_advice():
 
     assert assessment.reason_codes == ("unrepeated",)
     assert "variation between sessions is unknown" in assessment.sentences[0]
-    assert "same session" in assessment.advice
+    assert "together in one session, or better in 3" in assessment.advice
     assert assessment.ratio == pytest.approx(90 / 101)
 
 
@@ -278,7 +279,18 @@ def test_two_sessions_that_disagree_are_undetermined():
     assessment = of_sessions({A: runs(90), B: runs(101)}, days(A, B))
 
     assert assessment.verdict == "undetermined"
-    assert "two sessions do not" in assessment.sentences[0]
+    assert assessment.sentences == (
+        (
+            "The two sessions disagree: one alone gives slower (ratio 0.9000), the "
+            "other equivalent (1.0000)."
+        ),
+    )
+
+
+def test_two_sessions_without_a_verdict_of_their_own_are_undetermined():
+    assessment = of_sessions({A: runs(98), B: runs(99)}, days(A, B, level=100))
+
+    assert "Neither session alone gives a verdict" in assessment.sentences[0]
 
 
 def test_every_run_slower_decides_without_a_figure():
@@ -326,7 +338,7 @@ def test_dependent_runs_have_an_effective_number():
     assert assessment.reason_codes == ("few_independent",)
     assert assessment.sentences == (
         (
-            "Each run of the result depends on the previous one: 10 runs count as "
+            "Each run of this system depends on the previous one: 10 runs count as "
             "4.1 independent runs."
         ),
     )
@@ -336,12 +348,12 @@ def test_dependent_runs_have_an_effective_number():
 @pytest.mark.parametrize(
     ("sides", "sentence"),
     [
-        ((Gate.DRIFT, 0), "The result drifts over the session."),
+        ((Gate.DRIFT, 0), "This system drifts over the session."),
         (
             (0, Gate.BIMODAL),
             "The baseline is bimodal (two speeds), so it has no single value.",
         ),
-        ((Gate.DRIFT, Gate.DRIFT), "Both sides drift over the session."),
+        ((Gate.DRIFT, Gate.DRIFT), "Both systems drift over the session."),
     ],
 )
 def test_a_reason_names_its_side(sides, sentence):
@@ -406,7 +418,7 @@ def test_a_single_run_has_the_number_of_runs_needed():
     assessment = said((60.0,))
 
     assert (assessment.verdict, assessment.low) == ("not_assessed", None)
-    assert "4 runs to the result" in assessment.advice
+    assert "at least 5 runs each" in assessment.advice
 
 
 def test_gates_of_cells_apply_to_their_energy():

@@ -27,14 +27,14 @@ def sentence(wanted, *others):
 
 def test_it_names_the_parameter_that_differs():
     assert sentence(ran(iodepth="8"), FIO) == (
-        "Parameters differ: baseline iodepth=1, result iodepth=8."
+        "Parameters differ: baseline iodepth=1, this system iodepth=8."
     )
 
 
 def test_it_names_several_parameters_and_unreported_ones():
     assert sentence(ran(iodepth="8", direct="on"), FIO) == (
-        "Parameters differ: baseline direct not reported, iodepth=1, result "
-        "direct=on, iodepth=8."
+        "Parameters differ: baseline direct not reported, iodepth=1, this "
+        "system direct=on, iodepth=8."
     )
 
 
@@ -42,7 +42,7 @@ def test_values_are_displayed_as_entered():
     small = replace(FIO, display_parameters={"block": "4 KiB"})
     large = replace(ran(block="1048576 B"), display_parameters={"block": "1M"})
 
-    assert "baseline block=4 KiB, result block=1M" in sentence(large, small)
+    assert "baseline block=4 KiB, this system block=1M" in sentence(large, small)
 
 
 def test_few_and_close_differences_are_nearest():
@@ -115,7 +115,7 @@ def test_the_same_work_in_another_unit_is_near():
     near = nearest_case(FIO, [replace(FIO, metric="IOPS", unit="1/s")])
 
     assert near.kind == "unit_mismatch"
-    assert near.sentence == "Units differ: baseline 1/s, result MB/s."
+    assert near.sentence == "Units differ: baseline 1/s, this system MB/s."
 
 
 def test_another_metric_in_another_unit_is_another_measurement():
@@ -159,6 +159,6 @@ def test_other_parameters_are_nearer_than_another_unit():
 def test_a_count_is_named_next_to_a_unit():
     declared = replace(FIO, tool="own")
 
-    assert "baseline count, result MB/s" in sentence(
+    assert "baseline count, this system MB/s" in sentence(
         declared, replace(declared, unit="")
     )

@@ -7,7 +7,16 @@ from django.utils import timezone
 
 from benchmarks.comparison.study_verdicts import study_verdicts
 from benchmarks.jobs.queue import enqueue_checks
-from benchmarks.models import Cell, CellSession, Flag, Job, Run, Session, System
+from benchmarks.models import (
+    Cell,
+    CellSession,
+    Flag,
+    Job,
+    Run,
+    Session,
+    Study,
+    System,
+)
 from benchmarks.studies import checking
 from benchmarks.studies.session_corrections import correct_sessions
 from tests.upload_documents import in_turn
@@ -101,6 +110,27 @@ def test_a_flag_withholds_until_it_is_dismissed(
     flag.cells.add(Cell.objects.get(system__hypervisor=hypervisor))
 
     assert judged(study).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("visibility", "is_quoted"), [("public", True), ("private", False)]
+)
+def test_a_reason_quotes_a_flag_unless_it_quotes_a_hidden_study(
+    pair_of, study, visibility, is_quoted
+):
+    pair_of()
+    other = Study.objects.create(
+        lab=study.lab, slug="other", title="Other", visibility=visibility
+    )
+    flag = Flag.objects.create(
+        lab=study.lab, study=study, rule="x", severity="impossible", message="8 runs."
+    )
+    flag.cells.set(Cell.objects.filter(system__hypervisor="Xen"))
+    flag.quoted_studies.set([study, other])
+
+    (reason,) = judged(study).sentences
+
+    assert ("8 runs." in reason) == is_quoted
 
 
 def test_a_notice_withholds_nothing(pair_of, study):

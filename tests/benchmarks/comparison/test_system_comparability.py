@@ -220,12 +220,12 @@ def written(value, **changes):
         (
             "other_parameters",
             {"parameters": {"operation": "write", "record": "64 KiB"}},
-            "Parameters differ: baseline record=64 KiB, result record=4 KiB",
+            "Parameters differ: baseline record=64 KiB, this system record=4 KiB",
         ),
         (
             "unit_mismatch",
             {"metric": "operation rate", "unit": "1/s"},
-            "Units differ: baseline 1/s, result MB/s",
+            "Units differ: baseline 1/s, this system MB/s",
         ),
     ],
 )

@@ -153,6 +153,5 @@ def test_a_missing_native_run_is_reported(cells, choices):
     facts, _, _ = find(cells, "lmu-2010-esxi", metric="time", value=213.21)
 
     assert choices[facts.id].reason == (
-        f"No native 32-bit run of LINPACK Time · n=4000 on host {LMU_HOST} "
-        "(scenario: single)."
+        f"No native 32-bit run of LINPACK Time · n=4000 on host {LMU_HOST}."
     )

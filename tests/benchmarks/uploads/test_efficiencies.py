@@ -120,7 +120,7 @@ def test_baseline_with_another_kernel_or_firmware_is_stale(
 
     against = Efficiency.objects.get(cell__system__hypervisor="Xen")
     assert (against.state, against.ratio) == ("stale", 0.5)
-    assert "4.19 in the baseline, 6.12" in against.reason
+    assert "4.19 for the baseline, 6.12" in against.reason
 
 
 def test_facts_stated_by_one_cell_only_are_not_a_difference(submit, run_document, xen):
@@ -164,7 +164,7 @@ def test_reason_names_native_run_with_other_parameters(iozone, xen, is_native_fi
     assert (efficiency.state, efficiency.ratio) == ("other_parameters", None)
     assert efficiency.baseline is None
     assert efficiency.reason == (
-        "Parameters differ: baseline record=64 KiB, result record=4 KiB."
+        "Parameters differ: baseline record=64 KiB, this system record=4 KiB."
     )
 
 
@@ -176,7 +176,7 @@ def test_reason_names_native_run_in_another_unit(iozone, xen):
     efficiency = of_xen()
 
     assert (efficiency.state, efficiency.ratio) == ("unit_mismatch", None)
-    assert efficiency.reason == ("Units differ: baseline 1/s, result MB/s.")
+    assert efficiency.reason == ("Units differ: baseline 1/s, this system MB/s.")
 
 
 def test_native_run_of_the_same_case_replaces_the_reason(iozone, xen):

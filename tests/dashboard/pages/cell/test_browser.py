@@ -46,7 +46,7 @@ def test_two_modes_of_eleven_runs_are_shown(chromium, site):
 
         headline = page.get_by_role("heading", level=1)
         expect(headline).to_contain_text("two speeds, 59 MB/s (64%) and 109 MB/s (36%)")
-        expect(headline).to_contain_text("alternating with period 3")
+        expect(headline).to_contain_text("repeats every 3 runs")
         assert "77.2" not in page.locator("main").inner_text()
         chart = draw(page, "order")
         assert chart.locator(".scatterlayer .point").count() == 11

@@ -83,8 +83,8 @@ def test_different_sessions_have_advice_about_sessions(measured, said):
     page = said(f"cells/{cell.pk}/")
 
     assert "the variation between sessions is unknown" in page
-    assert "Rerun the result and the baseline in the same session" in page
-    assert "per side bring" not in page
+    assert "Run both systems together in one session, or better in 3" in page
+    assert "of each system in one session" not in page
 
 
 def test_different_sessions_are_hollow_with_note(measured, said):

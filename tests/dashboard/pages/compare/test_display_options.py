@@ -56,7 +56,7 @@ def test_card_shows_both_sides_and_reasons(text, pair):
 
     assert "13.08\xa0MB/s" in card
     assert "52.97\xa0MB/s" in card
-    assert "Runs: result 1, baseline 1." in card
+    assert "Runs: this system 1, the baseline 1." in card
 
 
 @pytest.mark.parametrize("cell", ["", "x", "0", "9" * 30])

@@ -133,7 +133,7 @@ def test_card_shows_energy_interval_and_reasons(text, metered):
     assert "<b>1.500</b> times the energy for the same work" in card
     assert "1.4" in card.partition("for the same work")[2]
     assert "indicative: more energy" in card
-    assert "Runs: result 3, baseline 3." in card
+    assert "Runs: this system 3, the baseline 3." in card
     assert "MB/s" not in card
 
 
@@ -267,10 +267,12 @@ def test_printed_energy_has_no_interval_but_reason(client, text, load_study):
 
     card = text(f"{place}cell/?cell={cell.id}&baseline={base.pk}&show=energy")
     assert "<b>0.842</b> times the energy" in card
-    assert "Runs: result 1, baseline 1." in card
+    assert "Runs: this system 1, the baseline 1." in card
     pins = text(f"{UOC.replace('compare/', 'pair/')}&pin={cell.system.id},{base.pk}")
     assert ">0.842</a>" in pins
-    assert "Runs: result 1, baseline 1. A verdict needs 5 per side." in pins
+    assert (
+        "Runs: this system 1, the baseline 1. A verdict needs at least 5 each." in pins
+    )
 
 
 def test_query_count_is_constant(client, metered, django_assert_num_queries):
