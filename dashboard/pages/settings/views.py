@@ -87,7 +87,7 @@ def _measured(request: HttpRequest) -> dict[str, OptionEffects]:
 
 
 urlpatterns = [
-    page("settings/", show_settings, "settings", query_count_urls=("/settings/",)),
+    page("settings/", show_settings, "settings"),
     page("settings.<slug:form>", export_settings, "settings-file", kind="file"),
     page(
         "settings/<slug:option>/",
