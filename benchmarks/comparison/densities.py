@@ -114,18 +114,20 @@ def _lines(cells: Iterable[Cell]) -> Iterable[DensityLine]:
 
 def _worst_point(vms: int, cells: list[Cell]) -> DensityPoint:
     single = [cell for cell in cells if cell.slot not in AVERAGE_SLOTS] or cells
-    choose = max if cells[0].case.better == "lower" else min
-    worst = choose(single, key=lambda cell: cell.mean or 0.0)
+    is_lower_better = cells[0].case.better == "lower"
+
+    def figure(cell: Cell) -> float:
+        extreme = cell.maximum if is_lower_better else cell.minimum
+        # Without a single value, the worst run decides.
+        return (extreme if cell.shape_codes else cell.mean) or 0.0
+
+    worst = (max if is_lower_better else min)(single, key=figure)
     interval = None
-    if worst.n > 1 and worst.mean is not None and worst.m2 is not None:
+    if not worst.shape_codes and worst.mean is not None and worst.m2 is not None:
         step = resolution(worst.decimals, worst.display_step)
         interval = mean_interval(worst.n, worst.mean, worst.m2, step)
-    return DensityPoint(
-        vms,
-        worst.mean or 0.0,
-        interval.low if interval else None,
-        interval.high if interval else None,
-    )
+    ends = (interval.low, interval.high) if interval else (None, None)
+    return DensityPoint(vms, figure(worst), *ends)
 
 
 def family_names(families: Iterable[DensityFamily]) -> Mapping[str, str]:
