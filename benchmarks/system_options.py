@@ -121,6 +121,16 @@ _VOCABULARY: Final = (
         other_names="cpu_model|cpu_type",
     ),
     _option(
+        "vcpus",
+        template("Virtual CPUs"),
+        template("Number of virtual CPUs of the guest."),
+    ),
+    _option(
+        "memory",
+        template("Memory of the guest"),
+        template("Size of the memory of the guest."),
+    ),
+    _option(
         "topology",
         template("CPU topology"),
         template("Sockets, cores and threads that the guest sees."),

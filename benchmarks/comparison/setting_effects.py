@@ -176,11 +176,21 @@ def _read_effects(study: Study) -> Iterator[SettingEffect]:
             rows = _rows(study, guests, by_id[reference])
             references += [(guest.pk, by_id[reference], rows) for guest in guests]
     for pk, system, rows in references:
-        changes = option_changes(system.options, by_id[pk].options)
+        changes = option_changes(sized_options(system), sized_options(by_id[pk]))
         for row in rows if changes else ():
             is_compared = row.result.state == State.AGAINST_REFERENCE
             if is_compared and row.system.pk == pk:
                 yield SettingEffect(study, system, row, changes)
+
+
+def sized_options(system: System) -> dict[str, str]:
+    """Return the options of a system with its number of CPUs and its memory."""
+    sizes: dict[str, str] = {}
+    if system.vcpus:
+        sizes["vcpus"] = str(system.vcpus)
+    if system.memory_bytes:
+        sizes["memory"] = f"{system.memory_bytes / 2**30:g} GiB"
+    return {**sizes, **system.options}
 
 
 def _pairs(by_id: Mapping[int, System]) -> dict[int, list[System]]:
