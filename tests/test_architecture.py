@@ -56,6 +56,7 @@ ROOMS = (
 )
 PURE = (
     "benchmarks.analysis",
+    "benchmarks.comparison.setting_changes",
     "benchmarks.errors",
     "benchmarks.fingerprints",
     "benchmarks.custom_tools.declaration",
@@ -68,6 +69,7 @@ PURE = (
     "benchmarks.reference",
     "benchmarks.sentences",
     "benchmarks.study_sources",
+    "benchmarks.system_options",
     "benchmarks.text_validation",
     "benchmarks.tools",
     "benchmarks.units",

@@ -8,14 +8,14 @@ from typing import Any, Final
 
 from django.db.models import Exists, OuterRef
 
-from benchmarks.analysis.setting_changes import (
+from benchmarks.comparison.comparison_row import ComparisonRow, State
+from benchmarks.comparison.row_queries import ReferenceCells, comparison_rows
+from benchmarks.comparison.setting_changes import (
     ConfiguredSystem,
     OptionChange,
     option_changes,
     reference_pairs,
 )
-from benchmarks.comparison.comparison_row import ComparisonRow, State
-from benchmarks.comparison.row_queries import ReferenceCells, comparison_rows
 from benchmarks.comparison.study_verdicts import primary_cases_of_rows, study_verdicts
 from benchmarks.models import Cell, Study, System
 from benchmarks.studies.data_versions import rollup_change_counts

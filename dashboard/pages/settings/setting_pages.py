@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from benchmarks.analysis.setting_changes import OptionChange
+from benchmarks.comparison.setting_changes import OptionChange
 from benchmarks.comparison.setting_effects import (
     DECIDED,
     OptionEffects,

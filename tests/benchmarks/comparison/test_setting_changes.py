@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.analysis.setting_changes import (
+from benchmarks.comparison.setting_changes import (
     ConfiguredSystem,
     option_changes,
     reference_pairs,
