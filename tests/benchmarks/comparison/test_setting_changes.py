@@ -35,6 +35,17 @@ def test_an_option_that_is_switched_off_explicitly_is_a_change():
     assert changed({"hw_virt": "on"}, {"hw_virt": "off"}) == [("hw_virt", "on", "off")]
 
 
+def test_another_size_of_the_guest_is_a_change():
+    # atiratree-2018-x86, v33: large pages and 5 GiB instead of 7.
+    before = {"memory": "7 GiB", "vcpus": "3"}
+    after = {"memory": "5 GiB", "vcpus": "3", "hugepages": "1024 MiB"}
+
+    assert changed(before, after) == [
+        ("hugepages", "", "1024 MiB"),
+        ("memory", "7 GiB", "5 GiB"),
+    ]
+
+
 def test_free_options_keep_their_name():
     assert find_option("zfs_recordsize").title == "Zfs recordsize"
     assert changed({}, {"zfs_recordsize": "16k"}) == [("zfs_recordsize", "", "16k")]

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from benchmarks.models import Study, System
+from benchmarks.models import Study
 from benchmarks.studies import checking
 from benchmarks.studies.saving import update_study
 from tests.upload_documents import interleaved
@@ -67,24 +67,6 @@ def test_files_have_the_effect_with_all_digits(client, measured):
     assert float(line["ratio"]) == record["ratio"] == pytest.approx(1.2, abs=0.001)
     assert record["low"] < 1.2 < record["high"]
     assert line["verdict"] == "faster"
-
-
-def test_a_guest_of_another_size_is_not_a_result_of_the_setting_alone(
-    client, submit, run_document, xen, study
-):
-    small = {**xen, "memory_bytes": 5 * 2**30, "options": {"hugepages": "2 MiB"}}
-    submit(
-        run_document(100.0, system={**xen, "memory_bytes": 7 * 2**30}),
-        run_document(91.0, system=small),
-    )
-    reference, other = System.objects.order_by("-memory_bytes")
-    Study.objects.update(reference_system=reference)
-
-    page = client.get("/settings/hugepages/").content.decode()
-
-    assert other.options
-    assert "No study changed it alone" in page
-    assert "7 GiB → 5 GiB" in page
 
 
 def test_private_studies_are_in_no_page_of_others(client, measured, study, person):
