@@ -277,10 +277,12 @@ def did_you_mean(names: Sequence[str]) -> str:
 
 def shorten(text: str, limit: int = 60) -> str:
     """Return a printable text of at most ``limit`` characters."""
-    printable = "".join(
-        character
-        if character.isprintable()
-        else character.encode("unicode_escape").decode()
-        for character in text[: limit + 1]
-    )
+    printable = text[: limit + 1]
+    if not printable.isprintable():
+        printable = "".join(
+            character
+            if character.isprintable()
+            else character.encode("unicode_escape").decode()
+            for character in printable
+        )
     return printable if len(printable) <= limit else f"{printable[: limit - 1]}…"

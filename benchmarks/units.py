@@ -10,7 +10,9 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Context, Decimal, Inexact
 from fractions import Fraction
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -20,6 +22,8 @@ from benchmarks.sentences import Sentence, join_sentences
 _DECIMAL = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 _MICRO = Fraction(1, 10**6)
+# A double has at most 17 digits, and a factor far fewer than 80.
+_EXACT: Final = Context(prec=100, Emin=-9999, Emax=9999, traps=[Inexact])
 _QUANTITY = re.compile(r"([+-]?[\d.]+(?:E[+-]?\d+)?)(?: (\S+))?", re.ASCII)
 
 
@@ -203,16 +207,38 @@ def convert(value: float, from_unit: str, to_unit: str) -> float:
             symbol=source.symbol,
         )
     try:
+        factor, decimal = _factors(source.symbol, target.symbol)
         # The repr of numpy numbers is not a number.
-        return float(Fraction(repr(float(value))) * source.factor / target.factor)
+        digits = repr(float(value))
+        if decimal is None:
+            converted = float(Fraction(digits) * factor)
+        else:
+            converted = float(_EXACT.multiply(Decimal(digits), decimal))
     except OverflowError:
-        raise InvalidError(
-            "invalid_unit",
-            "{value:g} {symbol} is too large to convert to {other}.",
-            value=value,
-            symbol=source.symbol,
-            other=target.symbol,
-        ) from None
+        converted = math.inf
+    if math.isfinite(converted):
+        return converted
+    raise InvalidError(
+        "invalid_unit",
+        "{value:g} {symbol} is too large to convert to {other}.",
+        value=value,
+        symbol=source.symbol,
+        other=target.symbol,
+    )
+
+
+@lru_cache(maxsize=1024)
+def _factors(source: str, target: str) -> tuple[Fraction, Decimal | None]:
+    """Return the factor between units, also as a decimal if it has an end.
+
+    Decimals are several times faster.
+    """
+    factor = UNITS[source].factor / UNITS[target].factor
+    try:
+        decimal = _EXACT.divide(Decimal(factor.numerator), Decimal(factor.denominator))
+    except Inexact:
+        decimal = None
+    return factor, decimal
 
 
 def format_whole_size(size: int, prefixes: str = "GMK") -> str:

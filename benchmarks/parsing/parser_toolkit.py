@@ -291,7 +291,7 @@ class Draft:
                 most=MAX_READINGS,
             )
         all_parameters = {**self.parameters, **parameters}
-        case = (metric, *sorted(all_parameters.items(), key=lambda item: item[0]))
+        case = (metric, frozenset(all_parameters.items()))
         self._counts[case] = self._counts.get(case, 0) + 1
         reading = Reading(
             metric=metric,

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import lru_cache
 from itertools import islice
 from typing import Final
 
@@ -233,7 +234,7 @@ def _has_repetitions(runs: Sequence[ExtractedRun]) -> bool:
 
 
 def _case_key(run: ExtractedRun, reading: Reading) -> tuple[object, ...]:
-    return run.tool, reading.metric, *sorted(map(str, reading.parameters.items()))
+    return run.tool, reading.metric, frozenset(reading.parameters.items())
 
 
 def _labelled_runs(
@@ -581,7 +582,9 @@ def _checked_run(
             continue
         try:
             check_value(metric, reading.value, reading.unit)
-            canonical_parameters(reading.parameters)
+            _check_parameters(
+                tuple((name, v, type(v)) for name, v in reading.parameters.items())
+            )
         except BenchmarksError as error:
             return _rejected_run(ParseError(error.sentence), template, line_number)
         readings.append(reading)
@@ -604,6 +607,13 @@ def _checked_run(
             },
         },
     )
+
+
+@lru_cache(maxsize=4096)
+def _check_parameters(items: tuple[tuple[str, Parameter, type], ...]) -> None:
+    """Raise InvalidError for parameters that cannot be stored."""
+    # Runs repeat their parameters. The types distinguish 1 and True.
+    canonical_parameters({name: value for name, value, _ in items})
 
 
 def _rejected_run(

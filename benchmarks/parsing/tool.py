@@ -518,6 +518,10 @@ class Tool:
         return {normalize_name(metric.name): metric for metric in self.metrics}
 
     @cached_property
+    def _by_exact_name(self) -> dict[str, Metric]:
+        return {metric.name: metric for metric in self.metrics}
+
+    @cached_property
     def _signature(self) -> re.Pattern[str]:
         branches = "|".join(f"(?:{pattern})" for pattern in self.signatures)
         # A newline instead of ^, because the search then jumps from line end to line
@@ -556,7 +560,9 @@ class Tool:
 
     def metric(self, name: str) -> Metric:
         """Return the metric with this name in any case, or raise UnknownNameError."""
-        if metric := self._by_name.get(normalize_name(name)):
+        if metric := self._by_exact_name.get(name) or self._by_name.get(
+            normalize_name(name)
+        ):
             return metric
         metric_names = [metric.name for metric in self.metrics]
         raise UnknownNameError(
