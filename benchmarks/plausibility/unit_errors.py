@@ -58,6 +58,10 @@ MAX_FACTOR_TOLERANCE: Final = 0.5
 """``FACTOR_TOLERANCE`` (35 %) and ``MAX_FACTOR_TOLERANCE`` (65 %) are log distances.
 With 0.9, four of five differences between 5 and 2000 would match some factor.
 """
+MIN_PREDICTION_TOLERANCE: Final = 0.1
+"""Precise predictions leave this log distance (11 %): 7.67 is not near 10."""
+MAX_RUN_TOLERANCE: Final = 0.2
+"""Half of all real differences between runs are within 35 % of some factor."""
 TIME_AND_ENERGY_UNITS: Final = frozenset(
     {"s", "ms", "us", "ns", "min", "h", "J", "Wh", "kWh"}
 )
@@ -75,6 +79,11 @@ distance of 0.024).
 def nearest_factor(cell: CellFact, log_difference: float, tolerance: float) -> str:
     name, miss = nearest_factor_distance(cell, log_difference)
     return name if miss <= tolerance else ""
+
+
+def prediction_tolerance(deviation: float, largest: float = FACTOR_TOLERANCE) -> float:
+    """Return the tolerance of a factor for the deviation of the predictions (logs)."""
+    return min(max(MIN_PREDICTION_TOLERANCE, MIN_DEVIATIONS * deviation), largest)
 
 
 def nearest_factor_distance(cell: CellFact, log_difference: float) -> tuple[str, float]:
@@ -270,7 +279,7 @@ def find_unit_errors_in_runs(
     printed = find_precision(cell.run_means, cell.decimals)
     tolerances = [
         min(
-            FACTOR_TOLERANCE,
+            MAX_RUN_TOLERANCE,
             max(MIN_FACTOR_TOLERANCE, scatter + printed.step(mean) / 2 / mean),
         )
         for mean in cell.run_means

@@ -1,7 +1,7 @@
 """Rules about values that repeat too often, are 0, or are at the end of their scale."""
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from statistics import median
@@ -44,6 +44,9 @@ FIXED_LENGTH_TOLERANCE: Final = 0.01
 MIN_EQUAL_DIGITS: Final = 4
 MAX_DISPLAY_GAP: Final = 2.01
 """Larger gaps between distinct values, in steps, are not those of a display."""
+MIN_USUAL_SHARE: Final = 0.1
+"""Rarer values are outliers; the steps of a display are those of the others."""
+MANTISSA_ERROR: Final = 1e-3
 HARMLESS_STEP: Final = MIN_SHIFT_PART * DEFAULT_BAND
 
 
@@ -59,8 +62,11 @@ def few_distinct_readings(study: StudyFacts) -> Iterator[Finding]:
     display comes from the result's own digits: it is the last digit, or a larger step
     of which all values are multiples (3400, 3366 and 3434 were rounded to 34). Equal
     values have the step of the other systems if that is larger, and need four digits.
+    The common divisor of two values is not a step if it does not begin with 1, 2 or 5
+    and other systems read values that are not multiples of it.
     Distinct values are harmless if they are neighboring steps of the display (in the
-    median at most two steps apart), or closer than a quarter of the default equivalence
+    median at most two steps apart, without values of less than a tenth of the runs), or
+    closer than a quarter of the default equivalence
     margin, because the interval includes the rounding.
 
     The probability of so many equal values must be below 1 in 1,000. To calculate it,
@@ -97,7 +103,7 @@ def few_distinct_readings(study: StudyFacts) -> Iterator[Finding]:
         few = len(values) * 3 <= len(cell.run_means) + 1
         if (cell.tool, cell.case) in requested or not few or _may_agree(cell, study):
             continue
-        if _is_harmless(cell, values) or _are_clock_ticks(cell, values):
+        if _is_harmless(cell, values, study) or _are_clock_ticks(cell, values):
             continue
         written = [Sentence("{x:g}", x=x) for x in values]
         yield cell_finding(
@@ -118,7 +124,7 @@ def few_distinct_readings(study: StudyFacts) -> Iterator[Finding]:
 
 def _may_agree(cell: CellFact, study: StudyFacts) -> bool:
     distinct = len(set(cell.run_means))
-    step = _own_step(cell)
+    step = _plausible_step(cell, study)
     if distinct == 1:
         # Equal values do not show the step of a converted display.
         step = max(
@@ -149,7 +155,7 @@ def _may_agree(cell: CellFact, study: StudyFacts) -> bool:
     return math.comb(len(cell.run_means), repeats) * chance**repeats > MAX_FALSE_FLAGS
 
 
-def _is_harmless(cell: CellFact, values: Sequence[float]) -> bool:
+def _is_harmless(cell: CellFact, values: Sequence[float], study: StudyFacts) -> bool:
     if len(values) == 1:
         # Also in the unit of the display, before a conversion from MiB to MB.
         printed = (
@@ -157,14 +163,44 @@ def _is_harmless(cell: CellFact, values: Sequence[float]) -> bool:
         )
         digits = min(find_precision([value]).digits for value in printed)
         return digits < MIN_EQUAL_DIGITS
-    gaps = [above - below for below, above in pairwise(values)]
-    is_display = median(gaps) <= MAX_DISPLAY_GAP * _own_step(cell)
+    counts = Counter(cell.run_means)
+    usual = [x for x in values if counts[x] >= MIN_USUAL_SHARE * len(cell.run_means)]
+    gaps = [
+        above - below for below, above in pairwise(usual if len(usual) > 1 else values)
+    ]
+    is_display = median(gaps) <= MAX_DISPLAY_GAP * _plausible_step(cell, study)
     return is_display or min(gaps) <= HARMLESS_STEP * cell.mean
 
 
 def _own_step(cell: CellFact) -> float:
     last_digit = find_precision(cell.run_means, cell.decimals).step(cell.mean)
     return max(last_digit, display_step(cell.run_means, cell.decimals) or 0.0)
+
+
+def _plausible_step(cell: CellFact, study: StudyFacts) -> float:
+    if len(set(cell.run_means)) == 2 and _has_accidental_step(cell, study):
+        return find_precision(cell.run_means, cell.decimals).step(cell.mean)
+    return _own_step(cell)
+
+
+def _has_accidental_step(cell: CellFact, study: StudyFacts) -> bool:
+    """Return whether two values are multiples of their difference by chance.
+
+    2.52 and 2.45 are multiples of 0.07, but no display has such a step if other systems
+    read values between them.
+    """
+    step = _own_step(cell)
+    for unit in (1.0, *BINARY_PREFIXES):
+        mantissa = float(f"{step / unit:.6e}".partition("e")[0])
+        if min(abs(mantissa - usual) for usual in (1, 2, 5, 10)) < MANTISSA_ERROR:
+            return False
+    others = [
+        value
+        for neighbor in study.cells
+        if neighbor.case == cell.case and neighbor.id != cell.id
+        for value in neighbor.run_means
+    ]
+    return any(abs(x / step - round(x / step)) > MAX_CHANCE for x in others)
 
 
 def _are_clock_ticks(cell: CellFact, values: Sequence[float]) -> bool:

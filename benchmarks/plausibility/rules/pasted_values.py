@@ -29,6 +29,8 @@ MIN_SURPRISE: Final = math.log(1000)
 MIN_CHANCE: Final = 1e-9
 MAX_RUNS: Final = 50
 MIN_OWN_RUNS: Final = 4
+MIN_ACCIDENTS: Final = 0.02
+"""Expected number of equal pairs of runs from which on one is not surprising."""
 MAX_SHARING_COLUMNS: Final = 12
 
 Lines = Mapping[object, Mapping[object, CellFact]]
@@ -242,9 +244,12 @@ def _chance_of_run(cell: CellFact, study: StudyFacts) -> float:
     deviation = study.noise.kind_deviation(cell) * cell.mean
     if len(cell.run_means) >= MIN_OWN_RUNS:
         deviation = min(deviation, MAD_TO_SD * median_deviation(cell.run_means))
-    chance = equality_chance(step, deviation * MIN_NOISE_FRACTION)
+    chance = min(equality_chance(step, deviation * MIN_NOISE_FRACTION), 1.0)
     pairs = list(combinations(cell.run_means[:MAX_RUNS], 2))
-    agree = sum(first == second for first, second in pairs) / max(len(pairs), 1)
+    equal = sum(first == second for first, second in pairs)
+    # One equal pair of many may be an accident, which proves no coarse display.
+    is_accident = equal == 1 and len(pairs) * chance >= MIN_ACCIDENTS
+    agree = 0.0 if is_accident else equal / max(len(pairs), 1)
     return min(max(chance, agree, MIN_CHANCE), 1.0)
 
 

@@ -724,6 +724,8 @@ def _swaps_in_large_table(
     floor = max(study.noise.kind_deviation(sample), 0.01)
     for first, second in combinations(range(columns), 2):
         rest = [column for column in range(columns) if column not in {first, second}]
+        if not transposed:
+            rest = _most_similar(table, first, second, rest)
         pair = logs[:, [first, second]]
         present = ~np.isnan(pair).any(axis=1)
         present &= ~np.isnan(logs[:, rest]).all(axis=1)
@@ -761,3 +763,19 @@ def _swaps_in_large_table(
             apart=round(math.expm1(min(distance, 700.0)), 5),
             deviation=round(deviation, 5),
         )
+
+
+def _most_similar(
+    table: SiblingTable, first: int, second: int, rest: list[int]
+) -> list[int]:
+    """Return columns with the circumstances of both, because slots of co-runs vary
+    more; all if there are none.
+    """
+    samples = [
+        next(cell for cell in column if cell)
+        for column in zip(*table.cells, strict=True)
+    ]
+    wanted = samples[first].circumstances
+    if samples[second].circumstances != wanted:
+        return rest
+    return [c for c in rest if samples[c].circumstances == wanted] or rest

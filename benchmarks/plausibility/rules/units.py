@@ -44,6 +44,7 @@ from benchmarks.plausibility.unit_errors import (
     find_unit_errors_in_runs,
     nearest_factor,
     nearest_factor_distance,
+    prediction_tolerance,
     reciprocal_distance,
     unit_factors,
 )
@@ -89,10 +90,11 @@ def unit_error(study: StudyFacts) -> Iterator[Finding]:
     systems), by at least 3 standard deviations of the prediction errors of its tool and
     metric, and (on a log scale) by at least twice the distance of the other systems
     from their own expected values in this benchmark. The difference must match the
-    factor to within 35%, or to within 2.5 of these standard deviations or the distance
-    of the other systems if these are larger (but at most 65%). If it does not match to
+    factor to within 3 of these standard deviations, or the distance of the other
+    systems if that is larger (at least 11%, at most 65%). If it does not match to
     within 35%, the severity is only implausible, because half of all real differences
-    are within 65% of some factor. The following are also flagged:
+    are within 65% of some factor. Expectations from other sources are compared with the
+    factor in the same way, to within 35%. The following are also flagged:
     - A value that is farther from all other values of its tool, metric and host (at
       least four) than these are from each other, if each of its parameters has the same
       value in another result.
@@ -109,7 +111,7 @@ def unit_error(study: StudyFacts) -> Iterator[Finding]:
 
     If a single run differs from the others of its result, its difference must match the
     factor more closely: to within 3 standard deviations of the other runs (at least 5%,
-    at most 35%). The following are not flagged:
+    at most 22%). The following are not flagged:
     - Slots of a co-run that add up to their printed sum, because a unit error in one of
       them would change the sum.
     - A run, if another run of its result is about as far off but not by the factor
@@ -169,16 +171,17 @@ def _across_systems(study: StudyFacts) -> Iterator[Finding]:
         for members in _cells_off(table, residuals, study):
             yield from unexplained(members)
         curve = curve_outliers(table, residuals, MIN_LOG_FACTOR)
-        candidates = [*curve, *_off_the_row(table, residuals, speeds)]
         yield from unexplained(
-            pair for pair in candidates if nearest_factor(*pair, FACTOR_TOLERANCE)
+            pair for pair in curve if nearest_factor(*pair, FACTOR_TOLERANCE)
         )
+        yield from unexplained(_off_the_row(table, residuals, speeds))
         if not table.is_emulated:
-            yield from unexplained(_off_all_others(table))
+            yield from unexplained(_off_all_others(table, residuals, study))
     for table in emulated_sibling_tables(study.cells):
-        for members in _cells_off(table, sibling_residuals(table.logs), study):
+        residuals = sibling_residuals(table.logs)
+        for members in _cells_off(table, residuals, study):
             yield from unexplained(members)
-        yield from unexplained(_off_all_others(table))
+        yield from unexplained(_off_all_others(table, residuals, study))
     for pair in (*_divided_cells(study), *_off_their_natives(study)):
         yield from unexplained([pair])
 
@@ -209,7 +212,8 @@ def _columns_off(table: SiblingTable, related: RelatedMetrics) -> Iterator[Findi
             if (cell := cells[column]) is not None
         )
         bound = MIN_LOG_FACTOR if 2 * faster > len(members) else MAX_LOG_SLOWDOWN
-        factor = nearest_factor(members[0], log_ratio, FACTOR_TOLERANCE)
+        tolerance = prediction_tolerance(_spread(present - log_ratio))
+        factor = nearest_factor(members[0], log_ratio, tolerance)
         if abs(log_ratio) < bound or not factor:
             continue
         slow = sum(related.ran_at_other_speed(cell, log_ratio) for cell in members)
@@ -237,9 +241,6 @@ def _cells_off(
     """Return, by row, cells that differ from their prediction by about the factor
     between two units, each with its log distance.
     """
-    sample = next(cell for row in table.cells for cell in row if cell)
-    # Cell and prediction both scatter.
-    floor = math.sqrt(2) * study.noise.kind_deviation(sample)
     # With two rows and few systems, a network or disk that is slow in one direction
     # looks like a unit error.
     few = len(table.rows) == 2 and len(table.columns) < 4
@@ -248,16 +249,15 @@ def _cells_off(
         cell, distance = table.cells[row][column], float(residuals[row, column])
         if cell is None:
             continue
-        spread = leave_one_out_spread(table.logs, residuals, (row, column), floor)
-        scale, width = spread.deviation, spread.row_distance
+        tolerance, threshold = _tolerance(table, residuals, (row, column), study)
         minimum = (
             MAX_LOG_SLOWDOWN
             if few and not _is_sure(cell, table.cells[row])
             else MIN_LOG_FACTOR
         )
-        tolerance = min(max(FACTOR_TOLERANCE, 2.5 * scale, width), MAX_FACTOR_TOLERANCE)
-        threshold = max(MIN_DEVIATIONS * scale, minimum, 2 * width)
-        if abs(distance) >= threshold and nearest_factor(cell, distance, tolerance):
+        if abs(distance) >= max(threshold, minimum) and nearest_factor(
+            cell, distance, tolerance
+        ):
             rows[row].append((cell, distance))
     return rows.values()
 
@@ -285,23 +285,53 @@ def _off_the_row(
                 continue
             middle = float(np.median(neighbors))
             distance = logs[cell.id] - middle
-            width = float(np.quantile(np.abs(np.array(neighbors) - middle), 0.9))
-            if abs(distance) >= max(MIN_LOG_FACTOR, MIN_DEVIATIONS * width / 1.645):
-                is_clear = _is_sure(cell, members) or speeds.is_ordinary_elsewhere(cell)
-                if is_clear or abs(distance) >= MAX_LOG_SLOWDOWN:
-                    yield cell, distance
+            spread = _spread(np.array(neighbors) - middle)
+            # A single neighbor does not show how much systems differ.
+            is_known = len(neighbors) > 1
+            tolerance = prediction_tolerance(spread) if is_known else FACTOR_TOLERANCE
+            is_clear = (
+                abs(distance) >= MAX_LOG_SLOWDOWN
+                or _is_sure(cell, members)
+                or (is_known and speeds.is_ordinary_elsewhere(cell))
+            )
+            factor = nearest_factor(cell, distance, tolerance)
+            if (
+                is_clear
+                and factor
+                and abs(distance) >= max(MIN_LOG_FACTOR, MIN_DEVIATIONS * spread)
+                and _is_near_in_row(cell, members, unit_factors(cell)[factor])
+            ):
+                yield cell, distance
 
 
-def _off_all_others(table: SiblingTable) -> Iterator[tuple[CellFact, float]]:
-    hosts: dict[str, list[CellFact]] = defaultdict(list)
-    for row in table.cells:
-        for cell in row:
-            if cell is not None:
-                hosts[cell.host].append(cell)
-    for members in hosts.values():
+def _is_near_in_row(cell: CellFact, members: Sequence[CellFact], factor: float) -> bool:
+    """Return whether a cell also differs by the factor from the values of its row
+    before these are corrected by the speed of their systems.
+    """
+    logs = np.log([c.mean for c in members if c.host == cell.host and c.id != cell.id])
+    middle = float(np.median(logs))
+    tolerance = (
+        prediction_tolerance(_spread(logs - middle))
+        if len(logs) >= MIN_OTHER_CELLS
+        else FACTOR_TOLERANCE
+    )
+    distance = abs(math.log(cell.mean) - middle)
+    return abs(distance - math.log(factor)) <= tolerance
+
+
+def _off_all_others(
+    table: SiblingTable, residuals: Floats, study: StudyFacts
+) -> Iterator[tuple[CellFact, float]]:
+    hosts: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for row, cells in enumerate(table.cells):
+        for column, member in enumerate(cells):
+            if member is not None:
+                hosts[member.host].append((row, column))
+    for positions in hosts.values():
+        members = [cell for r, c in positions if (cell := table.cells[r][c])]
         if len(members) <= MIN_OTHER_CELLS or members[0].is_extreme:
             continue
-        logs = np.log([cell.mean for cell in members])
+        logs = np.array([table.logs[position] for position in positions])
         order = np.argsort(logs)
         for end, other_ends in ((0, (1, -1)), (-1, (0, -2))):
             index = int(order[end])
@@ -313,16 +343,43 @@ def _off_all_others(table: SiblingTable) -> Iterator[tuple[CellFact, float]]:
             neighbors = [neighbor for neighbor in members if neighbor is not cell]
             same_case = [
                 neighbor for neighbor in neighbors if neighbor.case == cell.case
-            ] or neighbors
-            distance = float(logs[index]) - float(
-                np.median(np.log([c.mean for c in same_case]))
-            )
-            shared = all(
-                any(neighbor.parameters.get(name) == value for neighbor in neighbors)
-                for name, value in cell.parameters.items()
-            )
-            if shared and nearest_factor(cell, distance, MAX_FACTOR_TOLERANCE):
+            ]
+            expected = np.log([c.mean for c in same_case or neighbors])
+            distance = float(logs[index]) - float(np.median(expected))
+            tolerance = _tolerance(table, residuals, positions[index], study)[0]
+            if math.isnan(residuals[positions[index]]):
+                tolerance = _tolerance_of_row(expected, len(same_case))
+            if nearest_factor(cell, distance, tolerance) and _shares_parameters(
+                cell, neighbors
+            ):
                 yield cell, distance
+
+
+def _tolerance_of_row(expected: Floats, count: int) -> float:
+    if count < MIN_OTHER_CELLS:
+        return MAX_FACTOR_TOLERANCE
+    spread = _spread(expected - np.median(expected))
+    return prediction_tolerance(spread, MAX_FACTOR_TOLERANCE)
+
+
+def _shares_parameters(cell: CellFact, others: Sequence[CellFact]) -> bool:
+    return all(
+        any(other.parameters.get(name) == value for other in others)
+        for name, value in cell.parameters.items()
+    )
+
+
+def _tolerance(
+    table: SiblingTable, residuals: Floats, position: tuple[int, int], study: StudyFacts
+) -> tuple[float, float]:
+    """Return tolerance and smallest size of a residual that is a unit error (logs)."""
+    sample = next(cell for row in table.cells for cell in row if cell)
+    # Cell and prediction both scatter.
+    floor = math.sqrt(2) * study.noise.kind_deviation(sample)
+    spread = leave_one_out_spread(table.logs, residuals, position, floor)
+    scale, width = spread.deviation, spread.row_distance
+    tolerance = max(prediction_tolerance(scale, MAX_FACTOR_TOLERANCE), width)
+    return min(tolerance, MAX_FACTOR_TOLERANCE), max(MIN_DEVIATIONS * scale, 2 * width)
 
 
 def _divided_cells(study: StudyFacts) -> Iterator[tuple[CellFact, float]]:
@@ -380,15 +437,11 @@ def _off_their_natives(study: StudyFacts) -> Iterator[tuple[CellFact, float]]:
             distance = log - middle
             if abs(distance) < MIN_LOG_FACTOR or abs(middle) >= MIN_LOG_FACTOR:
                 continue
-            other_distances = np.abs(np.array(other_logs) - middle)
-            width = float(np.quantile(other_distances, 0.9)) / 1.645
+            spread = _spread(np.array(other_logs) - middle)
             is_clear = _is_sure(cell, [study.baseline(cell)])
-            is_outlier = abs(distance) >= MIN_DEVIATIONS * width
-            if (
-                is_clear
-                and is_outlier
-                and nearest_factor(cell, distance, FACTOR_TOLERANCE)
-            ):
+            is_outlier = abs(distance) >= MIN_DEVIATIONS * spread
+            tolerance = prediction_tolerance(spread)
+            if is_clear and is_outlier and nearest_factor(cell, distance, tolerance):
                 yield cell, distance
 
 
@@ -450,6 +503,11 @@ def _unit_error_findings(
             ratio=factor_from_log(log_ratio),
             factor=factor,
         )
+
+
+def _spread(distances: Floats) -> float:
+    """Return a robust standard deviation: 90 % of normal values are within 1.645."""
+    return float(np.quantile(np.abs(distances), 0.9)) / 1.645 if distances.size else 0.0
 
 
 def _is_sure(cell: CellFact, row: Sequence[CellFact | None]) -> bool:

@@ -62,8 +62,15 @@ def _measured(study: StudyFacts) -> list[CellFact]:
 
 
 def unit_slip(factor: float) -> Inject:
+    """Multiply a cell by ``factor``, if its unit has one that differs so."""
+
     def inject(rng: Generator, study: StudyFacts) -> Mistake:
-        return with_cells(study, [scaled(_one_of(rng, _measured(study)), factor)])
+        cells = [
+            cell
+            for cell in _measured(study)
+            if cell.unit != "s" or round(abs(math.log10(factor)), 9) in {1, 3}
+        ]
+        return with_cells(study, [scaled(_one_of(rng, cells), factor)])
 
     return inject
 

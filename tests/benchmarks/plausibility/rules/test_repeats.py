@@ -56,6 +56,23 @@ def test_a_coarse_display_is_not_flagged(means):
     assert findings("few-distinct-readings", cell(*means, decimals=4), *fine) == []
 
 
+def test_two_values_without_a_plausible_display_are_flagged():
+    """2.52 and 2.45 are multiples of 0.07, which no display has."""
+    two = cell(*[2.52, 2.45] * 5, decimals=2)
+    fine = cell(2.4132, 2.4421, 2.4711, 2.43, 2.46, system="vm", decimals=4)
+    coarse = cell(2.38, 2.31, 2.38, 2.45, 2.38, system="vm", decimals=2)
+
+    assert len(findings("few-distinct-readings", two, fine)) == 1
+    assert findings("few-distinct-readings", two, coarse) == []
+
+
+def test_one_early_boot_among_two_neighboring_values_is_no_copy():
+    """Firecracker printed whole milliseconds (NSDI 2020)."""
+    boots = [88.0, *[96.0] * 38, *[97.0] * 11]
+
+    assert distinct(boots, unit="ms", better="lower", decimals=0) == 0
+
+
 def test_a_count_may_repeat():
     assert distinct([1000.0] * 10, better="neither", unit="") == 0
 
