@@ -32,7 +32,9 @@ ColumnKey = tuple[Id, Id, str, int | None, str, str]
 comparison.
 """
 
-PERCENTILE_ORDER: Final = ("min", "p50", "p90", "p95", "p99", "p99.9", "max")
+PERCENTILE_ORDER: Final = (
+    *("min", "p50", "p90", "p95", "p99", "p99.5", "p99.9", "p99.95", "p99.99", "max"),
+)
 EXTREME_STATISTICS: Final = frozenset({*PERCENTILE_ORDER, "percentile"} - {"p50"})
 
 TYPICAL_DEVIATION: Final[Mapping[str, float]] = {**MAX_DISPERSION, "application": 0.05}
